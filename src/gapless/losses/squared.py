@@ -1,0 +1,29 @@
+"""Squared loss: least squares, ridge, lasso."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ._base import DualBox, Loss
+
+
+@dataclass(frozen=True)
+class Squared(Loss):
+    """Half the squared error.
+
+    ℓ(y, z) = ½(z − y)²;   ℓ*(y, u) = uy + ½u².
+    """
+
+    task = "regression"
+
+    def value(self, y, z):
+        return 0.5 * (z - y) ** 2
+
+    def gradient(self, y, z):
+        return z - y
+
+    def curvature(self, y, z):
+        return np.ones_like(z)
+
+    def dual_box(self, y):
+        return DualBox(linear=y, lower=np.full_like(y, -np.inf), upper=np.full_like(y, np.inf), quadratic=1.0)

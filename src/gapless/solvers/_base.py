@@ -1,0 +1,178 @@
+"""What all solvers share: how an iterate is handed over, when to stop, what is kept.
+
+A solver is a generator function: it yields a `Point` wherever one may stop, and holds nothing but its mathematics. `run`
+drives it: computes the duality gap, keeps the best primal and the best dual point, the trace, the time limit and Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..interrupt import TimeLimit, deadline
+from ..problem import Bound, Parameters, Problem
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """An iterate. What the solver has at hand (z = Xw + b, a dual point) saves work; the rest is computed.
+
+    `estimate` is the solver's own guess of P − P*: while it is far above the tolerance the gap is not computed.
+    """
+
+    w: Array
+    b: Array
+    z: Array | None = None
+    theta: Array | None = None
+    estimate: float | None = None
+
+
+@dataclass
+class Trace:
+    """Objective, gap (nan where it was not computed) and seconds since the start, one entry per iterate."""
+
+    primal: list[float] = field(default_factory=list)
+    gap: list[float] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The best parameters found, the trace, and why the solver stopped.
+
+    status: "optimal" (gap ≤ tol·P₀), "stalled" (the solver could not improve), "max_iter", "time_limit", "interrupted".
+    """
+
+    parameters: Parameters
+    trace: Trace
+    status: str
+    primal: float
+    dual: float
+    solver: str = ""
+
+    @property
+    def gap(self) -> float:
+        return self.primal - self.dual
+
+
+Method = Callable[[Problem, Parameters], Iterator[Point]]
+
+
+@dataclass(frozen=True)
+class Solver:
+    """A solver by name: its generator, and what it says of a problem it cannot take (None: it can)."""
+
+    name: str
+    method: Method
+    refuses: Callable[[Problem], str | None]
+    max_iter: int
+
+
+registry: dict[str, Solver] = {}
+
+
+def solver(name: str, *, refuses: Callable[[Problem], str | None], max_iter: int = 1000):
+    """Register a generator function as the solver of that name."""
+
+    def register(method: Method) -> Method:
+        registry[name] = Solver(name, method, refuses, max_iter)
+        return method
+
+    return register
+
+
+class Monitor:
+    """Watches the iterates: the best primal point, the best dual point, the gap between them, the trace."""
+
+    def __init__(self, problem: Problem, tol: float, callback: Callable[[Trace], None] | None = None):
+        self.problem, self.callback = problem, callback
+        self.target = tol * problem.scale
+        self.trace = Trace()
+        self.began = time.monotonic()
+        self.best: tuple[float, Array, Array] | None = None
+        self.bound: Bound | None = None
+
+    def observe(self, point: Point) -> bool:
+        """Take note of an iterate; True when the gap is at most the target."""
+        problem = self.problem
+        z = problem.predictions(point.w, point.b) if point.z is None else point.z
+        primal = problem.primal(point.w, point.b, z)
+        if self.best is None or primal < self.best[0]:
+            self.best = (primal, point.w.copy(), np.array(point.b))
+        gap = math.nan
+        far = point.estimate is not None and point.estimate > 10 * self.target
+        if not far:
+            self._improve_bound(point.theta if point.theta is not None else -problem.derivative(z))
+            gap = self.gap
+        self.trace.primal.append(primal)
+        self.trace.gap.append(gap)
+        self.trace.seconds.append(time.monotonic() - self.began)
+        if self.callback is not None:
+            self.callback(self.trace)
+        return gap <= self.target + self.rounding
+
+    def _improve_bound(self, theta: Array) -> None:
+        bound = self.problem.bound(theta)
+        if self.bound is None or bound.dual > self.bound.dual:
+            self.bound = bound
+
+    @property
+    def gap(self) -> float:
+        if self.best is None or self.bound is None:
+            return math.inf
+        return self.best[0] - self.bound.dual
+
+    @property
+    def rounding(self) -> float:
+        """What rounding may leave of the gap: it cannot be pushed below."""
+        if self.best is None or not math.isfinite(self.best[0]):
+            return 0.0
+        return 8 * np.finfo(float).eps * (abs(self.best[0]) + self.problem.scale)
+
+    def solution(self, status: str, name: str) -> Solution:
+        """What was reached; the start itself when nothing was."""
+        problem = self.problem
+        if self.best is None:
+            null = problem.null
+            self.best = (problem.primal(null.w, null.b), null.w, null.b)
+        primal, w, b = self.best
+        theta = self.bound.theta if self.bound is not None else None
+        dual = self.bound.dual if self.bound is not None else -math.inf
+        return Solution(Parameters(w, b, theta), self.trace, status, primal, dual, name)
+
+
+def run(
+    chosen: Solver,
+    problem: Problem,
+    start: Parameters | None = None,
+    *,
+    tol: float = 1e-6,
+    max_iter: int | None = None,
+    callback: Callable[[Trace], None] | None = None,
+) -> Solution:
+    """Drive a solver from `start` until the gap is at most tol·P₀, or it may go no further."""
+    monitor = Monitor(problem, tol, callback)
+    status = "stalled"
+    limit = chosen.max_iter if max_iter is None else max_iter
+    try:
+        begin = problem.null if start is None else start
+        for step, point in enumerate(chosen.method(problem, begin), start=1):
+            if monitor.observe(point):
+                status = "optimal"
+                break
+            if step >= limit:
+                status = "max_iter"
+                break
+            if time.monotonic() >= deadline():
+                raise TimeLimit
+    except TimeLimit:
+        status = "time_limit"
+    except KeyboardInterrupt:
+        status = "interrupted"
+    return monitor.solution(status, chosen.name)
