@@ -46,7 +46,8 @@ class Trace:
 class Solution:
     """The best parameters found, the trace, and why the solver stopped.
 
-    status: "optimal" (gap ≤ tol·P₀), "stalled" (the solver could not improve), "max_iter", "time_limit", "interrupted".
+    status: "optimal" (gap ≤ tol·P₀), "stalled" (the solver could not improve), "max_iter", "time_limit", "callback"
+    (it asked to stop), "interrupted" (Ctrl-C).
     """
 
     parameters: Parameters
@@ -62,6 +63,8 @@ class Solution:
 
 
 Method = Callable[[Problem, Parameters], Iterator[Point]]
+# Called after each step with the trace and the gap at which the solver stops; True asks it to stop now.
+Callback = Callable[[Trace, float], bool]
 
 
 @dataclass(frozen=True)
@@ -90,8 +93,8 @@ def solver(name: str, *, refuses: Callable[[Problem], str | None], max_iter: int
 class Monitor:
     """Watches the iterates: the best primal point, the best dual point, the gap between them, the trace."""
 
-    def __init__(self, problem: Problem, tol: float, callback: Callable[[Trace], None] | None = None):
-        self.problem, self.callback = problem, callback
+    def __init__(self, problem: Problem, tol: float):
+        self.problem = problem
         self.target = tol * problem.scale
         self.trace = Trace()
         self.began = time.monotonic()
@@ -113,8 +116,6 @@ class Monitor:
         self.trace.primal.append(primal)
         self.trace.gap.append(gap)
         self.trace.seconds.append(time.monotonic() - self.began)
-        if self.callback is not None:
-            self.callback(self.trace)
         return gap <= self.target + self.rounding
 
     def _improve_bound(self, theta: Array) -> None:
@@ -154,10 +155,10 @@ def run(
     *,
     tol: float = 1e-6,
     max_iter: int | None = None,
-    callback: Callable[[Trace], None] | None = None,
+    callback: Callback | None = None,
 ) -> Solution:
     """Drive a solver from `start` until the gap is at most tol·P₀, or it may go no further."""
-    monitor = Monitor(problem, tol, callback)
+    monitor = Monitor(problem, tol)
     status = "stalled"
     limit = chosen.max_iter if max_iter is None else max_iter
     try:
@@ -168,6 +169,9 @@ def run(
                 break
             if step >= limit:
                 status = "max_iter"
+                break
+            if callback is not None and callback(monitor.trace, monitor.target):
+                status = "callback"
                 break
             if time.monotonic() >= deadline():
                 raise TimeLimit

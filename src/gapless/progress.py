@@ -1,0 +1,80 @@
+"""Progress of long fits: scikit-learn's callbacks (1.9 and later) where they are set, a line on a terminal otherwise.
+
+Estimators inherit `CallbackSupport`, and hand `watch(self, …)` to the solver as its callback.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TextIO
+
+try:
+    from sklearn.callback import CallbackSupportMixin as CallbackSupport
+    from sklearn.callback import with_callbacks
+except ImportError:  # scikit-learn 1.8 has no callbacks
+
+    class CallbackSupport:  # type: ignore[no-redef]
+        """Stands in where scikit-learn has no callback protocol."""
+
+    def with_callbacks(method: Callable) -> Callable:
+        return method
+
+
+PATIENCE_SECONDS = 2.0
+REFRESH_SECONDS = 0.2
+
+
+@contextmanager
+def watch(estimator: Any, X: Any = None, y: Any = None) -> Iterator[Callable[[Any, float], bool]]:
+    """A callback for solvers: called with the trace and the target gap after each step, True asks to stop."""
+    line = ProgressLine(type(estimator).__name__, sys.stderr)
+    context = None
+    if getattr(estimator, "_skl_callbacks", None) or hasattr(estimator, "_parent_callback_ctx"):
+        context = estimator._init_callback_context(max_subtasks=None)
+        context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
+
+    def after_step(trace: Any, target: float) -> bool:
+        line.show(trace, target)
+        if context is None:
+            return False
+        step = context.subcontext(task_name="step").call_on_fit_task_begin(estimator=estimator, X=X, y=y)
+        return step.call_on_fit_task_end(estimator=estimator, X=X, y=y)
+
+    try:
+        yield after_step
+        if context is not None:
+            context.call_on_fit_task_end(estimator=estimator, X=X, y=y)
+    finally:
+        line.clear()
+
+
+class ProgressLine:
+    """One line that is rewritten: step, objective, gap and its target; only on a terminal, only when a fit is long."""
+
+    def __init__(self, name: str, stream: TextIO | None):
+        self.name, self.stream = name, stream
+        self.began = self.shown = time.monotonic()
+        self.width = 0
+
+    def show(self, trace: Any, target: float) -> None:
+        now = time.monotonic()
+        if now - self.began < PATIENCE_SECONDS or now - self.shown < REFRESH_SECONDS:
+            return
+        if self.stream is None or not self.stream.isatty():
+            return
+        self.shown = now
+        known = [gap for gap in trace.gap if math.isfinite(gap)]
+        gap = f"gap {known[-1]:.2g}, stops at {target:.2g}" if known else "gap not known yet"
+        text = f"{self.name}: step {len(trace.primal)}, objective {trace.primal[-1]:.6g}, {gap}, {now - self.began:.0f} s"
+        self.stream.write("\r" + text.ljust(self.width))
+        self.stream.flush()
+        self.width = len(text)
+
+    def clear(self) -> None:
+        if self.width and self.stream is not None:
+            self.stream.write("\r" + " " * self.width + "\r")
+            self.stream.flush()
