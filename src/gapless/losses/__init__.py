@@ -1,10 +1,29 @@
-"""Losses ℓ(y, z): what a prediction costs. Each file is one loss, a frozen dataclass of vectorised NumPy.
+"""Losses ℓ(y, z): what a prediction costs. Each file is one frozen dataclass of vectorised NumPy.
 
-Called by `problem` and by everything that needs a loss (boosting, metrics). Imports nothing but NumPy.
+Called by `problem` and by all that need a loss (boosting, metrics). Imports nothing but NumPy.
 To add one, see docs/add_a_loss.md; the contract is in `_base.Loss`.
 """
 
 from ._base import DualBox, Loss, by_name
+from .epsilon_insensitive import EpsilonInsensitive
+from .hinge import Hinge
+from .huber import Huber
+from .logistic import Logistic
+from .softmax import Softmax
 from .squared import Squared
+from .squared_epsilon_insensitive import SquaredEpsilonInsensitive
+from .squared_hinge import SquaredHinge
 
-__all__ = ["DualBox", "Loss", "Squared", "by_name"]
+__all__ = [
+    "DualBox",
+    "EpsilonInsensitive",
+    "Hinge",
+    "Huber",
+    "Logistic",
+    "Loss",
+    "Softmax",
+    "Squared",
+    "SquaredEpsilonInsensitive",
+    "SquaredHinge",
+    "by_name",
+]

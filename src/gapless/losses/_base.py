@@ -1,4 +1,4 @@
-"""Loss: the contract every loss keeps. Its docstring is the tutorial; the other files here are one loss each."""
+"""Loss: the contract every loss keeps. Its docstring is the tutorial; each other file is a loss."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from .._named import look_up, register
+
 Array = np.ndarray
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DualBox:
     """A conjugate that is quadratic on an interval.
 
@@ -26,20 +28,21 @@ class DualBox:
 
 
 class Loss:
-    """What a prediction z costs when the target is y, row by row.
+    """What a prediction z costs when the target is y, row by row; convex in z.
 
-    To add a loss, write one frozen dataclass in one file: set `task`, and give `value` and `gradient` in NumPy
-    for whole vectors. Add `curvature` if ℓ has a useful second derivative, so that Newton's method can use it. Add
-    either `conjugate` and `dual_domain`, or `dual_box` from which both follow, so that fits can be certified.
-    A loss never sees X, coefficients, weights, n or the bias: those belong to `Problem`.
+    To add a loss, write one frozen dataclass in one file: set `task`, and give `value` and
+    `gradient` in NumPy for whole vectors. Add `curvature` if ℓ has a useful second derivative, so
+    that Newton's method can use it. Add either `conjugate` and `dual_domain`, or `dual_box` from
+    which both follow, so that fits can be certified. A loss never sees X, coefficients, weights, n
+    or the bias: those belong to `Problem`.
 
-    ==================  ==============================================================================
-    task                target y                                   predictions z
-    ==================  ==============================================================================
-    ``"regression"``    floats, (n,) or (n, K)                     floats like y
-    ``"binary"``        −1.0 or +1.0, (n,)                         scores, (n,)
-    ``"multiclass"``    integers 0 … K−1, (n,)                     scores, (n, K)
-    ==================  ==============================================================================
+    ==================  ==================================  ================
+    task                target y                            predictions z
+    ==================  ==================================  ================
+    ``"regression"``    floats, (n,) or (n, K)              floats like y
+    ``"binary"``        −1.0 or +1.0, (n,)                  scores, (n,)
+    ``"multiclass"``    integers 0 … K−1, (n,)              scores, (n, K)
+    ==================  ==================================  ================
     """
 
     task: ClassVar[str]
@@ -47,16 +50,18 @@ class Loss:
     has_curvature: ClassVar[bool] = False
     has_dual_box: ClassVar[bool] = False
     has_conjugate: ClassVar[bool] = False
+    has_probabilities: ClassVar[bool] = False
     registry: ClassVar[dict[str, type[Loss]]] = {}
 
     def __init_subclass__(cls, **options):
-        """Read the capabilities off the methods that were written, and remember the class by its name."""
+        """Read the capabilities off the methods that were written, and name the class."""
         super().__init_subclass__(**options)
-        cls.name = _snake_case(cls.__name__)
+        register(cls, Loss.registry)
         cls.has_curvature = cls.curvature is not Loss.curvature
         cls.has_dual_box = cls.dual_box is not Loss.dual_box
         cls.has_conjugate = cls.has_dual_box or cls.conjugate is not Loss.conjugate
-        Loss.registry[cls.name] = cls
+        is_classifier = getattr(cls, "task", None) in ("binary", "multiclass")
+        cls.has_probabilities = is_classifier and cls.inverse_link is not Loss.inverse_link
 
     def value(self, y: Array, z: Array) -> Array:
         """ℓ(y, z), one number per target: the shape of y."""
@@ -67,11 +72,11 @@ class Loss:
         raise NotImplementedError
 
     def curvature(self, y: Array, z: Array) -> Array:
-        """∂²ℓ/∂z² ≥ 0, the shape of z; for several scores, the diagonal of the Hessian of each row."""
+        """∂²ℓ/∂z² ≥ 0, the shape of z; for several scores, the diagonal of each row's Hessian."""
         raise NotImplementedError
 
     def hessian_times(self, y: Array, z: Array, v: Array) -> Array:
-        """The Hessian of each row in z, times v."""
+        """The Hessian of each row in z, times v; override when the Hessian is not diagonal."""
         return self.curvature(y, z) * v
 
     def derivatives(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
@@ -82,10 +87,13 @@ class Loss:
         """ℓ*(y, u) = sup_z u·z − ℓ(y, z), the shape of y; ∞ outside its domain."""
         box = self.dual_box(y)
         value = box.linear * u + box.absolute * np.abs(u) + 0.5 * box.quadratic * u**2
-        return np.where((u >= box.lower) & (u <= box.upper), value, np.inf)
+        return np.where(is_within(u, box.lower, box.upper), value, np.inf)
 
     def dual_domain(self, y: Array) -> tuple[Array, Array]:
-        """The interval of u on which ℓ* is finite (the range of ∂ℓ/∂z), as (lower, upper) like z."""
+        """Where ℓ* is finite (the closed range of ∂ℓ/∂z): lower and upper, to broadcast against z.
+
+        For several scores it is the range of every entry, and ℓ* says which vectors are inside.
+        """
         box = self.dual_box(y)
         return box.lower, box.upper
 
@@ -94,28 +102,30 @@ class Loss:
         raise NotImplementedError
 
     def smallest(self, y: Array) -> Array:
-        """min_z ℓ(y, z) = −ℓ*(y, 0), the shape of y."""
-        return np.zeros(np.shape(y))
+        """inf_z ℓ(y, z) = −ℓ*(y, 0), the shape of y; override if ℓ* cannot tell and it is not 0."""
+        if self.task == "multiclass" or not self.has_conjugate:
+            return np.zeros(np.shape(y))
+        return 0.0 - self.conjugate(y, np.zeros(np.shape(y)))
 
     def inverse_link(self, z: Array) -> Array:
-        """What the score z predicts: the mean of y, or the probability of y = +1 (of each class)."""
+        """What the score z predicts: the mean of y, or the probability of y = +1 (of each class).
+
+        A classification loss without it, such as the hinge, has no probabilities.
+        """
         return z
 
     @property
     def is_piecewise_linear(self) -> bool:
         """Whether ℓ* is linear on an interval, so that ℓ has kinks and no curvature."""
-        return self.has_dual_box and not self.has_curvature
+        return self.has_dual_box and self.dual_box(np.ones(1)).quadratic == 0
 
 
 def by_name(name: str | Loss) -> Loss:
     """The loss of that name with its default parameters; a loss is returned as it is."""
-    if isinstance(name, Loss):
-        return name
-    if name not in Loss.registry:
-        known = ", ".join(sorted(Loss.registry))
-        raise ValueError(f"loss={name!r} is not known; use one of {known}, or an instance of Loss.")
-    return Loss.registry[name]()
+    return look_up(name, Loss, Loss.registry)
 
 
-def _snake_case(name: str) -> str:
-    return "".join("_" + c.lower() if c.isupper() else c for c in name).lstrip("_")
+def is_within(u: Array, lower: Array, upper: Array) -> Array:
+    """Whether lower ≤ u ≤ upper, up to the rounding of a u that went through θ = −s·u and back."""
+    slack = 4 * np.finfo(u.dtype).eps
+    return (u >= lower - slack * np.abs(lower)) & (u <= upper + slack * np.abs(upper))

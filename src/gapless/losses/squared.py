@@ -26,4 +26,5 @@ class Squared(Loss):
         return np.ones_like(z)
 
     def dual_box(self, y):
-        return DualBox(linear=y, lower=np.full_like(y, -np.inf), upper=np.full_like(y, np.inf), quadratic=1.0)
+        unbounded = np.full_like(y, np.inf)
+        return DualBox(linear=y, lower=-unbounded, upper=unbounded, quadratic=1.0)

@@ -1,0 +1,37 @@
+"""Huber loss: least squares that large errors pull on no more than `delta`."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ._base import DualBox, Loss
+from ._checks import check_positive
+
+
+@dataclass(frozen=True)
+class Huber(Loss):
+    """Quadratic near the target, linear beyond `delta` (Huber 1964).
+
+    ℓ(y, z) = ½r² where |r| ≤ δ, else δ(|r| − ½δ), with r = z − y;   ℓ*(y, u) = uy + ½u² on |u| ≤ δ.
+    """
+
+    delta: float = 1.0
+    task = "regression"
+
+    def __post_init__(self):
+        check_positive("delta", self.delta)
+
+    def value(self, y, z):
+        r = z - y
+        c = np.clip(r, -self.delta, self.delta)
+        return c * (r - 0.5 * c)
+
+    def gradient(self, y, z):
+        return np.clip(z - y, -self.delta, self.delta)
+
+    def curvature(self, y, z):
+        return (np.abs(z - y) <= self.delta).astype(z.dtype)
+
+    def dual_box(self, y):
+        end = np.full_like(y, self.delta)
+        return DualBox(linear=y, lower=-end, upper=end, quadratic=1.0)

@@ -1,0 +1,60 @@
+"""Logistic loss: logistic regression with two classes."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ._base import Loss, is_within
+
+
+@dataclass(frozen=True)
+class Logistic(Loss):
+    """Minus log-likelihood of a label with log-odds z; in bits (`base2`) a bound of the 0-1 loss.
+
+    ℓ(y, z) = c·log(1 + exp(−yz)), c = 1 or, with `base2`, 1/log 2;
+    ℓ*(y, u) = c·(p log p + (1−p) log(1−p)) with p = −uy/c in [0, 1].
+    """
+
+    base2: bool = False
+    task = "binary"
+
+    def value(self, y, z):
+        return self._c * (np.log1p(np.exp(-np.abs(z))) - np.minimum(y * z, 0))
+
+    def gradient(self, y, z):
+        return -self._c * y * self.inverse_link(-y * z)
+
+    def curvature(self, y, z):
+        e = np.exp(-np.abs(z))
+        return self._c * e / (1 + e) ** 2
+
+    def derivatives(self, y, z):
+        e, m = np.exp(-np.abs(z)), y * z
+        q = np.reciprocal(1 + e)
+        gradient = np.maximum(e, m <= 0)  # as in inverse_link(−m)
+        gradient *= q
+        gradient *= -self._c * y
+        value = np.log1p(e)
+        value -= np.minimum(m, 0, out=m)
+        e *= q
+        e *= q
+        return (self._c * value, gradient, self._c * e) if self.base2 else (value, gradient, e)
+
+    def conjugate(self, y, u):
+        p = -u * y / self._c
+        inside = is_within(p, np.zeros_like(p), np.ones_like(p))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            entropy = sum(np.where(q > 0, q * np.log(q), 0) for q in (p, 1 - p))
+        return np.where(inside, self._c * entropy, np.inf)
+
+    def dual_domain(self, y):
+        return np.minimum(-self._c * y, 0), np.maximum(-self._c * y, 0)
+
+    def inverse_link(self, z):
+        e = np.exp(-np.abs(z))  # at most 1: nothing overflows
+        return np.maximum(e, z >= 0) / (1 + e)  # 1 or e, by the sign of z and without a branch
+
+    @property
+    def _c(self):
+        return 1 / math.log(2) if self.base2 else 1.0

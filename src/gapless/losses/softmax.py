@@ -1,0 +1,65 @@
+"""Softmax cross-entropy: logistic regression with several classes."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ._base import Loss
+
+
+@dataclass(frozen=True)
+class Softmax(Loss):
+    """Minus the log-likelihood of a class when the probabilities are p ∝ exp(z).
+
+    ℓ(y, z) = log Σₖ exp(zₖ) − z_y, with gradient p − e_y;
+    ℓ*(y, u) = Σₖ pₖ log pₖ with p = u + e_y, which must be a distribution.
+    """
+
+    task = "multiclass"
+
+    def value(self, y, z):
+        below = z - z.max(axis=1, keepdims=True)
+        return np.log(np.einsum("nk->n", np.exp(below))) - below[np.arange(len(y)), y]
+
+    def gradient(self, y, z):
+        p = self.inverse_link(z)
+        p[np.arange(len(y)), y] -= 1
+        return p
+
+    def curvature(self, y, z):
+        p = self.inverse_link(z)
+        return p * (1 - p)
+
+    def hessian_times(self, y, z, v):
+        p = self.inverse_link(z)
+        return p * (v - np.einsum("nk,nk->n", p, v)[:, None])
+
+    def derivatives(self, y, z):
+        rows = np.arange(len(y))
+        p = z - z.max(axis=1, keepdims=True)
+        value = -p[rows, y]
+        np.exp(p, out=p)
+        total = np.einsum("nk->n", p)
+        value += np.log(total)
+        p /= total[:, None]
+        curvature = 1 - p
+        curvature *= p
+        p[rows, y] -= 1
+        return value, p, curvature
+
+    def conjugate(self, y, u):
+        p = np.array(u)
+        p[np.arange(len(y)), y] += 1
+        slack = 8 * p.shape[1] * np.finfo(p.dtype).eps  # u + e_y rounds, and so does the sum
+        inside = np.all(p >= -slack, axis=1) & (np.abs(p.sum(axis=1) - 1) <= slack)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            entropy = np.sum(np.where(p > 0, p * np.log(p), 0), axis=1)
+        return np.where(inside, entropy, np.inf)
+
+    def dual_domain(self, y):
+        return np.array(-1.0), np.array(1.0)
+
+    def inverse_link(self, z):
+        p = np.exp(z - z.max(axis=1, keepdims=True))
+        p /= np.einsum("nk->n", p)[:, None]
+        return p
