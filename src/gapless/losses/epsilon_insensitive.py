@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._parameters import check_nonnegative
 from ._base import DualBox, Loss
-from ._checks import check_nonnegative
 
 
 @dataclass(frozen=True)

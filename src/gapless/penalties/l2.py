@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-from ._base import Array, Coordinates, Separable
-from ._checks import check_strength, check_feature_weights
+from .._parameters import check_nonnegative, check_weights
+from ._base import Array, Coordinates, Separable, per_feature
 
 
 @dataclass(frozen=True, eq=False)
 class L2(Separable):
-    """Half the squared Euclidean norm.
+    """Half the squared Euclidean norm (Hoerl and Kennard 1970).
 
     R(w) = ½λ Σⱼ ωⱼwⱼ²;   R*(v) = Σⱼ vⱼ²/(2λωⱼ).
     """
@@ -17,16 +17,18 @@ class L2(Separable):
     weights: Array | None = None
 
     def __post_init__(self):
-        check_strength(self.strength)
-        check_feature_weights(self.weights)
+        check_nonnegative("strength", self.strength)
+        check_weights("weights", self.weights)
 
     def coordinates(self, d):
-        return Coordinates.make(d, l2=self.strength * (1.0 if self.weights is None else self.weights))
+        return Coordinates.make(d, l2=self.strength * per_feature("weights", self.weights, d))
 
 
 @dataclass(frozen=True, eq=False)
 class NoPenalty(Separable):
     """R(w) = 0: every feature is free."""
+
+    name = "none"
 
     def coordinates(self, d):
         return Coordinates.make(d)
