@@ -35,14 +35,14 @@ struct Compressed {
 
 // What coordinate descent needs of a matrix. `v` has one entry per row, `weights` may be null.
 template <class A>
-concept ColumnMatrix =
-    requires(const A& a, Index j, double scale, const double* v, double* out, const double* weights) {
-        { a.rows() } -> std::convertible_to<Index>;
-        { a.columns() } -> std::convertible_to<Index>;
-        { a.dot(j, v) } -> std::convertible_to<double>;
-        { a.axpy(j, scale, out) };
-        { a.squared_norm(j, weights) } -> std::convertible_to<double>;
-    };
+concept ColumnMatrix = requires(const A& a, Index j, double scale, const double* v, double* out,
+                                const double* weights) {
+    { a.rows() } -> std::convertible_to<Index>;
+    { a.columns() } -> std::convertible_to<Index>;
+    { a.dot(j, v) } -> std::convertible_to<double>;
+    { a.axpy(j, scale, out) };
+    { a.squared_norm(j, weights) } -> std::convertible_to<double>;
+};
 
 // A dense matrix whose columns are contiguous (NumPy's F order).
 template <class T>
@@ -58,7 +58,7 @@ public:
         gapless::axpy(scale, column(j), out, rows_);
     }
     double squared_norm(Index j, const double* weights) const {
-        return gapless::square_sum(column(j), weights, 0.0, rows_);
+        return gapless::square_sum(column(j), weights, rows_);
     }
 
 private:

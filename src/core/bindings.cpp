@@ -1,8 +1,495 @@
+// The Python face of the core: one function per entry. Each checks shapes and dtypes, lets go of
+// the GIL, calls, and returns; results are written into arrays that the caller allocates.
+//
+// Every function ends with `threads` and `deadline` (in seconds of time.monotonic(), inf for none).
+// It raises KeyboardInterrupt on Ctrl-C and gapless.interrupt.TimeLimit when the deadline has
+// passed; its results are then incomplete.
 #include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
 
-#include "loops.hpp"
+#include <cmath>
+#include <cstring>
+#include <optional>
+#include <string>
+
+#include "box_qp.hpp"
+#include "products.hpp"
+#include "quadratic_cd.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace gapless {
+namespace {
+
+// ---- arrays
+// --------------------------------------------------------------------------------------
+
+template <class T>
+using VectorIn = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using VectorOut = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using MatrixIn = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using MatrixOut = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using DenseIn = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;  // in C or F order
+template <class T>
+using Maybe = std::optional<VectorIn<T>>;
+
+template <class Array>
+Index extent(const Array& a, int axis) {
+    return static_cast<Index>(a.shape(axis));
+}
+
+template <class T>
+const T* data_or_null(const Maybe<T>& v) {
+    return v ? v->data() : nullptr;
+}
+
+void check(bool right, const char* what) {
+    if (!right) throw nb::value_error(what);
+}
+
+template <class T>
+void check_length(const Maybe<T>& v, Index length, const char* what) {
+    check(!v || extent(*v, 0) == length, what);
+}
+
+template <class Array>
+void check_shape(const Array& a, Index rows, Index columns, const char* what) {
+    check(extent(a, 0) == rows && extent(a, 1) == columns, what);
+}
+
+template <class T>
+Dense<T> dense(const DenseIn<T>& x) {
+    Index n = extent(x, 0), d = extent(x, 1);
+    // A side of length 1 (or an empty matrix) may have any stride.
+    auto strides = [&](Index first, Index second) {
+        return n * d == 0 ||
+               ((n == 1 || x.stride(0) == first) && (d == 1 || x.stride(1) == second));
+    };
+    if (strides(d, 1)) return {x.data(), n, d, Order::rows};
+    check(strides(1, n),
+          "X must be contiguous, in C or F order; copy it with np.ascontiguousarray");
+    return {x.data(), n, d, Order::columns};
+}
+
+template <class T>
+Compressed<T> compressed(const VectorIn<std::int64_t>& start, const VectorIn<std::int32_t>& index,
+                         const VectorIn<T>& value, Index length) {
+    Index lines = extent(start, 0) - 1;
+    check(lines >= 0, "start must have one more entry than there are lines");
+    check(start.data()[lines] == extent(index, 0) && extent(index, 0) == extent(value, 0),
+          "start, index and value of a sparse matrix disagree about the number of entries");
+    return {lines, length, start.data(), index.data(), value.data()};
+}
+
+Columns chosen(const Maybe<std::int64_t>& columns, Index d) {
+    if (!columns) return {nullptr, d};
+    for (Index j = 0; j < extent(*columns, 0); ++j)
+        check(0 <= columns->data()[j] && columns->data()[j] < d, "a column index is out of range");
+    return {columns->data(), extent(*columns, 0)};
+}
+
+// ---- running
+// -------------------------------------------------------------------------------------
+
+// SciPy's BLAS, found once when the module is imported.
+Blas blas;
+
+template <class Routine>
+void find_routine(nb::handle routines, const char* name, Routine& routine) {
+    nb::object capsule = routines[name];
+    const char* signature = PyCapsule_GetName(capsule.ptr());
+    if (!signature || !std::strstr(signature, "int *"))
+        throw nb::import_error("gapless needs a SciPy whose BLAS counts in 32-bit integers");
+    routine = reinterpret_cast<Routine>(PyCapsule_GetPointer(capsule.ptr(), signature));
+}
+
+void find_blas() {
+    nb::object routines = nb::module_::import_("scipy.linalg.cython_blas").attr("__pyx_capi__");
+    find_routine(routines, "sgemm", blas.sgemm);
+    find_routine(routines, "dgemm", blas.dgemm);
+    find_routine(routines, "dsyrk", blas.dsyrk);
+}
+
+// Call work(context) without the GIL, and turn a stop into the right Python exception.
+template <class Work>
+void run(int threads, double deadline, Work&& work) {
+    check(threads >= 1, "threads must be at least 1");
+    using Clock = std::chrono::steady_clock;
+    bool is_limited = std::isfinite(deadline), is_late = false;
+    Clock::time_point end;
+    if (is_limited) {
+        // Python's clock need not be ours, so only the difference crosses over.
+        double now = nb::cast<double>(nb::module_::import_("time").attr("monotonic")());
+        double left = std::clamp(deadline - now, 0.0, 1e9);
+        end = Clock::now() +
+              std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(left));
+    }
+    Poll poll = [&] {
+        is_late = is_limited && Clock::now() >= end;
+        if (is_late) return true;
+        nb::gil_scoped_acquire gil;
+        return PyErr_CheckSignals() != 0;
+    };
+    try {
+        nb::gil_scoped_release released;
+        work(Context{blas, threads, poll});
+    } catch (const Stopped&) {
+        if (is_late) {
+            nb::object error = nb::module_::import_("gapless.interrupt").attr("TimeLimit");
+            PyErr_SetString(error.ptr(), "the time limit has passed");
+        }
+        throw nb::python_error();
+    }
+}
+
+// ---- products
+// ------------------------------------------------------------------------------------
+
+template <class X, class V>
+void dense_times(const DenseIn<X>& X_, const Maybe<double>& center, const MatrixIn<V>& w,
+                 const MatrixOut<V>& out, int threads, double deadline) {
+    Dense<X> x = dense(X_);
+    Index outputs = extent(w, 1);
+    check_length(center, x.columns, "center must have one entry per column of X");
+    check(extent(w, 0) == x.columns, "w must have one row per column of X");
+    check_shape(out, x.rows, outputs, "out must have the rows of X and the columns of w");
+    run(threads, deadline, [&](const Context& context) {
+        times(x, data_or_null(center), w.data(), outputs, out.data(), context);
+    });
+}
+
+template <class X, class V>
+void dense_transposed_times(const DenseIn<X>& X_, const Maybe<double>& center, const MatrixIn<V>& r,
+                            const MatrixOut<V>& out, int threads, double deadline) {
+    Dense<X> x = dense(X_);
+    Index outputs = extent(r, 1);
+    check_length(center, x.columns, "center must have one entry per column of X");
+    check(extent(r, 0) == x.rows, "r must have one row per row of X");
+    check_shape(out, x.columns, outputs,
+                "out must have a row per column of X and the columns of r");
+    run(threads, deadline, [&](const Context& context) {
+        transposed_times(x, data_or_null(center), r.data(), outputs, out.data(), context);
+    });
+}
+
+template <class X>
+void dense_column_square_sums(const DenseIn<X>& X_, const Maybe<double>& center,
+                              const Maybe<double>& weights, const VectorOut<double>& out,
+                              int threads, double deadline) {
+    Dense<X> x = dense(X_);
+    check_length(center, x.columns, "center must have one entry per column of X");
+    check_length(weights, x.rows, "weights must have one entry per row of X");
+    check(extent(out, 0) == x.columns, "out must have one entry per column of X");
+    run(threads, deadline, [&](const Context& context) {
+        column_square_sums(x, data_or_null(center), data_or_null(weights), out.data(), context);
+    });
+}
+
+template <class X>
+void dense_gram(const DenseIn<X>& X_, const Maybe<double>& center, const Maybe<double>& weights,
+                const Maybe<std::int64_t>& columns, const MatrixOut<double>& out, int threads,
+                double deadline) {
+    Dense<X> x = dense(X_);
+    check_length(center, x.columns, "center must have one entry per column of X");
+    check_length(weights, x.rows, "weights must have one entry per row of X");
+    Columns picked = chosen(columns, x.columns);
+    check_shape(out, picked.count, picked.count, "out must be square, one row per chosen column");
+    run(threads, deadline, [&](const Context& context) {
+        gram(x, data_or_null(center), data_or_null(weights), picked, out.data(), context);
+    });
+}
+
+template <class X>
+void dense_outer_gram(const DenseIn<X>& X_, const Maybe<double>& center,
+                      const MatrixOut<double>& out, int threads, double deadline) {
+    Dense<X> x = dense(X_);
+    check_length(center, x.columns, "center must have one entry per column of X");
+    check_shape(out, x.rows, x.rows, "out must be square, one row per row of X");
+    run(threads, deadline,
+        [&](const Context& context) { outer_gram(x, data_or_null(center), out.data(), context); });
+}
+
+template <class X, class V>
+void sparse_times(const VectorIn<std::int64_t>& start, const VectorIn<std::int32_t>& index,
+                  const VectorIn<X>& value, const MatrixIn<V>& w, const MatrixOut<V>& out,
+                  int threads, double deadline) {
+    Compressed<X> a = compressed(start, index, value, extent(w, 0));
+    Index outputs = extent(w, 1);
+    check_shape(out, a.lines, outputs,
+                "out must have the lines of the matrix and the columns of w");
+    run(threads, deadline,
+        [&](const Context& context) { times(a, w.data(), outputs, out.data(), context); });
+}
+
+template <class X>
+void sparse_column_square_sums(const VectorIn<std::int64_t>& start,
+                               const VectorIn<std::int32_t>& index, const VectorIn<X>& value,
+                               const Maybe<double>& center, const Maybe<double>& weights,
+                               double total_weight, const VectorOut<double>& out, int threads,
+                               double deadline) {
+    Compressed<X> columns = compressed(start, index, value, weights ? extent(*weights, 0) : 0);
+    check_length(center, columns.lines, "center must have one entry per column of X");
+    check(extent(out, 0) == columns.lines, "out must have one entry per column of X");
+    run(threads, deadline, [&](const Context& context) {
+        column_square_sums(columns, data_or_null(center), data_or_null(weights), total_weight,
+                           out.data(), context);
+    });
+}
+
+template <class X>
+void sparse_gram(const VectorIn<std::int64_t>& column_start,
+                 const VectorIn<std::int32_t>& column_index, const VectorIn<X>& column_value,
+                 const VectorIn<std::int64_t>& row_start, const VectorIn<std::int32_t>& row_index,
+                 const VectorIn<X>& row_value, const Maybe<double>& weights,
+                 const MatrixOut<double>& out, int threads, double deadline) {
+    Index n = extent(row_start, 0) - 1, d = extent(column_start, 0) - 1;
+    Compressed<X> columns = compressed(column_start, column_index, column_value, n);
+    Compressed<X> rows = compressed(row_start, row_index, row_value, d);
+    check_length(weights, n, "weights must have one entry per row of X");
+    check_shape(out, d, d, "out must be square, one row per column of X");
+    run(threads, deadline, [&](const Context& context) {
+        gram(columns, rows, data_or_null(weights), out.data(), context);
+    });
+}
+
+template <class X>
+void sparse_gram_of_columns(const VectorIn<std::int64_t>& start,
+                            const VectorIn<std::int32_t>& index, const VectorIn<X>& value,
+                            Index rows, const VectorIn<std::int64_t>& columns,
+                            const Maybe<double>& weights, const MatrixOut<double>& out, int threads,
+                            double deadline) {
+    Compressed<X> x = compressed(start, index, value, rows);
+    check_length(weights, rows, "weights must have one entry per row of X");
+    Columns picked = chosen(columns, x.lines);
+    check_shape(out, picked.count, picked.count, "out must be square, one row per chosen column");
+    run(threads, deadline, [&](const Context& context) {
+        gram(x, picked, data_or_null(weights), out.data(), context);
+    });
+}
+
+// ---- coordinate descent on a quadratic ------------------------------------------------------------
+
+// (l1, l2, lower, upper), one entry per feature, or (start, strength) of blocks of features.
+using ElasticBoxes = std::tuple<VectorIn<double>, VectorIn<double>, VectorIn<double>, VectorIn<double>>;
+using BlockNorms = std::tuple<VectorIn<std::int64_t>, VectorIn<double>>;
+using AnyPenalty = std::variant<ElasticBoxes, BlockNorms>;
+
+SeparablePenalty separable(const AnyPenalty& penalty, Index features) {
+    SeparablePenalty out{};
+    if (const auto* boxes = std::get_if<ElasticBoxes>(&penalty)) {
+        out.kind = PenaltyKind::elastic_box;
+        std::apply(
+            [&](const auto&... v) {
+                check(((extent(v, 0) == features) && ...),
+                      "l1, l2, lower and upper must have one entry per feature");
+            },
+            *boxes);
+        out.l1 = std::get<0>(*boxes).data();
+        out.l2 = std::get<1>(*boxes).data();
+        out.lower = std::get<2>(*boxes).data();
+        out.upper = std::get<3>(*boxes).data();
+        return out;
+    }
+    const auto& [start, strength] = std::get<BlockNorms>(penalty);
+    out.kind = PenaltyKind::block_norm;
+    out.blocks = extent(strength, 0);
+    out.start = start.data();
+    out.strength = strength.data();
+    check(extent(start, 0) == out.blocks + 1 && start.data()[0] == 0 &&
+              start.data()[out.blocks] == features,
+          "start must run from 0 to the number of features, one entry more than there are blocks");
+    for (Index b = 0; b < out.blocks; ++b)
+        check(start.data()[b] <= start.data()[b + 1], "the starts of the blocks must increase");
+    return out;
+}
+
+// Each returns the number of sweeps and whether they converged; w is changed in place.
+using Sweeps = std::pair<Index, bool>;
+
+Sweeps gram_descent(const MatrixIn<double>& gram, const MatrixIn<double>& slope,
+                    const AnyPenalty& penalty, const MatrixOut<double>& w, double tolerance,
+                    Index sweeps, double deadline) {
+    Index features = extent(w, 0), outputs = extent(w, 1);
+    check_shape(gram, features, features, "gram must be square, one row per feature");
+    check_shape(slope, features, outputs, "slope must have the shape of w");
+    SeparablePenalty r = separable(penalty, features);
+    Descended done{};
+    run(1, deadline, [&](const Context& context) {
+        done = descend_on_gram(gram.data(), features, outputs, slope.data(), r, {tolerance, sweeps},
+                               context.poll, w.data());
+    });
+    return {done.sweeps, done.converged};
+}
+
+// The data by columns: an array in any order, or (start, index, value) of sparse columns.
+template <class X>
+using SparseIn = std::tuple<VectorIn<std::int64_t>, VectorIn<std::int32_t>, VectorIn<X>>;
+template <class X>
+using AnyColumns = std::variant<DenseIn<X>, SparseIn<X>>;
+
+template <class X>
+Dense<X> column_matrix(const DenseIn<X>& x, Index) {
+    return dense(x);
+}
+template <class X>
+Compressed<X> column_matrix(const SparseIn<X>& x, Index rows) {
+    return compressed(std::get<0>(x), std::get<1>(x), std::get<2>(x), rows);
+}
+
+template <class X>
+Sweeps column_descent(const AnyColumns<X>& X_, const VectorIn<std::int64_t>& which,
+                      const Maybe<double>& center, const MatrixIn<double>& diagonal,
+                      const std::optional<MatrixIn<double>>& factor, const MatrixIn<double>& slope,
+                      const Maybe<double>& bias_slope, const AnyPenalty& penalty,
+                      const MatrixOut<double>& w, const VectorOut<double>& bias_step,
+                      double tolerance, Index sweeps, double deadline) {
+    Index rows = extent(diagonal, 0), outputs = extent(w, 1), columns = 0;
+    if (const auto* x = std::get_if<DenseIn<X>>(&X_)) {
+        check(extent(*x, 0) == rows, "diagonal must have one row per row of X");
+        columns = extent(*x, 1);
+    } else {
+        columns = extent(std::get<0>(std::get<SparseIn<X>>(X_)), 0) - 1;
+    }
+    Columns picked = chosen(which, columns);
+    check_length(center, columns, "center must have one entry per column of X");
+    check(extent(diagonal, 1) == outputs, "diagonal must have the columns of w");
+    if (factor) check_shape(*factor, rows, outputs, "factor must have the shape of diagonal");
+    check(extent(w, 0) == picked.count, "w must have one row per chosen column");
+    check_shape(slope, picked.count, outputs, "slope must have the shape of w");
+    check_length(bias_slope, outputs, "bias_slope must have one entry per column of w");
+    check(extent(bias_step, 0) == outputs, "bias_step must have one entry per column of w");
+    SeparablePenalty r = separable(penalty, picked.count);
+    ColumnChoice choice{picked.index, picked.count, data_or_null(center), data_or_null(bias_slope)};
+    RowCurvature h{rows, outputs, diagonal.data(), factor ? factor->data() : nullptr};
+    Descended done{};
+    std::visit(
+        [&](const auto& given) {
+            auto data = column_matrix<X>(given, rows);
+            run(1, deadline, [&](const Context& context) {
+                done = descend_on_columns(data, choice, h, slope.data(), r, {tolerance, sweeps},
+                                          context.poll, w.data(), bias_step.data());
+            });
+        },
+        X_);
+    return {done.sweeps, done.converged};
+}
+
+// ---- coordinate descent on a quadratic in a box ---------------------------------------------------
+
+// (linear, quadratic, lower, upper), one entry per row of X.
+using BoxIn = std::tuple<VectorIn<double>, VectorIn<double>, VectorIn<double>, VectorIn<double>>;
+
+// X by rows, in C order or as (start, index, value); theta and w are moved in place. Returns the
+// estimated gap, the number of epochs, and where b, sigma and threshold stand.
+template <class X>
+std::tuple<double, Index, double, double, double> box_descent(
+    const AnyColumns<X>& X_, const VectorIn<double>& inverse, const BoxIn& box, double absolute,
+    const VectorOut<double>& theta, const VectorOut<double>& w, double b, double sigma,
+    double threshold, double gap, Index epochs, std::uint64_t seed, double deadline) {
+    Index n = extent(theta, 0), d = extent(w, 0);
+    check(extent(inverse, 0) == d, "inverse must have one entry per entry of w");
+    std::apply([&](const auto&... v) {
+        check(((extent(v, 0) == n) && ...),
+              "linear, quadratic, lower and upper must have one entry per entry of theta");
+    }, box);
+    const auto& [linear, quadratic, lower, upper] = box;
+    BoxTerms terms{linear.data(), quadratic.data(), lower.data(), upper.data(), absolute};
+    BoxIterate iterate{theta.data(), w.data(), b, sigma, threshold};
+    BoxProgress progress{};
+    auto descend = [&](const auto& x) {
+        run(1, deadline, [&](const Context& context) {
+            progress = descend_box(x, inverse.data(), terms, iterate, {gap, epochs, seed}, context.poll);
+        });
+    };
+    if (const auto* x = std::get_if<DenseIn<X>>(&X_)) {
+        Dense<X> rows = dense(*x);
+        check(rows.rows == n && rows.columns == d, "X must have a row per entry of theta and a column per entry of w");
+        check(rows.order == Order::rows || n * d == 0, "X must be in C order");
+        descend(rows);
+    } else {
+        Compressed<X> rows = column_matrix<X>(std::get<SparseIn<X>>(X_), d);
+        check(rows.lines == n, "X must have a row per entry of theta");
+        descend(rows);
+    }
+    return {progress.gap, progress.epochs, iterate.b, iterate.sigma, iterate.threshold};
+}
+
+// ---- the module
+// ----------------------------------------------------------------------------------
+
+// An array argument: never converted, because a conversion would be a silent copy.
+auto array(const char* name) { return nb::arg(name).noconvert(); }
+auto maybe(const char* name) { return nb::arg(name).noconvert().none(); }
+
+// The functions that exist for each type X of the data (and V of the vectors).
+template <class X>
+void define_for_data(nb::module_& m) {
+    m.def("dense_column_square_sums", &dense_column_square_sums<X>, array("X"), maybe("center"),
+          maybe("weights"), array("out"), "threads"_a, "deadline"_a);
+    m.def("dense_gram", &dense_gram<X>, array("X"), maybe("center"), maybe("weights"),
+          maybe("columns"), array("out"), "threads"_a, "deadline"_a);
+    m.def("dense_outer_gram", &dense_outer_gram<X>, array("X"), maybe("center"), array("out"),
+          "threads"_a, "deadline"_a);
+    m.def("sparse_column_square_sums", &sparse_column_square_sums<X>, array("start"),
+          array("index"), array("value"), maybe("center"), maybe("weights"), "total_weight"_a,
+          array("out"), "threads"_a, "deadline"_a);
+    m.def("sparse_gram", &sparse_gram<X>, array("column_start"), array("column_index"),
+          array("column_value"), array("row_start"), array("row_index"), array("row_value"),
+          maybe("weights"), array("out"), "threads"_a, "deadline"_a);
+    m.def("sparse_gram_of_columns", &sparse_gram_of_columns<X>, array("start"), array("index"),
+          array("value"), "rows"_a, array("columns"), maybe("weights"), array("out"), "threads"_a,
+          "deadline"_a);
+}
+
+template <class X>
+void define_box_descent(nb::module_& m) {
+    m.def("box_descent", &box_descent<X>, array("X"), array("inverse"), array("box"), "absolute"_a,
+          array("theta"), array("w"), "b"_a, "sigma"_a, "threshold"_a, "gap"_a, "epochs"_a,
+          "seed"_a, "deadline"_a);
+}
+
+template <class X>
+void define_column_descent(nb::module_& m) {
+    m.def("column_descent", &column_descent<X>, array("X"), array("which"), maybe("center"),
+          array("diagonal"), maybe("factor"), array("slope"), maybe("bias_slope"), array("penalty"),
+          array("w"), array("bias_step"), "tolerance"_a, "sweeps"_a, "deadline"_a);
+}
+
+template <class X, class V>
+void define_for_vectors(nb::module_& m) {
+    m.def("dense_times", &dense_times<X, V>, array("X"), maybe("center"), array("w"), array("out"),
+          "threads"_a, "deadline"_a);
+    m.def("dense_transposed_times", &dense_transposed_times<X, V>, array("X"), maybe("center"),
+          array("r"), array("out"), "threads"_a, "deadline"_a);
+    m.def("sparse_times", &sparse_times<X, V>, array("start"), array("index"), array("value"),
+          array("w"), array("out"), "threads"_a, "deadline"_a);
+}
+
+}  // namespace
+}  // namespace gapless
 
 NB_MODULE(_core, m) {
+    using namespace gapless;
     m.doc() = "The compiled loops of gapless: arrays in, arrays out.";
-    m.def("version", [] { return 1; });
+    find_blas();
+    define_for_data<float>(m);
+    define_for_data<double>(m);
+    define_box_descent<float>(m);
+    define_box_descent<double>(m);
+    define_for_vectors<float, float>(m);
+    define_for_vectors<float, double>(m);
+    define_for_vectors<double, double>(m);
+    m.def("gram_descent", &gram_descent, array("gram"), array("slope"), array("penalty"),
+          array("w"), "tolerance"_a, "sweeps"_a, "deadline"_a);
+    define_column_descent<float>(m);
+    define_column_descent<double>(m);
 }

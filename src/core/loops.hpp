@@ -1,10 +1,11 @@
 // The innermost loops over contiguous memory, compiled for several instruction sets and chosen when
-// the library is loaded. Sums are accumulated in double unless everything is float.
+// the library is loaded. Sums have the type of the vector: double unless everything is float.
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
 
-#if defined(__x86_64__) && defined(__ELF__) && defined(__GLIBC__) && !defined(GAPLESS_NO_CLONES)
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(GAPLESS_NO_CLONES)
 #define GAPLESS_CLONES \
     __attribute__((target_clones("default", "arch=haswell", "arch=skylake-avx512")))
 #else
@@ -25,11 +26,47 @@ void axpy(double scale, const double* x, double* y, Index n);
 void axpy(double scale, const float* x, double* y, Index n);
 void axpy(float scale, const float* x, float* y, Index n);
 
-// Σ weightsᵢ (xᵢ − center)²; weights may be null.
-double square_sum(const double* x, const double* weights, double center, Index n);
-double square_sum(const float* x, const double* weights, double center, Index n);
+// Σ weightsᵢ xᵢ²; weights may be null.
+double square_sum(const double* x, const double* weights, Index n);
+double square_sum(const float* x, const double* weights, Index n);
 
-// Σ xᵢ v[indexᵢ] and y[indexᵢ] += scale · xᵢ
+// Along which side of a block the features lie: columns when samples are stored one after the
+// other.
+enum class Features { rows, columns };
+
+// A block of a matrix of samples and features. `stride` is the distance between its rows in memory;
+// the centre, one number per feature or null, is subtracted while the block is read.
+template <class X, class V>
+struct Block {
+    const X* x;
+    Index stride, rows, columns;
+    Features features;
+    const V* center;
+
+    const V* column_center() const { return features == Features::columns ? center : nullptr; }
+    const V* row_center() const { return features == Features::rows ? center : nullptr; }
+};
+
+// Whether a product is taken with the entries of a block or with their squares.
+enum class Entry { value, square };
+
+// out[i] += Σⱼ entryᵢⱼ vⱼ
+void add_times(const Block<double, double>& block, Entry entry, const double* v, double* out);
+void add_times(const Block<float, double>& block, Entry entry, const double* v, double* out);
+void add_times(const Block<float, float>& block, Entry entry, const float* v, float* out);
+
+// out[j] += Σᵢ entryᵢⱼ vᵢ
+void add_transposed(const Block<double, double>& block, Entry entry, const double* v, double* out);
+void add_transposed(const Block<float, double>& block, Entry entry, const double* v, double* out);
+void add_transposed(const Block<float, float>& block, Entry entry, const float* v, float* out);
+
+// out = the block, centred and then multiplied by one number per sample (if scale is not null), row
+// after row without gaps.
+void copy(const Block<double, double>& block, const double* scale, double* out);
+void copy(const Block<float, double>& block, const double* scale, double* out);
+void copy(const Block<float, float>& block, const float* scale, float* out);
+
+// Σ xᵢ v[indexᵢ]
 template <class X, class V>
 inline V sparse_dot(const X* x, const std::int32_t* index, const V* v, Index n) {
     // Two chains, because one would wait for its own addition.
@@ -43,6 +80,7 @@ inline V sparse_dot(const X* x, const std::int32_t* index, const V* v, Index n) 
     return even + odd;
 }
 
+// y[indexᵢ] += scale · xᵢ
 template <class X, class V>
 inline void sparse_axpy(V scale, const X* x, const std::int32_t* index, V* y, Index n) {
     for (Index i = 0; i < n; ++i) y[index[i]] += scale * static_cast<V>(x[i]);

@@ -1,68 +1,244 @@
-"""X as an operator: the only file that knows whether X is dense or sparse, float32 or float64, centred or not."""
+"""X as an operator: the only file that knows if X is dense, sparse, float32, float64 or centred."""
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+
+from . import _core  # type: ignore[attr-defined]
+from .interrupt import deadline
+from .threads import single_blas, thread_count
+
+Array = np.ndarray
+
+
+class Lines(NamedTuple):
+    """The rows or the columns of a sparse matrix.
+
+    Line i has values[starts[i]:starts[i + 1]] at the positions indices[starts[i]:starts[i + 1]],
+    which increase. `starts` is int64, `indices` int32.
+    """
+
+    starts: Array
+    indices: Array
+    values: Array
 
 
 class Design:
     """The n × d data matrix as an operator, optionally centred (X − 1μᵀ) without being copied.
 
-    Products take the precision of the vector: float64 in, float64 sums out, whatever X is stored in.
+    Products take the precision of the vector: float64 in, float64 sums out, whatever X is stored
+    in. (A float32 vector with float64 data is computed in float64 too.) All products have the same
+    bits for any number of threads, obey Ctrl-C, and raise `interrupt.TimeLimit` at the deadline.
+
+    Parameters
+    ----------
+    X : ndarray or SciPy sparse matrix or array, of float32 or float64, shape (n, d)
+        Kept without a copy when it is contiguous in C or F order, or CSR or CSC with sorted
+        indices. Never written to.
+    center : ndarray of shape (d,), optional
+        μ, subtracted from every row.
+
+    Notes
+    -----
+    A sparse X gets a twin in the other compressed format when a product first needs it, which
+    doubles its memory. Products cost O(nd), or O(entries) when sparse, per output; `gram` O(nd²),
+    or O(Σᵢ (entries of row i)²).
     """
 
-    def __init__(self, X: Any, center: np.ndarray | None = None):
+    def __init__(self, X: Any, center: Array | None = None):
+        if X.dtype not in (np.float32, np.float64):
+            raise TypeError(
+                f"X must be float32 or float64, got {X.dtype}; convert it with X.astype(float)."
+            )
         self.is_sparse = sp.issparse(X)
-        self.X = X
+        self.X: Any = _canonical_sparse(X) if self.is_sparse else _contiguous(X)
         self.n, self.d = X.shape
-        self.dtype = X.dtype
-        self.center = center
+        self.dtype = self.X.dtype
+        self.center = None if center is None else np.ascontiguousarray(center, dtype=np.float64)
 
-    def times(self, w: np.ndarray) -> np.ndarray:
+    def times(self, w: Array) -> Array:
         """X @ w for w of shape (d,) or (d, K)."""
-        z = np.asarray(self.X @ w)
-        return z if self.center is None else z - self.center @ w
+        matrix = self._as_matrix(w)
+        out = np.empty((self.n, matrix.shape[1]), matrix.dtype)
+        if self.is_sparse:
+            _call(_core.sparse_times, *self._rows, matrix, out)
+            if self.center is not None:
+                shift = np.empty((1, matrix.shape[1]), matrix.dtype)
+                row = self._center_as(matrix.dtype)[None, :]
+                _call_blas(_core.dense_times, row, None, matrix, shift)
+                out -= shift
+        else:
+            self._dense_call(_core.dense_times, matrix, out)
+        return out.reshape(self.n, *w.shape[1:])
 
-    def transposed_times(self, r: np.ndarray) -> np.ndarray:
+    def transposed_times(self, r: Array) -> Array:
         """Xᵀ @ r for r of shape (n,) or (n, K)."""
-        g = np.asarray(self.X.T @ r)
-        if self.center is None:
-            return g
-        return g - np.multiply.outer(self.center, r.sum(axis=0))
+        matrix = self._as_matrix(r)
+        out = np.empty((self.d, matrix.shape[1]), matrix.dtype)
+        if self.is_sparse:
+            _call(_core.sparse_times, *self._columns, matrix, out)
+            if self.center is not None:
+                out -= np.multiply.outer(self._center_as(matrix.dtype), matrix.sum(axis=0))
+        else:
+            self._dense_call(_core.dense_transposed_times, matrix, out)
+        return out.reshape(self.d, *r.shape[1:])
 
-    def gram(self, weights: np.ndarray | None = None) -> np.ndarray:
-        """XᵀDX (d × d, float64) for nonnegative weights D; rows of weight 0 cost nothing."""
-        X = self.X.toarray() if self.is_sparse else self.X
-        X = X.astype(np.float64)
-        if self.center is not None:
-            X = X - self.center
-        return X.T @ (X if weights is None else weights[:, None] * X)
+    def gram(self, weights: Array | None = None, columns: Array | None = None) -> Array:
+        """XᵀDX (float64) of all columns, or of those at the given positions; D = diag(weights) ≥ 0.
 
-    def outer_gram(self) -> np.ndarray:
+        Rows of weight 0 cost nothing.
+        """
+        weights = _as_float64(weights)
+        if columns is not None:
+            columns = np.ascontiguousarray(columns, dtype=np.int64)
+        d = self.d if columns is None else len(columns)
+        out = np.empty((d, d))
+        if not self.is_sparse:
+            _call_blas(_core.dense_gram, self.X, self.center, weights, columns, out)
+        elif columns is None:
+            _call(_core.sparse_gram, *self._columns, *self._rows, weights, out)
+        else:
+            _call(_core.sparse_gram_of_columns, *self._columns, self.n, columns, weights, out)
+        if self.is_sparse and self.center is not None:
+            self._center_gram(out, weights, slice(None) if columns is None else columns)
+        return out
+
+    def outer_gram(self) -> Array:
         """X Xᵀ (n × n, float64)."""
-        X = self.X.toarray() if self.is_sparse else self.X
-        X = X.astype(np.float64)
+        out = np.empty((self.n, self.n))
+        if not self.is_sparse:
+            _call_blas(_core.dense_outer_gram, self.X, self.center, out)
+            return out
+        _call(_core.sparse_gram, *self._rows, *self._columns, None, out)
         if self.center is not None:
-            X = X - self.center
-        return X @ X.T
+            # (X − 1μᵀ)(X − 1μᵀ)ᵀ = XXᵀ − (a + ½c)1ᵀ − 1(a + ½c)ᵀ with a = (X − 1μᵀ)μ, c = μᵀμ
+            shift = self.times(self.center) + 0.5 * np.sum(self.center**2)
+            out -= shift[:, None]
+            out -= shift
+        return out
 
-    def column_square_sums(self, weights: np.ndarray | None = None) -> np.ndarray:
+    def column_square_sums(self, weights: Array | None = None) -> Array:
         """Σᵢ weightsᵢ xᵢⱼ² for every column j, float64."""
-        X = self.X.multiply(self.X) if self.is_sparse else np.square(self.X, dtype=np.float64)
-        s = np.ones(self.n) if weights is None else weights
-        q = np.asarray(X.T @ s)
-        if self.center is not None:
-            q = q - 2 * self.center * np.asarray(self.X.T @ s) + self.center**2 * s.sum()
-        return q
+        weights = _as_float64(weights)
+        out = np.empty(self.d)
+        if self.is_sparse:
+            total = float(self.n if weights is None else weights.sum())
+            _call(_core.sparse_column_square_sums, *self._columns, self.center, weights, total, out)
+        else:
+            _call(_core.dense_column_square_sums, self.X, self.center, weights, out)
+        return out
 
-    def columns(self, index: np.ndarray) -> Design:
+    def columns(self, index: Array) -> Design:
         """The design made of the given columns (integer positions)."""
-        center = None if self.center is None else self.center[index]
-        return Design(self.X[:, index], center)
+        X = self._compressed_columns if self.is_sparse else self.X
+        return Design(X[:, index], None if self.center is None else self.center[index])
 
-    def rows(self, index: np.ndarray) -> Design:
+    def rows(self, index: Array) -> Design:
         """The design made of the given rows (integer positions)."""
-        return Design(self.X[index], self.center)
+        X = self._compressed_rows if self.is_sparse else self.X
+        return Design(X[index], self.center)
+
+    def columns_view(self) -> Array | Lines:
+        """X by columns, not centred: an array in F order, or the columns of a sparse X.
+
+        Made once; costs a copy of a dense X in C order, and the twin of a sparse one.
+        """
+        return self._columns if self.is_sparse else self._by_columns
+
+    def rows_view(self) -> Array | Lines:
+        """X by rows, not centred: an array in C order, or the rows of a sparse X. Made once."""
+        return self._rows if self.is_sparse else self._by_rows
+
+    @cached_property
+    def _by_columns(self) -> Array:
+        return np.asfortranarray(self.X)
+
+    @cached_property
+    def _by_rows(self) -> Array:
+        return np.ascontiguousarray(self.X)
+
+    @cached_property
+    def _compressed_rows(self) -> Any:
+        return self.X.tocsr()
+
+    @cached_property
+    def _compressed_columns(self) -> Any:
+        return self.X.tocsc()
+
+    @cached_property
+    def _rows(self) -> Lines:
+        return _lines(self._compressed_rows)
+
+    @cached_property
+    def _columns(self) -> Lines:
+        return _lines(self._compressed_columns)
+
+    def _as_matrix(self, v: Array) -> Array:
+        """The vector as rows × outputs in the precision of the product."""
+        single = v.dtype == np.float32 and self.dtype == np.float32
+        matrix = v if v.ndim == 2 else v[:, None]
+        return np.ascontiguousarray(matrix, dtype=np.float32 if single else np.float64)
+
+    def _center_as(self, dtype: np.dtype) -> Array:
+        assert self.center is not None
+        return self.center.astype(dtype, copy=False)
+
+    def _dense_call(self, function: Any, matrix: Array, out: Array) -> None:
+        # One column is multiplied without BLAS.
+        call = _call if matrix.shape[1] == 1 else _call_blas
+        call(function, self.X, self.center, matrix, out)
+
+    def _center_gram(self, G: Array, weights: Array | None, chosen: Any) -> None:
+        """Turn G = XᵀDX into (X − 1μᵀ)ᵀD(X − 1μᵀ) = G − aμᵀ − μaᵀ with a = XᵀD1 − ½μ·ΣD."""
+        assert self.center is not None
+        total = np.ones(self.n) if weights is None else weights
+        sums = np.empty((self.d, 1))
+        _call(_core.sparse_times, *self._columns, total[:, None], sums)
+        mean = self.center[chosen]
+        shift = sums[chosen, 0] - 0.5 * total.sum() * mean
+        G -= np.multiply.outer(shift, mean)
+        G -= np.multiply.outer(mean, shift)
+
+
+def _call(function: Any, *args: Any) -> None:
+    function(*args, thread_count(), deadline())
+
+
+def _call_blas(function: Any, *args: Any) -> None:
+    with single_blas():
+        function(*args, thread_count(), deadline())
+
+
+def _as_float64(v: Array | None) -> Array | None:
+    return None if v is None else np.ascontiguousarray(v, dtype=np.float64)
+
+
+def _contiguous(X: Array) -> Array:
+    """X itself, or a copy if the core could not read it as it is."""
+    readable = X.flags.c_contiguous or X.flags.f_contiguous
+    if readable and X.flags.aligned and X.dtype.isnative:
+        return X
+    return np.ascontiguousarray(X, dtype=X.dtype.newbyteorder("="))
+
+
+def _canonical_sparse(X: Any) -> Any:
+    """X itself if it is CSR or CSC with increasing indices and none twice, else a copy."""
+    X = X if X.format in ("csr", "csc") else X.tocsr()
+    if max(X.shape) > np.iinfo(np.int32).max:
+        raise ValueError(
+            f"a sparse X may have at most 2147483647 rows and columns; got shape {X.shape}."
+        )
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def _lines(X: Any) -> Lines:
+    return Lines(
+        X.indptr.astype(np.int64, copy=False), X.indices.astype(np.int32, copy=False), X.data
+    )

@@ -1,0 +1,411 @@
+// Products with a dense matrix. All are written for one picture: an `outer` side that the result
+// keeps and an `inner` side that is summed away. The inner side is cut into a few lanes that are
+// added in order at the end, the outer side into blocks; a task is one lane of one block.
+#include "products.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <vector>
+
+namespace gapless {
+namespace {
+
+Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
+
+// Memory that is written before it is read, so that it need not be cleared.
+template <class T>
+std::unique_ptr<T[]> uninitialized(Index size) {
+    return std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(std::max<Index>(size, 1)));
+}
+
+struct Range {
+    Index begin, end;
+    Index size() const { return end - begin; }
+};
+
+Range part(Index i, Index step, Index end) {
+    return {std::min(i * step, end), std::min((i + 1) * step, end)};
+}
+
+// A dense matrix seen as outer × inner, and what is done to its entries while they are read.
+template <class X, class V>
+struct Source {
+    const X* data;
+    Index stride;
+    Features features;   // where features lie in memory: along the stored columns or rows
+    bool inner_is_rows;  // the stored rows run along the inner side
+    const V* center = nullptr;
+    const V* scale = nullptr;                   // one per chosen sample
+    const std::int64_t* inner_index = nullptr;  // the chosen positions of either side, null for all
+    const std::int64_t* outer_index = nullptr;
+
+    Block<X, V> block(Range outer, Range inner) const {
+        Range rows = inner_is_rows ? inner : outer, columns = inner_is_rows ? outer : inner;
+        const V* shifted =
+            center ? center + (features == Features::columns ? columns : rows).begin : nullptr;
+        return {data + rows.begin * stride + columns.begin,
+                stride,
+                rows.size(),
+                columns.size(),
+                features,
+                shifted};
+    }
+
+    // The block outer × inner as a BLAS operand: the data itself if it is right as it is, else a
+    // copy.
+    Operand<V> load(Range outer, Range inner, V* buffer) const {
+        auto transpose = inner_is_rows ? Transpose::no : Transpose::yes;
+        Block<X, V> b = block(outer, inner);
+        if constexpr (std::is_same_v<X, V>)
+            if (!center && !scale && !inner_index && !outer_index) return {b.x, stride, transpose};
+        if (inner_index || outer_index)
+            gather(outer, inner, buffer);
+        else
+            copy(b, scale ? scale + samples(outer, inner).begin : nullptr, buffer);
+        return {buffer, std::max<Index>(b.columns, 1), transpose};
+    }
+
+private:
+    Range samples(Range outer, Range inner) const {
+        return (features == Features::columns) == inner_is_rows ? inner : outer;
+    }
+
+    // Copy the chosen positions. Centre and scale are indexed by the choice, not by the data.
+    void gather(Range outer, Range inner, V* buffer) const {
+        Block<X, V> b = block(outer, inner);
+        Range rows = inner_is_rows ? inner : outer, columns = inner_is_rows ? outer : inner;
+        const std::int64_t* row_index = inner_is_rows ? inner_index : outer_index;
+        const std::int64_t* column_index = inner_is_rows ? outer_index : inner_index;
+        const V* sample_scale = scale ? scale + samples(outer, inner).begin : nullptr;
+        for (Index i = 0; i < b.rows; ++i) {
+            Index row = row_index ? row_index[rows.begin + i] : rows.begin + i;
+            V* to = buffer + i * b.columns;
+            if (!column_index) {
+                bool by_column = features == Features::columns;
+                const V* c = b.center && !by_column ? b.center + i : b.center;
+                const V* s = sample_scale && by_column ? sample_scale + i : sample_scale;
+                copy({data + row * stride + columns.begin, stride, 1, b.columns, features, c}, s,
+                     to);
+                continue;
+            }
+            const X* x = data + row * stride;
+            const std::int64_t* chosen = column_index + columns.begin;
+            const V *cc = b.column_center(), *cr = b.row_center();
+            for (Index j = 0; j < b.columns; ++j) {
+                V c = cc ? cc[j] : cr ? cr[i] : V(0);
+                V s = !sample_scale ? V(1) : sample_scale[features == Features::columns ? i : j];
+                to[j] = (static_cast<V>(x[chosen[j]]) - c) * s;
+            }
+        }
+    }
+};
+
+// ---- products with vectors
+// -----------------------------------------------------------------------
+
+struct Plan {
+    Index block, blocks;  // outer positions per block
+    Index lane, lanes;    // inner positions per lane
+};
+
+Plan plan_product(Index outer, Index inner, bool inner_is_rows) {
+    constexpr Index task = Index(1) << 18;  // entries per task: some 100 µs of reading memory
+    constexpr Index max_lanes = 32;
+    constexpr Index long_block = 2048;  // outputs that stay in the first-level cache
+    Plan plan;
+    plan.block = inner_is_rows
+                     ? long_block
+                     : std::max<Index>(ceil_div(task / std::max<Index>(inner, 1), 4) * 4, 4);
+    plan.blocks = ceil_div(outer, plan.block);
+    Index tasks = ceil_div(outer * inner, task);
+    plan.lanes = std::clamp<Index>(tasks / std::max<Index>(plan.blocks, 1), 1,
+                                   std::max<Index>(max_lanes / std::max<Index>(plan.blocks, 1), 1));
+    plan.lane = std::max<Index>(ceil_div(ceil_div(inner, plan.lanes), 4) * 4, 4);
+    return plan;
+}
+
+// out += one block and lane, for one output.
+template <class X, class V>
+void add_vector(const Source<X, V>& a, Range outer, Range inner, Entry entry, const V* v, V* out,
+                Checkpoint& checkpoint) {
+    Index step = std::max<Index>((Index(1) << 18) / std::max<Index>(outer.size(), 1) / 4 * 4, 64);
+    for (Index i = inner.begin; i < inner.end; i += step) {
+        checkpoint();
+        Range slice{i, std::min(i + step, inner.end)};
+        Block<X, V> b = a.block(outer, slice);
+        if (a.inner_is_rows)
+            add_transposed(b, entry, v + slice.begin, out);
+        else
+            add_times(b, entry, v + slice.begin, out);
+    }
+}
+
+// The same for several outputs, by matrix products on pieces that fit the cache.
+template <class X, class V>
+void add_matrix(const Source<X, V>& a, Range outer, Range inner, const V* v, Index outputs, V* out,
+                const Context& context, Checkpoint& checkpoint) {
+    // Up to 10⁶ multiplications OpenBLAS skips its packing of the operands, which for few outputs
+    // costs more than the product; a piece that would get too thin is better packed.
+    constexpr Index unpacked = 1000000, buffer_size = Index(1) << 16, thin = 64;
+    Index length = std::min<Index>(a.inner_is_rows ? outer.size() : inner.size(), 1024);
+    Index height = unpacked / (outputs * length);
+    height =
+        std::min(height < thin ? Index(256) : height, std::max<Index>(buffer_size / length, 16));
+    Index outer_step = a.inner_is_rows ? length : height;
+    Index inner_step = a.inner_is_rows ? height : length;
+    auto buffer = uninitialized<V>(length * height);
+    for (Index o = outer.begin; o < outer.end; o += outer_step) {
+        Range rows{o, std::min(o + outer_step, outer.end)};
+        for (Index i = inner.begin; i < inner.end; i += inner_step) {
+            checkpoint();
+            Range slice{i, std::min(i + inner_step, inner.end)};
+            Operand<V> x = a.load(rows, slice, buffer.get());
+            x.transpose = x.transpose == Transpose::no ? Transpose::yes : Transpose::no;
+            gemm<V>(context.blas, outputs, rows.size(), slice.size(),
+                    {v + slice.begin * outputs, outputs, Transpose::no}, x,
+                    i == inner.begin ? V(0) : V(1), out + (o - outer.begin) * outputs, outputs);
+        }
+    }
+}
+
+// out (outer × outputs) = A v with v (inner × outputs)
+template <class X, class V>
+void product(const Source<X, V>& a, Index outer, Index inner, Entry entry, const V* v,
+             Index outputs, V* out, const Context& context) {
+    if (outer == 0 || outputs == 0) return;
+    Plan plan = plan_product(outer, inner, a.inner_is_rows);
+    Index size = outer * outputs;
+    auto lanes = plan.lanes > 1 ? uninitialized<V>(plan.lanes * size) : nullptr;
+    int threads = useful_threads(double(outer) * double(inner) * double(outputs), context.threads);
+    parallel_for(plan.blocks * plan.lanes, threads, context.poll,
+                 [&](Index task, Checkpoint& checkpoint) {
+                     Index l = task % plan.lanes;
+                     Range rows = part(task / plan.lanes, plan.block, outer);
+                     Range slice = part(l, plan.lane, inner);
+                     V* to = (lanes ? lanes.get() + l * size : out) + rows.begin * outputs;
+                     if (outputs > 1 && slice.size() > 0) {
+                         add_matrix(a, rows, slice, v, outputs, to, context, checkpoint);
+                     } else {
+                         std::fill_n(to, rows.size() * outputs, V(0));
+                         if (outputs == 1) add_vector(a, rows, slice, entry, v, to, checkpoint);
+                     }
+                 });
+    if (!lanes) return;
+    std::copy_n(lanes.get(), size, out);
+    for (Index l = 1; l < plan.lanes; ++l) {
+        const V* lane = lanes.get() + l * size;
+        for (Index i = 0; i < size; ++i) out[i] += lane[i];
+    }
+}
+
+// The centre in the type of the sums, made only if it differs.
+template <class V>
+class Center {
+public:
+    Center(const double* center, Index size) {
+        if constexpr (std::is_same_v<V, double>) {
+            data_ = center;
+        } else if (center) {
+            converted_.assign(center, center + size);
+            data_ = converted_.data();
+        }
+    }
+    const V* data() const { return data_; }
+
+private:
+    std::vector<V> converted_;
+    const V* data_ = nullptr;
+};
+
+template <class V, class X>
+Source<X, V> source(const Dense<X>& x, bool inner_is_features, const V* center) {
+    bool by_rows = x.order == Order::rows;
+    return {.data = x.data,
+            .stride = by_rows ? x.columns : x.rows,
+            .features = by_rows ? Features::columns : Features::rows,
+            .inner_is_rows = by_rows != inner_is_features,
+            .center = center};
+}
+
+// ---- Gram matrices
+// -------------------------------------------------------------------------------
+
+// The lower triangle (by rows) of A Aᵀ, small outer side: lanes over the inner side.
+template <class X>
+void gram_by_lanes(const Source<X, double>& a, Index outer, Index inner, double* out,
+                   const Context& context) {
+    constexpr Index buffer_size = Index(1) << 17, lanes_size = Index(1) << 22;
+    Index size = outer * outer;
+    Index step = std::clamp<Index>(buffer_size / outer, 64, 2048);
+    Index lanes = std::clamp<Index>(inner / step, 1, std::clamp<Index>(lanes_size / size, 4, 32));
+    Index lane = ceil_div(ceil_div(inner, lanes), step) * step;
+    lanes = ceil_div(inner, lane);
+    auto sums = lanes > 1 ? uninitialized<double>((lanes - 1) * size) : nullptr;
+    int threads = useful_threads(double(size) * double(inner), context.threads);
+    parallel_for(lanes, threads, context.poll, [&](Index l, Checkpoint& checkpoint) {
+        auto buffer = uninitialized<double>(step * outer);
+        double* to = l == 0 ? out : sums.get() + (l - 1) * size;
+        Range slice = part(l, lane, inner);
+        for (Index i = slice.begin; i < slice.end; i += step) {
+            checkpoint();
+            Range piece{i, std::min(i + step, slice.end)};
+            auto x = a.load({0, outer}, piece, buffer.get());
+            syrk(context.blas, outer, piece.size(), x, i == slice.begin ? 0.0 : 1.0, to, outer);
+        }
+    });
+    for (Index l = 1; l < lanes; ++l) {
+        const double* lane_sum = sums.get() + (l - 1) * size;
+        for (Index i = 0; i < outer; ++i)
+            for (Index j = 0; j <= i; ++j) out[i * outer + j] += lane_sum[i * outer + j];
+    }
+}
+
+// The same for a large outer side: tiles, each summed over the whole inner side by one task.
+template <class X>
+void gram_by_tiles(const Source<X, double>& a, Index outer, Index inner, double* out,
+                   const Context& context) {
+    constexpr Index side = 256, step = 256;
+    Index sides = ceil_div(outer, side);
+    parallel_for(sides * (sides + 1) / 2, context.threads, context.poll,
+                 [&](Index task, Checkpoint& checkpoint) {
+                     // task = row (row + 1) / 2 + column
+                     Index row = static_cast<Index>((std::sqrt(8.0 * double(task) + 1) - 1) / 2);
+                     while (row * (row + 1) / 2 > task) --row;
+                     while ((row + 1) * (row + 2) / 2 <= task) ++row;
+                     Range rows = part(row, side, outer);
+                     Range columns = part(task - row * (row + 1) / 2, side, outer);
+                     auto left = uninitialized<double>(side * step);
+                     auto right = uninitialized<double>(side * step);
+                     double* to = out + rows.begin * outer + columns.begin;
+                     for (Index i = 0; i < inner; i += step) {
+                         checkpoint();
+                         Range piece{i, std::min(i + step, inner)};
+                         double beta = i == 0 ? 0.0 : 1.0;
+                         auto r = a.load(rows, piece, right.get());
+                         if (rows.begin == columns.begin) {
+                             syrk(context.blas, rows.size(), piece.size(), r, beta, to, outer);
+                             continue;
+                         }
+                         auto l = a.load(columns, piece, left.get());
+                         r.transpose =
+                             r.transpose == Transpose::no ? Transpose::yes : Transpose::no;
+                         gemm<double>(context.blas, columns.size(), rows.size(), piece.size(), l, r,
+                                      beta, to, outer);
+                     }
+                 });
+}
+
+template <class X>
+void symmetric_product(const Source<X, double>& a, Index outer, Index inner, double* out,
+                       const Context& context) {
+    constexpr Index largest_lane = 1024;
+    if (outer == 0) return;
+    if (inner == 0) {
+        std::fill_n(out, outer * outer, 0.0);
+        return;
+    }
+    if (outer <= largest_lane)
+        gram_by_lanes(a, outer, inner, out, context);
+    else
+        gram_by_tiles(a, outer, inner, out, context);
+    mirror_lower(out, outer, context);
+}
+
+}  // namespace
+
+void mirror_lower(double* out, Index n, const Context& context) {
+    constexpr Index side = 64;  // two squares of 64 × 64 fit the first-level cache
+    int threads = useful_threads(double(n) * double(n), context.threads);
+    parallel_for(ceil_div(n, side), threads, context.poll, [&](Index task) {
+        Range rows = part(task, side, n);
+        for (Index j0 = 0; j0 < rows.end; j0 += side)
+            for (Index i = rows.begin; i < rows.end; ++i)
+                for (Index j = j0; j < std::min(j0 + side, i); ++j) out[j * n + i] = out[i * n + j];
+    });
+}
+
+template <class X, class V>
+void times(const Dense<X>& x, const double* center, const V* w, Index outputs, V* z,
+           const Context& context) {
+    Center<V> mean(center, x.columns);
+    product(source<V>(x, true, mean.data()), x.rows, x.columns, Entry::value, w, outputs, z,
+            context);
+}
+
+template <class X, class V>
+void transposed_times(const Dense<X>& x, const double* center, const V* r, Index outputs, V* g,
+                      const Context& context) {
+    Center<V> mean(center, x.columns);
+    product(source<V>(x, false, mean.data()), x.columns, x.rows, Entry::value, r, outputs, g,
+            context);
+}
+
+template <class X>
+void column_square_sums(const Dense<X>& x, const double* center, const double* weights, double* out,
+                        const Context& context) {
+    std::vector<double> ones;
+    if (!weights) {
+        ones.assign(x.rows, 1.0);
+        weights = ones.data();
+    }
+    product(source<double>(x, false, center), x.columns, x.rows, Entry::square, weights, 1, out,
+            context);
+}
+
+template <class X>
+void gram(const Dense<X>& x, const double* center, const double* weights, Columns columns,
+          double* out, const Context& context) {
+    auto a = source<double>(x, false, center);
+    std::vector<double> chosen_center, scale;
+    std::vector<std::int64_t> used;
+    if (columns.index && center) {
+        for (Index j = 0; j < columns.count; ++j) chosen_center.push_back(center[columns.index[j]]);
+        a.center = chosen_center.data();
+    }
+    a.outer_index = columns.index;
+    Index samples = x.rows;
+    if (weights) {
+        scale.reserve(x.rows);
+        used.reserve(x.rows);
+        for (Index i = 0; i < x.rows; ++i)
+            if (weights[i] != 0) {
+                used.push_back(i);
+                scale.push_back(std::sqrt(weights[i]));
+            }
+        samples = static_cast<Index>(used.size());
+        a.scale = scale.data();
+        if (samples < x.rows) a.inner_index = used.data();
+    }
+    symmetric_product(a, columns.count, samples, out, context);
+}
+
+template <class X>
+void outer_gram(const Dense<X>& x, const double* center, double* out, const Context& context) {
+    symmetric_product(source<double>(x, true, center), x.rows, x.columns, out, context);
+}
+
+template void times(const Dense<float>&, const double*, const float*, Index, float*,
+                    const Context&);
+template void times(const Dense<float>&, const double*, const double*, Index, double*,
+                    const Context&);
+template void times(const Dense<double>&, const double*, const double*, Index, double*,
+                    const Context&);
+template void transposed_times(const Dense<float>&, const double*, const float*, Index, float*,
+                               const Context&);
+template void transposed_times(const Dense<float>&, const double*, const double*, Index, double*,
+                               const Context&);
+template void transposed_times(const Dense<double>&, const double*, const double*, Index, double*,
+                               const Context&);
+template void column_square_sums(const Dense<float>&, const double*, const double*, double*,
+                                 const Context&);
+template void column_square_sums(const Dense<double>&, const double*, const double*, double*,
+                                 const Context&);
+template void gram(const Dense<float>&, const double*, const double*, Columns, double*,
+                   const Context&);
+template void gram(const Dense<double>&, const double*, const double*, Columns, double*,
+                   const Context&);
+template void outer_gram(const Dense<float>&, const double*, double*, const Context&);
+template void outer_gram(const Dense<double>&, const double*, double*, const Context&);
+
+}  // namespace gapless

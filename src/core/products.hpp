@@ -1,0 +1,75 @@
+// Products with the data matrix X (n samples × d features): X W, Xᵀ R, Xᵀ D X, X Xᵀ, and sums of
+// squares, with X − 1 centerᵀ in place of X where a centre is given.
+//
+// Sums have the type V of the vectors: float data with double vectors is converted block by block.
+// A dense X is centred entry by entry, before anything is multiplied, so that a large mean costs no
+// digits. Each call is cut into tasks whose number and sums depend on the shape alone.
+#pragma once
+
+#include "array.hpp"
+#include "blas.hpp"
+#include "parallel.hpp"
+
+namespace gapless {
+
+// How a call runs, as opposed to what it computes.
+struct Context {
+    const Blas& blas;
+    int threads;
+    const Poll& poll;
+};
+
+// z (n × outputs) = X w, with w (d × outputs); all vectors are stored by rows.
+template <class X, class V>
+void times(const Dense<X>& x, const double* center, const V* w, Index outputs, V* z,
+           const Context& context);
+
+// g (d × outputs) = Xᵀ r, with r (n × outputs).
+template <class X, class V>
+void transposed_times(const Dense<X>& x, const double* center, const V* r, Index outputs, V* g,
+                      const Context& context);
+
+// out[j] = Σᵢ weightsᵢ (xᵢⱼ − centerⱼ)², weights of length n or null.
+template <class X>
+void column_square_sums(const Dense<X>& x, const double* center, const double* weights, double* out,
+                        const Context& context);
+
+// Some columns of a matrix, or all of them when `index` is null.
+struct Columns {
+    const std::int64_t* index;
+    Index count;
+};
+
+// out (count × count) = Xᵀ D X of the chosen columns; D = diag(weights) ≥ 0, or null for the
+// identity. Samples of weight 0 are not even read.
+template <class X>
+void gram(const Dense<X>& x, const double* center, const double* weights, Columns columns,
+          double* out, const Context& context);
+
+// out (n × n) = X Xᵀ
+template <class X>
+void outer_gram(const Dense<X>& x, const double* center, double* out, const Context& context);
+
+// Complete a symmetric n × n matrix of which the lower triangle (by rows) is known.
+void mirror_lower(double* out, Index n, const Context& context);
+
+// z (lines × outputs) = A w for a sparse A: X w from the rows of X, Xᵀ r from its columns.
+template <class X, class V>
+void times(const Compressed<X>& a, const V* w, Index outputs, V* z, const Context& context);
+
+// The same sums for the columns of a sparse X; Σ weights (or n) is the caller's to give.
+template <class X>
+void column_square_sums(const Compressed<X>& columns, const double* center, const double* weights,
+                        double total_weight, double* out, const Context& context);
+
+// out (d × d) = Xᵀ D X of a sparse X that is given by its columns and by its rows, uncentred.
+template <class X>
+void gram(const Compressed<X>& columns, const Compressed<X>& rows, const double* weights,
+          double* out, const Context& context);
+
+// The same for some columns: d is then columns.count. Works on a copy of those columns alone.
+template <class X>
+void gram(const Compressed<X>& columns, Columns chosen, const double* weights, double* out,
+          const Context& context);
+
+}  // namespace gapless

@@ -1,0 +1,85 @@
+"""Ctrl-C and time limits, between and around compiled calls.
+
+A limit is ambient: `with time_limit(5): …` sets the deadline that every long call below reads, down
+to the compiled core, which looks at the clock and at Ctrl-C about every ten milliseconds.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import math
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+# A context variable, so that our worker threads take it over while other threads start without it.
+_deadline: contextvars.ContextVar[float] = contextvars.ContextVar("deadline", default=math.inf)
+_SLICE_SECONDS = 0.02
+
+
+class TimeLimit(Exception):
+    """Raised inside a computation when its time limit has passed."""
+
+    def __init__(self, message: str = "the time limit has passed"):
+        super().__init__(message)
+
+
+def deadline() -> float:
+    """When the current work must end, in seconds of `time.monotonic()`; inf when it need not."""
+    return _deadline.get()
+
+
+@contextmanager
+def time_limit(seconds: float | None) -> Iterator[None]:
+    """Let what runs inside take at most so many seconds; None sets no new limit.
+
+    Limits nest, and the earlier deadline holds. A long call raises `TimeLimit` when it is reached;
+    the `with` block itself raises nothing.
+    """
+    if seconds is not None and not seconds >= 0:
+        raise ValueError(f"time_limit must be None or at least 0 seconds, got {seconds!r}.")
+    end = math.inf if seconds is None else time.monotonic() + seconds
+    token = _deadline.set(min(_deadline.get(), end))
+    try:
+        yield
+    finally:
+        _deadline.reset(token)
+
+
+def check() -> None:
+    """Raise `TimeLimit` if the deadline has passed."""
+    if time.monotonic() >= _deadline.get():
+        raise TimeLimit
+
+
+def in_worker(function: Callable[..., T], *args: Any) -> T:
+    """function(*args) in a thread of its own, so that Ctrl-C and the time limit end the wait.
+
+    For a long call that cannot be interrupted and that lets go of the GIL, such as a factorisation
+    by LAPACK. An abandoned call runs on to its end in the background: its arguments must be arrays
+    that nobody else uses, and its result is lost.
+    """
+    done = threading.Event()
+    result: list[T] = []
+    error: list[BaseException] = []
+    context = contextvars.copy_context()
+
+    def work() -> None:
+        try:
+            result.append(context.run(function, *args))
+        except BaseException as raised:
+            error.append(raised)
+        finally:
+            done.set()
+
+    check()
+    threading.Thread(target=work, name="gapless-worker", daemon=True).start()
+    while not done.wait(max(0.0, min(_SLICE_SECONDS, deadline() - time.monotonic()))):
+        check()
+    if error:
+        raise error[0]
+    return result[0]

@@ -1,0 +1,101 @@
+"""How many threads the core may use, and keeping BLAS to one while it does.
+
+Our threads share fixed chunks, and BLAS runs on one thread inside each: so results have the same
+bits whatever the number of threads.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import functools
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import joblib
+import scipy.linalg.cython_blas  # noqa: F401 - the BLAS the core calls must be loaded to be found
+import threadpoolctl
+
+_override: contextvars.ContextVar[int | None] = contextvars.ContextVar("threads", default=None)
+
+
+def thread_count() -> int:
+    """The number of threads for one call: as set by `threads`, else as the environment says.
+
+    GAPLESS_NUM_THREADS comes first, then OMP_NUM_THREADS, then the cores this process may use. The
+    environment is read once.
+    """
+    return _override.get() or _default_count()
+
+
+@contextmanager
+def threads(count: int) -> Iterator[None]:
+    """Use so many threads inside the `with` block. Results do not depend on it, only time does."""
+    if count < 1:
+        raise ValueError(f"the number of threads must be at least 1, got {count!r}.")
+    token = _override.set(int(count))
+    try:
+        yield
+    finally:
+        _override.reset(token)
+
+
+@functools.cache
+def _default_count() -> int:
+    for name in ("GAPLESS_NUM_THREADS", "OMP_NUM_THREADS"):
+        text = os.environ.get(name, "").strip()
+        if not text:
+            continue
+        # OpenMP allows a list, one number per level of nesting.
+        first = text.split(",")[0].strip()
+        if not first.isdecimal() or int(first) < 1:
+            raise ValueError(
+                f"{name}={text!r} must be a whole number, 1 or more; change or unset it."
+            )
+        return int(first)
+    return joblib.cpu_count()
+
+
+class _BlasLimit:
+    """Sets every BLAS of the process to one thread while anybody is inside, and then back.
+
+    The setting belongs to the process, so entries are counted: the first one in sets it, the last
+    one out restores it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._before: list[int] = []
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._before = [library.get_num_threads() for library in _blas_libraries()]
+                for library, count in zip(_blas_libraries(), self._before):
+                    if count != 1:
+                        library.set_num_threads(1)
+            self._inside += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                for library, count in zip(_blas_libraries(), self._before):
+                    if count != 1:
+                        library.set_num_threads(count)
+
+
+@functools.cache
+def _blas_libraries() -> list:
+    """The BLAS libraries of this process; finding them takes a millisecond, hence once."""
+    return threadpoolctl.ThreadpoolController().select(user_api="blas").lib_controllers
+
+
+_blas_limit = _BlasLimit()
+
+
+def single_blas() -> _BlasLimit:
+    """Keep every BLAS to one thread in a `with` block; may be nested, and used by many threads."""
+    return _blas_limit
