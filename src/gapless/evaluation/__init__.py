@@ -1,0 +1,8 @@
+"""Evaluation: tools that judge a loss, a model or a comparison from outside, on plain arrays.
+
+Called by people and by the report. May import anything above it; nothing of the engine imports it.
+"""
+
+from .gradient_check import GradientCheck, gradient_check, numerical_gradient
+
+__all__ = ["GradientCheck", "gradient_check", "numerical_gradient"]

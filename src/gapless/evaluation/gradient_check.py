@@ -1,0 +1,203 @@
+"""Are the derivatives right? Compare them with finite differences, for a loss or any function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..losses import Loss
+
+Array = np.ndarray
+# Central differences err by h²f‴/6 from the formula and εf/h from rounding: least at h = ∛ε.
+RELATIVE_STEP = float(np.cbrt(np.finfo(float).eps))
+
+
+@dataclass(frozen=True)
+class GradientCheck:
+    """What `gradient_check` found; `print` it for the verdict.
+
+    Attributes
+    ----------
+    error : float
+        The largest |claimed − measured| / max(1, |measured|) over all that was compared.
+    where : str
+        What was compared there, and at which point.
+    claimed, measured : float
+        The derivative as the function says it, and by differences.
+    tol : float
+        The largest error that is taken for rounding.
+    """
+
+    error: float
+    where: str
+    claimed: float
+    measured: float
+    tol: float
+
+    @property
+    def is_right(self) -> bool:
+        """Whether all derivatives agree with the differences."""
+        return self.error <= self.tol
+
+    @property
+    def verdict(self) -> str:
+        """The finding as a sentence."""
+        if self.is_right:
+            return f"right: every derivative agrees with differences, to {self.error:.1g}."
+        return (
+            f"wrong: {self.where} is {self.claimed:.6g}, "
+            f"but differences give {self.measured:.6g} (relative error {self.error:.1g})."
+        )
+
+    def __str__(self) -> str:
+        return self.verdict
+
+
+def gradient_check(
+    function: Loss | Callable[[Array], float],
+    gradient: Callable[[Array], Any] | None = None,
+    at: Any = None,
+    *,
+    y: Any = None,
+    tol: float = 1e-6,
+) -> GradientCheck:
+    """Compare derivatives with finite differences.
+
+    Parameters
+    ----------
+    function : Loss or callable
+        A loss, whose `gradient` is checked against `value`, and `curvature` and `hessian_times`
+        against `gradient`; or a function of a vector that returns a number.
+    gradient : callable, optional
+        The gradient of a plain function: a vector in, a vector out. A loss brings its own.
+    at : array, optional
+        The vector at which to check a plain function. For a loss the predictions z, by default a
+        grid that crosses every region of the usual losses.
+    y : array, optional
+        The targets of a loss, by default some that suit its task.
+    tol : float, default=1e-6
+        The relative error that is still taken for rounding.
+
+    Returns
+    -------
+    GradientCheck
+        The largest error and where it is; printed, it is a sentence.
+
+    Notes
+    -----
+    At a kink every slope between the left and the right one is a subgradient, and counts as right.
+
+    Examples
+    --------
+    >>> from gapless.evaluation import gradient_check
+    >>> from gapless.losses import Huber
+    >>> gradient_check(Huber(delta=0.5)).is_right
+    True
+    >>> print(gradient_check(lambda x: x[0] ** 2, lambda x: [3 * x[0]], at=[1.0]))
+    wrong: the gradient at (0,) is 3, but differences give 2 (relative error 0.5).
+    """
+    if isinstance(function, Loss):
+        if gradient is not None or (at is None) != (y is None):
+            raise TypeError("call gradient_check(loss), or gradient_check(loss, at=z, y=y).")
+        y, z = _points(function) if at is None else (np.asarray(y), np.asarray(at, dtype=float))
+        return max(_check_loss(function, y, z, tol), key=lambda check: check.error)
+    if gradient is None or at is None or y is not None:
+        raise TypeError("call gradient_check(function, gradient, at=x), or gradient_check(loss).")
+    x = np.asarray(at, dtype=float)
+    claimed = np.asarray(gradient(x.copy()), dtype=float)
+    if claimed.shape != x.shape:
+        raise ValueError(f"the gradient has shape {claimed.shape}, but x has shape {x.shape}.")
+    return _compare(claimed, *_slopes(function, x), tol, lambda index: f"the gradient at {index}")
+
+
+def numerical_gradient(function: Callable[[Array], float], at: Any) -> Array:
+    """The gradient of a function of a vector by central differences, to about 10 digits.
+
+    Parameters
+    ----------
+    function : callable
+        A vector in, a number out.
+    at : array
+        The vector.
+
+    Returns
+    -------
+    ndarray of the shape of `at`
+    """
+    left, right = _slopes(function, np.asarray(at, dtype=float))
+    return 0.5 * (left + right)
+
+
+def _slopes(function: Callable[[Array], float], x: Array) -> tuple[Array, Array]:
+    """The left and the right difference quotient in every coordinate."""
+    left, right = np.empty(x.shape), np.empty(x.shape)
+    centre = float(function(x.copy()))
+    for j in np.ndindex(x.shape):
+        h = RELATIVE_STEP * max(1.0, abs(float(x[j])))
+        for slopes, step in ((left, -h), (right, h)):
+            moved = x.copy()
+            moved[j] += step
+            slopes[j] = (float(function(moved)) - centre) / (moved[j] - x[j])
+    return left, right
+
+
+def _points(loss: Loss) -> tuple[Array, Array]:
+    """Targets that suit the task, and predictions on all sides of them."""
+    if loss.task == "multiclass":
+        z = 3 * np.random.default_rng(0).normal(size=(20, 4))
+        return np.arange(20) % 4, z
+    # Positive targets, which every regression loss accepts; an odd spacing, to miss most kinks.
+    targets = [-1.0, 1.0] if loss.task == "binary" else [0.5, 1.0, 4.0]
+    y, z = np.meshgrid(targets, np.linspace(-6.1, 6.3, 63))
+    return y.ravel(), z.ravel()
+
+
+def _check_loss(loss: Loss, y: Array, z: Array, tol: float) -> Iterator[GradientCheck]:
+    """One check for every derivative and every direction in which scores can move."""
+    several = loss.task == "multiclass"
+    h = RELATIVE_STEP * np.maximum(1, np.abs(z).max(axis=1) if several else np.abs(z))
+    # Rows (and outputs of a regression) are independent: one difference moves all of them.
+    for k, e in enumerate(np.eye(z.shape[1]) if several else np.ones((1, 1))):
+        v = np.broadcast_to(e, z.shape)
+        entry = np.s_[:, k] if several else np.s_[...]
+        slopes = _slopes_along(loss.value, y, z, v, h)
+        yield _compare(loss.gradient(y, z)[entry], *slopes, tol, partial(_place, "gradient", y, z))
+        if loss.has_curvature:
+            left, right = _slopes_along(loss.gradient, y, z, v, h)
+            curvature, product = loss.curvature(y, z)[entry], loss.hessian_times(y, z, v)
+            place = partial(_place, "curvature", y, z)
+            yield _compare(curvature, left[entry], right[entry], tol, place)
+            yield _compare(product, left, right, tol, partial(_place, "hessian_times", y, z))
+
+
+def _slopes_along(function, y: Array, z: Array, v: Array, h: Array) -> tuple[Array, Array]:
+    """Difference quotients of a function of (y, z) for steps −h·v and h·v, h per row or entry."""
+    centre = function(y, z)
+    left = function(y, z - (h.T * v.T).T)
+    right = function(y, z + (h.T * v.T).T)
+    return ((centre - left).T / h.T).T, ((right - centre).T / h.T).T
+
+
+def _place(what: str, y: Array, z: Array, index: tuple[int, ...]) -> str:
+    row = index[: y.ndim]
+    return f"{what}(y={y[row]:g}, z={np.array2string(z[row], precision=4)})"
+
+
+def _compare(
+    claimed: Array, left: Array, right: Array, tol: float, place: Callable[[Any], str]
+) -> GradientCheck:
+    """The entry at which the claim is furthest from the slopes."""
+    centre = 0.5 * (left + right)
+    is_kink = np.abs(left - right) > 1e-3 * np.maximum(1, np.abs(centre))
+    between = np.clip(claimed, np.minimum(left, right), np.maximum(left, right))
+    # Near a kink of the derivative one side alone is right, at a kink of the function all between.
+    candidates = np.stack([centre, left, right, np.where(is_kink, between, centre)])
+    error = np.min(np.abs(claimed - candidates) / np.maximum(1, np.abs(candidates)), axis=0)
+    error = np.where(np.isnan(error), np.inf, error)
+    worst = tuple(int(i) for i in np.unravel_index(np.argmax(error), error.shape))
+    largest, claim, measured = (float(a[worst]) for a in (error, claimed, candidates[-1]))
+    return GradientCheck(largest, place(worst), claim, measured, tol)
