@@ -1,37 +1,50 @@
-"""Moving a dual point until it is orthogonal to the free columns A (bias, unpenalised features), inside its domain.
+"""Moving a dual point, inside its domain, until it is orthogonal to the free columns A.
 
-Called by `problem` alone. A free column costs nothing, so R* is finite only where Aᵀθ = 0.
+Called by `problem` alone. The bias and an unpenalised feature cost nothing, so R* is finite only
+where Aᵀθ = 0. "Orthogonal" always means up to what rounding leaves in the product, which
+`certificates` then charges to the gap.
 """
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 import scipy.linalg
+import scipy.sparse.linalg
 
 from .design import Design
 
 Array = np.ndarray
 EPS = np.finfo(float).eps
+LARGEST_GRAM = 3000  # beyond so many free columns the steps are solved iteratively
 
 
 class FreeColumns:
-    """The unpenalised columns of the design, followed by a column of ones for the bias, as one operator."""
+    """The unpenalised columns of the design, then a column of ones for the bias: one operator."""
 
     def __init__(self, columns: Design, with_ones: bool):
         self.columns, self.with_ones = columns, with_ones
         self.m = columns.d + with_ones
 
     def times(self, delta: Array) -> Array:
+        """A @ delta for delta of shape (m,) or (m, K)."""
         out = self.columns.times(delta[: self.columns.d]) if self.columns.d else 0.0
-        return out + delta[-1] if self.with_ones else out
+        if not self.with_ones:
+            return out
+        return out + np.broadcast_to(delta[-1], (self.columns.n, *delta.shape[1:]))
 
     def transposed_times(self, r: Array) -> Array:
-        parts = [self.columns.transposed_times(r)] if self.columns.d else []
-        if self.with_ones:
-            parts.append(r.sum(axis=0, keepdims=True))
-        return np.concatenate(parts)
+        """Aᵀ @ r for r of shape (n,) or (n, K)."""
+        if not self.columns.d:
+            return r.sum(axis=0, keepdims=True)
+        product = self.columns.transposed_times(r)
+        if not self.with_ones:
+            return product
+        return np.concatenate([product, r.sum(axis=0, keepdims=True)])
 
     def gram(self, omega: Array) -> Array:
+        """AᵀΩA for nonnegative row weights Ω."""
         G = np.empty((self.m, self.m))
         d = self.columns.d
         if d:
@@ -42,117 +55,294 @@ class FreeColumns:
                 G[-1, :d] = G[:d, -1] = self.columns.transposed_times(omega)
         return G
 
-    def rounding(self, theta: Array) -> Array:
-        """What rounding alone may leave in each entry of Aᵀθ."""
+    @cached_property
+    def norms(self) -> Array:
+        """The Euclidean norm of each column."""
         squares = self.columns.column_square_sums() if self.columns.d else np.zeros(0)
         if self.with_ones:
             squares = np.append(squares, self.columns.n)
-        norms = np.sqrt(np.maximum(squares, 0.0))
-        return 16 * EPS * np.multiply.outer(norms, np.sqrt(np.sum(theta**2, axis=0)))
+        return np.sqrt(np.maximum(squares, 0.0))
+
+    def rounding(self, theta: Array) -> Array:
+        """What rounding alone may leave in each entry of Aᵀθ."""
+        return 16 * EPS * np.multiply.outer(self.norms, column_norms(theta))
+
+    def is_orthogonal(self, theta: Array) -> bool:
+        """Whether Aᵀθ = 0 up to rounding."""
+        return bool(np.all(np.abs(self.transposed_times(theta)) <= self.rounding(theta)))
 
 
-def orthogonalise(theta: Array, free: FreeColumns, lower: Array, upper: Array, weights: Array) -> Array:
-    """θ (n,) with Aᵀθ = 0 and lower ≤ θ ≤ upper, near the given one; 0 where none is found.
+class Intervals:
+    """Where each θᵢ may be: lower ≤ θ ≤ upper, arrays of length n with infinite entries allowed."""
 
-    Each step moves θ along ω·Aδ, where ω is the room θᵢ has in its interval, so that it slows down at the bounds. For
-    the logistic and the Poisson loss that ω is the curvature, and the step is Newton's in the free coefficients.
+    def __init__(self, lower: Array, upper: Array):
+        self.lower, self.upper = lower, upper
+
+    @cached_property
+    def is_line(self) -> bool:
+        """Whether no row has a bound."""
+        return not np.any(np.isfinite(self.lower) | np.isfinite(self.upper))
+
+    @cached_property
+    def _limits_steps(self) -> Array:
+        """Which rows may move, but not everywhere."""
+        return (np.isfinite(self.lower) | np.isfinite(self.upper)) & (self.lower < self.upper)
+
+    @cached_property
+    def _inverse_width(self) -> Array | None:
+        """1/(upper − lower), 0 for a single point; None unless all rows have both bounds."""
+        if not np.all(np.isfinite(self.lower) & np.isfinite(self.upper)):
+            return None
+        width = self.upper - self.lower
+        return np.divide(1.0, width, out=np.zeros_like(width), where=width > 0)
+
+    def clip(self, theta: Array) -> Array:
+        """θ moved to the nearest point inside."""
+        return theta if self.is_line else np.clip(theta, self.lower, self.upper)
+
+    def room(self, theta: Array, weights: Array) -> Array:
+        """How far θ may go: ab/(a + b) for its distances a, b to the bounds; s if it has none."""
+        if self.is_line:
+            return weights
+        if self._inverse_width is not None:
+            room = self.upper - theta
+            room *= self._inverse_width
+            room *= theta - self.lower
+            return room
+        below, above = theta - self.lower, self.upper - theta
+        near, far = np.minimum(below, above), np.maximum(below, above)
+        share = np.divide(
+            far, near + far, out=np.ones_like(far), where=np.isfinite(far) & (far > 0)
+        )
+        return np.where(np.isinf(near), weights, near * share)
+
+    def longest_step(self, shift: Array) -> float:
+        """The largest multiple (at most 1) of −room·shift that stays well inside."""
+        if self.is_line or not self._limits_steps.any():
+            return 1.0
+        # The room is at most the distance to either bound: |shift| ≤ 1 is inside.
+        rows = self._limits_steps if len(shift) == len(self.lower) else True
+        return min(1.0, 0.9 / max(0.9, float(np.max(np.abs(shift), where=rows, initial=0.0))))
+
+
+def column_norms(a: Array) -> Array:
+    """√Σᵢaᵢ² over rows; scaled by the largest entry where squares would overflow or vanish."""
+    with np.errstate(over="ignore", under="ignore"):
+        squares = np.sum(a * a, axis=0)
+    if np.all((squares > 1e-250) & (squares < 1e250)):
+        return np.sqrt(squares)
+    largest = np.max(np.abs(a), axis=0, initial=0.0)
+    unit = np.where(largest > 0, largest, 1.0)
+    return largest * np.sqrt(np.sum((a / unit) ** 2, axis=0))
+
+
+def orthogonalise(
+    theta: Array, free: FreeColumns, inside: Intervals, weights: Array
+) -> Array | None:
+    """θ (n,) in its intervals with Aᵀθ = 0, near the given one inside them; None if none is found.
+
+    The rows at θ = 0 are first kept there: the conjugate may have a kink (ε-insensitive losses),
+    so that moving them costs the dual at first order, while moving the others costs it at second.
     """
-    theta = np.clip(theta, lower, upper)
-    for _ in range(40):
-        rest = free.transposed_times(theta)
-        if np.all(np.abs(rest) <= free.rounding(theta)):
-            return theta
-        omega = _room(theta, lower, upper, weights)
-        step = -omega * free.times(_solve(free.gram(omega), rest))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            limit = np.where(step > 0, (upper - theta) / step, np.where(step < 0, (lower - theta) / step, np.inf))
-        longest = float(np.min(limit, initial=np.inf))
-        if not np.any(step):
-            break
-        theta = np.clip(theta + min(1.0, 0.9 * longest) * step, lower, upper)
-    rest = free.transposed_times(theta)
-    if np.all(np.abs(rest) <= 64 * free.rounding(theta)):
+    if free.is_orthogonal(theta):
         return theta
-    if free.m == 1 and free.with_ones:
-        return _shift(theta, lower, upper, weights)
-    return np.zeros_like(theta)
+    if not np.all(np.isfinite(free.norms)):
+        return None
+    fixed = theta == 0
+    if fixed.any():
+        moved = _balance(theta, free, inside, np.where(fixed, 0.0, weights), fixed)
+        if moved is not None:
+            return moved
+    moved = _balance(theta, free, inside, weights, None)
+    if moved is None and free.m == 1 and free.with_ones:
+        moved = _shift(theta, inside, weights)
+    return moved
 
 
-def _room(theta: Array, lower: Array, upper: Array, weights: Array) -> Array:
-    below, above = theta - lower, upper - theta
-    with np.errstate(invalid="ignore"):
-        both = np.where(np.isfinite(below + above), below * above / np.maximum(below + above, 1e-300), weights)
-    one_sided = np.isfinite(below) ^ np.isfinite(above)
-    return np.where(one_sided, np.minimum(below, above), both)
+def _balance(
+    theta: Array, free: FreeColumns, inside: Intervals, weights: Array, fixed: Array | None
+) -> Array | None:
+    """θ − Ω·Aδ with Aᵀθ = 0, by steps that slow down at the bounds; None when they stop short.
 
-
-def _solve(G: Array, r: Array) -> Array:
-    """G⁻¹r for a positive semi-definite G, by its pseudo-inverse when it is singular."""
-    scale = np.sqrt(np.maximum(np.diag(G), 1e-300))
-    scaled = G / np.outer(scale, scale)
-    values, vectors = scipy.linalg.eigh(scaled)
-    keep = values > len(G) * EPS * max(values[-1], 1e-300)
-    inverse = np.where(keep, 1 / np.where(keep, values, 1.0), 0.0)
-    right = (r.T / scale).T
-    return ((vectors @ (inverse * (vectors.T @ right).T).T).T / scale).T
-
-
-def _shift(theta: Array, lower: Array, upper: Array, weights: Array) -> Array:
-    """clip(θ + τ·s) with the τ that makes its sum 0, found by bisection; 0 where the bounds have no such point."""
-    reach = np.max(np.abs(theta)) + 1.0
-    finite = np.isfinite(lower) & np.isfinite(upper)
-    reach += np.max(np.where(finite, upper - lower, 0.0), initial=0.0)
-    low, high = -reach / weights[weights > 0].min(), reach / weights[weights > 0].min()
-    for _ in range(200):
-        middle = 0.5 * (low + high)
-        if np.clip(theta + middle * weights, lower, upper).sum() > 0:
-            high = middle
-        else:
-            low = middle
-        if high - low <= 4 * EPS * max(abs(low), abs(high)):
-            break
-    moved = np.clip(theta + low * weights, lower, upper)
-    inside = (moved > lower) & (moved < upper)
-    if inside.any():
-        moved[np.argmax(inside)] -= moved.sum()
-    moved = np.clip(moved, lower, upper)
-    return moved if abs(moved.sum()) <= 64 * EPS * np.abs(moved).sum() else np.zeros_like(theta)
-
-
-def tilt(theta: Array, y: Array, free: FreeColumns, weights: Array) -> Array:
-    """The same for softmax: θ = s(e_y − p) with p tilted to p·exp(Aδ)/Σ, so that it stays a distribution.
-
-    δ is found by Newton's method on Σ s·log Σₖ pₖ exp(Aδ)ₖ − Σ s·(Aδ)_y, which is convex.
+    Ω is the room θᵢ has in its interval. For the logistic loss that is the curvature s·ℓ″, so that
+    a step is Newton's in the free coefficients, and the given θ = −s·ℓ′ becomes −s(ℓ′ + ℓ″·Aδ).
     """
-    n, K = theta.shape
-    s = weights[:, None]
-    labels = np.zeros((n, K))
-    labels[np.arange(n), y] = 1.0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        p = np.where(s > 0, labels - theta / s, 1.0 / K)
-    p = np.maximum(p, 0.0)
-    p /= p.sum(axis=1, keepdims=True)
-    for _ in range(40):
-        theta = s * (labels - p)
-        rest = free.transposed_times(theta)
-        if np.all(np.abs(rest) <= free.rounding(theta)):
+    for _ in range(30):
+        omega = inside.room(theta, weights)
+        if fixed is not None:
+            omega = np.where(fixed, 0.0, omega)
+        shift = _solve(free, omega, theta)
+        length = inside.longest_step(shift)
+        if not length > 0.02 or not np.any(shift):
+            return None
+        theta = inside.clip(theta - (length * shift) * omega)
+        if length == 1.0 and free.is_orthogonal(theta):
             return theta
-        step = free.times(_solve(_softmax_hessian(p, weights, free), rest.ravel(order="F")).reshape(free.m, K, order="F"))
-        length = np.max(np.abs(step))
-        p = p * np.exp(step * min(1.0, 2.0 / max(length, 1e-300)))
+    return None
+
+
+def _solve(free: FreeColumns, omega: Array, theta: Array) -> Array:
+    """Aδ for the least δ that makes θ − Ω·Aδ orthogonal to A; one number for the bias alone."""
+    if free.m == 1 and free.with_ones:
+        total = float(omega.sum())
+        return np.array([theta.sum() / total if total > 0 else 0.0])
+    if free.m > LARGEST_GRAM:
+        return _solve_iteratively(free, omega, theta)
+    scale = 1 / np.maximum(free.norms, np.finfo(float).tiny)
+    values, vectors = scipy.linalg.eigh(free.gram(omega) * np.multiply.outer(scale, scale))
+    rest = scale * free.transposed_times(theta)
+    strong = values > 1e-6 * max(values[-1], 0.0)
+    delta = vectors[:, strong] @ ((vectors[:, strong].T @ rest) / values[strong])
+    shift = free.times(scale * delta)
+    # The Gram matrix knows its small eigenvalues only to eps times the largest. Formed from the
+    # combined columns themselves they are accurate, which reaches condition numbers (polynomial
+    # features, 1e12) that squaring puts out of reach.
+    if not strong.all():
+        columns = free.times(scale[:, None] * vectors[:, ~strong])
+        length = column_norms(columns)
+        columns = columns[:, length > 64 * EPS] / length[length > 64 * EPS]
+        inner = scipy.linalg.pinvh(columns.T @ (omega[:, None] * columns))
+        shift = shift + columns @ (inner @ (columns.T @ (theta - omega * shift)))
+    return shift
+
+
+def _solve_iteratively(free: FreeColumns, omega: Array, theta: Array) -> Array:
+    """The same by LSMR (Fong and Saunders 2011) on √Ω·A, for very many free columns."""
+    root = np.sqrt(omega)
+    scale = 1 / np.maximum(free.norms, np.finfo(float).tiny)
+    operator = scipy.sparse.linalg.LinearOperator(
+        (len(theta), free.m),
+        matvec=lambda delta: root * free.times(scale * delta.ravel()),
+        rmatvec=lambda r: scale * free.transposed_times(root * r.ravel()),
+        dtype=float,
+    )
+    target = np.divide(theta, root, out=np.zeros_like(theta), where=root > 0)
+    solved = scipy.sparse.linalg.lsmr(
+        operator, target, atol=1e-15, btol=1e-15, conlim=0, maxiter=500
+    )
+    return free.times(scale * solved[0])
+
+
+def _shift(theta: Array, inside: Intervals, weights: Array) -> Array | None:
+    """clip(θ + τ·s) with the τ that makes its sum 0; None where the bounds have no such point.
+
+    The sum grows with τ and is piecewise linear: Newton steps inside a bracket.
+    """
+    lower, upper = inside.lower, inside.upper
+
+    def moved(tau: float) -> Array:
+        return inside.clip(theta + tau * weights)
+
+    def tolerance(a: Array) -> float:
+        return 8 * EPS * float(np.abs(a).sum())
+
+    low, high = -np.inf, np.inf
+    tau, step = 0.0, 1.0
+    for _ in range(200):
+        current = moved(tau)
+        total = float(current.sum())
+        if abs(total) <= tolerance(current):
+            return current
+        low, high = (tau, high) if total < 0 else (low, tau)
+        slope = float(weights[(current > lower) & (current < upper)].sum())
+        candidate = tau - total / slope if slope > 0 else np.nan
+        if not low < candidate < high:
+            if np.isfinite(low) and np.isfinite(high):
+                candidate = 0.5 * (low + high)
+            else:
+                # Nothing moves here: go on until something does, or every row is at its bound.
+                candidate, step = tau - np.sign(total) * step, 4 * step
+        if candidate in (low, high) or not np.isfinite(candidate):
+            break
+        tau = candidate
+    return _spread_remainder(moved(tau), lower, upper)
+
+
+def _spread_remainder(theta: Array, lower: Array, upper: Array) -> Array | None:
+    """θ with the last bits of its sum given to the row that has most room for them."""
+    total = float(theta.sum())
+    room = theta - lower if total > 0 else upper - theta
+    widest = int(np.argmax(room))
+    theta = theta.copy()
+    theta[widest] -= total
+    inside = lower[widest] <= theta[widest] <= upper[widest]
+    return theta if inside and abs(theta.sum()) <= 8 * EPS * np.abs(theta).sum() else None
+
+
+def tilt(theta: Array, y: Array, free: FreeColumns, weights: Array) -> Array | None:
+    """The same for classes: θ = s(e_y − p) with p tilted to p·exp(Aδ)/Σ, still a distribution.
+
+    δ is found by Newton's method on Σ s·log Σₖ pₖ exp(Aδ)ₖ − Σ s·(Aδ)_y, which is convex. None
+    where it stops short.
+    """
+    if free.is_orthogonal(theta):
+        return theta
+    labels = one_hot(y, theta.shape[1])
+    s = weights[:, None]
+    p = distribution(theta, labels, s)
+    for _ in range(40):
+        step = _newton_tilt(p, theta, free, weights)
+        longest = float(np.max(np.abs(step), initial=0.0))
+        if not 0 < longest < np.inf:
+            return None
+        p = p * np.exp(step * min(1.0, 2.0 / longest))
         p /= p.sum(axis=1, keepdims=True)
-    theta = s * (labels - p)
-    ok = np.all(np.abs(free.transposed_times(theta)) <= 64 * free.rounding(theta))
-    return theta if ok else np.zeros_like(theta)
+        theta = s * (labels - p)
+        if free.is_orthogonal(theta):
+            return theta
+    return None
+
+
+def one_hot(y: Array, K: int) -> Array:
+    """The labels as rows of the K × K identity."""
+    labels = np.zeros((len(y), K))
+    labels[np.arange(len(y)), y] = 1.0
+    return labels
+
+
+def distribution(theta: Array, labels: Array, s: Array) -> Array:
+    """The p in θ = s(e_y − p), moved to the simplex; uniform where the weight is 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = np.where(s > 0, labels - theta / s, 1.0)
+    p = np.maximum(p, 0.0)
+    total = p.sum(axis=1, keepdims=True)
+    return np.where(total > 0, p / np.where(total > 0, total, 1.0), labels)
+
+
+def _newton_tilt(p: Array, theta: Array, free: FreeColumns, weights: Array) -> Array:
+    """Aδ (n, K) for the Newton step δ."""
+    rest, (m, K) = free.transposed_times(theta), (free.m, p.shape[1])
+    scale = (1 / np.maximum(free.norms, np.finfo(float).tiny))[:, None]
+    if m * K <= LARGEST_GRAM:
+        H = (
+            _softmax_hessian(p, weights, free).reshape(K, m, K, m)
+            * scale[:, 0][:, None, None]
+            * scale[:, 0]
+        )
+        delta = scipy.linalg.pinvh(H.reshape(K * m, K * m)) @ (scale * rest).ravel(order="F")
+        return free.times(scale * delta.reshape(m, K, order="F"))
+
+    def hessian_times(delta: Array) -> Array:
+        moved = free.times(scale * delta.reshape(m, K))
+        moved = weights[:, None] * p * (moved - np.sum(p * moved, axis=1, keepdims=True))
+        return (scale * free.transposed_times(moved)).ravel()
+
+    operator = scipy.sparse.linalg.LinearOperator((m * K, m * K), matvec=hessian_times, dtype=float)
+    delta, _ = scipy.sparse.linalg.cg(operator, (scale * rest).ravel(), rtol=1e-4, maxiter=200)
+    return free.times(scale * delta.reshape(m, K))
 
 
 def _softmax_hessian(p: Array, weights: Array, free: FreeColumns) -> Array:
+    """The Hessian in δ, class by class (K·m × K·m): AᵀS(diag pₖ − pₖpⱼ)A."""
     m, K = free.m, p.shape[1]
+    weighted = weights[:, None] * p
+    if m == 1 and free.with_ones:
+        return np.diag(weighted.sum(axis=0)) - weighted.T @ p
     H = np.empty((K * m, K * m))
     for k in range(K):
         for j in range(k + 1):
-            block = free.gram(weights * p[:, k] * p[:, j])
-            block = free.gram(weights * p[:, k]) - block if j == k else -block
+            omega = weighted[:, k] * (1 - p[:, k]) if j == k else weighted[:, k] * p[:, j]
+            block = free.gram(omega) * (1 if j == k else -1)
             H[k * m : (k + 1) * m, j * m : (j + 1) * m] = block
             H[j * m : (j + 1) * m, k * m : (k + 1) * m] = block.T
     return H

@@ -1,29 +1,33 @@
-"""Problem = design + loss + penalty + weights: the objective P, its derivatives, dual points and the dual D.
+"""Problem = design + loss + penalty + weights: the objective P, its derivatives, and the dual D.
 
     P(w, b) = Σᵢ sᵢ ℓ(yᵢ, xᵢᵀw + b) + R(w)
-    D(θ)    = −Σᵢ sᵢ ℓ*(yᵢ, −θᵢ/sᵢ) − R*(Xᵀθ),   with Aᵀθ = 0 for the free columns A (bias, unpenalised features)
+    D(θ)    = −Σᵢ sᵢ ℓ*(yᵢ, −θᵢ/sᵢ) − R*(Xᵀθ)
 
+with Aᵀθ = 0 for the free columns A: a column of ones for the bias, and the unpenalised features.
 Sums, never means. Solvers and certificates ask this class; nothing here knows either.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from .design import Design
-from .dual_points import FreeColumns, orthogonalise, tilt
+from .dual_points import EPS, FreeColumns, Intervals, distribution, one_hot, orthogonalise, tilt
 from .losses import Loss
+from .null_model import minimise_bias, minimise_biases
 from .penalties import Penalty
+from .threads import single_blas
 
 Array = np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
 class Parameters:
-    """Coefficients w (d,) or (d, K), bias b () or (K,), and the dual point theta (n,) or (n, K) or None."""
+    """Coefficients w (d,) or (d, K), bias b () or (K,), dual point theta (n,) or (n, K) or None."""
 
     w: Array
     b: Array
@@ -41,7 +45,7 @@ class Bound:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What is minimised. `outputs` is K for several outputs or classes, None for one column of predictions."""
+    """What is minimised. `outputs` is K for several outputs or classes, None for one prediction."""
 
     design: Design
     y: Array
@@ -53,10 +57,12 @@ class Problem:
 
     @property
     def n(self) -> int:
+        """How many rows."""
         return self.design.n
 
     @property
     def d(self) -> int:
+        """How many features."""
         return self.design.d
 
     @property
@@ -77,9 +83,10 @@ class Problem:
     def weighted_sum(self, per_target: Array) -> float:
         """Σ sᵢ·(sum of row i), a row of weight 0 counting 0 whatever it holds."""
         per_row = per_target if per_target.ndim == 1 else per_target.sum(axis=1)
-        if not self.has_zero_weights:
-            return float(self.weights @ per_row)
-        return float(self.weights @ np.where(self.weights > 0, per_row, 0.0))
+        if self.has_zero_weights:
+            per_row = np.where(self.weights > 0, per_row, 0.0)
+        # NumPy adds in pairs, as accurate as a sum in float64 can be, and never by a threaded BLAS.
+        return float(np.sum(self.weights * per_row))
 
     def primal(self, w: Array, b: Array, z: Array | None = None) -> float:
         """P(w, b)."""
@@ -91,6 +98,7 @@ class Problem:
 
     @cached_property
     def has_zero_weights(self) -> bool:
+        """Whether some row counts for nothing."""
         return bool(np.any(self.weights == 0))
 
     @cached_property
@@ -106,61 +114,108 @@ class Problem:
         shape = (self.d,) if self.outputs is None else (self.d, self.outputs)
         w = self.penalty.prox(np.zeros(shape), 1.0)
         w[self.free] = 0.0
-        z = self.predictions(w, 0.0) if np.any(w) else None
-        return Parameters(w, self._best_bias(z))
+        return Parameters(w, self._best_bias(self.design.times(w) if np.any(w) else None))
 
     @cached_property
     def scale(self) -> float:
         """P₀: the objective of `null` above Σ sᵢ min ℓ; tolerances are relative to it."""
-        z = np.zeros(np.shape(self.y) if self.loss.task != "multiclass" else (self.n, self.outputs))
-        z = z + self.null.b
-        if np.any(self.null.w):
-            z = z + self.design.times(self.null.w)
-        above = self.loss_sum(z) - self.weighted_sum(self.loss.smallest(self.y))
-        return max(above, 0.0)
+        w, b = self.null.w, self.null.b
+        y, s = self._rows_at_equal_scores
+        if np.any(w):
+            y, s = self.y, self.weights
+        scores = b if self.outputs is None else b[None, :]
+        z = (self.design.times(w) if np.any(w) else np.zeros(self._score_shape(y))) + scores
+        above = self.loss.value(y, z) - self.loss.smallest(y)
+        per_row = np.where(s > 0, above if above.ndim == 1 else above.sum(axis=1), 0.0)
+        return max(float(np.sum(s * per_row)) + self.penalty.value(w), 0.0)
+
+    @cached_property
+    def _rows_at_equal_scores(self) -> tuple[Array, Array]:
+        """Targets and weights that differ when all scores are equal: one per class, or all rows."""
+        if self.loss.task == "binary":
+            labels = np.array([-1.0, 1.0])
+            return labels, np.array([self.weights[self.y == label].sum() for label in labels])
+        if self.loss.task == "multiclass":
+            totals = np.bincount(self.y, self.weights, minlength=self._score_columns)
+            return np.arange(self._score_columns), totals
+        return self.y, self.weights
+
+    @property
+    def _score_columns(self) -> int:
+        return 1 if self.outputs is None else self.outputs
+
+    def _score_shape(self, y: Array) -> tuple[int, ...]:
+        return (len(y),) if self.outputs is None else (len(y), self.outputs)
 
     def _best_bias(self, z: Array | None) -> Array:
         """argmin_b Σ sᵢ ℓ(yᵢ, zᵢ + b), z = 0 when None."""
         if not self.fit_bias:
             return np.zeros(()) if self.outputs is None else np.zeros(self.outputs)
-        if z is None and self.loss.task != "regression":
-            # Only the distinct labels matter when all scores are equal.
-            y, position = np.unique(self.y, return_inverse=True)
-            s = np.bincount(position, weights=self.weights)
-        else:
-            y, s = self.y, self.weights
+        y, s = (self.y, self.weights) if z is not None else self._rows_at_equal_scores
+        z = np.zeros(self._score_shape(y)) if z is None else z
         if self.loss.task == "multiclass":
-            z = np.zeros((len(y), self.outputs)) if z is None else z
-            return _minimise_bias_vector(self.loss, y, z, s)
-        z = np.zeros(np.shape(y)) if z is None else z
+            return minimise_biases(self.loss, y, z, s)
         if self.outputs is None:
-            return np.array(_minimise_bias(self.loss, y, z, s))
-        return np.array([_minimise_bias(self.loss, y[:, k], z[:, k], s) for k in range(self.outputs)])
+            return np.array(minimise_bias(self.loss, y, z, s))
+        return np.array(
+            [minimise_bias(self.loss, y[:, k], z[:, k], s) for k in range(self.outputs)]
+        )
 
     # ---- the dual side ---------------------------------------------------------------------------
 
+    @property
+    def has_dual(self) -> bool:
+        """Whether lower bounds exist: the loss and the penalty both know their conjugates."""
+        return self.loss.has_conjugate and type(self.penalty).conjugate is not Penalty.conjugate
+
     def dual(self, theta: Array, v: Array) -> float:
-        """D(θ) for v = Xᵀθ; −∞ where θ is outside the domain of the conjugates. Free columns are the caller's care."""
+        """D(θ) for v = Xᵀθ; −∞ outside the domain of ℓ* or R*. Free columns are not its care."""
+        u = self._negative_slopes(theta)
+        if u is None:
+            return -np.inf
+        with np.errstate(over="ignore", invalid="ignore"):
+            dual = -self.weighted_sum(self.loss.conjugate(self.y, u)) - self.penalty.conjugate(v)
+        return dual if np.isfinite(dual) else -np.inf
+
+    def _negative_slopes(self, theta: Array) -> Array | None:
+        """u = −θ/s inside the domain of ℓ*(y, ·); None where θ is outside its `box`."""
         s = self.row_weights
-        with np.errstate(divide="ignore", invalid="ignore"):
-            u = np.where(s > 0, -theta / s, 0.0)
-        if self.has_zero_weights and np.any(np.where(s > 0, 0.0, theta)):
-            return -np.inf
-        conjugates = self.weighted_sum(self.loss.conjugate(self.y, u))
-        if not np.isfinite(conjugates):
-            return -np.inf
-        return -conjugates - self.penalty.conjugate(v)
+        if self.has_zero_weights:
+            if np.any(np.where(s > 0, 0.0, theta)):
+                return None
+            s = np.where(s > 0, s, 1.0)
+        u = -theta / s
+        if self._slopes is None:
+            return u
+        # s·bound/s may miss the bound by a rounding, which is not outside.
+        inside = np.clip(u, *self._slopes)
+        outside = np.abs(u - inside) > 4 * EPS * np.abs(inside)
+        return None if outside.any() else inside
 
     def bound(self, theta: Array) -> Bound:
-        """The best dual value that θ leads to: made orthogonal to the free columns, then scaled into the domain of R*."""
-        theta = self.orthogonal(np.asarray(theta, dtype=float))
-        v = self.design.transposed_times(theta)
-        best = None
-        for c in self.penalty.feasible_scales(v):
-            dual = self.dual(c * theta, c * v)
-            if best is None or dual > best.dual:
-                best = Bound(c * theta, c * v, dual)
+        """The best dual value that θ leads to: moved until it is feasible, then scaled.
+
+        Any θ of the right shape will do, NaN included: what cannot be made feasible gives the bound
+        of θ = 0, Σ sᵢ min ℓ.
+        """
+        if not self.has_dual:
+            return Bound(np.zeros(np.shape(theta)), np.zeros_like(self.null.w), -np.inf)
+        best = self.origin
+        with single_blas():
+            for feasible, v in self._feasible(np.asarray(theta, dtype=float)):
+                for c in self.penalty.feasible_scales(v):
+                    if c == 0:
+                        continue
+                    candidate = Bound(c * feasible, c * v, self.dual(c * feasible, c * v))
+                    best = max(best, candidate, key=lambda bound: bound.dual)
         return best
+
+    @cached_property
+    def origin(self) -> Bound:
+        """The bound of θ = 0, which is always feasible."""
+        theta = np.zeros(self._score_shape(self.y))
+        v = np.zeros((self.d,) if self.outputs is None else (self.d, self.outputs))
+        return Bound(theta, v, self.dual(theta, v))
 
     def box(self) -> tuple[Array, Array]:
         """The interval of each θᵢ in which s·ℓ*(−θ/s) is finite."""
@@ -169,20 +224,64 @@ class Problem:
         with np.errstate(invalid="ignore"):
             return np.where(s > 0, -s * upper, 0.0), np.where(s > 0, -s * lower, 0.0)
 
+    @cached_property
+    def _slopes(self) -> tuple[Array, Array] | None:
+        """The domain of ℓ*(y, ·), None where it is the whole line."""
+        lower, upper = self.loss.dual_domain(self.y)
+        return None if np.all(np.isneginf(lower)) and np.all(np.isposinf(upper)) else (lower, upper)
+
+    @cached_property
+    def _intervals(self) -> list[Intervals]:
+        """`box`, one for each output."""
+        lower, upper = (np.broadcast_to(a, self._score_shape(self.y)) for a in self.box())
+        if self.outputs is None:
+            return [Intervals(lower, upper)]
+        return [Intervals(lower[:, k].copy(), upper[:, k].copy()) for k in range(self.outputs)]
+
+    def _feasible(self, theta: Array) -> Iterator[tuple[Array, Array]]:
+        """Pairs (θ, Xᵀθ) near the given θ that need at most scaling; none where that fails."""
+        if not np.all(np.isfinite(theta)):
+            return
+        theta = self._inside(theta)
+        moved = self._orthogonal(theta, self.free_columns)
+        if moved is None:
+            return
+        v = self.design.transposed_times(moved)
+        if not len(self._one_sided[0]):
+            yield moved, v
+            return
+        for margin in (0.0, 1.0):
+            pair = self._respect_signs(moved, v, margin)
+            if pair is not None:
+                yield pair
+
+    def _inside(self, theta: Array) -> Array:
+        """θ moved into the domain of the loss, row by row; 0 where the weight is 0."""
+        if self.loss.task == "multiclass":
+            labels = one_hot(self.y, self._score_columns)
+            return self.row_weights * (labels - distribution(theta, labels, self.row_weights))
+        if self.outputs is None:
+            return self._intervals[0].clip(theta)
+        return np.stack([i.clip(theta[:, k]) for k, i in enumerate(self._intervals)], axis=1)
+
     def orthogonal(self, theta: Array) -> Array:
-        """θ moved inside its domain until it is orthogonal to the free columns; 0 where that fails."""
-        if not self.fit_bias and not len(self.free):
+        """θ moved inside its domain until it is orthogonal to the free columns; 0 if that fails."""
+        moved = self._orthogonal(self._inside(theta), self.free_columns)
+        return np.zeros_like(theta) if moved is None else moved
+
+    def _orthogonal(self, theta: Array, columns: FreeColumns) -> Array | None:
+        if not columns.m:
             return theta
-        columns = self.free_columns
         if self.loss.task == "multiclass":
             return tilt(theta, self.y, columns, self.weights)
-        lower, upper = (np.broadcast_to(bound, theta.shape) for bound in self.box())
         if self.outputs is None:
-            return orthogonalise(theta, columns, lower, upper, self.weights)
-        moved = [
-            orthogonalise(theta[:, k], columns, lower[:, k], upper[:, k], self.weights)
-            for k in range(self.outputs)
-        ]
+            return orthogonalise(theta, columns, self._intervals[0], self.weights)
+        moved = []
+        for k, inside in enumerate(self._intervals):
+            column = orthogonalise(theta[:, k], columns, inside, self.weights)
+            if column is None:
+                return None
+            moved.append(column)
         return np.stack(moved, axis=1)
 
     @cached_property
@@ -190,76 +289,45 @@ class Problem:
         """The unpenalised features and the bias as one operator."""
         return FreeColumns(self.design.columns(self.free), self.fit_bias)
 
+    @cached_property
+    def _one_sided(self) -> tuple[Array, Array]:
+        """Unpenalised features bounded on one side, and the other: R* is finite for side·v ≤ 0."""
+        coordinates = self.penalty.coordinates(self.d)
+        if coordinates is None:
+            return np.zeros(0, dtype=int), np.zeros(0)
+        no_top, no_bottom = np.isposinf(coordinates.upper), np.isneginf(coordinates.lower)
+        alone = (coordinates.l1 == 0) & (coordinates.l2 == 0) & (no_top ^ no_bottom)
+        return np.flatnonzero(alone), np.where(no_top, 1.0, -1.0)[alone]
 
-def _minimise_bias(loss: Loss, y: Array, z: Array, s: Array) -> float:
-    """The b at which Σ sᵢ ℓ′(yᵢ, zᵢ + b) crosses 0 (the middle, where it is 0 on an interval)."""
+    def _respect_signs(self, theta: Array, v: Array, margin: float) -> tuple[Array, Array] | None:
+        """θ with side·X_jᵀθ ≤ 0 for the sign-constrained features.
 
-    def slope(b: float) -> float:
-        return float(s @ loss.gradient(y, z + b))
-
-    def newton(b: float) -> float:
-        curvature = float(s @ loss.curvature(y, z + b)) if loss.has_curvature else 0.0
-        return b - slope(b) / curvature if curvature > 0 else np.nan
-
-    start = float(np.average(y, weights=s)) if loss.task == "regression" and s.sum() > 0 else 0.0
-    spread = max(1.0, float(np.max(np.abs(y - start), initial=0.0)))
-    low, high = _bracket(slope, start, spread)
-    b, tiny = start, 4 * np.finfo(float).eps
-    for _ in range(200):
-        if high - low <= tiny * max(abs(low), abs(high), tiny * spread):
-            return 0.5 * (low + high)
-        candidate = newton(b)
-        if not low < candidate < high:
-            candidate = 0.5 * (low + high)
-        g = slope(candidate)
-        if g == 0 or (loss.has_curvature and abs(candidate - b) <= tiny * max(abs(b), spread)):
-            return _middle(slope, candidate, low, high) if g == 0 and not loss.has_curvature else candidate
-        low, high = (candidate, high) if g < 0 else (low, candidate)
-        b = candidate
-    return b
-
-
-def _bracket(slope, start: float, spread: float) -> tuple[float, float]:
-    """An interval on which the slope changes sign, or the widest that was tried (one class only)."""
-    low = high = start
-    for k in range(12):
-        if slope(low) < 0:
-            break
-        low = start - spread * 2.0**k
-    for k in range(12):
-        if slope(high) > 0:
-            break
-        high = start + spread * 2.0**k
-    return low, high
-
-
-def _middle(slope, b: float, low: float, high: float) -> float:
-    """The middle of the interval around b on which the slope is 0."""
-    ends = []
-    for outside in (low, high):
-        inside = b
-        for _ in range(60):
-            half = 0.5 * (inside + outside)
-            inside, outside = (half, outside) if slope(half) == 0 else (inside, half)
-        ends.append(inside)
-    return 0.5 * (ends[0] + ends[1])
-
-
-def _minimise_bias_vector(loss: Loss, y: Array, z: Array, s: Array) -> Array:
-    """argmin_b Σ sᵢ ℓ(yᵢ, zᵢ + b) for K scores, by damped Newton steps; the biases sum to 0."""
-    K = z.shape[1]
-    b = np.zeros(K)
-    value = s @ loss.value(y, z)
-    for _ in range(100):
-        g = s @ loss.gradient(y, z + b)
-        H = np.stack([s @ loss.hessian_times(y, z + b, np.broadcast_to(e, z.shape)) for e in np.eye(K)])
-        step = -np.linalg.lstsq(H + 1e-12 * np.trace(H) * np.eye(K), g)[0]
-        step -= step.mean()
-        t = 1.0
-        while t > 1e-10 and s @ loss.value(y, z + b + t * step) > value + 1e-4 * t * (g @ step):
-            t *= 0.5
-        b, previous = b + t * step, value
-        value = s @ loss.value(y, z + b)
-        if previous - value <= 1e-15 * abs(value):
-            break
-    return b - b.mean()
+        Those that violate it are held at equality like free columns, and the others that this
+        pushes over join them. So do those within `margin` times the worst violation: near a
+        solution they are its support, and holding them makes the gap one of second order.
+        """
+        index, side = self._one_sided
+        norms = np.sqrt(np.maximum(self.design.columns(index).column_square_sums(), 0.0))
+        if v.ndim == 2:
+            side = side[:, None]
+        held = np.zeros(len(index), dtype=bool)
+        for _ in range(len(index) + 1):
+            excess = side * v[index]
+            worst = excess if v.ndim == 1 else excess.max(axis=1)
+            open_ones = ~held & (norms > 0)
+            relative = np.full(len(index), -np.inf)
+            np.divide(worst, norms, out=relative, where=open_ones)
+            violation = float(np.max(relative, initial=-np.inf))
+            if violation <= 0:
+                v = v.copy()
+                v[index] = side * np.minimum(excess, 0.0)
+                return theta, v
+            held |= relative > -margin * violation
+            columns = FreeColumns(
+                self.design.columns(np.concatenate([self.free, index[held]])), self.fit_bias
+            )
+            moved = self._orthogonal(theta, columns)
+            if moved is None:
+                return None
+            theta, v = moved, self.design.transposed_times(moved)
+        return None

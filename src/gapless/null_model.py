@@ -1,0 +1,181 @@
+"""The best bias for given scores: min_b Σ sᵢ ℓ(yᵢ, zᵢ + b), the model that uses no feature.
+
+Called by `problem` alone, for the objective P₀ that tolerances are relative to. A few passes over
+the rows, whatever the loss.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse.linalg
+
+from .losses import Loss
+
+Array = np.ndarray
+EPS = np.finfo(float).eps
+
+
+@dataclass
+class Slope:
+    """b ↦ Σ sᵢ ℓ′(yᵢ, zᵢ + b), which never falls; rows constant on a bracket are summed once."""
+
+    loss: Loss
+    y: Array
+    z: Array
+    s: Array
+    constant: float = 0.0
+    size: float = 0.0
+
+    def rows(self, b: float) -> Array:
+        """The slope of each row that is left."""
+        return self.loss.gradient(self.y, self.z + b)
+
+    def __call__(self, b: float) -> float:
+        """The slope, 0 where it is no more than rounding."""
+        weighted = self.s * self.rows(b)
+        total = self.constant + float(weighted.sum())
+        size = self.size + float(np.abs(weighted).sum())
+        return 0.0 if abs(total) <= 4 * EPS * size else total
+
+    def curvature(self, b: float) -> float:
+        """The derivative of the slope; 0 for a loss that has none."""
+        if not self.loss.has_curvature:
+            return 0.0
+        return float(self.s @ self.loss.curvature(self.y, self.z + b))
+
+    def within(self, low: float, high: float) -> Slope:
+        """The same function on [low, high]: a row with equal slopes at both ends is constant."""
+        at_low = self.rows(low)
+        varies = at_low != self.rows(high)
+        if 2 * np.count_nonzero(varies) > len(varies):
+            return self
+        fixed = self.s[~varies] * at_low[~varies]
+        constant, size = self.constant + float(fixed.sum()), self.size + float(np.abs(fixed).sum())
+        return Slope(self.loss, self.y[varies], self.z[varies], self.s[varies], constant, size)
+
+
+def minimise_bias(loss: Loss, y: Array, z: Array, s: Array) -> float:
+    """The b at which the slope crosses 0: the middle, where it is 0 on an interval.
+
+    Where no b is best because one class is missing, the end of what was searched, or the first b
+    at which the slope rounds to 0.
+    """
+    counts = s > 0
+    if not counts.all():
+        y, z, s = y[counts], z[counts], s[counts]
+    if not len(y):
+        return 0.0
+    start, spread = _location(y - z, s) if loss.task == "regression" else (0.0, 1 + np.abs(z).max())
+    if len(y) > 20_000:
+        # A sample of the rows tells where to look, and most others are constant there.
+        step = len(y) // 2000
+        start = minimise_bias(loss, y[::step], z[::step], s[::step])
+        spread = spread / 64
+    slope = Slope(loss, y, z, s)
+    low, high = _bracket(slope, start, float(spread))
+    b = start
+    for _ in range(200):
+        if not low < b < high:
+            b = low + 0.5 * (high - low)
+        g = slope(b)
+        curvature = slope.curvature(b)
+        if g == 0:
+            return b if curvature > 0 else _middle(slope, b, low, high)
+        low, high = (b, high) if g < 0 else (low, b)
+        step = g / curvature if curvature > 0 else 0.0
+        tiny = 4 * EPS * max(abs(low), abs(high), EPS * spread)
+        if high - low <= tiny or (curvature > 0 and abs(step) <= tiny):
+            return b
+        if curvature > 0:
+            b -= step
+        else:
+            b = low + 0.5 * (high - low)
+            slope = slope.within(low, high)
+    return b
+
+
+def _location(residual: Array, s: Array) -> tuple[float, float]:
+    """The mean of the residuals and how far they reach from it (never 0), without overflow."""
+    largest = float(np.max(np.abs(residual)))
+    if largest == 0:
+        return 0.0, 1.0
+    start = largest * float(np.average(residual / largest, weights=s / s.max()))
+    reach = float(np.max(np.abs(residual - start)))
+    return start, max(reach, 1e-3 * largest)
+
+
+def _bracket(slope: Slope, start: float, spread: float) -> tuple[float, float]:
+    """An interval on which the slope changes sign, or the widest that was tried."""
+    low = high = start
+    for k in range(12):
+        low = start - spread * 2.0**k
+        if slope(low) < 0:
+            break
+    for k in range(12):
+        high = start + spread * 2.0**k
+        if slope(high) > 0:
+            break
+    return low, high
+
+
+def _middle(slope: Slope, b: float, low: float, high: float) -> float:
+    """The middle of the interval around b with slope 0; its one end where it is endless."""
+    if slope(low) == 0 and slope(high) == 0:
+        return b
+    if slope(high) == 0:
+        return _edge(slope, b, low)
+    if slope(low) == 0:
+        return _edge(slope, b, high)
+    left = _edge(slope, b, low)
+    return left + 0.5 * (_edge(slope, b, high) - left)
+
+
+def _edge(slope: Slope, inside: float, outside: float) -> float:
+    """The last point with slope 0 on the way from `inside` to `outside`."""
+    for _ in range(100):
+        slope = slope.within(*sorted((inside, outside)))
+        half = inside + 0.5 * (outside - inside)
+        if half in (inside, outside):
+            break
+        inside, outside = (half, outside) if slope(half) == 0 else (inside, half)
+    return inside
+
+
+def minimise_biases(loss: Loss, y: Array, z: Array, s: Array) -> Array:
+    """argmin_b Σ sᵢ ℓ(yᵢ, zᵢ + b) for K scores by damped Newton steps; the biases sum to 0."""
+    K = z.shape[1]
+    b = np.zeros(K)
+    value = float(s @ loss.value(y, z))
+    for _ in range(100):
+        g = s @ loss.gradient(y, z + b)
+        step = _newton_step(loss, y, z + b, s, g)
+        length, decrease = 1.0, float(g @ step)
+        reached = float(s @ loss.value(y, z + b + step))
+        while reached > value + 1e-4 * length * decrease and length > 1e-10:
+            length *= 0.5
+            reached = float(s @ loss.value(y, z + b + length * step))
+        if not value - reached > EPS * abs(value):
+            break
+        b, value = b + length * step, reached
+    return b - b.mean()
+
+
+def _newton_step(loss: Loss, y: Array, z: Array, s: Array, g: Array) -> Array:
+    """−H⁻¹g on the biases that sum to 0, by conjugate gradients preconditioned by diag H."""
+    K = len(g)
+    diagonal = s @ loss.curvature(y, z)
+    diagonal = np.maximum(
+        diagonal, max(EPS * float(diagonal.max(initial=0.0)), np.finfo(float).tiny)
+    )
+
+    def hessian_times(v: Array) -> Array:
+        return s @ loss.hessian_times(y, z, np.broadcast_to(v.ravel(), z.shape))
+
+    H = scipy.sparse.linalg.LinearOperator((K, K), matvec=hessian_times, dtype=float)
+    M = scipy.sparse.linalg.LinearOperator(
+        (K, K), matvec=lambda r: r.ravel() / diagonal, dtype=float
+    )
+    step, _ = scipy.sparse.linalg.cg(H, -g, rtol=1e-10, maxiter=2 * K, M=M)
+    return step - step.mean()
