@@ -34,6 +34,10 @@ class Softmax(Loss):
         p = self.inverse_link(z)
         return p * (v - np.einsum("nk,nk->n", p, v)[:, None])
 
+    def hessian_factors(self, y, z):
+        p = self.inverse_link(z)
+        return p, p
+
     def derivatives(self, y, z):
         rows = np.arange(len(y))
         p = z - z.max(axis=1, keepdims=True)
