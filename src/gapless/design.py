@@ -143,19 +143,15 @@ class Design:
         return Design(X[index], self.center)
 
     def columns_view(self) -> Array | Lines:
-        """X by columns, not centred: an array in F order, or the columns of a sparse X.
+        """X by columns, not centred: X itself in its own order, or the columns of a sparse X.
 
-        Made once; costs a copy of a dense X in C order, and the twin of a sparse one.
+        The columns of a sparse X in CSR format are made once, which doubles its memory.
         """
-        return self._columns if self.is_sparse else self._by_columns
+        return self._columns if self.is_sparse else self.X
 
     def rows_view(self) -> Array | Lines:
         """X by rows, not centred: an array in C order, or the rows of a sparse X. Made once."""
         return self._rows if self.is_sparse else self._by_rows
-
-    @cached_property
-    def _by_columns(self) -> Array:
-        return np.asfortranarray(self.X)
 
     @cached_property
     def _by_rows(self) -> Array:
