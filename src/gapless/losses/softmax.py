@@ -31,8 +31,11 @@ class Softmax(Loss):
         return p * (1 - p)
 
     def hessian_times(self, y, z, v):
+        return self.hessian(y, z)(v)
+
+    def hessian(self, y, z):
         p = self.inverse_link(z)
-        return p * (v - np.einsum("nk,nk->n", p, v)[:, None])
+        return lambda v: p * (v - np.einsum("nk,nk->n", p, v)[:, None])
 
     def hessian_factors(self, y, z):
         p = self.inverse_link(z)
