@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -87,10 +85,6 @@ class Loss:
         Override with `hessian_times`; the diagonal alone would make coordinate descent slower.
         """
         return self.curvature(y, z), None
-
-    def hessian(self, y: Array, z: Array) -> Callable[[Array], Array]:
-        """v ↦ hessian_times(y, z, v), for many v; override to share work between them."""
-        return partial(self.hessian_times, y, z)
 
     def derivatives(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
         """Value, gradient and curvature; override to share work between them."""

@@ -31,11 +31,8 @@ class Softmax(Loss):
         return p * (1 - p)
 
     def hessian_times(self, y, z, v):
-        return self.hessian(y, z)(v)
-
-    def hessian(self, y, z):
         p = self.inverse_link(z)
-        return lambda v: p * (v - np.einsum("nk,nk->n", p, v)[:, None])
+        return p * (v - np.einsum("nk,nk->n", p, v)[:, None])
 
     def hessian_factors(self, y, z):
         p = self.inverse_link(z)
