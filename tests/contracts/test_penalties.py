@@ -1,0 +1,351 @@
+"""Every built-in penalty keeps every promise of `Penalty`: prox, conjugate, subdifferential.
+
+A check takes a penalty, a shape of w and a random generator and asserts; test_mutations.py runs the
+same checks on penalties with one formula off by 1 %, each of which must fail.
+"""
+
+import copy
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import scipy.optimize
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gapless.penalties import L1, L2, Box, ElasticNet, Group, NoPenalty, Penalty, by_name
+
+BUILT_IN = {"none", "l1", "l2", "elastic_net", "box", "group"}
+D, K = 5, 3
+SOME_ZERO = [0.0, 1.0, 2.0, 0.5, 1.0]
+INF = np.inf
+# Every registered penalty with its defaults, and the corners of its parameters, for D features.
+PENALTIES = [cls() for cls in Penalty.registry.values()]
+PENALTIES += [
+    L1(0.0),
+    L1(0.7, weights=SOME_ZERO),
+    L2(0.0),
+    L2(0.7, weights=SOME_ZERO),
+    ElasticNet(0.0),
+    ElasticNet(0.6, l1_ratio=0.0),
+    ElasticNet(0.6, l1_ratio=1.0),
+    ElasticNet(0.6, l1_ratio=0.3, weights=SOME_ZERO),
+    Box(lower=0),
+    Box(upper=0, penalty=L1(0.4)),
+    Box(lower=-1, upper=0.5),
+    Box(lower=[0, -INF, -1, 0.5, -0.2], upper=[INF, 0, 1, 2, -0.2]),
+    Box(lower=[0, -INF, -1, 0.5, -2], upper=[INF, 0, 1, 2, -1], penalty=L1(0.3, weights=SOME_ZERO)),
+    Box(lower=0.5, upper=2, penalty=L2(1.5)),
+    Box(lower=0.5, penalty=ElasticNet(0.6, l1_ratio=0.3)),
+    Box(lower=-0.3, upper=0.3, penalty=L2(0.7, weights=SOME_ZERO)),
+    Group(0.0),
+    Group(0.5, weights=SOME_ZERO),
+    Group(0.5, groups=[2, 2, 7, 2, 7]),
+    Group(0.5, groups=["b", "a", "b", "c", "a"], weights=[1.5, 0.0, 1.0]),
+]
+EPS = np.finfo(float).eps
+
+every_penalty = pytest.mark.parametrize("penalty", PENALTIES, ids=repr)
+every_shape = pytest.mark.parametrize("shape", [(D,), (D, K)], ids=str)
+seeds = st.integers(0, 2**32 - 1)
+
+
+def points(penalty, shape, rng):
+    """Coefficients inside the constraints, some at kinks and bounds, with a subgradient at each."""
+    x = 1.5 * rng.normal(size=shape)
+    step = rng.uniform(0.3, 3.0)
+    w = penalty.prox(x, step)
+    return w, (x - w) / step
+
+
+def without_free(penalty, v):
+    """v with zeros for the free features: orthogonality to their columns is Problem's care."""
+    v = v.copy()
+    v[penalty.free(len(v))] = 0
+    return v
+
+
+def supremum(penalty, v, t):
+    """max_w ⟨v, w⟩ − R(w) − ‖w‖²/2t, which prox finds, without its last term: R*(v) as t grows."""
+    w = penalty.prox(t * v, t)
+    return np.sum(v * w) - penalty.value(w)
+
+
+def _with(w, j, x):
+    w = w.copy()
+    w[j] = x
+    return w
+
+
+# ---- the checks ----------------------------------------------------------------------------------
+
+
+def check_prox_minimises_its_definition(penalty, shape, rng):
+    """½‖v − x‖² + step·R(v) is strongly convex: ½‖v − p‖² or more above its minimum at p."""
+    x, step = 1.5 * rng.normal(size=shape), rng.uniform(0.3, 3.0)
+    p = penalty.prox(x, step)
+
+    def objective(v):
+        return 0.5 * np.sum((v - x) ** 2) + step * penalty.value(v)
+
+    others = [p + size * rng.normal(size=shape) for size in (1e-4, 1e-2, 1.0)]
+    others += [np.zeros(shape), x, penalty.prox(x, 2 * step), 0.999 * p, 1.001 * p]
+    for j in np.ndindex(shape):
+        others += [_with(p, j, p[j] + move) for move in (-1e-3, 1e-3)]
+    assert np.isfinite(objective(p))
+    rounding = 100 * EPS * (1 + objective(p))
+    for v in others:
+        assert objective(v) >= objective(p) + 0.5 * np.sum((v - p) ** 2) - rounding
+
+
+def check_prox_against_scipy(penalty, shape, rng):
+    if len(shape) > 1:
+        return
+    x = 1.5 * rng.normal(size=shape)
+    p = penalty.prox(x, 0.8)
+
+    def objective(v):
+        return 0.5 * np.sum((v - x) ** 2) + 0.8 * penalty.value(v)
+
+    start = penalty.prox(np.zeros(shape), 1.0)
+    options = {"maxfev": 400, "xatol": 1e-6, "fatol": 1e-9}
+    found = scipy.optimize.minimize(objective, start, method="Nelder-Mead", options=options)
+    assert objective(p) <= found.fun + 100 * EPS * (1 + found.fun)
+
+
+def check_convexity(penalty, shape, rng):
+    w, other = points(penalty, shape, rng)[0], points(penalty, shape, rng)[0]
+    mean = 0.5 * (penalty.value(w) + penalty.value(other))
+    assert penalty.value(0.5 * (w + other)) <= mean + 100 * EPS * (1 + mean)
+
+
+def check_fenchel_young(penalty, shape, rng):
+    """R(w) + R*(v) ≥ ⟨v, w⟩ for all pairs, with equality at v in ∂R(w)."""
+    w, v = points(penalty, shape, rng)
+    v = (1 - 1e-10) * v  # at the very end of the domain, rounding may leave it
+    excess = penalty.value(w) + penalty.conjugate(v) - np.sum(v * w)
+    assert abs(excess) <= 1e-8 * (1 + np.sum(np.abs(v * w)))
+    for other in (points(penalty, shape, rng)[0], 1e-3 * w, 10 * w):
+        excess = penalty.value(other) + penalty.conjugate(v) - np.sum(v * other)
+        assert excess >= -100 * EPS * (1 + np.sum(np.abs(v * other)))
+
+
+def check_conjugate_is_the_supremum(penalty, shape, rng):
+    v = without_free(penalty, rng.normal(size=shape) * rng.choice([0.1, 1.0]))
+    claimed = penalty.conjugate(v)
+    if np.isfinite(claimed):
+        assert supremum(penalty, v, t=1e9) == pytest.approx(claimed, rel=1e-6, abs=1e-6)
+    else:
+        assert supremum(penalty, v, t=1e18) > 1e6
+
+
+def check_feasible_scales_are_feasible_and_not_too_small(penalty, shape, rng):
+    v = without_free(penalty, rng.normal(size=shape) * rng.choice([0.1, 1.0, 10.0]))
+    scales = penalty.feasible_scales(v)
+    assert scales
+    for c in scales:
+        assert 0 <= c <= 1
+        assert np.isfinite(penalty.conjugate(c * v))
+    largest = max(scales)
+    assert largest == 1 or np.isinf(penalty.conjugate((1 + 1e-10) * largest * v + 1e-300 * v))
+    assert (largest == 1) == np.isfinite(penalty.conjugate(v))
+    if len(scales) > 1 and penalty.value(np.zeros(shape)) == 0:
+        smallest = min(scales)  # the largest at which R* is 0
+        assert penalty.conjugate(smallest * v) == 0 < penalty.conjugate(1.001 * smallest * v)
+
+
+def check_subdifferential_distance_is_the_rate_of_prox(penalty, shape, rng):
+    """(w − prox(w − tg, t))/t tends to the shortest vector of g + ∂R(w) as t falls to 0."""
+    w, g = points(penalty, shape, rng)[0], rng.normal(size=shape)
+    t = 1e-7
+    shortest = (w - penalty.prox(w - t * g, t)) / t
+    distance = penalty.subdifferential_distance(w, g)
+    assert distance.shape == shape
+    np.testing.assert_allclose(distance, np.abs(shortest), rtol=1e-5, atol=1e-5)
+
+
+def check_subdifferential_distance_is_zero_at_fixed_points_of_prox(penalty, shape, rng):
+    w, v = points(penalty, shape, rng)
+    assert np.all(penalty.subdifferential_distance(w, -v) <= 100 * EPS * (1 + np.abs(v)))
+
+
+def check_value_is_that_of_its_compiled_form(penalty, shape, rng):
+    """`coordinates` and `blocks` tell the core the same function."""
+    w = points(penalty, shape, rng)[0]
+    coordinates, blocks = penalty.coordinates(D), penalty.blocks(D)
+    if coordinates is not None:
+        l1, l2, lower, upper = coordinates.like(w)
+        assert all(a.shape == (D,) and a.dtype == float for a in vars(coordinates).values())
+        assert np.all((lower <= w) & (w <= upper))
+        expected = np.sum(l1 * np.abs(w) + l2 * w**2 / 2)
+        assert penalty.value(w) == pytest.approx(expected, rel=1e-12)
+        outside = np.where(np.isfinite(upper), upper + 1, w)
+        assert np.isinf(penalty.value(outside)) == np.any(np.isfinite(upper))
+        assert np.all(np.isinf(penalty.subdifferential_distance(outside, w)) == (outside > upper))
+    if blocks is not None:
+        assert sorted(set(blocks.index)) == list(range(len(blocks.strength)))
+        norms = [np.sqrt(np.sum(w[blocks.index == g] ** 2)) for g in range(len(blocks.strength))]
+        assert penalty.value(w) == pytest.approx(blocks.strength @ np.array(norms), rel=1e-12)
+
+
+def check_free_features_cost_nothing_and_the_others_something(penalty, shape, rng):
+    free = penalty.free(D)
+    assert free.shape == (D,) and free.dtype == bool
+    x = 1.5 * rng.normal(size=shape)
+    np.testing.assert_array_equal(penalty.prox(x, 0.7)[free], x[free])
+    w = points(penalty, shape, rng)[0]
+    moved = w.copy()
+    moved[free] = 1e3
+    assert penalty.value(moved) == pytest.approx(penalty.value(w), rel=1e-12, abs=1e-12)
+    for j in np.flatnonzero(~free):
+        far = [penalty.value(_with(w, j, sign * 1e9)) for sign in (-1, 1)]
+        assert max(far) > penalty.value(w)
+
+
+def check_inputs_are_left_alone(penalty, shape, rng):
+    w, v = points(penalty, shape, rng)
+    before = w.copy(), v.copy()
+    penalty.value(w), penalty.prox(w, 0.5), penalty.subdifferential_distance(w, v)
+    penalty.conjugate(v), penalty.feasible_scales(v)
+    for now, then in zip((w, v), before, strict=True):
+        np.testing.assert_array_equal(now, then)
+
+
+CHECKS = [function for name, function in list(globals().items()) if name.startswith("check_")]
+
+
+# ---- the tests -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("check_"))
+@every_shape
+@every_penalty
+@settings(max_examples=5, deadline=None)
+@given(seed=seeds)
+def test_penalty_keeps_its_promise(penalty, shape, check, seed):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check(penalty, shape, np.random.default_rng(seed))
+
+
+def test_all_penalties_are_registered_by_their_names():
+    assert set(Penalty.registry) == BUILT_IN
+    for name, cls in Penalty.registry.items():
+        assert type(by_name(name)) is cls
+        assert cls.name == name
+    assert isinstance(by_name("none"), NoPenalty)
+
+
+@pytest.mark.parametrize(
+    ("penalty", "value"),
+    [
+        (NoPenalty(), 0.0),
+        (L1(0.5), 0.5 * 7),
+        (L1(0.5, weights=[1, 2, 0]), 0.5 * (2 + 2)),
+        (L2(0.5), 0.25 * 21),
+        (L2(0.5, weights=[1, 2, 0]), 0.25 * (4 + 2)),
+        (ElasticNet(0.5, l1_ratio=0.2), 0.1 * 7 + 0.2 * 21),
+        (ElasticNet(0.5, l1_ratio=0.2, weights=[1, 2, 0]), 0.1 * (2 + 2) + 0.2 * (4 + 2)),
+        (Box(lower=-1, penalty=L1(0.5)), 0.5 * 7),
+        (Box(lower=0), INF),
+        (Group(0.5, groups=[1, 0, 1]), 0.5 * (np.sqrt(20) + 1)),
+        (Group(0.5, groups=[1, 0, 1], weights=[3, 2]), 0.5 * (2 * np.sqrt(20) + 3)),
+    ],
+    ids=repr,
+)
+def test_value_is_the_textbook_formula(penalty, value):
+    assert penalty.value(np.array([2.0, -1.0, 4.0])) == pytest.approx(value, rel=1e-14)
+
+
+@every_penalty
+def test_no_features_cost_nothing(penalty):
+    if "[" in repr(penalty):  # it has parameters per feature
+        penalty = type(penalty)()
+    for shape in ((0,), (0, K)):
+        w = np.zeros(shape)
+        assert penalty.value(w) == penalty.conjugate(w) == 0
+        assert penalty.prox(w, 1.0).shape == penalty.subdifferential_distance(w, w).shape == shape
+        assert penalty.feasible_scales(w) == (1.0,)
+
+
+@every_penalty
+@every_shape
+def test_huge_and_tiny_coefficients_give_no_nan(penalty, shape):
+    rng = np.random.default_rng(3)
+    for size in (1e-300, 1e-150, 1e150):
+        w, v = size * rng.normal(size=(2, *shape))
+        v = without_free(penalty, v)
+        with np.errstate(all="raise", under="ignore"):
+            p = penalty.prox(w, 1.0)
+            distance = penalty.subdifferential_distance(p, v)
+            assert not np.isnan(penalty.value(w)) and np.isfinite(penalty.value(p))
+            assert np.all(np.isfinite(p)) and np.all(np.isfinite(distance))
+            scales = penalty.feasible_scales(v)
+            assert all(0 <= c <= 1 and not np.isnan(penalty.conjugate(c * v)) for c in scales)
+
+
+def test_group_without_labels_is_the_lasso_for_one_output_and_row_norms_for_several():
+    rng = np.random.default_rng(7)
+    w, W = rng.normal(size=D), rng.normal(size=(D, K))
+    group, lasso = Group(0.4, weights=SOME_ZERO), L1(0.4, weights=SOME_ZERO)
+    assert group.value(w) == pytest.approx(lasso.value(w))
+    np.testing.assert_allclose(group.prox(w, 0.9), lasso.prox(w, 0.9), rtol=1e-14)
+    rows = 0.4 * np.array(SOME_ZERO) @ np.linalg.norm(W, axis=1)
+    assert group.value(W) == pytest.approx(rows)
+
+
+def test_bounds_alone_make_the_conjugate_the_largest_product():
+    box = Box(lower=[-1, 0.5], upper=[2, 3])
+    assert box.conjugate(np.array([3.0, -4.0])) == 3 * 2 - 4 * 0.5
+
+
+@every_penalty
+def test_penalty_can_be_copied_and_pickled(penalty):
+    w = np.linspace(-1, 1.5, D)
+    for twin in (copy.deepcopy(penalty), pickle.loads(pickle.dumps(penalty))):
+        np.testing.assert_array_equal(twin.prox(w, 0.5), penalty.prox(w, 0.5))
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: L1(-1), "strength must be a finite number ≥ 0, got -1"),
+        (lambda: L2(np.inf), "strength must be a finite number ≥ 0, got inf"),
+        (lambda: L2("1"), "strength must be a finite number ≥ 0, got '1'"),
+        (
+            lambda: L2(1, weights=[1.0, -2.0]),
+            "weights must be .* ≥ 0, got .* at position 1",
+        ),
+        (lambda: L1(1, weights=[[1.0]]), "weights must be a vector of numbers"),
+        (lambda: ElasticNet(1, l1_ratio=1.5), "l1_ratio must be a number from 0 to 1, got 1.5"),
+        (lambda: Box(lower=1, upper=0), "lower ≤ upper everywhere; got 1 and 0"),
+        (lambda: Box(lower=np.nan), "lower ≤ upper everywhere; got nan"),
+        (lambda: Box(lower=np.inf), "lower must be below ∞"),
+        (lambda: Group(1, groups=3), "groups must be a vector of labels"),
+        (lambda: L1(1, weights=[1.0]).value(np.ones(3)), "weights has 1 entries, but there are 3"),
+        (lambda: Box(lower=[0, 0]).value(np.ones(3)), "lower has 2 entries, but there are 3"),
+        (lambda: Group(1, groups=[0, 1]).value(np.ones(3)), "groups has 2 labels, but there are 3"),
+        (lambda: Group(1, [0, 0], [1, 2]).value(np.ones(2)), "weights has 2 entries for 1 groups"),
+        (lambda: by_name("lasso"), "penalty='lasso' is not known; use one of .*l1"),
+    ],
+)
+def test_bad_parameters_are_refused(build, message):
+    with pytest.raises(ValueError, match=message):
+        build()
+
+
+def test_a_box_bounds_only_separable_penalties():
+    for inner in (Group(), Box(lower=0)):
+        with pytest.raises(TypeError, match="cannot be bounded; use None, L1, L2 or ElasticNet"):
+            Box(upper=1, penalty=inner)
+
+
+def test_a_users_penalty_leaves_the_names_alone():
+    class Ridge(Penalty):
+        pass
+
+    assert "ridge" not in Penalty.registry
+    assert by_name(Ridge()).name == "ridge"
+    with pytest.raises(TypeError, match=r"L1 is already in gapless, as 'l1'"):
+        type("L1", (Penalty,), {})
