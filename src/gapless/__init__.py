@@ -1,0 +1,97 @@
+"""gapless: machine learning that says how far each model is from the best possible one.
+
+Public names are loaded on first use, so that `import gapless` is quick: estimators bring
+scikit-learn with them, plots bring matplotlib. `gapless.losses`, `gapless.penalties` and the other
+parts are modules of their own.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .certificates import Certificate
+    from .certificates import certify_model as certify
+    from .linear import (
+        ElasticNet,
+        Lasso,
+        LinearRegression,
+        LinearSVC,
+        LinearSVR,
+        LogisticRegression,
+        MultiTaskLasso,
+        Ridge,
+        RidgeClassifier,
+        RiskClassifier,
+        RiskRegressor,
+    )
+    from .solvers import solve
+
+# Each public name, and where it lives.
+_HOMES = {
+    "Certificate": "certificates",
+    "ElasticNet": "linear",
+    "Lasso": "linear",
+    "LinearRegression": "linear",
+    "LinearSVC": "linear",
+    "LinearSVR": "linear",
+    "LogisticRegression": "linear",
+    "MultiTaskLasso": "linear",
+    "Ridge": "linear",
+    "RidgeClassifier": "linear",
+    "RiskClassifier": "linear",
+    "RiskRegressor": "linear",
+    "certify": "certificates:certify_model",
+    "solve": "solvers",
+}
+_MODULES = (
+    "certificates",
+    "design",
+    "evaluation",
+    "interrupt",
+    "linear",
+    "losses",
+    "penalties",
+    "problem",
+    "solvers",
+    "threads",
+)
+
+__all__ = [
+    "Certificate",
+    "ElasticNet",
+    "Lasso",
+    "LinearRegression",
+    "LinearSVC",
+    "LinearSVR",
+    "LogisticRegression",
+    "MultiTaskLasso",
+    "Ridge",
+    "RidgeClassifier",
+    "RiskClassifier",
+    "RiskRegressor",
+    "certify",
+    "solve",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name or a module of the package when it is first asked for."""
+    if name in _HOMES:
+        module, _, attribute = _HOMES[name].partition(":")
+        value = getattr(importlib.import_module(f".{module}", __name__), attribute or name)
+    elif name in _MODULES:
+        value = importlib.import_module(f".{name}", __name__)
+    elif name == "__version__":
+        from importlib.metadata import version
+
+        value = version("gapless")
+    else:
+        raise AttributeError(f"module 'gapless' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_MODULES, "__version__"})

@@ -1,0 +1,240 @@
+"""The door of every estimator: X, y and weights become arrays, or an error that names the row.
+
+Called by estimators alone, once per call; behind it nobody checks again. Reuses scikit-learn's
+checks for shapes, types and feature names, and adds the place and the cure to its messages.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
+
+Array = np.ndarray
+
+# Beyond this, sums of squares overflow in float64, and no objective can be computed.
+LARGEST = 1e140
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """Validated training data.
+
+    X is a contiguous array or a canonical CSR or CSC matrix in float64 or float32. y holds floats,
+    or for classifiers the position of each row's class in `classes`. `weights` are float64 and
+    include the class weights.
+    """
+
+    X: Any
+    y: Array
+    weights: Array
+    classes: Array | None = None
+    feature_names: Array | None = None
+
+
+def read_rows(estimator: Any, X: Any) -> Any:
+    """X for `predict`: the features that the estimator was fitted with."""
+    return _read_matrix(estimator, X, reset=False)
+
+
+def read_regression(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    multi_output: bool = False,
+    reset: bool = True,
+) -> Training:
+    """X, targets and weights of a regression; y is (n,) or, with `multi_output`, also (n, K)."""
+    X, names = _read_training_matrix(estimator, X, y, reset)
+    if multi_output:
+        y = check_array(
+            y, ensure_2d=False, dtype=np.float64, ensure_all_finite=False, input_name="y"
+        )
+    else:
+        y = column_or_1d(y, dtype=np.float64, warn=True, input_name="y")
+    check_consistent_length(X, y)
+    _check_values(y, "y", None)
+    return Training(X, y, _read_weights(sample_weight, X), feature_names=names)
+
+
+def read_classification(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    class_weight: Any = None,
+    *,
+    reset: bool = True,
+) -> Training:
+    """X, class positions and weights; a class whose rows all have weight 0 does not exist."""
+    X, names = _read_training_matrix(estimator, X, y, reset)
+    y = _read_labels(y, X)
+    weights = _read_weights(sample_weight, X)
+    classes = np.unique(y[weights > 0])
+    if class_weight is not None:
+        present = np.isin(y, classes)
+        factors = compute_class_weight(
+            class_weight, classes=classes, y=y[present], sample_weight=weights[present]
+        )
+        weights = weights * np.where(present, factors[_position(classes, y)], 0.0)
+        _check_not_negative(weights, "class_weight")
+        classes = np.unique(y[weights > 0])
+    if len(classes) < 2:
+        found = (
+            f"only one class, {classes[0]!r}" if len(classes) else "no class with a positive weight"
+        )
+        raise ValueError(
+            f"{type(estimator).__name__} needs samples of at least 2 classes, but y holds {found}; "
+            "add rows of another class, or check sample_weight and class_weight."
+        )
+    return Training(X, _position(classes, y), weights, classes, names)
+
+
+def read_multilabel(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    class_weight: Any = None,
+    *,
+    reset: bool = True,
+) -> Training:
+    """X, a 0/1 matrix with one column per label, and weights."""
+    X, names = _read_training_matrix(estimator, X, y, reset)
+    y = check_array(y, accept_sparse="csr", dtype=np.float64, input_name="y")
+    y = y.toarray() if sp.issparse(y) else y
+    check_consistent_length(X, y)
+    if class_weight is not None:
+        raise ValueError(
+            "class_weight is not defined for several labels per row; pass sample_weight instead."
+        )
+    return Training(X, y, _read_weights(sample_weight, X), np.arange(y.shape[1]), names)
+
+
+def is_multilabel(y: Any) -> bool:
+    """Whether y gives each row several labels."""
+    return y is not None and type_of_target(y).startswith("multilabel")
+
+
+def _read_training_matrix(estimator: Any, X: Any, y: Any, reset: bool) -> tuple[Any, Array | None]:
+    """X and its feature names, noted on a copy: a failing fit leaves the estimator as it was."""
+    if y is None:
+        name = type(estimator).__name__
+        raise ValueError(
+            f"{name} requires y to be passed, but the target y is None; call fit(X, y)."
+        )
+    reader = copy.copy(estimator)
+    X = _read_matrix(reader, X, reset=reset)
+    return X, getattr(reader, "feature_names_in_", None)
+
+
+def _read_matrix(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """X as a contiguous array or a canonical sparse matrix, in float64 or float32, finite."""
+    columns = getattr(X, "columns", None)
+    X = validate_data(
+        estimator,
+        X,
+        reset=reset,
+        accept_sparse=("csr", "csc"),
+        dtype=(np.float64, np.float32),
+        ensure_all_finite=False,
+    )
+    if sp.issparse(X):
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+    elif not (X.flags.c_contiguous or X.flags.f_contiguous):
+        X = np.ascontiguousarray(X)
+    _check_values(X, "X", columns)
+    return X
+
+
+def _read_labels(y: Any, X: Any) -> Array:
+    """Class labels (n,), of any type that can be sorted."""
+    y = column_or_1d(y, warn=True, input_name="y")
+    check_consistent_length(X, y)
+    if y.dtype.kind == "f":
+        _check_values(y, "y", None)
+    elif y.dtype.kind == "O":
+        missing = np.flatnonzero([label is None or label != label for label in y])
+        if len(missing):
+            raise ValueError(
+                f"Input y contains NaN: y has no label in row {missing[0]}; drop the row."
+            )
+    check_classification_targets(y)
+    return y
+
+
+def _position(classes: Array, y: Array) -> Array:
+    """The position of each label in the sorted classes; any position for one that is not there."""
+    return np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+
+
+def _read_weights(sample_weight: Any, X: Any) -> Array:
+    """Weights (n,) in float64: finite, ≥ 0 and not all 0."""
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    _check_not_negative(weights, "sample_weight")
+    return weights
+
+
+def _check_not_negative(weights: Array, name: str) -> None:
+    if np.any(weights < 0):
+        row = int(np.argmax(weights < 0))
+        raise ValueError(
+            f"Negative values in data passed to `{name}`: row {row} has weight {weights[row]:g}; "
+            "weights must be ≥ 0."
+        )
+
+
+def _check_values(values: Any, name: str, columns: Any) -> None:
+    """Refuse entries that are not finite, or whose square overflows: say where, and what to do."""
+    entries = values.data if sp.issparse(values) else values
+    if entries.size == 0:
+        return
+    # NaN and infinities show in the minimum or the maximum: two passes and no temporary array.
+    with np.errstate(invalid="ignore"):
+        low, high = float(entries.min()), float(entries.max())
+    if max(-low, high) <= LARGEST:
+        return
+    if np.isnan(low) or np.isnan(high):
+        where = _first(values, np.isnan, columns)
+        cure = (
+            "drop the row or impute it, e.g. with SimpleImputer()"
+            if name == "X"
+            else "drop the row"
+        )
+        raise ValueError(f"Input {name} contains NaN: {name} has NaN in {where}; {cure}.")
+    if np.isinf(low) or np.isinf(high):
+        where = _first(values, np.isinf, columns)
+        raise ValueError(
+            f"Input {name} contains infinity or a value too large for {values.dtype!r}: "
+            f"{name} has inf in {where}; drop the row or clip the value."
+        )
+    where = _first(values, lambda v: np.abs(v) > LARGEST, columns)
+    raise ValueError(
+        f"Input {name} contains a value too large to be squared in float64: {name} has "
+        f"{max(-low, high):.3g} in {where}; rescale it, e.g. with StandardScaler()."
+    )
+
+
+def _first(values: Any, is_bad: Any, columns: Any) -> str:
+    """Where the first bad entry is: its row and, for a matrix, its column by name if it has one."""
+    if sp.issparse(values):
+        entries = values.tocoo()
+        k = int(np.argmax(is_bad(entries.data)))
+        place = (int(entries.row[k]), int(entries.col[k]))
+    else:
+        place = tuple(int(i) for i in np.argwhere(is_bad(values))[0])
+    if len(place) == 1:
+        return f"row {place[0]}"
+    column = repr(str(columns[place[1]])) if columns is not None else str(place[1])
+    return f"row {place[0]}, column {column}"

@@ -1,0 +1,460 @@
+"""What all linear estimators share: fit = validate → problems → solve → certify → attributes.
+
+An estimator says how its data is read (`_read`) and what is minimised (`_problems`); the rest is
+here. Several problems (one per class or per target) are solved one after the other, and their
+certificates summed.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from .._validation import Training, read_classification, read_regression, read_rows
+from ..certificates import Certificate, certify
+from ..design import Design
+from ..interrupt import TimeLimit, time_limit
+from ..losses import Loss
+from ..penalties import Penalty
+from ..problem import Parameters, Problem
+from ..progress import CallbackSupport, watch
+from ..solvers import Solution, Trace, solve
+
+Array = np.ndarray
+
+# scikit-learn's solver names, and what they mean here. All solvers reach the same minimum, so the
+# names of algorithms that gapless does not have ask for the best one for the problem.
+SCIKIT_LEARN_SOLVERS = {
+    "lbfgs": "auto",
+    "liblinear": "auto",
+    "sag": "auto",
+    "saga": "auto",
+    "newton-cg": "newton_cg",
+    "newton-cholesky": "newton_cholesky",
+    "sparse_cg": "cg",
+    "lsqr": "cg",
+}
+CLOSED_FORMS = ("closed_form", "cholesky", "eigen", "svd")
+
+
+class LinearModel(CallbackSupport, BaseEstimator):
+    """Base of the linear estimators.
+
+    A subclass gives `_read`, which turns X, y and weights into `Training` data, and `_problems`,
+    which says what is minimised; `_stored` lists every attribute that a fit leaves.
+    """
+
+    _stored: ClassVar[tuple[str, ...]] = (
+        "coef_",
+        "intercept_",
+        "dual_",
+        "certificate_",
+        "trace_",
+        "solver_",
+        "n_iter_",
+        "n_features_in_",
+        "feature_names_in_",
+    )
+    _parameter_constraints: ClassVar[dict] = {
+        "fit_intercept": ["boolean"],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 0, None, closed="left"), None],
+        "solver": [str],
+        "warm_start": ["boolean"],
+        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
+    }
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Training data; float32 stays float32, everything else becomes float64. Never written to.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Target values.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights ≥ 0. Weight 2 means the row twice, weight 0 means the row is not there.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. Ctrl-C keeps the best coefficients found so far and raises
+            KeyboardInterrupt; an error leaves the estimator as it was.
+        """
+        self._check_parameters()
+        data = self._read(X, y, sample_weight)
+        problems = self._problems(data)
+        with watch(self, data.X, data.y) as callback:
+            solutions = self._solve(problems, callback)
+        learned = self._learned(data, problems, solutions)
+        # One assignment, so that another Ctrl-C finds either the old model or the new one.
+        self.__dict__ = {k: v for k, v in vars(self).items() if k not in self._stored} | learned
+        if solutions[-1].status == "interrupted":
+            raise KeyboardInterrupt
+        self._warn_if_stopped(problems[0], solutions)
+        return self
+
+    # ---- what a subclass says --------------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        """Refuse, or warn of, values of parameters that do not go together."""
+
+    def _read(self, X, y, sample_weight, *, reset: bool = True) -> Training:
+        """X, y and weights, validated; with reset=False the features must be those of the fit."""
+        raise NotImplementedError
+
+    def _problems(self, data: Training) -> list[Problem]:
+        """What is minimised: one problem, or one per class or target."""
+        raise NotImplementedError
+
+    # ---- solving ---------------------------------------------------------------------------------
+
+    def _solve(self, problems: list[Problem], callback) -> list[Solution]:
+        """Solve the problems in turn; those after Ctrl-C or a time limit stay where they begin."""
+        name = SCIKIT_LEARN_SOLVERS.get(self.solver, self.solver)
+        starts = self._starts(problems)
+        solutions: list[Solution] = []
+        status = "time_limit"
+        try:
+            with time_limit(self.time_limit):
+                for problem, start in zip(problems, starts):
+                    solution = solve(
+                        problem,
+                        name,
+                        start,
+                        tol=self.tol,
+                        max_iter=self.max_iter,
+                        callback=callback,
+                    )
+                    solutions.append(solution)
+                    if solution.status in ("interrupted", "time_limit", "callback"):
+                        status = solution.status
+                        break
+        except TimeLimit:
+            pass
+        except KeyboardInterrupt:
+            if not solutions:
+                raise
+            status = "interrupted"
+        for problem, start in list(zip(problems, starts))[len(solutions) :]:
+            solutions.append(_unsolved(problem, start, status))
+        return solutions
+
+    def _starts(self, problems: list[Problem]) -> list[Parameters | None]:
+        """The parameters of the last fit, where they are wanted and fit the problems, else None."""
+        if self.warm_start and hasattr(self, "coef_"):
+            rows = sum(problem.outputs or 1 for problem in problems)
+            if (
+                np.shape(self.coef_)[-1] == problems[0].d
+                and len(np.atleast_2d(_dense(self.coef_))) == rows
+            ):
+                parameters = unpack(problems, self.coef_, self.intercept_, self.dual_)
+                if all(np.isfinite(p.penalty.value(q.w)) for p, q in zip(problems, parameters)):
+                    return list(parameters)
+        return [None] * len(problems)
+
+    # ---- what is learned -------------------------------------------------------------------------
+
+    def _learned(
+        self, data: Training, problems: list[Problem], solutions: list[Solution]
+    ) -> dict[str, Any]:
+        """Every attribute in `_stored` that this fit has, by name."""
+        coef, intercept, dual = pack(problems, [s.parameters for s in solutions])
+        if not (np.all(np.isfinite(coef)) and np.all(np.isfinite(intercept))):
+            raise ValueError(
+                f"{type(self).__name__} reached coefficients that are not finite: the values of X "
+                "or y are too large; rescale them, e.g. with StandardScaler()."
+            )
+        dtype = data.X.dtype
+        learned = {
+            "coef_": coef.astype(dtype),
+            "intercept_": intercept.astype(dtype),
+            "dual_": dual,
+            "trace_": solutions[0].trace if len(solutions) == 1 else [s.trace for s in solutions],
+            "solver_": solutions[0].solver,
+            "n_iter_": max(len(s.trace.primal) for s in solutions),
+            "n_features_in_": data.X.shape[1],
+        }
+        if data.feature_names is not None:
+            learned["feature_names_in_"] = data.feature_names
+        certificates = self._certificates(problems, solutions, learned)
+        learned["certificate_"] = sum(certificates)
+        return learned | self._specifics(data, learned, solutions, certificates)
+
+    def _specifics(self, data, learned, solutions, certificates) -> dict[str, Any]:
+        """What this kind of estimator adds to the learned attributes, or shapes differently."""
+        return {}
+
+    def _certificates(self, problems, solutions, learned) -> list[Certificate]:
+        """One certificate per problem, for the parameters as they are stored."""
+        stored = unpack(problems, learned["coef_"], learned["intercept_"], learned["dual_"])
+        try:
+            if solutions[-1].status != "interrupted":
+                return [
+                    certify(
+                        problem, parameters, tol=self.tol, exact=solution.solver in CLOSED_FORMS
+                    )
+                    for problem, parameters, solution in zip(problems, stored, solutions)
+                ]
+        except TimeLimit:
+            pass
+        except KeyboardInterrupt:
+            solutions[-1] = replace(solutions[-1], status="interrupted")
+        return [_interrupted(p, s, self.tol) for p, s in zip(problems, solutions)]
+
+    def _warn_if_stopped(self, problem: Problem, solutions: list[Solution]) -> None:
+        """Say that the gap is above the tolerance, and what would help."""
+        if self.certificate_.kind != "stopped":
+            return
+        status = next((s.status for s in solutions if s.status != "optimal"), "stalled")
+        squares = problem.design.column_square_sums()
+        squares = squares[squares > 0]
+        spread = np.sqrt(squares.max() / squares.min()) if len(squares) else 1.0
+        scaling = f"scale the features (largest/smallest column norm {spread:.1g})"
+        cure = {
+            "max_iter": f"raise max_iter or {scaling}",
+            "time_limit": f"raise time_limit or {scaling}",
+            "callback": "a callback asked to stop",
+        }.get(status, f"{scaling} or raise tol")
+        warnings.warn(
+            f"{type(self).__name__} stopped at relative gap {self.certificate_.relative_gap:.2g} > "
+            f"tol {self.tol:.2g} after {np.max(self.n_iter_)} steps; {cure}.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+
+    def _certification_problem(self, X, y, sample_weight=None) -> list[tuple[Problem, Parameters]]:
+        """The problems of the fit, rebuilt from the data, each with the stored parameters."""
+        check_is_fitted(self)
+        data = self._read(X, y, sample_weight, reset=False)
+        if data.classes is not None and not np.array_equal(data.classes, self.classes_):
+            raise ValueError(
+                f"y has the classes {data.classes.tolist()}, but {type(self).__name__} was fitted "
+                f"with {self.classes_.tolist()}; certify with the data of the fit."
+            )
+        problems = self._problems(data)
+        return list(zip(problems, unpack(problems, self.coef_, self.intercept_, self.dual_)))
+
+    # ---- predicting ------------------------------------------------------------------------------
+
+    def _scores(self, X) -> Array:
+        """Xw + b, (n,) or (n, K) as the coefficients are."""
+        check_is_fitted(self)
+        X = read_rows(self, X)
+        coef = _dense(self.coef_)
+        coef = np.ascontiguousarray(coef.T, dtype=np.result_type(coef, X.dtype))
+        return Design(X).times(coef) + self.intercept_
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class LinearRegressor(RegressorMixin, LinearModel):
+    """Base of the linear regressors: they predict their scores."""
+
+    _multi_output: ClassVar[bool] = True
+
+    def _read(self, X, y, sample_weight, *, reset=True):
+        return read_regression(
+            self, X, y, sample_weight, multi_output=self._multi_output, reset=reset
+        )
+
+    def _specifics(self, data, learned, solutions, certificates):
+        coef, intercept = learned["coef_"], learned["intercept_"]
+        if data.y.ndim == 1:
+            coef, intercept = coef[0], intercept[0]
+        return {"coef_": coef, "intercept_": intercept if self.fit_intercept else 0.0}
+
+    def predict(self, X):
+        """Predict targets.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Predicted values Xw + b.
+        """
+        return self._scores(X)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = self._multi_output
+        return tags
+
+
+class LinearClassifier(ClassifierMixin, LinearModel):
+    """Base of the linear classifiers: one row of coefficients for two classes, else one each."""
+
+    _stored: ClassVar[tuple[str, ...]] = (*LinearModel._stored, "classes_")
+    _parameter_constraints: ClassVar[dict] = {
+        **LinearModel._parameter_constraints,
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+    }
+
+    def _read(self, X, y, sample_weight, *, reset=True):
+        return read_classification(self, X, y, sample_weight, self.class_weight, reset=reset)
+
+    def _specifics(self, data, learned, solutions, certificates):
+        return {"classes_": data.classes}
+
+    def decision_function(self, X):
+        """Scores of the classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            For two classes one score, positive where `classes_[1]` is predicted.
+        """
+        scores = self._scores(X)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X):
+        """Predict classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            The class with the largest score.
+        """
+        scores = self.decision_function(X)
+        position = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[position]
+
+    def sparsify(self):
+        """Keep `coef_` as a sparse matrix, which is smaller when most coefficients are 0.
+
+        Returns
+        -------
+        self : object
+            The estimator itself.
+        """
+        check_is_fitted(self)
+        self.coef_ = sp.csr_matrix(self.coef_)
+        return self
+
+    def densify(self):
+        """Keep `coef_` as an array again.
+
+        Returns
+        -------
+        self : object
+            The estimator itself.
+        """
+        check_is_fitted(self)
+        self.coef_ = _dense(self.coef_)
+        return self
+
+
+def regression_problems(
+    data: Training, loss: Loss, penalty: Penalty, fit_bias: bool, *, joint: bool
+) -> list[Problem]:
+    """One problem for y (n,); for y (n, K) one over all outputs if `joint`, else one for each."""
+    design = Design(data.X)
+    if data.y.ndim == 1:
+        return [Problem(design, data.y, loss, penalty, data.weights, fit_bias)]
+    if joint:
+        return [Problem(design, data.y, loss, penalty, data.weights, fit_bias, data.y.shape[1])]
+    columns = np.asfortranarray(data.y).T
+    return [Problem(design, column, loss, penalty, data.weights, fit_bias) for column in columns]
+
+
+def classification_problems(
+    data: Training, loss: Loss, penalty: Penalty, fit_bias: bool
+) -> list[Problem]:
+    """One problem for a multi-class loss or two classes, else one per class against the rest."""
+    design = Design(data.X)
+    n_classes = len(data.classes)
+    if loss.task == "multiclass":
+        return [Problem(design, data.y, loss, penalty, data.weights, fit_bias, n_classes)]
+    positive = [1] if n_classes == 2 else range(n_classes)
+    return [
+        Problem(design, np.where(data.y == k, 1.0, -1.0), loss, penalty, data.weights, fit_bias)
+        for k in positive
+    ]
+
+
+def pack(problems: list[Problem], parameters: list[Parameters]) -> tuple[Array, Array, Array]:
+    """Coefficients (K, d), biases (K,) and dual points, (n,) for K = 1 and (n, K) otherwise."""
+    coef = np.vstack([p.w.T for p in parameters])
+    intercept = np.concatenate([np.atleast_1d(p.b) for p in parameters])
+    thetas = []
+    for problem, p in zip(problems, parameters):
+        # θ = 0 is always a dual point, if a weak one.
+        theta = np.zeros((problem.n, problem.outputs or 1)) if p.theta is None else p.theta
+        thetas.append(theta.reshape(problem.n, -1))
+    dual = np.hstack(thetas)
+    return coef, intercept, dual[:, 0] if dual.shape[1] == 1 else dual
+
+
+def unpack(problems: list[Problem], coef: Any, intercept: Any, dual: Any) -> list[Parameters]:
+    """The parameters of each problem, in float64; the dual point only where it has as many rows."""
+    coef = np.atleast_2d(_dense(coef)).astype(np.float64)
+    intercept = np.broadcast_to(np.asarray(intercept, dtype=np.float64), len(coef))
+    theta = dual.reshape(len(dual), -1) if len(dual) == problems[0].n else None
+    if problems[0].outputs is not None:
+        return [Parameters(np.ascontiguousarray(coef.T), intercept.copy(), theta)]
+    return [
+        Parameters(coef[k], np.array(intercept[k]), None if theta is None else theta[:, k].copy())
+        for k in range(len(problems))
+    ]
+
+
+def _dense(coef: Any) -> Array:
+    return coef.toarray() if sp.issparse(coef) else coef
+
+
+def _unsolved(problem: Problem, start: Parameters | None, status: str) -> Solution:
+    """Where a problem begins, for those that an interrupt or the time limit left untouched.
+
+    Ctrl-C must return at once, so nothing here touches X, unless the start is not w = 0.
+    """
+    at = problem.null if start is None else start
+    origin = problem.origin
+    z = problem.predictions(at.w, at.b) if np.any(at.w) else np.zeros_like(origin.theta) + at.b
+    parameters = Parameters(at.w, at.b, origin.theta)
+    return Solution(parameters, Trace(), status, problem.primal(at.w, at.b, z), origin.dual)
+
+
+def _interrupted(problem: Problem, solution: Solution, tol: float) -> Certificate:
+    """The certificate after Ctrl-C: the gap as the solver knew it, since time is up."""
+    rounding = 8 * np.finfo(float).eps * (abs(solution.primal) + problem.scale)
+    gap = solution.gap + rounding
+    return Certificate(
+        kind="stopped",
+        verdict=f"stopped: interrupted at a gap of {gap:.3g}; "
+        "fit again with warm_start=True to go on.",
+        primal=solution.primal,
+        dual=solution.dual,
+        gap=gap,
+        relative_gap=gap / problem.scale if problem.scale > 0 else np.inf,
+        tolerance=tol * problem.scale,
+        scale=problem.scale,
+        rounding=rounding,
+    )

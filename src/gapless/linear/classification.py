@@ -1,0 +1,541 @@
+"""Linear classifiers: RidgeClassifier, LogisticRegression, LinearSVC."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Hidden, Interval, StrOptions
+
+from .._validation import is_multilabel, read_multilabel
+from ..losses import Hinge, Logistic, Softmax, SquaredHinge
+from ..penalties import L1, L2, ElasticNet, NoPenalty
+from ._base import LinearClassifier, classification_problems
+from .regression import ridge_problems
+
+
+class RidgeClassifier(LinearClassifier):
+    """Classifier by ridge regression on targets −1 and +1.
+
+    Minimises  ½ Σᵢ sᵢ (tᵢ − xᵢᵀw − b)² + ½α‖w‖²  with t = +1 for the class and −1 for the rest, one
+    w per class.
+
+    Parameters
+    ----------
+    alpha : float or array-like of shape (n_classes,), default=1.0
+        Strength α ≥ 0 of the penalty.
+    fit_intercept : bool, default=True
+        Whether to fit the bias b, which is not penalised.
+    copy_X : bool, default=True
+        Accepted for scikit-learn's sake; X is never written to.
+    max_iter : int, default=None
+        Largest number of steps; None leaves it to the solver.
+    tol : float, default=1e-6
+        Iterative solvers stop when the duality gap is at most `tol` times the objective at w = 0.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes, by which the weights of their rows are multiplied; "balanced" gives
+        all classes the same total weight.
+    solver : str, default="auto"
+        A solver of gapless by name, or "auto". scikit-learn's names are understood.
+    positive : bool, default=False
+        Whether to keep all coefficients ≥ 0.
+    random_state : int, RandomState instance or None, default=None
+        Accepted for scikit-learn's sake; nothing here is random.
+    warm_start : bool, default=False
+        Whether to start from the coefficients of the last fit.
+    time_limit : float, default=None
+        Seconds after which the best coefficients found so far are kept.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Coefficients w; one row for two classes.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Bias b.
+    classes_ : ndarray of shape (n_classes,)
+        The classes; with several labels per row, the positions of the labels.
+    dual_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        Dual point θ, which proves the certificate.
+    certificate_ : Certificate
+        How far the fit can be from the best possible one.
+    trace_ : Trace or list of Trace
+        Objective, gap and seconds of every step; one per problem that was solved.
+    solver_ : str
+        The solver that ran.
+    n_iter_ : int
+        Number of steps.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had names.
+
+    Notes
+    -----
+    One factorisation serves all classes, so this is the fastest classifier for many of them. It has
+    no probabilities, and rows far on the right side of the border pull at it; LogisticRegression
+    has neither flaw.
+
+    Examples
+    --------
+    >>> from gapless import RidgeClassifier
+    >>> model = RidgeClassifier().fit([[0.0], [1.0], [2.0], [3.0]], ["no", "no", "yes", "yes"])
+    >>> print(*model.predict([[0.5], [2.5]]))
+    no yes
+    """
+
+    _stored: ClassVar[tuple[str, ...]] = (*LinearClassifier._stored, "is_multilabel_")
+    _parameter_constraints: ClassVar[dict] = {
+        **LinearClassifier._parameter_constraints,
+        "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],
+        "copy_X": ["boolean"],
+        "positive": ["boolean"],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        alpha=1.0,
+        *,
+        fit_intercept=True,
+        copy_X=True,
+        max_iter=None,
+        tol=1e-6,
+        class_weight=None,
+        solver="auto",
+        positive=False,
+        random_state=None,
+        warm_start=False,
+        time_limit=None,
+    ):
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.copy_X = copy_X
+        self.max_iter = max_iter
+        self.tol = tol
+        self.class_weight = class_weight
+        self.solver = solver
+        self.positive = positive
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.time_limit = time_limit
+
+    def _read(self, X, y, sample_weight, *, reset=True):
+        if is_multilabel(y):
+            return read_multilabel(self, X, y, sample_weight, self.class_weight, reset=reset)
+        return super()._read(X, y, sample_weight, reset=reset)
+
+    def _problems(self, data):
+        if data.y.ndim == 2:
+            targets = 2 * data.y - 1
+        elif len(data.classes) == 2:
+            targets = 2.0 * data.y - 1
+        else:
+            targets = np.where(data.y[:, None] == np.arange(len(data.classes)), 1.0, -1.0)
+        return ridge_problems(
+            replace(data, y=targets), self.alpha, self.fit_intercept, self.positive
+        )
+
+    def _specifics(self, data, learned, solutions, certificates):
+        specifics = super()._specifics(data, learned, solutions, certificates)
+        return specifics | {"is_multilabel_": data.y.ndim == 2}
+
+    def predict(self, X):
+        """Predict classes, or the labels of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_labels)
+            The class with the largest score; with several labels per row, 1 for every label with a
+            positive score.
+        """
+        labels = super().predict(X)
+        return (self._scores(X) > 0).astype(int) if self.is_multilabel_ else labels
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+class LogisticRegression(LinearClassifier):
+    """Logistic regression, for two classes or, by softmax, for more.
+
+    Minimises  C Σᵢ sᵢ log(1 + exp(−tᵢ(xᵢᵀw + b))) + ρ‖w‖₁ + ½(1−ρ)‖w‖²  with t = ±1; for more
+    classes the loss is −log softmax(Wᵀxᵢ + b)_y.
+
+    Parameters
+    ----------
+    penalty : {"l1", "l2", "elasticnet", None}, default="deprecated"
+        Deprecated in scikit-learn 1.8: use `l1_ratio`, and C=np.inf for no penalty.
+    C : float, default=1.0
+        Weight C > 0 of the errors against the penalty; np.inf for no penalty.
+    l1_ratio : float, default=0.0
+        Share ρ of the L1 penalty, between 0 (ridge) and 1 (lasso).
+    dual : bool, default=False
+        Accepted for scikit-learn's sake; see `solver`.
+    tol : float, default=1e-6
+        Stop when the duality gap is at most `tol` times the objective at w = 0.
+    fit_intercept : bool, default=True
+        Whether to fit the bias b, which is not penalised.
+    intercept_scaling : float, default=1
+        Without effect, since the bias is not penalised.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes, by which the weights of their rows are multiplied; "balanced" gives
+        all classes the same total weight.
+    random_state : int, RandomState instance or None, default=None
+        Accepted for scikit-learn's sake; the answer does not depend on it.
+    solver : str, default="auto"
+        A solver of gapless by name, or "auto". scikit-learn's names are understood.
+    max_iter : int, default=100
+        Largest number of steps.
+    verbose : int, default=0
+        Accepted for scikit-learn's sake; long fits show their progress on a terminal.
+    warm_start : bool, default=False
+        Whether to start from the coefficients of the last fit.
+    n_jobs : int, default=None
+        Without effect; deprecated in scikit-learn 1.8.
+    time_limit : float, default=None
+        Seconds after which the best coefficients found so far are kept.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Coefficients w; one row for two classes.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Bias b.
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    dual_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        Dual point θ, which proves the certificate.
+    certificate_ : Certificate
+        How far the fit can be from the best possible one.
+    trace_ : Trace
+        Objective, gap and seconds of every step.
+    solver_ : str
+        The solver that ran.
+    n_iter_ : ndarray of shape (1,)
+        Number of steps.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had names.
+
+    Notes
+    -----
+    A Newton step costs n·d² for two classes and few features, and a few passes over X otherwise.
+    Without a penalty and with classes that a hyperplane separates there is no best w; the
+    certificate says so. The objective is scaled by 1/C inside, so that the certificate is in units
+    of the loss.
+
+    References
+    ----------
+    Friedman, Hastie and Tibshirani (2010), Regularization paths for generalized linear models via
+    coordinate descent.
+
+    Examples
+    --------
+    >>> from gapless import LogisticRegression
+    >>> model = LogisticRegression().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    >>> model.predict_proba([[1.5]]).round(3)
+    array([[0.5, 0.5]])
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **LinearClassifier._parameter_constraints,
+        "penalty": [
+            StrOptions({"l1", "l2", "elasticnet"}),
+            None,
+            Hidden(StrOptions({"deprecated"})),
+        ],
+        "C": [Interval(Real, 0, None, closed="right")],
+        "l1_ratio": [Interval(Real, 0, 1, closed="both"), None],
+        "dual": ["boolean"],
+        "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+        "n_jobs": [None, Integral],
+    }
+
+    def __init__(
+        self,
+        penalty="deprecated",
+        *,
+        C=1.0,
+        l1_ratio=0.0,
+        dual=False,
+        tol=1e-6,
+        fit_intercept=True,
+        intercept_scaling=1,
+        class_weight=None,
+        random_state=None,
+        solver="auto",
+        max_iter=100,
+        verbose=0,
+        warm_start=False,
+        n_jobs=None,
+        time_limit=None,
+    ):
+        self.penalty = penalty
+        self.C = C
+        self.l1_ratio = l1_ratio
+        self.dual = dual
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.solver = solver
+        self.max_iter = max_iter
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.time_limit = time_limit
+
+    def _check_parameters(self):
+        if self.penalty != "deprecated":
+            warnings.warn(
+                "'penalty' was deprecated in scikit-learn 1.8; use l1_ratio=0 for 'l2', l1_ratio=1 "
+                "for 'l1', a value between for 'elasticnet', and C=np.inf for None.",
+                FutureWarning,
+                stacklevel=4,
+            )
+        if self.penalty == "elasticnet" and self.l1_ratio is None:
+            raise ValueError(
+                "l1_ratio must be a number between 0 and 1 when penalty='elasticnet', got None."
+            )
+        if self.penalty == "deprecated" and self.l1_ratio is None:
+            warnings.warn(
+                "'l1_ratio=None' was deprecated in scikit-learn 1.8; use l1_ratio=0.",
+                FutureWarning,
+                stacklevel=4,
+            )
+        if self.penalty in ("l1", "l2") and self.l1_ratio != (self.penalty == "l1"):
+            warnings.warn(
+                f"Inconsistent values: penalty={self.penalty} with l1_ratio={self.l1_ratio}; "
+                "the penalty decides. Leave penalty at its default and use l1_ratio alone.",
+                UserWarning,
+                stacklevel=4,
+            )
+        if self.n_jobs is not None:
+            warnings.warn(
+                f"'n_jobs' has no effect, got n_jobs={self.n_jobs}; leave it out, and set "
+                "GAPLESS_NUM_THREADS.",
+                FutureWarning,
+                stacklevel=4,
+            )
+
+    def _penalty(self):
+        if self.penalty is None or np.isinf(self.C):
+            return NoPenalty()
+        ratio = {"l1": 1.0, "l2": 0.0}.get(self.penalty, self.l1_ratio or 0.0)
+        if ratio == 0:
+            return L2(1 / self.C)
+        return L1(1 / self.C) if ratio == 1 else ElasticNet(1 / self.C, ratio)
+
+    def _problems(self, data):
+        loss = Logistic() if len(data.classes) == 2 else Softmax()
+        return classification_problems(data, loss, self._penalty(), self.fit_intercept)
+
+    def _specifics(self, data, learned, solutions, certificates):
+        specifics = super()._specifics(data, learned, solutions, certificates)
+        return specifics | {"n_iter_": np.array([learned["n_iter_"]], dtype=np.int32)}
+
+    def predict_proba(self, X):
+        """Probabilities of the classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+            Probabilities, in the order of `classes_`.
+        """
+        scores = self.decision_function(X)
+        return probabilities(Logistic() if scores.ndim == 1 else Softmax(), scores)
+
+    def predict_log_proba(self, X):
+        """Logarithms of the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        log_p : ndarray of shape (n_samples, n_classes)
+            Log-probabilities, in the order of `classes_`.
+        """
+        return log_probabilities(self.predict_proba(X))
+
+
+class LinearSVC(LinearClassifier):
+    """Linear support vector classifier, one class against the rest where there are more than two.
+
+    Minimises  C Σᵢ sᵢ ℓ(tᵢ(xᵢᵀw + b)) + R(w)  with t = ±1, ℓ(m) = max(0, 1 − m) or its square, and
+    R = ½‖w‖² or ‖w‖₁. The bias is free; scikit-learn penalises it, so the two differ a little
+    unless `fit_intercept` is False.
+
+    Parameters
+    ----------
+    penalty : {"l1", "l2"}, default="l2"
+        The penalty R.
+    loss : {"hinge", "squared_hinge"}, default="squared_hinge"
+        The loss ℓ.
+    dual : bool or "auto", default="auto"
+        Accepted for scikit-learn's sake; see `solver`.
+    tol : float, default=1e-6
+        Stop when the duality gap is at most `tol` times the objective at w = 0.
+    C : float, default=1.0
+        Weight C > 0 of the errors against the penalty.
+    multi_class : {"ovr", "crammer_singer"}, default="ovr"
+        "ovr" is one class against the rest. "crammer_singer" is not there yet, and says so.
+    fit_intercept : bool, default=True
+        Whether to fit the bias b, which is not penalised.
+    intercept_scaling : float, default=1
+        Without effect, since the bias is not penalised.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes, by which the weights of their rows are multiplied; "balanced" gives
+        all classes the same total weight.
+    verbose : int, default=0
+        Accepted for scikit-learn's sake; long fits show their progress on a terminal.
+    random_state : int, RandomState instance or None, default=None
+        Accepted for scikit-learn's sake; the answer does not depend on it.
+    max_iter : int, default=1000
+        Largest number of steps.
+    solver : str, default="auto"
+        A solver of gapless by name, or "auto".
+    warm_start : bool, default=False
+        Whether to start from the coefficients of the last fit.
+    time_limit : float, default=None
+        Seconds after which the best coefficients found so far are kept.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Coefficients w; one row for two classes.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Bias b.
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    dual_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        Dual point θ, which proves the certificate; times C these are the dual coefficients of the
+        objective above.
+    certificate_ : Certificate
+        How far the fit can be from the best possible one, summed over the classes.
+    trace_ : Trace or list of Trace
+        Objective, gap and seconds of every step; one per class.
+    solver_ : str
+        The solver that ran.
+    n_iter_ : int
+        Largest number of steps.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had names.
+
+    Notes
+    -----
+    A step costs n·d. The objective is scaled by 1/C inside, so that the certificate is in units of
+    the loss. For probabilities use LogisticRegression.
+
+    References
+    ----------
+    Hsieh, Chang, Lin, Keerthi and Sundararajan (2008), A dual coordinate descent method for
+    large-scale linear SVM.
+
+    Examples
+    --------
+    >>> from gapless import LinearSVC
+    >>> model = LinearSVC(loss="hinge").fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    >>> model.predict([[0.5], [2.5]])
+    array([0, 1])
+    """
+
+    _losses: ClassVar[dict] = {"hinge": Hinge, "squared_hinge": SquaredHinge}
+    _penalties: ClassVar[dict] = {"l1": L1, "l2": L2}
+    _parameter_constraints: ClassVar[dict] = {
+        **LinearClassifier._parameter_constraints,
+        "penalty": [StrOptions(set(_penalties))],
+        "loss": [StrOptions(set(_losses))],
+        "dual": ["boolean", StrOptions({"auto"})],
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "multi_class": [StrOptions({"ovr", "crammer_singer"})],
+        "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
+        "verbose": ["verbose"],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        penalty="l2",
+        loss="squared_hinge",
+        *,
+        dual="auto",
+        tol=1e-6,
+        C=1.0,
+        multi_class="ovr",
+        fit_intercept=True,
+        intercept_scaling=1,
+        class_weight=None,
+        verbose=0,
+        random_state=None,
+        max_iter=1000,
+        solver="auto",
+        warm_start=False,
+        time_limit=None,
+    ):
+        self.penalty = penalty
+        self.loss = loss
+        self.dual = dual
+        self.tol = tol
+        self.C = C
+        self.multi_class = multi_class
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.random_state = random_state
+        self.max_iter = max_iter
+        self.solver = solver
+        self.warm_start = warm_start
+        self.time_limit = time_limit
+
+    def _check_parameters(self):
+        if self.multi_class == "crammer_singer":
+            raise ValueError(
+                'multi_class="crammer_singer" comes with the kernel machines and is not there yet; '
+                'use "ovr".'
+            )
+
+    def _problems(self, data):
+        loss, penalty = self._losses[self.loss](), self._penalties[self.penalty](1 / self.C)
+        return classification_problems(data, loss, penalty, self.fit_intercept)
+
+
+def probabilities(loss, scores):
+    """Probabilities of the classes from scores (n,) or (n, K), made to sum to 1."""
+    p = loss.inverse_link(scores)
+    if p.ndim == 1:
+        return np.stack([1 - p, p], axis=1)
+    if loss.task == "multiclass":
+        return p
+    total = p.sum(axis=1, keepdims=True)
+    return np.where(total > 0, p / np.where(total > 0, total, 1), 1 / p.shape[1])
+
+
+def log_probabilities(p):
+    """log p, −∞ where p is 0, without a warning."""
+    with np.errstate(divide="ignore"):
+        return np.log(p)

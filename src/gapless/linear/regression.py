@@ -1,0 +1,743 @@
+"""Linear regression: least squares, ridge, lasso, elastic net, multi-task, support vectors."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ..losses import EpsilonInsensitive, Squared, SquaredEpsilonInsensitive
+from ..penalties import L1, L2, Box, Group, NoPenalty, Penalty
+from ..penalties import ElasticNet as ElasticNetPenalty
+from ._base import LinearRegressor, regression_problems
+
+
+class LinearRegression(LinearRegressor):
+    """Ordinary least squares.
+
+    Minimises  ½ Σᵢ sᵢ (yᵢ − xᵢᵀw − b)²,  in closed form. Where several w do it, the one of smallest
+    norm.
+
+    Parameters
+    ----------
+    fit_intercept : bool, default=True
+        Whether to fit the bias b.
+    copy_X : bool, default=True
+        Accepted for scikit-learn's sake; X is never written to.
+    tol : float, default=1e-6
+        Iterative solvers stop when the duality gap is at most `tol` times the objective at w = 0.
+    n_jobs : int, default=None
+        Accepted for scikit-learn's sake; the number of threads is GAPLESS_NUM_THREADS.
+    positive : bool, default=False
+        Whether to keep all coefficients ≥ 0.
+    solver : str, default="auto"
+        A solver of gapless by name, or "auto".
+    max_iter : int, default=None
+        Largest number of steps; None leaves it to the solver.
+    warm_start : bool, default=False
+        Whether to start from the coefficients of the last fit.
+    time_limit : float, default=None
+        Seconds after which the best coefficients found so far are kept.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
+        Coefficients w.
+    intercept_ : float or ndarray of shape (n_targets,)
+        Bias b.
+    dual_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
+        Dual point θ, which proves the certificate.
+    certificate_ : Certificate
+        How far the fit can be from the best possible one.
+    trace_ : Trace or list of Trace
+        Objective, gap and seconds of every step; one per problem that was solved.
+    solver_ : str
+        The solver that ran.
+    n_iter_ : int
+        Number of steps.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had names.
+
+    Notes
+    -----
+    Costs n·d² for n ≥ d and n²·d otherwise. With highly correlated features the coefficients vary
+    wildly from one sample to the next; prefer Ridge then.
+
+    Examples
+    --------
+    >>> from gapless import LinearRegression
+    >>> model = LinearRegression().fit([[1, 1], [1, 2], [2, 2], [2, 3]], [6, 8, 9, 11])
+    >>> model.coef_.round(6)
+    array([1., 2.])
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **LinearRegressor._parameter_constraints,
+        "copy_X": ["boolean"],
+        "n_jobs": [None, Integral],
+        "positive": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        *,
+        fit_intercept=True,
+        copy_X=True,
+        tol=1e-6,
+        n_jobs=None,
+        positive=False,
+        solver="auto",
+        max_iter=None,
+        warm_start=False,
+        time_limit=None,
+    ):
+        self.fit_intercept = fit_intercept
+        self.copy_X = copy_X
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.positive = positive
+        self.solver = solver
+        self.max_iter = max_iter
+        self.warm_start = warm_start
+        self.time_limit = time_limit
+
+    def _problems(self, data):
+        penalty = Box(lower=0.0) if self.positive else NoPenalty()
+        return regression_problems(
+            data, Squared(), penalty, self.fit_intercept, joint=not self.positive
+        )
+
+
+class Ridge(LinearRegressor):
+    """Least squares with a ridge penalty.
+
+    Minimises  ½ Σᵢ sᵢ (yᵢ − xᵢᵀw − b)² + ½α‖w‖²,  which is half of scikit-learn's objective.
+
+    Parameters
+    ----------
+    alpha : float or array-like of shape (n_targets,), default=1.0
+        Strength α ≥ 0 of the penalty; an array gives each target its own.
+    fit_intercept : bool, default=True
+        Whether to fit the bias b, which is not penalised.
+    copy_X : bool, default=True
+        Accepted for scikit-learn's sake; X is never written to.
+    max_iter : int, default=None
+        Largest number of steps; None leaves it to the solver.
+    tol : float, default=1e-6
+        Iterative solvers stop when the duality gap is at most `tol` times the objective at w = 0.
+    solver : str, default="auto"
+        A solver of gapless by name, or "auto". scikit-learn's names are understood.
+    positive : bool, default=False
+        Whether to keep all coefficients ≥ 0.
+    random_state : int, RandomState instance or None, default=None
+        Accepted for scikit-learn's sake; nothing here is random.
+    warm_start : bool, default=False
+        Whether to start from the coefficients of the last fit.
+    time_limit : float, default=None
+        Seconds after which the best coefficients found so far are kept.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
+        Coefficients w.
+    intercept_ : float or ndarray of shape (n_targets,)
+        Bias b.
+    dual_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
+        Dual point θ, which proves the certificate.
+    certificate_ : Certificate
+        How far the fit can be from the best possible one.
+    trace_ : Trace or list of Trace
+        Objective, gap and seconds of every step; one per problem that was solved.
+    solver_ : str
+        The solver that ran.
+    n_iter_ : int
+        Number of steps.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had names.
+
+    Notes
+    -----
+    Costs n·d² for n ≥ d and n²·d otherwise, once for all targets that share a strength. Keeps every
+    feature; Lasso selects some.
+
+    References
+    ----------
+    Hoerl and Kennard (1970), Ridge regression: biased estimation for nonorthogonal problems.
+
+    Examples
+    --------
+    >>> from gapless import Ridge
+    >>> model = Ridge(alpha=1.0).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
+    >>> model.coef_.round(4)
+    array([0.6667])
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **LinearRegressor._parameter_constraints,
+        "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],
+        "copy_X": ["boolean"],
+        "positive": ["boolean"],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        alpha=1.0,
+        *,
+        fit_intercept=True,
+        copy_X=True,
+        max_iter=None,
+        tol=1e-6,
+        solver="auto",
+        positive=False,
+        random_state=None,
+        warm_start=False,
+        time_limit=None,
+    ):
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.copy_X = copy_X
+        self.max_iter = max_iter
+        self.tol = tol
+        self.solver = solver
+        self.positive = positive
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.time_limit = time_limit
+
+    def _problems(self, data):
+        return ridge_problems(data, self.alpha, self.fit_intercept, self.positive)
+
+
+def ridge_problems(data, alpha, fit_intercept, positive):
+    """The problems of Ridge and of RidgeClassifier; one per target where the strengths differ."""
+    alphas = np.ravel(np.asarray(alpha, dtype=float))
+    if not np.all(np.isfinite(alphas)) or np.any(alphas < 0):
+        raise ValueError(f"alpha must be finite and ≥ 0, got {alpha!r}.")
+    targets = 1 if data.y.ndim == 1 else data.y.shape[1]
+    if len(alphas) not in (1, targets):
+        raise ValueError(
+            "Number of targets and number of penalties do not correspond: "
+            f"{len(alphas)} != {targets}; give one alpha, or one per target."
+        )
+    penalties = [with_sign(L2(float(a)), positive) for a in alphas]
+    if len(penalties) == 1:
+        return regression_problems(data, Squared(), penalties[0], fit_intercept, joint=not positive)
+    separate = regression_problems(data, Squared(), penalties[0], fit_intercept, joint=False)
+    return [replace(problem, penalty=p) for problem, p in zip(separate, penalties)]
+
+
+def with_sign(penalty: Penalty, positive: bool) -> Penalty:
+    """The penalty, with all coefficients kept ≥ 0 if wanted."""
+    return Box(lower=0.0, penalty=penalty) if positive else penalty
+
+
+class SparseRegressor(LinearRegressor):
+    """Base of Lasso, ElasticNet and MultiTaskLasso: gaps are of the mean, as in scikit-learn."""
+
+    _stored: ClassVar[tuple[str, ...]] = (*LinearRegressor._stored, "dual_gap_")
+    _parameter_constraints: ClassVar[dict] = {
+        **LinearRegressor._parameter_constraints,
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "copy_X": ["boolean"],
+        "random_state": ["random_state"],
+        "selection": [StrOptions({"cyclic", "random"})],
+    }
+
+    @property
+    def sparse_coef_(self):
+        """The coefficients as a sparse matrix."""
+        return sp.csr_matrix(np.atleast_2d(self.coef_))
+
+    def _specifics(self, data, learned, solutions, certificates):
+        # Gaps of the mean objective, as scikit-learn has them: one per problem.
+        gaps = np.array([certificate.gap for certificate in certificates]) / data.weights.sum()
+        steps = [len(solution.trace.primal) for solution in solutions]
+        several = len(solutions) > 1
+        return super()._specifics(data, learned, solutions, certificates) | {
+            "dual_gap_": gaps if several else float(gaps[0]),
+            "n_iter_": steps if several else steps[0],
+        }
+
+
+class Lasso(SparseRegressor):
+    """Least squares with an L1 penalty, which makes coefficients exactly 0.
+
+    Minimises  (1/2S) Σᵢ sᵢ (yᵢ − xᵢᵀw − b)² + α‖w‖₁  with S = Σsᵢ, which is n without weights.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        Strength α ≥ 0 of the penalty.
+    fit_intercept : bool, default=True
+        Whether to fit the bias b, which is not penalised.
+    precompute : bool or array-like of shape (n_features, n_features), default=False
+        Accepted for scikit-learn's sake; whether a Gram matrix pays is decided by the solver.
+    copy_X : bool, default=True
+        Accepted for scikit-learn's sake; X is never written to.
+    max_iter : int, default=1000
+        Largest number of steps; None leaves it to the solver.
+    tol : float, default=1e-6
+        Stop when the duality gap is at most `tol` times the objective at w = 0.
+    warm_start : bool, default=False
+        Whether to start from the coefficients of the last fit.
+    positive : bool, default=False
+        Whether to keep all coefficients ≥ 0.
+    random_state : int, RandomState instance or None, default=None
+        Accepted for scikit-learn's sake; nothing here is random.
+    selection : {"cyclic", "random"}, default="cyclic"
+        Accepted for scikit-learn's sake; the order of the features is decided by the solver.
+    solver : str, default="auto"
+        A solver of gapless by name, or "auto"; "ista" is iterative soft-thresholding.
+    time_limit : float, default=None
+        Seconds after which the best coefficients found so far are kept.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
+        Coefficients w.
+    sparse_coef_ : sparse matrix of shape (n_targets, n_features)
+        The same as a sparse matrix.
+    intercept_ : float or ndarray of shape (n_targets,)
+        Bias b.
+    dual_gap_ : float or ndarray of shape (n_targets,)
+        Duality gap in the units of the objective above.
+    dual_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
+        Dual point θ, which proves the certificate.
+    certificate_ : Certificate
+        How far the fit can be from the best possible one.
+    trace_ : Trace or list of Trace
+        Objective, gap and seconds of every step; one per target.
+    solver_ : str
+        The solver that ran.
+    n_iter_ : int or list of int
+        Number of steps; one per target.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had names.
+
+    Notes
+    -----
+    A step costs n times the number of features in the working set, which is usually a small
+    multiple of the number of nonzero coefficients. Of a group of correlated features it keeps one;
+    ElasticNet keeps them together.
+
+    References
+    ----------
+    Tibshirani (1996), Regression shrinkage and selection via the lasso.
+
+    Examples
+    --------
+    >>> from gapless import Lasso
+    >>> model = Lasso(alpha=0.1).fit([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]], [0.0, 1.0, 2.0])
+    >>> float(model.coef_.sum().round(4))
+    0.85
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **SparseRegressor._parameter_constraints,
+        "precompute": ["boolean", "array-like"],
+        "positive": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        alpha=1.0,
+        *,
+        fit_intercept=True,
+        precompute=False,
+        copy_X=True,
+        max_iter=1000,
+        tol=1e-6,
+        warm_start=False,
+        positive=False,
+        random_state=None,
+        selection="cyclic",
+        solver="auto",
+        time_limit=None,
+    ):
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.precompute = precompute
+        self.copy_X = copy_X
+        self.max_iter = max_iter
+        self.tol = tol
+        self.warm_start = warm_start
+        self.positive = positive
+        self.random_state = random_state
+        self.selection = selection
+        self.solver = solver
+        self.time_limit = time_limit
+
+    def _problems(self, data):
+        penalty = with_sign(L1(self.alpha * data.weights.sum()), self.positive)
+        return regression_problems(data, Squared(), penalty, self.fit_intercept, joint=False)
+
+
+class ElasticNet(SparseRegressor):
+    """Least squares with a mixture of L1 and ridge penalty.
+
+    Minimises  (1/2S) Σᵢ sᵢ (yᵢ − xᵢᵀw − b)² + α(ρ‖w‖₁ + ½(1−ρ)‖w‖²)  with S = Σsᵢ, which is n
+    without weights.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        Strength α ≥ 0 of the penalty.
+    l1_ratio : float, default=0.5
+        Share ρ of the L1 penalty, between 0 (ridge) and 1 (lasso).
+    fit_intercept : bool, default=True
+        Whether to fit the bias b, which is not penalised.
+    precompute : bool or array-like of shape (n_features, n_features), default=False
+        Accepted for scikit-learn's sake; whether a Gram matrix pays is decided by the solver.
+    max_iter : int, default=1000
+        Largest number of steps; None leaves it to the solver.
+    copy_X : bool, default=True
+        Accepted for scikit-learn's sake; X is never written to.
+    tol : float, default=1e-6
+        Stop when the duality gap is at most `tol` times the objective at w = 0.
+    warm_start : bool, default=False
+        Whether to start from the coefficients of the last fit.
+    positive : bool, default=False
+        Whether to keep all coefficients ≥ 0.
+    random_state : int, RandomState instance or None, default=None
+        Accepted for scikit-learn's sake; nothing here is random.
+    selection : {"cyclic", "random"}, default="cyclic"
+        Accepted for scikit-learn's sake; the order of the features is decided by the solver.
+    solver : str, default="auto"
+        A solver of gapless by name, or "auto".
+    time_limit : float, default=None
+        Seconds after which the best coefficients found so far are kept.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
+        Coefficients w.
+    sparse_coef_ : sparse matrix of shape (n_targets, n_features)
+        The same as a sparse matrix.
+    intercept_ : float or ndarray of shape (n_targets,)
+        Bias b.
+    dual_gap_ : float or ndarray of shape (n_targets,)
+        Duality gap in the units of the objective above.
+    dual_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
+        Dual point θ, which proves the certificate.
+    certificate_ : Certificate
+        How far the fit can be from the best possible one.
+    trace_ : Trace or list of Trace
+        Objective, gap and seconds of every step; one per target.
+    solver_ : str
+        The solver that ran.
+    n_iter_ : int or list of int
+        Number of steps; one per target.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had names.
+
+    Notes
+    -----
+    Costs as Lasso. Ridge is faster where no coefficient has to be 0.
+
+    References
+    ----------
+    Zou and Hastie (2005), Regularization and variable selection via the elastic net.
+
+    Examples
+    --------
+    >>> from gapless import ElasticNet
+    >>> model = ElasticNet(alpha=0.1).fit([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]], [0.0, 1.0, 2.0])
+    >>> model.coef_.round(4)
+    array([0.4496, 0.4496])
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **Lasso._parameter_constraints,
+        "l1_ratio": [Interval(Real, 0, 1, closed="both")],
+    }
+
+    def __init__(
+        self,
+        alpha=1.0,
+        *,
+        l1_ratio=0.5,
+        fit_intercept=True,
+        precompute=False,
+        max_iter=1000,
+        copy_X=True,
+        tol=1e-6,
+        warm_start=False,
+        positive=False,
+        random_state=None,
+        selection="cyclic",
+        solver="auto",
+        time_limit=None,
+    ):
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.fit_intercept = fit_intercept
+        self.precompute = precompute
+        self.max_iter = max_iter
+        self.copy_X = copy_X
+        self.tol = tol
+        self.warm_start = warm_start
+        self.positive = positive
+        self.random_state = random_state
+        self.selection = selection
+        self.solver = solver
+        self.time_limit = time_limit
+
+    def _problems(self, data):
+        strength = self.alpha * data.weights.sum()
+        penalty = with_sign(ElasticNetPenalty(strength, self.l1_ratio), self.positive)
+        return regression_problems(data, Squared(), penalty, self.fit_intercept, joint=False)
+
+
+class MultiTaskLasso(SparseRegressor):
+    """Least squares for several targets that share their features.
+
+    Minimises  (1/2S) Σᵢ sᵢ ‖yᵢ − Wᵀxᵢ − b‖² + α Σⱼ ‖Wⱼ‖₂,  Wⱼ the coefficients of feature j in all
+    targets: a feature is used by all of them or by none.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        Strength α ≥ 0 of the penalty.
+    fit_intercept : bool, default=True
+        Whether to fit the biases b, which are not penalised.
+    copy_X : bool, default=True
+        Accepted for scikit-learn's sake; X is never written to.
+    max_iter : int, default=1000
+        Largest number of steps; None leaves it to the solver.
+    tol : float, default=1e-6
+        Stop when the duality gap is at most `tol` times the objective at W = 0.
+    warm_start : bool, default=False
+        Whether to start from the coefficients of the last fit.
+    random_state : int, RandomState instance or None, default=None
+        Accepted for scikit-learn's sake; nothing here is random.
+    selection : {"cyclic", "random"}, default="cyclic"
+        Accepted for scikit-learn's sake; the order of the features is decided by the solver.
+    solver : str, default="auto"
+        A solver of gapless by name, or "auto".
+    time_limit : float, default=None
+        Seconds after which the best coefficients found so far are kept.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_targets, n_features)
+        Coefficients Wᵀ.
+    sparse_coef_ : sparse matrix of shape (n_targets, n_features)
+        The same as a sparse matrix.
+    intercept_ : ndarray of shape (n_targets,)
+        Biases b.
+    dual_gap_ : float
+        Duality gap in the units of the objective above.
+    dual_ : ndarray of shape (n_samples, n_targets)
+        Dual point θ, which proves the certificate.
+    certificate_ : Certificate
+        How far the fit can be from the best possible one.
+    trace_ : Trace
+        Objective, gap and seconds of every step.
+    solver_ : str
+        The solver that ran.
+    n_iter_ : int
+        Number of steps.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had names.
+
+    Notes
+    -----
+    A step costs n times the number of targets times the number of features in the working set.
+    Where the targets need different features, fit a Lasso, which treats each target alone.
+
+    References
+    ----------
+    Obozinski, Taskar and Jordan (2010), Joint covariate selection and joint subspace selection for
+    multiple classification problems.
+
+    Examples
+    --------
+    >>> from gapless import MultiTaskLasso
+    >>> X, Y = [[0.0, 1.0], [1.0, 1.0], [2.0, 1.0]], [[0, 0], [1, 2], [2, 4]]
+    >>> model = MultiTaskLasso(alpha=0.1).fit(X, Y)
+    >>> model.coef_.round(3)
+    array([[0.933, 0.   ],
+           [1.866, 0.   ]])
+    """
+
+    def __init__(
+        self,
+        alpha=1.0,
+        *,
+        fit_intercept=True,
+        copy_X=True,
+        max_iter=1000,
+        tol=1e-6,
+        warm_start=False,
+        random_state=None,
+        selection="cyclic",
+        solver="auto",
+        time_limit=None,
+    ):
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.copy_X = copy_X
+        self.max_iter = max_iter
+        self.tol = tol
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.selection = selection
+        self.solver = solver
+        self.time_limit = time_limit
+
+    def _problems(self, data):
+        if data.y.ndim == 1:
+            raise ValueError(
+                "For mono-task outputs, use Lasso; MultiTaskLasso needs y of shape (n, targets)."
+            )
+        penalty = Group(self.alpha * data.weights.sum())
+        return regression_problems(data, Squared(), penalty, self.fit_intercept, joint=True)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.single_output = False
+        return tags
+
+
+class LinearSVR(LinearRegressor):
+    """Linear support vector regression.
+
+    Minimises  C Σᵢ sᵢ ℓ(yᵢ − xᵢᵀw − b) + ½‖w‖²  with ℓ(r) = max(0, |r| − ε), or its square.
+
+    Parameters
+    ----------
+    epsilon : float, default=0.0
+        Half-width ε ≥ 0 of the tube in which errors cost nothing.
+    tol : float, default=1e-6
+        Stop when the duality gap is at most `tol` times the objective at w = 0.
+    C : float, default=1.0
+        Weight C > 0 of the errors against the penalty.
+    loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
+        The loss ℓ.
+    fit_intercept : bool, default=True
+        Whether to fit the bias b. It is not penalised, other than in scikit-learn.
+    intercept_scaling : float, default=1.0
+        Without effect, since the bias is not penalised.
+    dual : bool or "auto", default="auto"
+        Accepted for scikit-learn's sake; see `solver`.
+    verbose : int, default=0
+        Accepted for scikit-learn's sake; long fits show their progress on a terminal.
+    random_state : int, RandomState instance or None, default=None
+        Accepted for scikit-learn's sake; the answer does not depend on it.
+    max_iter : int, default=1000
+        Largest number of steps.
+    solver : str, default="auto"
+        A solver of gapless by name, or "auto".
+    warm_start : bool, default=False
+        Whether to start from the coefficients of the last fit.
+    time_limit : float, default=None
+        Seconds after which the best coefficients found so far are kept.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Coefficients w.
+    intercept_ : ndarray of shape (1,)
+        Bias b.
+    dual_ : ndarray of shape (n_samples,)
+        Dual point θ, which proves the certificate; times C these are the dual coefficients of the
+        objective above.
+    certificate_ : Certificate
+        How far the fit can be from the best possible one.
+    trace_ : Trace
+        Objective, gap and seconds of every step.
+    solver_ : str
+        The solver that ran.
+    n_iter_ : int
+        Number of steps.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had names.
+
+    Notes
+    -----
+    A step costs n·d. The objective is scaled by 1/C inside, so that the certificate is in units of
+    the loss.
+
+    References
+    ----------
+    Ho and Lin (2012), Large-scale linear support vector regression.
+
+    Examples
+    --------
+    >>> from gapless import LinearSVR
+    >>> model = LinearSVR(C=10.0).fit([[0.0], [1.0], [2.0], [3.0]], [0.0, 1.0, 2.0, 3.0])
+    >>> model.coef_.round(4)
+    array([1.])
+    """
+
+    _multi_output = False
+    _losses: ClassVar[dict] = {
+        "epsilon_insensitive": EpsilonInsensitive,
+        "squared_epsilon_insensitive": SquaredEpsilonInsensitive,
+    }
+    _parameter_constraints: ClassVar[dict] = {
+        **LinearRegressor._parameter_constraints,
+        "epsilon": [Interval(Real, 0, None, closed="left")],
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "loss": [StrOptions(set(_losses))],
+        "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
+        "dual": ["boolean", StrOptions({"auto"})],
+        "verbose": ["verbose"],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        *,
+        epsilon=0.0,
+        tol=1e-6,
+        C=1.0,
+        loss="epsilon_insensitive",
+        fit_intercept=True,
+        intercept_scaling=1.0,
+        dual="auto",
+        verbose=0,
+        random_state=None,
+        max_iter=1000,
+        solver="auto",
+        warm_start=False,
+        time_limit=None,
+    ):
+        self.epsilon = epsilon
+        self.tol = tol
+        self.C = C
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.dual = dual
+        self.verbose = verbose
+        self.random_state = random_state
+        self.max_iter = max_iter
+        self.solver = solver
+        self.warm_start = warm_start
+        self.time_limit = time_limit
+
+    def _problems(self, data):
+        loss = self._losses[self.loss](float(self.epsilon))
+        return regression_problems(data, loss, L2(1 / self.C), self.fit_intercept, joint=False)
+
+    def _specifics(self, data, learned, solutions, certificates):
+        specifics = super()._specifics(data, learned, solutions, certificates)
+        return specifics | {"intercept_": np.atleast_1d(specifics["intercept_"])}

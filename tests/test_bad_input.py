@@ -1,0 +1,272 @@
+"""Bad input: a fit, or an error that says what is wrong, where, and what to do; never a hang."""
+
+import time
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.utils._param_validation import InvalidParameterError
+
+import gapless
+from gapless.losses import Hinge
+from gapless.penalties import L1
+
+ESTIMATORS = [
+    public
+    for public in (getattr(gapless, name) for name in gapless.__all__)
+    if isinstance(public, type) and issubclass(public, BaseEstimator)
+]
+every_estimator = pytest.mark.parametrize("cls", ESTIMATORS)
+SECONDS = 10.0
+
+
+def make_data(cls, n=30, d=4, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    score = X @ rng.normal(size=(d, 2)) + 0.5 * rng.normal(size=(n, 2))
+    if is_classifier(cls()):
+        return X, (score[:, 0] > 0).astype(int)
+    return X, score if cls.__name__.startswith("MultiTask") else score[:, 0]
+
+
+def fit_or_error(model, X, y, **more):
+    """The fitted model, or the ValueError it raised; in bounded time, and all numbers finite."""
+    began = time.monotonic()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            model.fit(X, y, **more)
+        except ValueError as error:
+            result = error
+        else:
+            assert np.all(np.isfinite(model.coef_))
+            assert np.all(np.isfinite(model.intercept_))
+            assert not np.isnan(model.certificate_.gap)
+            assert np.all(np.isfinite(model.predict(X))) if not is_classifier(model) else True
+            result = model
+    assert time.monotonic() - began < SECONDS
+    return result
+
+
+@every_estimator
+def test_nan_is_named_with_row_and_column(cls):
+    X, y = make_data(cls)
+    X[17, 2] = np.nan
+    message = "X has NaN in row 17, column 2; drop the row or impute it, e.g. with SimpleImputer"
+    with pytest.raises(ValueError, match=message):
+        cls().fit(X, y)
+    with pytest.raises(ValueError, match=message):
+        cls().fit(sp.csr_matrix(X), y)
+    names = ["age", "height", "weight", "income"]
+    for table in (pd.DataFrame(X, columns=names), pl.DataFrame(dict(zip(names, X.T)))):
+        with pytest.raises(ValueError, match="X has NaN in row 17, column 'weight'"):
+            cls().fit(table, y)
+
+
+@every_estimator
+def test_infinity_is_named_with_row_and_column(cls):
+    X, y = make_data(cls)
+    X[3, 1] = -np.inf
+    with pytest.raises(ValueError, match="X has inf in row 3, column 1; drop the row or clip"):
+        cls().fit(X, y)
+    model = cls().fit(*make_data(cls))
+    with pytest.raises(ValueError, match="X has inf in row 3, column 1"):
+        model.predict(X)
+
+
+@every_estimator
+def test_nan_in_the_target_is_named(cls):
+    X, y = make_data(cls)
+    y = y.astype(float)
+    y[5] = np.nan
+    with pytest.raises(ValueError, match="y has NaN in row 5"):
+        cls().fit(X, y)
+
+
+def test_missing_label_is_named():
+    X, _ = make_data(gapless.LogisticRegression)
+    y = np.array(["a", "b"] * 15, dtype=object)
+    y[4] = None
+    with pytest.raises(ValueError, match="no label in row 4"):
+        gapless.LogisticRegression().fit(X, y)
+
+
+@every_estimator
+def test_empty_input(cls):
+    X, y = make_data(cls)
+    with pytest.raises(ValueError, match="0 sample"):
+        cls().fit(X[:0], y[:0])
+    with pytest.raises(ValueError, match="0 feature"):
+        cls().fit(X[:, :0], y)
+
+
+@every_estimator
+def test_one_row(cls):
+    X, y = make_data(cls)
+    result = fit_or_error(cls(), X[:1], y[:1])
+    if is_classifier(cls()):
+        assert "at least 2 classes" in str(result)
+    else:
+        np.testing.assert_allclose(result.predict(X[:1]), y[:1], atol=1e-6)
+
+
+@pytest.mark.parametrize("cls", [cls for cls in ESTIMATORS if is_classifier(cls())])
+def test_one_class(cls):
+    X, y = make_data(cls)
+    with pytest.raises(ValueError, match="only one class"):
+        cls().fit(X, np.ones(len(y)))
+    with pytest.raises(ValueError, match="only one class"):
+        cls().fit(X, y, sample_weight=(y == 1).astype(float))
+
+
+@every_estimator
+def test_wrong_lengths(cls):
+    X, y = make_data(cls)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        cls().fit(X, y[:-1])
+    with pytest.raises(ValueError, match="sample_weight"):
+        cls().fit(X, y, sample_weight=np.ones(3))
+    with pytest.raises(ValueError, match="4 features"):
+        cls().fit(X, y).predict(X[:, :3])
+
+
+@every_estimator
+def test_bad_weights(cls):
+    X, y = make_data(cls)
+    weights = np.ones(len(X))
+    weights[7] = -1
+    with pytest.raises(ValueError, match="row 7 has weight -1"):
+        cls().fit(X, y, sample_weight=weights)
+    with pytest.raises(ValueError, match="non-zero"):
+        cls().fit(X, y, sample_weight=np.zeros(len(X)))
+
+
+@every_estimator
+def test_constant_and_duplicate_columns(cls):
+    X, y = make_data(cls)
+    X = np.column_stack([X, np.full(len(X), 7.0), np.zeros(len(X)), X[:, 0], X[:, 0]])
+    model = fit_or_error(cls(), X, y)
+    assert isinstance(model, cls)
+    assert model.certificate_.kind in ("optimal", "exact")
+
+
+@every_estimator
+def test_constant_target(cls):
+    X, y = make_data(cls)
+    if not is_classifier(cls()):
+        model = fit_or_error(cls(), X, np.full_like(y, 3.0))
+        np.testing.assert_allclose(model.predict(X), 3.0, rtol=1e-6)
+        assert model.certificate_.kind in ("optimal", "exact")
+
+
+@every_estimator
+@pytest.mark.parametrize("size", [1e300, 1e150, 1e100, 1e-100, 1e-150, 1e-300])
+def test_extreme_sizes_fit_or_say_so(cls, size):
+    X, y = make_data(cls)
+    result = fit_or_error(cls(), size * X, y)
+    if isinstance(result, ValueError):
+        assert "rescale" in str(result)
+    X[:, 1] *= size
+    result = fit_or_error(cls(), X, y)
+    if isinstance(result, ValueError):
+        assert "rescale" in str(result)
+    if not is_classifier(cls()):
+        result = fit_or_error(cls(), make_data(cls)[0], size * y)
+        if isinstance(result, ValueError):
+            assert "rescale" in str(result)
+
+
+@every_estimator
+def test_extreme_weights(cls):
+    X, y = make_data(cls)
+    for size in (1e-200, 1e200):
+        fit_or_error(cls(), X, y, sample_weight=np.full(len(X), size))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        gapless.Ridge(alpha=-1.0),
+        gapless.Lasso(alpha=-1.0),
+        gapless.ElasticNet(alpha=-1.0),
+        gapless.ElasticNet(l1_ratio=2.0),
+        gapless.LogisticRegression(C=-1.0),
+        gapless.LinearSVC(C=0.0),
+        gapless.LinearSVR(C=-1.0),
+        gapless.LinearSVR(epsilon=-1.0),
+        gapless.LinearSVC(loss="huber"),
+        gapless.LogisticRegression(penalty="l7"),
+        gapless.Ridge(tol=-1.0),
+        gapless.Ridge(time_limit=0.0),
+        gapless.Ridge(solver=3),
+        gapless.RiskRegressor(loss=3),
+        gapless.RiskRegressor(penalty=None),
+    ],
+    ids=repr,
+)
+def test_parameters_out_of_range(model):
+    X, y = make_data(type(model))
+    with pytest.raises(InvalidParameterError, match="parameter of"):
+        model.fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "model, message",
+    [
+        (gapless.Ridge(alpha=[-1.0]), "alpha must be finite and ≥ 0"),
+        (gapless.Ridge(solver="nonsense"), "solver='nonsense' is not known; use"),
+        (gapless.RiskRegressor(loss="nonsense"), "loss='nonsense' is not known; use one of"),
+        (gapless.RiskRegressor(penalty="nonsense"), "penalty='nonsense' is not known; use one of"),
+        (gapless.RiskRegressor(loss=Hinge()), "needs a loss for regression, got hinge; use Risk"),
+        (gapless.RiskClassifier(solver="closed_form"), 'solver="closed_form" .*; use "newton"'),
+        (gapless.LinearSVC(multi_class="crammer_singer"), 'use "ovr"'),
+        (gapless.MultiTaskLasso(), "For mono-task outputs, use Lasso"),
+    ],
+    ids=lambda value: repr(value) if isinstance(value, BaseEstimator) else "",
+)
+def test_what_cannot_be_done_says_what_can(model, message):
+    X, y = make_data(gapless.Ridge)
+    if is_classifier(model):
+        y = y > 0
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, y)
+
+
+def test_penalties_and_losses_refuse_bad_parameters_when_built():
+    with pytest.raises(ValueError, match="strength"):
+        L1(-1.0)
+    with pytest.raises(ValueError, match="strength"):
+        L1(np.nan)
+
+
+def test_probabilities_of_a_loss_without_them():
+    X, y = make_data(gapless.RiskClassifier)
+    model = gapless.RiskClassifier(loss="hinge").fit(X, y)
+    assert not hasattr(model, "predict_proba")
+    with pytest.raises(AttributeError):
+        model.predict_proba(X)
+
+
+def test_certify_needs_the_data_of_the_fit():
+    X, y = make_data(gapless.LogisticRegression)
+    model = gapless.LogisticRegression().fit(X, y)
+    with pytest.raises(ValueError, match="was fitted with"):
+        gapless.certify(model, X, y + 1)
+    with pytest.raises(ValueError, match="features"):
+        gapless.certify(model, X[:, :2], y)
+    with pytest.raises(TypeError, match="cannot be certified"):
+        gapless.certify(object(), X, y)
+
+
+def test_separable_classes_without_a_penalty_are_named():
+    X = np.array([[-2.0], [-1.0], [1.0], [2.0]])
+    model = gapless.LogisticRegression(C=np.inf)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, [0, 0, 1, 1])
+    assert model.certificate_.kind == "none"
+    assert "no minimiser exists" in str(model.certificate_)

@@ -1,0 +1,64 @@
+"""What importing the package may bring with it: modules are counted, since seconds vary."""
+
+import json
+import subprocess
+import sys
+
+import gapless
+
+
+def modules_after(statement):
+    """Names of the modules that the statement loads in a fresh interpreter."""
+    code = (
+        f"import sys; before = set(sys.modules)\n{statement}\nafter = set(sys.modules)\n"
+        "import json; print(json.dumps(sorted(after - before)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+def roots(modules):
+    return {name.partition(".")[0] for name in modules}
+
+
+def test_import_gapless_loads_no_other_package():
+    loaded = modules_after("import gapless")
+    assert not roots(loaded) & {
+        "numpy",
+        "scipy",
+        "sklearn",
+        "pandas",
+        "polars",
+        "matplotlib",
+        "joblib",
+    }
+    assert {name for name in loaded if name.startswith("gapless")} == {"gapless"}
+
+
+def test_losses_and_penalties_load_numpy_alone():
+    loaded = modules_after("import gapless.losses, gapless.penalties")
+    assert not roots(loaded) & {"scipy", "sklearn", "pandas", "polars", "matplotlib", "joblib"}
+
+
+def test_estimators_load_little_beside_scikit_learn():
+    """scikit-learn loads pandas where it is installed; nothing else may come on top."""
+    theirs = modules_after("import sklearn.base, sklearn.callback, sklearn.utils.metaestimators")
+    ours = modules_after("from gapless import Ridge")
+    third_party = roots(ours) - roots(theirs) - set(sys.stdlib_module_names)
+    assert {name for name in third_party if not name.startswith("_")} == {"gapless"}
+    assert not roots(ours) & {"matplotlib", "polars", "torch"}
+
+
+def test_every_public_name_is_found():
+    for name in [*gapless.__all__, "__version__"]:
+        assert getattr(gapless, name) is not None
+        assert name in dir(gapless)
+
+
+def test_unknown_name_is_an_attribute_error():
+    try:
+        gapless.NoSuchModel  # noqa: B018
+    except AttributeError as error:
+        assert "NoSuchModel" in str(error)
+    else:
+        raise AssertionError("gapless.NoSuchModel should not exist")

@@ -1,0 +1,106 @@
+"""Ctrl-C at random moments of fits: control comes back at once, the model is whole and honest.
+
+The fits run in a process of their own, so that a signal that arrives late ends nothing else.
+"""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+
+SIGNALS = 200
+
+SCRIPT = """
+import json, os, random, signal, sys, threading, time, warnings
+import numpy as np
+import gapless
+
+warnings.simplefilter("ignore")
+rng = np.random.default_rng(0)
+moments = random.Random(0)
+
+
+def data(n, d, classes=0):
+    X = rng.normal(size=(n, d))
+    score = X[:, :5] @ rng.normal(size=(5, max(classes, 1))) + rng.normal(size=(n, max(classes, 1)))
+    return X, score.argmax(axis=1) if classes else score[:, 0]
+
+
+fits = [
+    (gapless.Ridge(), *data(3000, 700)),
+    (gapless.Lasso(alpha=0.01, tol=1e-10), *data(1000, 2000)),
+    (gapless.LogisticRegression(tol=1e-12), *data(20000, 60, classes=2)),
+    (gapless.LogisticRegression(tol=1e-12), *data(5000, 40, classes=5)),
+    (gapless.LogisticRegression(l1_ratio=1.0, C=0.1, tol=1e-10), *data(10000, 100, classes=2)),
+    (gapless.LinearSVC(loss="hinge", tol=1e-10), *data(3000, 50, classes=4)),
+    (gapless.LinearSVR(epsilon=0.1, tol=1e-10), *data(5000, 50)),
+    (gapless.Lasso(alpha=0.001, tol=1e-12, solver="ista", max_iter=10**6), *data(2000, 200)),
+]
+
+
+def duration(model, X, y):
+    began = time.monotonic()
+    model.set_params(time_limit=2.0).fit(X, y)
+    return time.monotonic() - began
+
+
+results = []
+prepared = [(model, X, y, duration(model, X, y), model.certificate_.primal) for model, X, y in fits]
+for k in range(int(sys.argv[1])):
+    model, X, y, seconds, reached = prepared[k % len(prepared)]
+    fresh = gapless.linear.__dict__[type(model).__name__](**model.get_params())
+    fresh.set_params(time_limit=None)
+    sent = []
+
+    def kill():
+        sent.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(moments.uniform(0, min(seconds, 1.0)), kill)
+    try:
+        timer.start()
+        fresh.fit(X, y)
+        while not sent:  # the fit was quicker than the signal
+            time.sleep(0.001)
+        time.sleep(0.05)
+        record = {"state": "missed"}
+    except KeyboardInterrupt:
+        delay = time.monotonic() - sent[0]
+        timer.cancel()
+        if not hasattr(fresh, "coef_"):
+            clean = set(vars(fresh)) == set(fresh.get_params())
+            record = {"state": "untouched" if clean else "half fitted", "delay": delay}
+        else:
+            above = gapless.certify(fresh, X, y).primal - reached
+            parts = ("dual_", "trace_", "solver_", "n_iter_", "n_features_in_")
+            record = {
+                "state": "kept",
+                "delay": delay,
+                "kind": fresh.certificate_.kind,
+                "honest": bool(fresh.certificate_.gap >= above * (1 - 1e-9)),
+                "finite": bool(np.all(np.isfinite(fresh.coef_))),
+                "complete": all(hasattr(fresh, name) for name in parts),
+            }
+    record["model"] = type(model).__name__
+    results.append(record)
+print(json.dumps(results))
+"""
+
+
+def test_ctrl_c_at_random_moments():
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(SIGNALS)], capture_output=True, text=True, timeout=600
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    results = json.loads(done.stdout.splitlines()[-1])
+    assert len(results) == SIGNALS
+    assert {r["state"] for r in results} <= {"kept", "untouched", "missed"}
+    kept = [r for r in results if r["state"] == "kept"]
+    assert len(kept) >= SIGNALS / 4
+    for r in kept:
+        assert r["kind"] == "stopped", r
+        assert r["finite"] and r["complete"] and r["honest"], r
+    # Delays depend on what else the machine does: most of them are what counts.
+    delays = [r["delay"] for r in results if "delay" in r]
+    assert np.quantile(delays, 0.95) < 0.1, sorted(delays)[-20:]

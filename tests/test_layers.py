@@ -1,0 +1,135 @@
+"""Data flows one way, and imports follow it: a file imports only what stands above it."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "src" / "gapless"
+
+# From the data to what people see. A part is a file or a folder of the package.
+ORDER = [
+    "_core",
+    "_named",
+    "_parameters",
+    "interrupt",
+    "threads",
+    "losses",
+    "penalties",
+    "design",
+    "dual_points",
+    "null_model",
+    "problem",
+    "solvers",
+    "optimality",
+    "recession",
+    "certificates",
+    "progress",
+    "_validation",
+    "linear",
+    "evaluation",
+    "plots",
+    "demo",
+    "__init__",
+]
+# Parts that stand side by side: neither may know the other.
+STRANGERS = [
+    ("losses", "penalties"),
+    ("solvers", "optimality"),
+    ("solvers", "recession"),
+    ("solvers", "certificates"),
+]
+# Who may import what from outside; parts that are not listed may use NumPy and SciPy.
+OUTSIDE = {
+    "_named": set(),
+    "_parameters": {"numpy"},
+    "interrupt": set(),
+    "threads": {"joblib", "scipy", "threadpoolctl"},
+    "losses": {"numpy"},
+    "penalties": {"numpy"},
+    "progress": {"sklearn"},
+    "_validation": {"numpy", "scipy", "sklearn"},
+    "linear": {"numpy", "scipy", "sklearn"},
+    "plots": {"numpy", "matplotlib"},
+    "demo": {"numpy", "sklearn", "matplotlib"},
+    "__init__": set(),
+}
+FILES = sorted(path for path in PACKAGE.rglob("*.py"))
+
+
+def part_of(path):
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imports_of(path):
+    """The absolute names of all modules that a file imports; `from . import a` means module a."""
+    package = ("gapless", *path.relative_to(PACKAGE).parts[:-1])
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            module = ".".join((*base, *([node.module] if node.module else [])))
+            if module == "gapless":
+                yield from (f"gapless.{name.name}" for name in node.names)
+            else:
+                yield module
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_follow_the_data(path):
+    part = part_of(path)
+    assert part in ORDER, f"{part} is new: say in ORDER where it stands"
+    for name in imports_of(path):
+        root, _, rest = name.partition(".")
+        if root != "gapless":
+            continue
+        other = rest.partition(".")[0]
+        if other == part or part == "__init__":
+            continue
+        assert other in ORDER, f"{path} imports {name}, which is not a part in ORDER"
+        assert ORDER.index(other) < ORDER.index(part), f"{part} may not know {other}"
+        pair = {part, other}
+        assert all(pair != set(strangers) for strangers in STRANGERS), (
+            f"{part} may not know {other}"
+        )
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_parts_use_only_the_packages_they_may(path):
+    import sys
+
+    allowed = OUTSIDE.get(part_of(path), {"numpy", "scipy"})
+    outside = {name.partition(".")[0] for name in imports_of(path)} - {"gapless", "__future__"}
+    assert outside - set(sys.stdlib_module_names) <= allowed
+
+
+def test_the_package_is_not_a_cycle_of_its_files():
+    """Within a folder files import one way too: no import hides in a function to break a circle."""
+    hidden = {
+        str(path.relative_to(PACKAGE)): node.lineno
+        for path in FILES
+        if part_of(path) != "__init__"
+        for function in ast.walk(ast.parse(path.read_text()))
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Import | ast.ImportFrom) and imports_are_ours(node)
+    }
+    assert hidden == {}
+
+
+def imports_are_ours(node):
+    if isinstance(node, ast.ImportFrom):
+        return node.level > 0 or (node.module or "").startswith("gapless")
+    return any(name.name.startswith("gapless") for name in node.names)
+
+
+def test_only_the_bindings_know_python():
+    knows = {
+        path.name
+        for path in (ROOT / "src" / "core").iterdir()
+        if re.search(r"#include\s*[<\"](nanobind|Python\.h|pybind)", path.read_text())
+    }
+    assert knows == {"bindings.cpp"}
