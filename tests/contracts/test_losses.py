@@ -136,6 +136,16 @@ def check_hessian_is_positive_semidefinite(loss, rng):
     assert np.all(dot(v, loss.hessian_times(y, z, v)) >= -10 * EPS)
 
 
+def check_hessian_factors_give_its_products(loss, rng):
+    if not loss.has_curvature:
+        return
+    y, z = sample(loss, rng)
+    v = rng.normal(size=z.shape)
+    diagonal, f = loss.hessian_factors(y, z)
+    product = diagonal * v if f is None else diagonal * v - (dot(f, v) * f.T).T
+    np.testing.assert_allclose(product, loss.hessian_times(y, z, v), atol=100 * EPS)
+
+
 def check_convexity(loss, rng):
     y, z = sample(loss, rng)
     other = sample(loss, rng)[1]
