@@ -341,6 +341,31 @@ def test_a_box_bounds_only_separable_penalties():
             Box(upper=1, penalty=inner)
 
 
+def test_a_users_penalty_needs_only_value_prox_and_conjugate():
+    class Norm(Penalty):
+        """0.5·‖w‖₂, all features together."""
+
+        def value(self, w):
+            return 0.5 * float(np.sqrt(np.sum(w**2)))
+
+        def prox(self, w, step):
+            return w * max(0.0, 1 - 0.5 * step / np.sqrt(np.sum(w**2)))
+
+        def conjugate(self, v):
+            return 0.0 if np.sum(v**2) <= 0.25 else np.inf
+
+    rng = np.random.default_rng(2)
+    norm, group = Norm(), Group(0.5, groups=np.zeros(D))
+    w, g, v = rng.normal(size=(3, D))
+    for at in (w, 1e-3 * w, np.zeros(D)):
+        expected = group.subdifferential_distance(at, g)
+        np.testing.assert_allclose(norm.subdifferential_distance(at, g), expected, atol=1e-4)
+    assert norm.feasible_scales(v) == pytest.approx(group.feasible_scales(v), rel=1e-14)
+    assert norm.feasible_scales(0.01 * v) == (1.0,)
+    assert norm.coordinates(D) is None and norm.blocks(D) is None
+    assert not norm.free(D).any()
+
+
 def test_a_users_penalty_leaves_the_names_alone():
     class Ridge(Penalty):
         pass

@@ -51,9 +51,9 @@ class Penalty:
     """What the coefficients w cost: R(w), strength and weights included. The bias is no part of w.
 
     w has shape (d,) or, with K outputs or classes, (d, K). `value` and `prox` are enough to fit by
-    proximal gradient; `conjugate` and `feasible_scales` let fits be certified, and
-    `subdifferential_distance` tells which coefficients are not yet right. `coordinates` hands a
-    separable penalty to the compiled coordinate descent, `blocks` a group penalty. A penalty that
+    proximal gradient, and `conjugate` lets fits be certified; `subdifferential_distance` and
+    `feasible_scales` follow from them, and are written where a formula is known. `coordinates`
+    hands a separable penalty to the compiled coordinate descent, `blocks` a group penalty. One that
     is a sum of scalar functions of the four-array form inherits everything from `Separable`.
     """
 
@@ -81,7 +81,9 @@ class Penalty:
         It is 0 everywhere when w is optimal beside a smooth part of gradient g, and ∞ where w is
         out of bounds.
         """
-        raise NotImplementedError
+        # (w − prox(w − tg, t))/t tends to the shortest vector of g + ∂R(w) as t falls to 0.
+        t = np.sqrt(EPS) * (1 + np.max(np.abs(w), initial=0)) / (1 + np.max(np.abs(g), initial=0))
+        return np.abs(w - self.prox(w - t * g, t)) / t
 
     def conjugate(self, v: Array) -> float:
         """R*(v) = sup_w ⟨v, w⟩ − R(w), ∞ included; free features are left to `Problem`."""
@@ -89,7 +91,13 @@ class Penalty:
 
     def feasible_scales(self, v: Array) -> tuple[float, ...]:
         """Numbers c in [0, 1] with R*(c·v) finite, worth trying; 0 where no other is."""
-        raise NotImplementedError
+        if np.isfinite(self.conjugate(v)):
+            return (1.0,)
+        low, high = 0.0, 1.0  # the domain of R* is convex: halve the interval that holds its end
+        for _ in range(200):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if np.isfinite(self.conjugate(middle * v)) else (low, middle)
+        return (low,)
 
     def coordinates(self, d: int) -> Coordinates | None:
         """R as a sum of scalar functions, for the compiled core; None where it is not one."""
