@@ -63,13 +63,16 @@ class FreeColumns:
             squares = np.append(squares, self.columns.n)
         return np.sqrt(np.maximum(squares, 0.0))
 
-    def rounding(self, theta: Array) -> Array:
-        """What rounding alone may leave in each entry of Aᵀθ."""
-        return 16 * EPS * np.multiply.outer(self.norms, column_norms(theta))
+    @cached_property
+    def units(self) -> Array:
+        """1/norms, and 1 for a column of zeros: what makes the columns comparable."""
+        return np.divide(1.0, self.norms, out=np.ones(self.m), where=self.norms > 1e-150)
 
     def is_orthogonal(self, theta: Array) -> bool:
-        """Whether Aᵀθ = 0 up to rounding."""
-        return bool(np.all(np.abs(self.transposed_times(theta)) <= self.rounding(theta)))
+        """Whether Aᵀθ = 0 up to rounding, for one output or for all classes together."""
+        rounding = 16 * EPS * self.norms * column_norms(theta.ravel())
+        rest = np.abs(self.transposed_times(theta)).T
+        return bool(np.all(rest <= rounding))
 
 
 class Intervals:
@@ -167,6 +170,7 @@ def _balance(
     Ω is the room θᵢ has in its interval. For the logistic loss that is the curvature s·ℓ″, so that
     a step is Newton's in the free coefficients, and the given θ = −s·ℓ′ becomes −s(ℓ′ + ℓ″·Aδ).
     """
+    full_steps = 0
     for _ in range(30):
         omega = inside.room(theta, weights)
         if fixed is not None:
@@ -176,8 +180,14 @@ def _balance(
         if not length > 0.02 or not np.any(shift):
             return None
         theta = inside.clip(theta - (length * shift) * omega)
-        if length == 1.0 and free.is_orthogonal(theta):
-            return theta
+        if length == 1.0:
+            if free.is_orthogonal(theta):
+                return theta
+            # A full step leaves rounding alone; where a few of them do not remove it, only θ = 0 is
+            # orthogonal (as many free columns as rows).
+            full_steps += 1
+            if full_steps == 5:
+                return None
     return None
 
 
@@ -188,7 +198,7 @@ def _solve(free: FreeColumns, omega: Array, theta: Array) -> Array:
         return np.array([theta.sum() / total if total > 0 else 0.0])
     if free.m > LARGEST_GRAM:
         return _solve_iteratively(free, omega, theta)
-    scale = 1 / np.maximum(free.norms, np.finfo(float).tiny)
+    scale = free.units
     values, vectors = scipy.linalg.eigh(free.gram(omega) * np.multiply.outer(scale, scale))
     rest = scale * free.transposed_times(theta)
     strong = values > 1e-6 * max(values[-1], 0.0)
@@ -209,7 +219,7 @@ def _solve(free: FreeColumns, omega: Array, theta: Array) -> Array:
 def _solve_iteratively(free: FreeColumns, omega: Array, theta: Array) -> Array:
     """The same by LSMR (Fong and Saunders 2011) on √Ω·A, for very many free columns."""
     root = np.sqrt(omega)
-    scale = 1 / np.maximum(free.norms, np.finfo(float).tiny)
+    scale = free.units
     operator = scipy.sparse.linalg.LinearOperator(
         (len(theta), free.m),
         matvec=lambda delta: root * free.times(scale * delta.ravel()),
@@ -280,16 +290,19 @@ def tilt(theta: Array, y: Array, free: FreeColumns, weights: Array) -> Array | N
     labels = one_hot(y, theta.shape[1])
     s = weights[:, None]
     p = distribution(theta, labels, s)
+    if free.with_ones:
+        # A class without rows is best given no probability; tilting gets there only in the limit.
+        p = _normalised(p * (weights @ labels > 0), labels)
+        theta = s * (labels - p)
     for _ in range(40):
+        if free.is_orthogonal(theta):
+            return theta
         step = _newton_tilt(p, theta, free, weights)
         longest = float(np.max(np.abs(step), initial=0.0))
         if not 0 < longest < np.inf:
             return None
-        p = p * np.exp(step * min(1.0, 2.0 / longest))
-        p /= p.sum(axis=1, keepdims=True)
+        p = _normalised(p * np.exp(step * min(1.0, 2.0 / longest)), labels)
         theta = s * (labels - p)
-        if free.is_orthogonal(theta):
-            return theta
     return None
 
 
@@ -304,15 +317,21 @@ def distribution(theta: Array, labels: Array, s: Array) -> Array:
     """The p in θ = s(e_y − p), moved to the simplex; uniform where the weight is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         p = np.where(s > 0, labels - theta / s, 1.0)
-    p = np.maximum(p, 0.0)
+    return _normalised(np.maximum(p, 0.0), labels)
+
+
+def _normalised(p: Array, labels: Array) -> Array:
+    """Rows divided by their sums; the label alone where nothing is left."""
     total = p.sum(axis=1, keepdims=True)
+    if np.all(total > 0):
+        return p / total
     return np.where(total > 0, p / np.where(total > 0, total, 1.0), labels)
 
 
 def _newton_tilt(p: Array, theta: Array, free: FreeColumns, weights: Array) -> Array:
     """Aδ (n, K) for the Newton step δ."""
     rest, (m, K) = free.transposed_times(theta), (free.m, p.shape[1])
-    scale = (1 / np.maximum(free.norms, np.finfo(float).tiny))[:, None]
+    scale = free.units[:, None]
     if m * K <= LARGEST_GRAM:
         H = (
             _softmax_hessian(p, weights, free).reshape(K, m, K, m)

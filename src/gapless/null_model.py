@@ -145,11 +145,15 @@ def _edge(slope: Slope, inside: float, outside: float) -> float:
 
 def minimise_biases(loss: Loss, y: Array, z: Array, s: Array) -> Array:
     """argmin_b Σ sᵢ ℓ(yᵢ, zᵢ + b) for K scores by damped Newton steps; the biases sum to 0."""
-    K = z.shape[1]
-    b = np.zeros(K)
+    b = np.zeros(z.shape[1])
+    if not np.any(s):
+        return b
+    s = s / s.max()
     value = float(s @ loss.value(y, z))
     for _ in range(100):
         g = s @ loss.gradient(y, z + b)
+        if np.max(np.abs(g)) <= EPS * float(s.sum()):
+            break
         step = _newton_step(loss, y, z + b, s, g)
         length, decrease = 1.0, float(g @ step)
         reached = float(s @ loss.value(y, z + b + step))
@@ -166,12 +170,12 @@ def _newton_step(loss: Loss, y: Array, z: Array, s: Array, g: Array) -> Array:
     """−H⁻¹g on the biases that sum to 0, by conjugate gradients preconditioned by diag H."""
     K = len(g)
     diagonal = s @ loss.curvature(y, z)
-    diagonal = np.maximum(
-        diagonal, max(EPS * float(diagonal.max(initial=0.0)), np.finfo(float).tiny)
-    )
+    ridge = 1e-14 * float(diagonal.max()) + np.finfo(float).tiny
+    diagonal = diagonal + ridge
 
     def hessian_times(v: Array) -> Array:
-        return s @ loss.hessian_times(y, z, np.broadcast_to(v.ravel(), z.shape))
+        moved = loss.hessian_times(y, z, np.broadcast_to(v.ravel(), z.shape))
+        return s @ moved + ridge * v.ravel()
 
     H = scipy.sparse.linalg.LinearOperator((K, K), matvec=hessian_times, dtype=float)
     M = scipy.sparse.linalg.LinearOperator(

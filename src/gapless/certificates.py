@@ -1,0 +1,385 @@
+"""Certificate: how far a model is at most from the best one, proved from the data, said in words.
+
+`certify(problem, parameters)` computes it; estimators and `gapless.certify` call that. Imports no
+solver: it takes the primal value from (w, b), a lower bound from a dual point whose feasibility it
+checks itself, and charges rounding to the gap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from .optimality import Conditions, Evaluation, Violation, evaluate, feasibility
+from .problem import Parameters, Problem
+from .recession import recedes
+from .threads import single_blas
+
+Array = np.ndarray
+
+# From the best to the worst: a sum of certificates has the worst kind among them.
+KINDS = ("exact", "optimal", "bound", "stationary", "stopped", "none")
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """How far a model is at most from the best one. Prints as a sentence; `+` joins subproblems.
+
+    Attributes
+    ----------
+    kind : str
+        "optimal" (convex, gap ≤ tolerance), "exact" (the same, found in closed form), "stopped"
+        (convex, gap above it), "stationary" (non-convex: no direction improves at first order),
+        "bound" (a lower bound of another kind), "none" (no bound is known, or no minimum exists).
+    verdict : str
+        The same in words, with the cure where one is needed.
+    primal, dual : float
+        P at the parameters, and a lower bound of P for all parameters.
+    gap : float
+        P − D plus `rounding`: at most so much is the objective above the best possible one.
+    relative_gap : float
+        The gap divided by `scale`.
+    tolerance : float
+        What the gap had to reach: tol·scale, plus what rounding may hide.
+    scale : float
+        P₀, the objective at w = 0 with the best bias, above the smallest conceivable loss.
+    rounding : float
+        How much the sums may be wrong by the finite precision of their terms.
+    kkt : Conditions
+        The largest violation of each condition of optimality, and where.
+    method : str
+        Which dual point gave the bound: "stored", "gradient" (−s·ℓ′), "zero", or "none".
+    """
+
+    kind: str
+    verdict: str
+    primal: float
+    dual: float
+    gap: float
+    relative_gap: float
+    tolerance: float
+    scale: float
+    rounding: float = 0.0
+    kkt: Conditions = field(default_factory=Conditions)
+    method: str = "none"
+
+    def __str__(self) -> str:
+        numbers = f"gap {self.gap:.3g}, tolerance {self.tolerance:.3g}, objective {self.primal:.9g}"
+        return f"{self.verdict}\n({numbers})" if np.isfinite(self.gap) else self.verdict
+
+    def __repr__(self) -> str:
+        return f"<Certificate {self.kind}: gap {self.gap:.3g}, tolerance {self.tolerance:.3g}>"
+
+    def __add__(self, other: Any) -> Certificate:
+        """The certificate of both subproblems together: the numbers add, the worse kind counts."""
+        if not isinstance(other, Certificate):
+            return NotImplemented
+        kind = max(self.kind, other.kind, key=KINDS.index)
+        gap, scale = self.gap + other.gap, self.scale + other.scale
+        joined = Certificate(
+            kind=kind,
+            verdict="",
+            primal=self.primal + other.primal,
+            dual=self.dual + other.dual,
+            gap=gap,
+            relative_gap=_ratio(gap, scale),
+            tolerance=self.tolerance + other.tolerance,
+            scale=scale,
+            rounding=self.rounding + other.rounding,
+            kkt=self.kkt.worst_of(other.kkt),
+            method=self.method if self.method == other.method else "several",
+        )
+        worse = max(self, other, key=lambda part: KINDS.index(part.kind))
+        measured = kind in ("exact", "optimal", "stopped") and np.isfinite(gap)
+        return replace(joined, verdict=_sentence(joined) if measured else worse.verdict)
+
+    def __radd__(self, other: Any) -> Certificate:
+        """Let `sum` start from 0."""
+        return self if other == 0 else NotImplemented
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same data as plain numbers and strings."""
+        return asdict(self)
+
+
+def certify(
+    problem: Problem, parameters: Parameters, tol: float = 1e-6, exact: bool = False
+) -> Certificate:
+    """Prove how far `parameters` are at most from the minimum of `problem`.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is minimised.
+    parameters : Parameters
+        Coefficients, bias, and the dual point if the solver left one. A wrong dual point can only
+        make the gap larger.
+    tol : float, default=1e-6
+        The gap that counts as optimal, relative to the objective at w = 0.
+    exact : bool, default=False
+        Whether the parameters come from a closed form, which the kind then says.
+
+    Returns
+    -------
+    Certificate
+
+    Notes
+    -----
+    Costs about five products with the data. P and D are summed in float64, also for float32 data.
+    """
+    w, b = (np.asarray(part, dtype=float) for part in (parameters.w, parameters.b))
+    complaint = _complaint(problem, w, b)
+    if complaint is not None:
+        return _refused(problem, tol, complaint)
+    with single_blas():
+        return _certify(problem, Parameters(w, b, parameters.theta), tol, exact)
+
+
+def certify_model(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Certificate:
+    """Recompute the certificate of a fitted model from the data, exported as `gapless.certify`.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted linear model of gapless.
+    X, y : array-like
+        The data it was fitted to.
+    sample_weight : array-like of shape (n,), optional
+        The weights it was fitted with.
+
+    Returns
+    -------
+    Certificate
+        The sum over classes or outputs where the model solves one problem for each.
+    """
+    parts = getattr(model, "_certification_problem", None)
+    if parts is None:
+        raise TypeError(
+            f"{type(model).__name__} cannot be certified: it does not minimise a known objective; "
+            "pass a fitted model of gapless, such as gapless.Ridge."
+        )
+    own = getattr(model, "certificate_", None)
+    exact = own is not None and own.kind == "exact"
+    tol = float(getattr(model, "tol", 1e-6))
+    certificates = [
+        certify(problem, parameters, tol=tol, exact=exact)
+        for problem, parameters in parts(X, y, sample_weight)
+    ]
+    return sum(certificates[1:], start=certificates[0])
+
+
+# ---- how a certificate is made -------------------------------------------------------------------
+
+
+def _certify(problem: Problem, parameters: Parameters, tol: float, exact: bool) -> Certificate:
+    w, b = parameters.w, parameters.b
+    z = problem.predictions(w, b)
+    with np.errstate(over="ignore", invalid="ignore"):
+        primal = problem.primal(w, b, z)
+    if not np.isfinite(primal) or not np.isfinite(problem.scale):
+        return _refused(problem, tol, _why_infinite(problem, w))
+    if not problem.penalty.is_convex:
+        return _judge_stationarity(problem, w, z, primal, tol)
+    if not problem.has_dual:
+        return _without_bound(problem, w, z, primal, tol)
+    norms = np.sqrt(np.maximum(problem.design.column_square_sums(), 0.0))
+    best, method = _best_bound(problem, parameters, z, norms, primal - tol * problem.scale)
+    if best is None:
+        return _refused(problem, tol, "the lower bound overflows float64; " + RESCALE)
+    gap = max(best.primal - best.dual, 0.0) + best.rounding
+    certificate = Certificate(
+        kind="stopped",
+        verdict="",
+        primal=best.primal,
+        dual=best.dual,
+        gap=gap,
+        relative_gap=_ratio(gap, problem.scale),
+        tolerance=tol * problem.scale + 2 * best.rounding,
+        scale=problem.scale,
+        rounding=best.rounding,
+        kkt=best.conditions,
+        method=method,
+    )
+    if recedes(problem, w, b, z):
+        return replace(certificate, kind="none", verdict=NO_MINIMISER)
+    if gap <= certificate.tolerance:
+        certificate = replace(certificate, kind="exact" if exact else "optimal")
+        return replace(certificate, verdict=_sentence(certificate))
+    return replace(certificate, verdict=_sentence(certificate, _scaling_advice(norms)))
+
+
+def _best_bound(
+    problem: Problem, parameters: Parameters, z: Array, norms: Array, enough: float
+) -> tuple[Evaluation | None, str]:
+    """The best lower bound of the candidates, or the first that is enough; and which it was."""
+    best, method = None, "none"
+    for name, theta in _candidates(problem, parameters.theta, z):
+        bound = problem.bound(theta)
+        if best is not None and bound.dual <= best.dual:
+            continue
+        evaluation = evaluate(problem, parameters.w, parameters.b, z, bound, norms)
+        if evaluation is not None and (best is None or evaluation.dual > best.dual):
+            best, method = evaluation, name if np.any(bound.theta) else "zero"
+        if best is not None and best.dual >= enough:
+            break
+    return best, method
+
+
+def _candidates(problem: Problem, stored: Array | None, z: Array) -> Iterator[tuple[str, Array]]:
+    """Where to look for a dual point, the most promising first."""
+    if stored is not None and np.shape(stored) == np.shape(z):
+        yield "stored", stored
+    yield "gradient", -problem.derivative(z)
+    yield "zero", np.zeros_like(z)
+
+
+def _complaint(problem: Problem, w: Array, b: Array) -> str | None:
+    """What is wrong with parameters that are not finite; an error if of another problem."""
+    shape = (problem.d,) if problem.outputs is None else (problem.d, problem.outputs)
+    if w.shape != shape or b.shape != shape[1:]:
+        raise ValueError(
+            f"w has shape {w.shape} and b {b.shape}, but the problem needs {shape} and "
+            f"{shape[1:]}; pass the parameters of this problem."
+        )
+    for name, values in (("w", w), ("b", b)):
+        bad = np.argwhere(~np.isfinite(values))
+        if len(bad):
+            place = "".join(f"[{i}]" for i in bad[0])
+            value = values[tuple(bad[0])]
+            return f"{name}{place} is {value}; scale the features, or use another solver"
+    return None
+
+
+def _why_infinite(problem: Problem, w: Array) -> str:
+    if np.isfinite(problem.penalty.value(w)):
+        return "the objective overflows float64; " + RESCALE
+    outside = Violation.largest(np.abs(w - problem.penalty.prox(w, np.finfo(float).tiny)))
+    place = "" if outside.where is None else f" (entry {outside.where} by {outside.value:.3g})"
+    return f"the coefficients leave their constraints{place}; use a solver that keeps them"
+
+
+def _refused(problem: Problem, tol: float, complaint: str) -> Certificate:
+    """What is said of parameters without a finite objective."""
+    return _unbounded(problem, tol, "stopped", f"stopped: no finite gap: {complaint}.", np.inf)
+
+
+def _unbounded(
+    problem: Problem,
+    tol: float,
+    kind: str,
+    verdict: str,
+    primal: float,
+    kkt: Conditions | None = None,
+) -> Certificate:
+    """A certificate without a gap."""
+    return Certificate(
+        kind=kind,
+        verdict=verdict,
+        primal=primal,
+        dual=-np.inf,
+        gap=np.inf,
+        relative_gap=np.inf,
+        tolerance=tol * problem.scale,
+        scale=problem.scale,
+        kkt=Conditions() if kkt is None else kkt,
+    )
+
+
+def _without_bound(problem: Problem, w: Array, z: Array, primal: float, tol: float) -> Certificate:
+    """What can be said when a conjugate is missing: the value, and the distance to stationarity."""
+    culprit, missing = f"loss {problem.loss.name}", "conjugate and dual_domain, or dual_box"
+    if problem.loss.has_conjugate:
+        culprit = f"penalty {problem.penalty.name}"
+        missing = "conjugate and feasible_scales"
+    verdict = f"no bound is known: the {culprit} does not give its conjugate; add {missing}."
+    return _unbounded(problem, tol, "none", verdict, primal, _first_order(problem, w, z))
+
+
+def _first_order(problem: Problem, w: Array, z: Array) -> Conditions:
+    """The conditions at θ = −s·ℓ′, where the gradient of the loss is −Xᵀθ."""
+    theta = -problem.derivative(z)
+    v = problem.design.transposed_times(theta)
+    distance = problem.penalty.subdifferential_distance(w, -v)
+    return Conditions(Violation.largest(distance), feasibility(problem, theta, v))
+
+
+def _judge_stationarity(
+    problem: Problem, w: Array, z: Array, primal: float, tol: float
+) -> Certificate:
+    """Non-convex: the distance to the subdifferential, relative to what it is without features."""
+    null = problem.null
+    start = problem.derivative(problem.predictions(null.w, null.b))
+    without = float(np.max(np.abs(problem.design.transposed_times(start)), initial=0.0))
+    kkt = _first_order(problem, w, z)
+    distance = max(kkt.stationarity.value, kkt.feasibility.value)
+    numbers = f"distance to the subdifferential {distance:.3g}, without features {without:.3g}"
+    verdict = f"stationary: no small change improves the objective at first order ({numbers})."
+    if distance > tol * without:
+        verdict = (
+            f"stopped: some coefficients still improve the objective ({numbers}); raise max_iter."
+        )
+    kind = "stationary" if distance <= tol * without else "stopped"
+    return _unbounded(problem, tol, kind, verdict, primal, kkt)
+
+
+# ---- sentences -----------------------------------------------------------------------------------
+
+RESCALE = "divide the features and the target by a constant"
+NO_MINIMISER = (
+    "no minimiser exists: the data are separable along coefficients without a penalty, and the "
+    "objective falls for ever along them; add a penalty, or drop the features that separate."
+)
+
+
+def _sentence(certificate: Certificate, advice: str = "") -> str:
+    """The verdict on a convex problem in words."""
+    distance = _in_words(certificate)
+    if certificate.kind == "exact":
+        return f"exact: solved in closed form, {distance}."
+    if certificate.kind == "optimal":
+        return f"optimal: {distance}."
+    allowed = _percent(_ratio(certificate.tolerance, certificate.scale))
+    return (
+        f"stopped: {distance}, where {allowed} of the objective without features was allowed; "
+        f"raise max_iter or tol{advice}."
+    )
+
+
+def _in_words(certificate: Certificate) -> str:
+    if certificate.dual > 0 and certificate.gap <= 0.01 * certificate.dual:
+        excess = _percent(certificate.gap / certificate.dual)
+        return f"at most {excess} above the best possible objective"
+    if certificate.scale == 0:
+        return f"at most {certificate.gap:.3g} above the best possible objective"
+    share = _percent(certificate.relative_gap)
+    return f"at most {share} of the objective without features above the best possible one"
+
+
+def _percent(fraction: float) -> str:
+    """A fraction as a percentage of two digits: 0.0003 %, never a bare 0."""
+    percent = 100 * fraction
+    if percent == 0 or not np.isfinite(percent):
+        return f"{percent:.0f} %"
+    if percent < 1e-6:
+        return f"{percent:.1e} %"
+    digits = max(0, 1 - int(np.floor(np.log10(percent))))
+    return f"{percent:.{digits}f} %"
+
+
+def _scaling_advice(norms: Array) -> str:
+    """What to say of features of very different size."""
+    positive = norms[norms > 0]
+    ratio = float(positive.max() / positive.min()) if len(positive) else 1.0
+    return (
+        f", or scale the features (largest/smallest column norm {ratio:.0e})" if ratio > 1e3 else ""
+    )
+
+
+def _ratio(a: float, b: float) -> float:
+    """a/b, with 0/0 = 0."""
+    if b > 0:
+        return a / b
+    return 0.0 if a == 0 else np.inf
