@@ -136,3 +136,8 @@ def is_within(u: Array, lower: Array, upper: Array) -> Array:
     """Whether lower ≤ u ≤ upper, up to the rounding of a u that went through θ = −s·u and back."""
     slack = 4 * np.finfo(u.dtype).eps
     return (u >= lower - slack * np.abs(lower)) & (u <= upper + slack * np.abs(upper))
+
+
+def p_log_p(p: Array) -> Array:
+    """p·log p, and 0 at 0; where rounding left p below 0, a little above 0, on the safe side."""
+    return p * np.log(np.maximum(p, np.finfo(p.dtype).tiny))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._base import Loss, is_within
+from ._base import Loss, is_within, p_log_p
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,7 @@ class Logistic(Loss):
     def conjugate(self, y, u):
         p = -u * y / self._c
         inside = is_within(p, np.zeros_like(p), np.ones_like(p))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            entropy = sum(np.where(q > 0, q * np.log(q), 0) for q in (p, 1 - p))
-        return np.where(inside, self._c * entropy, np.inf)
+        return np.where(inside, self._c * (p_log_p(p) + p_log_p(1 - p)), np.inf)
 
     def dual_domain(self, y):
         return np.minimum(-self._c * y, 0), np.maximum(-self._c * y, 0)
