@@ -225,10 +225,12 @@ def check_smallest(loss, rng):
 
 
 def check_inverse_link_minimises_the_expected_loss(loss, rng):
-    """When y is distributed as the score predicts, the expected slope at that score is 0."""
+    """When y is distributed as the score predicts, no other score has a smaller expected loss."""
     if loss.task == "regression":
         z = np.array([-900.0, -30.0, 0.0, 2.0, 800.0])
-        np.testing.assert_allclose(loss.gradient(loss.inverse_link(z), z), 0, atol=1e-12)
+        y, step = loss.inverse_link(z), 1e-3 * (1 + np.abs(z))
+        assert np.all(loss.gradient(y, z - step) <= 0)
+        assert np.all(loss.gradient(y, z + step) >= 0)
     elif loss.has_probabilities:
         z = 3 * rng.normal(size=(N, K) if loss.task == "multiclass" else N)
         p = loss.inverse_link(z)
@@ -311,7 +313,7 @@ def test_loss_keeps_its_promise(loss, check, seed):
 
 
 def test_all_losses_are_registered_by_their_names():
-    assert set(Loss.registry) == BUILT_IN
+    assert set(Loss.registry) >= BUILT_IN
     for name, cls in Loss.registry.items():
         assert by_name(name) == cls()
         assert cls.__module__ == f"gapless.losses.{name}"

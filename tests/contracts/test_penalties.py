@@ -230,7 +230,7 @@ def test_penalty_keeps_its_promise(penalty, shape, check, seed):
 
 
 def test_all_penalties_are_registered_by_their_names():
-    assert set(Penalty.registry) == BUILT_IN
+    assert set(Penalty.registry) >= BUILT_IN
     for name, cls in Penalty.registry.items():
         assert type(by_name(name)) is cls
         assert cls.name == name
