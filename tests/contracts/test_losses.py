@@ -407,6 +407,12 @@ def test_unknown_names_are_refused_with_the_known_ones():
         by_name(Huber)
 
 
+def test_a_loss_must_say_its_task():
+    for members in ({}, {"task": "classification"}):
+        with pytest.raises(TypeError, match=r"Mine\.task must be one of regression, binary, mult"):
+            type("Mine", (Loss,), members)
+
+
 def test_a_users_loss_leaves_the_names_alone():
     class Cauchy(Loss):
         task = "regression"

@@ -10,6 +10,7 @@ import numpy as np
 from .._named import look_up, register
 
 Array = np.ndarray
+TASKS = ("regression", "binary", "multiclass")
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,12 +57,15 @@ class Loss:
     def __init_subclass__(cls, **options):
         """Read the capabilities off the methods that were written, and name the class."""
         super().__init_subclass__(**options)
+        task = getattr(cls, "task", None)
+        if task not in TASKS:
+            raise TypeError(f"{cls.__name__}.task must be one of {', '.join(TASKS)}, got {task!r}.")
         register(cls, Loss.registry)
         cls.has_curvature = cls.curvature is not Loss.curvature
         cls.has_dual_box = cls.dual_box is not Loss.dual_box
         cls.has_conjugate = cls.has_dual_box or cls.conjugate is not Loss.conjugate
-        is_classifier = getattr(cls, "task", None) in ("binary", "multiclass")
-        cls.has_probabilities = is_classifier and cls.inverse_link is not Loss.inverse_link
+        has_link = cls.inverse_link is not Loss.inverse_link
+        cls.has_probabilities = has_link and task != "regression"
 
     def value(self, y: Array, z: Array) -> Array:
         """ℓ(y, z), one number per target: the shape of y."""
