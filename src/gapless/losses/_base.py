@@ -128,7 +128,8 @@ class Loss:
     @property
     def is_piecewise_linear(self) -> bool:
         """Whether ℓ* is linear on an interval, so that ℓ has kinks and no curvature."""
-        return self.has_dual_box and self.dual_box(np.ones(1)).quadratic == 0
+        has_kinks = self.has_dual_box and not self.has_curvature
+        return has_kinks and self.dual_box(np.ones(1)).quadratic == 0
 
 
 def by_name(name: str | Loss) -> Loss:
