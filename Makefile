@@ -1,0 +1,76 @@
+# Everything a fresh machine with Python ≥ 3.11, make and a C++20 compiler needs: `make demo`, `make test`.
+PYTHON ?= python3
+VENV ?= .venv
+JOBS ?= 2
+
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+INSTALL := PATH="$(abspath $(BIN)):$$PATH" $(PIP) install --quiet --no-build-isolation
+CORE := $(wildcard src/core/*.hpp src/core/*.cpp)
+CPP := $(CORE) $(wildcard tests/cpp/*.hpp tests/cpp/*.cpp)
+BUILT_FROM := pyproject.toml CMakeLists.txt $(CORE)
+
+.PHONY: help demo test lint format build bench sanitize clean
+
+help:
+	@echo "make demo      fit every model on built-in data, print scores and certificates, draw demo.png"
+	@echo "make test      run the tests"
+	@echo "make lint      ruff, clang-format, mypy"
+	@echo "make format    let ruff and clang-format change the files"
+	@echo "make build     compile the core and install the package, editable, with the tools for development"
+	@echo "make bench     compare with other libraries; ARGS=--quick for a first look"
+	@echo "make sanitize  the core's own tests under the address and undefined-behaviour sanitizers"
+
+demo: $(VENV)/.installed
+	$(BIN)/python -m gapless.demo
+
+test: $(VENV)/.developing
+	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+
+lint: $(VENV)/.developing
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run -Werror $(CPP)
+	$(BIN)/mypy
+
+format: $(VENV)/.developing
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(CPP)
+
+build: $(VENV)/.developing
+
+bench: $(VENV)/.comparing
+	$(BIN)/python -m benchmarks.run $(ARGS)
+
+sanitize: $(VENV)/.developing
+	$(BIN)/cmake -S . -B build/sanitize -DGAPLESS_SANITIZE=ON -DCMAKE_BUILD_TYPE=None
+	$(BIN)/cmake --build build/sanitize --parallel $(JOBS)
+	$(BIN)/ctest --test-dir build/sanitize --output-on-failure
+
+clean:
+	rm -rf build $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis demo.png
+
+# Each stamp says what the environment has, and is made again when what it was made from has changed. The tools of the
+# build live in the environment too, so that a second build compiles only what changed.
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "gapless needs Python 3.11 or newer; say which one to use: make PYTHON=python3.12 ..."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.tools: pyproject.toml | $(BIN)/python
+	$(PIP) install --quiet cmake ninja $$($(BIN)/python -c 'import tomllib; \
+	  print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])')
+	@touch $@
+
+$(VENV)/.installed: $(BUILT_FROM) $(VENV)/.tools
+	$(INSTALL) --editable .
+	@touch $@
+
+$(VENV)/.developing: $(BUILT_FROM) $(VENV)/.tools
+	$(INSTALL) --editable '.[test,lint]'
+	@touch $@ $(VENV)/.installed
+
+$(VENV)/.comparing: $(BUILT_FROM) $(VENV)/.tools
+	$(INSTALL) --editable '.[bench]'
+	@touch $@ $(VENV)/.installed
