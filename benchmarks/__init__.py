@@ -1,0 +1,1 @@
+"""Time to a stated excess: problems × libraries, one judge. Run `make bench`."""

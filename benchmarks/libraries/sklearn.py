@@ -1,0 +1,70 @@
+"""scikit-learn: its defaults, and for logistic regression its fastest solver as well."""
+
+import warnings
+
+import numpy as np
+
+from ..judge import Coefficients
+from ..problems import Problem
+
+STEPS = 100_000  # never the reason to stop: the ladder of tolerances is
+
+
+def variants(problem: Problem) -> dict:
+    from sklearn import linear_model, svm
+
+    strength, C = problem.strength, 1 / problem.strength
+    made = {
+        ("squared", "l2"): {
+            "default": lambda n, tol: linear_model.Ridge(alpha=strength, tol=tol),
+        },
+        ("squared", "l1"): {
+            "default": lambda n, tol: linear_model.Lasso(
+                alpha=strength / n, tol=tol, max_iter=STEPS
+            ),
+        },
+        ("squared", "elastic_net"): {
+            "default": lambda n, tol: linear_model.ElasticNet(
+                alpha=strength / n, l1_ratio=problem.l1_ratio, tol=tol, max_iter=STEPS
+            ),
+        },
+        ("logistic", "l2"): _logistic(linear_model, C, 0, ["lbfgs", "newton-cholesky"]),
+        ("softmax", "l2"): _logistic(linear_model, C, 0, ["lbfgs", "newton-cg"]),
+        ("logistic", "l1"): _logistic(linear_model, C, 1, ["liblinear", "saga"]),
+        ("hinge", "l2"): {
+            "default": lambda n, tol: svm.LinearSVC(
+                C=C, loss="hinge", tol=tol, max_iter=STEPS, random_state=0
+            ),
+        },
+        ("squared_hinge", "l2"): {
+            "default": lambda n, tol: svm.LinearSVC(C=C, tol=tol, max_iter=STEPS, random_state=0),
+            "primal": lambda n, tol: svm.LinearSVC(C=C, dual=False, tol=tol, max_iter=STEPS),
+        },
+    }
+    models = made.get((problem.loss, problem.penalty), {})
+    return {name: _fitting(make) for name, make in models.items()}
+
+
+def _logistic(linear_model, C, l1_ratio, solvers):
+    def maker(solver):
+        return lambda n, tol: linear_model.LogisticRegression(
+            C=C, l1_ratio=l1_ratio, solver=solver, tol=tol, max_iter=STEPS, random_state=0
+        )
+
+    return {solver: maker(solver) for solver in solvers}
+
+
+def _fitting(make):
+    def fit(X, y, tol):
+        model = make(X.shape[0], tol)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(X, y)
+        # LIBLINEAR, which is behind these, treats the bias as one more feature and penalises it.
+        is_liblinear = (
+            type(model).__name__ == "LinearSVC" or getattr(model, "solver", "") == "liblinear"
+        )
+        bias = "penalised" if is_liblinear else "free"
+        return Coefficients(np.squeeze(model.coef_.T), np.squeeze(model.intercept_), bias)
+
+    return fit
