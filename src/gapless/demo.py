@@ -1,0 +1,144 @@
+"""A first look: `python -m gapless.demo` fits every model on built-in data, and says how well.
+
+Prints one line per model with its score on held-out rows and its certificate, and draws how fast
+several solvers close the gap on one problem.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.figure import Figure
+from sklearn import datasets
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import StandardScaler
+
+from .linear import (
+    ElasticNet,
+    Lasso,
+    LinearRegression,
+    LinearSVC,
+    LinearSVR,
+    LogisticRegression,
+    MultiTaskLasso,
+    Ridge,
+    RidgeClassifier,
+    RiskClassifier,
+    RiskRegressor,
+)
+from .losses import Hinge, Huber
+from .penalties import L1
+from .penalties import ElasticNet as ElasticNetPenalty
+from .plots import convergence
+
+# What each model is shown on: scikit-learn's bundled data, which needs no download.
+MODELS = [
+    (LinearRegression(), datasets.load_diabetes),
+    (Ridge(alpha=10.0), datasets.load_diabetes),
+    (Lasso(alpha=1.0), datasets.load_diabetes),
+    (ElasticNet(alpha=0.1, l1_ratio=0.8), datasets.load_diabetes),
+    (LinearSVR(C=10.0, epsilon=5.0), datasets.load_diabetes),
+    (RiskRegressor(loss=Huber(20.0), penalty=L1(300.0)), datasets.load_diabetes),
+    (MultiTaskLasso(alpha=1.0), datasets.load_linnerud),
+    (RidgeClassifier(), datasets.load_breast_cancer),
+    (LogisticRegression(l1_ratio=1.0), datasets.load_breast_cancer),
+    (LinearSVC(loss="hinge"), datasets.load_breast_cancer),
+    (
+        RiskClassifier(loss=Hinge(), penalty=ElasticNetPenalty(2.0, 0.5)),
+        datasets.load_breast_cancer,
+    ),
+    (LogisticRegression(), datasets.load_digits),
+    (LinearSVC(), datasets.load_digits),
+]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table."""
+
+    model: str
+    data: str
+    score: str
+    milliseconds: float
+    certificate: str
+
+
+def fit_models() -> list[Row]:
+    """Fit every model on three quarters of its data, score it on the rest."""
+    return [_fit(model, load) for model, load in MODELS]
+
+
+def _fit(model, load: Callable) -> Row:
+    X, y = load(return_X_y=True)
+    X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
+    scaler = StandardScaler().fit(X_train)
+    began = time.perf_counter()
+    model.fit(scaler.transform(X_train), y_train)
+    spent = time.perf_counter() - began
+    score = model.score(scaler.transform(X_test), y_test)
+    kind = "accuracy" if hasattr(model, "classes_") else "R²"
+    name = load.__name__.removeprefix("load_")
+    return Row(
+        type(model).__name__, name, f"{kind} {score:.3f}", 1e3 * spent, model.certificate_.verdict
+    )
+
+
+def table(rows: list[Row]) -> str:
+    """The rows as aligned text."""
+    header = ("model", "data", "unseen rows", "ms", "certificate")
+    cells = [(r.model, r.data, r.score, f"{r.milliseconds:.0f}", r.certificate) for r in rows]
+    widths = [max(len(row[k]) for row in [header, *cells]) for k in range(4)]
+    lines = []
+    for row in [header, *cells]:
+        columns = [text.ljust(width) for text, width in zip(row, widths)]
+        columns[3] = row[3].rjust(widths[3])
+        lines.append("  ".join([*columns, row[4]]))
+    return "\n".join([lines[0], "-" * max(map(len, lines)), *lines[1:]])
+
+
+def traces() -> tuple[dict[str, tuple[list[float], list[float]]], float, str]:
+    """The gaps of several solvers on one lasso, its objective, and the certificate of the first."""
+    X, y = datasets.load_diabetes(return_X_y=True)
+    rng = np.random.default_rng(0)
+    X = StandardScaler().fit_transform(np.hstack([X, rng.standard_normal((len(X), 300))]))
+    solvers = {
+        "prox-Newton on a working set": "prox_newton",
+        "accelerated proximal gradient": "proximal_gradient",
+        "iterative soft-thresholding": "ista",
+    }
+    models = {
+        label: Lasso(alpha=0.5, solver=name, tol=1e-8, max_iter=5000).fit(X, y)
+        for label, name in solvers.items()
+    }
+    first = next(iter(models.values()))
+    gaps = {label: (model.trace_.seconds, model.trace_.gap) for label, model in models.items()}
+    return gaps, first.certificate_.primal, first.certificate_.verdict
+
+
+def draw(path: str) -> None:
+    """Save the picture of the gaps."""
+    gaps, objective, sentence = traces()
+    figure = Figure(figsize=(8, 4.5), layout="constrained")
+    ax = figure.add_subplot()
+    convergence(gaps, reference=objective, tol=1e-8, ax=ax)
+    ax.set_title("One lasso, three solvers, one answer", loc="left", fontweight="bold")
+    ax.text(0.0, -0.22, f"certificate_: “{sentence}”", transform=ax.transAxes, style="italic")
+    figure.savefig(path, dpi=150)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Print the table and save the picture."""
+    parser = argparse.ArgumentParser(prog="python -m gapless.demo", description=__doc__)
+    parser.add_argument("picture", nargs="?", default="demo.png", help="where to save the picture")
+    options = parser.parse_args(arguments)
+    print(table(fit_models()))
+    draw(options.picture)
+    print(f"\nHow fast the gap closes is drawn in {options.picture}.")
+
+
+if __name__ == "__main__":
+    main()

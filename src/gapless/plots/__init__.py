@@ -1,0 +1,9 @@
+"""Pictures: one drawing function each, from plain data; nothing is computed here.
+
+Called by the demo and by users. Each function takes arrays and a matplotlib axes to draw on (a new
+one if None), and returns the axes. Imports matplotlib and nothing of gapless.
+"""
+
+from .convergence import convergence
+
+__all__ = ["convergence"]
