@@ -254,11 +254,14 @@ def _complaint(problem: Problem, w: Array, b: Array) -> str | None:
 
 
 def _why_infinite(problem: Problem, w: Array) -> str:
-    if np.isfinite(problem.penalty.value(w)):
-        return "the objective overflows float64; " + RESCALE
-    outside = Violation.largest(np.abs(w - problem.penalty.prox(w, np.finfo(float).tiny)))
-    place = "" if outside.where is None else f" (entry {outside.where} by {outside.value:.3g})"
-    return f"the coefficients leave their constraints{place}; use a solver that keeps them"
+    with np.errstate(over="ignore", invalid="ignore"):
+        outside = Violation.largest(np.abs(w - problem.penalty.prox(w, np.finfo(float).tiny)))
+        if np.isfinite(problem.penalty.value(w)) or outside.where is None:
+            return "the objective overflows float64; " + RESCALE
+    return (
+        f"the coefficients leave their constraints (entry {outside.where} by {outside.value:.3g}); "
+        "use a solver that keeps them"
+    )
 
 
 def _refused(problem: Problem, tol: float, complaint: str) -> Certificate:

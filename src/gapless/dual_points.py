@@ -68,9 +68,9 @@ class FreeColumns:
         """1/norms, and 1 for a column of zeros: what makes the columns comparable."""
         return np.divide(1.0, self.norms, out=np.ones(self.m), where=self.norms > 1e-150)
 
-    def is_orthogonal(self, theta: Array) -> bool:
-        """Whether Aᵀθ = 0 up to rounding, for one output or for all classes together."""
-        rounding = 16 * EPS * self.norms * column_norms(theta.ravel())
+    def is_orthogonal(self, theta: Array, parts: Array) -> bool:
+        """Whether Aᵀθ = 0 up to rounding; `parts` are the numbers that θ is the difference of."""
+        rounding = 16 * EPS * self.norms * column_norms(parts)
         rest = np.abs(self.transposed_times(theta)).T
         return bool(np.all(rest <= rounding))
 
@@ -147,7 +147,7 @@ def orthogonalise(
     The rows at θ = 0 are first kept there: the conjugate may have a kink (ε-insensitive losses),
     so that moving them costs the dual at first order, while moving the others costs it at second.
     """
-    if free.is_orthogonal(theta):
+    if free.is_orthogonal(theta, theta):
         return theta
     if not np.all(np.isfinite(free.norms)):
         return None
@@ -181,7 +181,7 @@ def _balance(
             return None
         theta = inside.clip(theta - (length * shift) * omega)
         if length == 1.0:
-            if free.is_orthogonal(theta):
+            if free.is_orthogonal(theta, theta):
                 return theta
             # A full step leaves rounding alone; where a few of them do not remove it, only θ = 0 is
             # orthogonal (as many free columns as rows).
@@ -211,9 +211,18 @@ def _solve(free: FreeColumns, omega: Array, theta: Array) -> Array:
         columns = free.times(scale[:, None] * vectors[:, ~strong])
         length = column_norms(columns)
         columns = columns[:, length > 64 * EPS] / length[length > 64 * EPS]
-        inner = scipy.linalg.pinvh(columns.T @ (omega[:, None] * columns))
-        shift = shift + columns @ (inner @ (columns.T @ (theta - omega * shift)))
+        inner = columns.T @ (omega[:, None] * columns)
+        shift = shift + columns @ _least_solution(inner, columns.T @ (theta - omega * shift))
     return shift
+
+
+def _least_solution(H: Array, r: Array) -> Array:
+    """The least x with Hx = r for a positive semi-definite H, its smallest eigenvalues being 0."""
+    if not len(H):
+        return r
+    values, vectors = scipy.linalg.eigh(H)
+    keep = values > max(len(H) * EPS * values[-1], np.finfo(float).tiny)
+    return vectors[:, keep] @ ((vectors[:, keep].T @ r) / values[keep])
 
 
 def _solve_iteratively(free: FreeColumns, omega: Array, theta: Array) -> Array:
@@ -285,23 +294,24 @@ def tilt(theta: Array, y: Array, free: FreeColumns, weights: Array) -> Array | N
     δ is found by Newton's method on Σ s·log Σₖ pₖ exp(Aδ)ₖ − Σ s·(Aδ)_y, which is convex. None
     where it stops short.
     """
-    if free.is_orthogonal(theta):
-        return theta
     labels = one_hot(y, theta.shape[1])
     s = weights[:, None]
     p = distribution(theta, labels, s)
-    if free.with_ones:
+    present = weights @ labels > 0
+    if free.with_ones and not present.all():
         # A class without rows is best given no probability; tilting gets there only in the limit.
-        p = _normalised(p * (weights @ labels > 0), labels)
+        p = _normalised(p * present, labels)
         theta = s * (labels - p)
     for _ in range(40):
-        if free.is_orthogonal(theta):
+        if free.is_orthogonal(theta, weights):
             return theta
         step = _newton_tilt(p, theta, free, weights)
-        longest = float(np.max(np.abs(step), initial=0.0))
-        if not 0 < longest < np.inf:
+        step -= np.sum(p * step, axis=1, keepdims=True)
+        if not np.any(step) or not np.all(np.isfinite(step)):
             return None
-        p = _normalised(p * np.exp(step * min(1.0, 2.0 / longest)), labels)
+        # Only the probabilities that matter may hold the step back.
+        longest = float(np.max(np.abs(step), where=p > 1e-10, initial=2.0))
+        p = _normalised(p * np.exp(np.clip(step * (2.0 / longest), -100, 10)), labels)
         theta = s * (labels - p)
     return None
 
@@ -338,7 +348,7 @@ def _newton_tilt(p: Array, theta: Array, free: FreeColumns, weights: Array) -> A
             * scale[:, 0][:, None, None]
             * scale[:, 0]
         )
-        delta = scipy.linalg.pinvh(H.reshape(K * m, K * m)) @ (scale * rest).ravel(order="F")
+        delta = _least_solution(H.reshape(K * m, K * m), (scale * rest).ravel(order="F"))
         return free.times(scale * delta.reshape(m, K, order="F"))
 
     def hessian_times(delta: Array) -> Array:

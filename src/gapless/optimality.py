@@ -95,6 +95,10 @@ def evaluate(
         dual = -problem.weighted_sum(conjugates) - R_conjugate
         terms = abs(R) + abs(R_conjugate)
         terms += problem.weighted_sum(np.abs(losses)) + problem.weighted_sum(np.abs(conjugates))
+        if problem.loss.task != "regression":
+            # Margins and probabilities are compared with 1 and rounded as 1 is; a probability p of
+            # rounding size that should be 0 counts for −p·log p.
+            terms += 64 * float(problem.weights.sum())
         rounding = (8 + np.log2(1 + problem.n)) * EPS * terms
         rounding += _rounding_of_primal(problem, w, b, z, norms)
         rounding += _rounding_of_dual(problem, w, b, z, bound, v, norms)
@@ -122,10 +126,10 @@ def _is_feasible(problem: Problem, bound: Bound, v: Array, norms: Array) -> bool
     slack = 4 * EPS * np.maximum(np.abs(theta), problem.row_weights)
     if not np.all((theta >= lower - slack) & (theta <= upper + slack)):
         return False
-    # The classes of a row share one distribution, and with it the size of their roundings.
     size = column_norms(theta)
     if problem.loss.task == "multiclass":
-        size = np.full_like(size, column_norms(size))
+        # θ = s(e_y − p) is a difference of numbers of size s.
+        size = np.full_like(size, column_norms(problem.weights))
     rest = 64 * _walk(problem.n) * np.multiply.outer(norms, size)
     if np.any(np.abs(v[problem.free]) > rest[problem.free]):
         return False

@@ -77,6 +77,13 @@ def _beside(problem: Problem, w: Array, b: Array, rows: Array) -> Array | None:
     return np.where(np.abs(moved) <= noise, 0.0, moved)
 
 
+def _beside_own_class(direction: Array, y: Array) -> Array:
+    """Each class's score minus that of the row's class; for regression targets, as it is."""
+    if not np.issubdtype(y.dtype, np.integer):
+        return direction
+    return direction - np.take_along_axis(direction, y[:, None], axis=1)
+
+
 def _falls_forever(problem: Problem, direction: Array) -> bool:
     """Whether along t·direction no row's loss rises in the end, and some row's falls at every t.
 
@@ -87,7 +94,9 @@ def _falls_forever(problem: Problem, direction: Array) -> bool:
     if not moves.any():
         return False
     y, direction, size = problem.y[moves], direction[moves], size[moves]
-    unit = direction / (size if direction.ndim == 1 else size[:, None])
+    unit = (
+        direction / size if direction.ndim == 1 else _beside_own_class(direction, y) / size[:, None]
+    )
     # With several classes the margin may be a small part of the spread of the scores.
     for farther in (1, 10, 100, 1000):
         slope = problem.loss.gradient(y, farther * FAR * (direction / size.min())) * unit

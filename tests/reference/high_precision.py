@@ -323,13 +323,13 @@ def interior_point(programme, x, multipliers, steps, accuracy):
     G, h = programme.G.astype(kind), programme.h.astype(kind)
     m = len(h)
     eye = np.eye(len(x), dtype=kind)
-    for _ in range(steps):
+    for _ in range(steps if len(x) else 0):
         value, gradient, hessian = programme.derivatives(x)
         room = h - G @ x
         gap = room @ multipliers if m else kind.type(0)
         dual_residual = gradient + G.T @ multipliers
         small = np.max(np.abs(dual_residual)) <= accuracy * (1 + np.max(np.abs(gradient)))
-        if gap <= accuracy * (1 + abs(value)) and small:
+        if (gap <= accuracy * (1 + abs(value)) and small) or np.any(room <= 0):
             break
         target = kind.type(0.05) * gap / m if m else kind.type(0)
         ratio = multipliers / room
@@ -340,7 +340,10 @@ def interior_point(programme, x, multipliers, steps, accuracy):
         right = -(gradient + G.T @ (target / room)) if m else -gradient
         step = solve_linear(matrix, right)
         dual_step = target / room - multipliers + ratio * (G @ step) if m else multipliers
+        before = x
         x, multipliers = _advance(programme, G, h, x, multipliers, step, dual_step, target)
+        if np.array_equal(before, x):
+            break
     room = h - G @ x
     return x, multipliers, float(room @ multipliers) if m else 0.0
 
@@ -369,7 +372,7 @@ def _advance(programme, G, h, x, multipliers, step, dual_step, target):
             if np.all(G @ candidate < h) and residual(candidate, dual) <= (1 - length / 100) * now:
                 return candidate, dual
         length = length / 2
-    return x + length * step, multipliers + length * dual_step
+    return x, multipliers
 
 
 def minimise(case: Case) -> Minimum:

@@ -1,0 +1,547 @@
+"""A certificate never promises more than is true, anywhere, and promises enough at solutions."""
+
+import json
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import small_problems
+from high_precision import Case, minimise, objective
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from small_problems import LOSSES, PENALTIES, make
+
+import gapless
+from gapless.certificates import Certificate, certify
+from gapless.design import Design
+from gapless.losses import Hinge, Logistic, Loss, Softmax, Squared
+from gapless.penalties import L1, L2, Box, NoPenalty, Penalty
+from gapless.problem import Parameters, Problem
+
+MANY = settings(
+    max_examples=200,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.differing_executors],
+)
+
+shapes = st.fixed_dictionaries(
+    {
+        "penalty": st.sampled_from(PENALTIES),
+        "n": st.integers(1, 7),
+        "d": st.integers(0, 3),
+        "bias": st.booleans(),
+        "dtype": st.sampled_from([np.float64, np.float32]),
+        "sparse": st.booleans(),
+        "zeros": st.booleans(),
+        "K": st.sampled_from([None, None, 2]),
+    }
+)
+seeds = st.integers(0, 2**32 - 1)
+
+
+def is_true(certificate, case, w, b, best):
+    """Whether the objective is above the best one by no more than the certificate says."""
+    excess = float(objective(case, w, b) - best)
+    return excess <= certificate.gap * (1 + 1e-12)
+
+
+def points(problem, minimum, rng):
+    """Parameters far from the minimum, near it, and at it."""
+    w, b = minimum.w, minimum.b
+    for size in (10 ** rng.uniform(-1, 2), 1e-3, 1e-6, 0.0):
+        moved = w + size * rng.normal(size=w.shape)
+        bias = b + size * rng.normal(size=b.shape) * problem.fit_bias
+        yield problem.penalty.prox(moved, np.finfo(float).tiny), bias
+
+
+def dual_points(minimum, rng):
+    """Dual points that a solver may have left, right and wrong ones."""
+    theta = minimum.theta
+    yield theta
+    yield None
+    yield -theta
+    yield theta * 10 ** rng.uniform(-2, 3)
+    yield theta + 10 ** rng.uniform(-8, 1) * rng.normal(size=theta.shape)
+    yield 10 ** rng.uniform(-1, 4) * rng.normal(size=theta.shape)
+    yield np.full_like(theta, rng.choice([np.nan, np.inf, -np.inf, 1e300]))
+    yield np.where(rng.random(theta.shape) < 0.5, np.nan, theta)
+    yield theta[:-1]
+
+
+# ---- true everywhere -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_gap_bounds_suboptimality_at_and_away_from_the_optimum(loss):
+    @MANY
+    @given(shapes, seeds)
+    def check(shape, seed):
+        rng = np.random.default_rng(seed)
+        problem, case = make(loss, rng=rng, **shape)
+        minimum = minimise(case)
+        stored = list(dual_points(minimum, rng))
+        for w, b in points(problem, minimum, rng):
+            theta = stored[rng.integers(len(stored))]
+            certificate = certify(problem, Parameters(w, b, theta))
+            assert is_true(certificate, case, w, b, minimum.value)
+
+    check()
+
+
+def test_wrong_dual_points_only_enlarge_the_gap():
+    @settings(MANY, max_examples=150)
+    @given(st.sampled_from(list(LOSSES)), shapes, seeds)
+    def check(loss, shape, seed):
+        rng = np.random.default_rng(seed)
+        problem, case = make(loss, rng=rng, **shape)
+        minimum = minimise(case)
+        w, b = minimum.w, minimum.b
+        for theta in dual_points(minimum, rng):
+            certificate = certify(problem, Parameters(w, b, theta))
+            assert is_true(certificate, case, w, b, minimum.value)
+            assert certificate.gap >= 0
+
+    check()
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_every_built_in_loss_is_among_the_random_problems(loss):
+    built_in = {name for name, cls in Loss.registry.items() if cls.__module__.startswith("gapless")}
+    assert built_in == {function.name for function in LOSSES.values()}
+
+
+def test_every_built_in_penalty_is_among_the_random_problems():
+    rng = np.random.default_rng(0)
+    used = {small_problems.make_penalty(name, 3, 1.0, rng)[0].name for name in PENALTIES}
+    built_in = {
+        name for name, cls in Penalty.registry.items() if cls.__module__.startswith("gapless")
+    }
+    assert built_in == used
+
+
+# ---- enough at solutions, nothing at wrong ones --------------------------------------------------
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_solutions_are_certified_and_broken_ones_refused(loss, penalty, seed=5):
+    rng = np.random.default_rng(seed)
+    problem, case = make(loss, penalty, 24, 2, rng)
+    minimum = minimise(case)
+    found = certify(problem, Parameters(minimum.w, minimum.b, minimum.theta))
+    assert found.kind == "optimal", found
+    assert found.gap <= found.tolerance
+    assert is_true(found, case, minimum.w, minimum.b, minimum.value)
+    broken = minimum.w + rng.choice([-0.5, 0.5], minimum.w.shape)
+    broken = problem.penalty.prox(broken, np.finfo(float).tiny)
+    bias = minimum.b + rng.choice([-0.5, 0.5], minimum.b.shape)
+    excess = float(objective(case, broken, bias) - minimum.value)
+    assert excess > 1e-4 * problem.scale, "the broken solution is not broken"
+    refused = certify(problem, Parameters(broken, bias, minimum.theta))
+    assert refused.kind == "stopped"
+    assert refused.gap >= excess
+    assert "raise max_iter" in refused.verdict
+
+
+@pytest.mark.parametrize(
+    "loss", [name for name in LOSSES if name not in ("hinge", "epsilon_insensitive")]
+)
+def test_a_smooth_loss_needs_no_stored_dual_point(loss):
+    problem, case = make(loss, "elastic_net", 24, 2, np.random.default_rng(1))
+    minimum = minimise(case)
+    certificate = certify(problem, Parameters(minimum.w, minimum.b))
+    assert certificate.kind == "optimal"
+    assert certificate.method == "gradient"
+
+
+def test_at_a_kink_the_stored_dual_point_is_what_proves():
+    problem, case = make("hinge", "l2", 24, 2, np.random.default_rng(1))
+    minimum = minimise(case)
+    with_it = certify(problem, Parameters(minimum.w, minimum.b, minimum.theta))
+    without = certify(problem, Parameters(minimum.w, minimum.b))
+    assert with_it.kind == "optimal" and with_it.method == "stored"
+    assert without.gap > 1000 * with_it.gap
+
+
+def test_conditions_of_optimality_name_the_place_that_is_wrong():
+    problem, case = make("squared", "l2", 24, 3, np.random.default_rng(3))
+    minimum = minimise(case)
+    kkt = certify(problem, Parameters(minimum.w, minimum.b, minimum.theta)).kkt
+    assert max(kkt.stationarity.value, kkt.feasibility.value, kkt.complementarity.value) < 1e-10
+    w = minimum.w + np.array([0.0, 0.0, 0.5])
+    kkt = certify(problem, Parameters(w, minimum.b, minimum.theta)).kkt
+    assert kkt.stationarity.where == (2,)
+    theta = minimum.theta.copy()
+    y = problem.y.copy()
+    y[7] += 5.0
+    other = Problem(problem.design, y, problem.loss, problem.penalty, problem.weights)
+    kkt = certify(other, Parameters(minimum.w, minimum.b, theta)).kkt
+    assert kkt.complementarity.where == (7,)
+
+
+def test_exact_is_a_kind_only_of_what_is_optimal():
+    problem, case = make("squared", "l2", 24, 2, np.random.default_rng(1))
+    minimum = minimise(case)
+    assert certify(problem, Parameters(minimum.w, minimum.b), exact=True).kind == "exact"
+    assert certify(problem, Parameters(minimum.w + 1, minimum.b), exact=True).kind == "stopped"
+
+
+def test_tolerance_is_relative_to_the_objective_at_zero():
+    problem, case = make("logistic", "l2", 24, 2, np.random.default_rng(1))
+    minimum = minimise(case)
+    parameters = Parameters(minimum.w * 1.01, minimum.b)
+    gap = certify(problem, parameters).gap
+    assert certify(problem, parameters, tol=1.01 * gap / problem.scale).kind == "optimal"
+    assert certify(problem, parameters, tol=0.99 * gap / problem.scale).kind == "stopped"
+
+
+# ---- float32, weights, extremes ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_float32_data_is_summed_in_float64(loss):
+    problem, case = make(loss, "l2", 24, 2, np.random.default_rng(2), dtype=np.float32)
+    minimum = minimise(case)
+    certificate = certify(problem, Parameters(minimum.w, minimum.b, minimum.theta))
+    assert certificate.relative_gap < 1e-9
+    assert certificate.primal == pytest.approx(float(minimum.value), rel=1e-13)
+
+
+def test_a_row_of_weight_zero_is_a_row_that_is_not_there():
+    for loss in LOSSES:
+        rng = np.random.default_rng(4)
+        problem, case = make(loss, "l1", 12, 2, rng, zeros=True)
+        minimum = minimise(case)
+        kept = np.flatnonzero(problem.weights > 0)
+        assert len(kept) < problem.n
+        fewer = Problem(
+            problem.design.rows(kept),
+            problem.y[kept],
+            problem.loss,
+            problem.penalty,
+            problem.weights[kept],
+            outputs=problem.outputs,
+        )
+        all_rows = certify(problem, Parameters(minimum.w, minimum.b, minimum.theta))
+        some_rows = certify(fewer, Parameters(minimum.w, minimum.b, minimum.theta[kept]))
+        assert all_rows.kind == some_rows.kind
+        assert all_rows.primal == pytest.approx(some_rows.primal, rel=1e-14)
+        assert all_rows.scale == pytest.approx(some_rows.scale, rel=1e-12)
+
+
+@pytest.mark.parametrize("exponent", [-450, -150, 150, 450])
+@pytest.mark.parametrize("penalty", ["l1", "l2", "none", "sign"])
+def test_extreme_scales_change_no_verdict(penalty, exponent):
+    """y and w by 2ᵉ, P by 4ᵉ (λ of the lasso by 2ᵉ): the same problem in other units."""
+    problem, case = make("squared", penalty, 12, 2, np.random.default_rng(6))
+    minimum = minimise(case)
+    unit = 2.0**exponent
+    if penalty == "l1":
+        R = L1(problem.penalty.strength * unit)
+    else:
+        R = problem.penalty
+    scaled = Problem(problem.design, problem.y * unit, problem.loss, R, problem.weights)
+    for move in (0.0, 0.5):
+        w = np.maximum(minimum.w + move, 0) if penalty == "sign" else minimum.w + move
+        here = certify(problem, Parameters(w, minimum.b, minimum.theta))
+        there = certify(scaled, Parameters(w * unit, minimum.b * unit, minimum.theta * unit))
+        assert there.kind == here.kind
+        assert there.relative_gap == pytest.approx(here.relative_gap, rel=1e-3, abs=1e-12)
+
+
+def test_features_of_extreme_size_change_no_verdict():
+    problem, case = make("logistic", "none", 24, 2, np.random.default_rng(6))
+    minimum = minimise(case)
+    for unit in (2.0**-480, 2.0**-40, 2.0**40, 2.0**480):
+        design = Design(problem.design.X * np.array([unit, 1.0]))
+        scaled = Problem(design, problem.y, problem.loss, problem.penalty, problem.weights)
+        w = minimum.w / np.array([unit, 1.0])
+        assert certify(scaled, Parameters(w, minimum.b)).kind == "optimal"
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_smallest_problems_have_certificates(loss):
+    function = LOSSES[loss]
+    for n, d, bias in [(1, 0, True), (1, 0, False), (1, 1, True), (2, 0, True), (3, 5, False)]:
+        problem, _ = make(loss, "l2", n, d, np.random.default_rng(n + d), bias=bias)
+        null = problem.null
+        certificate = certify(problem, null)
+        assert not np.isnan(certificate.gap) and certificate.gap >= 0
+        if d == 0 and (function.task == "regression" or n > 1 or not bias):
+            assert certificate.kind in ("optimal", "stopped")
+
+
+def test_equal_targets_are_fitted_exactly_by_the_bias():
+    X = np.random.default_rng(0).normal(size=(9, 2))
+    for y in (np.full(9, 3.0), np.full(9, 0.1), np.zeros(9)):
+        problem = Problem(Design(X), y, Squared(), L2(1.0), np.ones(9))
+        certificate = certify(problem, problem.null)
+        assert certificate.kind == "optimal"
+        assert certificate.scale <= 1e-30
+        worse = certify(problem, Parameters(np.ones(2), problem.null.b))
+        assert worse.kind == "stopped" and worse.relative_gap > 1e6
+
+
+# ---- what cannot be certified --------------------------------------------------------------------
+
+
+def separable(rng, n=30):
+    X = rng.normal(size=(n, 2))
+    return X, np.where(X[:, 0] + 0.5 * X[:, 1] > 0.1, 1.0, -1.0)
+
+
+def test_separable_data_without_penalty_have_no_minimiser():
+    X, y = separable(np.random.default_rng(0))
+    problem = Problem(Design(X), y, Logistic(), NoPenalty(), np.ones(len(y)))
+    for size in (1.0, 30.0, 1e4):
+        certificate = certify(
+            problem, Parameters(size * np.array([1.0, 0.5]), np.array(-0.1 * size))
+        )
+        assert certificate.kind == "none"
+        assert "no minimiser exists" in certificate.verdict
+
+
+def test_partly_separable_data_without_penalty_have_no_minimiser():
+    """Labels mixed where the first feature is 0, separated by its sign elsewhere."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(40, 2))
+    X[:20, 0] = 0
+    y = np.where(np.arange(40) < 20, rng.choice([-1.0, 1.0], 40), np.sign(X[:, 0]))
+    problem = Problem(Design(X), y, Logistic(), NoPenalty(), np.ones(40))
+    mixed = minimise(Case(X[:20, 1:], y[:20], np.ones(20), "logistic"))
+    w = np.array([300.0, mixed.w[0]])
+    certificate = certify(problem, Parameters(w, mixed.b))
+    assert certificate.kind == "none"
+    assert "no minimiser exists" in certificate.verdict
+
+
+def test_separable_classes_without_penalty_have_no_minimiser():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(30, 2))
+    W = rng.normal(size=(2, 3))
+    problem = Problem(
+        Design(X), (X @ W).argmax(axis=1), Softmax(), NoPenalty(), np.ones(30), outputs=3
+    )
+    certificate = certify(problem, Parameters(20 * W, np.zeros(3)))
+    assert certificate.kind == "none"
+    assert "no minimiser exists" in certificate.verdict
+
+
+@pytest.mark.parametrize(
+    ("loss", "penalty"), [(Logistic(), L2(1e-6)), (Logistic(), L1(1e-6)), (Hinge(), NoPenalty())]
+)
+def test_separable_data_with_a_minimiser_are_not_said_to_have_none(loss, penalty):
+    X, y = separable(np.random.default_rng(0))
+    problem = Problem(Design(X), y, loss, penalty, np.ones(len(y)))
+    parameters = Parameters(1e4 * np.array([1.0, 0.5]), np.array(-0.1e4))
+    assert "no minimiser" not in certify(problem, parameters).verdict
+
+
+@dataclass(frozen=True)
+class FourthPower(Loss):
+    """A user's loss without a conjugate."""
+
+    task = "regression"
+
+    def value(self, y, z):
+        return (z - y) ** 4
+
+    def gradient(self, y, z):
+        return 4 * (z - y) ** 3
+
+
+@dataclass(frozen=True, eq=False)
+class SquareRoots(Penalty):
+    """A non-convex penalty Σ √(|w| + 1)."""
+
+    is_convex = False
+
+    def value(self, w):
+        return float(np.sum(np.sqrt(np.abs(w) + 1)))
+
+    def prox(self, w, step):
+        return np.array(w)
+
+    def subdifferential_distance(self, w, g):
+        slope = 0.5 / np.sqrt(np.abs(w) + 1)
+        inside = np.maximum(np.abs(g) - slope, 0)
+        return np.where(w == 0, inside, np.abs(g + np.sign(w) * slope))
+
+
+@pytest.fixture(autouse=True)
+def only_built_in_parts_stay_registered():
+    yield
+    Loss.registry.pop("fourth_power", None)
+    Penalty.registry.pop("square_roots", None)
+
+
+def test_a_loss_without_conjugate_gets_no_bound_and_is_told_why():
+    X = np.random.default_rng(0).normal(size=(9, 2))
+    problem = Problem(Design(X), X[:, 0], FourthPower(), L2(1.0), np.ones(9))
+    certificate = certify(problem, problem.null)
+    assert certificate.kind == "none"
+    assert "fourth_power does not give its conjugate" in certificate.verdict
+    assert certificate.gap == np.inf and np.isfinite(certificate.primal)
+    assert certificate.kkt.stationarity.value > 0
+
+
+def test_a_penalty_that_is_not_convex_is_judged_by_stationarity():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 1))
+    y = 3 * X[:, 0] + 0.1 * rng.normal(size=20)
+    problem = Problem(Design(X), y, Squared(), SquareRoots(), np.ones(20), fit_bias=False)
+    w = 3.0
+    for _ in range(50):
+        w = (X[:, 0] @ y - 0.5 / np.sqrt(w + 1)) / (X[:, 0] @ X[:, 0])
+    assert certify(problem, Parameters(np.array([w]), np.array(0.0))).kind == "stationary"
+    assert certify(problem, Parameters(np.array([w + 0.1]), np.array(0.0))).kind == "stopped"
+
+
+def test_parameters_that_are_not_finite_are_refused():
+    problem, _ = make("squared", "l2", 9, 3, np.random.default_rng(0))
+    for bad in (np.nan, np.inf):
+        certificate = certify(problem, Parameters(np.array([0.0, bad, 0.0]), np.array(0.0)))
+        assert certificate.kind == "stopped" and certificate.gap == np.inf
+        assert f"w[1] is {bad}" in certificate.verdict
+    assert "b is nan" in certify(problem, Parameters(np.zeros(3), np.array(np.nan))).verdict
+
+
+def test_an_objective_that_overflows_is_refused():
+    problem, _ = make("squared", "l2", 9, 3, np.random.default_rng(0))
+    certificate = certify(problem, Parameters(np.full(3, 1e200), np.array(0.0)))
+    assert certificate.kind == "stopped" and "overflows" in certificate.verdict
+
+
+def test_coefficients_outside_their_constraints_are_refused():
+    X = np.random.default_rng(0).normal(size=(9, 3))
+    problem = Problem(Design(X), X[:, 0], Squared(), Box(lower=0.0), np.ones(9))
+    certificate = certify(problem, Parameters(np.array([1.0, -0.25, 0.0]), np.array(0.0)))
+    assert certificate.kind == "stopped"
+    assert "leave their constraints (entry (1,) by 0.25)" in certificate.verdict
+
+
+def test_parameters_of_another_problem_are_an_error():
+    problem, _ = make("squared", "l2", 9, 3, np.random.default_rng(0))
+    with pytest.raises(ValueError, match=r"w has shape \(4,\)"):
+        certify(problem, Parameters(np.zeros(4), np.array(0.0)))
+
+
+# ---- what people see -----------------------------------------------------------------------------
+
+
+def certificates(number):
+    for seed in range(number):
+        problem, case = make("logistic", "l2", 24, 2, np.random.default_rng(seed))
+        minimum = minimise(case)
+        yield certify(problem, Parameters(minimum.w, minimum.b))
+
+
+def test_a_certificate_prints_as_a_sentence():
+    (certificate,) = certificates(1)
+    first, second = str(certificate).splitlines()
+    assert first.startswith("optimal: at most ")
+    assert first.endswith(" % above the best possible objective.")
+    assert "gap" in second and "tolerance" in second
+    assert repr(certificate).startswith("<Certificate optimal: gap ")
+    assert json.loads(json.dumps(certificate.to_dict()))["kind"] == "optimal"
+
+
+def test_the_percentage_said_is_true_of_the_best_objective():
+    problem, case = make("logistic", "l2", 24, 2, np.random.default_rng(0))
+    minimum = minimise(case)
+    parameters = Parameters(minimum.w * 1.02, minimum.b)
+    words = str(certify(problem, parameters))
+    percent = float(words.split("at most ")[1].split(" %")[0])
+    excess = objective(case, parameters.w, parameters.b) / minimum.value - 1
+    assert 0 < 100 * excess <= percent * 1.06  # the percentage is printed with two digits
+
+
+def test_certificates_add_up():
+    parts = list(certificates(3))
+    total = sum(parts)
+    assert isinstance(total, Certificate)
+    for name in ("primal", "dual", "gap", "tolerance", "scale", "rounding"):
+        assert getattr(total, name) == pytest.approx(sum(getattr(part, name) for part in parts))
+    assert total.kind == "optimal" and total.verdict.startswith("optimal")
+    assert total.relative_gap == pytest.approx(total.gap / total.scale)
+    assert total.kkt.stationarity.value == max(part.kkt.stationarity.value for part in parts)
+
+
+def test_one_bad_subproblem_spoils_the_sum():
+    (good,) = certificates(1)
+    problem, _ = make("squared", "l2", 9, 3, np.random.default_rng(0))
+    stopped = certify(problem, Parameters(np.ones(3), np.array(0.0)))
+    broken = certify(problem, Parameters(np.full(3, np.nan), np.array(0.0)))
+    X, y = separable(np.random.default_rng(0))
+    endless = Problem(Design(X), y, Logistic(), NoPenalty(), np.ones(len(y)))
+    none = certify(endless, Parameters(np.array([30.0, 15.0]), np.array(-3.0)))
+    assert (good + stopped).kind == "stopped" and (good + stopped).verdict.startswith("stopped")
+    assert (good + broken).kind == "stopped" and "w[0] is nan" in (good + broken).verdict
+    assert (none + stopped + good).kind == "none"
+    assert "no minimiser exists" in (none + stopped + good).verdict
+
+
+class Fitted:
+    """A model that solves one problem for each of its two targets."""
+
+    tol = 1e-5
+
+    def _certification_problem(self, X, y, sample_weight=None):
+        weights = np.ones(len(X)) if sample_weight is None else sample_weight
+        for k in range(2):
+            case = Case(X, y[:, k], weights, "squared", l2=np.ones(2))
+            minimum = minimise(case)
+            problem = Problem(Design(X), y[:, k], Squared(), L2(1.0), weights)
+            yield problem, Parameters(minimum.w, minimum.b)
+
+
+def test_a_fitted_model_is_certified_from_the_data():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 2)), rng.normal(size=(20, 2))
+    certificate = gapless.certify(Fitted(), X, y)
+    assert certificate.kind == "optimal"
+    assert certificate.tolerance == pytest.approx(1e-5 * certificate.scale)
+    weighted = gapless.certify(Fitted(), X, y, sample_weight=np.full(20, 2.0))
+    assert weighted.scale == pytest.approx(2 * certificate.scale)
+
+
+def test_a_model_without_an_objective_is_an_error():
+    with pytest.raises(TypeError, match="object cannot be certified"):
+        gapless.certify(object(), np.zeros((1, 1)), np.zeros(1))
+
+
+# ---- the reference itself ------------------------------------------------------------------------
+
+
+def test_reference_agrees_with_the_normal_equations():
+    rng = np.random.default_rng(0)
+    X, y, s = rng.normal(size=(9, 3)), rng.normal(size=9), rng.uniform(1, 2, 9)
+    minimum = minimise(Case(X, y, s, "squared", l2=np.full(3, 0.7), bias=False))
+    w = np.linalg.solve(X.T @ (s[:, None] * X) + 0.7 * np.eye(3), X.T @ (s * y))
+    assert minimum.w == pytest.approx(w, rel=1e-13)
+
+
+def test_reference_agrees_with_linear_programming():
+    from scipy.optimize import linprog
+
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(12, 2)), rng.choice([-1.0, 1.0], 12)
+    minimum = minimise(Case(X, y, np.ones(12), "hinge", l1=np.full(2, 0.5)))
+    # min Σξ + ½(w⁺ + w⁻) under y(X(w⁺ − w⁻) + b⁺ − b⁻) + ξ ≥ 1, everything ≥ 0
+    signed = y[:, None] * np.column_stack([X, -X, np.ones(12), -np.ones(12)])
+    cost = np.concatenate([np.full(4, 0.5), np.zeros(2), np.ones(12)])
+    solved = linprog(cost, A_ub=-np.hstack([signed, np.eye(12)]), b_ub=-np.ones(12))
+    assert float(minimum.value) == pytest.approx(solved.fun, rel=1e-9)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_reference_closes_its_own_gap(loss):
+    for seed, penalty in enumerate(PENALTIES):
+        _, case = make(loss, penalty, 12, 2, np.random.default_rng(seed))
+        minimum = minimise(case)
+        assert minimum.error <= 1e-12 * (1 + float(minimum.value))
+        shaken = np.random.default_rng(seed).normal(size=(20, *minimum.w.shape))
+        for size in (1e-7, 1e-3):
+            for move in shaken:
+                nearby = minimum.w + size * move
+                assert objective(case, nearby, minimum.b) >= minimum.value * (1 - 1e-15)
