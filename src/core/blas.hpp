@@ -38,6 +38,12 @@ struct Operand {
     Transpose transpose;
 };
 
+template <class T>
+Operand<T> transposed(Operand<T> a) {
+    a.transpose = a.transpose == Transpose::no ? Transpose::yes : Transpose::no;
+    return a;
+}
+
 // C (m × n) = op(A) op(B) + beta C, with k the inner size.
 template <class T>
 void gemm(const Blas& blas, Index m, Index n, Index k, Operand<T> a, Operand<T> b, T beta, T* c,

@@ -1,7 +1,5 @@
 #include "loops.hpp"
 
-#include <algorithm>
-
 namespace gapless {
 namespace {
 
@@ -37,85 +35,86 @@ GAPLESS_BODY double square_sum_loop(const X* x, const double* weights, Index n) 
     return sum;
 }
 
-template <bool square, class V>
-GAPLESS_BODY V entry_of(V x) {
-    return square ? x * x : x;
+enum class Centering { none, by_row, by_column };
+
+// What is done to an entry of a block before it is multiplied.
+template <Centering centering, Entry entry, class V>
+GAPLESS_BODY V prepared(V x, V row_center, const V* column_center, Index j) {
+    if constexpr (centering == Centering::by_row) x -= row_center;
+    if constexpr (centering == Centering::by_column) x -= column_center[j];
+    return entry == Entry::square ? x * x : x;
 }
 
-// Four rows at a time, so that the vectors are read a quarter as often and four sums run abreast.
-constexpr Index group = 4;
+// The loops over a block take four rows at a time, so that the vector is read a quarter as often.
+// The four lie a quarter of the block apart: one core fetches several streams from memory about
+// twice as fast as a single one (27 against 14 GB/s where this was measured).
 
-template <bool square, class X, class V>
+template <Centering centering, Entry entry, class X, class V>
 GAPLESS_BODY void times_loop(const Block<X, V>& b, const V* v, V* out) {
-    const V *c = b.column_center(), *row_center = b.row_center();
-    for (Index i = 0; i < b.rows; i += group) {
-        // A short last group repeats its last row and drops the repeated sums.
-        auto row = [&](Index k) { return std::min(i + k, b.rows - 1); };
-        const X *x0 = b.x + row(0) * b.stride, *x1 = b.x + row(1) * b.stride,
-                *x2 = b.x + row(2) * b.stride, *x3 = b.x + row(3) * b.stride;
-        V s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-        if (c) {
-#pragma omp simd reduction(+ : s0, s1, s2, s3)
-            for (Index j = 0; j < b.columns; ++j) {
-                s0 += entry_of<square>(static_cast<V>(x0[j]) - c[j]) * v[j];
-                s1 += entry_of<square>(static_cast<V>(x1[j]) - c[j]) * v[j];
-                s2 += entry_of<square>(static_cast<V>(x2[j]) - c[j]) * v[j];
-                s3 += entry_of<square>(static_cast<V>(x3[j]) - c[j]) * v[j];
-            }
-        } else {
-            auto center = [&](Index k) { return row_center ? row_center[row(k)] : V(0); };
-            V c0 = center(0), c1 = center(1), c2 = center(2), c3 = center(3);
-#pragma omp simd reduction(+ : s0, s1, s2, s3)
-            for (Index j = 0; j < b.columns; ++j) {
-                s0 += entry_of<square>(static_cast<V>(x0[j]) - c0) * v[j];
-                s1 += entry_of<square>(static_cast<V>(x1[j]) - c1) * v[j];
-                s2 += entry_of<square>(static_cast<V>(x2[j]) - c2) * v[j];
-                s3 += entry_of<square>(static_cast<V>(x3[j]) - c3) * v[j];
-            }
-        }
-        V sums[group] = {s0, s1, s2, s3};
-        for (Index k = 0; k < std::min(group, b.rows - i); ++k) out[i + k] += sums[k];
-    }
-}
-
-template <bool square, class X, class V>
-GAPLESS_BODY void transposed_loop(const Block<X, V>& b, const V* v, V* __restrict out) {
+    const Index quarter = b.rows / 4;
     const V *c = b.column_center(), *row_center = b.row_center();
     auto center = [&](Index i) { return row_center ? row_center[i] : V(0); };
-    Index i = 0;
-    for (; i + group <= b.rows; i += group) {
-        const X *x0 = b.x + i * b.stride, *x1 = x0 + b.stride, *x2 = x1 + b.stride,
-                *x3 = x2 + b.stride;
-        V f0 = v[i], f1 = v[i + 1], f2 = v[i + 2], f3 = v[i + 3];
-        if (c) {
-#pragma omp simd
-            for (Index j = 0; j < b.columns; ++j)
-                out[j] += (f0 * entry_of<square>(static_cast<V>(x0[j]) - c[j]) +
-                           f1 * entry_of<square>(static_cast<V>(x1[j]) - c[j])) +
-                          (f2 * entry_of<square>(static_cast<V>(x2[j]) - c[j]) +
-                           f3 * entry_of<square>(static_cast<V>(x3[j]) - c[j]));
-        } else {
-            V c0 = center(i), c1 = center(i + 1), c2 = center(i + 2), c3 = center(i + 3);
-#pragma omp simd
-            for (Index j = 0; j < b.columns; ++j)
-                out[j] += (f0 * entry_of<square>(static_cast<V>(x0[j]) - c0) +
-                           f1 * entry_of<square>(static_cast<V>(x1[j]) - c1)) +
-                          (f2 * entry_of<square>(static_cast<V>(x2[j]) - c2) +
-                           f3 * entry_of<square>(static_cast<V>(x3[j]) - c3));
+    for (Index i = 0; i < quarter; ++i) {
+        const Index i1 = i + quarter, i2 = i1 + quarter, i3 = i2 + quarter;
+        const X *x0 = b.x + i * b.stride, *x1 = b.x + i1 * b.stride, *x2 = b.x + i2 * b.stride,
+                *x3 = b.x + i3 * b.stride;
+        const V c0 = center(i), c1 = center(i1), c2 = center(i2), c3 = center(i3);
+        V s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+#pragma omp simd reduction(+ : s0, s1, s2, s3)
+        for (Index j = 0; j < b.columns; ++j) {
+            s0 += prepared<centering, entry>(static_cast<V>(x0[j]), c0, c, j) * v[j];
+            s1 += prepared<centering, entry>(static_cast<V>(x1[j]), c1, c, j) * v[j];
+            s2 += prepared<centering, entry>(static_cast<V>(x2[j]), c2, c, j) * v[j];
+            s3 += prepared<centering, entry>(static_cast<V>(x3[j]), c3, c, j) * v[j];
         }
+        out[i] += s0;
+        out[i1] += s1;
+        out[i2] += s2;
+        out[i3] += s3;
     }
-    for (; i < b.rows; ++i) {
+    for (Index i = 4 * quarter; i < b.rows; ++i) {
         const X* x = b.x + i * b.stride;
-        V f = v[i], ci = center(i);
+        const V ci = center(i);
+        V s = 0;
+#pragma omp simd reduction(+ : s)
+        for (Index j = 0; j < b.columns; ++j)
+            s += prepared<centering, entry>(static_cast<V>(x[j]), ci, c, j) * v[j];
+        out[i] += s;
+    }
+}
+
+template <Centering centering, Entry entry, class X, class V>
+GAPLESS_BODY void transposed_loop(const Block<X, V>& b, const V* v, V* __restrict out) {
+    const Index quarter = b.rows / 4;
+    const V *c = b.column_center(), *row_center = b.row_center();
+    auto center = [&](Index i) { return row_center ? row_center[i] : V(0); };
+    for (Index i = 0; i < quarter; ++i) {
+        const Index i1 = i + quarter, i2 = i1 + quarter, i3 = i2 + quarter;
+        const X *x0 = b.x + i * b.stride, *x1 = b.x + i1 * b.stride, *x2 = b.x + i2 * b.stride,
+                *x3 = b.x + i3 * b.stride;
+        const V c0 = center(i), c1 = center(i1), c2 = center(i2), c3 = center(i3);
+        const V v0 = v[i], v1 = v[i1], v2 = v[i2], v3 = v[i3];
 #pragma omp simd
         for (Index j = 0; j < b.columns; ++j)
-            out[j] += f * entry_of<square>(static_cast<V>(x[j]) - (c ? c[j] : ci));
+            out[j] += (v0 * prepared<centering, entry>(static_cast<V>(x0[j]), c0, c, j) +
+                       v1 * prepared<centering, entry>(static_cast<V>(x1[j]), c1, c, j)) +
+                      (v2 * prepared<centering, entry>(static_cast<V>(x2[j]), c2, c, j) +
+                       v3 * prepared<centering, entry>(static_cast<V>(x3[j]), c3, c, j));
+    }
+    for (Index i = 4 * quarter; i < b.rows; ++i) {
+        const X* x = b.x + i * b.stride;
+        const V ci = center(i), vi = v[i];
+#pragma omp simd
+        for (Index j = 0; j < b.columns; ++j)
+            out[j] += vi * prepared<centering, entry>(static_cast<V>(x[j]), ci, c, j);
     }
 }
 
 template <class X, class V>
 GAPLESS_BODY void copy_loop(const Block<X, V>& b, const V* scale, V* __restrict out) {
-    for (Index i = 0; i < b.rows; ++i) {
+    const Index quarter = b.rows / 4;
+    for (Index k = 0; k < b.rows; ++k) {
+        const Index i = k < 4 * quarter ? k % 4 * quarter + k / 4 : k;  // four streams again
         const X* x = b.x + i * b.stride;
         V* to = out + i * b.columns;
         if (b.features == Features::columns) {
@@ -140,20 +139,70 @@ GAPLESS_BODY void copy_loop(const Block<X, V>& b, const V* scale, V* __restrict 
     }
 }
 
+template <Entry entry, class X, class V>
+GAPLESS_BODY void times_centered(const Block<X, V>& b, const V* v, V* out) {
+    if (b.column_center())
+        times_loop<Centering::by_column, entry>(b, v, out);
+    else if (b.row_center())
+        times_loop<Centering::by_row, entry>(b, v, out);
+    else
+        times_loop<Centering::none, entry>(b, v, out);
+}
+
+template <Entry entry, class X, class V>
+GAPLESS_BODY void transposed_centered(const Block<X, V>& b, const V* v, V* out) {
+    if (b.column_center())
+        transposed_loop<Centering::by_column, entry>(b, v, out);
+    else if (b.row_center())
+        transposed_loop<Centering::by_row, entry>(b, v, out);
+    else
+        transposed_loop<Centering::none, entry>(b, v, out);
+}
+
 template <class X, class V>
 GAPLESS_BODY void add_times_body(const Block<X, V>& b, Entry entry, const V* v, V* out) {
     if (entry == Entry::square)
-        times_loop<true>(b, v, out);
+        times_centered<Entry::square>(b, v, out);
     else
-        times_loop<false>(b, v, out);
+        times_centered<Entry::value>(b, v, out);
 }
 
 template <class X, class V>
 GAPLESS_BODY void add_transposed_body(const Block<X, V>& b, Entry entry, const V* v, V* out) {
     if (entry == Entry::square)
-        transposed_loop<true>(b, v, out);
+        transposed_centered<Entry::square>(b, v, out);
     else
-        transposed_loop<false>(b, v, out);
+        transposed_centered<Entry::value>(b, v, out);
+}
+
+// The outputs k … k + width − 1 of one line, held in registers while its entries go by.
+template <int width, class X, class V>
+GAPLESS_BODY void line_times(const X* value, const std::int32_t* index, Index count, const V* w,
+                             Index outputs, V* z) {
+    V sum[width] = {};
+    for (Index p = 0; p < count; ++p) {
+        const V x = static_cast<V>(value[p]);
+        const V* row = w + index[p] * outputs;
+#pragma omp simd
+        for (int k = 0; k < width; ++k) sum[k] += x * row[k];
+    }
+    for (int k = 0; k < width; ++k) z[k] = sum[k];
+}
+
+template <class X, class V>
+GAPLESS_BODY void sparse_times_loop(const X* value, const std::int32_t* index,
+                                    const std::int64_t* start, Index begin, Index end, const V* w,
+                                    Index outputs, V* z) {
+    for (Index line = begin; line < end; ++line) {
+        const X* x = value + start[line];
+        const std::int32_t* j = index + start[line];
+        const Index count = start[line + 1] - start[line];
+        V* to = z + line * outputs;
+        Index k = 0;
+        for (; k + 16 <= outputs; k += 16) line_times<16>(x, j, count, w + k, outputs, to + k);
+        for (; k + 4 <= outputs; k += 4) line_times<4>(x, j, count, w + k, outputs, to + k);
+        for (; k < outputs; ++k) line_times<1>(x, j, count, w + k, outputs, to + k);
+    }
 }
 
 }  // namespace
@@ -213,6 +262,22 @@ GAPLESS_CLONES void copy(const Block<float, double>& b, const double* scale, dou
 }
 GAPLESS_CLONES void copy(const Block<float, float>& b, const float* scale, float* out) {
     copy_loop(b, scale, out);
+}
+
+GAPLESS_CLONES void sparse_times(const double* value, const std::int32_t* index,
+                                 const std::int64_t* start, Index begin, Index end, const double* w,
+                                 Index outputs, double* z) {
+    sparse_times_loop(value, index, start, begin, end, w, outputs, z);
+}
+GAPLESS_CLONES void sparse_times(const float* value, const std::int32_t* index,
+                                 const std::int64_t* start, Index begin, Index end, const double* w,
+                                 Index outputs, double* z) {
+    sparse_times_loop(value, index, start, begin, end, w, outputs, z);
+}
+GAPLESS_CLONES void sparse_times(const float* value, const std::int32_t* index,
+                                 const std::int64_t* start, Index begin, Index end, const float* w,
+                                 Index outputs, float* z) {
+    sparse_times_loop(value, index, start, begin, end, w, outputs, z);
 }
 
 }  // namespace gapless

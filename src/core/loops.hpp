@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdlib>
 
+// glibc declares itself in any of its headers; target_clones needs its run-time dispatch (ifunc).
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(GAPLESS_NO_CLONES)
 #define GAPLESS_CLONES \
     __attribute__((target_clones("default", "arch=haswell", "arch=skylake-avx512")))
@@ -65,6 +65,15 @@ void add_transposed(const Block<float, float>& block, Entry entry, const float* 
 void copy(const Block<double, double>& block, const double* scale, double* out);
 void copy(const Block<float, double>& block, const double* scale, double* out);
 void copy(const Block<float, float>& block, const float* scale, float* out);
+
+// z[line, :] = Σₚ valueₚ w[indexₚ, :] over the entries p of each line in [begin, end) of a
+// compressed matrix, for w and z of `outputs` columns stored by rows.
+void sparse_times(const double* value, const std::int32_t* index, const std::int64_t* start,
+                  Index begin, Index end, const double* w, Index outputs, double* z);
+void sparse_times(const float* value, const std::int32_t* index, const std::int64_t* start,
+                  Index begin, Index end, const double* w, Index outputs, double* z);
+void sparse_times(const float* value, const std::int32_t* index, const std::int64_t* start,
+                  Index begin, Index end, const float* w, Index outputs, float* z);
 
 // Σ xᵢ v[indexᵢ]
 template <class X, class V>

@@ -109,27 +109,29 @@ struct Plan {
     Index lane, lanes;    // inner positions per lane
 };
 
+constexpr Index task_entries = Index(1) << 18;  // some 100 µs of reading memory
+
 Plan plan_product(Index outer, Index inner, bool inner_is_rows) {
-    constexpr Index task = Index(1) << 18;  // entries per task: some 100 µs of reading memory
     constexpr Index max_lanes = 32;
     constexpr Index long_block = 2048;  // outputs that stay in the first-level cache
     Plan plan;
     plan.block = inner_is_rows
                      ? long_block
-                     : std::max<Index>(ceil_div(task / std::max<Index>(inner, 1), 4) * 4, 4);
+                     : std::max<Index>(task_entries / std::max<Index>(inner, 1) / 4 * 4, 64);
     plan.blocks = ceil_div(outer, plan.block);
-    Index tasks = ceil_div(outer * inner, task);
-    plan.lanes = std::clamp<Index>(tasks / std::max<Index>(plan.blocks, 1), 1,
-                                   std::max<Index>(max_lanes / std::max<Index>(plan.blocks, 1), 1));
+    Index tasks = ceil_div(outer * inner, task_entries);
+    plan.lanes =
+        std::clamp<Index>(tasks / plan.blocks, 1, std::max<Index>(max_lanes / plan.blocks, 1));
     plan.lane = std::max<Index>(ceil_div(ceil_div(inner, plan.lanes), 4) * 4, 4);
     return plan;
 }
 
-// out += one block and lane, for one output.
+// out = one lane of one block, for one output.
 template <class X, class V>
-void add_vector(const Source<X, V>& a, Range outer, Range inner, Entry entry, const V* v, V* out,
-                Checkpoint& checkpoint) {
-    Index step = std::max<Index>((Index(1) << 18) / std::max<Index>(outer.size(), 1) / 4 * 4, 64);
+void multiply_vector(const Source<X, V>& a, Range outer, Range inner, Entry entry, const V* v,
+                     V* out, Checkpoint& checkpoint) {
+    std::fill_n(out, outer.size(), V(0));
+    Index step = std::max<Index>(task_entries / outer.size() / 4 * 4, 64);
     for (Index i = inner.begin; i < inner.end; i += step) {
         checkpoint();
         Range slice{i, std::min(i + step, inner.end)};
@@ -141,31 +143,58 @@ void add_vector(const Source<X, V>& a, Range outer, Range inner, Entry entry, co
     }
 }
 
-// The same for several outputs, by matrix products on pieces that fit the cache.
+// How a block is cut for several outputs, by matrix products on pieces that fit the cache.
+template <class V>
+struct Pieces {
+    Index outer, inner;
+
+    Pieces(Range outer_range, Range inner_range, bool inner_is_rows, Index outputs) {
+        // Up to 10⁶ multiplications OpenBLAS does not repack its operands, which for few outputs
+        // costs more than the product itself; a piece that would get too thin is better packed.
+        constexpr Index unpacked = 1000000, thin = 16, packed = 256;
+        constexpr Index buffer = Index(1) << 16;  // entries
+        Index length =
+            std::min<Index>(inner_is_rows ? outer_range.size() : inner_range.size(), 1024);
+        Index height = unpacked / (outputs * length);
+        height = std::min(height < thin ? packed : height, std::max(buffer / length, thin));
+        outer = inner_is_rows ? length : height;
+        inner = inner_is_rows ? height : length;
+    }
+};
+
+// The same for several outputs.
 template <class X, class V>
-void add_matrix(const Source<X, V>& a, Range outer, Range inner, const V* v, Index outputs, V* out,
-                const Context& context, Checkpoint& checkpoint) {
-    // Up to 10⁶ multiplications OpenBLAS skips its packing of the operands, which for few outputs
-    // costs more than the product; a piece that would get too thin is better packed.
-    constexpr Index unpacked = 1000000, buffer_size = Index(1) << 16, thin = 64;
-    Index length = std::min<Index>(a.inner_is_rows ? outer.size() : inner.size(), 1024);
-    Index height = unpacked / (outputs * length);
-    height =
-        std::min(height < thin ? Index(256) : height, std::max<Index>(buffer_size / length, 16));
-    Index outer_step = a.inner_is_rows ? length : height;
-    Index inner_step = a.inner_is_rows ? height : length;
-    auto buffer = uninitialized<V>(length * height);
-    for (Index o = outer.begin; o < outer.end; o += outer_step) {
-        Range rows{o, std::min(o + outer_step, outer.end)};
-        for (Index i = inner.begin; i < inner.end; i += inner_step) {
+void multiply_matrix(const Source<X, V>& a, Range outer, Range inner, const V* v, Index outputs,
+                     V* out, const Context& context, Checkpoint& checkpoint) {
+    if (inner.size() == 0) {
+        std::fill_n(out, outer.size() * outputs, V(0));
+        return;
+    }
+    Pieces<V> pieces(outer, inner, a.inner_is_rows, outputs);
+    auto buffer = uninitialized<V>(pieces.outer * pieces.inner);
+    // The long contiguous side should be the first of the result: where it is the outer one, the
+    // result is made by columns and turned at the end.
+    auto turned = uninitialized<V>(a.inner_is_rows ? pieces.outer * outputs : 0);
+    for (Index o = outer.begin; o < outer.end; o += pieces.outer) {
+        Range rows{o, std::min(o + pieces.outer, outer.end)};
+        V* to = out + (o - outer.begin) * outputs;
+        for (Index i = inner.begin; i < inner.end; i += pieces.inner) {
             checkpoint();
-            Range slice{i, std::min(i + inner_step, inner.end)};
+            Range slice{i, std::min(i + pieces.inner, inner.end)};
             Operand<V> x = a.load(rows, slice, buffer.get());
-            x.transpose = x.transpose == Transpose::no ? Transpose::yes : Transpose::no;
-            gemm<V>(context.blas, outputs, rows.size(), slice.size(),
-                    {v + slice.begin * outputs, outputs, Transpose::no}, x,
-                    i == inner.begin ? V(0) : V(1), out + (o - outer.begin) * outputs, outputs);
+            Operand<V> w{v + slice.begin * outputs, outputs, Transpose::no};
+            V beta = i == inner.begin ? V(0) : V(1);
+            if (a.inner_is_rows)
+                gemm(context.blas, rows.size(), outputs, slice.size(), x, transposed(w), beta,
+                     turned.get(), rows.size());
+            else
+                gemm(context.blas, outputs, rows.size(), slice.size(), w, transposed(x), beta, to,
+                     outputs);
         }
+        if (a.inner_is_rows)
+            for (Index j = 0; j < rows.size(); ++j)
+                for (Index k = 0; k < outputs; ++k)
+                    to[j * outputs + k] = turned[k * rows.size() + j];
     }
 }
 
@@ -184,12 +213,10 @@ void product(const Source<X, V>& a, Index outer, Index inner, Entry entry, const
                      Range rows = part(task / plan.lanes, plan.block, outer);
                      Range slice = part(l, plan.lane, inner);
                      V* to = (lanes ? lanes.get() + l * size : out) + rows.begin * outputs;
-                     if (outputs > 1 && slice.size() > 0) {
-                         add_matrix(a, rows, slice, v, outputs, to, context, checkpoint);
-                     } else {
-                         std::fill_n(to, rows.size() * outputs, V(0));
-                         if (outputs == 1) add_vector(a, rows, slice, entry, v, to, checkpoint);
-                     }
+                     if (outputs == 1)
+                         multiply_vector(a, rows, slice, entry, v, to, checkpoint);
+                     else
+                         multiply_matrix(a, rows, slice, v, outputs, to, context, checkpoint);
                  });
     if (!lanes) return;
     std::copy_n(lanes.get(), size, out);
@@ -265,7 +292,9 @@ void gram_by_lanes(const Source<X, double>& a, Index outer, Index inner, double*
 template <class X>
 void gram_by_tiles(const Source<X, double>& a, Index outer, Index inner, double* out,
                    const Context& context) {
-    constexpr Index side = 256, step = 256;
+    constexpr Index step = 384;
+    // Larger tiles multiply faster, more of them share better.
+    const Index side = outer < 4096 ? 512 : 1024;
     Index sides = ceil_div(outer, side);
     parallel_for(sides * (sides + 1) / 2, context.threads, context.poll,
                  [&](Index task, Checkpoint& checkpoint) {
@@ -288,10 +317,8 @@ void gram_by_tiles(const Source<X, double>& a, Index outer, Index inner, double*
                              continue;
                          }
                          auto l = a.load(columns, piece, left.get());
-                         r.transpose =
-                             r.transpose == Transpose::no ? Transpose::yes : Transpose::no;
-                         gemm<double>(context.blas, columns.size(), rows.size(), piece.size(), l, r,
-                                      beta, to, outer);
+                         gemm<double>(context.blas, columns.size(), rows.size(), piece.size(), l,
+                                      transposed(r), beta, to, outer);
                      }
                  });
 }

@@ -72,30 +72,15 @@ Index first_line(const Compressed<X>& a, Index i, Index tasks) {
     return i == tasks ? a.lines : low;
 }
 
-// Call work(line) for every line, in tasks of about equal size.
+// Call work(begin, end) for ranges of lines of about equal size.
 template <class X, class Work>
-void for_each_line(const Compressed<X>& a, Index outputs, const Context& context, Work work) {
+void for_each_range(const Compressed<X>& a, Index outputs, const Context& context, Work work) {
     constexpr double task = 1 << 16;  // multiplications
     double operations = double(a.start[a.lines] + a.lines) * double(outputs);
     Index tasks =
         std::clamp<Index>(static_cast<Index>(operations / task), 1, std::max<Index>(a.lines, 1));
     parallel_for(tasks, useful_threads(operations, context.threads), context.poll,
-                 [&](Index i, Checkpoint&) {
-                     Index end = first_line(a, i + 1, tasks);
-                     for (Index line = first_line(a, i, tasks); line < end; ++line) work(line);
-                 });
-}
-
-// out[0 … outputs) = Σₚ valueₚ · w[indexₚ, :]
-template <class X, class V>
-void line_times(const X* value, const std::int32_t* index, Index count, const V* w, Index outputs,
-                V* __restrict out) {
-    std::fill_n(out, outputs, V(0));
-    for (Index p = 0; p < count; ++p) {
-        const V* row = w + index[p] * outputs;
-        V x = static_cast<V>(value[p]);
-        for (Index k = 0; k < outputs; ++k) out[k] += x * row[k];
-    }
+                 [&](Index i) { work(first_line(a, i, tasks), first_line(a, i + 1, tasks)); });
 }
 
 // One row of the lower triangle: out[l] = Σᵢ Dᵢ xᵢⱼ xᵢₗ for l ≤ j, through the rows i that column j
@@ -116,40 +101,9 @@ void gram_row(const Compressed<X>& columns, const Compressed<X>& rows, const dou
     }
 }
 
-}  // namespace
-
-template <class X, class V>
-void times(const Compressed<X>& a, const V* w, Index outputs, V* z, const Context& context) {
-    for_each_line(a, outputs, context, [&](Index line) {
-        const X* value = a.value + a.start[line];
-        const std::int32_t* index = a.index + a.start[line];
-        Index count = a.start[line + 1] - a.start[line];
-        if (outputs == 1)
-            z[line] = sparse_dot(value, index, w, count);
-        else
-            line_times(value, index, count, w, outputs, z + line * outputs);
-    });
-}
-
 template <class X>
-void column_square_sums(const Compressed<X>& columns, const double* center, const double* weights,
-                        double total_weight, double* out, const Context& context) {
-    for_each_line(columns, 1, context, [&](Index j) {
-        double c = center ? center[j] : 0.0, sum = 0, weight = 0;
-        for (Index p = columns.start[j]; p < columns.start[j + 1]; ++p) {
-            double x = static_cast<double>(columns.value[p]) - c;
-            double s = weights ? weights[columns.index[p]] : 1.0;
-            sum += s * x * x;
-            weight += s;
-        }
-        // The entries that are not stored are zero, hence −c after centring.
-        out[j] = sum + std::max(total_weight - weight, 0.0) * c * c;
-    });
-}
-
-template <class X>
-void gram(const Compressed<X>& columns, const Compressed<X>& rows, const double* weights,
-          double* out, const Context& context) {
+void gram_by_columns(const Compressed<X>& columns, const Compressed<X>& rows, const double* weights,
+                     double* out, const Context& context) {
     Index d = columns.lines;
     Index step = std::clamp<Index>(d / 64, 1, 16);
     Index tasks = (d + step - 1) / step;
@@ -161,7 +115,87 @@ void gram(const Compressed<X>& columns, const Compressed<X>& rows, const double*
         for (Index j = begin; j < std::min(begin + step, d); ++j)
             gram_row(columns, rows, weights, j, out + j * d, checkpoint);
     });
-    mirror_lower(out, d, context);
+}
+
+// The lower triangle for a small d, which stays in the cache: the outer product of each row with
+// itself, in lanes that are added in order.
+template <class X>
+void gram_by_rows(const Compressed<X>& rows, const double* weights, double* out,
+                  const Context& context) {
+    constexpr Index check_every = 256, lanes_size = Index(1) << 22;
+    Index d = rows.length, size = d * d;
+    double operations = 0;
+    for (Index i = 0; i < rows.lines; ++i) {
+        double count = double(rows.start[i + 1] - rows.start[i]);
+        operations += 0.5 * count * count;
+    }
+    // A lane must be worth its clearing and adding, and all together not too much memory.
+    Index max_lanes = std::clamp<Index>(lanes_size / std::max<Index>(size, 1), 4, 16);
+    Index lanes = std::clamp<Index>(static_cast<Index>(operations / (4.0 * double(size) + 1e4)), 1,
+                                    max_lanes);
+    std::vector<double> sums(static_cast<std::size_t>((lanes - 1) * size));
+    std::fill_n(out, size, 0.0);
+    parallel_for(lanes, useful_threads(operations, context.threads), context.poll,
+                 [&](Index lane, Checkpoint& checkpoint) {
+                     double* to = lane == 0 ? out : sums.data() + (lane - 1) * size;
+                     Index end = first_line(rows, lane + 1, lanes);
+                     for (Index i = first_line(rows, lane, lanes); i < end; ++i) {
+                         if (i % check_every == 0) checkpoint();
+                         double weight = weights ? weights[i] : 1.0;
+                         if (weight == 0) continue;
+                         for (Index p = rows.start[i]; p < rows.start[i + 1]; ++p)
+                             sparse_axpy(weight * static_cast<double>(rows.value[p]),
+                                         rows.value + rows.start[i], rows.index + rows.start[i],
+                                         to + rows.index[p] * d, p + 1 - rows.start[i]);
+                     }
+                 });
+    for (Index lane = 1; lane < lanes; ++lane)
+        axpy(1.0, sums.data() + (lane - 1) * size, out, size);
+}
+
+}  // namespace
+
+template <class X, class V>
+void times(const Compressed<X>& a, const V* w, Index outputs, V* z, const Context& context) {
+    for_each_range(a, outputs, context, [&](Index begin, Index end) {
+        if (outputs > 1) {
+            sparse_times(a.value, a.index, a.start, begin, end, w, outputs, z);
+            return;
+        }
+        for (Index line = begin; line < end; ++line)
+            z[line] = sparse_dot(a.value + a.start[line], a.index + a.start[line], w,
+                                 a.start[line + 1] - a.start[line]);
+    });
+}
+
+template <class X>
+void column_square_sums(const Compressed<X>& columns, const double* center, const double* weights,
+                        double total_weight, double* out, const Context& context) {
+    auto square_sum = [&](Index j) {
+        double c = center ? center[j] : 0.0, sum = 0, weight = 0;
+        for (Index p = columns.start[j]; p < columns.start[j + 1]; ++p) {
+            double x = static_cast<double>(columns.value[p]) - c;
+            double s = weights ? weights[columns.index[p]] : 1.0;
+            sum += s * x * x;
+            weight += s;
+        }
+        // The entries that are not stored are zero, hence −c after centring.
+        return sum + std::max(total_weight - weight, 0.0) * c * c;
+    };
+    for_each_range(columns, 1, context, [&](Index begin, Index end) {
+        for (Index j = begin; j < end; ++j) out[j] = square_sum(j);
+    });
+}
+
+template <class X>
+void gram(const Compressed<X>& columns, const Compressed<X>& rows, const double* weights,
+          double* out, const Context& context) {
+    constexpr Index largest_lane = 1024;
+    if (columns.lines <= largest_lane)
+        gram_by_rows(rows, weights, out, context);
+    else
+        gram_by_columns(columns, rows, weights, out, context);
+    mirror_lower(out, columns.lines, context);
 }
 
 template <class X>
