@@ -346,34 +346,47 @@ Compressed<X> column_matrix(const SparseIn<X>& x, Index rows) {
 }
 
 template <class X>
+Index row_count(const Dense<X>& x) {
+    return x.rows;
+}
+template <class X>
+Index row_count(const Compressed<X>& x) {
+    return x.length;
+}
+template <class X>
+Index column_count(const Dense<X>& x) {
+    return x.columns;
+}
+template <class X>
+Index column_count(const Compressed<X>& x) {
+    return x.lines;
+}
+
+template <class X>
 Sweeps column_descent(const AnyColumns<X>& X_, const VectorIn<std::int64_t>& which,
                       const Maybe<double>& center, const MatrixIn<double>& diagonal,
                       const std::optional<MatrixIn<double>>& factor, const MatrixIn<double>& slope,
                       const Maybe<double>& bias_slope, const AnyPenalty& penalty,
                       const MatrixOut<double>& w, const VectorOut<double>& bias_step,
                       double tolerance, Index sweeps, double deadline) {
-    Index rows = extent(diagonal, 0), outputs = extent(w, 1), columns = 0;
-    if (const auto* x = std::get_if<DenseIn<X>>(&X_)) {
-        check(extent(*x, 0) == rows, "diagonal must have one row per row of X");
-        columns = extent(*x, 1);
-    } else {
-        columns = extent(std::get<0>(std::get<SparseIn<X>>(X_)), 0) - 1;
-    }
-    Columns picked = chosen(which, columns);
-    check_length(center, columns, "center must have one entry per column of X");
+    Index rows = extent(diagonal, 0), outputs = extent(w, 1);
     check(extent(diagonal, 1) == outputs, "diagonal must have the columns of w");
     if (factor) check_shape(*factor, rows, outputs, "factor must have the shape of diagonal");
-    check(extent(w, 0) == picked.count, "w must have one row per chosen column");
-    check_shape(slope, picked.count, outputs, "slope must have the shape of w");
+    check(extent(w, 0) == extent(which, 0), "w must have one row per chosen column");
+    check_shape(slope, extent(w, 0), outputs, "slope must have the shape of w");
     check_length(bias_slope, outputs, "bias_slope must have one entry per column of w");
     check(extent(bias_step, 0) == outputs, "bias_step must have one entry per column of w");
-    SeparablePenalty r = separable(penalty, picked.count);
-    ColumnChoice choice{picked.index, picked.count, data_or_null(center), data_or_null(bias_slope)};
+    SeparablePenalty r = separable(penalty, extent(w, 0));
     RowCurvature h{rows, outputs, diagonal.data(), factor ? factor->data() : nullptr};
     Descended done{};
     std::visit(
         [&](const auto& given) {
             auto data = column_matrix<X>(given, rows);
+            check(row_count(data) == rows, "diagonal must have one row per row of X");
+            check_length(center, column_count(data), "center must have one entry per column of X");
+            Columns picked = chosen(which, column_count(data));
+            ColumnChoice choice{picked.index, picked.count, data_or_null(center),
+                                data_or_null(bias_slope)};
             run(1, deadline, [&](const Context& context) {
                 done = descend_on_columns(data, choice, h, slope.data(), r, {tolerance, sweeps},
                                           context.poll, w.data(), bias_step.data());
@@ -381,6 +394,25 @@ Sweeps column_descent(const AnyColumns<X>& X_, const VectorIn<std::int64_t>& whi
         },
         X_);
     return {done.sweeps, done.converged};
+}
+
+// out += X[:, which] step, X not centred.
+template <class X>
+void column_times(const AnyColumns<X>& X_, const VectorIn<std::int64_t>& which,
+                  const MatrixIn<double>& step, const MatrixOut<double>& out, double deadline) {
+    Index rows = extent(out, 0), outputs = extent(out, 1);
+    check_shape(step, extent(which, 0), outputs, "step must have one row per chosen column");
+    std::visit(
+        [&](const auto& given) {
+            auto data = column_matrix<X>(given, rows);
+            Columns picked = chosen(which, column_count(data));
+            check(row_count(data) == rows, "out must have one row per row of X");
+            ColumnChoice choice{picked.index, picked.count, nullptr, nullptr};
+            run(1, deadline, [&](const Context& context) {
+                times_columns(data, choice, step.data(), outputs, context.poll, out.data());
+            });
+        },
+        X_);
 }
 
 // ---- coordinate descent on a quadratic in a box ---------------------------------------------------
@@ -462,6 +494,8 @@ void define_column_descent(nb::module_& m) {
     m.def("column_descent", &column_descent<X>, array("X"), array("which"), maybe("center"),
           array("diagonal"), maybe("factor"), array("slope"), maybe("bias_slope"), array("penalty"),
           array("w"), array("bias_step"), "tolerance"_a, "sweeps"_a, "deadline"_a);
+    m.def("column_times", &column_times<X>, array("X"), array("which"), array("step"), array("out"),
+          "deadline"_a);
 }
 
 template <class X, class V>

@@ -9,9 +9,7 @@
 // active set; Yuan, Ho and Lin (2012), JMLR 13, for coordinate descent inside Newton's method.
 #pragma once
 
-#include "array.hpp"
-#include "parallel.hpp"
-#include "prox.hpp"
+#include "quadratics.hpp"
 
 namespace gapless {
 
@@ -37,22 +35,6 @@ struct Descended {
     bool converged;
 };
 
-// H of each row, for K outputs: diag(diagonal) − factor·factorᵀ. Both are rows × outputs, row after
-// row; factor may be null.
-struct RowCurvature {
-    Index rows, outputs;
-    const double *diagonal, *factor;
-};
-
-// Which columns of the data take part, what is subtracted from each (one entry per column of the
-// data, or null), and whether there is a free bias with its slope (one per output, else null).
-struct ColumnChoice {
-    const Index* which;
-    Index count;
-    const double* center;
-    const double* bias_slope;
-};
-
 // On a Gram matrix (features × features) that all outputs share. `slope` and `w` are features ×
 // outputs, row after row; w holds t on entry and the minimiser on return.
 Descended descend_on_gram(const double* gram, Index features, Index outputs, const double* slope,
@@ -67,21 +49,9 @@ Descended descend_on_columns(const Matrix& data, const ColumnChoice& choice,
                              const SeparablePenalty& penalty, Effort effort, const Poll& poll,
                              double* w, double* bias_step);
 
-extern template Descended descend_on_columns(const Dense<float>&, const ColumnChoice&,
-                                             const RowCurvature&, const double*,
-                                             const SeparablePenalty&, Effort, const Poll&, double*,
-                                             double*);
-extern template Descended descend_on_columns(const Dense<double>&, const ColumnChoice&,
-                                             const RowCurvature&, const double*,
-                                             const SeparablePenalty&, Effort, const Poll&, double*,
-                                             double*);
-extern template Descended descend_on_columns(const Compressed<float>&, const ColumnChoice&,
-                                             const RowCurvature&, const double*,
-                                             const SeparablePenalty&, Effort, const Poll&, double*,
-                                             double*);
-extern template Descended descend_on_columns(const Compressed<double>&, const ColumnChoice&,
-                                             const RowCurvature&, const double*,
-                                             const SeparablePenalty&, Effort, const Poll&, double*,
-                                             double*);
+// out (rows × outputs) += Σ xⱼ stepⱼ over the chosen columns of the data, not centred.
+template <class Matrix>
+void times_columns(const Matrix& data, const ColumnChoice& choice, const double* step,
+                   Index outputs, const Poll& poll, double* out);
 
 }  // namespace gapless

@@ -6,14 +6,15 @@ from typing import Any
 
 
 def register(cls: Any, registry: dict[str, Any]) -> None:
-    """Give a class its name, and remember it by that name when it is gapless's own.
+    """Give a class its name, and remember it by that name when it is gapless's own and public.
 
     A class defined elsewhere is handed over as an instance. It may not take the name of a built-in
     one, since solvers may know more of a part by its name than its methods tell.
     """
     cls.name = cls.__dict__.get("name", _snake_case(cls.__name__))
     if cls.__module__.startswith("gapless."):
-        registry[cls.name] = cls
+        if not cls.__name__.startswith("_"):
+            registry[cls.name] = cls
     elif cls.name in registry:
         raise TypeError(
             f"{cls.__name__} is already in gapless, as {cls.name!r}; "
