@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -60,6 +61,11 @@ class Design:
         self.dtype = self.X.dtype
         self.center = None if center is None else np.ascontiguousarray(center, dtype=np.float64)
 
+    @property
+    def density(self) -> float:
+        """The part of X that is stored: 1 when it is dense."""
+        return self.X.nnz / max(self.n * self.d, 1) if self.is_sparse else 1.0
+
     def times(self, w: Array) -> Array:
         """X @ w for w of shape (d,) or (d, K)."""
         matrix = self._as_matrix(w)
@@ -107,16 +113,22 @@ class Design:
             self._center_gram(out, weights, slice(None) if columns is None else columns)
         return out
 
-    def outer_gram(self) -> Array:
-        """X Xᵀ (n × n, float64)."""
+    def outer_gram(self, weights: Array | None = None) -> Array:
+        """X diag(weights) Xᵀ (n × n, float64) for weights ≥ 0 of the features, 1 when None."""
+        weights = _as_float64(weights)
         out = np.empty((self.n, self.n))
-        if not self.is_sparse:
+        if not self.is_sparse and weights is None:
             _call_blas(_core.dense_outer_gram, self.X, self.center, out)
             return out
-        _call(_core.sparse_gram, *self._rows, *self._columns, None, out)
+        if not self.is_sparse:
+            _call_blas(_core.dense_gram, self.X.T, None, weights, None, out)
+        else:
+            _call(_core.sparse_gram, *self._rows, *self._columns, weights, out)
         if self.center is not None:
-            # (X − 1μᵀ)(X − 1μᵀ)ᵀ = XXᵀ − (a + ½c)1ᵀ − 1(a + ½c)ᵀ with a = (X − 1μᵀ)μ, c = μᵀμ
-            shift = self.times(self.center) + 0.5 * np.sum(self.center**2)
+            # With W = diag(weights), (X − 1μᵀ)W(X − 1μᵀ)ᵀ = XWXᵀ − (a + ½c)1ᵀ − 1(a + ½c)ᵀ,
+            # where a = (X − 1μᵀ)Wμ and c = μᵀWμ.
+            weighted = self.center if weights is None else weights * self.center
+            shift = self.times(weighted) + 0.5 * np.sum(self.center * weighted)
             out -= shift[:, None]
             out -= shift
         return out
@@ -141,6 +153,21 @@ class Design:
         """The design made of the given rows (integer positions)."""
         X = self._compressed_rows if self.is_sparse else self.X
         return Design(X[index], self.center)
+
+    def shifted(self, mean: Array) -> Design:
+        """X − 1·meanᵀ, on the same memory."""
+        moved = copy.copy(self)
+        mean = np.asarray(mean, dtype=np.float64)
+        moved.center = mean if self.center is None else self.center + mean
+        return moved
+
+    def dense(self) -> Array:
+        """The matrix itself, centred: a new float64 array in F order, whatever X is stored in."""
+        X = self.X.toarray() if self.is_sparse else self.X
+        X = np.array(X, dtype=np.float64, order="F")
+        if self.center is not None:
+            X -= self.center
+        return X
 
     def columns_view(self) -> Array | Lines:
         """X by columns, not centred: X itself in its own order, or the columns of a sparse X.

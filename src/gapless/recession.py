@@ -25,7 +25,8 @@ def recedes(problem: Problem, w: Array, b: Array, z: Array) -> bool:
     b = b if problem.fit_bias else np.zeros_like(b)
     if not (np.any(w) or np.any(b)) or not _has_asymptote(problem):
         return False
-    if _falls_forever(problem, problem.predictions(w, b)):
+    scores = problem.predictions(w, b) if np.any(w) else np.zeros_like(z) + b
+    if _falls_forever(problem, scores):
         return True
     if problem.outputs is not None or not np.any(w):
         return False

@@ -7,8 +7,18 @@ never estimators or certificates. All stop by the same rule: gap ≤ tol·P₀. 
 from __future__ import annotations
 
 from ..problem import Parameters, Problem
+from . import (  # noqa: F401 - they register themselves
+    augmented_lagrangian,
+    closed_form,
+    dual,
+    interior_point,
+    newton,
+    prox_newton,
+    proximal_gradient,
+)
 from ._base import Point, Solution, Solver, Trace, registry, run, solver
 from .auto import choose
+from .polish import finish
 
 __all__ = ["Point", "Solution", "Solver", "Trace", "choose", "registry", "solve", "solver"]
 
@@ -30,4 +40,7 @@ def solve(
     reason = registry[name].refuses(problem)
     if reason is not None:
         raise ValueError(f'solver="{name}" {reason}; use "{choose(problem)}" or "auto".')
-    return run(registry[name], problem, start, tol=tol, max_iter=max_iter, callback=callback)
+    solution = run(registry[name], problem, start, tol=tol, max_iter=max_iter, callback=callback)
+    if solution.status in ("optimal", "stalled"):
+        return finish(problem, solution, tol)
+    return solution

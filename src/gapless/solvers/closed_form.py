@@ -1,0 +1,356 @@
+"""Least squares with ½Σ l2ⱼwⱼ²: one system of linear equations, by Cholesky, eigen, SVD or CG.
+
+With the rows scaled by √s and centred at their weighted mean, which takes the bias out, w solves
+
+    (XᵀX + Λ) w = Xᵀy,  Λ = diag(l2),       or, in the rows,       w = Λ⁻¹Xᵀα,  (XΛ⁻¹Xᵀ + I) α = y.
+
+The smaller of the two systems is formed. Features with l2ⱼ = 0 are free; where the data leave them
+undetermined the solution is the one of least norm.
+
+References
+----------
+Björck (1996), Numerical Methods for Least Squares Problems, SIAM: sections 2.2 (normal equations),
+2.7 (rank), 2.9 (iterative refinement), 7.4 (conjugate gradients).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+
+from ..design import Design
+from ..problem import Parameters, Problem
+from ..threads import single_blas
+from ._base import Point, solver
+from .auto import is_quadratic
+from .positive_definite import EPS, Cholesky, Eigen, call_lapack, orthonormal, without
+
+Array = np.ndarray
+
+# The largest dense copy of X that the singular value decomposition may make, in entries.
+LARGEST_COPY = 250_000_000
+# How many products with X cost as much as one multiplication by a Gram matrix of order one, about:
+# conjugate gradients take some 200 steps, and products run at a twelfth of the speed of a Gram.
+PRODUCTS_PER_ORDER = 10_000
+
+
+def _refuses(problem: Problem) -> str | None:
+    if problem.loss.name != "squared":
+        return f"needs the squared loss, got {problem.loss.name}"
+    coordinates = problem.penalty.coordinates(problem.d)
+    if coordinates is None or not is_quadratic(coordinates):
+        return f"needs a penalty ½Σ l2ⱼwⱼ² or none, got {problem.penalty.name}"
+    return None
+
+
+@solver("closed_form", refuses=_refuses, max_iter=100_000)
+def closed_form(problem: Problem, start: Parameters) -> Iterator[Point]:
+    """Solve the normal equations directly, or by conjugate gradients where X is large and sparse.
+
+    Costs O(n·d·m + m³) with m = min(n, d); conjugate gradients cost O(entries) per step.
+    """
+    m = min(problem.n, problem.d)
+    entries = problem.design.density * problem.n * problem.d
+    if entries * m + m**3 / 3 > PRODUCTS_PER_ORDER * entries:
+        yield from conjugate_gradients(problem, start)
+    else:
+        yield from cholesky(problem, start)
+
+
+@solver("cholesky", refuses=_refuses)
+def cholesky(problem: Problem, start: Parameters) -> Iterator[Point]:
+    """Solve the normal equations by Cholesky, or by the SVD of X where they are ill-conditioned."""
+    squares = LeastSquares.of(problem)
+    w = squares.solve(Cholesky)
+    if w is None and problem.n * problem.d > LARGEST_COPY:
+        w = squares.solve(Eigen)
+    yield squares.point(squares.solve_by_svd() if w is None else w)
+
+
+@solver("eigen", refuses=_refuses)
+def eigen(problem: Problem, start: Parameters) -> Iterator[Point]:
+    """Solve the normal equations by their eigenvectors, which also shows their rank."""
+    squares = LeastSquares.of(problem)
+    w = squares.solve(Eigen)
+    yield squares.point(squares.solve_by_svd() if w is None else w)
+
+
+@solver("svd", refuses=_refuses)
+def svd(problem: Problem, start: Parameters) -> Iterator[Point]:
+    """Solve by the singular value decomposition of X: a dense copy, twice the digits."""
+    squares = LeastSquares.of(problem)
+    yield squares.point(squares.solve_by_svd())
+
+
+@solver("cg", refuses=_refuses, max_iter=100_000)
+def conjugate_gradients(problem: Problem, start: Parameters) -> Iterator[Point]:
+    """Solve the normal equations by conjugate gradients, all outputs side by side.
+
+    The residual is kept in the rows (CGLS), which is as accurate as LSQR. With a penalty on every
+    feature the columns are scaled; without, they are not, because the iterates then stay in the
+    row space and end at the solution of least norm.
+    """
+    squares = LeastSquares.of(problem)
+    X, s, l2 = squares.design, squares.s, squares.l2[:, None]
+    squared_norms = X.column_square_sums(s[:, 0])[:, None]
+    is_penalised = bool(np.all(l2 > 0))
+    scale = 1 / np.sqrt(squared_norms + l2) if is_penalised else np.ones_like(l2)
+    # ‖g‖² at which g is nothing but the rounding of its own computation
+    noise = EPS**2 * np.sum(scale**2 * squared_norms) * np.sum(s * squares.y**2, axis=0)
+    w = np.array(start.w, dtype=float).reshape(X.d, squares.y.shape[1])
+    direction, before, idle = np.zeros_like(w), np.full(w.shape[1], np.inf), 0
+    while idle < 25:
+        # What rounding adds to a residual that is only updated would end up in the coefficients.
+        residual, fall = squares.y - X.times(w), 0.0
+        for step in range(8):
+            g = scale * (X.transposed_times(s * residual) - l2 * w)
+            size = np.sum(g**2, axis=0)
+            if step == 0:
+                gap = float(np.sum((g / scale) ** 2 / (2 * l2))) if is_penalised else None
+                yield squares.point(w, residual, gap)
+                if np.all(size <= noise):
+                    return
+            if np.all(size <= noise):
+                break
+            direction = g + _ratio(size, before) * direction
+            moved = X.times(scale * direction)
+            curvature = np.sum(s * moved**2, axis=0)
+            curvature += np.sum(l2 * (scale * direction) ** 2, axis=0)
+            t = np.where(size > noise, _ratio(size, curvature), 0.0)
+            w = w + t * scale * direction
+            residual = residual - t * moved
+            before = np.where(size > noise, size, np.inf)
+            fall += 0.5 * float(np.sum(t * size))
+        idle = idle + 1 if fall <= EPS * float(np.sum(s * residual**2)) else 0
+
+
+def _ratio(a: Array, b: Array) -> Array:
+    return np.where(b > 0, a / np.where(b > 0, b, 1.0), 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class LeastSquares:
+    """min_w ½Σ sᵢ‖yᵢ − wᵀxᵢ‖² + ½Σ l2ⱼ‖wⱼ‖² with centred rows; y and s are columns, w is (d, K)."""
+
+    problem: Problem
+    design: Design
+    y: Array
+    s: Array
+    l2: Array
+    x_mean: Array
+    y_mean: Array
+
+    @classmethod
+    def of(cls, problem: Problem) -> LeastSquares:
+        """The problem without its bias."""
+        s, total = problem.weights, float(problem.weights.sum())
+        l2 = problem.penalty.coordinates(problem.d).l2
+        design = problem.design
+        y = np.asarray(problem.y, dtype=float).reshape(problem.n, -1)
+        x_mean, y_mean = np.zeros(problem.d), np.zeros(y.shape[1])
+        if problem.fit_bias and total > 0:
+            share = s / total
+            x_mean = design.transposed_times(share)
+            y_mean = np.sum(share[:, None] * y, axis=0)
+            design, y = design.shifted(x_mean), y - y_mean
+        return cls(problem, design, y, s[:, None], l2, x_mean, y_mean)
+
+    @property
+    def is_centred(self) -> bool:
+        """Whether the bias was taken out."""
+        return self.problem.fit_bias and bool(np.any(self.s > 0))
+
+    def point(
+        self, w: Array, residual: Array | None = None, estimate: float | None = None
+    ) -> Point:
+        """w with its bias, in the shape of the problem."""
+        b = self.y_mean - np.sum(self.x_mean[:, None] * w, axis=0)
+        z = None if residual is None else self.y - residual + self.y_mean
+        if self.problem.outputs is None:
+            return Point(w[:, 0], b[0], None if z is None else z[:, 0], estimate=estimate)
+        return Point(w, b, z, estimate=estimate)
+
+    # ---- normal equations ------------------------------------------------------------------------
+
+    def solve(self, method: type[Cholesky] | type[Eigen]) -> Array | None:
+        """w by a factorisation of the smaller system; None where that cannot be trusted."""
+        wide = self.design.d > self.design.n
+        is_free = self.l2 == 0
+        if wide and is_free.all():
+            return self._solve_in_rows_without_penalty(method)
+        if not wide:
+            return self._solve_in_features(method)
+        return self._solve_in_rows(method) if np.sum(is_free) < self.design.n else None
+
+    def _solve_in_features(self, method: type[Cholesky] | type[Eigen]) -> Array | None:
+        H = self.design.gram(self.s[:, 0])
+        if not _is_representable(np.diag(H)):
+            return None
+        H[np.diag_indices(len(H))] += self.l2
+        self._drop_constants(H)
+        factor = method(H)
+        if not factor.is_reliable:
+            return None
+
+        def correction(w: Array, residual: Array) -> Array:
+            g = self.design.transposed_times(self.s * residual) - self.l2[:, None] * w
+            return factor.solve(g)
+
+        return self._refine(correction)
+
+    def _solve_in_rows(self, method: type[Cholesky] | type[Eigen]) -> Array | None:
+        """By α, with the few free features F eliminated: (K + I)α + Fv = y, Fᵀα = 0."""
+        is_free = self.l2 == 0
+        root = np.sqrt(self.s)
+        inverse = np.where(is_free, 0.0, 1 / np.where(is_free, 1.0, self.l2))
+        K = root * self.design.outer_gram(inverse) * root.T
+        if not np.all(np.isfinite(K)):
+            return None
+        K[np.diag_indices(len(K))] += 1.0
+        factor = method(K)
+        if not factor.is_reliable:
+            return None
+        F = root * self.design.columns(np.flatnonzero(is_free)).dense()
+        solved = factor.solve(F)
+        with single_blas():
+            schur = Eigen(F.T @ solved)
+        alpha = np.zeros_like(self.y)
+
+        def correction(w: Array, residual: Array) -> Array:
+            nonlocal alpha
+            right = root * residual - alpha
+            with single_blas():
+                free = schur.solve(solved.T @ right)
+                step = factor.solve(right) - solved @ free
+            alpha = alpha + step
+            moved = inverse[:, None] * self.design.transposed_times(root * step)
+            moved[is_free] = free
+            return moved
+
+        return self._refine(correction)
+
+    def _solve_in_rows_without_penalty(self, method: type[Cholesky] | type[Eigen]) -> Array | None:
+        """The w of least norm that fits best: w = Xᵀα with XXᵀα = y."""
+        root = np.sqrt(self.s)
+        K = root * self.design.outer_gram() * root.T
+        if not _is_representable(np.diag(K)):
+            return None
+        if self.is_centred and method is Cholesky:
+            # Centred rows add up to 0, so K√s = 0. A multiple of √s√sᵀ makes K regular, and is
+            # never felt because y is centred as well.
+            K += root * root.T * (np.trace(K) / float(self.s.sum()) / len(K))
+        factor = method(K)
+        if not factor.is_reliable:
+            return None
+        return self._refine(
+            lambda w, residual: self.design.transposed_times(root * factor.solve(root * residual))
+        )
+
+    def _drop_constants(self, H: Array) -> None:
+        """Make features that vary by no more than rounding the zero columns that they are."""
+        center = self.design.center
+        if center is None:
+            return
+        noise = 64 * EPS**2 * float(self.s.sum()) * center**2
+        constant = (np.diag(H) - self.l2 <= noise) & (self.l2 == 0)
+        H[constant] = 0.0
+        H[:, constant] = 0.0
+
+    def _refine(self, correction) -> Array:
+        """Σ of corrections computed from the true residuals, until they stop to shrink."""
+        w = np.zeros((self.design.d, self.y.shape[1]))
+        residual, length = self.y, np.inf
+        for _ in range(10):
+            step = correction(w, residual)
+            before, length = length, float(np.max(np.abs(step), initial=0.0))
+            if not length <= 0.5 * before:
+                break
+            w = w + step
+            if length <= EPS * float(np.max(np.abs(w), initial=0.0)):
+                break
+            residual = self.y - self.design.times(w)
+        return w
+
+    # ---- singular values -------------------------------------------------------------------------
+
+    def solve_by_svd(self) -> Array:
+        """w by the singular values of X, free features first: their part is projected out."""
+        A = np.sqrt(self.s) * self.design.dense()
+        y = np.sqrt(self.s) * self.y
+        scale = self._column_scales(A)
+        A *= scale
+        is_free = self.l2 == 0
+        w = np.zeros((self.design.d, y.shape[1]))
+        free = SingularValues(A[:, is_free], self._rank_tolerance)
+        if not is_free.all():
+            root = np.sqrt(self.l2[~is_free]) * scale[~is_free]
+            rest = free.project_out(A[:, ~is_free]) * (root.max() / root)
+            damped = SingularValues(rest, 0.0).solve(free.project_out(y), float(root.max()))
+            w[~is_free] = (root.max() / root)[:, None] * damped
+            with single_blas():
+                y = y - A[:, ~is_free] @ w[~is_free]
+        w[is_free] = free.solve(y)
+        w *= scale[:, None]
+        if len(free.values) < np.count_nonzero(scale[is_free]):
+            # Of least norm in the units of the caller: the part in the row space of X itself.
+            units = np.where(scale[is_free] > 0, 1 / np.where(scale > 0, scale, 1.0)[is_free], 0.0)
+            rows = orthonormal(units[:, None] * free.right)
+            with single_blas():
+                w[is_free] = rows @ (rows.T @ w[is_free])
+        return w
+
+    @property
+    def _rank_tolerance(self) -> float:
+        """As LAPACK and NumPy have it, in the precision of the data."""
+        return max(self.design.n, self.design.d) * float(np.finfo(self.design.dtype).eps)
+
+    def _column_scales(self, A: Array) -> Array:
+        """1/‖column‖, without overflow; 0 for what is constant up to rounding, and free."""
+        largest = np.max(np.abs(A), axis=0, initial=0.0)
+        safe = np.where(largest > 0, largest, 1.0)
+        norms = safe * np.sqrt(np.sum((A / safe) ** 2, axis=0))
+        noise = 0.0
+        if self.design.center is not None:
+            noise = 8 * EPS * np.sqrt(float(self.s.sum())) * np.abs(self.design.center)
+        is_constant = (norms <= noise) & (self.l2 == 0)
+        return np.where(is_constant, 0.0, 1 / np.where(norms > 0, norms, 1.0))
+
+
+class SingularValues:
+    """A = UΣVᵀ without the singular values below `rank_tolerance` times the largest."""
+
+    def __init__(self, A: Array, rank_tolerance: float):
+        n, d = A.shape
+        empty = np.zeros((n, 0)), np.zeros(0), np.zeros((0, d))
+        left, values, right = call_lapack(_gesdd, A) if A.size else empty
+        keep = values > rank_tolerance * values.max(initial=0.0)
+        self.left, self.values, self.right = left[:, keep], values[keep], right[keep].T
+
+    def solve(self, y: Array, root: float = 0.0) -> Array:
+        """argmin ½‖y − Aw‖² + ½‖root·w‖², of least norm."""
+        with single_blas():
+            along = self.left.T @ y
+            # σ/(σ² + λ) in an order that neither overflows nor underflows
+            filtered = along / (self.values + root * (root / self.values))[:, None]
+            return self.right @ filtered
+
+    def project_out(self, v: Array) -> Array:
+        """v without its part in the range of A; twice, for orthogonality to the last digit."""
+        return without(self.left, without(self.left, v))
+
+
+def _gesdd(A: Array) -> tuple[Array, Array, Array]:
+    try:
+        return scipy.linalg.svd(A, full_matrices=False, check_finite=False)
+    except np.linalg.LinAlgError:
+        # Divide and conquer fails on rare matrices where the QR iteration does not.
+        return scipy.linalg.svd(A, full_matrices=False, check_finite=False, lapack_driver="gesvd")
+
+
+def _is_representable(squares: Array) -> bool:
+    """Whether squared numbers neither overflowed nor lost their digits near the smallest float."""
+    positive = squares[squares > 0]
+    return bool(np.all(np.isfinite(squares)) and np.all(positive > 1e-280))

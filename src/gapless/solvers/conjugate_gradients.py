@@ -1,0 +1,227 @@
+"""Newton's step by preconditioned conjugate gradients: products with the Hessian, no factor of it.
+
+For many features, or many classes. The system is solved only as well as the step deserves
+(Eisenstat and Walker 1996). With float32 data the products run in float32: the gradient, on which
+the solution depends, does not. Called by `newton`.
+
+References
+----------
+Dembo and Steihaug (1983), Truncated-Newton algorithms, Mathematical Programming 26.
+Eisenstat and Walker (1996), Choosing the forcing terms in an inexact Newton method.
+Roosta-Khorasani and Mahoney (2019), Sub-sampled Newton methods, Mathematical Programming 174.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from ..interrupt import check
+from ..problem import Problem
+from .newton_steps import (
+    NOTHING,
+    UNANSWERED,
+    Block,
+    Change,
+    Iterate,
+    columns,
+    damped,
+    inner,
+    strengths,
+    weighted,
+)
+
+Array = np.ndarray
+
+FIRST_ACCURACY, BEST_ACCURACY = 0.2, 1e-3
+MOST_PRODUCTS = 250
+# Curvature, relative to what the preconditioner expects, that is nothing but rounding.
+SINGULAR = 1e-12
+# Up to so many features the preconditioner is a factor of the Hessian of a sample of the rows.
+MOST_FACTORED = 2000
+ROWS_PER_FEATURE = 3
+# It is made anew after so large a part of the objective is gone, or so many products were needed.
+STALE_FALL, STALE_PRODUCTS = 0.25, 10
+
+
+class ConjugateGradients:
+    """Truncated Newton steps: each costs a few dozen products with X and Xᵀ."""
+
+    def __init__(self, problem: Problem):
+        self.problem = problem
+        self._preconditioner: PerOutput | None = None
+        self._made_at, self._before = math.inf, 0.0
+        self._products, self._accuracy = 0, FIRST_ACCURACY
+        self._is_careful = False
+
+    def estimate(self, at: Iterate) -> float | None:
+        """About P − P*: the gap, or half the squared decrement by the preconditioner."""
+        if at.gap_guess is not None or self._preconditioner is None:
+            return at.gap_guess
+        return 0.5 * at.gradient.dot(self._preconditioner.solve(at.gradient))
+
+    def step(self, at: Iterate, damping: float) -> Change | None:
+        """About −H⁻¹∇P; None where the bias is undetermined."""
+        has_fallen = at.primal < (1 - STALE_FALL) * self._made_at
+        if has_fallen or self._products >= STALE_PRODUCTS:
+            made = make_preconditioner(self.problem, at, damping)
+            if made is None or made.misses(at.gradient) > UNANSWERED:
+                return None
+            self._preconditioner, self._made_at = made, at.primal
+        assert self._preconditioner is not None
+        hessian = hessian_at(self.problem, at, damping)
+        size = math.sqrt(max(at.gradient.dot(self._preconditioner.solve(at.gradient)), 0.0))
+        progress = size / self._before if self._before > 0 else 1.0
+        progress = 0.0 if self._is_careful else progress
+        self._accuracy = min(FIRST_ACCURACY, max(progress, BEST_ACCURACY))
+        self._before, self._is_careful = size, False
+        step, self._products = conjugate_gradients(
+            hessian, at.gradient, self._preconditioner, self._accuracy
+        )
+        return step
+
+    def renew(self) -> bool:
+        """Whether the next step may be better than the last, solved more accurately."""
+        self._products, self._is_careful = STALE_PRODUCTS, True
+        return self._accuracy > BEST_ACCURACY
+
+
+def conjugate_gradients(
+    hessian: Callable[[Change], Change],
+    gradient: Change,
+    preconditioner: PerOutput,
+    accuracy: float,
+) -> tuple[Change | None, int]:
+    """About −H⁻¹g: the residual, in the norm of the preconditioner, is `accuracy` times g.
+
+    Stops before a direction in which nothing curves; None when that is the first. The second result
+    is the number of products.
+    """
+    zero = Change(np.zeros_like(gradient.w), np.zeros_like(gradient.b))
+    x, residual = zero, zero.plus(gradient, -1.0)
+    near = preconditioner.solve(residual)
+    direction, size = near, residual.dot(near)
+    first = expected = size
+    for products in range(1, MOST_PRODUCTS + 1):
+        check()
+        product = hessian(direction)
+        curvature = direction.dot(product)
+        if not curvature > SINGULAR * expected:
+            return (x if products > 1 else None), products
+        t = size / curvature
+        x, residual = x.plus(direction, t), residual.plus(product, -t)
+        near = preconditioner.solve(residual)
+        size, before = residual.dot(near), size
+        if not size > accuracy**2 * first:
+            break
+        direction = near.plus(direction, size / before)
+        # The curvature along the direction if the preconditioner were the Hessian.
+        expected = size + (size / before) ** 2 * expected
+    return x, products
+
+
+def hessian_at(problem: Problem, at: Iterate, damping: float) -> Callable[[Change], Change]:
+    """v ↦ Hv in the precision of the data."""
+    precision = problem.design.dtype
+    l2 = strengths(problem)
+    if problem.loss.task == "multiclass":
+        a, f = problem.loss.hessian_factors(problem.y, at.z)
+        a = weighted(problem, a) + damped(at.curvature, problem.row_weights, damping) - at.curvature
+        f = None if f is None else np.sqrt(problem.row_weights) * f
+    else:
+        a, f = damped(at.curvature, problem.row_weights, damping), None
+    # Scaled to about one, because float32 ends at 1e±38.
+    unit = float(np.max(a, initial=0.0)) or 1.0
+    a = (a / unit).astype(precision)
+    f = None if f is None else (f / math.sqrt(unit)).astype(precision)
+
+    def times(v: Change) -> Change:
+        size = max(float(np.max(np.abs(part), initial=0.0)) for part in (v.w, v.b)) or 1.0
+        u = problem.design.times((v.w / size).astype(precision))
+        u += (v.b / size).astype(precision)
+        curved = a * u
+        if f is not None:
+            curved -= f * np.einsum("nk,nk->n", f, u)[:, None]
+        w = (unit * size) * problem.design.transposed_times(curved).astype(float) + l2 * v.w
+        if not problem.fit_bias:
+            return Change(w, np.zeros_like(v.b))
+        return Change(w, np.asarray((unit * size) * curved.sum(axis=0, dtype=float)))
+
+    return times
+
+
+def make_preconditioner(problem: Problem, at: Iterate, damping: float) -> PerOutput | None:
+    """One block per output: factored from a sample of the rows, or diagonal for many features."""
+    curvatures = columns(damped(at.curvature, problem.row_weights, damping)).T
+    make = _sampled_block if problem.d <= MOST_FACTORED else DiagonalBlock.make
+    blocks = []
+    for curvature in curvatures:
+        block = make(problem, curvature)
+        if block is None:
+            return None
+        blocks.append(block)
+    return PerOutput(blocks)
+
+
+class PerOutput:
+    """A block for each output; how the classes of softmax meet is left to conjugate gradients."""
+
+    def __init__(self, blocks: list[Block | DiagonalBlock]):
+        self.blocks = blocks
+
+    def solve(self, g: Change) -> Change:
+        """The blocks' solutions side by side."""
+        pairs = zip(self.blocks, columns(g.w).T, np.ravel(g.b))
+        solved = [block.solve(g_w, float(g_b)) for block, g_w, g_b in pairs]
+        w = np.stack([w for w, _ in solved], axis=1).reshape(g.w.shape)
+        return Change(w, np.array([b for _, b in solved]).reshape(g.b.shape))
+
+    def misses(self, g: Change) -> float:
+        """The part of g that some block has no answer to."""
+        pairs = zip(self.blocks, columns(g.w).T, np.ravel(g.b))
+        return max(block.misses(g_w, float(g_b)) for block, g_w, g_b in pairs)
+
+
+def _sampled_block(problem: Problem, curvature: Array) -> Block | None:
+    """The block of rows drawn at even steps of the summed curvature: likely where it is large."""
+    size = ROWS_PER_FEATURE * problem.d
+    if np.count_nonzero(curvature) <= size:
+        return Block.make(problem, curvature)
+    sums = np.cumsum(curvature)
+    drawn = np.searchsorted(sums, (np.arange(size) + 0.5) * (sums[-1] / size))
+    index, count = np.unique(np.minimum(drawn, problem.n - 1), return_counts=True)
+    sample = replace(problem, design=problem.design.rows(index), y=problem.y[index])
+    return Block.make(sample, count * (sums[-1] / size))
+
+
+class DiagonalBlock:
+    """The diagonal of one output's Hessian, in the coordinates in which the bias is eliminated."""
+
+    def __init__(self, diagonal: Array, mean: Array, total: float):
+        self.diagonal, self.mean, self.total = diagonal, mean, total
+
+    @classmethod
+    def make(cls, problem: Problem, curvature: Array) -> DiagonalBlock | None:
+        """The block of given curvatures; None where the bias is undetermined."""
+        diagonal = problem.design.column_square_sums(curvature)
+        mean, total = np.zeros(problem.d), 0.0
+        if problem.fit_bias:
+            total = float(curvature.sum())
+            if not total > NOTHING * float(problem.weights.sum()):
+                return None
+            mean = problem.design.transposed_times(curvature) / total
+            diagonal = np.maximum(diagonal - total * mean**2, 0.0)
+        diagonal = diagonal + strengths(problem).ravel()
+        return cls(np.where(diagonal > 0, diagonal, 1.0), mean, total)
+
+    def solve(self, g_w: Array, g_b: float) -> tuple[Array, float]:
+        """The (w, b) with H(w, b) = g for the diagonal H."""
+        w = (g_w - g_b * self.mean) / self.diagonal
+        return w, (g_b / self.total - inner(self.mean, w) if self.total else 0.0)
+
+    def misses(self, g_w: Array, g_b: float) -> float:
+        """The part of g that H has no answer to: none."""
+        return 0.0

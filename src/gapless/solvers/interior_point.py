@@ -1,0 +1,373 @@
+"""Interior point: piecewise-linear losses with separable penalties, as one convex quadratic programme.
+
+Everything that is not smooth is a kink c·max(0, v − κ) in one of the numbers v = (z, w): the hinge
+has one per row, the ε-insensitive loss two, and |wⱼ| is −wⱼ + 2·max(0, wⱼ). Written with p − r = v − κ
+and a slope β between 0 and c, a kink asks for βr = (c − β)p = 0. A bound on wⱼ is a wall: its slack
+times its multiplier ν is 0. Newton's method follows these products from μω > 0 down to 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..design import Design
+from ..problem import Parameters, Problem
+from ._base import Point, solver
+from .normal_equations import NormalMatrix
+
+Array = np.ndarray
+EPS = float(np.finfo(float).eps)
+
+CENTRING = 5  # Newton steps at the first μ, at most, before the first predictor
+CORRECTORS = 2  # further corrections of a step that the boundary cuts short
+RUN_FROM, RUN_UNTIL = 1e-5, 1e-10  # gaps, relative to P₀, between which nobody needs to look
+NEAR_BOUNDARY = 0.995  # how much of the way to the boundary a step may go
+
+
+def _refuses(problem: Problem) -> str | None:
+    if not problem.loss.is_piecewise_linear:
+        return f"needs a piecewise-linear loss, such as the hinge, got {problem.loss.name}"
+    if problem.outputs is not None:
+        return f"takes one column of predictions, got {problem.outputs}"
+    if problem.penalty.coordinates(problem.d) is None:
+        return f"needs a penalty that is a sum over coordinates, got {problem.penalty.name}"
+    return None
+
+
+@dataclass(frozen=True, eq=False)
+class Kinks:
+    """Terms cost·max(0, v[index] − at), any number for each entry of v.
+
+    `omega` is their share of μ. It is proportional to a row's weight, so that weight 2 follows the
+    same path as the row repeated.
+    """
+
+    index: Array
+    at: Array
+    cost: Array
+    omega: Array
+    length: int
+
+    def sums(self, values: Array) -> Array:
+        """The values of the kinks, added up for each entry of v."""
+        return np.bincount(self.index, values, minlength=self.length)
+
+    def centred(self, v: Array, mu: float) -> tuple[Array, Array, Array, Array]:
+        """p, r, β and γ on the central path for the given v."""
+        c, m = self.cost, mu * self.omega
+        t = v[self.index] - self.at
+        # p and r solve c·p·r = m(p + r), p − r = t: the larger one has no cancellation in it.
+        larger = (c * np.abs(t) + 2 * m + np.hypot(c * t, 2 * m)) / (2 * c)
+        smaller = m * larger / (c * larger - m)
+        p, r = np.where(t > 0, larger, smaller), np.where(t > 0, smaller, larger)
+        return p, r, m / r, m / p
+
+
+@dataclass(frozen=True, eq=False)
+class Walls:
+    """Bounds sign·(w[index] − at) ≥ 0."""
+
+    index: Array
+    at: Array
+    sign: Array
+    omega: Array
+    length: int
+
+    def slack(self, w: Array) -> Array:
+        """How far w is inside."""
+        return self.sign * (w[self.index] - self.at)
+
+    def sums(self, values: Array) -> Array:
+        """The values of the walls, added up for each coefficient."""
+        return np.bincount(self.index, values, minlength=self.length)
+
+
+@dataclass(frozen=True, eq=False)
+class Programme:
+    """min slopeᵀv + ½Σ l2ⱼwⱼ² + kinks(v) within walls, v = (Xw + b, w), for the rows and columns that matter."""
+
+    design: Design
+    fit_bias: bool
+    slope: Array
+    l2: Array
+    kinks: Kinks
+    walls: Walls
+    offset: Array
+
+    def v(self, w: Array, b: float) -> Array:
+        """(z, w)."""
+        return np.concatenate([self.design.times(w) + self.offset + b, w])
+
+    def move(self, dw: Array, db: float) -> Array:
+        """The change of v."""
+        return np.concatenate([self.design.times(dw) + db, dw])
+
+    def adjoint(self, g: Array) -> tuple[Array, float]:
+        """What slopes g in v mean for w and b."""
+        n = self.design.n
+        return self.design.transposed_times(g[:n]) + g[n:], float(g[:n].sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Iterate:
+    """w, b and v; p, r, β and γ = c − β of the kinks; slack and ν of the walls. A step looks alike."""
+
+    w: Array
+    b: float
+    v: Array
+    p: Array
+    r: Array
+    beta: Array
+    gamma: Array
+    slack: Array
+    nu: Array
+
+
+@solver("interior_point", refuses=_refuses, max_iter=200)
+def interior_point(problem: Problem, start: Parameters) -> Iterator[Point]:
+    """Mehrotra's predictor and corrector, with Gondzio's multiple corrections.
+
+    Each step factorises XᵀDX + diag(h), d × d, or its dual form, n × n, whichever is smaller: O(nd·min(n, d)) for each of
+    twenty to forty steps, whatever the conditioning. Not for problems with both n and d beyond some thousands.
+
+    References
+    ----------
+    Mehrotra (1992), On the implementation of a primal-dual interior point method.
+    Gondzio (1996), Multiple centrality corrections in a primal-dual method for linear programming.
+    """
+    rows, columns, programme = _programme(problem)
+    kinks, walls = programme.kinks, programme.walls
+    at, mu = _start(programme, np.asarray(start.w, dtype=float)[columns], float(start.b))
+    total = 2 * kinks.omega.sum() + walls.omega.sum()
+    length = 1.0
+    while True:
+        gap = mu * total
+        # From here on every step gains digits, and with a few more the active set is beyond doubt.
+        runs_ahead = RUN_UNTIL < gap / problem.scale < RUN_FROM if problem.scale > 0 else False
+        if not runs_ahead or length < 0.5:
+            yield _point(problem, rows, columns, programme, at, gap)
+        if gap <= EPS * problem.scale or not length > 1e-8:
+            return
+        at, length = _step(programme, at, mu)
+        mu = _complementarity(at) / total
+
+
+def _programme(problem: Problem) -> tuple[Array, Array, Programme]:
+    """The rows of positive weight, the columns that may move, and the programme in them."""
+    c = problem.penalty.coordinates(problem.d)
+    rows, columns = np.flatnonzero(problem.weights > 0), np.flatnonzero(c.lower < c.upper)
+    fixed = np.where(c.lower < c.upper, 0.0, c.lower)
+    offset = problem.design.times(fixed)[rows] if np.any(fixed) else np.zeros(len(rows))
+    design = problem.design if len(rows) == problem.n else problem.design.rows(rows)
+    if len(columns) < problem.d:
+        design = design.columns(columns)
+    s = problem.weights[rows]
+    box = problem.loss.dual_box(problem.y[rows])
+    n, d = len(rows), len(columns)
+    # One share of μ for the kinks and walls of w: that of an average row.
+    share = float(s.mean()) if n else 1.0
+    l1, l2, lower, upper = (a[columns] for a in (c.l1, c.l2, c.lower, c.upper))
+    # |w| is linear where w cannot change its sign.
+    bends = (lower < 0) & (upper > 0)
+    parts = [
+        (n + np.flatnonzero(bends), np.zeros(d)[bends], 2 * l1[bends], np.full(d, share)[bends])
+    ]
+    row = np.arange(n)
+    if box.absolute:
+        parts.append((row, box.linear - box.absolute, -s * box.lower, s))
+        parts.append((row, box.linear + box.absolute, s * box.upper, s))
+    else:
+        parts.append((row, box.linear, s * (box.upper - box.lower), s))
+    index, at, cost, omega = (np.concatenate(column) for column in zip(*parts))
+    keep = cost > 0
+    kinks = Kinks(index[keep], at[keep], cost[keep], omega[keep], n + d)
+    below, above = np.flatnonzero(np.isfinite(lower)), np.flatnonzero(np.isfinite(upper))
+    walls = Walls(
+        np.concatenate([below, above]),
+        np.concatenate([lower[below], upper[above]]),
+        np.repeat([1.0, -1.0], [len(below), len(above)]),
+        np.full(len(below) + len(above), share),
+        d,
+    )
+    slope = np.concatenate([s * box.lower, np.where(lower >= 0, l1, -l1)])
+    return rows, columns, Programme(design, problem.fit_bias, slope, l2, kinks, walls, offset)
+
+
+def _start(programme: Programme, w: Array, b: float) -> tuple[Iterate, float]:
+    """A point on or near the central path, and its μ: the mean distance of the kinks at the given w."""
+    kinks, walls = programme.kinks, programme.walls
+    w = _inside(walls, w)
+    v = programme.v(w, b)
+    distance = kinks.omega * np.abs(v[kinks.index] - kinks.at)
+    mu = float(distance.sum() / kinks.omega.sum()) if len(distance) else 1.0
+    mu = mu if mu > 0 else 1.0
+
+    def centred(w: Array, b: float, v: Array) -> Iterate:
+        slack = walls.slack(w)
+        return Iterate(w, b, v, *kinks.centred(v, mu), slack, mu * walls.omega / slack)
+
+    def barrier(at: Iterate) -> float:
+        """What the central path minimises in w and b at this μ."""
+        logs = np.log(at.p) + np.log(at.r)
+        value = programme.slope @ at.v + 0.5 * programme.l2 @ at.w**2 + kinks.cost @ at.p
+        return float(value - mu * (kinks.omega @ logs + walls.omega @ np.log(at.slack)))
+
+    at = centred(w, b, v)
+    zero = np.zeros(len(kinks.at))
+    for _ in range(CENTRING):
+        newton = Newton(programme, at)
+        step = newton.solve(zero, zero, np.zeros(len(walls.at)))
+        decrement = float(newton.rest_w @ step.w + newton.rest_b * step.b)
+        length = min(1.0, 0.9 * _longest((at.slack, step.slack)))
+        new, value = at, barrier(at)
+        while length > 1e-3:
+            new = centred(at.w + length * step.w, at.b + length * step.b, at.v + length * step.v)
+            if barrier(new) <= value - 0.1 * length * decrement:
+                break
+            length *= 0.5
+        at = new
+        if decrement <= 0.1 * mu * kinks.omega.sum():
+            break
+    return at, mu
+
+
+def _inside(walls: Walls, w: Array) -> Array:
+    """w moved off its bounds, to the middle where it has two."""
+    low, high = np.full(len(w), -np.inf), np.full(len(w), np.inf)
+    is_low = walls.sign > 0
+    low[walls.index[is_low]] = walls.at[is_low]
+    high[walls.index[~is_low]] = walls.at[~is_low]
+    with np.errstate(invalid="ignore"):
+        room = np.where(np.isfinite(high - low), 0.5 * (high - low), np.maximum(1.0, np.abs(w)))
+    return np.clip(w, low + 0.2 * room, high - 0.2 * room)
+
+
+def _step(programme: Programme, at: Iterate, mu: float) -> tuple[Iterate, float]:
+    """The next iterate, and how far along its direction it is."""
+    kinks, walls = programme.kinks, programme.walls
+    newton = Newton(programme, at)
+    products = (at.beta * at.r, at.gamma * at.p, at.nu * at.slack)
+    ahead = newton.solve(*(-product for product in products))
+    length = min(1.0, *_lengths(at, ahead))
+    reached = _complementarity(_moved(at, ahead, length, length))
+    target = mu * (reached / sum(product.sum() for product in products)) ** 3
+    shares = (target * kinks.omega, target * kinks.omega, target * walls.omega)
+    second = (ahead.beta * ahead.r, ahead.gamma * ahead.p, ahead.nu * ahead.slack)
+    step = newton.solve(*(m - a - b for m, a, b in zip(shares, products, second)))
+    lengths = _lengths(at, step)
+    for _ in range(CORRECTORS):
+        if min(lengths) >= 0.9:
+            break
+        better = newton.correct(step, shares, min(1.0, min(lengths) + 0.3))
+        longer = _lengths(at, better)
+        if min(longer) < min(lengths) + 0.03:
+            break
+        step, lengths = better, longer
+    primal, dual = (min(1.0, NEAR_BOUNDARY * length) for length in lengths)
+    if np.any(programme.l2):
+        # w stands in the dual equations too: one length for both keeps them satisfied.
+        primal = dual = min(primal, dual)
+    return _balanced(programme, _moved(at, step, primal, dual)), max(primal, dual)
+
+
+def _lengths(at: Iterate, step: Iterate) -> tuple[float, float]:
+    """How far the primal and the dual part of a step may go."""
+    primal = _longest((at.p, step.p), (at.r, step.r), (at.slack, step.slack))
+    return primal, _longest((at.beta, step.beta), (at.gamma, step.gamma), (at.nu, step.nu))
+
+
+def _longest(*pairs: tuple[Array, Array]) -> float:
+    """The largest t with x + t·dx ≥ 0 for all pairs."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rates = [np.max(-dx / x, initial=0.0) for x, dx in pairs]
+    fastest = max(rates)
+    return 1 / fastest if fastest > 0 else np.inf
+
+
+def _moved(at: Iterate, step: Iterate, primal: float, dual: float) -> Iterate:
+    return Iterate(
+        at.w + primal * step.w,
+        at.b + primal * step.b,
+        at.v + primal * step.v,
+        at.p + primal * step.p,
+        at.r + primal * step.r,
+        at.beta + dual * step.beta,
+        at.gamma + dual * step.gamma,
+        at.slack + primal * step.slack,
+        at.nu + dual * step.nu,
+    )
+
+
+def _balanced(programme: Programme, at: Iterate) -> Iterate:
+    """The larger of p and r, and of β and γ, from the smaller: rounding then harms neither equation."""
+    c, t = programme.kinks.cost, at.v[programme.kinks.index] - programme.kinks.at
+    p, r = np.where(t > 0, at.r + t, at.p), np.where(t > 0, at.r, at.p - t)
+    steep = at.beta > at.gamma
+    beta, gamma = np.where(steep, c - at.gamma, at.beta), np.where(steep, at.gamma, c - at.beta)
+    return Iterate(at.w, at.b, at.v, p, r, beta, gamma, at.slack, at.nu)
+
+
+def _complementarity(at: Iterate) -> float:
+    return float(at.beta @ at.r + at.gamma @ at.p + at.nu @ at.slack)
+
+
+class Newton:
+    """The linearised conditions at an iterate, factorised once for several right-hand sides."""
+
+    def __init__(self, programme: Programme, at: Iterate):
+        kinks, walls, n = programme.kinks, programme.walls, programme.design.n
+        self.programme, self.at = programme, at
+        self.stiffness = 1 / (at.p / at.gamma + at.r / at.beta)
+        stiffness = kinks.sums(self.stiffness)
+        slopes = programme.slope + kinks.sums(at.beta)
+        w, b = programme.adjoint(slopes)
+        self.rest_w = -(w + programme.l2 * at.w - walls.sums(walls.sign * at.nu))
+        self.rest_b = -b
+        h = programme.l2 + stiffness[n:] + walls.sums(at.nu / at.slack)
+        self.matrix = NormalMatrix(programme.design, stiffness[:n], h, programme.fit_bias)
+
+    def solve(self, e1: Array, e2: Array, e3: Array, *, rest: float = 1.0) -> Iterate:
+        """The step after which βr, (c − β)p and ν·slack have changed by e1, e2, e3 to first order."""
+        kinks, walls, at = self.programme.kinks, self.programme.walls, self.at
+        pull = self.stiffness * (e2 / at.gamma - e1 / at.beta)
+        w, b = self.programme.adjoint(kinks.sums(pull))
+        w += rest * self.rest_w + walls.sums(walls.sign * e3 / at.slack)
+        dw, db = self.matrix.solve(w, rest * self.rest_b + b)
+        dv = self.programme.move(dw, db)
+        dbeta = self.stiffness * dv[kinks.index] - pull
+        dslack = walls.sign * dw[walls.index]
+        return Iterate(
+            dw,
+            db,
+            dv,
+            (e2 + at.p * dbeta) / at.gamma,
+            (e1 - at.r * dbeta) / at.beta,
+            dbeta,
+            -dbeta,
+            dslack,
+            (e3 - at.nu * dslack) / at.slack,
+        )
+
+    def correct(self, step: Iterate, shares: tuple[Array, Array, Array], length: float) -> Iterate:
+        """The step plus one that moves the products it would reach into [0.1, 10] of their share."""
+        ahead = _moved(self.at, step, length, length)
+        products = (ahead.beta * ahead.r, ahead.gamma * ahead.p, ahead.nu * ahead.slack)
+        wanted = [
+            np.maximum(np.clip(product, 0.1 * share, 10 * share) - product, -10 * share)
+            for product, share in zip(products, shares)
+        ]
+        return _moved(step, self.solve(*wanted, rest=0.0), 1.0, 1.0)
+
+
+def _point(problem, rows, columns, programme: Programme, at: Iterate, estimate: float) -> Point:
+    c = problem.penalty.coordinates(problem.d)
+    w = np.where(c.lower < c.upper, 0.0, c.lower)
+    w[columns] = at.w
+    n = len(rows)
+    theta = np.zeros(problem.n)
+    theta[rows] = -(programme.slope + programme.kinks.sums(at.beta))[:n]
+    z = at.v[:n] if n == problem.n else None
+    return Point(w, np.array(at.b), z=z, theta=theta, estimate=estimate)

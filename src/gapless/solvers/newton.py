@@ -1,0 +1,228 @@
+"""Newton's method: a loss with curvature and a penalty ½Σ l2ⱼwⱼ², zeros allowed, with a free bias.
+
+Each step minimises the quadratic model of the objective, (XᵀDX + Λ)δ = −∇P with D = diag(s·ℓ″), by
+a factor of that matrix (`newton_cholesky`) or by conjugate gradients (`newton_cg`). Its length is
+found on the true objective, where a trial costs no product with X because X(w + tδ) = Xw + t·Xδ.
+For a loss whose curvature jumps (squared hinge, Huber) this is the semismooth Newton method.
+
+References
+----------
+Nocedal and Wright (2006), Numerical Optimization, 2nd edition, Springer: chapters 3, 6 and 7.
+Qi and Sun (1993), A nonsmooth version of Newton's method, Mathematical Programming 58.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+
+import numpy as np
+import scipy.linalg
+
+from ..design import Design
+from ..penalties import L2
+from ..problem import Parameters, Problem
+from ..threads import single_blas
+from ._base import Point, solver
+from .auto import is_quadratic
+from .conjugate_gradients import ConjugateGradients
+from .newton_steps import Blocks, Change, Factored, Iterate, Joint, strengths
+from .positive_definite import EPS, call_lapack
+
+Array = np.ndarray
+
+# Factors of the Hessian: up to so many features in any case, and up to so many more while the Gram
+# matrix takes no more than so many operations; beyond, conjugate gradients take less time.
+FEW_FEATURES, MOST_FEATURES = 500, 3000
+CHEAP = 2e9
+# The same for the Hessian of all classes together.
+MOST_UNKNOWNS = 1500
+# The row space of X is computed up to so many rows.
+MOST_ROWS = 1000
+# Every so many-th row makes a sample to start from, if that leaves so many rows per unknown.
+SAMPLE_STEP, ROWS_PER_UNKNOWN = 16, 50
+SMALLEST_DAMPING, LARGEST_DAMPING = 1e-6, 1e3
+
+
+def _refuses(problem: Problem) -> str | None:
+    if not problem.loss.has_curvature:
+        return f"needs a loss with curvature, got {problem.loss.name}"
+    coordinates = problem.penalty.coordinates(problem.d)
+    if coordinates is None or not is_quadratic(coordinates):
+        return f"needs a penalty ½Σ l2ⱼwⱼ² or none, got {problem.penalty.name}"
+    return None
+
+
+@solver("newton", refuses=_refuses, max_iter=500)
+def newton(problem: Problem, start: Parameters) -> Iterator[Point]:
+    """Minimise by Newton steps, found in the way that is cheapest for the shape of the data.
+
+    A step costs O(n·d²) by a factor, or a few dozen products with X by conjugate gradients. With
+    fewer rows than features the problem is first moved into the row space of X.
+    """
+    if _is_wide(problem):
+        yield from _in_row_space(problem, start)
+    elif _is_small(problem):
+        yield from newton_cholesky(problem, start)
+    else:
+        yield from newton_cg(problem, start)
+
+
+@solver("newton_cholesky", refuses=_refuses, max_iter=500)
+def newton_cholesky(problem: Problem, start: Parameters) -> Iterator[Point]:
+    """Minimise by Newton steps from a factor of the Hessian, kept while its steps are good."""
+    at = Iterate(problem, start.w, start.b) if np.any(start.w) else _from_sample(problem)
+    is_joint = problem.loss.task == "multiclass"
+    yield from _descend(at, Joint(problem) if is_joint else Blocks(problem))
+
+
+@solver("newton_cg", refuses=_refuses, max_iter=2000)
+def newton_cg(problem: Problem, start: Parameters) -> Iterator[Point]:
+    """Minimise by truncated Newton steps from preconditioned conjugate gradients."""
+    at = Iterate(problem, np.array(start.w, dtype=float), start.b)
+    yield from _descend(at, ConjugateGradients(problem))
+
+
+def _is_wide(problem: Problem) -> bool:
+    """Whether the row space is smaller than X, cheap to find, and all that matters."""
+    l2 = strengths(problem)
+    is_uniform = bool(np.all(l2 == l2[:1]))
+    return is_uniform and problem.n < problem.d and problem.n <= MOST_ROWS * problem.design.density
+
+
+def _is_small(problem: Problem) -> bool:
+    """Whether a factor of the Hessian takes less time than conjugate gradients."""
+    n, d = problem.n, problem.d
+    if problem.loss.task == "multiclass":
+        unknowns = (problem.outputs or 1) * (d + 1)
+        return unknowns <= MOST_UNKNOWNS and n * unknowns**2 <= 10 * CHEAP
+    return d <= FEW_FEATURES or (d <= MOST_FEATURES and n * d**2 <= CHEAP)
+
+
+def _descend(at: Iterate, steps: Factored | ConjugateGradients) -> Iterator[Point]:
+    """Newton steps until they no longer change the objective by more than rounding."""
+    damping = 0.0
+    estimate = steps.estimate(at)
+    yield at.point(estimate)
+    while damping <= LARGEST_DAMPING:
+        step = steps.step(at, damping)
+        found = None if step is None else _line_search(at, step)
+        if found is None:
+            if step is not None and steps.renew():
+                continue
+            if step is not None and -at.gradient.dot(step) <= _rounding(at):
+                break
+            damping = max(10 * damping, SMALLEST_DAMPING)
+            continue
+        at, t = found
+        damping = _next_damping(damping, t)
+        estimate = steps.estimate(at)
+        yield at.point(estimate)
+    if estimate is not None:
+        yield at.point(None)
+
+
+def _next_damping(damping: float, t: float) -> float:
+    """Less after a full step, which the model foretold; more after a short one (Levenberg 1944)."""
+    if t < 0.1:
+        return max(10 * damping, SMALLEST_DAMPING)
+    smaller = 0.1 * damping if t >= 0.5 else damping
+    return smaller if smaller >= SMALLEST_DAMPING else 0.0
+
+
+def _line_search(at: Iterate, step: Change) -> tuple[Iterate, float] | None:
+    """A point on at + t·step, 0 < t, with enough of a fall and not too short; None without one.
+
+    Armijo's condition. Where the fall is lost in rounding, the slope must be at most half as steep
+    (Hager and Zhang 2005). A point is too short when the slope is still nine tenths as steep.
+    """
+    along = at.problem.design.times(step.w) + step.b
+    first = at.gradient.dot(step)
+    if not first < 0:
+        return None
+    low, high, low_slope, high_slope = 0.0, math.inf, first, math.inf
+    best, t = None, 1.0
+    for _ in range(40):
+        with np.errstate(over="ignore", invalid="ignore"):
+            there = at.moved(step, t, along)
+        slope = there.slope_along(step, along)
+        falls = there.primal <= at.primal + 1e-4 * t * first
+        is_level = there.primal <= at.primal + _rounding(at) and abs(slope) <= 0.5 * abs(first)
+        if falls or is_level:
+            best = there, t
+            if slope >= 0.9 * first:
+                return best
+            low, low_slope = t, slope
+        else:
+            high, high_slope = t, slope
+        if best is not None and high - low <= 0.5 * high:
+            return best
+        t = 4 * t if math.isinf(high) else _between(low, high, low_slope, high_slope)
+    return best
+
+
+def _between(low: float, high: float, low_slope: float, high_slope: float) -> float:
+    """Where a line through both slopes is 0, kept off the ends; a tenth without such a place."""
+    share = 0.1
+    if math.isfinite(high_slope) and low_slope < 0 < high_slope:
+        share = min(max(low_slope / (low_slope - high_slope), 0.1), 0.9)
+    return low + share * (high - low)
+
+
+def _rounding(at: Iterate) -> float:
+    """What rounding may do to the objective."""
+    return 8 * EPS * (abs(at.primal) + at.problem.scale)
+
+
+def _from_sample(problem: Problem) -> Iterate:
+    """The start: the solution for a sample of the rows if that beats the model without features.
+
+    Every so many-th row, weighted up to the whole: a few steps there cost less than one step here.
+    """
+    null = Iterate(problem, problem.null.w, problem.null.b, _null_scores(problem))
+    index = np.arange(SAMPLE_STEP // 2, problem.n, SAMPLE_STEP)
+    unknowns = (problem.outputs or 1) * (problem.d + 1)
+    kept = float(problem.weights[index].sum())
+    if len(index) < max(ROWS_PER_UNKNOWN * unknowns, 1000) or not kept > 0:
+        return null
+    sample = replace(
+        problem,
+        design=problem.design.rows(index),
+        y=problem.y[index],
+        weights=problem.weights[index] * (float(problem.weights.sum()) / kept),
+    )
+    before = math.inf
+    for point in islice(newton_cholesky(sample, sample.null), 12):
+        primal = sample.primal(point.w, point.b, point.z)
+        if primal > 0.999 * before:
+            break
+        before = primal
+    start = Iterate(problem, point.w, point.b)
+    return start if start.primal < null.primal else null
+
+
+def _null_scores(problem: Problem) -> Array:
+    """z where w = 0."""
+    shape = (problem.n,) if problem.outputs is None else (problem.n, problem.outputs)
+    return np.zeros(shape) + problem.null.b
+
+
+def _in_row_space(problem: Problem, start: Parameters) -> Iterator[Point]:
+    """The same problem in n coordinates: X = LQᵀ, w = Qv and ‖w‖ = ‖v‖, L being n × n."""
+    X = problem.design.dense()
+    Q, R = call_lapack(_qr, X.T)
+    l2 = float(strengths(problem).flat[0])
+    reduced = replace(problem, design=Design(np.ascontiguousarray(R.T)), penalty=L2(l2))
+    with single_blas():
+        begin = Parameters(Q.T @ start.w, start.b)
+    solve = newton_cholesky if _is_small(reduced) else newton_cg
+    for point in solve(reduced, begin):
+        with single_blas():
+            w = Q @ point.w
+        yield replace(point, w=w)
+
+
+def _qr(A: Array) -> tuple[Array, Array]:
+    return scipy.linalg.qr(A, mode="economic", check_finite=False)

@@ -1,0 +1,332 @@
+"""Where Newton's method stands, and its next step from a factor of the Hessian XᵀDX + Λ.
+
+`Blocks` factors the Hessian of each output, `Joint` that of all classes together; their rival in
+`conjugate_gradients` only multiplies by the Hessian. Called by `newton`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ..problem import Problem
+from ._base import Point
+from .positive_definite import EPS, Cholesky, Eigen, factorise
+
+Array = np.ndarray
+
+# A factor is used again while it makes the squared decrement so much smaller with every step.
+FAST = 0.05**2
+# With Newton's quadratic convergence it becomes at least so much smaller; without a minimiser, as
+# for separable data, it does not.
+SHRINKS = 0.05
+# The coefficients have settled when a step changes them by no more than this part.
+SETTLED = 1e-9
+# The part of the gradient that a singular Hessian may leave unanswered.
+UNANSWERED = 1e-6
+# A mean curvature that counts as none: dividing by it would overflow.
+NOTHING = 1e-100
+
+
+def inner(a: Array, b: Array) -> float:
+    """Σ aᵢbᵢ, in an order that no thread changes."""
+    return float(np.einsum("i,i->", np.ravel(a), np.ravel(b)))
+
+
+def strengths(problem: Problem) -> Array:
+    """The l2ⱼ, as a column where there are several outputs."""
+    l2 = problem.penalty.coordinates(problem.d).l2
+    return l2 if problem.outputs is None else l2[:, None]
+
+
+@dataclass(frozen=True, eq=False)
+class Change:
+    """A change of the parameters, or a gradient with respect to them."""
+
+    w: Array
+    b: Array
+
+    def dot(self, other: Change) -> float:
+        """The inner product."""
+        return inner(self.w, other.w) + inner(self.b, other.b)
+
+    def plus(self, other: Change, factor: float = 1.0) -> Change:
+        """self + factor·other."""
+        return Change(self.w + factor * other.w, self.b + factor * other.b)
+
+
+class Iterate:
+    """Parameters, z = Xw + b, the objective, and the derivatives of the loss, weights included."""
+
+    def __init__(self, problem: Problem, w: Array, b: Array, z: Array | None = None):
+        self.problem, self.w, self.b = problem, w, np.asarray(b, dtype=float)
+        self.z = problem.predictions(w, b) if z is None else z
+        value, slope, curvature = problem.loss.derivatives(problem.y, self.z)
+        self.primal = problem.weighted_sum(value) + problem.penalty.value(w)
+        self.slope, self.curvature = weighted(problem, slope), weighted(problem, curvature)
+
+    @cached_property
+    def gradient(self) -> Change:
+        """∇P; 0 for the bias where there is none."""
+        problem = self.problem
+        w = problem.design.transposed_times(self.slope) + strengths(problem) * self.w
+        b = self.slope.sum(axis=0) if problem.fit_bias else np.zeros_like(self.b)
+        return Change(w, np.asarray(b))
+
+    @cached_property
+    def gap_guess(self) -> float | None:
+        """P − D(−sℓ′) but for the bias, Σ gⱼ²/(2·l2ⱼ); None with free features.
+
+        At θ = −sℓ′ Fenchel's inequality is tight in every row, and the penalty is what is left.
+        """
+        l2 = strengths(self.problem)
+        return float(np.sum(self.gradient.w**2 / (2 * l2))) if np.all(l2 > 0) else None
+
+    def moved(self, step: Change, t: float, along: Array) -> Iterate:
+        """The iterate after t·step, which moves z by t·along."""
+        w, b = self.w + t * step.w, self.b + t * step.b
+        return Iterate(self.problem, w, b, self.z + t * along)
+
+    def slope_along(self, step: Change, along: Array) -> float:
+        """dP/dt in the direction of a step."""
+        return inner(self.slope, along) + inner(strengths(self.problem) * self.w, step.w)
+
+    def point(self, estimate: float | None) -> Point:
+        """The iterate as solvers hand it over."""
+        return Point(self.w, self.b, self.z, -self.slope, estimate)
+
+
+class Factored:
+    """Steps from a factor of the Hessian, which is kept while it contracts fast.
+
+    Near the solution a step with the old factor costs two products with X, and no Gram matrix. Once
+    the steps shrink fast the gap is not looked at before the coefficients have settled: the last
+    steps cost little, and make coefficients agree to many digits whatever the tolerance.
+    """
+
+    def __init__(self, problem: Problem):
+        self.problem = problem
+        self.is_factored = False
+        self._by_old: Change | None = None
+        self._is_old = False
+        self._before = math.inf
+
+    def estimate(self, at: Iterate) -> float | None:
+        """About P − P*, without a new factor; ∞ while the coefficients still settle."""
+        if not self.is_factored:
+            return at.gap_guess
+        self._by_old = self._solve(at.gradient)
+        squared = -at.gradient.dot(self._by_old)
+        if squared <= SHRINKS * self._before and not self._is_settled(at, squared):
+            return math.inf
+        return 0.5 * squared if at.gap_guess is None else at.gap_guess
+
+    def step(self, at: Iterate, damping: float) -> Change | None:
+        """−H⁻¹∇P by the old factor if that is good enough, else by a new one; None if singular."""
+        if self._by_old is not None:
+            step, self._by_old = self._by_old, None
+            squared = -at.gradient.dot(step)
+            if squared <= FAST * self._before:
+                self._before, self._is_old = squared, True
+                return step
+        if not self._factorise(at, damping):
+            return None
+        self.is_factored, self._is_old = True, False
+        step = self._solve(at.gradient)
+        self._before = -at.gradient.dot(step)
+        return step
+
+    def renew(self) -> bool:
+        """Whether the next step, by a new factor, may be better than the last."""
+        return self._is_old
+
+    def _is_settled(self, at: Iterate, squared: float) -> bool:
+        if abs(squared) <= 0.01 * EPS * abs(at.primal):
+            return True
+        assert self._by_old is not None
+        w_size, b_size = self._sizes(Change(at.w, at.b))
+        w_change, b_change = self._sizes(self._by_old)
+        return w_change <= SETTLED * w_size and b_change <= SETTLED * max(w_size, b_size)
+
+    def _factorise(self, at: Iterate, damping: float) -> bool:
+        """Take the second derivatives at an iterate; False where they cannot answer its gradient.
+
+        `damping`, in units of the mean curvature, is added to the curvature of every row.
+        """
+        raise NotImplementedError
+
+    def _solve(self, gradient: Change) -> Change:
+        """−H⁻¹∇P."""
+        raise NotImplementedError
+
+    def _sizes(self, change: Change) -> tuple[float, float]:
+        """The largest entries for w and b, in units in which H has ones on the diagonal."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """The factored Hessian of one output, the bias eliminated by centring the rows at m.
+
+    H = [XᵀDX + Λ, Tm; Tmᵀ, T] with T = ΣD and m the mean of the rows weighted by D.
+    """
+
+    factor: Cholesky | Eigen
+    mean: Array
+    total: float
+
+    @classmethod
+    def make(cls, problem: Problem, curvature: Array) -> Block | None:
+        """The block of given curvatures; None where the bias is undetermined."""
+        design, total = problem.design, 0.0
+        mean = np.zeros(problem.d)
+        if problem.fit_bias:
+            total = float(curvature.sum())
+            if not total > NOTHING * float(problem.weights.sum()):
+                return None
+            mean = design.transposed_times(curvature) / total
+            design = design.shifted(mean)
+        H = design.gram(curvature)
+        H[np.diag_indices(problem.d)] += strengths(problem).ravel()
+        return cls(factorise(H), mean, total)
+
+    def solve(self, g_w: Array, g_b: float) -> tuple[Array, float]:
+        """The (w, b) with H(w, b) = g."""
+        w = self.factor.solve(g_w - g_b * self.mean)
+        return w, (g_b / self.total - inner(self.mean, w) if self.total else 0.0)
+
+    def misses(self, g_w: Array, g_b: float) -> float:
+        """The part of g that H has no answer to."""
+        return self.factor.misses(g_w - g_b * self.mean)
+
+
+class Blocks(Factored):
+    """One factor per output, whose predictions do not meet in the loss: O(n·d² + d³) each."""
+
+    def _factorise(self, at, damping):
+        self.blocks = []
+        g_w, g_b = columns(at.gradient.w), np.ravel(at.gradient.b)
+        for k, curvature in enumerate(columns(at.curvature).T):
+            block = Block.make(self.problem, damped(curvature, self.problem.weights, damping))
+            if block is None or block.misses(g_w[:, k], g_b[k]) > UNANSWERED:
+                return False
+            self.blocks.append(block)
+        return True
+
+    def _solve(self, gradient):
+        pairs = zip(self.blocks, columns(gradient.w).T, np.ravel(gradient.b))
+        solved = [block.solve(-g_w, -float(g_b)) for block, g_w, g_b in pairs]
+        w = np.stack([w for w, _ in solved], axis=1).reshape(gradient.w.shape)
+        return Change(w, np.array([b for _, b in solved]).reshape(gradient.b.shape))
+
+    def _sizes(self, change):
+        pairs = zip(self.blocks, columns(change.w).T, np.ravel(change.b))
+        sizes = [
+            (np.max(np.abs(w) / block.factor.scale, initial=0.0), math.sqrt(block.total) * abs(b))
+            for block, w, b in pairs
+        ]
+        return max(w for w, _ in sizes), max(b for _, b in sizes)
+
+
+class Joint(Factored):
+    """One factor for K scores that meet in the loss: O(K²·n·d² + K³d³), for small K·d.
+
+    The Hessian of row i in its scores is diag(aᵢ) − fᵢfᵢᵀ. The bias is a last column of ones beside
+    the centred features.
+    """
+
+    def __init__(self, problem: Problem):
+        super().__init__(problem)
+        self.mean = np.zeros(problem.d)
+        if problem.fit_bias and problem.weights.sum() > 0:
+            share = problem.weights / problem.weights.sum()
+            self.mean = problem.design.transposed_times(share)
+        self.design = problem.design.shifted(self.mean)
+
+    def _factorise(self, at, damping):
+        problem = self.problem
+        a, f = problem.loss.hessian_factors(problem.y, at.z)
+        f = np.zeros_like(a) if f is None else f
+        extra = damped(at.curvature, problem.weights[:, None], damping) - at.curvature
+        K, m = a.shape[1], problem.d + problem.fit_bias
+        H = np.empty((K, m, K, m))
+        for k in range(K):
+            for j in range(k + 1):
+                c = -problem.weights * f[:, k] * f[:, j]
+                if j == k:
+                    c += problem.weights * a[:, k] + extra[:, k]
+                H[k, :, j] = H[j, :, k] = self._bordered_gram(c)
+        l2 = np.append(strengths(problem).ravel(), np.zeros(m - problem.d))
+        self._fix_shifts(H, a - f * f.sum(axis=1, keepdims=True), l2 == 0)
+        H = H.reshape(K * m, K * m)
+        H[np.diag_indices(K * m)] += np.tile(l2, K)
+        self.factor = factorise(H)
+        return self.factor.misses(self._stacked(at.gradient)) <= UNANSWERED
+
+    def _bordered_gram(self, c: Array) -> Array:
+        """[X, 1]ᵀ diag(c) [X, 1] for c of any sign; without the ones where there is no bias."""
+        d, m = self.problem.d, self.problem.d + self.problem.fit_bias
+        G = np.zeros((m, m))
+        for sign in (1.0, -1.0):
+            part = np.maximum(sign * c, 0.0)
+            if part.any():
+                G[:d, :d] += sign * self.design.gram(part)
+        if m > d:
+            G[:d, d] = G[d, :d] = self.design.transposed_times(c)
+            G[d, d] = c.sum()
+        return G
+
+    @staticmethod
+    def _fix_shifts(H: Array, of_ones: Array, is_free: Array) -> None:
+        """Make H regular where the same shift of all scores changes nothing, as for softmax.
+
+        Steps then sum to 0 over the classes, because the gradient does.
+        """
+        if np.max(np.abs(of_ones), initial=0.0) > 1e-10:
+            return
+        K = H.shape[0]
+        for j in np.flatnonzero(is_free):
+            H[:, j, :, j] += np.trace(H[:, j, :, j]) / K**2
+
+    def _stacked(self, change: Change) -> Array:
+        """The gradient with respect to the centred features and the bias, class after class."""
+        w = change.w - np.multiply.outer(self.mean, change.b)
+        return (np.vstack([w, change.b]) if self.problem.fit_bias else w).ravel(order="F")
+
+    def _solve(self, gradient):
+        K = len(gradient.b)
+        x = self.factor.solve(-self._stacked(gradient)).reshape(K, -1).T
+        w = x[: self.problem.d]
+        if not self.problem.fit_bias:
+            return Change(w, np.zeros(K))
+        return Change(w, x[-1] - np.sum(self.mean[:, None] * w, axis=0))
+
+    def _sizes(self, change):
+        scale = self.factor.scale.reshape(len(change.b), -1).T
+        w = np.max(np.abs(change.w) / scale[: self.problem.d], initial=0.0)
+        return w, (np.max(np.abs(change.b) / scale[-1]) if self.problem.fit_bias else 0.0)
+
+
+def weighted(problem: Problem, values: Array) -> Array:
+    """s·values, 0 in rows of weight 0 whatever they hold."""
+    values = problem.row_weights * values
+    if problem.has_zero_weights:
+        values[problem.weights == 0] = 0.0
+    return values
+
+
+def damped(curvature: Array, weights: Array, damping: float) -> Array:
+    """s·ℓ″ with damping times its mean added in every row; where all are 0, with s added."""
+    if not damping:
+        return curvature
+    total = float(np.sum(np.broadcast_to(weights, curvature.shape)))
+    mean = float(curvature.sum()) / total if total > 0 else 0.0
+    return curvature + (damping * mean if mean > NOTHING else 1.0) * weights
+
+
+def columns(a: Array) -> Array:
+    """(n,) as (n, 1); (n, K) as it is."""
+    return a if a.ndim == 2 else a[:, None]

@@ -1,0 +1,100 @@
+"""Weighted normal equations with a bias: (XᵀDX + diag(h)) dw = r, for weights far apart.
+
+Called by the interior point method and by the polish, whose weights D span many orders of magnitude.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import lapack
+
+from ..design import Design
+from ..threads import single_blas
+from .positive_definite import call_lapack, unit_diagonal
+
+Array = np.ndarray
+EPS = float(np.finfo(float).eps)
+TINY = float(np.finfo(float).tiny)
+
+
+class NormalMatrix:
+    """XᵀDX + diag(h), bordered by the bias, for D = diag(stiffness)."""
+
+    def __init__(self, design: Design, stiffness: Array, h: Array, fit_bias: bool):
+        self.design, self.stiffness, self.h, self.fit_bias = design, stiffness, h, fit_bias
+        form = ByColumns if design.d <= design.n else ByRows
+        self.inverse = form(design, stiffness, h, fit_bias)
+
+    def solve(self, w: Array, b: float) -> tuple[Array, float]:
+        """The change of w and b, refined once: D and h range over many orders of magnitude."""
+        dw, db = self.inverse.solve(w, b)
+        slopes = self.stiffness * (self.design.times(dw) + db)
+        rest_w = w - self.design.transposed_times(slopes) - self.h * dw
+        more_w, more_b = self.inverse.solve(rest_w, b - float(slopes.sum()))
+        return dw + more_w, db + more_b
+
+
+class ByColumns:
+    """The matrix itself, d × d, after the bias is eliminated."""
+
+    def __init__(self, design: Design, stiffness: Array, h: Array, fit_bias: bool):
+        G = design.gram(stiffness)
+        G[np.diag_indices(design.d)] += h
+        self.border, self.total, self.fit_bias = np.zeros(design.d), 1.0, fit_bias
+        if fit_bias:
+            self.border = design.transposed_times(stiffness)
+            self.total = max(float(stiffness.sum()), TINY)
+            G -= np.multiply.outer(self.border, self.border / self.total)
+        self.factor = Factor(G)
+
+    def solve(self, w: Array, b: float) -> tuple[Array, float]:
+        """Approximate changes of w and b."""
+        if not self.fit_bias:
+            return self.factor.solve(w), 0.0
+        dw = self.factor.solve(w - self.border * (b / self.total))
+        return dw, (b - float(self.border @ dw)) / self.total
+
+
+class ByRows:
+    """Its inverse through D⁻¹ + X diag(h)⁻¹ Xᵀ, n × n."""
+
+    def __init__(self, design: Design, stiffness: Array, h: Array, fit_bias: bool):
+        # A coefficient that nothing holds gets a little curvature; the next steps make up for it.
+        loose = 1e-10 * design.column_square_sums(stiffness) + TINY
+        self.design, self.inverse = design, 1 / np.maximum(h, loose)
+        K = design.outer_gram(self.inverse)
+        K[np.diag_indices(design.n)] += 1 / np.maximum(stiffness, TINY)
+        self.factor = Factor(K)
+        self.ones = self.factor.solve(np.ones(design.n)) if fit_bias else None
+
+    def solve(self, w: Array, b: float) -> tuple[Array, float]:
+        """Approximate changes of w and b."""
+        y, db = self.factor.solve(self.design.times(self.inverse * w)), 0.0
+        if self.ones is not None:
+            db = (b - float(y.sum())) / float(self.ones.sum())
+            y = y + db * self.ones
+        return self.inverse * (w - self.design.transposed_times(y)), db
+
+
+class Factor:
+    """The Cholesky factor of a positive semi-definite matrix, lifted until it exists.
+
+    The lift is relative to the diagonal and far below the digits that matter; refinement takes it out.
+    """
+
+    def __init__(self, A: Array):
+        self.scale = unit_diagonal(A)
+        self.factor, lift, failed = A, 4 * EPS, len(A) > 0
+        while failed and lift < 1:
+            A[np.diag_indices(len(A))] = 1 + lift
+            # The transpose is in LAPACK's order, and the same matrix.
+            self.factor, failed = call_lapack(lapack.dpotrf, A.T, 1)
+            lift *= 100
+
+    def solve(self, r: Array) -> Array:
+        """A⁻¹r, or nearly."""
+        if not len(r):
+            return np.zeros_like(r)
+        with single_blas():
+            x, _ = lapack.dpotrs(self.factor, self.scale * r, lower=1)
+        return self.scale * x

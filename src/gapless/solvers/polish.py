@@ -1,0 +1,426 @@
+"""The active-set polish: the optimality conditions solved as equations on the set a solver has found.
+
+At a solution most of what is not smooth is decided: which coefficients are 0 or at a bound, which rows
+sit at a kink of the loss. Given that, the rest is a linear system (or, for a smooth loss, a few Newton
+steps), whose solution has all the digits that a small gap alone does not promise.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse.linalg
+
+from ..interrupt import TimeLimit
+from ..null_model import minimise_bias
+from ..penalties import Blocks, Coordinates
+from ..problem import Parameters, Problem
+from ._base import Solution
+from .normal_equations import NormalMatrix
+
+Array = np.ndarray
+EPS = float(np.finfo(float).eps)
+
+LARGEST = 1000  # unknowns of a system that is small beside the solver's own work
+MOST_WORK = 1e9  # rows times squared unknowns, the same for conjugate gradients
+ROUNDS = 8  # how often the active set may be corrected
+STEPS = 10  # of Newton's method or of iterative refinement
+
+
+def finish(problem: Problem, solution: Solution, tol: float) -> Solution:
+    """The solution polished, if that made its gap smaller."""
+    before = solution.gap
+    rounding = 8 * EPS * (abs(solution.primal) + problem.scale)
+    if before <= rounding:
+        return solution
+    began = time.monotonic()
+    try:
+        parameters = polish(problem, solution.parameters)
+        if parameters is None:
+            return solution
+        z = problem.predictions(parameters.w, parameters.b)
+        primal = problem.primal(parameters.w, parameters.b, z)
+        theta = -problem.derivative(z) if parameters.theta is None else parameters.theta
+        bound = problem.bound(theta)
+    except TimeLimit:
+        return solution
+    except KeyboardInterrupt:
+        return dataclasses.replace(solution, status="interrupted")
+    gap = primal - bound.dual
+    is_better = gap <= max(before, rounding) if np.isfinite(before) else primal <= solution.primal
+    if not is_better:
+        return solution
+    trace = solution.trace
+    trace.primal.append(primal)
+    trace.gap.append(gap)
+    trace.seconds.append((trace.seconds or [0.0])[-1] + time.monotonic() - began)
+    return dataclasses.replace(
+        solution,
+        parameters=dataclasses.replace(parameters, theta=bound.theta),
+        primal=primal,
+        dual=bound.dual,
+        status="optimal" if gap <= tol * problem.scale + rounding else solution.status,
+    )
+
+
+def polish(problem: Problem, parameters: Parameters) -> Parameters | None:
+    """The solution on the active set of the given parameters; None where there is no such refinement.
+
+    It is right only if the active set is: the caller keeps it if its gap is smaller.
+    """
+    coordinates = problem.penalty.coordinates(problem.d)
+    if problem.loss.is_piecewise_linear:
+        if coordinates is None or parameters.theta is None:
+            return None
+        return _by_outputs(_polish_kinks, problem, parameters, coordinates)
+    if not problem.loss.has_curvature:
+        return None
+    if coordinates is not None and problem.outputs is None:
+        return _polish_coordinates(problem, parameters, coordinates)
+    return _polish_jointly(problem, parameters, coordinates)
+
+
+def _by_outputs(polish_one, problem: Problem, parameters: Parameters, coordinates: Coordinates):
+    """Each output polished on its own, as a penalty on coordinates does not connect them."""
+    if problem.outputs is None:
+        return polish_one(problem, parameters, coordinates)
+    polished = []
+    for k in range(problem.outputs):
+        one = dataclasses.replace(problem, y=np.ascontiguousarray(problem.y[:, k]), outputs=None)
+        at = Parameters(parameters.w[:, k], parameters.b[k], parameters.theta[:, k])
+        polished.append(polish_one(one, at, coordinates))
+    if any(p is None for p in polished):
+        return None
+    return Parameters(
+        *(np.stack([getattr(p, a) for p in polished], -1) for a in ("w", "b", "theta"))
+    )
+
+
+# ---- piecewise-linear losses ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Kink:
+    """Of each row the kink that is nearest: ℓ′ rises from `low` to `high` at z = `at`."""
+
+    low: Array
+    high: Array
+    at: Array
+
+    @property
+    def width(self) -> Array:
+        """How much ℓ′ rises, never 0."""
+        return np.maximum(self.high - self.low, np.finfo(float).tiny)
+
+    @classmethod
+    def nearest(cls, problem: Problem, u: Array, z: Array) -> Kink:
+        """The kink on whose side the slope u is, or z where u does not tell."""
+        box = problem.loss.dual_box(problem.y)
+        if not box.absolute:
+            return cls(box.lower, box.upper, box.linear)
+        above = (u > 0) | ((u == 0) & (z > box.linear))
+        return cls(
+            np.where(above, 0.0, box.lower),
+            np.where(above, box.upper, 0.0),
+            box.linear + np.where(above, box.absolute, -box.absolute),
+        )
+
+    def end(self, u: Array, z: Array) -> Array:
+        """The end of the interval that u is near to, or that z asks for where u is near to none."""
+        inside = (u - self.low) / self.width
+        undecided = (inside > 0.25) & (inside < 0.75)
+        return np.where(np.where(undecided, z > self.at, inside > 0.5), self.high, self.low)
+
+
+def _polish_kinks(problem: Problem, parameters: Parameters, c: Coordinates) -> Parameters | None:
+    """Rows at a kink have z there and a free θ; the others have θ at an end of their interval."""
+    s, b = problem.weights, float(parameters.b)
+    w, held = _held_coordinates(problem, parameters, c)
+    signs = np.sign(w)
+    u = np.divide(-parameters.theta, s, out=np.zeros(problem.n), where=s > 0)
+    z = problem.predictions(w, b)
+    kink = Kink.nearest(problem, u, z)
+    order, count = _likely_rows(problem, kink, u, z)
+    most = np.count_nonzero(~held) + problem.fit_bias
+    if not np.any(c.l2[~held]):
+        # Nothing but rows holds w: the solution is a vertex, with that many rows at their kink.
+        count = min(most, len(order))
+    active = _choose(problem.n, order[:count])
+    u = np.where(active, u, kink.end(u, z))
+    for _ in range(ROUNDS):
+        if min(np.count_nonzero(~held), np.count_nonzero(active)) > LARGEST:
+            return None
+        w, b, u = _solve_kinks(problem, c, w, b, u, kink, active, held, signs)
+        if not (np.all(np.isfinite(w)) and np.isfinite(b) and np.all(np.isfinite(u))):
+            return None
+        z = problem.predictions(w, b)
+        distance = np.abs(z - kink.at) / _typical_distance(problem)
+        most = np.count_nonzero(~held) + problem.fit_bias
+        if np.any(distance[active] > 1e-8) and np.count_nonzero(active) > most:
+            # More rows than can be at their kink together: the least certain ones are not.
+            certain = [i for i in order if active[i]][:most]
+            active = _choose(problem.n, certain)
+            u = np.where(active, np.clip(u, kink.low, kink.high), kink.end(-parameters.theta, z))
+            continue
+        wrong = _wrong_rows(problem, kink, active, u, z)
+        force = problem.design.transposed_times(-s * u) - c.l2 * w
+        mistaken = _wrong_coordinates(c, w, force, held, signs)
+        if not wrong.any() and not mistaken.any():
+            break
+        # A slope that left its interval stays at that end; a row that crossed its kink is put on it.
+        u = np.clip(u, kink.low, kink.high)
+        signs = np.where(mistaken & held & (w == 0), np.sign(force), signs)
+        w = np.where(mistaken & ~held, np.clip(np.where(c.l1 > 0, 0.0, w), c.lower, c.upper), w)
+        active, held = active ^ wrong, held ^ mistaken
+    u = np.clip(u, kink.low, kink.high)
+    if not active.any() and problem.fit_bias:
+        # No row pins the bias down: it is the middle of the interval that is left.
+        b = minimise_bias(problem.loss, problem.y, z - b, s)
+    return Parameters(np.clip(w, c.lower, c.upper), np.array(b), -s * u)
+
+
+def _choose(n: int, positions) -> Array:
+    chosen = np.zeros(n, dtype=bool)
+    chosen[positions] = True
+    return chosen
+
+
+def _typical_distance(problem: Problem) -> float:
+    """How far z is from the kinks in the model without features."""
+    box = problem.loss.dual_box(problem.y)
+    width = problem.weighted_sum(box.upper - box.lower)
+    return problem.scale / width if problem.scale > 0 and width > 0 else 1.0
+
+
+def _likely_rows(problem: Problem, kink: Kink, u: Array, z: Array) -> tuple[Array, int]:
+    """The rows that may be at their kink, the likeliest first, and how many of them probably are.
+
+    A row is at its kink if its slope is farther from the ends than z is from the kink, both relative: of
+    the two one goes to 0 and the other does not.
+    """
+    inside = (u - kink.low) / kink.width
+    middle = np.where(problem.weights > 0, np.minimum(inside, 1 - inside), 0.0)
+    middle /= np.max(middle, initial=0.0) or 1.0
+    distance = np.abs(z - kink.at) / _typical_distance(problem)
+    rows = np.flatnonzero(middle > 0)
+    ratio = distance[rows] / middle[rows]
+    return rows[np.argsort(ratio, kind="stable")], int(np.count_nonzero(ratio < 1))
+
+
+def _wrong_rows(problem: Problem, kink: Kink, active: Array, u: Array, z: Array) -> Array:
+    """Active rows with a slope outside of its interval, and others on the wrong side of the kink."""
+    outside = (u < kink.low - 1e-9 * kink.width) | (u > kink.high + 1e-9 * kink.width)
+    above = (z - kink.at) / _typical_distance(problem)
+    crossed = np.where(u - kink.low > kink.high - u, above < -1e-9, above > 1e-9)
+    return np.where(active, outside, crossed) & (problem.weights > 0)
+
+
+def _held_coordinates(problem: Problem, parameters: Parameters, c: Coordinates):
+    """w with those coefficients on their kink or bound that belong there, and which ones they are.
+
+    Decided like the rows: a coefficient is held if it is nearer to that point than the force on it is to
+    what would move it, both relative.
+    """
+    w = np.asarray(parameters.w, dtype=float)
+    force = problem.design.transposed_times(parameters.theta) - c.l2 * w
+    size = float(np.max(np.abs(w), initial=0.0)) or 1.0
+    strength = float(np.max(np.abs(force), initial=0.0)) or 1.0
+    spare = np.divide(c.l1 - np.abs(force), c.l1, out=np.full(len(w), -1.0), where=c.l1 > 0)
+    at_zero = (c.l1 > 0) & (np.abs(w) / size <= spare)
+    push = (force - c.l1 * np.sign(w)) / strength
+    at_lower = np.isfinite(c.lower) & ((w - c.lower) / size <= np.maximum(-push, 0))
+    at_upper = np.isfinite(c.upper) & ((c.upper - w) / size <= np.maximum(push, 0))
+    held = at_zero | at_lower | at_upper
+    stop = np.where(at_lower, c.lower, np.where(at_upper, c.upper, 0.0))
+    return np.where(held, stop, w), held
+
+
+def _wrong_coordinates(c: Coordinates, w: Array, force: Array, held: Array, signs: Array) -> Array:
+    """Held coefficients that are pushed away, and free ones that crossed their kink or a bound."""
+    smallest = np.where(w <= c.lower, -np.inf, np.where(w > 0, c.l1, -c.l1))
+    largest = np.where(w >= c.upper, np.inf, np.where(w >= 0, c.l1, -c.l1))
+    slack = 1e-9 * (c.l1 + np.max(np.abs(force), initial=0.0))
+    pushed = (force < smallest - slack) | (force > largest + slack)
+    crossed = ((c.l1 > 0) & (signs * w < 0)) | (w < c.lower) | (w > c.upper)
+    return np.where(held, pushed, crossed)
+
+
+def _solve_kinks(problem, c: Coordinates, w, b, u, kink: Kink, active, held, signs):
+    """w, b and u with z at the kink for the active rows and stationarity for the free coefficients.
+
+    The linear system may be singular in θ (equal rows): it is solved by the method of multipliers,
+    which adds a little curvature 1/ρ to θ and takes it out again in a few rounds (Rockafellar 1976).
+    """
+    s, rows, free = problem.weights, np.flatnonzero(active), np.flatnonzero(~held)
+    l2 = c.l2[free]
+    w, u = w.copy(), u.copy()
+    force = problem.design.transposed_times(-s * u)[free] - c.l1[free] * signs[free]
+    if not len(rows):
+        w[free] = np.divide(force, l2, out=w[free], where=l2 > 0)
+        return w, b, u
+    part = problem.design.rows(rows)
+    part = part.columns(free) if len(free) < problem.d else part
+    theta, total = -(s * u)[rows], -float(s @ u)
+    z = problem.predictions(w, b)[rows]
+    squares = float(part.column_square_sums().sum()) / max(len(free), 1) or 1.0
+    rho = np.full(len(rows), 1e6 * (float(np.max(l2, initial=0.0)) or 1.0) / squares)
+    matrix = NormalMatrix(part, rho, l2, problem.fit_bias)
+    last = np.inf
+    for _ in range(STEPS):
+        miss, rest = kink.at[rows] - z, force - l2 * w[free]
+        left = max(
+            np.max(np.abs(rest), initial=0.0), np.max(np.abs(miss)), abs(total) * problem.fit_bias
+        )
+        if not left < 0.5 * last:
+            break
+        last = left
+        right = rest + part.transposed_times(rho * miss)
+        dw, db = matrix.solve(right, total + float(np.sum(rho * miss)))
+        dz = part.times(dw) + db
+        dtheta = rho * (miss - dz)
+        w[free] += dw
+        b, z, theta = b + db, z + dz, theta + dtheta
+        force = force + part.transposed_times(dtheta)
+        total += float(dtheta.sum())
+    u[rows] = -theta / s[rows]
+    return w, b, u
+
+
+# ---- smooth losses -------------------------------------------------------------------------------
+
+
+def _polish_coordinates(problem: Problem, parameters: Parameters, c: Coordinates):
+    """Newton steps in the coefficients that are neither 0 at a kink nor at a bound, and in b."""
+    w, b = np.array(parameters.w, dtype=float), float(parameters.b)
+    at_kink = (w == 0) & (c.l1 > 0)
+    free = np.flatnonzero(~at_kink & (w > c.lower) & (w < c.upper))
+    if len(free) > LARGEST:
+        return None
+    part = problem.design if len(free) == problem.d else problem.design.columns(free)
+    signs = np.sign(w[free])
+    z = problem.predictions(w, b)
+    last = np.inf
+    for _ in range(STEPS):
+        _, slope, curvature = problem.loss.derivatives(problem.y, z)
+        slope, curvature = problem.weights * slope, problem.weights * curvature
+        rest = -(part.transposed_times(slope) + c.l2[free] * w[free] + c.l1[free] * signs)
+        matrix = NormalMatrix(part, curvature, c.l2[free], problem.fit_bias)
+        dw, db = matrix.solve(rest, -float(slope.sum()))
+        decrement = float(rest @ dw) - float(slope.sum()) * db
+        if not 0 <= decrement < 0.5 * last:
+            break
+        last = decrement
+        moved = w[free] + dw
+        inside = (moved > c.lower[free]) & (moved < c.upper[free])
+        if not np.all(inside & ((signs * moved >= 0) | (c.l1[free] == 0))):
+            return None
+        w[free], b = moved, b + db
+        z = z + part.times(dw) + db
+    return Parameters(w, np.array(b))
+
+
+def _polish_jointly(problem: Problem, parameters: Parameters, coordinates: Coordinates | None):
+    """The same for several outputs or for groups of coefficients, by conjugate gradients."""
+    w, b = np.array(parameters.w, dtype=float), np.array(parameters.b, dtype=float)
+    if coordinates is not None:
+        penalty = NearCoordinates(coordinates, w)
+    elif (blocks := problem.penalty.blocks(problem.d)) is not None:
+        penalty = NearBlocks(blocks, w)
+    else:
+        return None
+    if problem.n * np.count_nonzero(penalty.free) ** 2 > MOST_WORK:
+        return None
+    last = np.inf
+    for _ in range(STEPS):
+        dw, db, decrement = _joint_step(problem, penalty, w, b)
+        if not 0 <= decrement < 0.5 * last:
+            break
+        last = decrement
+        if not penalty.is_smooth_until(w + dw):
+            return None
+        w, b = w + dw, b + db
+    return Parameters(w, b)
+
+
+class NearCoordinates:
+    """A penalty on coordinates, where it is smooth around w."""
+
+    def __init__(self, c: Coordinates, w: Array):
+        self.l1, self.l2, self.lower, self.upper = c.like(w)
+        self.signs = np.sign(w)
+        self.free = ((w != 0) | (self.l1 == 0)) & (w > self.lower) & (w < self.upper)
+
+    def gradient(self, w: Array) -> Array:
+        """∇R(w) on the free coefficients."""
+        return (self.l2 * w + self.l1 * self.signs) * self.free
+
+    def hessian_times(self, w: Array, v: Array) -> Array:
+        """∇²R(w) v."""
+        return self.l2 * v
+
+    def is_smooth_until(self, w: Array) -> bool:
+        """Whether no kink or bound lies between here and w."""
+        kept = (w * self.signs >= 0) | (self.l1 == 0)
+        return bool(np.all(kept & (w >= self.lower) & (w <= self.upper)))
+
+
+class NearBlocks:
+    """A sum of norms of groups, where it is smooth around w: ∇²‖w‖ = (I − wwᵀ/‖w‖²)/‖w‖."""
+
+    def __init__(self, blocks: Blocks, w: Array):
+        self.blocks = blocks
+        alive = (self._sums(w * w) > 0) | (blocks.strength == 0)
+        self.free = np.broadcast_to(self._spread(alive, w), w.shape)
+
+    def _sums(self, per_entry: Array) -> Array:
+        per_feature = per_entry if per_entry.ndim == 1 else per_entry.sum(axis=1)
+        return np.bincount(self.blocks.index, per_feature, minlength=len(self.blocks.strength))
+
+    def _spread(self, per_block: Array, w: Array) -> Array:
+        spread = per_block[self.blocks.index]
+        return spread if w.ndim == 1 else spread[:, None]
+
+    def _over_norms(self, w: Array) -> Array:
+        norms, strength = np.sqrt(self._sums(w * w)), self.blocks.strength
+        return np.divide(strength, norms, out=np.zeros_like(norms), where=norms > 0)
+
+    def gradient(self, w: Array) -> Array:
+        """∇R(w) on the free coefficients."""
+        return self._spread(self._over_norms(w), w) * w
+
+    def hessian_times(self, w: Array, v: Array) -> Array:
+        """∇²R(w) v."""
+        squares = self._sums(w * w)
+        along = np.divide(self._sums(w * v), squares, out=np.zeros_like(squares), where=squares > 0)
+        return self._spread(self._over_norms(w), w) * (v - self._spread(along, w) * w)
+
+    def is_smooth_until(self, w: Array) -> bool:
+        """Always: a step does not end where a group vanishes."""
+        return True
+
+
+def _joint_step(problem: Problem, penalty, w: Array, b: Array) -> tuple[Array, Array, float]:
+    """The Newton step in the free coefficients and the biases, and its decrement."""
+    s, free, design = problem.row_weights, penalty.free, problem.design
+    z = problem.predictions(w, b)
+    slope = s * problem.loss.gradient(problem.y, z)
+
+    def join(for_w: Array, for_b: Array) -> Array:
+        return np.append(for_w * free, for_b * problem.fit_bias)
+
+    def split(step: Array) -> tuple[Array, Array]:
+        return step[: w.size].reshape(w.shape) * free, step[w.size :].reshape(b.shape)
+
+    def hessian_times(step: Array) -> Array:
+        dw, db = split(step)
+        slopes = s * problem.loss.hessian_times(problem.y, z, design.times(dw) + db)
+        curved = design.transposed_times(slopes) + penalty.hessian_times(w, dw)
+        return join(curved, slopes.sum(axis=0))
+
+    right = -join(design.transposed_times(slope) + penalty.gradient(w), slope.sum(axis=0))
+    H = scipy.sparse.linalg.LinearOperator((len(right),) * 2, hessian_times, dtype=float)
+    step, _ = scipy.sparse.linalg.cg(H, right, rtol=1e-13, maxiter=2 * len(right))
+    return *split(step), float(right @ step)

@@ -1,0 +1,143 @@
+"""Symmetric positive (semi-)definite systems: Cholesky and eigenvectors, with the diagonal at one.
+
+Scaling the diagonal to one first makes the units of the features irrelevant (van der Sluis 1969).
+Called by the closed form and by Newton's method. LAPACK runs on one thread, for the same bits
+everywhere, and in a worker where it takes long enough for Ctrl-C to matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from scipy.linalg import lapack
+
+from ..interrupt import in_worker
+from ..threads import single_blas
+
+Array = np.ndarray
+EPS = float(np.finfo(float).eps)
+
+# Rows × columns × the smaller of them, from which on a factorisation takes about ten milliseconds.
+LONG = 5e7
+
+
+class Cholesky:
+    """H = LLᵀ for a positive definite H, which is overwritten.
+
+    `is_reliable` tells whether H is far enough from singular for its solutions to mean something,
+    and for iterative refinement to converge.
+    """
+
+    def __init__(self, H: Array):
+        self.scale = unit_diagonal(H)
+        self.factor = H
+        condition = 1.0
+        if len(H):
+            norm = float(np.max(np.sum(np.abs(H), axis=0)))
+            # The transpose is in LAPACK's order, and the same matrix.
+            self.factor, failed = call_lapack(lapack.dpotrf, H.T, 1, 0, 1)
+            condition = 0.0 if failed else lapack.dpocon(self.factor, norm, uplo="L")[0]
+        self.is_reliable = condition > 16 * len(H) * EPS
+
+    def misses(self, r: Array) -> float:
+        """The part of r that H has no answer to: none."""
+        return 0.0
+
+    def solve(self, r: Array) -> Array:
+        """H⁻¹r for r of shape (d,) or (d, K)."""
+        if not len(r):
+            return np.zeros_like(r)
+        right = _rows_times(self.scale, r)
+        with single_blas():
+            x, _ = lapack.dpotrs(self.factor, right, lower=1)
+        return _rows_times(self.scale, x)
+
+
+class Eigen:
+    """H = VΛVᵀ for a positive semi-definite H, which is overwritten; solves with least norm.
+
+    Eigenvalues that rounding alone could make count as zero; `null` is an orthonormal basis (d, k)
+    of the vectors they belong to.
+    """
+
+    is_reliable = True
+
+    def __init__(self, H: Array):
+        self.scale = unit_diagonal(H)
+        values, vectors = np.zeros(0), np.zeros((0, 0))
+        if len(H):
+            values, vectors = call_lapack(_eigh, H)
+        keep = values > 16 * len(H) * EPS * max(values.max(initial=0.0), 0.0)
+        self.values, self.vectors = values[keep], vectors[:, keep]
+        self.null = orthonormal(_rows_times(self.scale, vectors[:, ~keep]))
+
+    def misses(self, r: Array) -> float:
+        """The part of r, between 0 and 1, that H has no answer to: outside its range."""
+        with single_blas():
+            right = _rows_times(self.scale, r)
+            answered = self.vectors.T @ right
+        whole = float(np.sum(right**2))
+        return max(1 - float(np.sum(answered**2)) / whole, 0.0) if whole > 0 else 0.0
+
+    def solve(self, r: Array) -> Array:
+        """The x of least norm with Hx = r, for r of shape (d,) or (d, K)."""
+        with single_blas():
+            coordinates = self.vectors.T @ _rows_times(self.scale, r)
+            x = self.vectors @ _rows_times(1 / self.values, coordinates)
+        return without(self.null, _rows_times(self.scale, x))
+
+
+def factorise(H: Array) -> Cholesky | Eigen:
+    """The Cholesky factor of H, or its eigenvectors where it is singular."""
+    factor = Cholesky(H.copy())
+    return factor if factor.is_reliable else Eigen(H)
+
+
+def unit_diagonal(H: Array) -> Array:
+    """Turn H into SHS with ones on the diagonal, in place, and return the diagonal of S.
+
+    A row of zeros, such as that of a constant feature, becomes a row of the identity.
+    """
+    diagonal = np.diag(H)
+    scale = np.where(diagonal > 0, 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0)), 1.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        H *= scale[:, None]
+        H *= scale
+    np.fill_diagonal(H, np.where(np.isfinite(diagonal), 1.0, np.nan))
+    return scale
+
+
+def orthonormal(vectors: Array) -> Array:
+    """An orthonormal basis of what the columns span; they must be independent."""
+    if not vectors.size:
+        return vectors
+    with single_blas():
+        # Their lengths may differ by the units of the features.
+        return np.linalg.qr(vectors / np.sqrt(np.sum(vectors**2, axis=0)))[0]
+
+
+def without(basis: Array, w: Array) -> Array:
+    """w without its part in the span of an orthonormal basis."""
+    if not basis.size:
+        return w
+    with single_blas():
+        return w - basis @ (basis.T @ w)
+
+
+def call_lapack(function: Callable[..., Any], matrix: Array, *args: Any) -> Any:
+    """function(matrix, …) on one thread; in a worker when it takes long. It may use the matrix."""
+    with single_blas():
+        if matrix.size * min(matrix.shape) < LONG:
+            return function(matrix, *args)
+        return in_worker(function, matrix, *args)
+
+
+def _eigh(H: Array) -> tuple[Array, Array]:
+    return scipy.linalg.eigh(H, overwrite_a=True, check_finite=False, driver="evd")
+
+
+def _rows_times(scale: Array, r: Array) -> Array:
+    return scale * r if r.ndim == 1 else scale[:, None] * r

@@ -1,0 +1,181 @@
+"""Proximal gradient descent, plain (iterative soft-thresholding for the L1 penalty) and accelerated.
+
+Takes any loss with a continuous derivative and any penalty with a proximal map, a user's own
+included: it asks for nothing else.
+
+References
+----------
+Beck and Teboulle (2009), A fast iterative shrinkage-thresholding algorithm, SIAM J. Imaging Sci. 2.
+O'Donoghue and Candès (2015), Adaptive restart for accelerated gradient schemes, Found. Comput.
+Math. 15.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..problem import Parameters, Problem
+from ._base import Point, solver
+
+Array = np.ndarray
+EPS = float(np.finfo(float).eps)
+
+# A gap costs about as much as a step, so it is computed only so often.
+STEPS_PER_GAP = 10
+# The first step length, in units of the one for a loss of curvature 1, and the factor by which it
+# is shortened.
+FIRST_LENGTH, SHORTENING = 4.0, 0.7
+# After so many steps in a row that gain nothing but rounding there is no point in going on.
+SETTLED_STEPS = 50
+
+
+def _refuses(problem: Problem) -> str | None:
+    if problem.loss.is_piecewise_linear:
+        return f"needs a loss with a continuous derivative, got {problem.loss.name}"
+    return None
+
+
+@solver("proximal_gradient", refuses=_refuses, max_iter=50_000)
+def proximal_gradient(problem: Problem, start: Parameters) -> Iterator[Point]:
+    """Accelerated steps, begun anew whenever the momentum points uphill."""
+    return _descend(Centred(problem), start, accelerated=True)
+
+
+@solver("ista", refuses=_refuses, max_iter=100_000)
+def ista(problem: Problem, start: Parameters) -> Iterator[Point]:
+    """Plain steps w ← prox(w − t∇): with the L1 penalty, iterative soft-thresholding."""
+    return _descend(Centred(problem), start, accelerated=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Position:
+    """Coefficients, the bias of the centred data, and z."""
+
+    w: Array
+    c: Array
+    z: Array
+
+    def beyond(self, other: Position, factor: float) -> Position:
+        """The point on the line from `other` through this one, `factor` times their distance on."""
+        pairs = ((self.w, other.w), (self.c, other.c), (self.z, other.z))
+        return Position(*(a + factor * (a - b) for a, b in pairs))
+
+
+class Centred:
+    """The problem with the weighted mean of each column moved into the bias: z = (X − 1μᵀ)w + c.
+
+    The columns are then orthogonal to the bias, which gets a step of its own, t·κ: the ratio κ is
+    that of the largest curvature of w to that of c. The minimiser is the same.
+    """
+
+    def __init__(self, problem: Problem):
+        self.problem, self.design = problem, problem.design
+        total = float(np.sum(problem.weights))
+        self.mean = np.zeros(problem.d)
+        if problem.fit_bias and total > 0:
+            self.mean = self.design.transposed_times(problem.weights) / total
+        largest = self._largest_curvature()
+        self.ratio = largest / total if problem.fit_bias and total > 0 else 0.0
+        self.largest = largest or total or 1.0
+
+    def position(self, w: Array, c: Array) -> Position:
+        """The position of given coefficients."""
+        return Position(w, c, self.design.times(w) + (c - self.shift(w)))
+
+    def bias(self, position: Position) -> Array:
+        """b = c − μᵀw."""
+        return position.c - self.shift(position.w)
+
+    def shift(self, w: Array) -> Array:
+        """μᵀw."""
+        return np.sum(self.mean * w.T, axis=-1)
+
+    def product(self, a: Position, b: Position, p: Position, q: Position) -> float:
+        """⟨a − b, p − q⟩, the bias measured by its own step."""
+        inner = float(np.sum((a.w - b.w) * (p.w - q.w)))
+        return (
+            inner + float(np.sum((a.c - b.c) * (p.c - q.c))) / self.ratio if self.ratio else inner
+        )
+
+    def gradient(self, z: Array) -> tuple[Array, Array]:
+        """The derivatives of Σ s·ℓ in w and in c."""
+        slope = self.problem.derivative(z)
+        total = np.sum(slope, axis=0)
+        return self.design.transposed_times(slope) - np.multiply.outer(self.mean, total), total
+
+    def _largest_curvature(self) -> float:
+        """The largest eigenvalue of (X − 1μᵀ)ᵀS(X − 1μᵀ), about, by the power method."""
+        v = np.cos(np.arange(self.problem.d) + 1.0)  # any vector that is not special
+        value = 0.0
+        for _ in range(10):
+            norm = float(np.sqrt(np.sum(v**2)))
+            if norm == 0:
+                break
+            v = v / norm
+            u = self.problem.weights * (self.design.times(v) - np.sum(self.mean * v))
+            v = self.design.transposed_times(u) - self.mean * np.sum(u)
+            value = float(np.sqrt(np.sum(v**2)))
+        return value
+
+
+def _descend(centred: Centred, start: Parameters, accelerated: bool) -> Iterator[Point]:
+    problem = centred.problem
+    w = problem.penalty.prox(np.array(start.w, dtype=float), 0.0)  # into the constraints
+    at = centred.position(w, start.b + centred.shift(w))
+    origin, momentum, length = at, 1.0, FIRST_LENGTH / centred.largest
+    steps = settled = 0
+    while settled < SETTLED_STEPS:
+        is_checked = steps % STEPS_PER_GAP == 0
+        yield Point(at.w, centred.bias(at), at.z, estimate=None if is_checked else math.inf)
+        step = _step(centred, origin, length)
+        if step is None:
+            if origin is at:
+                break
+            origin, momentum = at, 1.0
+            continue
+        new, length = step.to, step.length
+        settled = settled + 1 if step.is_negligible else 0
+        if accelerated and centred.product(origin, new, new, at) <= 0:
+            following = 0.5 * (1 + math.sqrt(1 + 4 * momentum**2))
+            origin = new.beyond(at, (momentum - 1) / following)
+            momentum = following
+        else:
+            origin, momentum = new, 1.0
+        at, steps = new, steps + 1
+    yield Point(at.w, centred.bias(at), at.z)
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """Where a step led, its length t, and whether what it gained is lost in rounding."""
+
+    to: Position
+    length: float
+    is_negligible: bool
+
+
+def _step(centred: Centred, at: Position, length: float) -> Step | None:
+    """A proximal gradient step, shortened until the loss grows no faster than the step assumes.
+
+    None where the step leads nowhere: `at` is optimal, or the loss has a kink there.
+    """
+    problem = centred.problem
+    loss = problem.loss_sum(at.z)
+    g, g_bias = centred.gradient(at.z)
+    rounding = EPS * abs(loss)
+    while length > 1e-300:
+        w = problem.penalty.prox(at.w - length * g, length)
+        new = centred.position(w, at.c - length * centred.ratio * g_bias)
+        square = centred.product(new, at, new, at)
+        if square == 0:
+            return None
+        linear = float(np.sum(g * (w - at.w))) + float(np.sum(g_bias * (new.c - at.c)))
+        # Within the rounding of the sums both sides are noise, and the step is taken.
+        if problem.loss_sum(new.z) <= loss + linear + 0.5 * square / length + 4 * rounding:
+            return Step(new, length, is_negligible=square / length <= rounding)
+        length *= SHORTENING
+    return None

@@ -1,0 +1,102 @@
+"""Working sets: which blocks of features are worth a solver's time, and the penalty on them alone.
+
+A block is what the penalty treats as one: a feature, or a group of features. Called by
+`prox_newton`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..penalties import Blocks, Coordinates, Penalty
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """The penalty on some features, those of a block side by side, as the arrays the core reads.
+
+    `arrays` is (l1, l2, lower, upper) per feature, or (start, strength) per block.
+    """
+
+    features: Array
+    arrays: tuple[Array, ...]
+
+    def value(self, w: Array) -> float:
+        """R of these features alone, for w within its constraints; shape (p,) or (p, K)."""
+        if len(self.arrays) == 4:
+            l1, l2 = (a if w.ndim == 1 else a[:, None] for a in self.arrays[:2])
+            return float(np.sum(l1 * np.abs(w) + 0.5 * l2 * w**2))
+        start, strength = self.arrays
+        squares = w**2 if w.ndim == 1 else np.sum(w**2, axis=1)
+        return float(strength @ np.sqrt(_sums(squares, start)))
+
+
+class BlockPenalty:
+    """The blocks of a separable or block-separable penalty on d features."""
+
+    def __init__(self, penalty: Penalty, d: int):
+        self.coordinates: Coordinates | None = penalty.coordinates(d)
+        blocks: Blocks | None = None if self.coordinates is not None else penalty.blocks(d)
+        self.d = d
+        if blocks is None:
+            self.count, self.order, self.start = d, np.arange(d), np.arange(d + 1)
+        else:
+            self.strength = np.asarray(blocks.strength, dtype=float)
+            self.count = len(self.strength)
+            self.order = np.argsort(blocks.index, kind="stable")
+            sizes = np.bincount(blocks.index, minlength=self.count)
+            self.start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        self.is_free = self.norms(penalty.free(d).astype(float)) > 0
+
+    def norms(self, v: Array) -> Array:
+        """‖v_b‖₂ of every block, for v of shape (d,) or (d, K)."""
+        if v.ndim == 1 and self.count == self.d:
+            return np.abs(v)[self.order]
+        squares = v**2 if v.ndim == 1 else np.sum(v**2, axis=1)
+        return np.sqrt(_sums(squares[self.order], self.start))
+
+    def part(self, chosen: Array) -> Part:
+        """The penalty on the chosen blocks."""
+        if self.coordinates is not None:
+            c = self.coordinates
+            return Part(chosen, tuple(a[chosen] for a in (c.l1, c.l2, c.lower, c.upper)))
+        sizes = np.diff(self.start)[chosen]
+        start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        within = np.arange(start[-1]) - np.repeat(start[:-1], sizes)
+        features = self.order[np.repeat(self.start[:-1][chosen], sizes) + within]
+        return Part(features, (start, self.strength[chosen]))
+
+
+def choose_blocks(kept: Array, priority: Array, extra: int, most: int) -> Array:
+    """Positions of the blocks that are kept and of `extra` others of priority > 0, highest first.
+
+    Of more than `most` only those of the highest priority remain. Ties go to the first.
+    """
+    others = np.flatnonzero(~kept & (priority > 0))
+    chosen = np.concatenate([np.flatnonzero(kept), _largest(others, priority, extra)])
+    return np.sort(_largest(chosen, priority, most))
+
+
+def _largest(candidates: Array, priority: Array, count: int) -> Array:
+    """The `count` candidates of the highest priority, ties to the first."""
+    if len(candidates) <= count:
+        return candidates
+    p = priority[candidates]
+    threshold = np.partition(p, len(p) - count)[len(p) - count]
+    above = candidates[p > threshold]
+    return np.concatenate([above, candidates[p == threshold][: count - len(above)]])
+
+
+def _sums(values: Array, start: Array) -> Array:
+    """Σ of each slice values[start[b]:start[b + 1]], empty ones included."""
+    if len(start) == len(values) + 1 and np.all(np.diff(start) == 1):
+        return values
+    sums = np.zeros(len(start) - 1)
+    filled = np.flatnonzero(np.diff(start))
+    if len(filled):
+        sums[filled] = np.add.reduceat(values, start[filled])
+    return sums
