@@ -131,7 +131,7 @@ def test_certificate_is_optimal_and_certify_agrees(cls, form, seed):
     assert model.certificate_.kind in ("optimal", "exact")
     assert again.kind in ("optimal", "exact")
     assert again.primal == pytest.approx(model.certificate_.primal, rel=1e-12)
-    assert 0 <= again.gap <= 1e-6 * again.primal
+    assert 0 <= again.gap <= again.tolerance
 
 
 @every_form
@@ -205,7 +205,7 @@ def test_tables_give_names_and_the_same_model(cls, library, seed):
     assert list(model.feature_names_in_) == names
     plain = fit(cls(), X, y)
     assert_same_model(plain, model)
-    np.testing.assert_array_equal(plain.predict(X), model.predict(table))
+    np.testing.assert_allclose(plain._scores(X), model._scores(table), atol=1e-6)
     refitted = fit(clone(model), table, target)
     assert not hasattr(fit(refitted, X, y), "feature_names_in_")
 

@@ -328,7 +328,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
             For two classes one score, positive where `classes_[1]` is predicted.
         """
         scores = self._scores(X)
-        return scores[:, 0] if scores.shape[1] == 1 else scores
+        return scores[:, 0] if scores.ndim == 2 and scores.shape[1] == 1 else scores
 
     def predict(self, X):
         """Predict classes.

@@ -51,8 +51,8 @@ class RidgeClassifier(LinearClassifier):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Coefficients w; one row for two classes.
+    coef_ : ndarray of shape (n_features,) or (n_classes, n_features)
+        Coefficients w; a vector for two classes.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Bias b.
     classes_ : ndarray of shape (n_classes,)
@@ -140,7 +140,10 @@ class RidgeClassifier(LinearClassifier):
 
     def _specifics(self, data, learned, solutions, certificates):
         specifics = super()._specifics(data, learned, solutions, certificates)
-        return specifics | {"is_multilabel_": data.y.ndim == 2}
+        several = data.y.ndim == 2
+        if not several and len(data.classes) == 2:
+            specifics["coef_"] = learned["coef_"][0]
+        return specifics | {"is_multilabel_": several}
 
     def predict(self, X):
         """Predict classes, or the labels of each row.
@@ -332,8 +335,12 @@ class LogisticRegression(LinearClassifier):
                 stacklevel=4,
             )
 
+    @property
+    def _is_penalised(self):
+        return self.penalty is not None and np.isfinite(self.C)
+
     def _penalty(self):
-        if self.penalty is None or np.isinf(self.C):
+        if not self._is_penalised:
             return NoPenalty()
         ratio = {"l1": 1.0, "l2": 0.0}.get(self.penalty, self.l1_ratio or 0.0)
         if ratio == 0:
@@ -346,7 +353,14 @@ class LogisticRegression(LinearClassifier):
 
     def _specifics(self, data, learned, solutions, certificates):
         specifics = super()._specifics(data, learned, solutions, certificates)
-        return specifics | {"n_iter_": np.array([learned["n_iter_"]], dtype=np.int32)}
+        specifics["n_iter_"] = np.array([learned["n_iter_"]], dtype=np.int32)
+        if len(data.classes) > 2:
+            # Softmax does not change when all scores of a row do: keep the biases, and without a
+            # penalty also the coefficients, of smallest norm.
+            specifics["intercept_"] = _centred(learned["intercept_"])
+            if not self._is_penalised:
+                specifics["coef_"] = _centred(learned["coef_"])
+        return specifics
 
     def predict_proba(self, X):
         """Probabilities of the classes.
@@ -522,6 +536,11 @@ class LinearSVC(LinearClassifier):
     def _problems(self, data):
         loss, penalty = self._losses[self.loss](), self._penalties[self.penalty](1 / self.C)
         return classification_problems(data, loss, penalty, self.fit_intercept)
+
+
+def _centred(values):
+    """The values of the classes, shifted until they sum to 0."""
+    return values - values.mean(axis=0)
 
 
 def probabilities(loss, scores):

@@ -1,0 +1,92 @@
+"""Runs scikit-learn's tests against our classes, and keeps the list of exceptions true.
+
+A test listed in `exceptions.toml` must fail, every other one must pass. `pytest tests/peers
+--original` runs the same tests with scikit-learn's own classes, where all must pass: it shows that
+the machinery itself is sound.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+import sklearn.conftest
+
+from .swap import CLASSES, MODULES, Concern, swapped
+
+HERE = Path(__file__).parent
+LIST = HERE / "exceptions.toml"
+
+# What scikit-learn's tests expect to find in their own conftest.
+global_dtype = sklearn.conftest.global_dtype
+pyplot = sklearn.conftest.pyplot
+hide_available_pandas = sklearn.conftest.hide_available_pandas
+fetch_california_housing_fxt = sklearn.conftest.fetch_california_housing_fxt
+
+
+@pytest.fixture
+def global_random_seed():
+    return 42
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--original", action="store_true", help="run scikit-learn's tests with its own classes"
+    )
+
+
+def pytest_configure(config):
+    for mark in ("thread_unsafe", "no_check_spmatrix", "parallel_threads(n)", "iterations(n)"):
+        config.addinivalue_line("markers", f"{mark}: of scikit-learn's tests")
+
+
+def pytest_collect_file(file_path, parent):
+    if file_path == LIST:
+        return Peers.from_parent(parent, path=file_path)
+    return None
+
+
+class Peers(pytest.File):
+    """All of scikit-learn's test modules that concern our classes."""
+
+    def collect(self):
+        original = self.config.getoption("--original", default=False)
+        ours = _classes(original)
+        reasons = {} if original else read_exceptions()
+        for name in MODULES:
+            module = swapped(name, ours)
+            node = PeerModule.from_parent(
+                self,
+                path=Path(module.__file__),
+                name=name.removeprefix("sklearn."),
+                nodeid=f"{self.nodeid}::{name.removeprefix('sklearn.')}",
+            )
+            node.obj, node.concern, node.reasons = module, Concern(module, ours), reasons
+            yield node
+
+
+class PeerModule(pytest.Module):
+    """One of them, less the tests of other classes."""
+
+    def collect(self):
+        for item in super().collect():
+            if self.concern.holds(item):
+                reason = self.reasons.get(f"{self.name}::{item.name}")
+                if reason is not None:
+                    item.add_marker(pytest.mark.xfail(reason=reason, strict=True))
+                yield item
+
+
+def read_exceptions() -> dict[str, str]:
+    """The listed tests and why each of them cannot pass."""
+    groups = tomllib.loads(LIST.read_text()).get("exception", [])
+    return {test: group["reason"] for group in groups for test in group["tests"]}
+
+
+def _classes(original: bool) -> dict[str, type]:
+    if original:
+        return {name: getattr(module, name) for module, names in CLASSES.items() for name in names}
+    import gapless
+
+    return {name: getattr(gapless, name) for names in CLASSES.values() for name in names}

@@ -1,0 +1,144 @@
+"""scikit-learn's own test modules, executed with our classes in place of those of the same name.
+
+The files ship in scikit-learn's wheel and are not changed. A copy of each module is executed while
+the public names point to our classes, so that imports and parametrisations alike pick them up.
+`Concern` then tells which tests use a swapped class.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import types
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from importlib.util import module_from_spec
+
+import sklearn.linear_model
+import sklearn.svm
+from sklearn.base import BaseEstimator
+
+MODULES = [
+    "sklearn.linear_model.tests.test_base",
+    "sklearn.linear_model.tests.test_common",
+    "sklearn.linear_model.tests.test_coordinate_descent",
+    "sklearn.linear_model.tests.test_logistic",
+    "sklearn.linear_model.tests.test_ridge",
+    "sklearn.linear_model.tests.test_sag",
+    "sklearn.linear_model.tests.test_sparse_coordinate_descent",
+    "sklearn.svm.tests.test_bounds",
+    "sklearn.svm.tests.test_sparse",
+    "sklearn.svm.tests.test_svm",
+]
+
+CLASSES = {
+    sklearn.linear_model: [
+        "ElasticNet",
+        "Lasso",
+        "LinearRegression",
+        "LogisticRegression",
+        "MultiTaskLasso",
+        "Ridge",
+        "RidgeClassifier",
+    ],
+    sklearn.svm: ["LinearSVC", "LinearSVR"],
+}
+
+
+def swapped(name: str, ours: dict[str, type]) -> types.ModuleType:
+    """A copy of the test module `name` in which the classes are `ours`."""
+    # Imported first as it is: whatever it imports in turn must not catch our classes.
+    original = importlib.import_module(name)
+    copy = module_from_spec(original.__spec__)
+    with _public_names(ours):
+        copy.__spec__.loader.exec_module(copy)
+    for public, names in CLASSES.items():
+        _replace_module(copy, public, {key: ours[key] for key in names})
+    return copy
+
+
+@contextmanager
+def _public_names(ours: dict[str, type]) -> Iterator[None]:
+    kept = [(module, name, getattr(module, name)) for module in CLASSES for name in CLASSES[module]]
+    try:
+        for module, name, _ in kept:
+            setattr(module, name, ours[name])
+        yield
+    finally:
+        for module, name, value in kept:
+            setattr(module, name, value)
+
+
+def _replace_module(
+    copy: types.ModuleType, public: types.ModuleType, ours: dict[str, type]
+) -> None:
+    """Where the tests look a class up later, as `svm.LinearSVC`, let them find ours."""
+    for key, value in vars(copy).items():
+        if value is public:
+            stand_in = types.ModuleType(public.__name__)
+            vars(stand_in).update(vars(public) | ours)
+            setattr(copy, key, stand_in)
+
+
+def _is_estimator(value) -> bool:
+    return isinstance(value, BaseEstimator) or (
+        isinstance(value, type) and issubclass(value, BaseEstimator)
+    )
+
+
+class Concern:
+    """Which tests use a swapped class: by its name, by a function they call, or by a parameter."""
+
+    def __init__(self, module: types.ModuleType, ours: dict[str, type]):
+        self.module, self.classes = module, set(ours.values())
+        self.names = set(ours)
+        self._known: dict[types.CodeType, bool] = {}
+
+    def holds(self, item) -> bool:
+        """Whether the collected test item concerns one of the classes."""
+        parameters = item.callspec.params if hasattr(item, "callspec") else {}
+        if "array_namespace" in parameters:  # torch, cupy: scikit-learn skips these by default, too
+            return False
+        estimators = [value for value in parameters.values() if _is_estimator(value)]
+        if estimators:
+            return self._mentions(estimators)
+        fixtures = [getattr(self.module, name, None) for name in item.fixturenames]
+        return self._mentions([item.function, *parameters.values(), *fixtures])
+
+    def _mentions(self, value, depth: int = 0) -> bool:
+        if depth > 4 or value is None:
+            return False
+        if isinstance(value, type):
+            return value in self.classes
+        if type(value) in self.classes:
+            return True
+        if isinstance(value, dict):
+            return any(self._mentions(part, depth + 1) for part in (*value, *value.values()))
+        if isinstance(value, (list, tuple, set)):
+            return any(self._mentions(part, depth + 1) for part in value)
+        if isinstance(value, partial):
+            return self._mentions((value.func, value.args, value.keywords), depth)
+        value = inspect.unwrap(value) if callable(value) else value
+        if isinstance(value, types.FunctionType) and value.__globals__ is vars(self.module):
+            return self._code_mentions(value.__code__)
+        if isinstance(value, BaseEstimator):  # a pipeline or meta-estimator around one of ours
+            return any(self._mentions(part, depth + 1) for part in vars(value).values())
+        return False
+
+    def _code_mentions(self, code: types.CodeType) -> bool:
+        if code not in self._known:
+            self._known[code] = False  # ends the recursion of functions that call each other
+            self._known[code] = any(
+                self._global_mentions(name, code) for name in code.co_names
+            ) or any(
+                self._code_mentions(c) for c in code.co_consts if isinstance(c, types.CodeType)
+            )
+        return self._known[code]
+
+    def _global_mentions(self, name: str, code: types.CodeType) -> bool:
+        value = vars(self.module).get(name)
+        if isinstance(value, types.ModuleType):
+            known_as = {module.__name__ for module in CLASSES}
+            return value.__name__ in known_as and not self.names.isdisjoint(code.co_names)
+        return self._mentions(value)

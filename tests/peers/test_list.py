@@ -1,0 +1,52 @@
+"""The list of exceptions is short and true, and no module of scikit-learn's is silently empty."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from .conftest import LIST, read_exceptions
+from .swap import MODULES
+
+
+@pytest.fixture(scope="module")
+def concerned(pytestconfig) -> list[str]:
+    """The tests that the suite collects, as `module::test[parameters]`."""
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "--collect-only",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        LIST,
+    ]
+    if pytestconfig.getoption("--original", default=False):
+        command.append("--original")
+    printed = subprocess.run(command, capture_output=True, text=True, timeout=120).stdout
+    return [line.split("::", 1)[1] for line in printed.splitlines() if ".toml::" in line]
+
+
+def test_every_module_contributes_tests(concerned):
+    empty = [
+        module
+        for module in MODULES
+        if not any(test.startswith(module.removeprefix("sklearn.") + "::") for test in concerned)
+    ]
+    assert not empty
+
+
+def test_listed_tests_exist(concerned):
+    # One that is collected but passes fails by itself: the mark is strict.
+    assert sorted(set(read_exceptions()) - set(concerned)) == []
+
+
+def test_at_least_95_percent_pass(concerned):
+    assert len(read_exceptions()) <= 0.05 * len(concerned)
+
+
+def test_every_exception_has_a_reason_of_one_line():
+    assert all(reason.strip() and "\n" not in reason for reason in read_exceptions().values())

@@ -1,0 +1,31 @@
+"""The demo does what the README says: every model with a score and a certificate, and a picture."""
+
+import gapless
+from gapless import demo
+from gapless.plots import convergence
+
+
+def test_every_model_is_shown_and_certified(capsys, tmp_path):
+    picture = tmp_path / "demo.png"
+    demo.main([str(picture)])
+    printed = capsys.readouterr().out
+    models = {name for name in gapless.__all__ if hasattr(getattr(gapless, name), "fit")}
+    assert models and all(f"\n{name} " in printed for name in models)
+    lines = [line for line in printed.splitlines() if line.split(" ")[0] in models]
+    assert all("optimal: " in line or "exact: " in line for line in lines)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_solvers_of_the_picture_reach_the_tolerance():
+    excess, verdict = demo.race()
+    assert verdict.startswith("optimal")
+    for seconds, values in excess.values():
+        assert len(seconds) == len(values)
+        assert 0 <= min(values) <= 10 * demo.TOL
+
+
+def test_convergence_draws_the_smallest_excess_so_far():
+    ax = convergence({"a": ([0.1, 0.2, 0.3], [4.0, float("nan"), 8.0])})
+    (line,) = ax.get_lines()
+    assert line.get_xdata().tolist() == [100.0, 300.0]
+    assert line.get_ydata().tolist() == [4.0, 4.0]
