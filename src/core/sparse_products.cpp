@@ -158,7 +158,7 @@ void gram_by_rows(const Compressed<X>& rows, const double* weights, double* out,
 template <class X, class V>
 void times(const Compressed<X>& a, const V* w, Index outputs, V* z, const Context& context) {
     for_each_range(a, outputs, context, [&](Index begin, Index end) {
-        if (outputs > 1) {
+        if (outputs != 1) {
             sparse_times(a.value, a.index, a.start, begin, end, w, outputs, z);
             return;
         }
