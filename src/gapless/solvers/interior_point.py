@@ -143,13 +143,14 @@ def interior_point(problem: Problem, start: Parameters) -> Iterator[Point]:
     at, mu = _start(programme, np.asarray(start.w, dtype=float)[columns], float(start.b))
     total = 2 * kinks.omega.sum() + walls.omega.sum()
     length = 1.0
+    # P₀ is 0 when one bias fits all rows.
+    scale = max(problem.scale, 1e-3 * mu * total)
     while True:
         gap = mu * total
         # From here on every step gains digits, and with a few more the active set is beyond doubt.
-        runs_ahead = RUN_UNTIL < gap / problem.scale < RUN_FROM if problem.scale > 0 else False
-        if not runs_ahead or length < 0.5:
+        if not RUN_UNTIL < gap / scale < RUN_FROM or length < 0.5:
             yield _point(problem, rows, columns, programme, at, gap)
-        if gap <= EPS * problem.scale or not length > 1e-8:
+        if gap <= EPS * scale or not length > 1e-8:
             return
         at, length = _step(programme, at, mu)
         mu = _complementarity(at) / total
@@ -326,8 +327,10 @@ class Newton:
         w, b = programme.adjoint(slopes)
         self.rest_w = -(w + programme.l2 * at.w - walls.sums(walls.sign * at.nu))
         self.rest_b = -b
-        h = programme.l2 + stiffness[n:] + walls.sums(at.nu / at.slack)
-        self.matrix = NormalMatrix(programme.design, stiffness[:n], h, programme.fit_bias)
+        more = stiffness[n:] + walls.sums(at.nu / at.slack)
+        self.matrix = NormalMatrix(
+            programme.design, stiffness[:n], programme.l2, programme.fit_bias, more
+        )
 
     def solve(self, e1: Array, e2: Array, e3: Array, *, rest: float = 1.0) -> Iterate:
         """The step after which βr, (c − β)p and ν·slack have changed by e1, e2, e3 to first order."""

@@ -15,23 +15,37 @@ from .positive_definite import call_lapack, unit_diagonal
 Array = np.ndarray
 EPS = float(np.finfo(float).eps)
 TINY = float(np.finfo(float).tiny)
+REFINEMENTS = 2
 
 
 class NormalMatrix:
-    """XᵀDX + diag(h), bordered by the bias, for D = diag(stiffness)."""
+    """XᵀDX + diag(l2 + more), bordered by the bias, for D = diag(stiffness).
 
-    def __init__(self, design: Design, stiffness: Array, h: Array, fit_bias: bool):
-        self.design, self.stiffness, self.h, self.fit_bias = design, stiffness, h, fit_bias
-        form = ByColumns if design.d <= design.n else ByRows
-        self.inverse = form(design, stiffness, h, fit_bias)
+    The smaller form is factorised. The one in the rows contains 1/(l2 + more), which would bury 1/D where
+    `more` goes to 0: it is used only if all l2 > 0.
+    """
+
+    def __init__(self, design: Design, stiffness: Array, l2: Array, fit_bias: bool, more=0.0):
+        self.design, self.stiffness, self.fit_bias = design, stiffness, fit_bias
+        self.h = l2 + more
+        form = ByRows if design.d > design.n and np.all(l2 > 0) else ByColumns
+        self.inverse = form(design, stiffness, self.h, fit_bias)
 
     def solve(self, w: Array, b: float) -> tuple[Array, float]:
-        """The change of w and b, refined once: D and h range over many orders of magnitude."""
-        dw, db = self.inverse.solve(w, b)
-        slopes = self.stiffness * (self.design.times(dw) + db)
-        rest_w = w - self.design.transposed_times(slopes) - self.h * dw
-        more_w, more_b = self.inverse.solve(rest_w, b - float(slopes.sum()))
-        return dw + more_w, db + more_b
+        """The change of w and b, refined while that helps: D and h may be twenty digits apart."""
+        dw, db, last = np.zeros(self.design.d), 0.0, np.inf
+        rest_w, rest_b = w, b
+        for _ in range(1 + REFINEMENTS):
+            more_w, more_b = self.inverse.solve(rest_w, rest_b)
+            new_w, new_b = dw + more_w, db + more_b
+            slopes = self.stiffness * (self.design.times(new_w) + new_b)
+            rest_w = w - self.design.transposed_times(slopes) - self.h * new_w
+            rest_b = b - float(slopes.sum()) if self.fit_bias else 0.0
+            left = float(np.max(np.abs(rest_w), initial=abs(rest_b)))
+            if not left < 0.5 * last:
+                break
+            dw, db, last = new_w, new_b, left
+        return dw, db
 
 
 class ByColumns:
@@ -59,9 +73,7 @@ class ByRows:
     """Its inverse through D⁻¹ + X diag(h)⁻¹ Xᵀ, n × n."""
 
     def __init__(self, design: Design, stiffness: Array, h: Array, fit_bias: bool):
-        # A coefficient that nothing holds gets a little curvature; the next steps make up for it.
-        loose = 1e-10 * design.column_square_sums(stiffness) + TINY
-        self.design, self.inverse = design, 1 / np.maximum(h, loose)
+        self.design, self.inverse = design, 1 / h
         K = design.outer_gram(self.inverse)
         K[np.diag_indices(design.n)] += 1 / np.maximum(stiffness, TINY)
         self.factor = Factor(K)
