@@ -97,7 +97,7 @@ def penalty_mutants():
         v = test_penalties.without_free(penalty, rng.normal(size=SHAPES[0]))
         small = penalty.feasible_scales(v)[0] * v
         arguments = {"value": (w,), "prox": (w, 0.5), "subdifferential_distance": (w, v)}
-        arguments |= {"conjugate": (small,), "feasible_scales": (v,)}
+        arguments |= {"conjugate": (small,), "feasible_scales": (v,), "hessian": (w,)}
         for method, given in arguments.items():
             changes = {"result": result_off, "argument": argument_off}
             if method == "feasible_scales":

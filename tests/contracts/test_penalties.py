@@ -203,11 +203,39 @@ def check_free_features_cost_nothing_and_the_others_something(penalty, shape, rn
         assert max(far) > penalty.value(w)
 
 
+def check_hessian_is_the_curvature_of_what_moves_freely(penalty, shape, rng):
+    """R(w + hv) − 2R(w) + R(w − hv) is h²vᵀHv for v among the active coefficients."""
+    w = points(penalty, shape, rng)[0]
+    active, H = penalty.active(w), penalty.hessian(w)
+    H = np.diag(H) if H.ndim == 1 else H
+    assert active.shape == shape and active.dtype == bool
+    assert H.shape == (active.sum(), active.sum())
+    room = np.min(np.abs(w), initial=1.0, where=active & (w != 0))
+    if penalty.coordinates(D) is not None:
+        _, _, lower, upper = penalty.coordinates(D).like(w)
+        room = np.min(np.minimum(w - lower, upper - w), initial=room, where=active)
+    if not active.any() or room < 0.01:
+        return
+    v = np.zeros(shape)
+    v[active] = rng.normal(size=active.sum())
+    h = 0.01 * room / np.max(np.abs(v))
+    rise = penalty.value(w + h * v) - 2 * penalty.value(w) + penalty.value(w - h * v)
+    rounding = 100 * EPS * (1 + penalty.value(w)) / h**2
+    assert rise / h**2 == pytest.approx(v[active] @ H @ v[active], rel=1e-3, abs=rounding)
+
+
+def check_what_is_not_active_is_at_a_kink_or_a_bound(penalty, shape, rng):
+    w = points(penalty, shape, rng)[0]
+    for j in zip(*np.nonzero(~penalty.active(w))):
+        around = [penalty.value(_with(w, j, w[j] + h)) for h in (-1e-6, 0, 1e-6)]
+        assert not np.all(np.isfinite(around)) or np.diff(around, 2)[0] > 1e-7
+
+
 def check_inputs_are_left_alone(penalty, shape, rng):
     w, v = points(penalty, shape, rng)
     before = w.copy(), v.copy()
     penalty.value(w), penalty.prox(w, 0.5), penalty.subdifferential_distance(w, v)
-    penalty.conjugate(v), penalty.feasible_scales(v)
+    penalty.conjugate(v), penalty.feasible_scales(v), penalty.active(w), penalty.hessian(w)
     for now, then in zip((w, v), before, strict=True):
         np.testing.assert_array_equal(now, then)
 
@@ -267,6 +295,7 @@ def test_no_features_cost_nothing(penalty):
         assert penalty.value(w) == penalty.conjugate(w) == 0
         assert penalty.prox(w, 1.0).shape == penalty.subdifferential_distance(w, w).shape == shape
         assert penalty.feasible_scales(w) == (1.0,)
+        assert penalty.active(w).shape == shape and penalty.hessian(w).size == 0
 
 
 @every_penalty

@@ -53,8 +53,9 @@ class Penalty:
     w has shape (d,) or, with K outputs or classes, (d, K). `value` and `prox` are enough to fit by
     proximal gradient, and `conjugate` lets fits be certified; `subdifferential_distance` and
     `feasible_scales` follow from them, and are written where a formula is known. `coordinates`
-    hands a separable penalty to the compiled coordinate descent, `blocks` a group penalty. One that
-    is a sum of scalar functions of the four-array form inherits everything from `Separable`.
+    hands a separable penalty to the compiled coordinate descent, `blocks` a group penalty. `active`
+    and `hessian` let leave-one-out estimates be had without refits. One that is a sum of scalar
+    functions of the four-array form inherits everything from `Separable`.
     """
 
     name: ClassVar[str]
@@ -111,6 +112,14 @@ class Penalty:
         """Which of the d features are neither penalised nor constrained: θ ⊥ their columns."""
         return np.zeros(d, dtype=bool)
 
+    def active(self, w: Array) -> Array:
+        """Which coefficients move freely: R is smooth in them around w. The shape of w."""
+        raise NotImplementedError
+
+    def hessian(self, w: Array) -> Array:
+        """∂²R/∂w² of w[active(w)]: a matrix, or its diagonal where it is diagonal."""
+        raise NotImplementedError
+
 
 class Separable(Penalty, abstract=True):
     """A penalty given by its `coordinates`; all formulas are here, once.
@@ -165,6 +174,14 @@ class Separable(Penalty, abstract=True):
 
     def free(self, d):
         return self.coordinates(d).is_free()
+
+    def active(self, w):
+        l1, _, lower, upper = self.coordinates(len(w)).like(w)
+        return ((w != 0) | (l1 == 0)) & (w > lower) & (w < upper)
+
+    def hessian(self, w):
+        _, l2, _, _ = self.coordinates(len(w)).like(w)
+        return np.broadcast_to(l2, w.shape)[self.active(w)]
 
 
 def by_name(name: str | Penalty) -> Penalty:

@@ -71,6 +71,21 @@ class Group(Penalty):
         blocks = self.blocks(d)
         return (blocks.strength == 0)[blocks.index]
 
+    def active(self, w):
+        blocks = self.blocks(len(w))
+        is_smooth = (_norms(w, blocks) > 0) | (blocks.strength == 0)
+        return np.array(np.broadcast_to(_spread(is_smooth, blocks, w), w.shape))
+
+    def hessian(self, w):
+        # ∇²‖w‖ = (I − wwᵀ/‖w‖²)/‖w‖, block by block.
+        blocks, active = self.blocks(len(w)), self.active(w)
+        norms = _norms(w, blocks)
+        unit = np.divide(w, _spread(norms, blocks, w), out=np.zeros_like(w), where=active & (w != 0))
+        block = np.broadcast_to(_spread(np.arange(len(norms)), blocks, w), w.shape)[active]
+        H = np.where(block[:, None] == block, -np.multiply.outer(unit[active], unit[active]), 0.0)
+        H[np.diag_indices(len(H))] += 1.0
+        return np.broadcast_to(_over_norms(w, blocks), w.shape)[active] * H
+
     @cached_property
     def _labels(self):
         return np.unique(np.asarray(self.groups), return_inverse=True)
