@@ -250,8 +250,8 @@ class Problem:
         if not len(self._one_sided[0]):
             yield moved, v
             return
-        for margin in (0.0, 1.0):
-            pair = self._respect_signs(moved, v, margin)
+        for reach in (0.0, 3.0, 30.0):
+            pair = self._respect_signs(moved, v, reach)
             if pair is not None:
                 yield pair
 
@@ -299,34 +299,36 @@ class Problem:
         alone = (coordinates.l1 == 0) & (coordinates.l2 == 0) & (no_top ^ no_bottom)
         return np.flatnonzero(alone), np.where(no_top, 1.0, -1.0)[alone]
 
-    def _respect_signs(self, theta: Array, v: Array, margin: float) -> tuple[Array, Array] | None:
-        """θ with side·X_jᵀθ ≤ 0 for the sign-constrained features.
+    def _respect_signs(self, theta: Array, v: Array, reach: float) -> tuple[Array, Array] | None:
+        """θ with side·X_jᵀθ ≤ 0 for the sign-constrained features; None where it is not found.
 
         Those that violate it are held at equality like free columns, and the others that this
-        pushes over join them. So do those within `margin` times the worst violation: near a
-        solution they are its support, and holding them makes the gap one of second order.
+        pushes over join them. Near a solution its support is best held as well, whose products
+        are as small as the violations, or `reach` times that: the gap is then of second order.
         """
         index, side = self._one_sided
         norms = np.sqrt(np.maximum(self.design.columns(index).column_square_sums(), 0.0))
         if v.ndim == 2:
             side = side[:, None]
+        size = float(np.sqrt(np.sum(theta**2)))
         held = np.zeros(len(index), dtype=bool)
-        for _ in range(len(index) + 1):
+        for attempt in range(20):
             excess = side * v[index]
             worst = excess if v.ndim == 1 else excess.max(axis=1)
-            open_ones = ~held & (norms > 0)
             relative = np.full(len(index), -np.inf)
-            np.divide(worst, norms, out=relative, where=open_ones)
-            violation = float(np.max(relative, initial=-np.inf))
-            if violation <= 0:
+            np.divide(worst, norms, out=relative, where=~held & (norms > 0))
+            violation = float(np.max(relative, initial=0.0))
+            margin = max(reach * violation, 1e-6 * size) if reach and attempt == 0 else 0.0
+            joining = relative > -margin if attempt < 18 else ~held
+            if not joining.any():
                 v = v.copy()
                 v[index] = side * np.minimum(excess, 0.0)
                 return theta, v
-            held |= relative > -margin * violation
-            columns = FreeColumns(
-                self.design.columns(np.concatenate([self.free, index[held]])), self.fit_bias
+            held |= joining
+            columns = np.concatenate([self.free, index[held]])
+            moved = self._orthogonal(
+                theta, FreeColumns(self.design.columns(columns), self.fit_bias)
             )
-            moved = self._orthogonal(theta, columns)
             if moved is None:
                 return None
             theta, v = moved, self.design.transposed_times(moved)

@@ -7,12 +7,13 @@ reached nowhere, and a gap to it would say nothing about the coefficients.
 from __future__ import annotations
 
 import numpy as np
+import scipy.linalg
 
+from .dual_points import LARGEST_GRAM, FreeColumns
 from .problem import Problem
 
 Array = np.ndarray
 FAR = 60.0  # a score at which exp(−z) is below rounding, and above the smallest number
-LARGEST_PROJECTION = 10_000_000  # entries of the matrix that a direction is projected with
 
 
 def recedes(problem: Problem, w: Array, b: Array, z: Array) -> bool:
@@ -32,7 +33,7 @@ def recedes(problem: Problem, w: Array, b: Array, z: Array) -> bool:
         return False
     pull = np.abs(problem.loss.gradient(problem.y, z)) * (problem.weights > 0)
     for threshold in (1e-2, 1e-4):
-        direction = _beside(problem, w, b, np.flatnonzero(pull > threshold))
+        direction = _beside(problem, w, b, pull > threshold)
         if direction is not None and _falls_forever(problem, direction):
             return True
     return False
@@ -63,19 +64,21 @@ def _has_asymptote(problem: Problem) -> bool:
     return bool(np.any((slopes != 0) & (np.abs(slopes) < 1e-12)))
 
 
-def _beside(problem: Problem, w: Array, b: Array, rows: Array) -> Array | None:
-    """X(w − δ) + (b − β) for the least (δ, β) that lets the given rows stay where they are."""
+def _beside(problem: Problem, w: Array, b: Array, stay: Array) -> Array | None:
+    """X(w − δ) + (b − β) for the least (δ, β) after which the marked rows stay where they are."""
     support = np.flatnonzero(w)
-    if not len(rows) or len(rows) * len(support) > LARGEST_PROJECTION:
+    columns = FreeColumns(problem.design.columns(support), problem.fit_bias)
+    if columns.m > LARGEST_GRAM:
         return None
-    columns = problem.design.columns(support)
-    ones = np.full(len(rows), float(problem.fit_bias))
-    A = np.column_stack([columns.rows(rows).times(np.eye(len(support))), ones])
-    direction = np.append(w[support], b)
-    direction = direction - np.linalg.lstsq(A, A @ direction)[0]
-    moved = columns.times(direction[:-1]) + direction[-1]
-    noise = 1e-9 * float(np.max(np.abs(columns.times(w[support]) + b)))
-    return np.where(np.abs(moved) <= noise, 0.0, moved)
+    gram = columns.gram(stay.astype(float)) * np.multiply.outer(columns.units, columns.units)
+    values, vectors = scipy.linalg.eigh(gram)
+    idle = vectors[:, values <= 1e-13 * max(values[-1], 1.0)]
+    direction = np.append(w[support], b) if problem.fit_bias else w[support]
+    direction = idle @ (idle.T @ (direction / columns.units))
+    scores = columns.times(columns.units * direction)
+    noise = 1e-9 * float(np.max(np.abs(scores), initial=0.0))
+    still = np.abs(scores) <= noise
+    return np.where(still, 0.0, scores) if noise > 0 and np.all(still[stay]) else None
 
 
 def _beside_own_class(direction: Array, y: Array) -> Array:
