@@ -1,39 +1,52 @@
-"""Formulas of text 004 (risk minimisation): surrogates of the 0-1 loss, pull of the penalty."""
+"""The linear support vector machine of the lecture on linear models: eight points, two of them support vectors."""
 
 import numpy as np
+import pytest
 
-from gapless.losses import Hinge, Logistic, Squared
+from gapless.design import Design
+from gapless.losses import Hinge
 from gapless.penalties import L2
+from gapless.problem import Problem
+from gapless.solvers import solve
 
-MARGINS = np.linspace(-3, 3, 61)
-PLUS = np.ones(61)
-
-
-def test_surrogates_are_the_printed_formulas():
-    m = MARGINS
-    np.testing.assert_allclose(Hinge().value(PLUS, m), np.maximum(0, 1 - m))
-    logistic = np.log(1 + np.exp(-m)) / np.log(2)
-    np.testing.assert_allclose(Logistic(base2=True).value(PLUS, m), logistic, rtol=1e-12)
-    np.testing.assert_allclose(2 * Squared().value(PLUS, m), (1 - m) ** 2)
-
-
-def test_surrogates_bound_the_zero_one_loss_which_counts_a_margin_of_zero_as_wrong():
-    zero_one = (MARGINS <= 0).astype(float)
-    for loss in (Hinge(), Logistic(base2=True)):
-        assert np.all(loss.value(PLUS, MARGINS) >= zero_one)
-    # Unscaled, the logistic loss is log 2 < 1 at margin 0.
-    assert Logistic().value(np.ones(1), np.zeros(1))[0] == np.log(2)
-
-
-def test_subgradient_of_the_hinge():
-    y, z = np.array([1.0, 1.0, -1.0, -1.0]), np.array([2.0, 0.5, 0.5, -2.0])
-    np.testing.assert_array_equal(Hinge().gradient(y, z), [0.0, -1.0, 1.0, 0.0])
+# x1, x2, class, as printed to four digits.
+POINTS = np.array(
+    [
+        [0.3858, 0.4687, 1],
+        [0.4871, 0.6110, -1],
+        [0.9218, 0.4103, -1],
+        [0.7382, 0.8936, -1],
+        [0.1763, 0.0579, 1],
+        [0.4057, 0.3529, 1],
+        [0.9355, 0.8132, -1],
+        [0.2146, 0.0099, 1],
+    ]
+)
+# Small enough for every point to keep its margin; the multipliers of ½‖w‖² are then |θ| / STRENGTH.
+STRENGTH = 1e-3
 
 
-def test_a_gradient_step_on_the_regulariser_alone_shrinks_w_by_one_minus_eta_lambda():
-    """R = ½λΣw², so that w − η∇R = (1 − ηλ)w."""
-    w, eta, strength = np.array([1.5, -2.0, 0.25]), 0.1, 0.4
-    penalty = L2(strength)
-    # R is smooth, hence ∂R(w) is one point: the distance of 0 from it is |∇R|.
-    slope = penalty.subdifferential_distance(w, np.zeros(3)) * np.sign(w)
-    np.testing.assert_allclose(w - eta * slope, (1 - eta * strength) * w, rtol=1e-14)
+@pytest.fixture(params=["dual", "interior_point", "augmented_lagrangian", "auto"])
+def machine(request):
+    X, y = POINTS[:, :2].copy(), POINTS[:, 2].copy()
+    problem = Problem(Design(X), y, Hinge(), L2(STRENGTH), np.ones(8))
+    return X, y, solve(problem, request.param, tol=1e-10).parameters
+
+
+def test_two_support_vectors_have_equal_multipliers(machine):
+    _, _, parameters = machine
+    multipliers = np.abs(parameters.theta) / STRENGTH
+    # 65.5261 in the lecture, from points with more digits than it prints.
+    assert np.round(multipliers, 4).tolist() == [65.5502, 65.5502, 0, 0, 0, 0, 0, 0]
+
+
+def test_the_margin_is_0_1747(machine):
+    _, _, parameters = machine
+    assert round(2 / np.linalg.norm(parameters.w), 4) == 0.1747
+
+
+def test_support_vectors_are_on_the_margin_and_the_others_beyond(machine):
+    X, y, parameters = machine
+    margins = y * (X @ parameters.w + parameters.b)
+    np.testing.assert_allclose(margins[:2], 1, rtol=1e-9)
+    assert np.all(margins[2:] > 1)
