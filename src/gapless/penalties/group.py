@@ -80,7 +80,9 @@ class Group(Penalty):
         # ∇²‖w‖ = (I − wwᵀ/‖w‖²)/‖w‖, block by block.
         blocks, active = self.blocks(len(w)), self.active(w)
         norms = _norms(w, blocks)
-        unit = np.divide(w, _spread(norms, blocks, w), out=np.zeros_like(w), where=active & (w != 0))
+        unit = np.divide(
+            w, _spread(norms, blocks, w), out=np.zeros_like(w), where=active & (w != 0)
+        )
         block = np.broadcast_to(_spread(np.arange(len(norms)), blocks, w), w.shape)[active]
         H = np.where(block[:, None] == block, -np.multiply.outer(unit[active], unit[active]), 0.0)
         H[np.diag_indices(len(H))] += 1.0
