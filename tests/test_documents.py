@@ -12,7 +12,7 @@ WITH_EXAMPLES = [page for page in PAGES if ">>>" in page.read_text()]
 
 
 class Checker(doctest.OutputChecker):
-    """Compares what is printed up to the digits of a gap, which are rounding and vary by machine."""
+    """Compares what is printed up to the digits of gaps: they are rounding, and vary by machine."""
 
     GAP = re.compile(r"at most [\d.e+-]+ %|gap [\d.e+-]+|tolerance [\d.e+-]+")
 
