@@ -1,4 +1,4 @@
-"""The linear support vector machine of the lecture on linear models: eight points, two of them support vectors."""
+"""The linear support vector machine of the lecture on linear models, on eight points."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The augmented Lagrangian on the loss: piecewise-linear losses by a sequence of smooth problems."""
+"""The augmented Lagrangian on the loss: piecewise-linear losses by a row of smooth problems."""
 
 from __future__ import annotations
 
@@ -79,14 +79,16 @@ def _refuses(problem: Problem) -> str | None:
 def augmented_lagrangian(problem: Problem, start: Parameters) -> Iterator[Point]:
     """Minimise Σ sᵢ·eᵢ(zᵢ) + R(w) again and again, e smooth and ever closer to the loss ℓ.
 
-    e(z) = max_u zu − ℓ*(u) − (u − u₀)²/2ρ is quadratic around each kink of ℓ; u₀ = −θ/s is the slope that the last
-    such problem ended with, so that e and ℓ have the same minimiser in the end, at a finite ρ. Newton's method sees only the
-    rows near a kink, which become few. It is the proximal point method on the dual, whose speed is superlinear as ρ grows.
+    e(z) = max_u zu − ℓ*(u) − (u − u₀)²/2ρ is quadratic around each kink of ℓ; u₀ = −θ/s is the
+    slope that the last such problem ended with, so that e and ℓ have the same minimiser in the
+    end, at a finite ρ. Newton's method sees only the rows near a kink, which become few. It is
+    the proximal point method on the dual, whose speed is superlinear as ρ grows.
 
     References
     ----------
-    Rockafellar (1976), Augmented Lagrangians and applications of the proximal point algorithm in convex programming.
-    Li, Sun and Toh (2018), A highly efficient semismooth Newton augmented Lagrangian method for solving Lasso problems.
+    Rockafellar (1976), Augmented Lagrangians and applications of the proximal point algorithm in
+    convex programming. Li, Sun and Toh (2018), A highly efficient semismooth Newton augmented
+    Lagrangian method for solving Lasso problems.
     """
     box = problem.loss.dual_box(problem.y)
     s = problem.row_weights

@@ -1,4 +1,4 @@
-"""Dual coordinate descent, for losses with a dual box and the penalty ½Σ l2ⱼwⱼ² with every l2ⱼ > 0."""
+"""Dual coordinate descent: losses with a dual box, the penalty ½Σ l2ⱼwⱼ² with every l2ⱼ > 0."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def _refuses(problem: Problem) -> str | None:
 def dual(problem: Problem, start: Parameters) -> Iterator[Point]:
     """One θᵢ after the other, in random order, with shrinking; w = Xᵀθ/l2 throughout.
 
-    An epoch costs as much as two products with X, and only the rows still in play are visited. Few epochs are
-    enough when the penalty is strong against the data; with a weak penalty and few features the
-    augmented Lagrangian is faster.
+    An epoch costs as much as two products with X, and only the rows still in play are visited.
+    Few epochs are enough when the penalty is strong against the data; with a weak penalty and
+    few features the augmented Lagrangian is faster.
 
     References
     ----------
@@ -75,8 +75,8 @@ def dual(problem: Problem, start: Parameters) -> Iterator[Point]:
 def _bias_curvature(problem: Problem, inverse: np.ndarray, quadratic: np.ndarray) -> float:
     """σ of the augmented Lagrangian for Σθ = 0, relative to the mean curvature in a θᵢ.
 
-    With thousands of rows that share the bias a tenth is enough and does not couple them; with few rows
-    the bias needs more to settle, and epochs cost nothing.
+    With thousands of rows that share the bias a tenth is enough and does not couple them; with
+    few rows the bias needs more to settle, and epochs cost nothing.
     """
     rows = max(np.count_nonzero(problem.weights), 1)
     squares = problem.design.column_square_sums((problem.weights > 0).astype(float))

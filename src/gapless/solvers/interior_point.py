@@ -1,9 +1,10 @@
-"""Interior point: piecewise-linear losses with separable penalties, as one convex quadratic programme.
+"""Interior point: piecewise-linear losses with separable penalties, as a quadratic programme.
 
-Everything that is not smooth is a kink c·max(0, v − κ) in one of the numbers v = (z, w): the hinge
-has one per row, the ε-insensitive loss two, and |wⱼ| is −wⱼ + 2·max(0, wⱼ). Written with p − r = v − κ
-and a slope β between 0 and c, a kink asks for βr = (c − β)p = 0. A bound on wⱼ is a wall: its slack
-times its multiplier ν is 0. Newton's method follows these products from μω > 0 down to 0.
+Everything that is not smooth is a kink c·max(0, v − κ) in one of the numbers v = (z, w): the
+hinge has one per row, the ε-insensitive loss two, and |wⱼ| is −wⱼ + 2·max(0, wⱼ). Written with p
+− r = v − κ and a slope β between 0 and c, a kink asks for βr = (c − β)p = 0. A bound on wⱼ is a
+wall: its slack times its multiplier ν is 0. Newton's method follows these products from μω > 0
+down to 0.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ def _refuses(problem: Problem) -> str | None:
 class Kinks:
     """Terms cost·max(0, v[index] − at), any number for each entry of v.
 
-    `omega` is their share of μ. It is proportional to a row's weight, so that weight 2 follows the
-    same path as the row repeated.
+    `omega` is their share of μ. It is proportional to a row's weight, so that weight 2 follows
+    the same path as the row repeated.
     """
 
     index: Array
@@ -87,7 +88,7 @@ class Walls:
 
 @dataclass(frozen=True, eq=False)
 class Programme:
-    """min slopeᵀv + ½Σ l2ⱼwⱼ² + kinks(v) within walls, v = (Xw + b, w), for the rows and columns that matter."""
+    """min slopeᵀv + ½Σ l2ⱼwⱼ² + kinks(v) within walls, where v = (Xw + b, w)."""
 
     design: Design
     fit_bias: bool
@@ -113,7 +114,7 @@ class Programme:
 
 @dataclass(frozen=True, eq=False)
 class Iterate:
-    """w, b and v; p, r, β and γ = c − β of the kinks; slack and ν of the walls. A step looks alike."""
+    """w, b, v; p, r, β and γ = c − β of the kinks; slack and ν of the walls. Also a step."""
 
     w: Array
     b: float
@@ -130,13 +131,14 @@ class Iterate:
 def interior_point(problem: Problem, start: Parameters) -> Iterator[Point]:
     """Mehrotra's predictor and corrector, with Gondzio's multiple corrections.
 
-    Each step factorises XᵀDX + diag(h), d × d, or its dual form, n × n, whichever is smaller: O(nd·min(n, d)) for each of
-    twenty to forty steps, whatever the conditioning. Not for problems with both n and d beyond some thousands.
+    Each step factorises XᵀDX + diag(h), d × d, or its dual form, n × n, whichever is smaller:
+    O(nd·min(n, d)) for each of twenty to forty steps, whatever the conditioning. Not for
+    problems with both n and d beyond some thousands.
 
     References
     ----------
-    Mehrotra (1992), On the implementation of a primal-dual interior point method.
-    Gondzio (1996), Multiple centrality corrections in a primal-dual method for linear programming.
+    Mehrotra (1992), On the implementation of a primal-dual interior point method. Gondzio
+    (1996), Multiple centrality corrections in a primal-dual method for linear programming.
     """
     rows, columns, programme = _programme(problem)
     kinks, walls = programme.kinks, programme.walls
@@ -198,7 +200,7 @@ def _programme(problem: Problem) -> tuple[Array, Array, Programme]:
 
 
 def _start(programme: Programme, w: Array, b: float) -> tuple[Iterate, float]:
-    """A point on or near the central path, and its μ: the mean distance of the kinks at the given w."""
+    """A point near the central path, and its μ: the mean distance of the kinks at the given w."""
     kinks, walls = programme.kinks, programme.walls
     w = _inside(walls, w)
     v = programme.v(w, b)
@@ -303,7 +305,7 @@ def _moved(at: Iterate, step: Iterate, primal: float, dual: float) -> Iterate:
 
 
 def _balanced(programme: Programme, at: Iterate) -> Iterate:
-    """The larger of p and r, and of β and γ, from the smaller: rounding then harms neither equation."""
+    """The larger of p and r, and of β and γ, from the smaller: both equations hold exactly."""
     c, t = programme.kinks.cost, at.v[programme.kinks.index] - programme.kinks.at
     p, r = np.where(t > 0, at.r + t, at.p), np.where(t > 0, at.r, at.p - t)
     steep = at.beta > at.gamma
@@ -333,7 +335,7 @@ class Newton:
         )
 
     def solve(self, e1: Array, e2: Array, e3: Array, *, rest: float = 1.0) -> Iterate:
-        """The step after which βr, (c − β)p and ν·slack have changed by e1, e2, e3 to first order."""
+        """The step that changes βr, γp and ν·slack by e1, e2, e3 to first order."""
         kinks, walls, at = self.programme.kinks, self.programme.walls, self.at
         pull = self.stiffness * (e2 / at.gamma - e1 / at.beta)
         w, b = self.programme.adjoint(kinks.sums(pull))
@@ -355,7 +357,7 @@ class Newton:
         )
 
     def correct(self, step: Iterate, shares: tuple[Array, Array, Array], length: float) -> Iterate:
-        """The step plus one that moves the products it would reach into [0.1, 10] of their share."""
+        """The step, and one more that moves the products it reaches to [0.1, 10] of their share."""
         ahead = _moved(self.at, step, length, length)
         products = (ahead.beta * ahead.r, ahead.gamma * ahead.p, ahead.nu * ahead.slack)
         wanted = [

@@ -1,6 +1,7 @@
 """Weighted normal equations with a bias: (XᵀDX + diag(h)) dw = r, for weights far apart.
 
-Called by the interior point method and by the polish, whose weights D span many orders of magnitude.
+Called by the interior point method and by the polish, whose weights D span many orders of
+magnitude.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ REFINEMENTS = 2
 class NormalMatrix:
     """XᵀDX + diag(l2 + more), bordered by the bias, for D = diag(stiffness).
 
-    The smaller form is factorised. The one in the rows contains 1/(l2 + more), which would bury 1/D where
-    `more` goes to 0: it is used only if all l2 > 0.
+    The smaller form is factorised. The one in the rows contains 1/(l2 + more), which would bury
+    1/D where `more` goes to 0: it is used only if all l2 > 0.
     """
 
     def __init__(self, design: Design, stiffness: Array, l2: Array, fit_bias: bool, more=0.0):
@@ -70,14 +71,16 @@ class ByColumns:
 
 
 class ByRows:
-    """Its inverse through D⁻¹ + X diag(h)⁻¹ Xᵀ, n × n."""
+    """Its inverse through D⁻¹ + X diag(h)⁻¹ Xᵀ, in the rows in which D is not 0."""
 
     def __init__(self, design: Design, stiffness: Array, h: Array, fit_bias: bool):
-        self.design, self.inverse = design, 1 / h
-        K = design.outer_gram(self.inverse)
-        K[np.diag_indices(design.n)] += 1 / np.maximum(stiffness, TINY)
+        rows = np.flatnonzero(stiffness)
+        self.design = design if len(rows) == design.n else design.rows(rows)
+        self.inverse = 1 / h
+        K = self.design.outer_gram(self.inverse)
+        K[np.diag_indices(len(rows))] += 1 / stiffness[rows]
         self.factor = Factor(K)
-        self.ones = self.factor.solve(np.ones(design.n)) if fit_bias else None
+        self.ones = self.factor.solve(np.ones(len(rows))) if fit_bias and len(rows) else None
 
     def solve(self, w: Array, b: float) -> tuple[Array, float]:
         """Approximate changes of w and b."""
@@ -91,7 +94,8 @@ class ByRows:
 class Factor:
     """The Cholesky factor of a positive semi-definite matrix, lifted until it exists.
 
-    The lift is relative to the diagonal and far below the digits that matter; refinement takes it out.
+    The lift is relative to the diagonal and far below the digits that matter; refinement takes
+    it out.
     """
 
     def __init__(self, A: Array):

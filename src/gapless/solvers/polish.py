@@ -1,8 +1,9 @@
-"""The active-set polish: the optimality conditions solved as equations on the set a solver has found.
+"""The active-set polish: optimality conditions as equations on the set that a solver has found.
 
-At a solution most of what is not smooth is decided: which coefficients are 0 or at a bound, which rows
-sit at a kink of the loss. Given that, the rest is a linear system (or, for a smooth loss, a few Newton
-steps), whose solution has all the digits that a small gap alone does not promise.
+At a solution most of what is not smooth is decided: which coefficients are 0 or at a bound,
+which rows sit at a kink of the loss. Given that, the rest is a linear system (or, for a smooth
+loss, a few Newton steps), whose solution has all the digits that a small gap alone does not
+promise.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def finish(problem: Problem, solution: Solution, tol: float) -> Solution:
     """The solution polished, if that made its gap smaller."""
     before = solution.gap
     rounding = 8 * EPS * (abs(solution.primal) + problem.scale)
-    if before <= rounding:
+    if before <= rounding and not problem.loss.is_piecewise_linear:
         return solution
     began = time.monotonic()
     try:
@@ -67,7 +68,7 @@ def finish(problem: Problem, solution: Solution, tol: float) -> Solution:
 
 
 def polish(problem: Problem, parameters: Parameters) -> Parameters | None:
-    """The solution on the active set of the given parameters; None where there is no such refinement.
+    """The solution on the active set of the given parameters; None where there is no such thing.
 
     It is right only if the active set is: the caller keeps it if its gap is smaller.
     """
@@ -170,14 +171,14 @@ def _polish_kinks(problem: Problem, parameters: Parameters, c: Coordinates) -> P
         mistaken = _wrong_coordinates(c, w, force, held, signs)
         if not wrong.any() and not mistaken.any():
             break
-        # A slope that left its interval stays at that end; a row that crossed its kink is put on it.
+        # A slope that left its interval stays at the end; a row that crossed its kink joins it.
         u = np.clip(u, kink.low, kink.high)
         signs = np.where(mistaken & held & (w == 0), np.sign(force), signs)
         w = np.where(mistaken & ~held, np.clip(np.where(c.l1 > 0, 0.0, w), c.lower, c.upper), w)
         active, held = active ^ wrong, held ^ mistaken
     u = np.clip(u, kink.low, kink.high)
-    if not active.any() and problem.fit_bias:
-        # No row pins the bias down: it is the middle of the interval that is left.
+    if problem.fit_bias and not (active.any() and np.any(c.l2[~held])):
+        # Perhaps no row pins the bias down: then it is the middle of the interval that is left.
         b = minimise_bias(problem.loss, problem.y, z - b, s)
     return Parameters(np.clip(w, c.lower, c.upper), np.array(b), -s * u)
 
@@ -198,8 +199,8 @@ def _typical_distance(problem: Problem) -> float:
 def _likely_rows(problem: Problem, kink: Kink, u: Array, z: Array) -> tuple[Array, int]:
     """The rows that may be at their kink, the likeliest first, and how many of them probably are.
 
-    A row is at its kink if its slope is farther from the ends than z is from the kink, both relative: of
-    the two one goes to 0 and the other does not.
+    A row is at its kink if its slope is farther from the ends than z is from the kink, both
+    relative: of the two one goes to 0 and the other does not.
     """
     inside = (u - kink.low) / kink.width
     middle = np.where(problem.weights > 0, np.minimum(inside, 1 - inside), 0.0)
@@ -211,7 +212,7 @@ def _likely_rows(problem: Problem, kink: Kink, u: Array, z: Array) -> tuple[Arra
 
 
 def _wrong_rows(problem: Problem, kink: Kink, active: Array, u: Array, z: Array) -> Array:
-    """Active rows with a slope outside of its interval, and others on the wrong side of the kink."""
+    """Active rows with a slope outside its interval, and others on the wrong side of a kink."""
     outside = (u < kink.low - 1e-9 * kink.width) | (u > kink.high + 1e-9 * kink.width)
     above = (z - kink.at) / _typical_distance(problem)
     crossed = np.where(u - kink.low > kink.high - u, above < -1e-9, above > 1e-9)
@@ -219,10 +220,10 @@ def _wrong_rows(problem: Problem, kink: Kink, active: Array, u: Array, z: Array)
 
 
 def _held_coordinates(problem: Problem, parameters: Parameters, c: Coordinates):
-    """w with those coefficients on their kink or bound that belong there, and which ones they are.
+    """w with the coefficients that belong on a kink or bound put there, and which ones they are.
 
-    Decided like the rows: a coefficient is held if it is nearer to that point than the force on it is to
-    what would move it, both relative.
+    Decided like the rows: a coefficient is held if it is nearer to that point than the force on
+    it is to what would move it, both relative.
     """
     w = np.asarray(parameters.w, dtype=float)
     force = problem.design.transposed_times(parameters.theta) - c.l2 * w
@@ -251,8 +252,9 @@ def _wrong_coordinates(c: Coordinates, w: Array, force: Array, held: Array, sign
 def _solve_kinks(problem, c: Coordinates, w, b, u, kink: Kink, active, held, signs):
     """w, b and u with z at the kink for the active rows and stationarity for the free coefficients.
 
-    The linear system may be singular in θ (equal rows): it is solved by the method of multipliers,
-    which adds a little curvature 1/ρ to θ and takes it out again in a few rounds (Rockafellar 1976).
+    The linear system may be singular in θ (equal rows): it is solved by the method of
+    multipliers, which adds a little curvature 1/ρ to θ and takes it out again in a few rounds
+    (Rockafellar 1976).
     """
     s, rows, free = problem.weights, np.flatnonzero(active), np.flatnonzero(~held)
     l2 = c.l2[free]
@@ -295,30 +297,34 @@ def _solve_kinks(problem, c: Coordinates, w, b, u, kink: Kink, active, held, sig
 def _polish_coordinates(problem: Problem, parameters: Parameters, c: Coordinates):
     """Newton steps in the coefficients that are neither 0 at a kink nor at a bound, and in b."""
     w, b = np.array(parameters.w, dtype=float), float(parameters.b)
-    at_kink = (w == 0) & (c.l1 > 0)
-    free = np.flatnonzero(~at_kink & (w > c.lower) & (w < c.upper))
+    penalty = NearCoordinates(c, w)
+    free = np.flatnonzero(penalty.free)
     if len(free) > LARGEST:
         return None
     part = problem.design if len(free) == problem.d else problem.design.columns(free)
-    signs = np.sign(w[free])
     z = problem.predictions(w, b)
-    last = np.inf
+    primal = problem.primal(w, b, z)
+    rounding = EPS * (abs(primal) + problem.scale)
     for _ in range(STEPS):
         _, slope, curvature = problem.loss.derivatives(problem.y, z)
         slope, curvature = problem.weights * slope, problem.weights * curvature
-        rest = -(part.transposed_times(slope) + c.l2[free] * w[free] + c.l1[free] * signs)
+        rest = -(part.transposed_times(slope) + penalty.gradient(w)[free])
         matrix = NormalMatrix(part, curvature, c.l2[free], problem.fit_bias)
-        dw, db = matrix.solve(rest, -float(slope.sum()))
-        decrement = float(rest @ dw) - float(slope.sum()) * db
-        if not 0 <= decrement < 0.5 * last:
+        dw, db = np.zeros(problem.d), 0.0
+        dw[free], db = matrix.solve(rest, -float(slope.sum()))
+        decrement = float(rest @ dw[free]) - float(slope.sum()) * db
+        if not decrement > 1e-3 * rounding:
             break
-        last = decrement
-        moved = w[free] + dw
-        inside = (moved > c.lower[free]) & (moved < c.upper[free])
-        if not np.all(inside & ((signs * moved >= 0) | (c.l1[free] == 0))):
+        dz, length, reached = part.times(dw[free]) + db, 1.0, np.inf
+        # A row that crosses a jump of the curvature can make the full step too long.
+        while length > 1e-3:
+            reached = problem.primal(w + length * dw, b + length * db, z + length * dz)
+            if reached <= primal + rounding:
+                break
+            length *= 0.5
+        if not reached <= primal + rounding or not penalty.is_smooth_until(w + length * dw):
             return None
-        w[free], b = moved, b + db
-        z = z + part.times(dw) + db
+        w, b, z, primal = w + length * dw, b + length * db, z + length * dz, reached
     return Parameters(w, np.array(b))
 
 
