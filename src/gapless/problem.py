@@ -16,7 +16,16 @@ from functools import cached_property
 import numpy as np
 
 from .design import Design
-from .dual_points import EPS, FreeColumns, Intervals, distribution, one_hot, orthogonalise, tilt
+from .dual_points import (
+    EPS,
+    FreeColumns,
+    Intervals,
+    column_norms,
+    distribution,
+    one_hot,
+    orthogonalise,
+    tilt,
+)
 from .losses import Loss
 from .null_model import minimise_bias, minimise_biases
 from .penalties import Penalty
@@ -310,7 +319,7 @@ class Problem:
         norms = np.sqrt(np.maximum(self.design.columns(index).column_square_sums(), 0.0))
         if v.ndim == 2:
             side = side[:, None]
-        size = float(np.sqrt(np.sum(theta**2)))
+        size = float(column_norms(theta.ravel()))
         held = np.zeros(len(index), dtype=bool)
         for attempt in range(20):
             excess = side * v[index]
