@@ -32,7 +32,7 @@ def test_labels_are_the_classes_of_equal_rows(rng, form, dtype, outputs):
     for n, d in SHAPES:
         X, y = repeating(rng, n, d, dtype), rng.integers(0, 2, (n, *outputs)).astype(float)
         labels = Design(FORMS[form](X)).equal_rows(y)
-        rows = np.hstack([X.astype(float), y.reshape(n, -1)]) + 0.0  # −0 becomes 0
+        rows = np.hstack([X.astype(float), y if y.ndim == 2 else y[:, None]]) + 0.0  # no −0
         distinct, inverse = np.unique(rows, axis=0, return_inverse=True)
         assert sorted(set(labels)) == list(range(len(distinct)))
         assert len(set(zip(labels, np.ravel(inverse)))) == len(distinct)
