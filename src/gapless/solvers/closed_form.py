@@ -26,7 +26,15 @@ from ..problem import Parameters, Problem
 from ..threads import single_blas
 from ._base import Point, solver
 from .auto import is_quadratic
-from .positive_definite import EPS, Cholesky, Eigen, call_lapack, orthonormal, without
+from .positive_definite import (
+    EPS,
+    Cholesky,
+    Eigen,
+    call_lapack,
+    drop_constants,
+    orthonormal,
+    without,
+)
 
 Array = np.ndarray
 
@@ -147,7 +155,8 @@ class LeastSquares:
     def of(cls, problem: Problem) -> LeastSquares:
         """The problem without its bias."""
         s, total = problem.weights, float(problem.weights.sum())
-        l2 = problem.penalty.coordinates(problem.d).l2
+        coordinates = problem.penalty.coordinates(problem.d)
+        assert coordinates is not None
         design = problem.design
         y = np.asarray(problem.y, dtype=float).reshape(problem.n, -1)
         x_mean, y_mean = np.zeros(problem.d), np.zeros(y.shape[1])
@@ -156,7 +165,7 @@ class LeastSquares:
             x_mean = design.transposed_times(share)
             y_mean = np.sum(share[:, None] * y, axis=0)
             design, y = design.shifted(x_mean), y - y_mean
-        return cls(problem, design, y, s[:, None], l2, x_mean, y_mean)
+        return cls(problem, design, y, s[:, None], coordinates.l2, x_mean, y_mean)
 
     @property
     def is_centred(self) -> bool:
@@ -190,7 +199,8 @@ class LeastSquares:
         if not _is_representable(np.diag(H)):
             return None
         H[np.diag_indices(len(H))] += self.l2
-        self._drop_constants(H)
+        if self.design.center is not None:
+            drop_constants(H, self.l2, float(self.s.sum()) * self.design.center**2)
         factor = method(H)
         if not factor.is_reliable:
             return None
@@ -248,16 +258,6 @@ class LeastSquares:
         return self._refine(
             lambda w, residual: self.design.transposed_times(root * factor.solve(root * residual))
         )
-
-    def _drop_constants(self, H: Array) -> None:
-        """Make features that vary by no more than rounding the zero columns that they are."""
-        center = self.design.center
-        if center is None:
-            return
-        noise = 64 * EPS**2 * float(self.s.sum()) * center**2
-        constant = (np.diag(H) - self.l2 <= noise) & (self.l2 == 0)
-        H[constant] = 0.0
-        H[:, constant] = 0.0
 
     def _refine(self, correction) -> Array:
         """Σ of corrections computed from the true residuals, until they stop to shrink."""

@@ -14,7 +14,6 @@ Roosta-Khorasani and Mahoney (2019), Sub-sampled Newton methods, Mathematical Pr
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -23,14 +22,13 @@ from ..interrupt import check
 from ..problem import Problem
 from .newton_steps import (
     NOTHING,
-    UNANSWERED,
     Block,
     Change,
     Iterate,
     columns,
     damped,
     inner,
-    strengths,
+    is_answered,
     weighted,
 )
 
@@ -43,7 +41,9 @@ SINGULAR = 1e-12
 # Up to so many features the preconditioner is a factor of the Hessian of a sample of the rows.
 MOST_FACTORED = 2000
 ROWS_PER_FEATURE = 3
-# It is made anew after so large a part of the objective is gone, or so many products were needed.
+# Rows that do not curve are left out when no more than this part does.
+MOST_ACTIVE = 0.7
+# The preconditioner is made anew after so large a fall of the objective, or so many products.
 STALE_FALL, STALE_PRODUCTS = 0.25, 10
 
 
@@ -65,14 +65,14 @@ class ConjugateGradients:
 
     def step(self, at: Iterate, damping: float) -> Change | None:
         """About −H⁻¹∇P; None where the bias is undetermined."""
+        hessian = Hessian(at, damping)
         has_fallen = at.primal < (1 - STALE_FALL) * self._made_at
         if has_fallen or self._products >= STALE_PRODUCTS:
-            made = make_preconditioner(self.problem, at, damping)
-            if made is None or made.misses(at.gradient) > UNANSWERED:
+            made = make_preconditioner(hessian)
+            if made is None or not is_answered(made.blocks, at.gradient):
                 return None
             self._preconditioner, self._made_at = made, at.primal
         assert self._preconditioner is not None
-        hessian = hessian_at(self.problem, at, damping)
         size = math.sqrt(max(at.gradient.dot(self._preconditioner.solve(at.gradient)), 0.0))
         progress = size / self._before if self._before > 0 else 1.0
         progress = 0.0 if self._is_careful else progress
@@ -90,7 +90,7 @@ class ConjugateGradients:
 
 
 def conjugate_gradients(
-    hessian: Callable[[Change], Change],
+    hessian: Hessian,
     gradient: Change,
     preconditioner: PerOutput,
     accuracy: float,
@@ -107,7 +107,7 @@ def conjugate_gradients(
     first = expected = size
     for products in range(1, MOST_PRODUCTS + 1):
         check()
-        product = hessian(direction)
+        product = hessian.times(direction)
         curvature = direction.dot(product)
         if not curvature > SINGULAR * expected:
             return (x if products > 1 else None), products
@@ -123,43 +123,57 @@ def conjugate_gradients(
     return x, products
 
 
-def hessian_at(problem: Problem, at: Iterate, damping: float) -> Callable[[Change], Change]:
-    """v ↦ Hv in the precision of the data."""
-    precision = problem.design.dtype
-    l2 = strengths(problem)
-    if problem.loss.task == "multiclass":
-        a, f = problem.loss.hessian_factors(problem.y, at.z)
-        a = weighted(problem, a) + damped(at.curvature, problem.row_weights, damping) - at.curvature
-        f = None if f is None else np.sqrt(problem.row_weights) * f
-    else:
-        a, f = damped(at.curvature, problem.row_weights, damping), None
-    # Scaled to about one, because float32 ends at 1e±38.
-    unit = float(np.max(a, initial=0.0)) or 1.0
-    a = (a / unit).astype(precision)
-    f = None if f is None else (f / math.sqrt(unit)).astype(precision)
+class Hessian:
+    """The second derivatives at an iterate, as an operator, of the rows that curve.
 
-    def times(v: Change) -> Change:
+    Many rows of a squared hinge do not, and need not be multiplied. A row's Hessian in its scores
+    is s·(diag(a) − ffᵀ). Both factors are scaled to about one, because float32 ends at 1e±38.
+    """
+
+    def __init__(self, at: Iterate, damping: float):
+        problem, z = at.problem, at.z
+        curvature = damped(at.curvature, problem.row_weights, damping)
+        active = np.flatnonzero(columns(curvature).any(axis=1))
+        if len(active) <= MOST_ACTIVE * problem.n:
+            design = problem.design.rows(active)
+            problem = replace(
+                problem, design=design, y=problem.y[active], weights=problem.weights[active]
+            )
+            z, curvature = z[active], curvature[active]
+        self.problem, self.curvature, self.l2 = problem, curvature, at.l2
+        self.precision = problem.design.dtype
+        a, f = curvature, None
+        if problem.loss.task == "multiclass":
+            a, f = problem.loss.hessian_factors(problem.y, z)
+            a, f = weighted(problem, a), None if f is None else np.sqrt(problem.row_weights) * f
+            a = a + (curvature - weighted(problem, problem.loss.curvature(problem.y, z)))
+        self.unit = float(np.max(a, initial=0.0)) or 1.0
+        self.a = (a / self.unit).astype(self.precision)
+        self.f = None if f is None else (f / math.sqrt(self.unit)).astype(self.precision)
+
+    def times(self, v: Change) -> Change:
+        """Hv, in the precision of the data."""
+        design = self.problem.design
         size = max(float(np.max(np.abs(part), initial=0.0)) for part in (v.w, v.b)) or 1.0
-        u = problem.design.times((v.w / size).astype(precision))
-        u += (v.b / size).astype(precision)
-        curved = a * u
-        if f is not None:
-            curved -= f * np.einsum("nk,nk->n", f, u)[:, None]
-        w = (unit * size) * problem.design.transposed_times(curved).astype(float) + l2 * v.w
-        if not problem.fit_bias:
+        u = design.times((v.w / size).astype(self.precision))
+        u += (v.b / size).astype(self.precision)
+        curved = self.a * u
+        if self.f is not None:
+            curved -= self.f * np.einsum("nk,nk->n", self.f, u)[:, None]
+        w = (self.unit * size) * design.transposed_times(curved).astype(float)
+        w += self.l2 * v.w
+        if not self.problem.fit_bias:
             return Change(w, np.zeros_like(v.b))
-        return Change(w, np.asarray((unit * size) * curved.sum(axis=0, dtype=float)))
-
-    return times
+        return Change(w, np.asarray(self.unit * size * curved.sum(axis=0, dtype=float)))
 
 
-def make_preconditioner(problem: Problem, at: Iterate, damping: float) -> PerOutput | None:
+def make_preconditioner(hessian: Hessian) -> PerOutput | None:
     """One block per output: factored from a sample of the rows, or diagonal for many features."""
-    curvatures = columns(damped(at.curvature, problem.row_weights, damping)).T
+    problem = hessian.problem
     make = _sampled_block if problem.d <= MOST_FACTORED else DiagonalBlock.make
     blocks = []
-    for curvature in curvatures:
-        block = make(problem, curvature)
+    for curvature in columns(hessian.curvature).T:
+        block = make(problem, np.ravel(hessian.l2), curvature)
         if block is None:
             return None
         blocks.append(block)
@@ -179,22 +193,17 @@ class PerOutput:
         w = np.stack([w for w, _ in solved], axis=1).reshape(g.w.shape)
         return Change(w, np.array([b for _, b in solved]).reshape(g.b.shape))
 
-    def misses(self, g: Change) -> float:
-        """The part of g that some block has no answer to."""
-        pairs = zip(self.blocks, columns(g.w).T, np.ravel(g.b))
-        return max(block.misses(g_w, float(g_b)) for block, g_w, g_b in pairs)
 
-
-def _sampled_block(problem: Problem, curvature: Array) -> Block | None:
+def _sampled_block(problem: Problem, l2: Array, curvature: Array) -> Block | None:
     """The block of rows drawn at even steps of the summed curvature: likely where it is large."""
-    size = ROWS_PER_FEATURE * problem.d
+    size = ROWS_PER_FEATURE * (problem.d + 1)
     if np.count_nonzero(curvature) <= size:
-        return Block.make(problem, curvature)
+        return Block.make(problem, l2, curvature)
     sums = np.cumsum(curvature)
     drawn = np.searchsorted(sums, (np.arange(size) + 0.5) * (sums[-1] / size))
     index, count = np.unique(np.minimum(drawn, problem.n - 1), return_counts=True)
     sample = replace(problem, design=problem.design.rows(index), y=problem.y[index])
-    return Block.make(sample, count * (sums[-1] / size))
+    return Block.make(sample, l2, count * (sums[-1] / size))
 
 
 class DiagonalBlock:
@@ -204,7 +213,7 @@ class DiagonalBlock:
         self.diagonal, self.mean, self.total = diagonal, mean, total
 
     @classmethod
-    def make(cls, problem: Problem, curvature: Array) -> DiagonalBlock | None:
+    def make(cls, problem: Problem, l2: Array, curvature: Array) -> DiagonalBlock | None:
         """The block of given curvatures; None where the bias is undetermined."""
         diagonal = problem.design.column_square_sums(curvature)
         mean, total = np.zeros(problem.d), 0.0
@@ -214,7 +223,7 @@ class DiagonalBlock:
                 return None
             mean = problem.design.transposed_times(curvature) / total
             diagonal = np.maximum(diagonal - total * mean**2, 0.0)
-        diagonal = diagonal + strengths(problem).ravel()
+        diagonal = diagonal + l2
         return cls(np.where(diagonal > 0, diagonal, 1.0), mean, total)
 
     def solve(self, g_w: Array, g_b: float) -> tuple[Array, float]:
@@ -222,6 +231,6 @@ class DiagonalBlock:
         w = (g_w - g_b * self.mean) / self.diagonal
         return w, (g_b / self.total - inner(self.mean, w) if self.total else 0.0)
 
-    def misses(self, g_w: Array, g_b: float) -> float:
-        """The part of g that H has no answer to: none."""
-        return 0.0
+    def unanswered(self, g_w: Array, g_b: float) -> tuple[float, float]:
+        """‖·‖² of the part of g outside the range of H (nothing), and of g."""
+        return 0.0, float(np.sum((g_w - g_b * self.mean) ** 2 / self.diagonal))

@@ -42,7 +42,7 @@ MOST_UNKNOWNS = 1500
 # The row space of X is computed up to so many rows.
 MOST_ROWS = 1000
 # Every so many-th row makes a sample to start from, if that leaves so many rows per unknown.
-SAMPLE_STEP, ROWS_PER_UNKNOWN = 16, 50
+SAMPLE_STEP, ROWS_PER_UNKNOWN = 8, 50
 SMALLEST_DAMPING, LARGEST_DAMPING = 1e-6, 1e3
 
 
@@ -73,7 +73,7 @@ def newton(problem: Problem, start: Parameters) -> Iterator[Point]:
 @solver("newton_cholesky", refuses=_refuses, max_iter=500)
 def newton_cholesky(problem: Problem, start: Parameters) -> Iterator[Point]:
     """Minimise by Newton steps from a factor of the Hessian, kept while its steps are good."""
-    at = Iterate(problem, start.w, start.b) if np.any(start.w) else _from_sample(problem)
+    at = _begin(problem, start) if np.any(start.w) else _from_sample(problem)
     is_joint = problem.loss.task == "multiclass"
     yield from _descend(at, Joint(problem) if is_joint else Blocks(problem))
 
@@ -81,8 +81,11 @@ def newton_cholesky(problem: Problem, start: Parameters) -> Iterator[Point]:
 @solver("newton_cg", refuses=_refuses, max_iter=2000)
 def newton_cg(problem: Problem, start: Parameters) -> Iterator[Point]:
     """Minimise by truncated Newton steps from preconditioned conjugate gradients."""
-    at = Iterate(problem, np.array(start.w, dtype=float), start.b)
-    yield from _descend(at, ConjugateGradients(problem))
+    yield from _descend(_begin(problem, start), ConjugateGradients(problem))
+
+
+def _begin(problem: Problem, start: Parameters, z: Array | None = None) -> Iterate:
+    return Iterate(problem, strengths(problem), np.asarray(start.w, dtype=float), start.b, z)
 
 
 def _is_wide(problem: Problem) -> bool:
@@ -157,7 +160,7 @@ def _line_search(at: Iterate, step: Change) -> tuple[Iterate, float] | None:
             low, low_slope = t, slope
         else:
             high, high_slope = t, slope
-        if best is not None and high - low <= 0.5 * high:
+        if best is not None and low >= 0.5 * high:
             return best
         t = 4 * t if math.isinf(high) else _between(low, high, low_slope, high_slope)
     return best
@@ -181,7 +184,7 @@ def _from_sample(problem: Problem) -> Iterate:
 
     Every so many-th row, weighted up to the whole: a few steps there cost less than one step here.
     """
-    null = Iterate(problem, problem.null.w, problem.null.b, _null_scores(problem))
+    null = _begin(problem, problem.null, _null_scores(problem))
     index = np.arange(SAMPLE_STEP // 2, problem.n, SAMPLE_STEP)
     unknowns = (problem.outputs or 1) * (problem.d + 1)
     kept = float(problem.weights[index].sum())
@@ -199,7 +202,7 @@ def _from_sample(problem: Problem) -> Iterate:
         if primal > 0.999 * before:
             break
         before = primal
-    start = Iterate(problem, point.w, point.b)
+    start = _begin(problem, Parameters(point.w, point.b))
     return start if start.primal < null.primal else null
 
 

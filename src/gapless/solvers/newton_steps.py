@@ -14,7 +14,7 @@ import numpy as np
 
 from ..problem import Problem
 from ._base import Point
-from .positive_definite import EPS, Cholesky, Eigen, factorise
+from .positive_definite import EPS, Cholesky, Eigen, drop_constants, factorise
 
 Array = np.ndarray
 
@@ -38,7 +38,9 @@ def inner(a: Array, b: Array) -> float:
 
 def strengths(problem: Problem) -> Array:
     """The l2ⱼ, as a column where there are several outputs."""
-    l2 = problem.penalty.coordinates(problem.d).l2
+    coordinates = problem.penalty.coordinates(problem.d)
+    assert coordinates is not None
+    l2 = coordinates.l2
     return l2 if problem.outputs is None else l2[:, None]
 
 
@@ -61,8 +63,9 @@ class Change:
 class Iterate:
     """Parameters, z = Xw + b, the objective, and the derivatives of the loss, weights included."""
 
-    def __init__(self, problem: Problem, w: Array, b: Array, z: Array | None = None):
-        self.problem, self.w, self.b = problem, w, np.asarray(b, dtype=float)
+    def __init__(self, problem: Problem, l2: Array, w: Array, b: Array, z: Array | None = None):
+        self.problem, self.l2 = problem, l2
+        self.w, self.b = w, np.asarray(b, dtype=float)
         self.z = problem.predictions(w, b) if z is None else z
         value, slope, curvature = problem.loss.derivatives(problem.y, self.z)
         self.primal = problem.weighted_sum(value) + problem.penalty.value(w)
@@ -72,7 +75,7 @@ class Iterate:
     def gradient(self) -> Change:
         """∇P; 0 for the bias where there is none."""
         problem = self.problem
-        w = problem.design.transposed_times(self.slope) + strengths(problem) * self.w
+        w = problem.design.transposed_times(self.slope) + self.l2 * self.w
         b = self.slope.sum(axis=0) if problem.fit_bias else np.zeros_like(self.b)
         return Change(w, np.asarray(b))
 
@@ -82,17 +85,18 @@ class Iterate:
 
         At θ = −sℓ′ Fenchel's inequality is tight in every row, and the penalty is what is left.
         """
-        l2 = strengths(self.problem)
-        return float(np.sum(self.gradient.w**2 / (2 * l2))) if np.all(l2 > 0) else None
+        if not np.all(self.l2 > 0):
+            return None
+        return float(np.sum(self.gradient.w**2 / (2 * self.l2)))
 
     def moved(self, step: Change, t: float, along: Array) -> Iterate:
         """The iterate after t·step, which moves z by t·along."""
         w, b = self.w + t * step.w, self.b + t * step.b
-        return Iterate(self.problem, w, b, self.z + t * along)
+        return Iterate(self.problem, self.l2, w, b, self.z + t * along)
 
     def slope_along(self, step: Change, along: Array) -> float:
         """dP/dt in the direction of a step."""
-        return inner(self.slope, along) + inner(strengths(self.problem) * self.w, step.w)
+        return inner(self.slope, along) + inner(self.l2 * self.w, step.w)
 
     def point(self, estimate: float | None) -> Point:
         """The iterate as solvers hand it over."""
@@ -179,7 +183,7 @@ class Block:
     total: float
 
     @classmethod
-    def make(cls, problem: Problem, curvature: Array) -> Block | None:
+    def make(cls, problem: Problem, l2: Array, curvature: Array) -> Block | None:
         """The block of given curvatures; None where the bias is undetermined."""
         design, total = problem.design, 0.0
         mean = np.zeros(problem.d)
@@ -190,7 +194,8 @@ class Block:
             mean = design.transposed_times(curvature) / total
             design = design.shifted(mean)
         H = design.gram(curvature)
-        H[np.diag_indices(problem.d)] += strengths(problem).ravel()
+        H[np.diag_indices(problem.d)] += l2
+        drop_constants(H, l2, total * mean**2)
         return cls(factorise(H), mean, total)
 
     def solve(self, g_w: Array, g_b: float) -> tuple[Array, float]:
@@ -198,22 +203,20 @@ class Block:
         w = self.factor.solve(g_w - g_b * self.mean)
         return w, (g_b / self.total - inner(self.mean, w) if self.total else 0.0)
 
-    def misses(self, g_w: Array, g_b: float) -> float:
-        """The part of g that H has no answer to."""
-        return self.factor.misses(g_w - g_b * self.mean)
+    def unanswered(self, g_w: Array, g_b: float) -> tuple[float, float]:
+        """‖·‖² of the part of g outside the range of H, and of g."""
+        return self.factor.unanswered(g_w - g_b * self.mean)
 
 
 class Blocks(Factored):
     """One factor per output, whose predictions do not meet in the loss: O(n·d² + d³) each."""
 
     def _factorise(self, at, damping):
-        self.blocks = []
-        g_w, g_b = columns(at.gradient.w), np.ravel(at.gradient.b)
-        for k, curvature in enumerate(columns(at.curvature).T):
-            block = Block.make(self.problem, damped(curvature, self.problem.weights, damping))
-            if block is None or block.misses(g_w[:, k], g_b[k]) > UNANSWERED:
-                return False
-            self.blocks.append(block)
+        curvatures = columns(damped(at.curvature, self.problem.row_weights, damping)).T
+        blocks = [Block.make(self.problem, np.ravel(at.l2), column) for column in curvatures]
+        if None in blocks or not is_answered(blocks, at.gradient):
+            return False
+        self.blocks = blocks
         return True
 
     def _solve(self, gradient):
@@ -259,12 +262,13 @@ class Joint(Factored):
                 if j == k:
                     c += problem.weights * a[:, k] + extra[:, k]
                 H[k, :, j] = H[j, :, k] = self._bordered_gram(c)
-        l2 = np.append(strengths(problem).ravel(), np.zeros(m - problem.d))
+        l2 = np.append(np.ravel(at.l2), np.zeros(m - problem.d))
         self._fix_shifts(H, a - f * f.sum(axis=1, keepdims=True), l2 == 0)
         H = H.reshape(K * m, K * m)
         H[np.diag_indices(K * m)] += np.tile(l2, K)
         self.factor = factorise(H)
-        return self.factor.misses(self._stacked(at.gradient)) <= UNANSWERED
+        missed, whole = self.factor.unanswered(self._stacked(at.gradient))
+        return missed <= UNANSWERED * whole
 
     def _bordered_gram(self, c: Array) -> Array:
         """[X, 1]ᵀ diag(c) [X, 1] for c of any sign; without the ones where there is no bias."""
@@ -308,6 +312,13 @@ class Joint(Factored):
         scale = self.factor.scale.reshape(len(change.b), -1).T
         w = np.max(np.abs(change.w) / scale[: self.problem.d], initial=0.0)
         return w, (np.max(np.abs(change.b) / scale[-1]) if self.problem.fit_bias else 0.0)
+
+
+def is_answered(blocks: list, gradient: Change) -> bool:
+    """Whether the blocks' Hessians, where singular, still determine a step for the gradient."""
+    triples = zip(blocks, columns(gradient.w).T, np.ravel(gradient.b))
+    parts = [block.unanswered(g_w, float(g_b)) for block, g_w, g_b in triples]
+    return sum(missed for missed, _ in parts) <= UNANSWERED * sum(whole for _, whole in parts)
 
 
 def weighted(problem: Problem, values: Array) -> Array:

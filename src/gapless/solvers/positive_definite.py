@@ -42,9 +42,9 @@ class Cholesky:
             condition = 0.0 if failed else lapack.dpocon(self.factor, norm, uplo="L")[0]
         self.is_reliable = condition > 16 * len(H) * EPS
 
-    def misses(self, r: Array) -> float:
-        """The part of r that H has no answer to: none."""
-        return 0.0
+    def unanswered(self, r: Array) -> tuple[float, float]:
+        """‖·‖² of the part of r outside the range of H (nothing), and of r, in units of H."""
+        return 0.0, float(np.sum((self.scale * r) ** 2))
 
     def solve(self, r: Array) -> Array:
         """H⁻¹r for r of shape (d,) or (d, K)."""
@@ -74,13 +74,11 @@ class Eigen:
         self.values, self.vectors = values[keep], vectors[:, keep]
         self.null = orthonormal(_rows_times(self.scale, vectors[:, ~keep]))
 
-    def misses(self, r: Array) -> float:
-        """The part of r, between 0 and 1, that H has no answer to: outside its range."""
+    def unanswered(self, r: Array) -> tuple[float, float]:
+        """‖·‖² of the part of r outside the range of H, and of r, in units of H."""
         with single_blas():
-            right = _rows_times(self.scale, r)
-            answered = self.vectors.T @ right
-        whole = float(np.sum(right**2))
-        return max(1 - float(np.sum(answered**2)) / whole, 0.0) if whole > 0 else 0.0
+            rest = self.scale * r - self.vectors @ (self.vectors.T @ (self.scale * r))
+        return float(np.sum(rest**2)), float(np.sum((self.scale * r) ** 2))
 
     def solve(self, r: Array) -> Array:
         """The x of least norm with Hx = r, for r of shape (d,) or (d, K)."""
@@ -141,3 +139,14 @@ def _eigh(H: Array) -> tuple[Array, Array]:
 
 def _rows_times(scale: Array, r: Array) -> Array:
     return scale * r if r.ndim == 1 else scale[:, None] * r
+
+
+def drop_constants(H: Array, l2: Array, squared_means: Array) -> None:
+    """Make features that vary by no more than rounding the zero rows of H that they are.
+
+    H is a Gram matrix of centred columns with l2 added, `squared_means` what centring took off its
+    diagonal. Scaled to a diagonal of one, the rounding that is left would pass for data.
+    """
+    constant = (np.diag(H) - l2 <= 64 * EPS**2 * squared_means) & (l2 == 0)
+    H[constant] = 0.0
+    H[:, constant] = 0.0
