@@ -25,14 +25,51 @@ class Part:
     features: Array
     arrays: tuple[Array, ...]
 
+    @property
+    def is_grouped(self) -> bool:
+        """Whether the penalty is on blocks, not on coordinates."""
+        return len(self.arrays) == 2
+
     def value(self, w: Array) -> float:
         """R of these features alone, for w within its constraints; shape (p,) or (p, K)."""
-        if len(self.arrays) == 4:
+        if not self.is_grouped:
             l1, l2 = (a if w.ndim == 1 else a[:, None] for a in self.arrays[:2])
             return float(np.sum(l1 * np.abs(w) + 0.5 * l2 * w**2))
         start, strength = self.arrays
         squares = w**2 if w.ndim == 1 else np.sum(w**2, axis=1)
         return float(strength @ np.sqrt(_sums(squares, start)))
+
+
+@dataclass(frozen=True, eq=False)
+class Face:
+    """The coefficients that can move without crossing a kink: neither 0 at one nor at a bound.
+
+    `lower` and `upper` are how far they can: to 0 if there is a kink, else to the bound.
+    """
+
+    index: Array
+    signs: Array
+    l1: Array
+    l2: Array
+    lower: Array
+    upper: Array
+
+    @classmethod
+    def around(cls, w: Array, l1: Array, l2: Array, lower: Array, upper: Array) -> Face:
+        """The face of a penalty on coordinates around w, of shape (p,)."""
+        index = np.flatnonzero(((w != 0) | (l1 == 0)) & (w > lower) & (w < upper))
+        signs, l1 = np.sign(w[index]), l1[index]
+        lower = np.where((l1 > 0) & (signs > 0), np.maximum(lower[index], 0.0), lower[index])
+        upper = np.where((l1 > 0) & (signs < 0), np.minimum(upper[index], 0.0), upper[index])
+        return cls(index, signs, l1, l2[index], lower, upper)
+
+    def gradient(self, w: Array) -> Array:
+        """∇R at coefficients on the face, given as a vector like `index`."""
+        return self.l2 * w + self.l1 * self.signs
+
+    def clip(self, w: Array) -> Array:
+        """The nearest coefficients that are on the face or at its end."""
+        return np.clip(w, self.lower, self.upper)
 
 
 class BlockPenalty:
