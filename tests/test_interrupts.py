@@ -40,18 +40,21 @@ fits = [
 
 
 def duration(model, X, y):
-    began = time.monotonic()
     model.set_params(time_limit=2.0).fit(X, y)
+    began = time.monotonic()
+    model.fit(X, y)
     return time.monotonic() - began
 
 
 results = []
 prepared = [(model, X, y, duration(model, X, y), model.certificate_.primal) for model, X, y in fits]
-for k in range(int(sys.argv[1])):
+for k in range(3 * int(sys.argv[1])):
+    if sum("delay" in record for record in results) == int(sys.argv[1]):
+        break
     model, X, y, seconds, reached = prepared[k % len(prepared)]
     fresh = gapless.linear.__dict__[type(model).__name__](**model.get_params())
     fresh.set_params(time_limit=None)
-    sent = []
+    sent, finished = [], False
 
     def kill():
         sent.append(time.monotonic())
@@ -61,6 +64,7 @@ for k in range(int(sys.argv[1])):
     try:
         timer.start()
         fresh.fit(X, y)
+        finished = True
         while not sent:  # the fit was quicker than the signal
             time.sleep(0.001)
         time.sleep(0.05)
@@ -68,7 +72,9 @@ for k in range(int(sys.argv[1])):
     except KeyboardInterrupt:
         delay = time.monotonic() - sent[0]
         timer.cancel()
-        if not hasattr(fresh, "coef_"):
+        if finished:
+            record = {"state": "missed"}
+        elif not hasattr(fresh, "coef_"):
             clean = set(vars(fresh)) == set(fresh.get_params())
             record = {"state": "untouched" if clean else "half fitted", "delay": delay}
         else:
@@ -94,13 +100,14 @@ def test_ctrl_c_at_random_moments():
     )
     assert done.returncode == 0, done.stderr[-2000:]
     results = json.loads(done.stdout.splitlines()[-1])
-    assert len(results) == SIGNALS
     assert {r["state"] for r in results} <= {"kept", "untouched", "missed"}
     kept = [r for r in results if r["state"] == "kept"]
-    assert len(kept) >= SIGNALS / 4
+    assert sum(r["kind"] == "stopped" for r in kept) >= SIGNALS / 4
     for r in kept:
-        assert r["kind"] == "stopped", r
+        # A signal in the last microseconds of a fit finds it complete.
+        assert r["kind"] in ("stopped", "optimal", "exact"), r
         assert r["finite"] and r["complete"] and r["honest"], r
     # Delays depend on what else the machine does: most of them are what counts.
     delays = [r["delay"] for r in results if "delay" in r]
+    assert len(delays) == SIGNALS
     assert np.quantile(delays, 0.95) < 0.1, sorted(delays)[-20:]

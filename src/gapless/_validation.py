@@ -122,7 +122,8 @@ def read_multilabel(
 
 def is_multilabel(y: Any) -> bool:
     """Whether y gives each row several labels."""
-    return y is not None and type_of_target(y).startswith("multilabel")
+    several = np.ndim(y) == 2 if not sp.issparse(y) else y.shape[1] > 1
+    return several and type_of_target(y).startswith("multilabel")
 
 
 def _read_training_matrix(estimator: Any, X: Any, y: Any, reset: bool) -> tuple[Any, Array | None]:

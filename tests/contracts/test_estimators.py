@@ -78,7 +78,7 @@ def make_data(cls, seed, n=60, d=5, classes=3):
     """Features of different size, and targets or overlapping classes that depend on them."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d)) * [1.0, 0.5, 2.0, 1.0, 1.0] + [0, 1, 0, -1, 0]
-    score = X @ rng.normal(size=(d, 3)) + rng.normal(size=(n, 3))
+    score = X @ rng.normal(size=(d, 3)) + 3.0 * rng.normal(size=(n, 3))
     if is_classifier(cls()):
         y = np.argmax(score[:, :classes] * [1.0, 1.2, 0.8][:classes], axis=1)
         return X, np.array(["apple", "pear", "quince"])[y]
@@ -240,7 +240,7 @@ def test_warm_start_from_the_solution_stops_at_once(cls, form, seed):
     model = fit(cls(**form, warm_start=True), X, y)
     first = dense(model)
     fit(model, X, y)
-    assert np.max(model.n_iter_) == 1
+    assert np.max(model.n_iter_) <= 2  # one look at the start, and the polish
     np.testing.assert_allclose(model.coef_, first["coef_"], rtol=1e-4, atol=1e-4)
 
 

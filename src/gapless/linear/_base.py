@@ -402,15 +402,21 @@ def classification_problems(
 
 def pack(problems: list[Problem], parameters: list[Parameters]) -> tuple[Array, Array, Array]:
     """Coefficients (K, d), biases (K,) and dual points, (n,) for K = 1 and (n, K) otherwise."""
-    coef = np.vstack([p.w.T for p in parameters])
-    intercept = np.concatenate([np.atleast_1d(p.b) for p in parameters])
-    thetas = []
+    coefs, intercepts, thetas = [], [], []
     for problem, p in zip(problems, parameters):
+        w, b = p.w, p.b
+        if problem.loss.task == "multiclass":
+            # Only differences of scores count: of all equal models, keep the one of smallest norm.
+            b = b - b.mean()
+            w = w.copy()
+            w[problem.free] -= w[problem.free].mean(axis=1, keepdims=True)
         # θ = 0 is always a dual point, if a weak one.
-        theta = np.zeros((problem.n, problem.outputs or 1)) if p.theta is None else p.theta
+        theta = problem.origin.theta if p.theta is None else p.theta
+        coefs.append(w.T)
+        intercepts.append(np.atleast_1d(b))
         thetas.append(theta.reshape(problem.n, -1))
     dual = np.hstack(thetas)
-    return coef, intercept, dual[:, 0] if dual.shape[1] == 1 else dual
+    return np.vstack(coefs), np.concatenate(intercepts), dual[:, 0] if dual.shape[1] == 1 else dual
 
 
 def unpack(problems: list[Problem], coef: Any, intercept: Any, dual: Any) -> list[Parameters]:

@@ -335,12 +335,8 @@ class LogisticRegression(LinearClassifier):
                 stacklevel=4,
             )
 
-    @property
-    def _is_penalised(self):
-        return self.penalty is not None and np.isfinite(self.C)
-
     def _penalty(self):
-        if not self._is_penalised:
+        if self.penalty is None or np.isinf(self.C):
             return NoPenalty()
         ratio = {"l1": 1.0, "l2": 0.0}.get(self.penalty, self.l1_ratio or 0.0)
         if ratio == 0:
@@ -353,14 +349,7 @@ class LogisticRegression(LinearClassifier):
 
     def _specifics(self, data, learned, solutions, certificates):
         specifics = super()._specifics(data, learned, solutions, certificates)
-        specifics["n_iter_"] = np.array([learned["n_iter_"]], dtype=np.int32)
-        if len(data.classes) > 2:
-            # Softmax does not change when all scores of a row do: keep the biases, and without a
-            # penalty also the coefficients, of smallest norm.
-            specifics["intercept_"] = _centred(learned["intercept_"])
-            if not self._is_penalised:
-                specifics["coef_"] = _centred(learned["coef_"])
-        return specifics
+        return specifics | {"n_iter_": np.array([learned["n_iter_"]], dtype=np.int32)}
 
     def predict_proba(self, X):
         """Probabilities of the classes.
@@ -536,11 +525,6 @@ class LinearSVC(LinearClassifier):
     def _problems(self, data):
         loss, penalty = self._losses[self.loss](), self._penalties[self.penalty](1 / self.C)
         return classification_problems(data, loss, penalty, self.fit_intercept)
-
-
-def _centred(values):
-    """The values of the classes, shifted until they sum to 0."""
-    return values - values.mean(axis=0)
 
 
 def probabilities(loss, scores):
