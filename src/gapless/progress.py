@@ -1,6 +1,7 @@
-"""Progress of long fits: scikit-learn's callbacks (1.9 and later) where they are set, a line on a terminal otherwise.
+"""Progress of long fits: scikit-learn's callbacks where they are set, a line on a terminal.
 
 Estimators inherit `CallbackSupport`, and hand `watch(self, …)` to the solver as its callback.
+scikit-learn has callbacks from 1.9 on.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ except ImportError:  # scikit-learn 1.8 has no callbacks
         """Stands in where scikit-learn has no callback protocol."""
 
     def with_callbacks(method: Callable) -> Callable:
+        """Leave the method as it is."""
         return method
 
 
@@ -30,7 +32,7 @@ REFRESH_SECONDS = 0.2
 
 @contextmanager
 def watch(estimator: Any, X: Any = None, y: Any = None) -> Iterator[Callable[[Any, float], bool]]:
-    """A callback for solvers: called with the trace and the target gap after each step, True asks to stop."""
+    """A callback for solvers, called after each step: True asks the solver to stop."""
     line = ProgressLine(type(estimator).__name__, sys.stderr)
     context = None
     if getattr(estimator, "_skl_callbacks", None) or hasattr(estimator, "_parent_callback_ctx"):
@@ -41,7 +43,9 @@ def watch(estimator: Any, X: Any = None, y: Any = None) -> Iterator[Callable[[An
         line.show(trace, target)
         if context is None:
             return False
-        step = context.subcontext(task_name="step").call_on_fit_task_begin(estimator=estimator, X=X, y=y)
+        step = context.subcontext(task_name="step").call_on_fit_task_begin(
+            estimator=estimator, X=X, y=y
+        )
         return step.call_on_fit_task_end(estimator=estimator, X=X, y=y)
 
     try:
@@ -53,7 +57,7 @@ def watch(estimator: Any, X: Any = None, y: Any = None) -> Iterator[Callable[[An
 
 
 class ProgressLine:
-    """One line that is rewritten: step, objective, gap and its target; only on a terminal, only when a fit is long."""
+    """One line that is rewritten: step, objective, gap; on a terminal, and when a fit is long."""
 
     def __init__(self, name: str, stream: TextIO | None):
         self.name, self.stream = name, stream
@@ -61,6 +65,7 @@ class ProgressLine:
         self.width = 0
 
     def show(self, trace: Any, target: float) -> None:
+        """Rewrite the line, if it is time to."""
         now = time.monotonic()
         if now - self.began < PATIENCE_SECONDS or now - self.shown < REFRESH_SECONDS:
             return
@@ -69,12 +74,14 @@ class ProgressLine:
         self.shown = now
         known = [gap for gap in trace.gap if math.isfinite(gap)]
         gap = f"gap {known[-1]:.2g}, stops at {target:.2g}" if known else "gap not known yet"
-        text = f"{self.name}: step {len(trace.primal)}, objective {trace.primal[-1]:.6g}, {gap}, {now - self.began:.0f} s"
+        text = f"{self.name}: step {trace.steps}, objective {trace.primal[-1]:.6g}, {gap}"
+        text += f", {now - self.began:.0f} s"
         self.stream.write("\r" + text.ljust(self.width))
         self.stream.flush()
         self.width = len(text)
 
     def clear(self) -> None:
+        """Leave the terminal as it was."""
         if self.width and self.stream is not None:
             self.stream.write("\r" + " " * self.width + "\r")
             self.stream.flush()

@@ -183,7 +183,7 @@ class LinearModel(CallbackSupport, BaseEstimator):
             "dual_": dual,
             "trace_": solutions[0].trace if len(solutions) == 1 else [s.trace for s in solutions],
             "solver_": solutions[0].solver,
-            "n_iter_": max(len(s.trace.primal) for s in solutions),
+            "n_iter_": max(s.trace.steps for s in solutions),
             "n_features_in_": data.X.shape[1],
         }
         if data.feature_names is not None:

@@ -260,7 +260,7 @@ class SparseRegressor(LinearRegressor):
     def _specifics(self, data, learned, solutions, certificates):
         # Gaps of the mean objective, as scikit-learn has them: one per problem.
         gaps = np.array([certificate.gap for certificate in certificates]) / data.weights.sum()
-        steps = [len(solution.trace.primal) for solution in solutions]
+        steps = [solution.trace.steps for solution in solutions]
         several = len(solutions) > 1
         return super()._specifics(data, learned, solutions, certificates) | {
             "dual_gap_": gaps if several else float(gaps[0]),

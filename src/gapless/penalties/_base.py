@@ -33,6 +33,11 @@ class Coordinates:
         arrays = (self.l1, self.l2, self.lower, self.upper)
         return arrays if w.ndim == 1 else tuple(a[:, None] for a in arrays)
 
+    def is_quadratic(self) -> bool:
+        """Whether the penalty is ½Σ l2ⱼwⱼ² alone, zeros among the l2ⱼ included."""
+        unbounded = np.isneginf(self.lower).all() and np.isposinf(self.upper).all()
+        return bool(unbounded and not self.l1.any())
+
     def is_free(self) -> Array:
         """Which features are neither penalised nor bounded."""
         unbounded = np.isneginf(self.lower) & np.isposinf(self.upper)

@@ -1,7 +1,8 @@
 """What all solvers share: how an iterate is handed over, when to stop, what is kept.
 
-A solver is a generator function: it yields a `Point` wherever one may stop, and holds nothing but its mathematics. `run`
-drives it: computes the duality gap, keeps the best primal and the best dual point, the trace, the time limit and Ctrl-C.
+A solver is a generator function: it yields a `Point` wherever one may stop, and holds nothing but
+its mathematics. `run` drives it: it computes the duality gap, and keeps the best primal and the
+best dual point, the trace, the time limit and Ctrl-C.
 """
 
 from __future__ import annotations
@@ -17,13 +18,15 @@ from ..interrupt import TimeLimit, deadline
 from ..problem import Bound, Parameters, Problem
 
 Array = np.ndarray
+EPS = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """An iterate. What the solver has at hand (z = Xw + b, a dual point) saves work; the rest is computed.
+    """An iterate. What the solver has at hand (z = Xw + b, a dual point) saves work.
 
-    `estimate` is the solver's own guess of P − P*: while it is far above the tolerance the gap is not computed.
+    `estimate` is the solver's own guess of P − P*: while it is far above the tolerance, the gap is
+    not computed.
     """
 
     w: Array
@@ -35,19 +38,23 @@ class Point:
 
 @dataclass
 class Trace:
-    """Objective, gap (nan where it was not computed) and seconds since the start, one entry per iterate."""
+    """Objective, gap (nan where it was not computed) and seconds since the start, for each iterate.
+
+    `steps` counts the iterates; the start is none.
+    """
 
     primal: list[float] = field(default_factory=list)
     gap: list[float] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
+    steps: int = 0
 
 
 @dataclass(frozen=True, eq=False)
 class Solution:
     """The best parameters found, the trace, and why the solver stopped.
 
-    status: "optimal" (gap ≤ tol·P₀), "stalled" (the solver could not improve), "max_iter", "time_limit", "callback"
-    (it asked to stop), "interrupted" (Ctrl-C).
+    status: "optimal" (gap ≤ tol·P₀), "stalled" (the solver could not improve), "max_iter",
+    "time_limit", "callback" (it asked to stop), "interrupted" (Ctrl-C).
     """
 
     parameters: Parameters
@@ -63,13 +70,13 @@ class Solution:
 
 
 Method = Callable[[Problem, Parameters], Iterator[Point]]
-# Called after each step with the trace and the gap at which the solver stops; True asks it to stop now.
+# Called after each step with the trace and the gap at which the solver stops; True stops it now.
 Callback = Callable[[Trace, float], bool]
 
 
 @dataclass(frozen=True)
 class Solver:
-    """A solver by name: its generator, and what it says of a problem it cannot take (None: it can)."""
+    """A solver by name: its generator, and why it refuses a problem (None: it does not)."""
 
     name: str
     method: Method
@@ -91,7 +98,7 @@ def solver(name: str, *, refuses: Callable[[Problem], str | None], max_iter: int
 
 
 class Monitor:
-    """Watches the iterates: the best primal point, the best dual point, the gap between them, the trace."""
+    """Watches the iterates: the best primal and dual points, the gap between them, the trace."""
 
     def __init__(self, problem: Problem, tol: float):
         self.problem = problem
@@ -106,7 +113,8 @@ class Monitor:
         problem = self.problem
         z = problem.predictions(point.w, point.b) if point.z is None else point.z
         primal = problem.primal(point.w, point.b, z)
-        if self.best is None or primal < self.best[0]:
+        # Of iterates that rounding cannot tell apart, the latest is nearest to the solution.
+        if self.best is None or primal <= self.best[0] + 4 * EPS * abs(self.best[0]):
             self.best = (primal, point.w.copy(), np.array(point.b))
         gap = math.nan
         far = point.estimate is not None and point.estimate > 10 * self.target
@@ -134,7 +142,7 @@ class Monitor:
         """What rounding may leave of the gap: it cannot be pushed below."""
         if self.best is None or not math.isfinite(self.best[0]):
             return 0.0
-        return 8 * np.finfo(float).eps * (abs(self.best[0]) + self.problem.scale)
+        return 8 * EPS * (abs(self.best[0]) + self.problem.scale)
 
     def solution(self, status: str, name: str) -> Solution:
         """What was reached; the start itself when nothing was."""
@@ -163,11 +171,12 @@ def run(
     limit = chosen.max_iter if max_iter is None else max_iter
     try:
         begin = problem.null if start is None else start
-        for step, point in enumerate(chosen.method(problem, begin), start=1):
+        for point in chosen.method(problem, begin):
+            monitor.trace.steps += not _is_start(point, begin)
             if monitor.observe(point):
                 status = "optimal"
                 break
-            if step >= limit:
+            if monitor.trace.steps >= limit:
                 status = "max_iter"
                 break
             if callback is not None and callback(monitor.trace, monitor.target):
@@ -180,3 +189,7 @@ def run(
     except KeyboardInterrupt:
         status = "interrupted"
     return monitor.solution(status, chosen.name)
+
+
+def _is_start(point: Point, begin: Parameters) -> bool:
+    return np.array_equal(point.w, begin.w) and np.array_equal(point.b, begin.b)

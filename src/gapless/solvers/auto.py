@@ -11,7 +11,7 @@ def choose(problem: Problem) -> str:
     """The name of the solver that `solver="auto"` means for this problem."""
     loss, penalty, d = problem.loss, problem.penalty, problem.d
     coordinates = penalty.coordinates(d)
-    quadratic = coordinates is not None and is_quadratic(coordinates)
+    quadratic = coordinates is not None and coordinates.is_quadratic()
     compiled = coordinates is not None or penalty.blocks(d) is not None
     if quadratic and loss.name == "squared":
         return "closed_form"
@@ -24,9 +24,3 @@ def choose(problem: Problem) -> str:
     if coordinates is not None and min(problem.n, d) <= 3000:
         return "interior_point"
     return "augmented_lagrangian"
-
-
-def is_quadratic(coordinates) -> bool:
-    """Whether the penalty is ½Σ l2ⱼwⱼ² alone, zeros among the l2ⱼ included."""
-    unbounded = np.isneginf(coordinates.lower).all() and np.isposinf(coordinates.upper).all()
-    return bool(unbounded and not coordinates.l1.any())

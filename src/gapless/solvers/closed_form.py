@@ -25,7 +25,6 @@ from ..design import Design
 from ..problem import Parameters, Problem
 from ..threads import single_blas
 from ._base import Point, solver
-from .auto import is_quadratic
 from .positive_definite import (
     EPS,
     Cholesky,
@@ -49,7 +48,7 @@ def _refuses(problem: Problem) -> str | None:
     if problem.loss.name != "squared":
         return f"needs the squared loss, got {problem.loss.name}"
     coordinates = problem.penalty.coordinates(problem.d)
-    if coordinates is None or not is_quadratic(coordinates):
+    if coordinates is None or not coordinates.is_quadratic():
         return f"needs a penalty ½Σ l2ⱼwⱼ² or none, got {problem.penalty.name}"
     return None
 

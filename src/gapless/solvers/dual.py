@@ -11,7 +11,6 @@ from .. import _core
 from ..interrupt import deadline
 from ..problem import Parameters, Problem
 from ._base import Point, solver
-from .auto import is_quadratic
 
 EPS = np.finfo(float).eps
 
@@ -22,7 +21,7 @@ def _refuses(problem: Problem) -> str | None:
     if problem.outputs is not None:
         return f"takes one column of predictions, got {problem.outputs}"
     coordinates = problem.penalty.coordinates(problem.d)
-    if coordinates is None or not is_quadratic(coordinates) or np.any(coordinates.l2 == 0):
+    if coordinates is None or not coordinates.is_quadratic() or np.any(coordinates.l2 == 0):
         return f"needs the penalty ½Σ l2·w² with every l2 > 0, got {problem.penalty.name}"
     if problem.design.center is not None and not problem.fit_bias:
         return "takes a centred X only together with a bias"

@@ -26,7 +26,6 @@ from ..penalties import L2
 from ..problem import Parameters, Problem
 from ..threads import single_blas
 from ._base import Point, solver
-from .auto import is_quadratic
 from .conjugate_gradients import ConjugateGradients
 from .newton_steps import Blocks, Change, Factored, Iterate, Joint, strengths
 from .positive_definite import EPS, call_lapack
@@ -50,7 +49,7 @@ def _refuses(problem: Problem) -> str | None:
     if not problem.loss.has_curvature:
         return f"needs a loss with curvature, got {problem.loss.name}"
     coordinates = problem.penalty.coordinates(problem.d)
-    if coordinates is None or not is_quadratic(coordinates):
+    if coordinates is None or not coordinates.is_quadratic():
         return f"needs a penalty ½Σ l2ⱼwⱼ² or none, got {problem.penalty.name}"
     return None
 
