@@ -1,8 +1,8 @@
 """Solvers: how an objective is minimised. Each file is one generator function, or a small family.
 
-`solve(problem, solver="auto")` is the one entrance; estimators call it. A solver knows `Problem` and
-the compiled core, never estimators or certificates. All stop by the same rule, gap ≤ tol·P₀, and end
-with the active-set polish. The contract is in `_base`.
+`solve(problem, solver="auto")` is the one entrance; estimators call it. A solver knows `Problem`
+and the compiled core, never estimators or certificates. All stop by the same rule, gap ≤ tol·P₀,
+and end with the active-set polish. The contract is in `_base`.
 """
 
 from __future__ import annotations
