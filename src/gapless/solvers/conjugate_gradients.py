@@ -29,6 +29,7 @@ from .newton_steps import (
     damped,
     inner,
     is_answered,
+    is_shift_invariant,
     weighted,
 )
 
@@ -81,7 +82,7 @@ class ConjugateGradients:
         step, self._products = conjugate_gradients(
             hessian, at.gradient, self._preconditioner, self._accuracy
         )
-        return step
+        return step if step is None else hessian.without_shifts(step)
 
     def renew(self) -> bool:
         """Whether the next step may be better than the last, solved more accurately."""
@@ -143,8 +144,10 @@ class Hessian:
         self.problem, self.curvature, self.l2 = problem, curvature, at.l2
         self.precision = problem.design.dtype
         a, f = curvature, None
+        self.is_shift_invariant = False
         if problem.loss.task == "multiclass":
             a, f = problem.loss.hessian_factors(problem.y, z)
+            self.is_shift_invariant = f is not None and is_shift_invariant(a, f)
             a, f = weighted(problem, a), None if f is None else np.sqrt(problem.row_weights) * f
             a = a + (curvature - weighted(problem, problem.loss.curvature(problem.y, z)))
         self.unit = float(np.max(a, initial=0.0)) or 1.0
@@ -165,6 +168,14 @@ class Hessian:
         if not self.problem.fit_bias:
             return Change(w, np.zeros_like(v.b))
         return Change(w, np.asarray(self.unit * size * curved.sum(axis=0, dtype=float)))
+
+    def without_shifts(self, step: Change) -> Change:
+        """The step that sums to 0 over the classes where only their differences matter."""
+        if not self.is_shift_invariant:
+            return step
+        is_free = self.l2 == 0
+        w = step.w - np.where(is_free, step.w.mean(axis=1, keepdims=True), 0.0)
+        return Change(w, step.b - step.b.mean())
 
 
 def make_preconditioner(hessian: Hessian) -> PerOutput | None:

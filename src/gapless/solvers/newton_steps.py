@@ -20,11 +20,11 @@ Array = np.ndarray
 
 # A factor is used again while it makes the squared decrement so much smaller with every step.
 FAST = 0.05**2
-# With Newton's quadratic convergence it becomes at least so much smaller; without a minimiser, as
-# for separable data, it does not.
+# With quadratic convergence it becomes at least so much smaller, measured by the old factor; where
+# there is no minimiser, as for separable data, only exp(−2) times as large.
 SHRINKS = 0.05
 # The coefficients have settled when a step changes them by no more than this part.
-SETTLED = 1e-9
+SETTLED = 1e-10
 # The part of the gradient that a singular Hessian may leave unanswered.
 UNANSWERED = 1e-6
 # A mean curvature that counts as none: dividing by it would overflow.
@@ -263,7 +263,8 @@ class Joint(Factored):
                     c += problem.weights * a[:, k] + extra[:, k]
                 H[k, :, j] = H[j, :, k] = self._bordered_gram(c)
         l2 = np.append(np.ravel(at.l2), np.zeros(m - problem.d))
-        self._fix_shifts(H, a - f * f.sum(axis=1, keepdims=True), l2 == 0)
+        if is_shift_invariant(a, f):
+            self._fix_shifts(H, l2 == 0)
         H = H.reshape(K * m, K * m)
         H[np.diag_indices(K * m)] += np.tile(l2, K)
         self.factor = factorise(H)
@@ -284,13 +285,11 @@ class Joint(Factored):
         return G
 
     @staticmethod
-    def _fix_shifts(H: Array, of_ones: Array, is_free: Array) -> None:
-        """Make H regular where the same shift of all scores changes nothing, as for softmax.
+    def _fix_shifts(H: Array, is_free: Array) -> None:
+        """Make H regular though the same shift of all scores changes nothing.
 
         Steps then sum to 0 over the classes, because the gradient does.
         """
-        if np.max(np.abs(of_ones), initial=0.0) > 1e-10:
-            return
         K = H.shape[0]
         for j in np.flatnonzero(is_free):
             H[:, j, :, j] += np.trace(H[:, j, :, j]) / K**2
@@ -319,6 +318,11 @@ def is_answered(blocks: list, gradient: Change) -> bool:
     triples = zip(blocks, columns(gradient.w).T, np.ravel(gradient.b))
     parts = [block.unanswered(g_w, float(g_b)) for block, g_w, g_b in triples]
     return sum(missed for missed, _ in parts) <= UNANSWERED * sum(whole for _, whole in parts)
+
+
+def is_shift_invariant(a: Array, f: Array) -> bool:
+    """Whether one shift of all scores changes nothing, as for softmax: (diag(a) − ffᵀ)1 = 0."""
+    return bool(np.max(np.abs(a - f * f.sum(axis=1, keepdims=True)), initial=0.0) <= 1e-10)
 
 
 def weighted(problem: Problem, values: Array) -> Array:
