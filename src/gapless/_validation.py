@@ -89,12 +89,10 @@ def read_classification(
         _check_not_negative(weights, "class_weight")
         classes = np.unique(y[weights > 0])
     if len(classes) < 2:
-        found = (
-            f"only one class, {classes[0]!r}" if len(classes) else "no class with a positive weight"
-        )
+        found = f"only one class: {classes[0]!r}" if len(classes) else "none with a positive weight"
         raise ValueError(
-            f"{type(estimator).__name__} needs samples of at least 2 classes, but y holds {found}; "
-            "add rows of another class, or check sample_weight and class_weight."
+            "This solver needs samples of at least 2 classes in the data, but the data contains "
+            f"{found}; add rows of another class, or check sample_weight and class_weight."
         )
     return Training(X, _position(classes, y), weights, classes, names)
 
@@ -122,7 +120,7 @@ def read_multilabel(
 
 def is_multilabel(y: Any) -> bool:
     """Whether y gives each row several labels."""
-    several = np.ndim(y) == 2 if not sp.issparse(y) else y.shape[1] > 1
+    several = sp.issparse(y) or np.asarray(y).ndim == 2
     return several and type_of_target(y).startswith("multilabel")
 
 

@@ -31,8 +31,8 @@ from ..solvers import Solution, Trace, solve
 
 Array = np.ndarray
 
-# scikit-learn's solver names, and what they mean here. All solvers reach the same minimum, so the
-# names of algorithms that gapless does not have ask for the best one for the problem.
+# scikit-learn's solver names, and what they mean here. All solvers reach the same minimum, so a
+# name of scikit-learn's asks for the best solver, unless gapless has one of the same kind.
 SCIKIT_LEARN_SOLVERS = {
     "lbfgs": "auto",
     "liblinear": "auto",
@@ -40,8 +40,8 @@ SCIKIT_LEARN_SOLVERS = {
     "saga": "auto",
     "newton-cg": "newton_cg",
     "newton-cholesky": "newton_cholesky",
-    "sparse_cg": "cg",
-    "lsqr": "cg",
+    "sparse_cg": "auto",
+    "lsqr": "auto",
 }
 CLOSED_FORMS = ("closed_form", "cholesky", "eigen", "svd")
 
@@ -153,16 +153,17 @@ class LinearModel(CallbackSupport, BaseEstimator):
 
     def _starts(self, problems: list[Problem]) -> list[Parameters | None]:
         """The parameters of the last fit, where they are wanted and fit the problems, else None."""
-        if self.warm_start and hasattr(self, "coef_"):
-            rows = sum(problem.outputs or 1 for problem in problems)
-            if (
-                np.shape(self.coef_)[-1] == problems[0].d
-                and len(np.atleast_2d(_dense(self.coef_))) == rows
-            ):
-                parameters = unpack(problems, self.coef_, self.intercept_, self.dual_)
-                if all(np.isfinite(p.penalty.value(q.w)) for p, q in zip(problems, parameters)):
-                    return list(parameters)
-        return [None] * len(problems)
+        nothing: list[Parameters | None] = [None] * len(problems)
+        if not self.warm_start or not hasattr(self, "coef_"):
+            return nothing
+        coef = np.atleast_2d(_dense(self.coef_))
+        if coef.shape != (sum(problem.outputs or 1 for problem in problems), problems[0].d):
+            return nothing
+        # coef_ alone may have been set by hand.
+        rest = getattr(self, "intercept_", 0.0), getattr(self, "dual_", None)
+        starts = unpack(problems, coef, *rest)
+        feasible = all(np.isfinite(p.penalty.value(q.w)) for p, q in zip(problems, starts))
+        return [*starts] if feasible else nothing
 
     # ---- what is learned -------------------------------------------------------------------------
 
@@ -223,13 +224,15 @@ class LinearModel(CallbackSupport, BaseEstimator):
         spread = np.sqrt(squares.max() / squares.min()) if len(squares) else 1.0
         scaling = f"scale the features (largest/smallest column norm {spread:.1g})"
         cure = {
-            "max_iter": f"raise max_iter or {scaling}",
-            "time_limit": f"raise time_limit or {scaling}",
-            "callback": "a callback asked to stop",
-        }.get(status, f"{scaling} or raise tol")
+            "max_iter": f"Increase the number of iterations, max_iter, or {scaling}",
+            "time_limit": f"Increase the time_limit, or {scaling}",
+            "callback": "A callback asked to stop",
+        }.get(status, f"Increase the tolerance, tol, or {scaling}")
+        name = type(self).__name__ if self.solver == "auto" else self.solver
         warnings.warn(
-            f"{type(self).__name__} stopped at relative gap {self.certificate_.relative_gap:.2g} > "
-            f"tol {self.tol:.2g} after {np.max(self.n_iter_)} steps; {cure}.",
+            f"{name} failed to converge: stopped at relative gap "
+            f"{self.certificate_.relative_gap:.2g} > tol {self.tol:.2g} "
+            f"after {np.max(self.n_iter_)} steps. {cure}.",
             ConvergenceWarning,
             stacklevel=4,
         )
@@ -266,6 +269,7 @@ class LinearRegressor(RegressorMixin, LinearModel):
     """Base of the linear regressors: they predict their scores."""
 
     _multi_output: ClassVar[bool] = True
+    _flattens_one_column: ClassVar[bool] = False
 
     def _read(self, X, y, sample_weight, *, reset=True):
         return read_regression(
@@ -274,8 +278,10 @@ class LinearRegressor(RegressorMixin, LinearModel):
 
     def _specifics(self, data, learned, solutions, certificates):
         coef, intercept = learned["coef_"], learned["intercept_"]
+        if data.y.ndim == 1 or (self._flattens_one_column and len(coef) == 1):
+            coef = coef[0]
         if data.y.ndim == 1:
-            coef, intercept = coef[0], intercept[0]
+            intercept = intercept[0]
         return {"coef_": coef, "intercept_": intercept if self.fit_intercept else 0.0}
 
     def predict(self, X):
@@ -423,7 +429,9 @@ def unpack(problems: list[Problem], coef: Any, intercept: Any, dual: Any) -> lis
     """The parameters of each problem, in float64; the dual point only where it has as many rows."""
     coef = np.atleast_2d(_dense(coef)).astype(np.float64)
     intercept = np.broadcast_to(np.asarray(intercept, dtype=np.float64), len(coef))
-    theta = dual.reshape(len(dual), -1) if len(dual) == problems[0].n else None
+    theta = None
+    if dual is not None and len(dual) == problems[0].n:
+        theta = dual.reshape(len(dual), -1)
     if problems[0].outputs is not None:
         return [Parameters(np.ascontiguousarray(coef.T), intercept.copy(), theta)]
     return [

@@ -320,7 +320,21 @@ class LogisticRegression(LinearClassifier):
                 FutureWarning,
                 stacklevel=4,
             )
-        if self.penalty in ("l1", "l2") and self.l1_ratio != (self.penalty == "l1"):
+        if self.penalty is None and self.C != 1.0:
+            warnings.warn(
+                "Setting penalty=None will ignore the C and l1_ratio parameters; "
+                "use C=np.inf instead of penalty=None.",
+                UserWarning,
+                stacklevel=4,
+            )
+        if self.penalty in ("l1", "l2") and self.l1_ratio is not None and 0 < self.l1_ratio < 1:
+            warnings.warn(
+                "l1_ratio parameter is only used when penalty is 'elasticnet'. "
+                f"Got (penalty={self.penalty}); leave penalty at its default.",
+                UserWarning,
+                stacklevel=4,
+            )
+        elif self.penalty in ("l1", "l2") and self.l1_ratio != (self.penalty == "l1"):
             warnings.warn(
                 f"Inconsistent values: penalty={self.penalty} with l1_ratio={self.l1_ratio}; "
                 "the penalty decides. Leave penalty at its default and use l1_ratio alone.",

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils import metadata_routing
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..losses import EpsilonInsensitive, Squared, SquaredEpsilonInsensitive
@@ -180,6 +181,7 @@ class Ridge(LinearRegressor):
     array([0.6667])
     """
 
+    _flattens_one_column = True
     _parameter_constraints: ClassVar[dict] = {
         **LinearRegressor._parameter_constraints,
         "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],
@@ -243,7 +245,11 @@ def with_sign(penalty: Penalty, positive: bool) -> Penalty:
 class SparseRegressor(LinearRegressor):
     """Base of Lasso, ElasticNet and MultiTaskLasso: gaps are of the mean, as in scikit-learn."""
 
+    # scikit-learn's switch to skip the checks is no data that a pipeline could route.
+    __metadata_request__fit: ClassVar[dict] = {"check_input": metadata_routing.UNUSED}
+
     _stored: ClassVar[tuple[str, ...]] = (*LinearRegressor._stored, "dual_gap_")
+    _flattens_one_column = True
     _parameter_constraints: ClassVar[dict] = {
         **LinearRegressor._parameter_constraints,
         "alpha": [Interval(Real, 0, None, closed="left")],
@@ -251,6 +257,28 @@ class SparseRegressor(LinearRegressor):
         "random_state": ["random_state"],
         "selection": [StrOptions({"cyclic", "random"})],
     }
+
+    def fit(self, X, y, sample_weight=None, check_input=True):
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Training data; float32 stays float32, everything else becomes float64. Never written to.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Target values.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights ≥ 0. Weight 2 means the row twice, weight 0 means the row is not there.
+        check_input : bool, default=True
+            Accepted for scikit-learn's sake; the input is always checked, in two passes over X.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. Ctrl-C keeps the best coefficients found so far and raises
+            KeyboardInterrupt; an error leaves the estimator as it was.
+        """
+        return super().fit(X, y, sample_weight)
 
     @property
     def sparse_coef_(self):
@@ -574,6 +602,8 @@ class MultiTaskLasso(SparseRegressor):
     array([[0.933, 0.   ],
            [1.866, 0.   ]])
     """
+
+    _flattens_one_column = False
 
     def __init__(
         self,
