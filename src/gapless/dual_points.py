@@ -8,12 +8,14 @@ where Aᵀθ = 0. "Orthogonal" always means up to what rounding leaves in the pr
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse.linalg
 
 from .design import Design
+from .interrupt import in_worker
 
 Array = np.ndarray
 EPS = np.finfo(float).eps
@@ -29,10 +31,10 @@ class FreeColumns:
 
     def times(self, delta: Array) -> Array:
         """A @ delta for delta of shape (m,) or (m, K)."""
-        out = self.columns.times(delta[: self.columns.d]) if self.columns.d else 0.0
-        if not self.with_ones:
-            return out
-        return out + np.broadcast_to(delta[-1], (self.columns.n, *delta.shape[1:]))
+        if not self.columns.d:
+            return np.tile(delta, (self.columns.n, *[1] * (delta.ndim - 1)))
+        product = self.columns.times(delta[: self.columns.d])
+        return product + delta[-1] if self.with_ones else product
 
     def transposed_times(self, r: Array) -> Array:
         """Aᵀ @ r for r of shape (n,) or (n, K)."""
@@ -199,8 +201,12 @@ def _solve(free: FreeColumns, omega: Array, theta: Array) -> Array:
     if free.m > LARGEST_GRAM:
         return _solve_iteratively(free, omega, theta)
     scale = free.units
-    values, vectors = scipy.linalg.eigh(free.gram(omega) * np.multiply.outer(scale, scale))
+    gram = free.gram(omega) * np.multiply.outer(scale, scale)
     rest = scale * free.transposed_times(theta)
+    delta = _by_cholesky(gram, rest)
+    if delta is not None:
+        return free.times(scale * delta)
+    values, vectors = eigenvectors(gram)
     strong = values > 1e-6 * max(values[-1], 0.0)
     delta = vectors[:, strong] @ ((vectors[:, strong].T @ rest) / values[strong])
     shift = free.times(scale * delta)
@@ -216,11 +222,31 @@ def _solve(free: FreeColumns, omega: Array, theta: Array) -> Array:
     return shift
 
 
+def _by_cholesky(H: Array, r: Array) -> Array | None:
+    """H⁻¹r for a well-conditioned H, whose columns have about one size; None for another."""
+    try:
+        factor = _uninterrupted(scipy.linalg.cho_factor, H, True)
+    except np.linalg.LinAlgError:
+        return None
+    pivots = np.diag(factor[0])
+    return scipy.linalg.cho_solve(factor, r) if pivots.min() > 1e-3 * pivots.max() else None
+
+
+def eigenvectors(H: Array) -> tuple[Array, Array]:
+    """The eigenvalues of a symmetric matrix from the smallest on, and its eigenvectors."""
+    return _uninterrupted(scipy.linalg.eigh, H)
+
+
+def _uninterrupted(function: Any, H: Array, *options: Any) -> Any:
+    """A factorisation; a long one in a worker, which Ctrl-C need not wait for."""
+    return in_worker(function, H, *options) if len(H) > 300 else function(H, *options)
+
+
 def _least_solution(H: Array, r: Array) -> Array:
     """The least x with Hx = r for a positive semi-definite H, its smallest eigenvalues being 0."""
     if not len(H):
         return r
-    values, vectors = scipy.linalg.eigh(H)
+    values, vectors = eigenvectors(H)
     keep = values > max(len(H) * EPS * values[-1], np.finfo(float).tiny)
     return vectors[:, keep] @ ((vectors[:, keep].T @ r) / values[keep])
 

@@ -70,8 +70,8 @@ def minimise_bias(loss: Loss, y: Array, z: Array, s: Array) -> float:
     start, spread = _location(y - z, s) if loss.task == "regression" else (0.0, 1 + np.abs(z).max())
     if len(y) > 20_000:
         # A sample of the rows tells where to look, and most others are constant there.
-        step = len(y) // 2000
-        start = minimise_bias(loss, y[::step], z[::step], s[::step])
+        every = len(y) // 2000
+        start = minimise_bias(loss, y[::every], z[::every], s[::every])
         spread = spread / 64
     slope = Slope(loss, y, z, s)
     low, high = _bracket(slope, start, float(spread))

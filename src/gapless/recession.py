@@ -7,13 +7,15 @@ reached nowhere, and a gap to it would say nothing about the coefficients.
 from __future__ import annotations
 
 import numpy as np
-import scipy.linalg
 
-from .dual_points import LARGEST_GRAM, FreeColumns
+from .dual_points import FreeColumns, eigenvectors
 from .problem import Problem
 
 Array = np.ndarray
 FAR = 60.0  # a score at which exp(−z) is below rounding, and above the smallest number
+LARGEST_SEARCH = (
+    1000  # so many coefficients are searched for a direction, in a fraction of a second
+)
 
 
 def recedes(problem: Problem, w: Array, b: Array, z: Array) -> bool:
@@ -29,9 +31,9 @@ def recedes(problem: Problem, w: Array, b: Array, z: Array) -> bool:
     scores = problem.predictions(w, b) if np.any(w) else np.zeros_like(z) + b
     if _falls_forever(problem, scores):
         return True
-    if problem.outputs is not None or not np.any(w):
+    if not np.any(w) or problem.loss.task == "regression":
         return False
-    pull = np.abs(problem.loss.gradient(problem.y, z)) * (problem.weights > 0)
+    pull = np.abs(problem.loss.gradient(problem.y, z)) * (problem.row_weights > 0)
     for threshold in (1e-2, 1e-4):
         direction = _beside(problem, w, b, pull > threshold)
         if direction is not None and _falls_forever(problem, direction):
@@ -64,26 +66,50 @@ def _has_asymptote(problem: Problem) -> bool:
     return bool(np.any((slopes != 0) & (np.abs(slopes) < 1e-12)))
 
 
-def _beside(problem: Problem, w: Array, b: Array, stay: Array) -> Array | None:
-    """X(w − δ) + (b − β) for the least (δ, β) after which the marked rows stay where they are."""
-    support = np.flatnonzero(w)
+def _beside(problem: Problem, w: Array, b: Array, live: Array) -> Array | None:
+    """Scores along the part of (w, b) that leaves alone what the loss still pulls on.
+
+    `live` marks the rows, or with classes the scores, that are not separated: along the direction
+    they may not change (for a class, in comparison with the class of the row).
+    """
+    support = np.flatnonzero(w if w.ndim == 1 else w.any(axis=1))
     columns = FreeColumns(problem.design.columns(support), problem.fit_bias)
-    if columns.m > LARGEST_GRAM:
+    outputs = problem.outputs or 1
+    if columns.m * outputs > LARGEST_SEARCH:
         return None
-    gram = columns.gram(stay.astype(float)) * np.multiply.outer(columns.units, columns.units)
-    values, vectors = scipy.linalg.eigh(gram)
+    values, vectors = eigenvectors(_gram_of_live(problem, columns, live))
     idle = vectors[:, values <= 1e-13 * max(values[-1], 1.0)]
-    direction = np.append(w[support], b) if problem.fit_bias else w[support]
-    direction = idle @ (idle.T @ (direction / columns.units))
-    scores = columns.times(columns.units * direction)
-    noise = 1e-9 * float(np.max(np.abs(scores), initial=0.0))
-    still = np.abs(scores) <= noise
-    return np.where(still, 0.0, scores) if noise > 0 and np.all(still[stay]) else None
+    direction = np.concatenate([w[support], b[None]]) if problem.fit_bias else w[support]
+    direction = (direction.T / columns.units).ravel()
+    direction = (idle @ (idle.T @ direction)).reshape(outputs, columns.m) * columns.units
+    scores = columns.times(direction[0] if w.ndim == 1 else np.ascontiguousarray(direction.T))
+    compared = _beside_own_class(scores, problem.y)
+    noise = 1e-9 * float(np.max(np.abs(compared), initial=0.0))
+    still = np.abs(compared) <= noise
+    return np.where(still, 0.0, compared) if noise > 0 and np.all(still[live]) else None
+
+
+def _gram_of_live(problem: Problem, columns: FreeColumns, live: Array) -> Array:
+    """The Gram matrix of the conditions that the live scores stay, in units of the columns."""
+    units = np.multiply.outer(columns.units, columns.units)
+    if live.ndim == 1:
+        return columns.gram(live.astype(float)) * units
+    m, K = columns.m, live.shape[1]
+    G = np.zeros((K, m, K, m))
+    for own in range(K):
+        for k in range(K):
+            rows = live[:, k] & (problem.y == own)
+            if k == own or not rows.any():
+                continue
+            block = columns.gram(rows.astype(float)) * units
+            for i, j, sign in ((k, k, 1), (own, own, 1), (k, own, -1), (own, k, -1)):
+                G[i, :, j, :] += sign * block
+    return G.reshape(K * m, K * m)
 
 
 def _beside_own_class(direction: Array, y: Array) -> Array:
-    """Each class's score minus that of the row's class; for regression targets, as it is."""
-    if not np.issubdtype(y.dtype, np.integer):
+    """The score of each class minus that of the row's own class; one score as it is."""
+    if direction.ndim == 1 or not np.issubdtype(y.dtype, np.integer):
         return direction
     return direction - np.take_along_axis(direction, y[:, None], axis=1)
 
@@ -98,9 +124,7 @@ def _falls_forever(problem: Problem, direction: Array) -> bool:
     if not moves.any():
         return False
     y, direction, size = problem.y[moves], direction[moves], size[moves]
-    unit = (
-        direction / size if direction.ndim == 1 else _beside_own_class(direction, y) / size[:, None]
-    )
+    unit = _beside_own_class(direction, y) / (size if direction.ndim == 1 else size[:, None])
     # With several classes the margin may be a small part of the spread of the scores.
     for farther in (1, 10, 100, 1000):
         slope = problem.loss.gradient(y, farther * FAR * (direction / size.min())) * unit

@@ -327,6 +327,23 @@ def test_separable_classes_without_penalty_have_no_minimiser():
     assert "no minimiser exists" in certificate.verdict
 
 
+def test_one_class_separable_from_the_others_has_no_minimiser():
+    """The other two overlap, so that the objective does not fall to 0, but falls for ever."""
+    rng = np.random.default_rng(3)
+    labels = np.repeat([0, 1, 2], 20)
+    X = rng.normal(size=(60, 2)) + np.where(labels == 0, 20.0, 0.0)[:, None]
+    problem = Problem(Design(X), labels, Softmax(), NoPenalty(), np.ones(60), outputs=3)
+    two = Case(X[20:], labels[20:] - 1, np.ones(40), "softmax", outputs=2)
+    minimum = minimise(two)
+    w = np.column_stack([np.full(2, 10.0), minimum.w])
+    b = np.concatenate([[-200.0], minimum.b])
+    certificate = certify(problem, Parameters(w, b))
+    assert certificate.kind == "none"
+    assert certificate.relative_gap < 1e-9
+    overlapping = Problem(Design(X[20:]), two.y, Softmax(), NoPenalty(), np.ones(40), outputs=2)
+    assert certify(overlapping, Parameters(minimum.w, minimum.b)).kind == "optimal"
+
+
 @pytest.mark.parametrize(
     ("loss", "penalty"), [(Logistic(), L2(1e-6)), (Logistic(), L1(1e-6)), (Hinge(), NoPenalty())]
 )
