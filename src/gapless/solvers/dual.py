@@ -11,6 +11,7 @@ from .. import _core
 from ..interrupt import deadline
 from ..problem import Parameters, Problem
 from ._base import Point, solver
+from .newton_steps import inner
 
 EPS = np.finfo(float).eps
 
@@ -53,7 +54,7 @@ def dual(problem: Problem, start: Parameters) -> Iterator[Point]:
     w = inverse * design.transposed_times(theta)
     # With a free bias the centre of X only moves the bias: the rows are used as they are.
     center = np.zeros(problem.d) if design.center is None else design.center
-    b = float(start.b - center @ w)
+    b = float(start.b) - inner(center, w)
     sigma = _bias_curvature(problem, inverse, quadratic) if problem.fit_bias else 0.0
     threshold, target, epochs = math.inf, 1e-4 * problem.scale, 16
     smallest = EPS * problem.scale
@@ -62,7 +63,7 @@ def dual(problem: Problem, start: Parameters) -> Iterator[Point]:
             design.rows_view(), inverse, terms, box.absolute, theta, w,
             b, sigma, threshold, target, epochs, seed, deadline(),
         )  # fmt: skip
-        yield Point(w, np.array(b + center @ w), theta=theta, estimate=gap)
+        yield Point(w, np.array(b + inner(center, w)), theta=theta, estimate=gap)
         if gap > target:
             epochs = min(2 * epochs, 4096)
         elif target <= smallest:
@@ -79,5 +80,5 @@ def _bias_curvature(problem: Problem, inverse: np.ndarray, quadratic: np.ndarray
     """
     rows = max(np.count_nonzero(problem.weights), 1)
     squares = problem.design.column_square_sums((problem.weights > 0).astype(float))
-    mean = float(squares @ inverse + quadratic.sum()) / rows
+    mean = (inner(squares, inverse) + float(quadratic.sum())) / rows
     return max(0.1, 10 / math.sqrt(rows)) * mean if mean > 0 else 1.0

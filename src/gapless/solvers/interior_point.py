@@ -17,6 +17,7 @@ import numpy as np
 from ..design import Design
 from ..problem import Parameters, Problem
 from ._base import Point, solver
+from .newton_steps import inner
 from .normal_equations import NormalMatrix
 
 Array = np.ndarray
@@ -215,15 +216,16 @@ def _start(programme: Programme, w: Array, b: float) -> tuple[Iterate, float]:
     def barrier(at: Iterate) -> float:
         """What the central path minimises in w and b at this μ."""
         logs = np.log(at.p) + np.log(at.r)
-        value = programme.slope @ at.v + 0.5 * programme.l2 @ at.w**2 + kinks.cost @ at.p
-        return float(value - mu * (kinks.omega @ logs + walls.omega @ np.log(at.slack)))
+        value = inner(programme.slope, at.v) + 0.5 * inner(programme.l2, at.w**2)
+        barriers = inner(kinks.omega, logs) + inner(walls.omega, np.log(at.slack))
+        return value + inner(kinks.cost, at.p) - mu * barriers
 
     at = centred(w, b, v)
     zero = np.zeros(len(kinks.at))
     for _ in range(CENTRING):
         newton = Newton(programme, at)
         step = newton.solve(zero, zero, np.zeros(len(walls.at)))
-        decrement = float(newton.rest_w @ step.w + newton.rest_b * step.b)
+        decrement = inner(newton.rest_w, step.w) + newton.rest_b * step.b
         length = min(1.0, 0.9 * _longest((at.slack, step.slack)))
         new, value = at, barrier(at)
         while length > 1e-3:
@@ -314,7 +316,7 @@ def _balanced(programme: Programme, at: Iterate) -> Iterate:
 
 
 def _complementarity(at: Iterate) -> float:
-    return float(at.beta @ at.r + at.gamma @ at.p + at.nu @ at.slack)
+    return inner(at.beta, at.r) + inner(at.gamma, at.p) + inner(at.nu, at.slack)
 
 
 class Newton:

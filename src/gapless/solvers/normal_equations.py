@@ -11,6 +11,7 @@ from scipy.linalg import lapack
 
 from ..design import Design
 from ..threads import single_blas
+from .newton_steps import inner
 from .positive_definite import call_lapack, unit_diagonal
 
 Array = np.ndarray
@@ -23,14 +24,23 @@ class NormalMatrix:
     """XᵀDX + diag(l2 + more), bordered by the bias, for D = diag(stiffness).
 
     The smaller form is factorised. The one in the rows contains 1/(l2 + more), which would bury
-    1/D where `more` goes to 0: it is used only if all l2 > 0.
+    1/D where `more` goes to 0: it is used only if all l2 > 0. `bias_curvature` is added to ΣD, to
+    keep the bias in place where no row does.
     """
 
-    def __init__(self, design: Design, stiffness: Array, l2: Array, fit_bias: bool, more=0.0):
-        self.design, self.stiffness, self.fit_bias = design, stiffness, fit_bias
-        self.h = l2 + more
+    def __init__(
+        self,
+        design: Design,
+        stiffness: Array,
+        l2: Array,
+        fit_bias: bool,
+        more: Array | float = 0.0,
+        bias_curvature: float = 0.0,
+    ):
+        self.design, self.stiffness, self.h = design, stiffness, l2 + more
+        self.fit_bias, self.bias_curvature = fit_bias, bias_curvature
         form = ByRows if design.d > design.n and np.all(l2 > 0) else ByColumns
-        self.inverse = form(design, stiffness, self.h, fit_bias)
+        self.inverse = form(design, stiffness, self.h, fit_bias, bias_curvature)
 
     def solve(self, w: Array, b: float) -> tuple[Array, float]:
         """The change of w and b, refined while that helps: D and h may be twenty digits apart."""
@@ -41,8 +51,9 @@ class NormalMatrix:
             new_w, new_b = dw + more_w, db + more_b
             slopes = self.stiffness * (self.design.times(new_w) + new_b)
             rest_w = w - self.design.transposed_times(slopes) - self.h * new_w
-            rest_b = b - float(slopes.sum()) if self.fit_bias else 0.0
-            left = float(np.max(np.abs(rest_w), initial=abs(rest_b)))
+            if self.fit_bias:
+                rest_b = b - float(slopes.sum()) - self.bias_curvature * new_b
+            left = float(np.max(np.abs(rest_w), initial=abs(rest_b) * self.fit_bias))
             if not left < 0.5 * last:
                 break
             dw, db, last = new_w, new_b, left
@@ -52,13 +63,13 @@ class NormalMatrix:
 class ByColumns:
     """The matrix itself, d × d, after the bias is eliminated."""
 
-    def __init__(self, design: Design, stiffness: Array, h: Array, fit_bias: bool):
+    def __init__(self, design: Design, stiffness: Array, h: Array, fit_bias: bool, bias: float):
         G = design.gram(stiffness)
         G[np.diag_indices(design.d)] += h
         self.border, self.total, self.fit_bias = np.zeros(design.d), 1.0, fit_bias
         if fit_bias:
             self.border = design.transposed_times(stiffness)
-            self.total = max(float(stiffness.sum()), TINY)
+            self.total = max(float(stiffness.sum()) + bias, TINY)
             G -= np.multiply.outer(self.border, self.border / self.total)
         self.factor = Factor(G)
 
@@ -67,26 +78,27 @@ class ByColumns:
         if not self.fit_bias:
             return self.factor.solve(w), 0.0
         dw = self.factor.solve(w - self.border * (b / self.total))
-        return dw, (b - float(self.border @ dw)) / self.total
+        return dw, (b - inner(self.border, dw)) / self.total
 
 
 class ByRows:
     """Its inverse through D⁻¹ + X diag(h)⁻¹ Xᵀ, in the rows in which D is not 0."""
 
-    def __init__(self, design: Design, stiffness: Array, h: Array, fit_bias: bool):
+    def __init__(self, design: Design, stiffness: Array, h: Array, fit_bias: bool, bias: float):
         rows = np.flatnonzero(stiffness)
         self.design = design if len(rows) == design.n else design.rows(rows)
-        self.inverse = 1 / h
+        self.inverse, self.fit_bias = 1 / h, fit_bias
         K = self.design.outer_gram(self.inverse)
         K[np.diag_indices(len(rows))] += 1 / stiffness[rows]
         self.factor = Factor(K)
-        self.ones = self.factor.solve(np.ones(len(rows))) if fit_bias and len(rows) else None
+        self.ones = self.factor.solve(np.ones(len(rows)))
+        self.total = max(float(self.ones.sum()) + bias, TINY)
 
     def solve(self, w: Array, b: float) -> tuple[Array, float]:
         """Approximate changes of w and b."""
         y, db = self.factor.solve(self.design.times(self.inverse * w)), 0.0
-        if self.ones is not None:
-            db = (b - float(y.sum())) / float(self.ones.sum())
+        if self.fit_bias:
+            db = (b - float(y.sum())) / self.total
             y = y + db * self.ones
         return self.inverse * (w - self.design.transposed_times(y)), db
 

@@ -20,6 +20,7 @@ from ..null_model import minimise_bias
 from ..penalties import Blocks, Coordinates
 from ..problem import Parameters, Problem
 from ._base import Solution
+from .newton_steps import inner
 from .normal_equations import NormalMatrix
 
 Array = np.ndarray
@@ -151,6 +152,7 @@ def _polish_kinks(problem: Problem, parameters: Parameters, c: Coordinates) -> P
         count = min(most, len(order))
     active = _choose(problem.n, order[:count])
     u = np.where(active, u, kink.end(u, z))
+    fewest = np.inf
     for _ in range(ROUNDS):
         if min(np.count_nonzero(~held), np.count_nonzero(active)) > LARGEST:
             return None
@@ -169,8 +171,12 @@ def _polish_kinks(problem: Problem, parameters: Parameters, c: Coordinates) -> P
         wrong = _wrong_rows(problem, kink, active, u, z)
         force = problem.design.transposed_times(-s * u) - c.l2 * w
         mistaken = _wrong_coordinates(c, w, force, held, signs)
-        if not wrong.any() and not mistaken.any():
+        errors = np.count_nonzero(wrong) + np.count_nonzero(mistaken)
+        if errors == 0:
             break
+        if errors >= fewest:
+            return None
+        fewest = errors
         # A slope that left its interval stays at the end; a row that crossed its kink joins it.
         u = np.clip(u, kink.low, kink.high)
         signs = np.where(mistaken & held & (w == 0), np.sign(force), signs)
@@ -265,7 +271,7 @@ def _solve_kinks(problem, c: Coordinates, w, b, u, kink: Kink, active, held, sig
         return w, b, u
     part = problem.design.rows(rows)
     part = part.columns(free) if len(free) < problem.d else part
-    theta, total = -(s * u)[rows], -float(s @ u)
+    theta, total = -(s * u)[rows], -inner(s, u)
     z = problem.predictions(w, b)[rows]
     squares = float(part.column_square_sums().sum()) / max(len(free), 1) or 1.0
     rho = np.full(len(rows), 1e6 * (float(np.max(l2, initial=0.0)) or 1.0) / squares)
@@ -312,7 +318,7 @@ def _polish_coordinates(problem: Problem, parameters: Parameters, c: Coordinates
         matrix = NormalMatrix(part, curvature, c.l2[free], problem.fit_bias)
         dw, db = np.zeros(problem.d), 0.0
         dw[free], db = matrix.solve(rest, -float(slope.sum()))
-        decrement = float(rest @ dw[free]) - float(slope.sum()) * db
+        decrement = inner(rest, dw[free]) - float(slope.sum()) * db
         if not decrement > 1e-3 * rounding:
             break
         dz, length, reached = part.times(dw[free]) + db, 1.0, np.inf
@@ -429,4 +435,4 @@ def _joint_step(problem: Problem, penalty, w: Array, b: Array) -> tuple[Array, A
     right = -join(design.transposed_times(slope) + penalty.gradient(w), slope.sum(axis=0))
     H = scipy.sparse.linalg.LinearOperator((len(right),) * 2, hessian_times, dtype=float)
     step, _ = scipy.sparse.linalg.cg(H, right, rtol=1e-13, maxiter=2 * len(right))
-    return *split(step), float(right @ step)
+    return *split(step), inner(right, step)
