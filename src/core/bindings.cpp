@@ -17,6 +17,7 @@
 #include <string>
 
 #include "box_qp.hpp"
+#include "equal_rows.hpp"
 #include "products.hpp"
 #include "quadratic_cd.hpp"
 
@@ -210,12 +211,15 @@ void dense_gram(const DenseIn<X>& X_, const Maybe<double>& center, const Maybe<d
 
 template <class X>
 void dense_outer_gram(const DenseIn<X>& X_, const Maybe<double>& center,
-                      const MatrixOut<double>& out, int threads, double deadline) {
+                      const Maybe<double>& weights, const MatrixOut<double>& out, int threads,
+                      double deadline) {
     Dense<X> x = dense(X_);
     check_length(center, x.columns, "center must have one entry per column of X");
+    check_length(weights, x.columns, "weights must have one entry per column of X");
     check_shape(out, x.rows, x.rows, "out must be square, one row per row of X");
-    run(threads, deadline,
-        [&](const Context& context) { outer_gram(x, data_or_null(center), out.data(), context); });
+    run(threads, deadline, [&](const Context& context) {
+        outer_gram(x, data_or_null(center), data_or_null(weights), out.data(), context);
+    });
 }
 
 template <class X, class V>
@@ -276,10 +280,12 @@ void sparse_gram_of_columns(const VectorIn<std::int64_t>& start,
     });
 }
 
-// ---- coordinate descent on a quadratic ------------------------------------------------------------
+// ---- coordinate descent on a quadratic
+// ------------------------------------------------------------
 
 // (l1, l2, lower, upper), one entry per feature, or (start, strength) of blocks of features.
-using ElasticBoxes = std::tuple<VectorIn<double>, VectorIn<double>, VectorIn<double>, VectorIn<double>>;
+using ElasticBoxes =
+    std::tuple<VectorIn<double>, VectorIn<double>, VectorIn<double>, VectorIn<double>>;
 using BlockNorms = std::tuple<VectorIn<std::int64_t>, VectorIn<double>>;
 using AnyPenalty = std::variant<ElasticBoxes, BlockNorms>;
 
@@ -415,7 +421,36 @@ void column_times(const AnyColumns<X>& X_, const VectorIn<std::int64_t>& which,
         X_);
 }
 
-// ---- coordinate descent on a quadratic in a box ---------------------------------------------------
+// ---- equal rows
+// ------------------------------------------------------------------------------------
+
+// X as an array in any order or by sparse rows, y (n × outputs); returns the number of classes.
+template <class X>
+Index equal_rows(const AnyColumns<X>& X_, Index features, const MatrixIn<double>& y,
+                 const VectorOut<std::int64_t>& labels, int threads, double deadline) {
+    Index n = extent(y, 0), classes = 0;
+    check(extent(labels, 0) == n, "labels must have one entry per row of y");
+    auto label = [&](const auto& x) {
+        Rows<std::decay_t<decltype(x)>> rows{x, y.data(), n, features, extent(y, 1)};
+        std::vector<std::uint64_t> hashes(n);
+        run(threads, deadline, [&](const Context& context) {
+            hash_rows(rows, hashes.data(), context);
+            classes = label_rows(rows, hashes.data(), labels.data(), context);
+        });
+    };
+    if (const auto* x = std::get_if<DenseIn<X>>(&X_)) {
+        check_shape(*x, n, features, "X must have a row per row of y and the given features");
+        label(dense(*x));
+    } else {
+        Compressed<X> x_rows = column_matrix<X>(std::get<SparseIn<X>>(X_), features);
+        check(x_rows.lines == n, "X must have a row per row of y");
+        label(x_rows);
+    }
+    return classes;
+}
+
+// ---- coordinate descent on a quadratic in a box
+// ---------------------------------------------------
 
 // (linear, quadratic, lower, upper), one entry per row of X.
 using BoxIn = std::tuple<VectorIn<double>, VectorIn<double>, VectorIn<double>, VectorIn<double>>;
@@ -429,22 +464,26 @@ std::tuple<double, Index, double, double, double> box_descent(
     double threshold, double gap, Index epochs, std::uint64_t seed, double deadline) {
     Index n = extent(theta, 0), d = extent(w, 0);
     check(extent(inverse, 0) == d, "inverse must have one entry per entry of w");
-    std::apply([&](const auto&... v) {
-        check(((extent(v, 0) == n) && ...),
-              "linear, quadratic, lower and upper must have one entry per entry of theta");
-    }, box);
+    std::apply(
+        [&](const auto&... v) {
+            check(((extent(v, 0) == n) && ...),
+                  "linear, quadratic, lower and upper must have one entry per entry of theta");
+        },
+        box);
     const auto& [linear, quadratic, lower, upper] = box;
     BoxTerms terms{linear.data(), quadratic.data(), lower.data(), upper.data(), absolute};
     BoxIterate iterate{theta.data(), w.data(), b, sigma, threshold};
     BoxProgress progress{};
     auto descend = [&](const auto& x) {
         run(1, deadline, [&](const Context& context) {
-            progress = descend_box(x, inverse.data(), terms, iterate, {gap, epochs, seed}, context.poll);
+            progress =
+                descend_box(x, inverse.data(), terms, iterate, {gap, epochs, seed}, context.poll);
         });
     };
     if (const auto* x = std::get_if<DenseIn<X>>(&X_)) {
         Dense<X> rows = dense(*x);
-        check(rows.rows == n && rows.columns == d, "X must have a row per entry of theta and a column per entry of w");
+        check(rows.rows == n && rows.columns == d,
+              "X must have a row per entry of theta and a column per entry of w");
         check(rows.order == Order::rows || n * d == 0, "X must be in C order");
         descend(rows);
     } else {
@@ -469,8 +508,8 @@ void define_for_data(nb::module_& m) {
           maybe("weights"), array("out"), "threads"_a, "deadline"_a);
     m.def("dense_gram", &dense_gram<X>, array("X"), maybe("center"), maybe("weights"),
           maybe("columns"), array("out"), "threads"_a, "deadline"_a);
-    m.def("dense_outer_gram", &dense_outer_gram<X>, array("X"), maybe("center"), array("out"),
-          "threads"_a, "deadline"_a);
+    m.def("dense_outer_gram", &dense_outer_gram<X>, array("X"), maybe("center"), maybe("weights"),
+          array("out"), "threads"_a, "deadline"_a);
     m.def("sparse_column_square_sums", &sparse_column_square_sums<X>, array("start"),
           array("index"), array("value"), maybe("center"), maybe("weights"), "total_weight"_a,
           array("out"), "threads"_a, "deadline"_a);
@@ -480,6 +519,12 @@ void define_for_data(nb::module_& m) {
     m.def("sparse_gram_of_columns", &sparse_gram_of_columns<X>, array("start"), array("index"),
           array("value"), "rows"_a, array("columns"), maybe("weights"), array("out"), "threads"_a,
           "deadline"_a);
+}
+
+template <class X>
+void define_equal_rows(nb::module_& m) {
+    m.def("equal_rows", &equal_rows<X>, array("X"), "features"_a, array("y"), array("labels"),
+          "threads"_a, "deadline"_a);
 }
 
 template <class X>
@@ -517,6 +562,8 @@ NB_MODULE(_core, m) {
     find_blas();
     define_for_data<float>(m);
     define_for_data<double>(m);
+    define_equal_rows<float>(m);
+    define_equal_rows<double>(m);
     define_box_descent<float>(m);
     define_box_descent<double>(m);
     define_for_vectors<float, float>(m);

@@ -52,7 +52,7 @@ GAPLESS_BODY V prepared(V x, V row_center, const V* column_center, Index j) {
 template <Centering centering, Entry entry, class X, class V>
 GAPLESS_BODY void times_loop(const Block<X, V>& b, const V* v, V* out) {
     const Index quarter = b.rows / 4;
-    const V *c = b.column_center(), *row_center = b.row_center();
+    const V *c = b.column_center, *row_center = b.row_center;
     auto center = [&](Index i) { return row_center ? row_center[i] : V(0); };
     for (Index i = 0; i < quarter; ++i) {
         const Index i1 = i + quarter, i2 = i1 + quarter, i3 = i2 + quarter;
@@ -86,7 +86,7 @@ GAPLESS_BODY void times_loop(const Block<X, V>& b, const V* v, V* out) {
 template <Centering centering, Entry entry, class X, class V>
 GAPLESS_BODY void transposed_loop(const Block<X, V>& b, const V* v, V* __restrict out) {
     const Index quarter = b.rows / 4;
-    const V *c = b.column_center(), *row_center = b.row_center();
+    const V *c = b.column_center, *row_center = b.row_center;
     auto center = [&](Index i) { return row_center ? row_center[i] : V(0); };
     for (Index i = 0; i < quarter; ++i) {
         const Index i1 = i + quarter, i2 = i1 + quarter, i3 = i2 + quarter;
@@ -110,40 +110,41 @@ GAPLESS_BODY void transposed_loop(const Block<X, V>& b, const V* v, V* __restric
     }
 }
 
+template <bool centered, bool scaled, class X, class V>
+GAPLESS_BODY void copy_row(const X* x, V row_center, V row_scale, const V* column_center,
+                           const V* column_scale, V* __restrict out, Index columns) {
+#pragma omp simd
+    for (Index j = 0; j < columns; ++j)
+        out[j] = (static_cast<V>(x[j]) - (centered ? column_center[j] : row_center)) *
+                 (scaled ? column_scale[j] : row_scale);
+}
+
 template <class X, class V>
-GAPLESS_BODY void copy_loop(const Block<X, V>& b, const V* scale, V* __restrict out) {
+GAPLESS_BODY void copy_loop(const Block<X, V>& b, const V* row_scale, const V* column_scale,
+                            V* out) {
     const Index quarter = b.rows / 4;
     for (Index k = 0; k < b.rows; ++k) {
         const Index i = k < 4 * quarter ? k % 4 * quarter + k / 4 : k;  // four streams again
         const X* x = b.x + i * b.stride;
+        const V center = b.row_center ? b.row_center[i] : V(0);
+        const V scale = row_scale ? row_scale[i] : V(1);
         V* to = out + i * b.columns;
-        if (b.features == Features::columns) {
-            V s = scale ? scale[i] : V(1);
-            if (const V* c = b.center) {
-#pragma omp simd
-                for (Index j = 0; j < b.columns; ++j) to[j] = (static_cast<V>(x[j]) - c[j]) * s;
-            } else {
-#pragma omp simd
-                for (Index j = 0; j < b.columns; ++j) to[j] = static_cast<V>(x[j]) * s;
-            }
-        } else {
-            V c = b.center ? b.center[i] : V(0);
-            if (scale) {
-#pragma omp simd
-                for (Index j = 0; j < b.columns; ++j) to[j] = (static_cast<V>(x[j]) - c) * scale[j];
-            } else {
-#pragma omp simd
-                for (Index j = 0; j < b.columns; ++j) to[j] = static_cast<V>(x[j]) - c;
-            }
-        }
+        if (b.column_center && column_scale)
+            copy_row<true, true>(x, center, scale, b.column_center, column_scale, to, b.columns);
+        else if (b.column_center)
+            copy_row<true, false>(x, center, scale, b.column_center, column_scale, to, b.columns);
+        else if (column_scale)
+            copy_row<false, true>(x, center, scale, b.column_center, column_scale, to, b.columns);
+        else
+            copy_row<false, false>(x, center, scale, b.column_center, column_scale, to, b.columns);
     }
 }
 
 template <Entry entry, class X, class V>
 GAPLESS_BODY void times_centered(const Block<X, V>& b, const V* v, V* out) {
-    if (b.column_center())
+    if (b.column_center)
         times_loop<Centering::by_column, entry>(b, v, out);
-    else if (b.row_center())
+    else if (b.row_center)
         times_loop<Centering::by_row, entry>(b, v, out);
     else
         times_loop<Centering::none, entry>(b, v, out);
@@ -151,9 +152,9 @@ GAPLESS_BODY void times_centered(const Block<X, V>& b, const V* v, V* out) {
 
 template <Entry entry, class X, class V>
 GAPLESS_BODY void transposed_centered(const Block<X, V>& b, const V* v, V* out) {
-    if (b.column_center())
+    if (b.column_center)
         transposed_loop<Centering::by_column, entry>(b, v, out);
-    else if (b.row_center())
+    else if (b.row_center)
         transposed_loop<Centering::by_row, entry>(b, v, out);
     else
         transposed_loop<Centering::none, entry>(b, v, out);
@@ -254,14 +255,17 @@ GAPLESS_CLONES void add_transposed(const Block<float, float>& b, Entry entry, co
     add_transposed_body(b, entry, v, out);
 }
 
-GAPLESS_CLONES void copy(const Block<double, double>& b, const double* scale, double* out) {
-    copy_loop(b, scale, out);
+GAPLESS_CLONES void copy(const Block<double, double>& b, const double* row_scale,
+                         const double* column_scale, double* out) {
+    copy_loop(b, row_scale, column_scale, out);
 }
-GAPLESS_CLONES void copy(const Block<float, double>& b, const double* scale, double* out) {
-    copy_loop(b, scale, out);
+GAPLESS_CLONES void copy(const Block<float, double>& b, const double* row_scale,
+                         const double* column_scale, double* out) {
+    copy_loop(b, row_scale, column_scale, out);
 }
-GAPLESS_CLONES void copy(const Block<float, float>& b, const float* scale, float* out) {
-    copy_loop(b, scale, out);
+GAPLESS_CLONES void copy(const Block<float, float>& b, const float* row_scale,
+                         const float* column_scale, float* out) {
+    copy_loop(b, row_scale, column_scale, out);
 }
 
 GAPLESS_CLONES void sparse_times(const double* value, const std::int32_t* index,

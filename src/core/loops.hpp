@@ -30,21 +30,14 @@ void axpy(float scale, const float* x, float* y, Index n);
 double square_sum(const double* x, const double* weights, Index n);
 double square_sum(const float* x, const double* weights, Index n);
 
-// Along which side of a block the features lie: columns when samples are stored one after the
-// other.
-enum class Features { rows, columns };
-
-// A block of a matrix of samples and features. `stride` is the distance between its rows in memory;
-// the centre, one number per feature or null, is subtracted while the block is read.
+// A block of a matrix. `stride` is the distance between its rows in memory; a centre, one number
+// per row or one per column (at most one of them not null), is subtracted while the block is read.
 template <class X, class V>
 struct Block {
     const X* x;
     Index stride, rows, columns;
-    Features features;
-    const V* center;
-
-    const V* column_center() const { return features == Features::columns ? center : nullptr; }
-    const V* row_center() const { return features == Features::rows ? center : nullptr; }
+    const V* row_center;
+    const V* column_center;
 };
 
 // Whether a product is taken with the entries of a block or with their squares.
@@ -60,11 +53,14 @@ void add_transposed(const Block<double, double>& block, Entry entry, const doubl
 void add_transposed(const Block<float, double>& block, Entry entry, const double* v, double* out);
 void add_transposed(const Block<float, float>& block, Entry entry, const float* v, float* out);
 
-// out = the block, centred and then multiplied by one number per sample (if scale is not null), row
-// after row without gaps.
-void copy(const Block<double, double>& block, const double* scale, double* out);
-void copy(const Block<float, double>& block, const double* scale, double* out);
-void copy(const Block<float, float>& block, const float* scale, float* out);
+// out = the block, centred and then multiplied by one number per row and one per column (where they
+// are not null), row after row without gaps.
+void copy(const Block<double, double>& block, const double* row_scale, const double* column_scale,
+          double* out);
+void copy(const Block<float, double>& block, const double* row_scale, const double* column_scale,
+          double* out);
+void copy(const Block<float, float>& block, const float* row_scale, const float* column_scale,
+          float* out);
 
 // z[line, :] = Σₚ valueₚ w[indexₚ, :] over the entries p of each line in [begin, end) of a
 // compressed matrix, for w and z of `outputs` columns stored by rows.

@@ -33,76 +33,66 @@ template <class X, class V>
 struct Source {
     const X* data;
     Index stride;
-    Features features;   // where features lie in memory: along the stored columns or rows
-    bool inner_is_rows;  // the stored rows run along the inner side
-    const V* center = nullptr;
-    const V* scale = nullptr;                   // one per chosen sample
-    const std::int64_t* inner_index = nullptr;  // the chosen positions of either side, null for all
+    bool inner_is_rows;  // the rows in memory run along the inner side
+    // Everything below may be null. Centre and scale are indexed by the choice, not by the data.
+    const V* inner_center = nullptr;  // subtracted; at most one of the two
+    const V* outer_center = nullptr;
+    const V* inner_scale = nullptr;             // multiplied, afterwards
+    const std::int64_t* inner_index = nullptr;  // the chosen positions of either side
     const std::int64_t* outer_index = nullptr;
 
     Block<X, V> block(Range outer, Range inner) const {
         Range rows = inner_is_rows ? inner : outer, columns = inner_is_rows ? outer : inner;
-        const V* shifted =
-            center ? center + (features == Features::columns ? columns : rows).begin : nullptr;
+        const V* of_inner = inner_center ? inner_center + inner.begin : nullptr;
+        const V* of_outer = outer_center ? outer_center + outer.begin : nullptr;
         return {data + rows.begin * stride + columns.begin,
                 stride,
                 rows.size(),
                 columns.size(),
-                features,
-                shifted};
+                inner_is_rows ? of_inner : of_outer,
+                inner_is_rows ? of_outer : of_inner};
     }
 
-    // The block outer × inner as a BLAS operand: the data itself if it is right as it is, else a
+    // The block as a BLAS operand outer × inner: the data itself if it is right as it is, or a
     // copy.
     Operand<V> load(Range outer, Range inner, V* buffer) const {
         auto transpose = inner_is_rows ? Transpose::no : Transpose::yes;
         Block<X, V> b = block(outer, inner);
+        bool is_plain =
+            !inner_center && !outer_center && !inner_scale && !inner_index && !outer_index;
         if constexpr (std::is_same_v<X, V>)
-            if (!center && !scale && !inner_index && !outer_index) return {b.x, stride, transpose};
+            if (is_plain) return {b.x, stride, transpose};
+        const V* scale = inner_scale ? inner_scale + inner.begin : nullptr;
+        const V* row_scale = inner_is_rows ? scale : nullptr;
+        const V* column_scale = inner_is_rows ? nullptr : scale;
         if (inner_index || outer_index)
-            gather(outer, inner, buffer);
+            gather(b, outer, inner, row_scale, column_scale, buffer);
         else
-            copy(b, scale ? scale + samples(outer, inner).begin : nullptr, buffer);
-        return {buffer, std::max<Index>(b.columns, 1), transpose};
+            copy(b, row_scale, column_scale, buffer);
+        return {buffer, b.columns, transpose};
     }
 
 private:
-    Range samples(Range outer, Range inner) const {
-        return (features == Features::columns) == inner_is_rows ? inner : outer;
-    }
-
-    // Copy the chosen positions. Centre and scale are indexed by the choice, not by the data.
-    void gather(Range outer, Range inner, V* buffer) const {
-        Block<X, V> b = block(outer, inner);
+    void gather(const Block<X, V>& b, Range outer, Range inner, const V* row_scale,
+                const V* column_scale, V* buffer) const {
         Range rows = inner_is_rows ? inner : outer, columns = inner_is_rows ? outer : inner;
         const std::int64_t* row_index = inner_is_rows ? inner_index : outer_index;
         const std::int64_t* column_index = inner_is_rows ? outer_index : inner_index;
-        const V* sample_scale = scale ? scale + samples(outer, inner).begin : nullptr;
+        std::vector<X> picked(column_index ? b.columns : 0);
         for (Index i = 0; i < b.rows; ++i) {
-            Index row = row_index ? row_index[rows.begin + i] : rows.begin + i;
-            V* to = buffer + i * b.columns;
-            if (!column_index) {
-                bool by_column = features == Features::columns;
-                const V* c = b.center && !by_column ? b.center + i : b.center;
-                const V* s = sample_scale && by_column ? sample_scale + i : sample_scale;
-                copy({data + row * stride + columns.begin, stride, 1, b.columns, features, c}, s,
-                     to);
-                continue;
-            }
-            const X* x = data + row * stride;
-            const std::int64_t* chosen = column_index + columns.begin;
-            const V *cc = b.column_center(), *cr = b.row_center();
-            for (Index j = 0; j < b.columns; ++j) {
-                V c = cc ? cc[j] : cr ? cr[i] : V(0);
-                V s = !sample_scale ? V(1) : sample_scale[features == Features::columns ? i : j];
-                to[j] = (static_cast<V>(x[chosen[j]]) - c) * s;
-            }
+            const X* x = data + (row_index ? row_index[rows.begin + i] : rows.begin + i) * stride;
+            if (column_index)
+                for (Index j = 0; j < b.columns; ++j)
+                    picked[j] = x[column_index[columns.begin + j]];
+            Block<X, V> row{
+                column_index ? picked.data() : x + columns.begin, stride,         1, b.columns,
+                b.row_center ? b.row_center + i : nullptr,        b.column_center};
+            copy(row, row_scale ? row_scale + i : nullptr, column_scale, buffer + i * b.columns);
         }
     }
 };
 
-// ---- products with vectors
-// -----------------------------------------------------------------------
+// ---- products with vectors ----
 
 struct Plan {
     Index block, blocks;  // outer positions per block
@@ -250,13 +240,12 @@ Source<X, V> source(const Dense<X>& x, bool inner_is_features, const V* center) 
     bool by_rows = x.order == Order::rows;
     return {.data = x.data,
             .stride = by_rows ? x.columns : x.rows,
-            .features = by_rows ? Features::columns : Features::rows,
             .inner_is_rows = by_rows != inner_is_features,
-            .center = center};
+            .inner_center = inner_is_features ? center : nullptr,
+            .outer_center = inner_is_features ? nullptr : center};
 }
 
-// ---- Gram matrices
-// -------------------------------------------------------------------------------
+// ---- Gram matrices ----
 
 // The lower triangle (by rows) of A Aᵀ, small outer side: lanes over the inner side.
 template <class X>
@@ -323,10 +312,25 @@ void gram_by_tiles(const Source<X, double>& a, Index outer, Index inner, double*
                  });
 }
 
+// out (outer × outer) = A diag(weights) Aᵀ; weights of length `inner`, or null.
 template <class X>
-void symmetric_product(const Source<X, double>& a, Index outer, Index inner, double* out,
-                       const Context& context) {
+void symmetric_product(Source<X, double> a, Index outer, Index inner, const double* weights,
+                       double* out, const Context& context) {
     constexpr Index largest_lane = 1024;
+    std::vector<double> scale, center;
+    std::vector<std::int64_t> used;
+    if (weights) {
+        for (Index i = 0; i < inner; ++i)
+            if (weights[i] != 0) {
+                used.push_back(i);
+                scale.push_back(std::sqrt(weights[i]));
+                if (a.inner_center) center.push_back(a.inner_center[i]);
+            }
+        a.inner_scale = scale.data();
+        if (a.inner_center) a.inner_center = center.data();
+        if (static_cast<Index>(used.size()) < inner) a.inner_index = used.data();
+        inner = static_cast<Index>(used.size());
+    }
     if (outer == 0) return;
     if (inner == 0) {
         std::fill_n(out, outer * outer, 0.0);
@@ -376,40 +380,26 @@ void column_square_sums(const Dense<X>& x, const double* center, const double* w
         ones.assign(x.rows, 1.0);
         weights = ones.data();
     }
-    product(source<double>(x, false, center), x.columns, x.rows, Entry::square, weights, 1, out,
-            context);
+    product(source(x, false, center), x.columns, x.rows, Entry::square, weights, 1, out, context);
 }
 
 template <class X>
 void gram(const Dense<X>& x, const double* center, const double* weights, Columns columns,
           double* out, const Context& context) {
-    auto a = source<double>(x, false, center);
-    std::vector<double> chosen_center, scale;
-    std::vector<std::int64_t> used;
+    std::vector<double> chosen;
     if (columns.index && center) {
-        for (Index j = 0; j < columns.count; ++j) chosen_center.push_back(center[columns.index[j]]);
-        a.center = chosen_center.data();
+        for (Index j = 0; j < columns.count; ++j) chosen.push_back(center[columns.index[j]]);
+        center = chosen.data();
     }
+    auto a = source(x, false, center);
     a.outer_index = columns.index;
-    Index samples = x.rows;
-    if (weights) {
-        scale.reserve(x.rows);
-        used.reserve(x.rows);
-        for (Index i = 0; i < x.rows; ++i)
-            if (weights[i] != 0) {
-                used.push_back(i);
-                scale.push_back(std::sqrt(weights[i]));
-            }
-        samples = static_cast<Index>(used.size());
-        a.scale = scale.data();
-        if (samples < x.rows) a.inner_index = used.data();
-    }
-    symmetric_product(a, columns.count, samples, out, context);
+    symmetric_product(a, columns.count, x.rows, weights, out, context);
 }
 
 template <class X>
-void outer_gram(const Dense<X>& x, const double* center, double* out, const Context& context) {
-    symmetric_product(source<double>(x, true, center), x.rows, x.columns, out, context);
+void outer_gram(const Dense<X>& x, const double* center, const double* weights, double* out,
+                const Context& context) {
+    symmetric_product(source(x, true, center), x.rows, x.columns, weights, out, context);
 }
 
 template void times(const Dense<float>&, const double*, const float*, Index, float*,
@@ -432,7 +422,9 @@ template void gram(const Dense<float>&, const double*, const double*, Columns, d
                    const Context&);
 template void gram(const Dense<double>&, const double*, const double*, Columns, double*,
                    const Context&);
-template void outer_gram(const Dense<float>&, const double*, double*, const Context&);
-template void outer_gram(const Dense<double>&, const double*, double*, const Context&);
+template void outer_gram(const Dense<float>&, const double*, const double*, double*,
+                         const Context&);
+template void outer_gram(const Dense<double>&, const double*, const double*, double*,
+                         const Context&);
 
 }  // namespace gapless

@@ -46,9 +46,10 @@ template <class X>
 void gram(const Dense<X>& x, const double* center, const double* weights, Columns columns,
           double* out, const Context& context);
 
-// out (n × n) = X Xᵀ
+// out (n × n) = X diag(weights) Xᵀ with weights ≥ 0 of the features, or null.
 template <class X>
-void outer_gram(const Dense<X>& x, const double* center, double* out, const Context& context);
+void outer_gram(const Dense<X>& x, const double* center, const double* weights, double* out,
+                const Context& context);
 
 // Complete a symmetric n × n matrix of which the lower triangle (by rows) is known.
 void mirror_lower(double* out, Index n, const Context& context);

@@ -93,9 +93,9 @@ void gram_row(const Compressed<X>& columns, const Compressed<X>& rows, const dou
     for (Index p = columns.start[j]; p < columns.start[j + 1]; ++p) {
         if ((p & check_mask) == 0) checkpoint();
         Index i = columns.index[p];
-        double x = columns.value[p];
-        if (weights) x *= weights[i];
-        if (x == 0) continue;
+        double weight = weights ? weights[i] : 1.0;
+        if (weight == 0) continue;
+        double x = weight * static_cast<double>(columns.value[p]);
         for (Index q = rows.start[i]; q < rows.start[i + 1] && rows.index[q] <= j; ++q)
             out[rows.index[q]] += x * static_cast<double>(rows.value[q]);
     }
@@ -122,7 +122,7 @@ void gram_by_columns(const Compressed<X>& columns, const Compressed<X>& rows, co
 template <class X>
 void gram_by_rows(const Compressed<X>& rows, const double* weights, double* out,
                   const Context& context) {
-    constexpr Index check_every = 256, lanes_size = Index(1) << 22;
+    constexpr Index check_every = 1 << 20, lanes_size = Index(1) << 22;
     Index d = rows.length, size = d * d;
     double operations = 0;
     for (Index i = 0; i < rows.lines; ++i) {
@@ -138,9 +138,14 @@ void gram_by_rows(const Compressed<X>& rows, const double* weights, double* out,
     parallel_for(lanes, useful_threads(operations, context.threads), context.poll,
                  [&](Index lane, Checkpoint& checkpoint) {
                      double* to = lane == 0 ? out : sums.data() + (lane - 1) * size;
-                     Index end = first_line(rows, lane + 1, lanes);
+                     Index end = first_line(rows, lane + 1, lanes), work = 0;
                      for (Index i = first_line(rows, lane, lanes); i < end; ++i) {
-                         if (i % check_every == 0) checkpoint();
+                         work += (rows.start[i + 1] - rows.start[i]) *
+                                 (rows.start[i + 1] - rows.start[i]);
+                         if (work > check_every) {
+                             checkpoint();
+                             work = 0;
+                         }
                          double weight = weights ? weights[i] : 1.0;
                          if (weight == 0) continue;
                          for (Index p = rows.start[i]; p < rows.start[i + 1]; ++p)

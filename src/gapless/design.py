@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from . import _core  # type: ignore[attr-defined]
+from . import _core
 from .interrupt import deadline
 from .threads import single_blas, thread_count
 
@@ -117,13 +117,10 @@ class Design:
         """X diag(weights) Xᵀ (n × n, float64) for weights ≥ 0 of the features, 1 when None."""
         weights = _as_float64(weights)
         out = np.empty((self.n, self.n))
-        if not self.is_sparse and weights is None:
-            _call_blas(_core.dense_outer_gram, self.X, self.center, out)
-            return out
         if not self.is_sparse:
-            _call_blas(_core.dense_gram, self.X.T, None, weights, None, out)
-        else:
-            _call(_core.sparse_gram, *self._rows, *self._columns, weights, out)
+            _call_blas(_core.dense_outer_gram, self.X, self.center, weights, out)
+            return out
+        _call(_core.sparse_gram, *self._rows, *self._columns, weights, out)
         if self.center is not None:
             # With W = diag(weights), (X − 1μᵀ)W(X − 1μᵀ)ᵀ = XWXᵀ − (a + ½c)1ᵀ − 1(a + ½c)ᵀ,
             # where a = (X − 1μᵀ)Wμ and c = μᵀWμ.
@@ -144,6 +141,21 @@ class Design:
             _call(_core.dense_column_square_sums, self.X, self.center, weights, out)
         return out
 
+    def row_square_sums(self, weights: Array) -> Array:
+        """Σⱼ weightsⱼ xᵢⱼ² for every row i, float64."""
+        out = np.zeros(self.n)
+        if not self.is_sparse:
+            step = max((1 << 20) // max(self.d, 1), 1)
+            for start in range(0, self.n, step):
+                part = self.rows(slice(start, start + step)).dense()
+                out[start : start + step] = np.einsum("ij,j,ij->i", part, weights, part)
+            return out
+        squares = Design(self._compressed_rows.astype(np.float64).power(2)).times(weights)
+        if self.center is None:
+            return squares
+        moved = weights * self.center
+        return squares - 2 * Design(self.X).times(moved) + np.sum(moved * self.center)
+
     def columns(self, index: Array) -> Design:
         """The design made of the given columns (integer positions)."""
         X = self._compressed_columns if self.is_sparse else self.X
@@ -153,6 +165,17 @@ class Design:
         """The design made of the given rows (integer positions)."""
         X = self._compressed_rows if self.is_sparse else self.X
         return Design(X[index], self.center)
+
+    def equal_rows(self, y: Array) -> Array:
+        """Labels 0, 1, … of the rows of (X, y), the same for equal rows; y is (n,) or (n, K).
+
+        They are numbered by the content of the rows, so they do not depend on the rows' order.
+        """
+        y = np.ascontiguousarray(y if y.ndim == 2 else y[:, None], dtype=np.float64)
+        labels = np.empty(self.n, dtype=np.int64)
+        X = self._rows if self.is_sparse else self.X
+        _core.equal_rows(X, self.d, y, labels, thread_count(), deadline())
+        return labels
 
     def shifted(self, mean: Array) -> Design:
         """X − 1·meanᵀ, on the same memory."""
@@ -242,10 +265,8 @@ def _as_float64(v: Array | None) -> Array | None:
 
 def _contiguous(X: Array) -> Array:
     """X itself, or a copy if the core could not read it as it is."""
-    readable = X.flags.c_contiguous or X.flags.f_contiguous
-    if readable and X.flags.aligned and X.dtype.isnative:
-        return X
-    return np.ascontiguousarray(X, dtype=X.dtype.newbyteorder("="))
+    readable = (X.flags.c_contiguous or X.flags.f_contiguous) and X.flags.aligned
+    return X if readable else X.copy(order="C")
 
 
 def _canonical_sparse(X: Any) -> Any:

@@ -73,18 +73,25 @@ class _BlasLimit:
         with self._lock:
             if self._inside == 0:
                 self._before = [library.get_num_threads() for library in _blas_libraries()]
-                for library, count in zip(_blas_libraries(), self._before):
-                    if count != 1:
-                        library.set_num_threads(1)
+                _set_blas_threads([1] * len(self._before))
             self._inside += 1
 
     def __exit__(self, *error: object) -> None:
         with self._lock:
             self._inside -= 1
             if self._inside == 0:
-                for library, count in zip(_blas_libraries(), self._before):
-                    if count != 1:
-                        library.set_num_threads(count)
+                _set_blas_threads(self._before)
+
+
+def _set_blas_threads(counts: list[int]) -> None:
+    for library, count in zip(_blas_libraries(), counts):
+        # threadpoolctl ignores all threads but the first one that set OpenBLAS. Here
+        # the count of those inside decides, whichever thread they run on.
+        release = getattr(library, "clear_controlling_thread", lambda force: None)
+        release(force=True)
+        if library.get_num_threads() != count:
+            library.set_num_threads(count)
+        release(force=True)
 
 
 @functools.cache

@@ -225,12 +225,16 @@ void test_grams(const Data<X>& data) {
                     column_square_sums(x, center, weights, out, context);
                 });
                 for (Index j = 0; j < d; ++j) CHECK(near(q[j], G[j * d + j], G[j * d + j], 1e-15));
-                if (weighted) continue;
+                auto feature_weight = [&](Index j) {
+                    return weighted ? std::max(data.center[j], 0.0) : 1.0;
+                };
+                std::vector<double> feature_weights;
+                for (Index j = 0; j < d; ++j) feature_weights.push_back(feature_weight(j));
                 auto K = same_bits<double>(n * n, [&](double* out, const Context& context) {
-                    outer_gram(x, center, out, context);
+                    outer_gram(x, center, weighted ? feature_weights.data() : nullptr, out,
+                               context);
                 });
-                check_gram(
-                    K, n, d, [&](Index j, Index i) { return at(i, j); }, [](Index) { return 1.0; });
+                check_gram(K, n, d, [&](Index j, Index i) { return at(i, j); }, feature_weight);
             }
             double total = 0;
             for (Index i = 0; i < n; ++i) total += weight(i);

@@ -1,0 +1,5 @@
+"""The compiled core. Its functions and their arguments are in src/core/bindings.cpp."""
+
+from typing import Any
+
+def __getattr__(name: str) -> Any: ...

@@ -1,0 +1,94 @@
+"""How many threads there are, and that BLAS keeps to one while ours run."""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from threadpoolctl import threadpool_info
+
+from gapless.threads import single_blas, thread_count, threads
+
+
+def blas_threads():
+    return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+
+def count_with(**environment):
+    clean = {k: v for k, v in os.environ.items() if not k.endswith("NUM_THREADS")}
+    return subprocess.run(
+        [sys.executable, "-c", "from gapless.threads import thread_count; print(thread_count())"],
+        env=clean | environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def test_the_environment_sets_the_number_of_threads():
+    assert count_with(GAPLESS_NUM_THREADS="3", OMP_NUM_THREADS="5").stdout == "3\n"
+    assert count_with(OMP_NUM_THREADS="5,2").stdout == "5\n"
+    assert int(count_with().stdout) >= 1
+    wrong = count_with(GAPLESS_NUM_THREADS="many")
+    assert "GAPLESS_NUM_THREADS='many' must be a whole number" in wrong.stderr
+
+
+def test_threads_nest_and_belong_to_the_thread_that_sets_them():
+    outside = thread_count()
+    seen = []
+    with threads(5):
+        with threads(2):
+            assert thread_count() == 2
+        assert thread_count() == 5
+        other = threading.Thread(target=lambda: seen.append(thread_count()))
+        other.start()
+        other.join()
+    assert thread_count() == outside and seen == [outside]
+    with pytest.raises(ValueError, match="at least 1"), threads(0):
+        pass
+
+
+def test_single_blas_nests_and_restores():
+    before = blas_threads()
+    with single_blas():
+        with single_blas():
+            assert set(blas_threads()) == {1}
+        assert set(blas_threads()) == {1}
+    assert blas_threads() == before
+    with pytest.raises(KeyError), single_blas():
+        raise KeyError
+    assert blas_threads() == before
+
+
+def test_single_blas_holds_until_the_last_thread_leaves():
+    before = blas_threads()
+    entered, leave = threading.Event(), threading.Event()
+
+    def stay_inside():
+        with single_blas():
+            entered.set()
+            leave.wait(10)
+
+    thread = threading.Thread(target=stay_inside)
+    thread.start()
+    entered.wait(10)
+    with single_blas():
+        pass
+    assert set(blas_threads()) == {1}
+    leave.set()
+    thread.join()
+    assert blas_threads() == before
+
+
+def test_single_blas_is_cheap():
+    with single_blas():
+        pass  # finds the libraries
+    best = float("inf")
+    for _ in range(200):
+        start = time.perf_counter()
+        with single_blas():
+            pass
+        best = min(best, time.perf_counter() - start)
+    assert best < 100e-6
