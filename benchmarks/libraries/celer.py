@@ -1,11 +1,7 @@
 """celer: lasso, elastic net, and L1 logistic regression, which has no bias there."""
 
-import warnings
-
-import numpy as np
-
-from ..judge import Coefficients
 from ..problems import Problem
+from . import fit_estimator
 
 
 def variants(problem: Problem) -> dict:
@@ -20,14 +16,7 @@ def variants(problem: Problem) -> dict:
         ("logistic", "l1"): lambda n, tol: celer.LogisticRegression(C=1 / strength, tol=tol),
     }
     make = models.get((problem.loss, problem.penalty))
-
-    def fit(X, y, tol):
-        X = X if isinstance(X, np.ndarray) else X.tocsc()
-        model = make(X.shape[0], tol)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            model.fit(X, y)
-        bias = "none" if problem.loss == "logistic" else "free"
-        return Coefficients(np.squeeze(model.coef_.T), np.squeeze(model.intercept_), bias)
-
-    return {"default": fit} if make else {}
+    bias = "none" if problem.loss == "logistic" else "free"
+    return (
+        {"default": lambda X, y, tol: fit_estimator(make(len(y), tol), X, y, bias)} if make else {}
+    )

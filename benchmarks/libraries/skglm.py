@@ -1,11 +1,9 @@
-"""skglm: its estimators for sparse models, and its hinge."""
+"""skglm: its estimators for sparse models."""
 
-import warnings
+import scipy.sparse as sp
 
-import numpy as np
-
-from ..judge import Coefficients
 from ..problems import Problem
+from . import fit_estimator
 
 
 def variants(problem: Problem) -> dict:
@@ -25,11 +23,6 @@ def variants(problem: Problem) -> dict:
 
     def fit(X, y, tol):
         # It refuses CSR, which is what a text vectoriser gives; the conversion belongs to its time.
-        X = X if isinstance(X, np.ndarray) else X.tocsc()
-        model = make(X.shape[0], tol)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            model.fit(X, y)
-        return Coefficients(np.squeeze(model.coef_.T), np.squeeze(model.intercept_))
+        return fit_estimator(make(X.shape[0], tol), X.tocsc() if sp.issparse(X) else X, y)
 
     return {"default": fit} if make else {}

@@ -1,11 +1,7 @@
 """scikit-learn: its defaults, and for logistic regression its fastest solver as well."""
 
-import warnings
-
-import numpy as np
-
-from ..judge import Coefficients
 from ..problems import Problem
+from . import fit_estimator
 
 STEPS = 100_000  # never the reason to stop: the ladder of tolerances is
 
@@ -57,14 +53,10 @@ def _logistic(linear_model, C, l1_ratio, solvers):
 def _fitting(make):
     def fit(X, y, tol):
         model = make(X.shape[0], tol)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            model.fit(X, y)
         # LIBLINEAR, which is behind these, treats the bias as one more feature and penalises it.
         is_liblinear = (
             type(model).__name__ == "LinearSVC" or getattr(model, "solver", "") == "liblinear"
         )
-        bias = "penalised" if is_liblinear else "free"
-        return Coefficients(np.squeeze(model.coef_.T), np.squeeze(model.intercept_), bias)
+        return fit_estimator(model, X, y, "penalised" if is_liblinear else "free")
 
     return fit
