@@ -196,6 +196,19 @@ void dense_column_square_sums(const DenseIn<X>& X_, const Maybe<double>& center,
 }
 
 template <class X>
+void dense_row_square_sums(const DenseIn<X>& X_, const Maybe<double>& center,
+                           const VectorIn<double>& weights, const VectorOut<double>& out,
+                           int threads, double deadline) {
+    Dense<X> x = dense(X_);
+    check_length(center, x.columns, "center must have one entry per column of X");
+    check(extent(weights, 0) == x.columns, "weights must have one entry per column of X");
+    check(extent(out, 0) == x.rows, "out must have one entry per row of X");
+    run(threads, deadline, [&](const Context& context) {
+        row_square_sums(x, data_or_null(center), weights.data(), out.data(), context);
+    });
+}
+
+template <class X>
 void dense_gram(const DenseIn<X>& X_, const Maybe<double>& center, const Maybe<double>& weights,
                 const Maybe<std::int64_t>& columns, const MatrixOut<double>& out, int threads,
                 double deadline) {
@@ -246,6 +259,19 @@ void sparse_column_square_sums(const VectorIn<std::int64_t>& start,
     run(threads, deadline, [&](const Context& context) {
         column_square_sums(columns, data_or_null(center), data_or_null(weights), total_weight,
                            out.data(), context);
+    });
+}
+
+template <class X>
+void sparse_row_square_sums(const VectorIn<std::int64_t>& start,
+                            const VectorIn<std::int32_t>& index, const VectorIn<X>& value,
+                            const Maybe<double>& center, const VectorIn<double>& weights,
+                            const VectorOut<double>& out, int threads, double deadline) {
+    Compressed<X> rows = compressed(start, index, value, extent(weights, 0));
+    check_length(center, rows.length, "center must have one entry per column of X");
+    check(extent(out, 0) == rows.lines, "out must have one entry per row of X");
+    run(threads, deadline, [&](const Context& context) {
+        row_square_sums(rows, data_or_null(center), weights.data(), out.data(), context);
     });
 }
 
@@ -506,6 +532,8 @@ template <class X>
 void define_for_data(nb::module_& m) {
     m.def("dense_column_square_sums", &dense_column_square_sums<X>, array("X"), maybe("center"),
           maybe("weights"), array("out"), "threads"_a, "deadline"_a);
+    m.def("dense_row_square_sums", &dense_row_square_sums<X>, array("X"), maybe("center"),
+          array("weights"), array("out"), "threads"_a, "deadline"_a);
     m.def("dense_gram", &dense_gram<X>, array("X"), maybe("center"), maybe("weights"),
           maybe("columns"), array("out"), "threads"_a, "deadline"_a);
     m.def("dense_outer_gram", &dense_outer_gram<X>, array("X"), maybe("center"), maybe("weights"),
@@ -513,6 +541,9 @@ void define_for_data(nb::module_& m) {
     m.def("sparse_column_square_sums", &sparse_column_square_sums<X>, array("start"),
           array("index"), array("value"), maybe("center"), maybe("weights"), "total_weight"_a,
           array("out"), "threads"_a, "deadline"_a);
+    m.def("sparse_row_square_sums", &sparse_row_square_sums<X>, array("start"), array("index"),
+          array("value"), maybe("center"), array("weights"), array("out"), "threads"_a,
+          "deadline"_a);
     m.def("sparse_gram", &sparse_gram<X>, array("column_start"), array("column_index"),
           array("column_value"), array("row_start"), array("row_index"), array("row_value"),
           maybe("weights"), array("out"), "threads"_a, "deadline"_a);

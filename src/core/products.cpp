@@ -384,6 +384,12 @@ void column_square_sums(const Dense<X>& x, const double* center, const double* w
 }
 
 template <class X>
+void row_square_sums(const Dense<X>& x, const double* center, const double* weights, double* out,
+                     const Context& context) {
+    product(source(x, true, center), x.rows, x.columns, Entry::square, weights, 1, out, context);
+}
+
+template <class X>
 void gram(const Dense<X>& x, const double* center, const double* weights, Columns columns,
           double* out, const Context& context) {
     std::vector<double> chosen;
@@ -418,6 +424,10 @@ template void column_square_sums(const Dense<float>&, const double*, const doubl
                                  const Context&);
 template void column_square_sums(const Dense<double>&, const double*, const double*, double*,
                                  const Context&);
+template void row_square_sums(const Dense<float>&, const double*, const double*, double*,
+                              const Context&);
+template void row_square_sums(const Dense<double>&, const double*, const double*, double*,
+                              const Context&);
 template void gram(const Dense<float>&, const double*, const double*, Columns, double*,
                    const Context&);
 template void gram(const Dense<double>&, const double*, const double*, Columns, double*,

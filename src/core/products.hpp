@@ -34,6 +34,11 @@ template <class X>
 void column_square_sums(const Dense<X>& x, const double* center, const double* weights, double* out,
                         const Context& context);
 
+// out[i] = Σⱼ weightsⱼ (xᵢⱼ − centerⱼ)², weights of length d.
+template <class X>
+void row_square_sums(const Dense<X>& x, const double* center, const double* weights, double* out,
+                     const Context& context);
+
 // Some columns of a matrix, or all of them when `index` is null.
 struct Columns {
     const std::int64_t* index;
@@ -58,10 +63,14 @@ void mirror_lower(double* out, Index n, const Context& context);
 template <class X, class V>
 void times(const Compressed<X>& a, const V* w, Index outputs, V* z, const Context& context);
 
-// The same sums for the columns of a sparse X; Σ weights (or n) is the caller's to give.
+// The sums of squares for a sparse X; of the columns, Σ weights (or n) is the caller's to give.
 template <class X>
 void column_square_sums(const Compressed<X>& columns, const double* center, const double* weights,
                         double total_weight, double* out, const Context& context);
+
+template <class X>
+void row_square_sums(const Compressed<X>& rows, const double* center, const double* weights,
+                     double* out, const Context& context);
 
 // out (d × d) = Xᵀ D X of a sparse X that is given by its columns and by its rows, uncentred.
 template <class X>

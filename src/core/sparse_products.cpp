@@ -193,6 +193,25 @@ void column_square_sums(const Compressed<X>& columns, const double* center, cons
 }
 
 template <class X>
+void row_square_sums(const Compressed<X>& rows, const double* center, const double* weights,
+                     double* out, const Context& context) {
+    // Σⱼ wⱼ (xⱼ − cⱼ)² = Σⱼ wⱼ cⱼ² + Σⱼ wⱼ xⱼ (xⱼ − 2cⱼ), and the last sum is over stored entries.
+    double rest = 0;
+    for (Index j = 0; center && j < rows.length; ++j) rest += weights[j] * center[j] * center[j];
+    for_each_range(rows, 1, context, [&](Index begin, Index end) {
+        for (Index i = begin; i < end; ++i) {
+            double sum = rest;
+            for (Index p = rows.start[i]; p < rows.start[i + 1]; ++p) {
+                Index j = rows.index[p];
+                double x = rows.value[p];
+                sum += weights[j] * x * (center ? x - 2 * center[j] : x);
+            }
+            out[i] = sum;
+        }
+    });
+}
+
+template <class X>
 void gram(const Compressed<X>& columns, const Compressed<X>& rows, const double* weights,
           double* out, const Context& context) {
     constexpr Index largest_lane = 1024;
@@ -218,6 +237,10 @@ template void column_square_sums(const Compressed<float>&, const double*, const 
                                  double*, const Context&);
 template void column_square_sums(const Compressed<double>&, const double*, const double*, double,
                                  double*, const Context&);
+template void row_square_sums(const Compressed<float>&, const double*, const double*, double*,
+                              const Context&);
+template void row_square_sums(const Compressed<double>&, const double*, const double*, double*,
+                              const Context&);
 template void gram(const Compressed<float>&, const Compressed<float>&, const double*, double*,
                    const Context&);
 template void gram(const Compressed<double>&, const Compressed<double>&, const double*, double*,

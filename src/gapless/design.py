@@ -143,18 +143,13 @@ class Design:
 
     def row_square_sums(self, weights: Array) -> Array:
         """Σⱼ weightsⱼ xᵢⱼ² for every row i, float64."""
-        out = np.zeros(self.n)
-        if not self.is_sparse:
-            step = max((1 << 20) // max(self.d, 1), 1)
-            for start in range(0, self.n, step):
-                part = self.rows(slice(start, start + step)).dense()
-                out[start : start + step] = np.einsum("ij,j,ij->i", part, weights, part)
-            return out
-        squares = Design(self._compressed_rows.astype(np.float64).power(2)).times(weights)
-        if self.center is None:
-            return squares
-        moved = weights * self.center
-        return squares - 2 * Design(self.X).times(moved) + np.sum(moved * self.center)
+        weights = np.ascontiguousarray(weights, dtype=np.float64)
+        out = np.empty(self.n)
+        if self.is_sparse:
+            _call(_core.sparse_row_square_sums, *self._rows, self.center, weights, out)
+        else:
+            _call(_core.dense_row_square_sums, self.X, self.center, weights, out)
+        return out
 
     def columns(self, index: Array) -> Design:
         """The design made of the given columns (integer positions)."""

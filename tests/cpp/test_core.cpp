@@ -236,6 +236,31 @@ void test_grams(const Data<X>& data) {
                 });
                 check_gram(K, n, d, [&](Index j, Index i) { return at(i, j); }, feature_weight);
             }
+            if (!weighted) {
+                auto of_features = random_vector<double>(d, 4);
+                auto squares = [&](Index i, Index j) { return at(i, j) * at(i, j); };
+                for (Order order : {Order::rows, Order::columns}) {
+                    auto p = same_bits<double>(n, [&](double* out, const Context& context) {
+                        row_square_sums(data.dense(order), center, of_features.data(), out,
+                                        context);
+                    });
+                    check_product(p, n, d, 1, of_features, squares);
+                }
+                auto p = same_bits<double>(n, [&](double* out, const Context& context) {
+                    row_square_sums(data.rows(), center, of_features.data(), out, context);
+                });
+                bool right = true;
+                for (Index i = 0; i < n; ++i) {
+                    double sum = 0, size = 0;
+                    for (Index j = 0; j < d; ++j) {
+                        double x = data.at(i, j, false), c = centered ? data.center[j] : 0.0;
+                        sum += of_features[j] * (x - c) * (x - c);
+                        size += std::abs(of_features[j]) * (x * x + c * c);
+                    }
+                    right &= near(p[i], sum, 2 * size, 1e-16);
+                }
+                CHECK(right);
+            }
             double total = 0;
             for (Index i = 0; i < n; ++i) total += weight(i);
             auto q = same_bits<double>(d, [&](double* out, const Context& context) {
