@@ -10,6 +10,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
 
 #include <cmath>
 #include <cstring>
@@ -481,43 +482,57 @@ Index equal_rows(const AnyColumns<X>& X_, Index features, const MatrixIn<double>
 // (linear, quadratic, lower, upper), one entry per row of X.
 using BoxIn = std::tuple<VectorIn<double>, VectorIn<double>, VectorIn<double>, VectorIn<double>>;
 
-// X by rows, in C order or as (start, index, value); theta and w are moved in place. Returns the
-// estimated gap, the number of epochs, and where b, sigma and threshold stand.
-template <class X>
-std::tuple<double, Index, double, double, double> box_descent(
-    const AnyColumns<X>& X_, const VectorIn<double>& inverse, const BoxIn& box, double absolute,
-    const VectorOut<double>& theta, const VectorOut<double>& w, double b, double sigma,
-    double threshold, double gap, Index epochs, std::uint64_t seed, double deadline) {
-    Index n = extent(theta, 0), d = extent(w, 0);
-    check(extent(inverse, 0) == d, "inverse must have one entry per entry of w");
-    std::apply(
-        [&](const auto&... v) {
-            check(((extent(v, 0) == n) && ...),
-                  "linear, quadratic, lower and upper must have one entry per entry of theta");
-        },
-        box);
+// One problem: inverse; box and absolute; theta and w, which are moved in place; b, sigma,
+// threshold; gap, epochs, seed.
+using BoxTask = std::tuple<VectorIn<double>, BoxIn, double, VectorOut<double>, VectorOut<double>,
+                           double, double, double, double, Index, std::uint64_t>;
+
+// What became of it: the estimated gap, the number of epochs, and b, sigma and threshold.
+using BoxResult = std::tuple<double, Index, double, double, double>;
+
+template <class Samples>
+BoxResult run_box_task(const Samples& x, const BoxTask& task, Checkpoint& checkpoint) {
+    const auto& [inverse, box, absolute, theta, w, b, sigma, threshold, gap, epochs, seed] = task;
     const auto& [linear, quadratic, lower, upper] = box;
     BoxTerms terms{linear.data(), quadratic.data(), lower.data(), upper.data(), absolute};
     BoxIterate iterate{theta.data(), w.data(), b, sigma, threshold};
-    BoxProgress progress{};
-    auto descend = [&](const auto& x) {
-        run(1, deadline, [&](const Context& context) {
-            progress =
-                descend_box(x, inverse.data(), terms, iterate, {gap, epochs, seed}, context.poll);
+    BoxProgress progress =
+        descend_box(x, inverse.data(), terms, iterate, {gap, epochs, seed}, checkpoint);
+    return {progress.gap, progress.epochs, iterate.b, iterate.sigma, iterate.threshold};
+}
+
+void check_box_task(const BoxTask& task, Index n, Index d) {
+    check(extent(std::get<0>(task), 0) == d && extent(std::get<4>(task), 0) == d,
+          "inverse and w must have one entry per column of X");
+    auto is_right = [&](const auto&... v) { return ((extent(v, 0) == n) && ...); };
+    check(std::apply(is_right, std::get<1>(task)) && is_right(std::get<3>(task)),
+          "linear, quadratic, lower, upper and theta must have one entry per row of X");
+}
+
+// X by rows, in C order or as (start, index, value) of length `columns`; one thread per problem.
+template <class X>
+std::vector<BoxResult> box_descent(const AnyColumns<X>& X_, Index columns,
+                                   const std::vector<BoxTask>& tasks, int threads,
+                                   double deadline) {
+    std::vector<BoxResult> results(tasks.size());
+    auto descend = [&](const auto& x, Index n, Index d) {
+        for (const BoxTask& task : tasks) check_box_task(task, n, d);
+        run(threads, deadline, [&](const Context& context) {
+            parallel_for(static_cast<Index>(tasks.size()), context.threads, context.poll,
+                         [&](Index i, Checkpoint& checkpoint) {
+                             results[i] = run_box_task(x, tasks[i], checkpoint);
+                         });
         });
     };
-    if (const auto* x = std::get_if<DenseIn<X>>(&X_)) {
-        Dense<X> rows = dense(*x);
-        check(rows.rows == n && rows.columns == d,
-              "X must have a row per entry of theta and a column per entry of w");
-        check(rows.order == Order::rows || n * d == 0, "X must be in C order");
-        descend(rows);
+    if (const auto* given = std::get_if<DenseIn<X>>(&X_)) {
+        Dense<X> x = dense(*given);
+        check(x.order == Order::rows || x.rows * x.columns == 0, "X must be in C order");
+        descend(x, x.rows, x.columns);
     } else {
-        Compressed<X> rows = column_matrix<X>(std::get<SparseIn<X>>(X_), d);
-        check(rows.lines == n, "X must have a row per entry of theta");
-        descend(rows);
+        Compressed<X> x = column_matrix<X>(std::get<SparseIn<X>>(X_), columns);
+        descend(x, x.lines, x.length);
     }
-    return {progress.gap, progress.epochs, iterate.b, iterate.sigma, iterate.threshold};
+    return results;
 }
 
 // ---- the module
@@ -560,9 +575,8 @@ void define_equal_rows(nb::module_& m) {
 
 template <class X>
 void define_box_descent(nb::module_& m) {
-    m.def("box_descent", &box_descent<X>, array("X"), array("inverse"), array("box"), "absolute"_a,
-          array("theta"), array("w"), "b"_a, "sigma"_a, "threshold"_a, "gap"_a, "epochs"_a,
-          "seed"_a, "deadline"_a);
+    m.def("box_descent", &box_descent<X>, array("X"), "columns"_a, array("tasks"), "threads"_a,
+          "deadline"_a);
 }
 
 template <class X>

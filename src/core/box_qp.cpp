@@ -75,7 +75,7 @@ template <ColumnMatrix A, ColumnMatrix B>
 class Descent {
 public:
     Descent(const A& x, const B& step, const double* inverse, double scale, const BoxTerms& terms,
-            BoxIterate& at, const BoxLimits& limits, const Poll& poll)
+            BoxIterate& at, const BoxLimits& limits, Checkpoint& checkpoint)
         : x_(x),
           step_(step),
           scale_(scale),
@@ -83,7 +83,7 @@ public:
           at_(at),
           limits_(limits),
           random_(limits.seed),
-          checkpoint_(poll),
+          checkpoint_(checkpoint),
           square_(x.columns()),
           largest_sigma_(1e3 * at.sigma) {
         for (Index i = 0; i < x.columns(); ++i) {
@@ -126,12 +126,15 @@ public:
 private:
     // One pass over the active samples in random order; returns their share of the gap.
     double epoch() {
+        constexpr Index ahead = 4;
         Index count = static_cast<Index>(active_.size()), kept = 0;
         for (Index k = 0; k < count; ++k)
             std::swap(active_[k], active_[k + random_.below(count - k)]);
         double gap = 0, violation = 0;
         for (Index k = 0; k < count; ++k) {
             Index i = active_[k];
+            if constexpr (requires { x_.prefetch(i); })
+                if (k + ahead < count) x_.prefetch(active_[k + ahead]);
             Share share{terms_.quadratic[i], terms_.lower[i], terms_.upper[i], terms_.absolute};
             double theta = at_.theta[i];
             double z = x_.dot(i, at_.w) + at_.b + terms_.linear[i];
@@ -187,7 +190,7 @@ private:
     BoxIterate& at_;
     const BoxLimits& limits_;
     Random random_;
-    Checkpoint checkpoint_;
+    Checkpoint& checkpoint_;
     std::vector<double> square_;
     std::vector<Index> movable_, active_;
     double sum_ = 0, last_sum_ = infinity, size_ = 0;
@@ -207,41 +210,41 @@ bool is_constant(const double* v, Index n) {
 
 template <class X>
 BoxProgress descend_box(const Dense<X>& x, const double* inverse, const BoxTerms& terms,
-                        BoxIterate& iterate, const BoxLimits& limits, const Poll& poll) {
+                        BoxIterate& iterate, const BoxLimits& limits, Checkpoint& checkpoint) {
     const Index n = x.rows, d = x.columns;
     const DenseColumns<X> samples(x.data, d, n);
     if (is_constant(inverse, d))
         return Descent(samples, samples, inverse, d ? inverse[0] : 0.0, terms, iterate, limits,
-                       poll)
+                       checkpoint)
             .run();
     std::vector<double> scaled(x.data, x.data + n * d);
     for (Index p = 0; p < n * d; ++p) scaled[p] *= inverse[p % d];
     const DenseColumns<double> steps(scaled.data(), d, n);
-    return Descent(samples, steps, inverse, 1.0, terms, iterate, limits, poll).run();
+    return Descent(samples, steps, inverse, 1.0, terms, iterate, limits, checkpoint).run();
 }
 
 template <class X>
 BoxProgress descend_box(const Compressed<X>& x, const double* inverse, const BoxTerms& terms,
-                        BoxIterate& iterate, const BoxLimits& limits, const Poll& poll) {
+                        BoxIterate& iterate, const BoxLimits& limits, Checkpoint& checkpoint) {
     const SparseColumns<X> samples(x);
     if (is_constant(inverse, x.length))
         return Descent(samples, samples, inverse, x.length ? inverse[0] : 0.0, terms, iterate,
-                       limits, poll)
+                       limits, checkpoint)
             .run();
     const Index entries = x.start[x.lines];
     std::vector<double> scaled(x.value, x.value + entries);
     for (Index p = 0; p < entries; ++p) scaled[p] *= inverse[x.index[p]];
     const SparseColumns<double> steps({x.lines, x.length, x.start, x.index, scaled.data()});
-    return Descent(samples, steps, inverse, 1.0, terms, iterate, limits, poll).run();
+    return Descent(samples, steps, inverse, 1.0, terms, iterate, limits, checkpoint).run();
 }
 
 template BoxProgress descend_box(const Dense<float>&, const double*, const BoxTerms&, BoxIterate&,
-                                 const BoxLimits&, const Poll&);
+                                 const BoxLimits&, Checkpoint&);
 template BoxProgress descend_box(const Dense<double>&, const double*, const BoxTerms&, BoxIterate&,
-                                 const BoxLimits&, const Poll&);
+                                 const BoxLimits&, Checkpoint&);
 template BoxProgress descend_box(const Compressed<float>&, const double*, const BoxTerms&,
-                                 BoxIterate&, const BoxLimits&, const Poll&);
+                                 BoxIterate&, const BoxLimits&, Checkpoint&);
 template BoxProgress descend_box(const Compressed<double>&, const double*, const BoxTerms&,
-                                 BoxIterate&, const BoxLimits&, const Poll&);
+                                 BoxIterate&, const BoxLimits&, Checkpoint&);
 
 }  // namespace gapless

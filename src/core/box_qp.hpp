@@ -47,9 +47,9 @@ struct BoxProgress {
 // `inverse` is 1/l2ⱼ for each feature. X is given by its samples: C order, or the rows of a CSR.
 template <class X>
 BoxProgress descend_box(const Dense<X>& x, const double* inverse, const BoxTerms& terms,
-                        BoxIterate& iterate, const BoxLimits& limits, const Poll& poll);
+                        BoxIterate& iterate, const BoxLimits& limits, Checkpoint& checkpoint);
 template <class X>
 BoxProgress descend_box(const Compressed<X>& x, const double* inverse, const BoxTerms& terms,
-                        BoxIterate& iterate, const BoxLimits& limits, const Poll& poll);
+                        BoxIterate& iterate, const BoxLimits& limits, Checkpoint& checkpoint);
 
 }  // namespace gapless

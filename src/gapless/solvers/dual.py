@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from .. import _core
-from ..interrupt import deadline
+from ..design import Design
+from ..interrupt import TimeLimit, deadline
 from ..problem import Parameters, Problem
-from ._base import Point, solver
+from ..threads import thread_count
+from ._base import Callback, Monitor, Point, Solution, solver
 from .newton_steps import inner
+from .polish import polish
 
-EPS = np.finfo(float).eps
+Array = np.ndarray
+EPS = float(np.finfo(float).eps)
+
+MAX_ITER = 1000
+FIRST_GAP = 1e-5  # relative to P₀, that the first round of epochs aims at
+FIRST_EPOCHS, MOST_EPOCHS = 16, 1024  # in one round
+SLOW = 5  # rounds after which the polish may help
+TOGETHER = 32  # problems that share the work of the threads, at most
 
 
 def _refuses(problem: Problem) -> str | None:
@@ -29,56 +40,167 @@ def _refuses(problem: Problem) -> str | None:
     return None
 
 
-@solver("dual", refuses=_refuses, max_iter=2000)
+@solver("dual", refuses=_refuses, max_iter=MAX_ITER)
 def dual(problem: Problem, start: Parameters) -> Iterator[Point]:
     """One θᵢ after the other, in random order, with shrinking; w = Xᵀθ/l2 throughout.
 
-    An epoch costs as much as two products with X, and only the rows still in play are visited.
-    Few epochs are enough when the penalty is strong against the data; with a weak penalty and
-    few features the augmented Lagrangian is faster.
+    An epoch costs as much as two products with X, or less: only the rows still in play are visited.
+    Few epochs are enough when the penalty is strong against the data. With a weak penalty and few
+    features the augmented Lagrangian is faster.
 
     References
     ----------
     Hsieh, Chang, Lin, Keerthi and Sundararajan (2008), A dual coordinate descent method for
     large-scale linear SVM. Ho and Lin (2012), Large-scale linear support vector regression.
     """
-    design, s = problem.design, problem.weights
-    box = problem.loss.dual_box(problem.y)
-    lower, upper = problem.box()
-    quadratic = np.divide(box.quadratic, s, out=np.zeros(problem.n), where=s > 0)
-    terms = tuple(
-        np.ascontiguousarray(v, dtype=float) for v in (-box.linear, quadratic, lower, upper)
-    )
-    inverse = 1 / problem.penalty.coordinates(problem.d).l2
-    theta = np.zeros(problem.n) if start.theta is None else np.clip(start.theta, lower, upper)
-    w = inverse * design.transposed_times(theta)
-    # With a free bias the centre of X only moves the bias: the rows are used as they are.
-    center = np.zeros(problem.d) if design.center is None else design.center
-    b = float(start.b) - inner(center, w)
-    sigma = _bias_curvature(problem, inverse, quadratic) if problem.fit_bias else 0.0
-    threshold, target, epochs = math.inf, 1e-4 * problem.scale, 16
-    smallest = EPS * problem.scale
-    for seed in range(10**9):
-        gap, _, b, sigma, threshold = _core.box_descent(
-            design.rows_view(), inverse, terms, box.absolute, theta, w,
-            b, sigma, threshold, target, epochs, seed, deadline(),
-        )  # fmt: skip
-        yield Point(w, np.array(b + inner(center, w)), theta=theta, estimate=gap)
-        if gap > target:
-            epochs = min(2 * epochs, 4096)
-        elif target <= smallest:
-            return
+    descent = Descent(problem, start)
+    while not descent.is_done:
+        advance(problem.design, [descent])
+        yield from descent.points()
+
+
+class Descent:
+    """Where the descent on one problem stands, between rounds of epochs in the core."""
+
+    def __init__(self, problem: Problem, start: Parameters, squares: Array | None = None):
+        design, s = problem.design, problem.weights
+        box = problem.loss.dual_box(problem.y)
+        lower, upper = problem.box()
+        quadratic = np.divide(box.quadratic, s, out=np.zeros(problem.n), where=s > 0)
+        terms = (-box.linear, quadratic, lower, upper)
+        self.box = tuple(np.ascontiguousarray(v, dtype=float) for v in terms)
+        self.absolute = float(box.absolute)
+        self.inverse = 1 / problem.penalty.coordinates(problem.d).l2
+        given = np.zeros(problem.n) if start.theta is None else start.theta
+        self.theta = np.clip(given, lower, upper).astype(float)
+        self.w = np.zeros(problem.d)
+        if np.any(self.theta):
+            self.w = self.inverse * design.transposed_times(self.theta)
+        # With a free bias the centre of X only moves the bias: the rows are used as they are.
+        self.center = np.zeros(problem.d) if design.center is None else design.center
+        self.b = float(start.b) - inner(self.center, self.w)
+        self.sigma = 0.0
+        if problem.fit_bias:
+            squares = design.column_square_sums() if squares is None else squares
+            mean = (inner(squares, self.inverse) + float(quadratic.sum())) / max(problem.n, 1)
+            self.sigma = _bias_curvature(mean, problem.n)
+        self.threshold = math.inf
+        self.target, self.smallest = FIRST_GAP * float(problem.scale), EPS * float(problem.scale)
+        self.gap, self.epochs, self.rounds = math.inf, FIRST_EPOCHS, 0
+        self.is_done, self.problem = False, problem
+
+    @property
+    def task(self) -> tuple:
+        """What the core is asked to do in the next round."""
+        moving = (self.theta, self.w, self.b, self.sigma, self.threshold)
+        limits = (self.target, self.epochs, self.rounds)
+        return (self.inverse, self.box, self.absolute, *moving, *limits)
+
+    def take(self, result: tuple) -> None:
+        """Take over what the core did, and decide on the next round."""
+        self.gap, _, self.b, self.sigma, self.threshold = result
+        self.rounds += 1
+        if self.gap > self.target:
+            self.epochs = min(2 * self.epochs, MOST_EPOCHS)
+        elif self.target <= self.smallest:
+            self.is_done = True
         else:
-            target = max(0.1 * target, smallest)
+            self.target = max(0.1 * self.target, self.smallest)
+
+    @property
+    def bias(self) -> Array:
+        """The bias of the centred X."""
+        return np.array(self.b + inner(self.center, self.w))
+
+    def points(self, z: Array | None = None) -> Iterator[Point]:
+        """The iterate, and where progress is slow what the polish makes of it."""
+        yield Point(self.w, self.bias, z=z, theta=self.theta, estimate=self.gap)
+        if self.rounds >= SLOW and self.gap > self.target:
+            refined = polish(self.problem, Parameters(self.w, self.bias, self.theta))
+            if refined is not None:
+                yield Point(refined.w, refined.b, theta=refined.theta)
 
 
-def _bias_curvature(problem: Problem, inverse: np.ndarray, quadratic: np.ndarray) -> float:
-    """σ of the augmented Lagrangian for Σθ = 0, relative to the mean curvature in a θᵢ.
+def advance(design: Design, descents: Sequence[Descent]) -> None:
+    """One round of epochs for each descent, on as many threads as there are."""
+    tasks = [descent.task for descent in descents]
+    results = _core.box_descent(design.rows_view(), design.d, tasks, thread_count(), deadline())
+    for descent, result in zip(descents, results):
+        descent.take(result)
 
-    With thousands of rows that share the bias a tenth is enough and does not couple them; with
-    few rows the bias needs more to settle, and epochs cost nothing.
+
+def _bias_curvature(mean: float, rows: int) -> float:
+    """σ of the augmented Lagrangian for Σθ = 0, given the mean curvature in a θᵢ.
+
+    With thousands of rows that share the bias a tenth is enough and does not couple them; with few
+    rows the bias needs more to settle, and epochs cost nothing.
     """
-    rows = max(np.count_nonzero(problem.weights), 1)
-    squares = problem.design.column_square_sums((problem.weights > 0).astype(float))
-    mean = (inner(squares, inverse) + float(quadratic.sum())) / rows
-    return max(0.1, 10 / math.sqrt(rows)) * mean if mean > 0 else 1.0
+    return float(max(0.1, 10 / math.sqrt(rows)) * mean) if mean > 0 else 1.0
+
+
+# ---- several problems on one design --------------------------------------------------------------
+
+
+def descend_together(
+    problems: Sequence[Problem],
+    starts: Sequence[Parameters | None],
+    *,
+    tol: float,
+    max_iter: int | None = None,
+    callback: Callback | None = None,
+) -> list[Solution]:
+    """Solve problems that share a design, such as one against the rest, a thread for each.
+
+    The solutions are those of `dual` on one problem after the other, to the last bit.
+    """
+    solutions: list[Solution] = []
+    for first in range(0, len(problems), TOGETHER):
+        some = slice(first, first + TOGETHER)
+        solutions += _descend_some(problems[some], starts[some], tol, max_iter, callback)
+        if solutions[-1].status in ("interrupted", "time_limit", "callback"):
+            break
+    return solutions
+
+
+def _descend_some(problems, starts, tol: float, max_iter: int | None, callback) -> list[Solution]:
+    limit = MAX_ITER if max_iter is None else max_iter
+    monitors = [Monitor(problem, tol) for problem in problems]
+    left, status = list(range(len(problems))), ["stalled"] * len(problems)
+    design = problems[0].design
+    try:
+        begin = [p.null if start is None else start for p, start in zip(problems, starts)]
+        squares = design.column_square_sums()
+        descents = [Descent(problem, start, squares) for problem, start in zip(problems, begin)]
+        while left:
+            advance(design, [descents[k] for k in left])
+            scores = design.times(np.stack([descents[k].w for k in left], axis=1))
+            for column, k in enumerate(list(left)):
+                status[k] = _watch(monitors[k], descents[k], scores[:, column], limit)
+                if status[k] != "going on":
+                    left.remove(k)
+            first = monitors[left[0]] if left else None
+            if first and callback is not None and callback(first.trace, first.target):
+                return _solutions(monitors, status, left, "callback")
+            if left and time.monotonic() >= deadline():
+                raise TimeLimit
+    except TimeLimit:
+        return _solutions(monitors, status, left, "time_limit")
+    except KeyboardInterrupt:
+        return _solutions(monitors, status, left, "interrupted")
+    return _solutions(monitors, status, left, "stalled")
+
+
+def _watch(monitor: Monitor, descent: Descent, scores: Array, limit: int) -> str:
+    """Show the monitor where the descent is; its status."""
+    for point in descent.points(scores + descent.bias):
+        monitor.trace.steps += 1
+        if monitor.observe(point):
+            return "optimal"
+        if monitor.trace.steps >= limit:
+            return "max_iter"
+    return "stalled" if descent.is_done else "going on"
+
+
+def _solutions(monitors, status: list[str], left: list[int], ending: str) -> list[Solution]:
+    reached = [ending if k in left else status[k] for k in range(len(status))]
+    return [monitor.solution(s, "dual") for monitor, s in zip(monitors, reached)]
