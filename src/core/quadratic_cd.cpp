@@ -5,6 +5,44 @@
 namespace gapless {
 namespace {
 
+// Where the last iterates of a fixed-point iteration are heading: their affine combination whose
+// steps nearly cancel (Anderson; Bertrand and Massias 2021 for coordinate descent).
+class Extrapolation {
+public:
+    static constexpr Index steps = 5;
+
+    void restart() { points_.clear(); }
+    void record(const double* w, Index size) { points_.emplace_back(w, w + size); }
+    bool is_ready() const { return static_cast<Index>(points_.size()) > steps; }
+
+    // false when the steps leave the combination open.
+    bool combine(std::vector<double>& out) const {
+        const Index size = static_cast<Index>(points_[0].size());
+        std::vector<double> products(steps * steps), c(steps, 1.0), difference[steps];
+        for (Index i = 0; i < steps; ++i) {
+            difference[i] = points_[i + 1];
+            axpy(-1.0, points_[i].data(), difference[i].data(), size);
+            for (Index j = 0; j <= i; ++j)
+                products[i * steps + j] = dot(difference[i].data(), difference[j].data(), size);
+        }
+        double trace = 0;
+        for (Index i = 0; i < steps; ++i) trace += products[i * steps + i];
+        for (Index i = 0; i < steps; ++i) products[i * steps + i] += 1e-12 * trace;
+        if (!factorise(products.data(), steps)) return false;
+        solve_lower(products.data(), steps, c.data());
+        solve_upper(products.data(), steps, c.data());
+        double sum = 0;
+        for (double x : c) sum += x;
+        if (!std::isfinite(sum) || sum == 0) return false;
+        out.assign(size, 0.0);
+        for (Index i = 0; i < steps; ++i) axpy(c[i] / sum, points_[i + 1].data(), out.data(), size);
+        return true;
+    }
+
+private:
+    std::vector<std::vector<double>> points_;
+};
+
 template <Quadratic Q>
 class Descent {
 public:
@@ -31,8 +69,14 @@ public:
                 active.clear();
                 for (Index b : all)
                     if (!is_zero(b)) active.push_back(b);
+                recent_.restart();
             }
             everywhere = little || active.empty();
+            recent_.record(w_, q_.features() * K());
+            if (recent_.is_ready()) {
+                if (!everywhere) gained += extrapolate(active);
+                recent_.restart();
+            }
         }
         return {effort.sweeps, false};
     }
@@ -65,6 +109,61 @@ private:
             }
         }
         return gain;
+    }
+
+    // Jump ahead if that brings the objective down; returns by how much.
+    double extrapolate(const std::vector<Index>& blocks) {
+        if (!recent_.combine(target_)) return 0;
+        for (Index j = 0; !has_norms() && j < q_.features(); ++j)
+            for (Index k = 0; k < K(); ++k)
+                target_[j * K() + k] =
+                    std::clamp(target_[j * K() + k], penalty_.lower[j], penalty_.upper[j]);
+        double change = -penalty_value(blocks);
+        std::vector<double> before(w_, w_ + q_.features() * K());
+        change += 0.5 * jump(blocks, target_.data());
+        change += penalty_value(blocks);
+        if (change < 0) return -change;
+        jump(blocks, before.data());
+        return 0;
+    }
+
+    // Move the given blocks to `to`; returns ⟨step, gradient before + gradient after⟩, which is
+    // twice the change of the quadratic.
+    double jump(const std::vector<Index>& blocks, const double* to) {
+        double product = 0;
+        std::vector<double> step(q_.features() * K());
+        auto add_product = [&] {
+            for (Index b : blocks)
+                for (Index j = first(b); j < last(b); ++j) {
+                    q_.gradient(j, slope_.data());
+                    product += dot(slope_.data(), step.data() + j * K(), K());
+                }
+        };
+        for (Index b : blocks)
+            for (Index i = first(b) * K(); i < last(b) * K(); ++i) step[i] = to[i] - w_[i];
+        add_product();
+        for (Index b : blocks)
+            for (Index j = first(b); j < last(b); ++j) {
+                q_.move(j, step.data() + j * K());
+                std::copy(to + j * K(), to + (j + 1) * K(), w_ + j * K());
+            }
+        add_product();
+        return product;
+    }
+
+    double penalty_value(const std::vector<Index>& blocks) const {
+        double sum = 0;
+        for (Index b : blocks) {
+            const double* w = w_ + first(b) * K();
+            const Index m = (last(b) - first(b)) * K();
+            if (has_norms()) {
+                sum += penalty_.strength[b] * std::sqrt(dot(w, w, m));
+            } else {
+                for (Index i = 0; i < m; ++i)
+                    sum += penalty_.l1[b] * std::abs(w[i]) + 0.5 * penalty_.l2[b] * w[i] * w[i];
+            }
+        }
+        return sum;
     }
 
     // Minimise over block b, whose slopes are known; the gain is at least ½ stepᵀB step.
@@ -175,8 +274,9 @@ private:
     double* w_;
     Index blocks_;
     std::vector<std::vector<double>> hessian_;  // of each block, made when it is first needed
-    std::vector<double> slope_, candidate_, step_;
+    std::vector<double> slope_, candidate_, step_, target_;
     BlockNorm block_norm_;
+    Extrapolation recent_;
 };
 
 }  // namespace

@@ -29,8 +29,10 @@ from .working_set import BlockPenalty, Face, choose_blocks
 Array = np.ndarray
 EPS = float(np.finfo(float).eps)
 
-# Besides the support a working set holds so many blocks, or this part of all, or as many again.
-FEWEST_NEW, NEW_PART = 200, 1 / 16
+# Besides its support a working set holds so many blocks; or this part of all blocks; or this many
+# for each block of the support. More where columns are sparse, and a sweep over them costs little.
+FEWEST_NEW = 200
+NEW_PART, NEW_PER_OLD = {"dense": 1 / 32, "sparse": 1 / 16}, {"dense": 0.5, "sparse": 1.0}
 # The matrices that several outputs need for each feature of a working set have so many entries.
 MOST_ENTRIES = 20_000_000
 # How well a model is minimised at worst and at best: a sweep gains that part of all sweeps' gain.
@@ -60,19 +62,18 @@ def prox_newton(problem: Problem, start: Parameters) -> Iterator[Point]:
     model = QuadraticModel(problem)
     w = problem.penalty.prox(np.array(start.w, dtype=float), 0.0)  # into the constraints
     at = evaluate(problem, w, np.array(start.b, dtype=float), problem.penalty.value(w))
-    tolerance, sweeps, stalls, smallest = LOOSEST, SLOW, 0, math.inf
+    chosen, error, tolerance, sweeps = np.zeros(0, dtype=int), 1.0, LOOSEST, SLOW
+    stalls, smallest = 0, math.inf
     while stalls < 4:
         G = problem.design.transposed_times(at.slope)
         yield Point(at.w, at.b, at.z, estimate=_estimate_gap(problem, at, G))
         distance = penalty.norms(problem.penalty.subdifferential_distance(at.w, G))
-        part = penalty.part(_working_set(problem, penalty, at.w, distance))
-        step = model.minimise(at, G, part, tolerance, sweeps)
+        tolerance = _next_tolerance(tolerance, error, distance, chosen)
+        chosen = _working_set(problem, penalty, at.w, G, distance)
+        step = model.minimise(at, G, penalty.part(chosen), tolerance, sweeps)
         new, length = _line_search(problem, at, step)
+        error = step.error(new.primal - at.primal) if length == 1 else 1.0
         model.adapt_damping(is_too_long=length < 0.2)
-        # The model is worth minimising as well as it describes the objective, and no better.
-        if length == 1.0 and step.decrease < 0:
-            error = abs(new.primal - at.primal - step.decrease) / -step.decrease
-            tolerance = min(max(error, 0.01 * tolerance, TIGHTEST), LOOSEST)
         sweeps = SLOW
         if not step.converged:
             better = _newton_step(problem, penalty.coordinates, new)
@@ -85,6 +86,19 @@ def prox_newton(problem: Problem, start: Parameters) -> Iterator[Point]:
         at = new
 
 
+def _next_tolerance(tolerance: float, error: float, distance: Array, chosen: Array) -> float:
+    """Ten times smaller if most that is left to do is within the last working set.
+
+    There is no point in minimising a model better than it describes the objective, nor as long as
+    it lacks features that matter more.
+    """
+    outside = distance.copy()
+    outside[chosen] = 0.0
+    if distance[chosen].max(initial=0.0) > outside.max(initial=0.0):
+        tolerance = 0.1 * tolerance
+    return min(max(tolerance, error, TIGHTEST), LOOSEST)
+
+
 def _estimate_gap(problem: Problem, at: Iterate, G: Array) -> float | None:
     """The gap of θ = −s·ℓ′ scaled, as if it were orthogonal to the free columns: no product."""
     if not problem.has_dual:
@@ -95,13 +109,17 @@ def _estimate_gap(problem: Problem, at: Iterate, G: Array) -> float | None:
     return at.primal - best if best > -math.inf else None
 
 
-def _working_set(problem: Problem, penalty: BlockPenalty, w: Array, distance: Array) -> Array:
-    """The support, the free blocks, and the blocks that are furthest from optimal."""
+def _working_set(
+    problem: Problem, penalty: BlockPenalty, w: Array, G: Array, distance: Array
+) -> Array:
+    """The support, the free blocks, and of the others those furthest from, or nearest to, rest."""
     kept = (penalty.norms(w) > 0) | penalty.is_free
-    new = max(FEWEST_NEW, int(kept.sum()), int(NEW_PART * penalty.count))
+    kind = "dense" if problem.design.density > 0.2 else "sparse"
+    new = (FEWEST_NEW, NEW_PART[kind] * penalty.count, NEW_PER_OLD[kind] * int(kept.sum()))
     K = problem.outputs or 1
     most = penalty.count if K == 1 else max(1, MOST_ENTRIES // K**2)
-    return choose_blocks(kept, distance, new, most)
+    priority = np.where(distance > 0, distance, -penalty.slack(G))
+    return choose_blocks(kept, priority, int(max(new)), most)
 
 
 def _line_search(problem: Problem, at: Iterate, step: ModelStep) -> tuple[Iterate, float]:
@@ -141,7 +159,9 @@ def _newton_step(problem: Problem, c: Coordinates | None, at: Iterate) -> Iterat
     if c is None or problem.outputs is not None:
         return None
     face = Face.around(at.w, c.l1, c.l2, c.lower, c.upper)
-    if not 0 < len(face.index) <= LARGEST_SUPPORT:
+    # With nearly as many coefficients as rows the system is close to singular, and leads astray.
+    most = LARGEST_SUPPORT if np.all(face.l2 > 0) else min(LARGEST_SUPPORT, problem.n // 2)
+    if not 0 < len(face.index) <= most:
         return None
     before = at.w[face.index]
     design = problem.design.columns(face.index)

@@ -1,4 +1,4 @@
-"""Proximal gradient descent, plain (iterative soft-thresholding for the L1 penalty) and accelerated.
+"""Proximal gradient descent: plain, which is iterative soft-thresholding, and accelerated.
 
 Takes any loss with a continuous derivative and any penalty with a proximal map, a user's own
 included: it asks for nothing else.

@@ -12,17 +12,13 @@ import numpy as np
 from .. import _core
 from ..interrupt import deadline
 from ..problem import Problem
-from ..threads import single_blas
-from .normal_equations import Factor
-from .working_set import Face, Part
+from .working_set import Part
 
 Array = np.ndarray
 EPS = float(np.finfo(float).eps)
 
 # Up to so many columns a Gram matrix costs less than the sweeps it saves: by BLAS, and without.
 MOST_DENSE_COLUMNS, MOST_SPARSE_COLUMNS = 2000, 100
-# How often coordinate descent on a Gram matrix is helped along.
-ROUNDS = 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +65,10 @@ class ModelStep:
     decrease: float
     converged: bool
 
+    def error(self, change: float) -> float:
+        """How far the change of P is from the model's, relative to that; 1 if there is none."""
+        return abs(change - self.decrease) / -self.decrease if self.decrease < 0 else 1.0
+
 
 class QuadraticModel:
     """Minimises ⟨slope, δz⟩ + ½⟨δz, H δz⟩ + R over δz = X δw + δb, for w in a working set.
@@ -80,7 +80,7 @@ class QuadraticModel:
     def __init__(self, problem: Problem):
         self.problem = problem
         self.damping = 0.0
-        self._gram: _Gram | None = None
+        self._gram: Gram | None = None
 
     def adapt_damping(self, is_too_long: bool) -> None:
         """Raise it after a step that was too long, lower it after one that was not."""
@@ -102,7 +102,9 @@ class QuadraticModel:
         if self._prefers_gram(len(w), diagonal, factor):
             gram = self._gram_of(part.features, diagonal[:, 0])
             slope = gram.centre(slope, bias_slope)
-            w, converged = _descend(gram, slope, part, w, tolerance, sweeps)
+            _, converged = _core.gram_descent(
+                gram.values, slope, part.arrays, w, tolerance, 20 * sweeps, deadline()
+            )
             b = gram.bias_step(w - before, bias_slope)
         else:
             design = problem.design
@@ -115,7 +117,8 @@ class QuadraticModel:
         z = prediction_step(problem, part.features, step) + b
         more = part.value(at.w[part.features] + step) - part.value(at.w[part.features])
         linear = float(np.sum(at.slope * z)) + more
-        return ModelStep(part, step, b, z, linear, linear + 0.5 * _curve(z, diagonal, factor), converged)
+        decrease = linear + 0.5 * _curve(z, diagonal, factor)
+        return ModelStep(part, step, b, z, linear, decrease, converged)
 
     def curvature(self, at: Iterate) -> tuple[Array, Array | None]:
         """The Hessian of each row as diag(a) − ffᵀ, weights and damping included, both (n, K)."""
@@ -147,48 +150,58 @@ class QuadraticModel:
             return False
         return diagonal.shape[1] == 1 or bool(np.all(diagonal == diagonal[:, :1]))
 
-    def _gram_of(self, features: Array, weights: Array) -> _Gram:
-        """The Gram matrix of some columns; that of the last call again if nothing has changed."""
-        if self._gram is None or not self._gram.is_of(features, weights):
-            self._gram = _Gram(self.problem, features, weights)
+    def _gram_of(self, features: Array, weights: Array) -> Gram:
+        """The Gram matrix of some columns, taken out of the last one where they are in it."""
+        if self._gram is not None and np.array_equal(self._gram.weights, weights):
+            position = {int(j): i for i, j in enumerate(self._gram.features)}
+            places = [position.get(int(j), -1) for j in features]
+            if -1 not in places:
+                return self._gram.part(np.array(places))
+        self._gram = Gram.of(self.problem, features, weights)
         return self._gram
 
 
-class _Gram:
-    """XᵀHX of some columns for H = diag(weights), made orthogonal to a free bias."""
+@dataclass(frozen=True, eq=False)
+class Gram:
+    """XᵀHX of some columns for H = diag(weights), made orthogonal to a free bias.
 
-    def __init__(self, problem: Problem, features: Array, weights: Array):
-        self.features, self.weights = features, weights
-        self.values = problem.design.gram(weights, columns=features)
-        self.total = float(np.sum(weights))
-        self.most_rank = int(np.count_nonzero(weights)) - problem.fit_bias
-        self.mean = np.zeros(len(features))
-        self.constant = np.zeros(len(features), dtype=bool)
-        if problem.fit_bias and self.total > 0:
-            raw = np.diag(self.values).copy()
-            self.mean = problem.design.transposed_times(weights)[features] / self.total
-            self.values -= self.total * np.multiply.outer(self.mean, self.mean)
-            # What is left of a constant column is rounding: it has no curvature and no slope.
-            self.constant = np.diag(self.values) <= 64 * EPS * raw
-            self.values[self.constant] = 0.0
-            self.values[:, self.constant] = 0.0
+    `mean` is that of each column under the weights, 0 without a bias.
+    """
 
-    def times(self, v: Array) -> Array:
-        """The matrix times v (p, K)."""
-        with single_blas():
-            return self.values @ v
+    features: Array
+    weights: Array
+    values: Array
+    mean: Array
+    total: float
 
-    def is_of(self, features: Array, weights: Array) -> bool:
-        """Whether it is the Gram matrix of these columns with these weights."""
-        same = np.array_equal(self.features, features)
-        return same and np.array_equal(self.weights, weights)
+    @classmethod
+    def of(cls, problem: Problem, features: Array, weights: Array) -> Gram:
+        """The Gram matrix of the columns of these features."""
+        values, total = problem.design.gram(weights, columns=features), float(np.sum(weights))
+        mean = np.zeros(len(features))
+        if problem.fit_bias and total > 0:
+            raw = np.diag(values).copy()
+            mean = problem.design.transposed_times(weights)[features] / total
+            values -= np.multiply.outer(total * mean, mean)
+            # What is left of a constant column is rounding.
+            constant = np.diag(values) <= 64 * EPS * raw
+            values[constant] = 0.0
+            values[:, constant] = 0.0
+        return cls(features, weights, values, mean, total)
+
+    def part(self, places: Array) -> Gram:
+        """The matrix of some of its columns."""
+        if np.array_equal(places, np.arange(len(self.features))):
+            return self
+        values = np.ascontiguousarray(self.values[np.ix_(places, places)])
+        return Gram(self.features[places], self.weights, values, self.mean[places], self.total)
 
     def centre(self, slope: Array, bias_slope: Array | None) -> Array:
-        """The slopes where the bias is best for the model."""
+        """The slopes where the bias is best for the model; 0 for a constant column."""
         if bias_slope is None or self.total == 0:
             return slope
         slope = slope - np.multiply.outer(self.mean, bias_slope)
-        slope[self.constant] = 0.0
+        slope[np.diag(self.values) == 0] = 0.0
         return slope
 
     def bias_step(self, step: Array, bias_slope: Array | None) -> Array:
@@ -196,50 +209,6 @@ class _Gram:
         if bias_slope is None or self.total == 0:
             return np.zeros(step.shape[1])
         return -bias_slope / self.total - np.sum(self.mean[:, None] * step, axis=0)
-
-
-def _descend(
-    gram: _Gram, slope: Array, part: Part, start: Array, tolerance: float, sweeps: int
-) -> tuple[Array, bool]:
-    """The w that minimises ⟨slope, w − start⟩ + ½⟨w − start, gram (w − start)⟩ + R(w).
-
-    By coordinate descent; where that is slow, equations on the face it has reached help it along.
-    The second result tells whether it converged.
-    """
-    w, here = start.copy(), slope
-    for _ in range(ROUNDS):
-        _, converged = _core.gram_descent(
-            gram.values, here, part.arrays, w, tolerance, sweeps, deadline()
-        )
-        if converged:
-            return w, True
-        w = _newton_step(gram, slope + gram.times(w - start), part, w)
-        here = slope + gram.times(w - start)
-    return w, False
-
-
-def _newton_step(gram: _Gram, slope: Array, part: Part, w: Array) -> Array:
-    """The end of a Newton step on the face around w, or of a part of it; w where that is no good.
-
-    Coefficients stop where the face ends (projected Newton, Bertsekas 1982).
-    """
-    if part.is_grouped or w.shape[1] > 1:
-        return w
-    face = Face.around(w[:, 0], *part.arrays)
-    if len(face.index) > gram.most_rank and not np.all(face.l2 > 0):
-        return w
-    before = w[face.index, 0]
-    H = gram.values[np.ix_(face.index, face.index)]
-    H[np.diag_indices(len(H))] += face.l2
-    step = -Factor(H).solve(slope[face.index, 0] + face.gradient(before))
-    for halvings in range(10):
-        change = np.zeros_like(w)
-        change[face.index, 0] = face.clip(before + 0.5**halvings * step) - before
-        curve = float(np.sum(change * gram.times(change)))
-        more = float(np.sum(slope * change)) + 0.5 * curve
-        if more + part.value(w + change) < part.value(w):
-            return w + change
-    return w
 
 
 def prediction_step(problem: Problem, features: Array, step: Array) -> Array:

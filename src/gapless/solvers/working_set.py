@@ -96,6 +96,13 @@ class BlockPenalty:
         squares = v**2 if v.ndim == 1 else np.sum(v**2, axis=1)
         return np.sqrt(_sums(squares[self.order], self.start))
 
+    def slack(self, G: Array) -> Array:
+        """How far the gradient of every block at 0 is from making it move, if w is 0 there."""
+        if self.coordinates is None:
+            return self.strength - self.norms(G)
+        largest = np.abs(G) if G.ndim == 1 else np.max(np.abs(G), axis=1, initial=0.0)
+        return self.coordinates.l1 - largest
+
     def part(self, chosen: Array) -> Part:
         """The penalty on the chosen blocks."""
         if self.coordinates is not None:
@@ -109,11 +116,11 @@ class BlockPenalty:
 
 
 def choose_blocks(kept: Array, priority: Array, extra: int, most: int) -> Array:
-    """Positions of the blocks that are kept and of `extra` others of priority > 0, highest first.
+    """Positions of the blocks that are kept and of the `extra` others of the highest priority.
 
     Of more than `most` only those of the highest priority remain. Ties go to the first.
     """
-    others = np.flatnonzero(~kept & (priority > 0))
+    others = np.flatnonzero(~kept)
     chosen = np.concatenate([np.flatnonzero(kept), _largest(others, priority, extra)])
     return np.sort(_largest(chosen, priority, most))
 
