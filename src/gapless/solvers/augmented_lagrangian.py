@@ -22,7 +22,7 @@ EPS = np.finfo(float).eps
 
 GROWTH = 2.0  # of ρ from one smooth problem to the next, which takes one to five steps then
 ACCURACY = 0.3  # to which a smooth problem is solved, against the move of θ that it makes
-STEPS = 100  # that one smooth problem may take
+STEPS = 1000  # that one smooth problem may take
 FEW = 2000  # rows or features for which Newton's equations are solved directly
 # The first problems are solved on every so many-th row, if that leaves so many rows per unknown.
 SAMPLE_STEP, ROWS_PER_UNKNOWN, SAMPLE_PROBLEMS = 8, 20, 3
@@ -106,9 +106,9 @@ def augmented_lagrangian(problem: Problem, start: Parameters) -> Iterator[Point]
             z = problem.predictions(w, b) if point.z is None else point.z
             moved = smooth.loss.gradient(smooth.y, z)
             # What the proximal term of e costs: the gap is of that order when e is minimised.
-            change = float(np.sum(s * (moved - u) ** 2)) / (2 * rho)
+            change = inner(s * (moved - u), moved - u) / (2 * rho)
             enough = max(ACCURACY * change, EPS * problem.scale)
-            if step >= STEPS or (point.estimate is not None and point.estimate <= enough):
+            if step >= STEPS or _is_solved(smooth, point, z, moved, enough):
                 break
         u = moved
         yield Point(w, b, z=z, theta=-s * u, estimate=change)
@@ -117,20 +117,43 @@ def augmented_lagrangian(problem: Problem, start: Parameters) -> Iterator[Point]
         rho *= GROWTH
 
 
+def _is_solved(smooth: Problem, point: Point, z: Array, u: Array, enough: float) -> bool:
+    """Whether the smooth problem is solved well enough, by the solver's estimate and in truth.
+
+    An estimate may be wrong far from the solution, even negative; that of Newton's method is right.
+    """
+    if point.estimate is None or abs(point.estimate) > enough:
+        return False
+    if _has_newton(smooth):
+        return True
+    gap = smooth.primal(point.w, point.b, z) - smooth.bound(-smooth.row_weights * u).dual
+    return gap <= 10 * enough
+
+
 def _minimise(smooth: Problem, start: Parameters) -> Iterator[Point]:
+    """The iterates of the fastest solver that there is, and then of one that never gives up."""
+    if _has_newton(smooth):
+        yield from _newton_on_band(smooth, start)
+    for point in registry[choose(smooth)].method(smooth, start):
+        yield point
+        start = Parameters(point.w, point.b)
+    yield from registry["proximal_gradient"].method(smooth, start)
+
+
+def _has_newton(smooth: Problem) -> bool:
+    """Whether all l2 > 0, and Newton's equations are small enough to be solved directly."""
     coordinates = smooth.penalty.coordinates(smooth.d)
     is_ridge = coordinates is not None and coordinates.is_quadratic() and np.all(coordinates.l2)
-    if is_ridge and smooth.outputs is None and min(smooth.n, smooth.d) <= FEW:
-        return _newton_on_band(smooth, start, coordinates.l2)
-    return registry[choose(smooth)].method(smooth, start)
+    return bool(is_ridge and smooth.outputs is None and min(smooth.n, smooth.d) <= FEW)
 
 
-def _newton_on_band(smooth: Problem, start: Parameters, l2: Array) -> Iterator[Point]:
+def _newton_on_band(smooth: Problem, start: Parameters) -> Iterator[Point]:
     """Newton's method that looks only at the rows in the quadratic part of e, and at changes.
 
     Beside that a step costs one product with X. Its length is exact: e is piecewise quadratic.
     """
     design, s, loss, y = smooth.design, smooth.weights, smooth.loss, smooth.y
+    l2 = smooth.penalty.coordinates(smooth.d).l2
     w, b = np.array(start.w, dtype=float), float(start.b)
     z = smooth.predictions(w, b)
     _, u, curvature = loss.derivatives(y, z)
