@@ -63,7 +63,9 @@ public:
         for (Index sweep = 1; sweep <= effort.sweeps; ++sweep) {
             const double gain = visit(everywhere ? all : active, checkpoint);
             gained += gain;
-            const bool little = gain <= effort.tolerance * gained;
+            // Below this part, rounding alone keeps the coefficients moving.
+            constexpr double noise = 1e-28;
+            const bool little = gain <= std::max(effort.tolerance, noise) * gained;
             if (everywhere && little) return {sweep, true};
             if (everywhere) {
                 active.clear();

@@ -190,7 +190,7 @@ void RowQuadratic::factorise_bias(Checkpoint& checkpoint) {
     }
     double trace = 0;
     for (Index k = 0; k < K; ++k) trace += N[k * K + k];
-    for (double ridge = 1e-13; ridge <= 1; ridge *= 10) {
+    for (double ridge = 4 * std::numeric_limits<double>::epsilon(); ridge <= 1; ridge *= 10) {
         root_ = N;
         for (Index k = 0; k < K; ++k) root_[k * K + k] += ridge * trace;
         if (factorise(root_.data(), K)) return;
