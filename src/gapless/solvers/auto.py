@@ -6,6 +6,14 @@ import numpy as np
 
 from ..problem import Problem
 
+# Up to so many features, or rows, second-order methods solve their equations directly. Beyond, dual
+# coordinate descent is faster where there is a dual box: on 11,314 × 130,107 words five times
+# faster than Newton's method for the squared hinge; below, the augmented Lagrangian is, on
+# 32,561 × 123 and on 60,000 × 784, and its speed does not depend on the conditioning.
+FEW_FEATURES, FEW_ROWS = 2000, 500
+# What the interior point method may factorise at every step.
+LARGEST_FACTOR = 3000
+
 
 def choose(problem: Problem) -> str:
     """The name of the solver that `solver="auto"` means for this problem."""
@@ -13,14 +21,17 @@ def choose(problem: Problem) -> str:
     coordinates = penalty.coordinates(d)
     quadratic = coordinates is not None and coordinates.is_quadratic()
     compiled = coordinates is not None or penalty.blocks(d) is not None
+    ridge = quadratic and bool(np.all(coordinates.l2 > 0)) and problem.outputs is None
+    large_dual = ridge and loss.has_dual_box and d > FEW_FEATURES and problem.n > FEW_ROWS
     if quadratic and loss.name == "squared":
         return "closed_form"
+    if large_dual and (problem.fit_bias or problem.design.center is None):
+        return "dual"
     if loss.has_curvature:
         return "newton" if quadratic else "prox_newton" if compiled else "proximal_gradient"
     if not loss.is_piecewise_linear:
         return "proximal_gradient"
-    if quadratic and np.all(coordinates.l2 > 0) and problem.outputs is None:
-        return "dual"
-    if coordinates is not None and min(problem.n, d) <= 3000:
-        return "interior_point"
-    return "augmented_lagrangian"
+    if ridge or coordinates is None or problem.outputs is not None:
+        return "augmented_lagrangian"
+    size = min(problem.n, d) if np.all(coordinates.l2 > 0) else d
+    return "interior_point" if size <= LARGEST_FACTOR else "augmented_lagrangian"
