@@ -28,8 +28,7 @@ using namespace nb::literals;
 namespace gapless {
 namespace {
 
-// ---- arrays
-// --------------------------------------------------------------------------------------
+// ---- arrays ----
 
 template <class T>
 using VectorIn = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -99,8 +98,7 @@ Columns chosen(const Maybe<std::int64_t>& columns, Index d) {
     return {columns->data(), extent(*columns, 0)};
 }
 
-// ---- running
-// -------------------------------------------------------------------------------------
+// ---- running ----
 
 // SciPy's BLAS, found once when the module is imported.
 Blas blas;
@@ -153,8 +151,7 @@ void run(int threads, double deadline, Work&& work) {
     }
 }
 
-// ---- products
-// ------------------------------------------------------------------------------------
+// ---- products ----
 
 template <class X, class V>
 void dense_times(const DenseIn<X>& X_, const Maybe<double>& center, const MatrixIn<V>& w,
@@ -307,8 +304,7 @@ void sparse_gram_of_columns(const VectorIn<std::int64_t>& start,
     });
 }
 
-// ---- coordinate descent on a quadratic
-// ------------------------------------------------------------
+// ---- coordinate descent on a quadratic ----
 
 // (l1, l2, lower, upper), one entry per feature, or (start, strength) of blocks of features.
 using ElasticBoxes =
@@ -448,8 +444,7 @@ void column_times(const AnyColumns<X>& X_, const VectorIn<std::int64_t>& which,
         X_);
 }
 
-// ---- equal rows
-// ------------------------------------------------------------------------------------
+// ---- equal rows ----
 
 // X as an array in any order or by sparse rows, y (n × outputs); returns the number of classes.
 template <class X>
@@ -476,8 +471,7 @@ Index equal_rows(const AnyColumns<X>& X_, Index features, const MatrixIn<double>
     return classes;
 }
 
-// ---- coordinate descent on a quadratic in a box
-// ---------------------------------------------------
+// ---- coordinate descent on a quadratic in a box ----
 
 // (linear, quadratic, lower, upper), one entry per row of X.
 using BoxIn = std::tuple<VectorIn<double>, VectorIn<double>, VectorIn<double>, VectorIn<double>>;
@@ -535,8 +529,7 @@ std::vector<BoxResult> box_descent(const AnyColumns<X>& X_, Index columns,
     return results;
 }
 
-// ---- the module
-// ----------------------------------------------------------------------------------
+// ---- the module ----
 
 // An array argument: never converted, because a conversion would be a silent copy.
 auto array(const char* name) { return nb::arg(name).noconvert(); }

@@ -101,17 +101,18 @@ struct Plan {
 
 constexpr Index task_entries = Index(1) << 18;  // some 100 µs of reading memory
 
-Plan plan_product(Index outer, Index inner, bool inner_is_rows) {
+Plan plan_product(Index outer, Index inner, Index outputs, bool inner_is_rows) {
     constexpr Index max_lanes = 32;
-    constexpr Index long_block = 2048;  // outputs that stay in the first-level cache
+    constexpr Index lanes_size = Index(1) << 23;  // what all lanes together may keep
+    constexpr Index cached = Index(1) << 16;      // what the outputs of a block may take
     Plan plan;
     plan.block = inner_is_rows
-                     ? long_block
+                     ? std::clamp<Index>(cached / outputs, 64, 2048)
                      : std::max<Index>(task_entries / std::max<Index>(inner, 1) / 4 * 4, 64);
     plan.blocks = ceil_div(outer, plan.block);
     Index tasks = ceil_div(outer * inner, task_entries);
-    plan.lanes =
-        std::clamp<Index>(tasks / plan.blocks, 1, std::max<Index>(max_lanes / plan.blocks, 1));
+    Index most = std::min(max_lanes / plan.blocks, lanes_size / (outer * outputs));
+    plan.lanes = std::clamp<Index>(tasks / plan.blocks, 1, std::max<Index>(most, 1));
     plan.lane = std::max<Index>(ceil_div(ceil_div(inner, plan.lanes), 4) * 4, 4);
     return plan;
 }
@@ -134,7 +135,6 @@ void multiply_vector(const Source<X, V>& a, Range outer, Range inner, Entry entr
 }
 
 // How a block is cut for several outputs, by matrix products on pieces that fit the cache.
-template <class V>
 struct Pieces {
     Index outer, inner;
 
@@ -160,7 +160,7 @@ void multiply_matrix(const Source<X, V>& a, Range outer, Range inner, const V* v
         std::fill_n(out, outer.size() * outputs, V(0));
         return;
     }
-    Pieces<V> pieces(outer, inner, a.inner_is_rows, outputs);
+    Pieces pieces(outer, inner, a.inner_is_rows, outputs);
     auto buffer = uninitialized<V>(pieces.outer * pieces.inner);
     // The long contiguous side should be the first of the result: where it is the outer one, the
     // result is made by columns and turned at the end.
@@ -193,7 +193,7 @@ template <class X, class V>
 void product(const Source<X, V>& a, Index outer, Index inner, Entry entry, const V* v,
              Index outputs, V* out, const Context& context) {
     if (outer == 0 || outputs == 0) return;
-    Plan plan = plan_product(outer, inner, a.inner_is_rows);
+    Plan plan = plan_product(outer, inner, outputs, a.inner_is_rows);
     Index size = outer * outputs;
     auto lanes = plan.lanes > 1 ? uninitialized<V>(plan.lanes * size) : nullptr;
     int threads = useful_threads(double(outer) * double(inner) * double(outputs), context.threads);

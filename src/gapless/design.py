@@ -156,8 +156,8 @@ class Design:
         X = self._compressed_columns if self.is_sparse else self.X
         return Design(X[:, index], None if self.center is None else self.center[index])
 
-    def rows(self, index: Array) -> Design:
-        """The design made of the given rows (integer positions)."""
+    def rows(self, index: Array | slice) -> Design:
+        """The design made of the given rows (integer positions, or a slice, without a copy)."""
         X = self._compressed_rows if self.is_sparse else self.X
         return Design(X[index], self.center)
 

@@ -111,6 +111,11 @@ class Problem:
         return bool(np.any(self.weights == 0))
 
     @cached_property
+    def equal_rows(self) -> Array:
+        """Labels 0, 1, … of the rows, the same for equal (x, y), numbered by their content."""
+        return self.design.equal_rows(self.y)
+
+    @cached_property
     def free(self) -> Array:
         """Positions of the features that are neither penalised nor constrained."""
         return np.flatnonzero(self.penalty.free(self.d))

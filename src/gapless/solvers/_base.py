@@ -117,7 +117,7 @@ class Monitor:
         if self.best is None or primal <= self.best[0] + 4 * EPS * abs(self.best[0]):
             self.best = (primal, point.w.copy(), np.array(point.b))
         gap = math.nan
-        far = point.estimate is not None and point.estimate > 10 * self.target
+        far = point.estimate is not None and point.estimate > 10 * self.target + self.rounding
         if not far:
             self._improve_bound(point.theta if point.theta is not None else -problem.derivative(z))
             gap = self.gap
@@ -173,13 +173,16 @@ def run(
         begin = problem.null if start is None else start
         for point in chosen.method(problem, begin):
             monitor.trace.steps += not _is_start(point, begin)
-            if monitor.observe(point):
+            done = monitor.observe(point)
+            # Asked after the last step, too, so that a callback sees every one.
+            asked = callback is not None and callback(monitor.trace, monitor.target)
+            if done:
                 status = "optimal"
                 break
             if monitor.trace.steps >= limit:
                 status = "max_iter"
                 break
-            if callback is not None and callback(monitor.trace, monitor.target):
+            if asked:
                 status = "callback"
                 break
             if time.monotonic() >= deadline():

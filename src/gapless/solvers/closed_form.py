@@ -15,7 +15,7 @@ Björck (1996), Numerical Methods for Least Squares Problems, SIAM: sections 2.2
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,12 +30,14 @@ from .positive_definite import (
     Cholesky,
     Eigen,
     call_lapack,
+    centred_rows,
     drop_constants,
     orthonormal,
     without,
 )
 
 Array = np.ndarray
+Factorise = Callable[[Array], Cholesky | Eigen]
 
 # The largest dense copy of X that the singular value decomposition may make, in entries.
 LARGEST_COPY = 250_000_000
@@ -73,7 +75,7 @@ def cholesky(problem: Problem, start: Parameters) -> Iterator[Point]:
     squares = LeastSquares.of(problem)
     w = squares.solve(Cholesky)
     if w is None and problem.n * problem.d > LARGEST_COPY:
-        w = squares.solve(Eigen)
+        w = squares.solve(Eigen.of)
     yield squares.point(squares.solve_by_svd() if w is None else w)
 
 
@@ -81,7 +83,7 @@ def cholesky(problem: Problem, start: Parameters) -> Iterator[Point]:
 def eigen(problem: Problem, start: Parameters) -> Iterator[Point]:
     """Solve the normal equations by their eigenvectors, which also shows their rank."""
     squares = LeastSquares.of(problem)
-    w = squares.solve(Eigen)
+    w = squares.solve(Eigen.of)
     yield squares.point(squares.solve_by_svd() if w is None else w)
 
 
@@ -183,7 +185,7 @@ class LeastSquares:
 
     # ---- normal equations ------------------------------------------------------------------------
 
-    def solve(self, method: type[Cholesky] | type[Eigen]) -> Array | None:
+    def solve(self, method: Factorise) -> Array | None:
         """w by a factorisation of the smaller system; None where that cannot be trusted."""
         wide = self.design.d > self.design.n
         is_free = self.l2 == 0
@@ -193,13 +195,13 @@ class LeastSquares:
             return self._solve_in_features(method)
         return self._solve_in_rows(method) if np.sum(is_free) < self.design.n else None
 
-    def _solve_in_features(self, method: type[Cholesky] | type[Eigen]) -> Array | None:
+    def _solve_in_features(self, method: Factorise) -> Array | None:
         H = self.design.gram(self.s[:, 0])
         if not _is_representable(np.diag(H)):
             return None
-        H[np.diag_indices(len(H))] += self.l2
         if self.design.center is not None:
             drop_constants(H, self.l2, float(self.s.sum()) * self.design.center**2)
+        H[np.diag_indices(len(H))] += self.l2
         factor = method(H)
         if not factor.is_reliable:
             return None
@@ -210,7 +212,7 @@ class LeastSquares:
 
         return self._refine(correction)
 
-    def _solve_in_rows(self, method: type[Cholesky] | type[Eigen]) -> Array | None:
+    def _solve_in_rows(self, method: Factorise) -> Array | None:
         """By α, with the few free features F eliminated: (K + I)α + Fv = y, Fᵀα = 0."""
         is_free = self.l2 == 0
         root = np.sqrt(self.s)
@@ -225,7 +227,7 @@ class LeastSquares:
         F = root * self.design.columns(np.flatnonzero(is_free)).dense()
         solved = factor.solve(F)
         with single_blas():
-            schur = Eigen(F.T @ solved)
+            schur = Eigen.of(F.T @ solved)
         alpha = np.zeros_like(self.y)
 
         def correction(w: Array, residual: Array) -> Array:
@@ -241,7 +243,7 @@ class LeastSquares:
 
         return self._refine(correction)
 
-    def _solve_in_rows_without_penalty(self, method: type[Cholesky] | type[Eigen]) -> Array | None:
+    def _solve_in_rows_without_penalty(self, method: Factorise) -> Array | None:
         """The w of least norm that fits best: w = Xᵀα with XXᵀα = y."""
         root = np.sqrt(self.s)
         K = root * self.design.outer_gram() * root.T
@@ -277,9 +279,10 @@ class LeastSquares:
 
     def solve_by_svd(self) -> Array:
         """w by the singular values of X, free features first: their part is projected out."""
-        A = np.sqrt(self.s) * self.design.dense()
+        rows = centred_rows(self.design, self.s[:, 0]) if self.is_centred else self.design.dense()
+        A = np.sqrt(self.s) * rows
         y = np.sqrt(self.s) * self.y
-        scale = self._column_scales(A)
+        scale = _inverse_norms(A)
         A *= scale
         is_free = self.l2 == 0
         w = np.zeros((self.design.d, y.shape[1]))
@@ -293,10 +296,9 @@ class LeastSquares:
                 y = y - A[:, ~is_free] @ w[~is_free]
         w[is_free] = free.solve(y)
         w *= scale[:, None]
-        if len(free.values) < np.count_nonzero(scale[is_free]):
+        if len(free.values) < np.count_nonzero(is_free):
             # Of least norm in the units of the caller: the part in the row space of X itself.
-            units = np.where(scale[is_free] > 0, 1 / np.where(scale > 0, scale, 1.0)[is_free], 0.0)
-            rows = orthonormal(units[:, None] * free.right)
+            rows = orthonormal(free.right / scale[is_free, None])
             with single_blas():
                 w[is_free] = rows @ (rows.T @ w[is_free])
         return w
@@ -305,17 +307,6 @@ class LeastSquares:
     def _rank_tolerance(self) -> float:
         """As LAPACK and NumPy have it, in the precision of the data."""
         return max(self.design.n, self.design.d) * float(np.finfo(self.design.dtype).eps)
-
-    def _column_scales(self, A: Array) -> Array:
-        """1/‖column‖, without overflow; 0 for what is constant up to rounding, and free."""
-        largest = np.max(np.abs(A), axis=0, initial=0.0)
-        safe = np.where(largest > 0, largest, 1.0)
-        norms = safe * np.sqrt(np.sum((A / safe) ** 2, axis=0))
-        noise = 0.0
-        if self.design.center is not None:
-            noise = 8 * EPS * np.sqrt(float(self.s.sum())) * np.abs(self.design.center)
-        is_constant = (norms <= noise) & (self.l2 == 0)
-        return np.where(is_constant, 0.0, 1 / np.where(norms > 0, norms, 1.0))
 
 
 class SingularValues:
@@ -347,6 +338,14 @@ def _gesdd(A: Array) -> tuple[Array, Array, Array]:
     except np.linalg.LinAlgError:
         # Divide and conquer fails on rare matrices where the QR iteration does not.
         return scipy.linalg.svd(A, full_matrices=False, check_finite=False, lapack_driver="gesvd")
+
+
+def _inverse_norms(A: Array) -> Array:
+    """1/‖column‖ without overflow; 1 for a column of zeros."""
+    largest = np.max(np.abs(A), axis=0, initial=0.0)
+    safe = np.where(largest > 0, largest, 1.0)
+    norms = np.sqrt(np.sum((A / safe) ** 2, axis=0))
+    return 1 / (safe * np.where(norms > 0, norms, 1.0))
 
 
 def _is_representable(squares: Array) -> bool:

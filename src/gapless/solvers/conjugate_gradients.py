@@ -24,6 +24,7 @@ from .newton_steps import (
     NOTHING,
     Block,
     Change,
+    Damping,
     Iterate,
     columns,
     damped,
@@ -44,8 +45,8 @@ MOST_FACTORED = 2000
 ROWS_PER_FEATURE = 3
 # Rows that do not curve are left out when no more than this part does.
 MOST_ACTIVE = 0.7
-# The preconditioner is made anew after so large a fall of the objective, or so many products.
-STALE_FALL, STALE_PRODUCTS = 0.25, 10
+# The preconditioner is made anew after so large a change of the curvature, or so many products.
+STALE_CHANGE, STALE_PRODUCTS = 0.1, 10
 
 
 class ConjugateGradients:
@@ -54,7 +55,7 @@ class ConjugateGradients:
     def __init__(self, problem: Problem):
         self.problem = problem
         self._preconditioner: PerOutput | None = None
-        self._made_at, self._before = math.inf, 0.0
+        self._made_at, self._before = np.zeros(0), 0.0
         self._products, self._accuracy = 0, FIRST_ACCURACY
         self._is_careful = False
 
@@ -64,16 +65,14 @@ class ConjugateGradients:
             return at.gap_guess
         return 0.5 * at.gradient.dot(self._preconditioner.solve(at.gradient))
 
-    def step(self, at: Iterate, damping: float) -> Change | None:
+    def step(self, at: Iterate, damping: Damping) -> Change | None:
         """About −H⁻¹∇P; None where the bias is undetermined."""
         hessian = Hessian(at, damping)
-        has_fallen = at.primal < (1 - STALE_FALL) * self._made_at
-        if has_fallen or self._products >= STALE_PRODUCTS:
+        if self._preconditioner is None or self._is_stale(at):
             made = make_preconditioner(hessian)
             if made is None or not is_answered(made.blocks, at.gradient):
                 return None
-            self._preconditioner, self._made_at = made, at.primal
-        assert self._preconditioner is not None
+            self._preconditioner, self._made_at = made, at.curvature
         size = math.sqrt(max(at.gradient.dot(self._preconditioner.solve(at.gradient)), 0.0))
         progress = size / self._before if self._before > 0 else 1.0
         progress = 0.0 if self._is_careful else progress
@@ -83,6 +82,13 @@ class ConjugateGradients:
             hessian, at.gradient, self._preconditioner, self._accuracy
         )
         return step if step is None else hessian.without_shifts(step)
+
+    def _is_stale(self, at: Iterate) -> bool:
+        """Whether the preconditioner was made for too different a Hessian, or is cheap to make."""
+        if self.problem.d > MOST_FACTORED or self._products >= STALE_PRODUCTS:
+            return True
+        change = float(np.sum(np.abs(at.curvature - self._made_at)))
+        return change > STALE_CHANGE * float(np.sum(self._made_at))
 
     def renew(self) -> bool:
         """Whether the next step may be better than the last, solved more accurately."""
@@ -131,9 +137,9 @@ class Hessian:
     is s·(diag(a) − ffᵀ). Both factors are scaled to about one, because float32 ends at 1e±38.
     """
 
-    def __init__(self, at: Iterate, damping: float):
+    def __init__(self, at: Iterate, damping: Damping):
         problem, z = at.problem, at.z
-        curvature = damped(at.curvature, problem.row_weights, damping)
+        curvature = damped(at.curvature, problem.row_weights, damping.rows)
         active = np.flatnonzero(columns(curvature).any(axis=1))
         if len(active) <= MOST_ACTIVE * problem.n:
             design = problem.design.rows(active)
@@ -142,6 +148,10 @@ class Hessian:
             )
             z, curvature = z[active], curvature[active]
         self.problem, self.curvature, self.l2 = problem, curvature, at.l2
+        if damping.diagonal:
+            squares = [problem.design.column_square_sums(c) for c in columns(curvature).T]
+            lift = damping.diagonal * np.stack(squares, axis=1)
+            self.l2 = at.l2 + lift.reshape(at.w.shape)
         self.precision = problem.design.dtype
         a, f = curvature, None
         self.is_shift_invariant = False
@@ -183,8 +193,10 @@ def make_preconditioner(hessian: Hessian) -> PerOutput | None:
     problem = hessian.problem
     make = _sampled_block if problem.d <= MOST_FACTORED else DiagonalBlock.make
     blocks = []
-    for curvature in columns(hessian.curvature).T:
-        block = make(problem, np.ravel(hessian.l2), curvature)
+    curvatures = columns(hessian.curvature).T
+    l2 = np.broadcast_to(columns(hessian.l2), (problem.d, len(curvatures))).T
+    for strengths, curvature in zip(l2, curvatures):
+        block = make(problem, strengths, curvature)
         if block is None:
             return None
         blocks.append(block)

@@ -141,20 +141,21 @@ def interior_point(problem: Problem, start: Parameters) -> Iterator[Point]:
     Mehrotra (1992), On the implementation of a primal-dual interior point method. Gondzio
     (1996), Multiple centrality corrections in a primal-dual method for linear programming.
     """
+    if problem.scale == 0:
+        # One bias fits all rows: no interior leads to it any closer.
+        yield Point(problem.null.w, problem.null.b, theta=np.zeros(problem.n))
+        return
     rows, columns, programme = _programme(problem)
     kinks, walls = programme.kinks, programme.walls
     at, mu = _start(programme, np.asarray(start.w, dtype=float)[columns], float(start.b))
     total = 2 * kinks.omega.sum() + walls.omega.sum()
     length = 1.0
-    # P₀ is 0 when one bias fits all rows: then there is nothing to compare an estimate with.
-    scale = max(problem.scale, 1e-3 * mu * total)
     while True:
         gap = mu * total
         # From here on every step gains digits, and with a few more the active set is beyond doubt.
-        if not RUN_UNTIL < gap / scale < RUN_FROM or length < 0.5:
-            estimate = gap if problem.scale > 0 else None
-            yield _point(problem, rows, columns, programme, at, estimate)
-        if gap <= EPS * scale or not length > 1e-8:
+        if not RUN_UNTIL < gap / problem.scale < RUN_FROM or length < 0.5:
+            yield _point(problem, rows, columns, programme, at, gap)
+        if gap <= EPS * problem.scale or not length > 1e-8:
             return
         at, length = _step(programme, at, mu)
         mu = _complementarity(at) / total
@@ -370,7 +371,7 @@ class Newton:
         return _moved(step, self.solve(*wanted, rest=0.0), 1.0, 1.0)
 
 
-def _point(problem, rows, columns, programme: Programme, at: Iterate, estimate) -> Point:
+def _point(problem, rows, columns, programme: Programme, at: Iterate, estimate: float) -> Point:
     c = problem.penalty.coordinates(problem.d)
     w = np.where(c.lower < c.upper, 0.0, c.lower)
     w[columns] = at.w

@@ -27,7 +27,7 @@ from ..problem import Parameters, Problem
 from ..threads import single_blas
 from ._base import Point, solver
 from .conjugate_gradients import ConjugateGradients
-from .newton_steps import Blocks, Change, Factored, Iterate, Joint, strengths
+from .newton_steps import Blocks, Change, Damping, Factored, Iterate, Joint, strengths
 from .positive_definite import EPS, call_lapack
 
 Array = np.ndarray
@@ -77,7 +77,7 @@ def newton_cholesky(problem: Problem, start: Parameters) -> Iterator[Point]:
     yield from _descend(at, Joint(problem) if is_joint else Blocks(problem))
 
 
-@solver("newton_cg", refuses=_refuses, max_iter=2000)
+@solver("newton_cg", refuses=_refuses, max_iter=500)
 def newton_cg(problem: Problem, start: Parameters) -> Iterator[Point]:
     """Minimise by truncated Newton steps from preconditioned conjugate gradients."""
     yield from _descend(_begin(problem, start), ConjugateGradients(problem))
@@ -105,33 +105,39 @@ def _is_small(problem: Problem) -> bool:
 
 def _descend(at: Iterate, steps: Factored | ConjugateGradients) -> Iterator[Point]:
     """Newton steps until they no longer change the objective by more than rounding."""
-    damping = 0.0
+    damping, idle = Damping(), 0
     estimate = steps.estimate(at)
     yield at.point(estimate)
-    while damping <= LARGEST_DAMPING:
+    while max(damping.rows, damping.diagonal) <= LARGEST_DAMPING and idle < 3:
         step = steps.step(at, damping)
         found = None if step is None else _line_search(at, step)
         if found is None:
-            if step is not None and steps.renew():
+            if step is None:
+                damping = replace(damping, rows=_more(damping.rows))
+            elif steps.renew():
                 continue
-            if step is not None and -at.gradient.dot(step) <= _rounding(at):
+            elif abs(at.gradient.dot(step)) <= _rounding(at):
                 break
-            damping = max(10 * damping, SMALLEST_DAMPING)
+            else:
+                damping = Damping(_more(damping.rows), _more(damping.diagonal))
             continue
+        idle = idle + 1 if at.primal - found[0].primal <= EPS * abs(at.primal) else 0
         at, t = found
-        damping = _next_damping(damping, t)
+        # Less after a full step, which the model foretold; more after a short one.
+        rows = _more(damping.rows) if t < 0.1 else _less(damping.rows) if t >= 0.5 else damping.rows
+        damping = Damping(rows, _less(damping.diagonal))
         estimate = steps.estimate(at)
         yield at.point(estimate)
     if estimate is not None:
         yield at.point(None)
 
 
-def _next_damping(damping: float, t: float) -> float:
-    """Less after a full step, which the model foretold; more after a short one (Levenberg 1944)."""
-    if t < 0.1:
-        return max(10 * damping, SMALLEST_DAMPING)
-    smaller = 0.1 * damping if t >= 0.5 else damping
-    return smaller if smaller >= SMALLEST_DAMPING else 0.0
+def _more(damping: float) -> float:
+    return max(10 * damping, SMALLEST_DAMPING)
+
+
+def _less(damping: float) -> float:
+    return 0.1 * damping if damping > SMALLEST_DAMPING else 0.0
 
 
 def _line_search(at: Iterate, step: Change) -> tuple[Iterate, float] | None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..problem import Problem
 from ._base import Point
-from .positive_definite import EPS, Cholesky, Eigen, drop_constants, factorise
+from .positive_definite import EPS, Cholesky, Eigen, centred_rows, drop_constants
 
 Array = np.ndarray
 
@@ -27,6 +27,8 @@ SHRINKS = 0.05
 SETTLED = 1e-10
 # The part of the gradient that a singular Hessian may leave unanswered.
 UNANSWERED = 1e-6
+# The rows themselves are factored if their Gram matrix is singular and this takes about a second.
+CHEAP_ROWS = 2e10
 # A mean curvature that counts as none: dividing by it would overflow.
 NOTHING = 1e-100
 
@@ -42,6 +44,19 @@ def strengths(problem: Problem) -> Array:
     assert coordinates is not None
     l2 = coordinates.l2
     return l2 if problem.outputs is None else l2[:, None]
+
+
+@dataclass(frozen=True)
+class Damping:
+    """What is added to the Hessian where its steps are no good (Levenberg 1944, Marquardt 1963).
+
+    `rows` is added to the curvature of every row, in units of their mean, because some do not
+    curve; `diagonal` to the diagonal of H, in its own units, because rounding rules where H is
+    ill-conditioned.
+    """
+
+    rows: float = 0.0
+    diagonal: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,13 +96,22 @@ class Iterate:
 
     @cached_property
     def gap_guess(self) -> float | None:
-        """P − D(−sℓ′) but for the bias, Σ gⱼ²/(2·l2ⱼ); None with free features.
+        """P − D at the dual point that `point` hands over, but for the bias.
 
-        At θ = −sℓ′ Fenchel's inequality is tight in every row, and the penalty is what is left.
+        At θ = −sℓ′ Fenchel's inequality is tight in every row, and the penalty leaves
+        Σ gⱼ²/(2·l2ⱼ). None with free features, which θ must be made orthogonal to.
         """
         if not np.all(self.l2 > 0):
             return None
-        return float(np.sum(self.gradient.w**2 / (2 * self.l2)))
+        return min(float(np.sum(self.gradient.w**2 / (2 * self.l2))), self._gap_at_zero)
+
+    @cached_property
+    def _gap_at_zero(self) -> float:
+        """P − D(0) = P − Σ s·min ℓ where the data are almost fitted; ∞ elsewhere, unasked."""
+        problem = self.problem
+        if self.primal > 1e-3 * problem.scale:
+            return math.inf
+        return self.primal - problem.weighted_sum(problem.loss.smallest(problem.y))
 
     def moved(self, step: Change, t: float, along: Array) -> Iterate:
         """The iterate after t·step, which moves z by t·along."""
@@ -100,7 +124,9 @@ class Iterate:
 
     def point(self, estimate: float | None) -> Point:
         """The iterate as solvers hand it over."""
-        return Point(self.w, self.b, self.z, -self.slope, estimate)
+        is_fitted = self.gap_guess is not None and self.gap_guess == self._gap_at_zero
+        theta = np.zeros_like(self.slope) if is_fitted else -self.slope
+        return Point(self.w, self.b, self.z, theta, estimate)
 
 
 class Factored:
@@ -128,7 +154,7 @@ class Factored:
             return math.inf
         return 0.5 * squared if at.gap_guess is None else at.gap_guess
 
-    def step(self, at: Iterate, damping: float) -> Change | None:
+    def step(self, at: Iterate, damping: Damping) -> Change | None:
         """−H⁻¹∇P by the old factor if that is good enough, else by a new one; None if singular."""
         if self._by_old is not None:
             step, self._by_old = self._by_old, None
@@ -155,11 +181,8 @@ class Factored:
         w_change, b_change = self._sizes(self._by_old)
         return w_change <= SETTLED * w_size and b_change <= SETTLED * max(w_size, b_size)
 
-    def _factorise(self, at: Iterate, damping: float) -> bool:
-        """Take the second derivatives at an iterate; False where they cannot answer its gradient.
-
-        `damping`, in units of the mean curvature, is added to the curvature of every row.
-        """
+    def _factorise(self, at: Iterate, damping: Damping) -> bool:
+        """Take the second derivatives at an iterate; False if they cannot answer its gradient."""
         raise NotImplementedError
 
     def _solve(self, gradient: Change) -> Change:
@@ -183,7 +206,7 @@ class Block:
     total: float
 
     @classmethod
-    def make(cls, problem: Problem, l2: Array, curvature: Array) -> Block | None:
+    def make(cls, problem: Problem, l2: Array, curvature: Array, lift: float = 0.0) -> Block | None:
         """The block of given curvatures; None where the bias is undetermined."""
         design, total = problem.design, 0.0
         mean = np.zeros(problem.d)
@@ -194,9 +217,17 @@ class Block:
             mean = design.transposed_times(curvature) / total
             design = design.shifted(mean)
         H = design.gram(curvature)
-        H[np.diag_indices(problem.d)] += l2
         drop_constants(H, l2, total * mean**2)
-        return cls(factorise(H), mean, total)
+        l2 = l2 + lift * np.diag(H)
+        H[np.diag_indices(problem.d)] += l2
+        factor: Cholesky | Eigen = Cholesky(H.copy())
+        if not factor.is_reliable and problem.n * problem.d**2 > CHEAP_ROWS:
+            factor = Eigen.of(H)
+        elif not factor.is_reliable:
+            rows = centred_rows(design, curvature) if problem.fit_bias else design.dense()
+            roots = np.sqrt(curvature)[:, None] * rows
+            factor = Eigen.of_rows(np.vstack([roots, np.diag(np.sqrt(l2))]))
+        return cls(factor, mean, total)
 
     def solve(self, g_w: Array, g_b: float) -> tuple[Array, float]:
         """The (w, b) with H(w, b) = g."""
@@ -212,8 +243,9 @@ class Blocks(Factored):
     """One factor per output, whose predictions do not meet in the loss: O(n·d² + d³) each."""
 
     def _factorise(self, at, damping):
-        curvatures = columns(damped(at.curvature, self.problem.row_weights, damping)).T
-        blocks = [Block.make(self.problem, np.ravel(at.l2), column) for column in curvatures]
+        problem, l2 = self.problem, np.ravel(at.l2)
+        curvatures = columns(damped(at.curvature, problem.row_weights, damping.rows)).T
+        blocks = [Block.make(problem, l2, column, damping.diagonal) for column in curvatures]
         if None in blocks or not is_answered(blocks, at.gradient):
             return False
         self.blocks = blocks
@@ -247,13 +279,13 @@ class Joint(Factored):
         if problem.fit_bias and problem.weights.sum() > 0:
             share = problem.weights / problem.weights.sum()
             self.mean = problem.design.transposed_times(share)
-        self.design = problem.design.shifted(self.mean)
+        self.design = problem.design.shifted(self.mean) if problem.fit_bias else problem.design
 
     def _factorise(self, at, damping):
         problem = self.problem
         a, f = problem.loss.hessian_factors(problem.y, at.z)
         f = np.zeros_like(a) if f is None else f
-        extra = damped(at.curvature, problem.weights[:, None], damping) - at.curvature
+        extra = damped(at.curvature, problem.weights[:, None], damping.rows) - at.curvature
         K, m = a.shape[1], problem.d + problem.fit_bias
         H = np.empty((K, m, K, m))
         for k in range(K):
@@ -266,10 +298,31 @@ class Joint(Factored):
         if is_shift_invariant(a, f):
             self._fix_shifts(H, l2 == 0)
         H = H.reshape(K * m, K * m)
-        H[np.diag_indices(K * m)] += np.tile(l2, K)
-        self.factor = factorise(H)
+        l2 = np.tile(l2, K) + damping.diagonal * np.diag(H)
+        H[np.diag_indices(K * m)] += l2
+        self.factor = Cholesky(H.copy())
+        if not self.factor.is_reliable and problem.n * K * (K * m) ** 2 > CHEAP_ROWS:
+            self.factor = Eigen.of(H)
+        elif not self.factor.is_reliable:
+            self.factor = Eigen.of_rows(self._roots(a, f, extra, l2))
         missed, whole = self.factor.unanswered(self._stacked(at.gradient))
         return missed <= UNANSWERED * whole
+
+    def _roots(self, a: Array, f: Array, extra: Array, l2: Array) -> Array:
+        """A with AᵀA = H: for every row the K × K square root of its Hessian, times [x, 1]."""
+        problem = self.problem
+        s, K = problem.weights, a.shape[1]
+        row = -(s[:, None, None] * f[:, :, None] * f[:, None, :])
+        row[:, np.arange(K), np.arange(K)] += s[:, None] * a + extra
+        values, vectors = np.linalg.eigh(row)
+        # The root of a zero that was rounded would pass for something.
+        values[values <= 8 * K * EPS * values[:, -1:]] = 0.0
+        roots = np.sqrt(values)[:, :, None] * vectors.transpose(0, 2, 1)
+        rows = self.design.dense()
+        if problem.fit_bias:
+            rows = np.column_stack([centred_rows(self.design, s), np.ones(problem.n)])
+        A = roots[:, :, :, None] * rows[:, None, None, :]
+        return np.vstack([A.reshape(problem.n * K, -1), np.diag(np.sqrt(l2))])
 
     def _bordered_gram(self, c: Array) -> Array:
         """[X, 1]ᵀ diag(c) [X, 1] for c of any sign; without the ones where there is no bias."""

@@ -35,8 +35,7 @@ STEPS = 10  # of Newton's method or of iterative refinement
 def finish(problem: Problem, solution: Solution, tol: float) -> Solution:
     """The solution polished, if that made its gap smaller."""
     before = solution.gap
-    rounding = 8 * EPS * (abs(solution.primal) + problem.scale)
-    if before <= rounding and not problem.loss.is_piecewise_linear:
+    if before <= _rounding(problem, solution.primal) and not problem.loss.is_piecewise_linear:
         return solution
     began = time.monotonic()
     try:
@@ -52,6 +51,8 @@ def finish(problem: Problem, solution: Solution, tol: float) -> Solution:
     except KeyboardInterrupt:
         return dataclasses.replace(solution, status="interrupted")
     gap = primal - bound.dual
+    # The terms ℓ + ℓ* and θz of the gap nearly cancel, and are as large as θz.
+    rounding = _rounding(problem, primal) + 8 * EPS * inner(np.abs(bound.theta), np.abs(z))
     is_better = gap <= max(before, rounding) if np.isfinite(before) else primal <= solution.primal
     if not is_better:
         return solution
@@ -66,6 +67,11 @@ def finish(problem: Problem, solution: Solution, tol: float) -> Solution:
         dual=bound.dual,
         status="optimal" if gap <= tol * problem.scale + rounding else solution.status,
     )
+
+
+def _rounding(problem: Problem, primal: float) -> float:
+    """What rounding may leave of a gap."""
+    return 8 * EPS * (abs(primal) + problem.scale)
 
 
 def polish(problem: Problem, parameters: Parameters) -> Parameters | None:
@@ -183,8 +189,9 @@ def _polish_kinks(problem: Problem, parameters: Parameters, c: Coordinates) -> P
         w = np.where(mistaken & ~held, np.clip(np.where(c.l1 > 0, 0.0, w), c.lower, c.upper), w)
         active, held = active ^ wrong, held ^ mistaken
     u = np.clip(u, kink.low, kink.high)
-    if problem.fit_bias and not (active.any() and np.any(c.l2[~held])):
-        # Perhaps no row pins the bias down: then it is the middle of the interval that is left.
+    inside = (u - kink.low) / kink.width
+    if problem.fit_bias and not np.any(active & (inside > 1e-6) & (inside < 1 - 1e-6)):
+        # No row pins the bias down: it is the middle of the interval that is left.
         b = minimise_bias(problem.loss, problem.y, z - b, s)
     return Parameters(np.clip(w, c.lower, c.upper), np.array(b), -s * u)
 
@@ -210,7 +217,6 @@ def _likely_rows(problem: Problem, kink: Kink, u: Array, z: Array) -> tuple[Arra
     """
     inside = (u - kink.low) / kink.width
     middle = np.where(problem.weights > 0, np.minimum(inside, 1 - inside), 0.0)
-    middle /= np.max(middle, initial=0.0) or 1.0
     distance = np.abs(z - kink.at) / _typical_distance(problem)
     rows = np.flatnonzero(middle > 0)
     ratio = distance[rows] / middle[rows]

@@ -14,6 +14,7 @@ import numpy as np
 import scipy.linalg
 from scipy.linalg import lapack
 
+from ..design import Design
 from ..interrupt import in_worker
 from ..threads import single_blas
 
@@ -57,22 +58,34 @@ class Cholesky:
 
 
 class Eigen:
-    """H = VΛVᵀ for a positive semi-definite H, which is overwritten; solves with least norm.
+    """H = VΛVᵀ for a positive semi-definite H; solves with least norm.
 
-    Eigenvalues that rounding alone could make count as zero; `null` is an orthonormal basis (d, k)
-    of the vectors they belong to.
+    `null` is an orthonormal basis (d, k) of the vectors whose eigenvalues count as zero.
     """
 
     is_reliable = True
 
-    def __init__(self, H: Array):
-        self.scale = unit_diagonal(H)
-        values, vectors = np.zeros(0), np.zeros((0, 0))
-        if len(H):
-            values, vectors = call_lapack(_eigh, H)
-        keep = values > 16 * len(H) * EPS * max(values.max(initial=0.0), 0.0)
-        self.values, self.vectors = values[keep], vectors[:, keep]
-        self.null = orthonormal(_rows_times(self.scale, vectors[:, ~keep]))
+    def __init__(self, values: Array, vectors: Array, scale: Array, tolerance: float):
+        keep = values > tolerance * max(values.max(initial=0.0), 0.0)
+        self.values, self.vectors, self.scale = values[keep], vectors[:, keep], scale
+        self.null = orthonormal(_rows_times(scale, vectors[:, ~keep]))
+
+    @classmethod
+    def of(cls, H: Array) -> Eigen:
+        """From H itself, which is overwritten; zero is what rounding alone could make of it."""
+        scale = unit_diagonal(H)
+        values, vectors = call_lapack(_eigh, H) if len(H) else (np.zeros(0), np.zeros((0, 0)))
+        return cls(values, vectors, scale, 16 * len(H) * EPS)
+
+    @classmethod
+    def of_rows(cls, A: Array) -> Eigen:
+        """From a matrix with AᵀA = H, which is overwritten: twice as many digits of Λ count."""
+        n, d = A.shape
+        norms = np.sqrt(np.sum(A * A, axis=0))
+        scale = 1 / np.where(norms > 0, norms, 1.0)
+        A *= scale
+        values, vectors = call_lapack(_right_singular, A) if A.size else (np.zeros(d), np.eye(d))
+        return cls(values**2, vectors, scale, (max(n, d) * EPS) ** 2)
 
     def unanswered(self, r: Array) -> tuple[float, float]:
         """‖·‖² of the part of r outside the range of H, and of r, in units of H."""
@@ -86,12 +99,6 @@ class Eigen:
             coordinates = self.vectors.T @ _rows_times(self.scale, r)
             x = self.vectors @ _rows_times(1 / self.values, coordinates)
         return without(self.null, _rows_times(self.scale, x))
-
-
-def factorise(H: Array) -> Cholesky | Eigen:
-    """The Cholesky factor of H, or its eigenvectors where it is singular."""
-    factor = Cholesky(H.copy())
-    return factor if factor.is_reliable else Eigen(H)
 
 
 def unit_diagonal(H: Array) -> Array:
@@ -114,7 +121,7 @@ def orthonormal(vectors: Array) -> Array:
         return vectors
     with single_blas():
         # Their lengths may differ by the units of the features.
-        return np.linalg.qr(vectors / np.sqrt(np.sum(vectors**2, axis=0)))[0]
+        return np.linalg.qr(vectors / np.max(np.abs(vectors), axis=0))[0]
 
 
 def without(basis: Array, w: Array) -> Array:
@@ -137,16 +144,39 @@ def _eigh(H: Array) -> tuple[Array, Array]:
     return scipy.linalg.eigh(H, overwrite_a=True, check_finite=False, driver="evd")
 
 
+def _right_singular(A: Array) -> tuple[Array, Array]:
+    """All d singular values of A, zeros included, and their right vectors in columns."""
+    d = A.shape[1]
+    R = scipy.linalg.qr(A, mode="r", overwrite_a=True, check_finite=False)[0][:d]
+    R = np.vstack([R, np.zeros((d - len(R), d))])
+    _, values, right = scipy.linalg.svd(R, overwrite_a=True, check_finite=False)
+    return values, right.T
+
+
 def _rows_times(scale: Array, r: Array) -> Array:
     return scale * r if r.ndim == 1 else scale[:, None] * r
+
+
+def centred_rows(design: Design, weights: Array) -> Array:
+    """The rows of a centred design as a dense array, to the last digit.
+
+    The rounding of a mean far from 0 stays in every row, and would pass for a direction of its own;
+    the mean of what is left has no such error. Of a constant feature nothing is left.
+    """
+    rows, total = design.dense(), float(weights.sum())
+    assert design.center is not None
+    if total > 0:
+        rows -= np.sum((weights / total)[:, None] * rows, axis=0)
+    rows[:, np.max(np.abs(rows), axis=0, initial=0.0) <= 8 * EPS * np.abs(design.center)] = 0.0
+    return rows
 
 
 def drop_constants(H: Array, l2: Array, squared_means: Array) -> None:
     """Make features that vary by no more than rounding the zero rows of H that they are.
 
-    H is a Gram matrix of centred columns with l2 added, `squared_means` what centring took off its
-    diagonal. Scaled to a diagonal of one, the rounding that is left would pass for data.
+    H is a Gram matrix of centred columns, `squared_means` what centring took off its diagonal.
+    Scaled to a diagonal of one, the rounding that is left would pass for data.
     """
-    constant = (np.diag(H) - l2 <= 64 * EPS**2 * squared_means) & (l2 == 0)
+    constant = (np.diag(H) <= 64 * EPS**2 * squared_means) & (l2 == 0)
     H[constant] = 0.0
     H[:, constant] = 0.0
