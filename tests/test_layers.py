@@ -26,6 +26,7 @@ ORDER = [
     "optimality",
     "recession",
     "certificates",
+    "leave_one_out",
     "progress",
     "_validation",
     "linear",

@@ -73,6 +73,7 @@ def read_classification(
     sample_weight: Any = None,
     class_weight: Any = None,
     *,
+    fewest: int = 2,
     reset: bool = True,
 ) -> Training:
     """X, class positions and weights; a class whose rows all have weight 0 does not exist."""
@@ -88,7 +89,7 @@ def read_classification(
         weights = weights * np.where(present, factors[_position(classes, y)], 0.0)
         _check_not_negative(weights, "class_weight")
         classes = np.unique(y[weights > 0])
-    if len(classes) < 2:
+    if len(classes) < fewest:
         found = f"only one class: {classes[0]!r}" if len(classes) else "none with a positive weight"
         raise ValueError(
             "This solver needs samples of at least 2 classes in the data, but the data contains "

@@ -26,7 +26,7 @@ ESTIMATORS = [
 # Every form of objective that a class has; the optima are unique, so coefficients can be compared.
 FORMS = {
     "LinearRegression": [{}, {"positive": True}, {"fit_intercept": False}],
-    "Ridge": [{}, {"positive": True}, {"fit_intercept": False, "alpha": 0.1}, {"solver": "svd"}],
+    "Ridge": [{}, {"positive": True}, {"fit_intercept": False, "alpha": 0.1}, {"solver": "cg"}],
     "RidgeClassifier": [{}, {"class_weight": "balanced"}],
     "Lasso": [
         {"alpha": 0.1},

@@ -123,7 +123,7 @@ def test_blocks_end_where_their_slope_puts_them(shape, outputs, width, rng):
     start = start if shape[1] else np.zeros(1, dtype=np.int64)
     penalty = (start, rng.uniform(0.2, 1.0, len(start) - 1))
     w, b = q.descend(penalty, tolerance=1e-25)
-    g, in_b = q.gradient(w, b)
+    g, _ = q.gradient(w, b)
     assert np.all(distance_of_blocks(w, g, penalty) <= 1e-9 * q.size())
 
 

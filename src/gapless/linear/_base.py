@@ -43,6 +43,15 @@ SCIKIT_LEARN_SOLVERS = {
     "sparse_cg": "auto",
     "lsqr": "auto",
 }
+# What scikit-learn says when a solver stops early, so that filters of warnings keep working.
+NOT_CONVERGED = {
+    "lbfgs": "lbfgs failed to converge",
+    "liblinear": "Liblinear failed to converge, increase the number of iterations",
+    "sag": "The max_iter was reached which means the coef_ did not converge",
+    "saga": "The max_iter was reached which means the coef_ did not converge",
+    "newton-cg": "newton-cg failed to converge",
+    "newton-cholesky": "Newton solver did not converge after {steps} iterations",
+}
 CLOSED_FORMS = ("closed_form", "cholesky", "eigen", "svd")
 
 
@@ -64,6 +73,7 @@ class LinearModel(CallbackSupport, BaseEstimator):
         "n_features_in_",
         "feature_names_in_",
     )
+    _not_converged: ClassVar[str] = "{name} failed to converge"
     _parameter_constraints: ClassVar[dict] = {
         "fit_intercept": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="left")],
@@ -183,7 +193,7 @@ class LinearModel(CallbackSupport, BaseEstimator):
             "intercept_": intercept.astype(dtype),
             "dual_": dual,
             "trace_": solutions[0].trace if len(solutions) == 1 else [s.trace for s in solutions],
-            "solver_": solutions[0].solver,
+            "solver_": solutions[0].solver if self.solver == "auto" else self.solver,
             "n_iter_": max(s.trace.steps for s in solutions),
             "n_features_in_": data.X.shape[1],
         }
@@ -228,11 +238,12 @@ class LinearModel(CallbackSupport, BaseEstimator):
             "time_limit": f"Increase the time_limit, or {scaling}",
             "callback": "A callback asked to stop",
         }.get(status, f"Increase the tolerance, tol, or {scaling}")
-        name = type(self).__name__ if self.solver == "auto" else self.solver
+        steps = np.max(self.n_iter_)
+        what = NOT_CONVERGED.get(self.solver, self._not_converged)
         warnings.warn(
-            f"{name} failed to converge: stopped at relative gap "
-            f"{self.certificate_.relative_gap:.2g} > tol {self.tol:.2g} "
-            f"after {np.max(self.n_iter_)} steps. {cure}.",
+            f"{what.format(name=type(self).__name__, steps=steps)}: stopped at relative gap "
+            f"{self.certificate_.relative_gap:.2g} > tol {self.tol:.2g} after {steps} steps. "
+            f"{cure}.",
             ConvergenceWarning,
             stacklevel=4,
         )
@@ -309,13 +320,16 @@ class LinearClassifier(ClassifierMixin, LinearModel):
     """Base of the linear classifiers: one row of coefficients for two classes, else one each."""
 
     _stored: ClassVar[tuple[str, ...]] = (*LinearModel._stored, "classes_")
+    _fewest_classes: ClassVar[int] = 2
     _parameter_constraints: ClassVar[dict] = {
         **LinearModel._parameter_constraints,
         "class_weight": [dict, StrOptions({"balanced"}), None],
     }
 
     def _read(self, X, y, sample_weight, *, reset=True):
-        return read_classification(self, X, y, sample_weight, self.class_weight, reset=reset)
+        return read_classification(
+            self, X, y, sample_weight, self.class_weight, fewest=self._fewest_classes, reset=reset
+        )
 
     def _specifics(self, data, learned, solutions, certificates):
         return {"classes_": data.classes}
@@ -349,7 +363,9 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         y : ndarray of shape (n_samples,)
             The class with the largest score.
         """
-        scores = self.decision_function(X)
+        return self._classes_of(self.decision_function(X))
+
+    def _classes_of(self, scores: Array) -> Array:
         position = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[position]
 

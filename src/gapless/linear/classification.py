@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 from .._validation import is_multilabel, read_multilabel
 from ..losses import Hinge, Logistic, Softmax, SquaredHinge
 from ..penalties import L1, L2, ElasticNet, NoPenalty
-from ._base import LinearClassifier, classification_problems
+from ._base import NOT_CONVERGED, LinearClassifier, classification_problems
 from .regression import ridge_problems
 
 
@@ -64,7 +64,7 @@ class RidgeClassifier(LinearClassifier):
     trace_ : Trace or list of Trace
         Objective, gap and seconds of every step; one per problem that was solved.
     solver_ : str
-        The solver that ran.
+        The solver by the name that was asked for, or what "auto" chose.
     n_iter_ : int
         Number of steps.
     n_features_in_ : int
@@ -86,6 +86,7 @@ class RidgeClassifier(LinearClassifier):
     no yes
     """
 
+    _fewest_classes = 1
     _stored: ClassVar[tuple[str, ...]] = (*LinearClassifier._stored, "is_multilabel_")
     _parameter_constraints: ClassVar[dict] = {
         **LinearClassifier._parameter_constraints,
@@ -130,18 +131,16 @@ class RidgeClassifier(LinearClassifier):
     def _problems(self, data):
         if data.y.ndim == 2:
             targets = 2 * data.y - 1
-        elif len(data.classes) == 2:
+        elif len(data.classes) <= 2:
             targets = 2.0 * data.y - 1
         else:
             targets = np.where(data.y[:, None] == np.arange(len(data.classes)), 1.0, -1.0)
-        return ridge_problems(
-            replace(data, y=targets), self.alpha, self.fit_intercept, self.positive
-        )
+        return ridge_problems(self, replace(data, y=targets))
 
     def _specifics(self, data, learned, solutions, certificates):
         specifics = super()._specifics(data, learned, solutions, certificates)
         several = data.y.ndim == 2
-        if not several and len(data.classes) == 2:
+        if not several and len(data.classes) <= 2:
             specifics["coef_"] = learned["coef_"][0]
         return specifics | {"is_multilabel_": several}
 
@@ -159,8 +158,12 @@ class RidgeClassifier(LinearClassifier):
             The class with the largest score; with several labels per row, 1 for every label with a
             positive score.
         """
-        labels = super().predict(X)
-        return (self._scores(X) > 0).astype(int) if self.is_multilabel_ else labels
+        scores = self.decision_function(X)
+        if self.is_multilabel_:
+            return (scores > 0).astype(int)
+        if len(self.classes_) == 1:
+            return np.full(len(scores), self.classes_[0])
+        return self._classes_of(scores)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -223,7 +226,7 @@ class LogisticRegression(LinearClassifier):
     trace_ : Trace
         Objective, gap and seconds of every step.
     solver_ : str
-        The solver that ran.
+        The solver by the name that was asked for, or what "auto" chose.
     n_iter_ : ndarray of shape (1,)
         Number of steps.
     n_features_in_ : int
@@ -341,6 +344,7 @@ class LogisticRegression(LinearClassifier):
                 UserWarning,
                 stacklevel=4,
             )
+        self._check_solver()
         if self.n_jobs is not None:
             warnings.warn(
                 f"'n_jobs' has no effect, got n_jobs={self.n_jobs}; leave it out, and set "
@@ -349,15 +353,48 @@ class LogisticRegression(LinearClassifier):
                 stacklevel=4,
             )
 
+    def _check_solver(self):
+        """A solver by scikit-learn's name keeps its limits, so that both refuse the same."""
+        solver, ratio = self.solver, self._l1_share()
+        if solver not in NOT_CONVERGED:
+            return
+        if solver not in ("liblinear", "saga") and ratio > 0:
+            raise ValueError(
+                f"Solver {solver} supports only 'l2' or None penalties, got l1_ratio={ratio}; "
+                'use solver="auto".'
+            )
+        if solver != "liblinear" and self.dual:
+            raise ValueError(
+                f"Solver {solver} supports only dual=False, got dual=True; leave dual out."
+            )
+        if solver == "liblinear" and 0 < ratio < 1:
+            raise ValueError(
+                "Only 'saga' solver supports elasticnet penalty, got solver=liblinear; "
+                'use solver="auto".'
+            )
+        if solver == "liblinear" and (self.penalty is None or np.isinf(self.C)):
+            raise ValueError(
+                "C=np.inf as well as penalty=None is not supported for the liblinear solver; "
+                'use solver="auto".'
+            )
+
+    def _l1_share(self):
+        return {"l1": 1.0, "l2": 0.0, None: 0.0}.get(self.penalty, self.l1_ratio or 0.0)
+
     def _penalty(self):
         if self.penalty is None or np.isinf(self.C):
             return NoPenalty()
-        ratio = {"l1": 1.0, "l2": 0.0}.get(self.penalty, self.l1_ratio or 0.0)
+        ratio = self._l1_share()
         if ratio == 0:
             return L2(1 / self.C)
         return L1(1 / self.C) if ratio == 1 else ElasticNet(1 / self.C, ratio)
 
     def _problems(self, data):
+        if self.solver == "liblinear" and len(data.classes) > 2:
+            raise ValueError(
+                "The 'liblinear' solver does not support multiclass classification; use solver="
+                '"auto", or OneVsRestClassifier for one class against the rest.'
+            )
         loss = Logistic() if len(data.classes) == 2 else Softmax()
         return classification_problems(data, loss, self._penalty(), self.fit_intercept)
 
@@ -454,7 +491,7 @@ class LinearSVC(LinearClassifier):
     trace_ : Trace or list of Trace
         Objective, gap and seconds of every step; one per class.
     solver_ : str
-        The solver that ran.
+        The solver by the name that was asked for, or what "auto" chose.
     n_iter_ : int
         Largest number of steps.
     n_features_in_ : int
@@ -480,6 +517,7 @@ class LinearSVC(LinearClassifier):
     array([0, 1])
     """
 
+    _not_converged = "Liblinear failed to converge, increase the number of iterations"
     _losses: ClassVar[dict] = {"hinge": Hinge, "squared_hinge": SquaredHinge}
     _penalties: ClassVar[dict] = {"l1": L1, "l2": L2}
     _parameter_constraints: ClassVar[dict] = {

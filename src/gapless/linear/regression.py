@@ -57,7 +57,7 @@ class LinearRegression(LinearRegressor):
     trace_ : Trace or list of Trace
         Objective, gap and seconds of every step; one per problem that was solved.
     solver_ : str
-        The solver that ran.
+        The solver by the name that was asked for, or what "auto" chose.
     n_iter_ : int
         Number of steps.
     n_features_in_ : int
@@ -156,7 +156,7 @@ class Ridge(LinearRegressor):
     trace_ : Trace or list of Trace
         Objective, gap and seconds of every step; one per problem that was solved.
     solver_ : str
-        The solver that ran.
+        The solver by the name that was asked for, or what "auto" chose.
     n_iter_ : int
         Number of steps.
     n_features_in_ : int
@@ -216,14 +216,25 @@ class Ridge(LinearRegressor):
         self.time_limit = time_limit
 
     def _problems(self, data):
-        return ridge_problems(data, self.alpha, self.fit_intercept, self.positive)
+        return ridge_problems(self, data)
 
 
-def ridge_problems(data, alpha, fit_intercept, positive):
+def ridge_problems(estimator, data):
     """The problems of Ridge and of RidgeClassifier; one per target where the strengths differ."""
-    alphas = np.ravel(np.asarray(alpha, dtype=float))
+    positive, fit_bias, solver = estimator.positive, estimator.fit_intercept, estimator.solver
+    if positive and solver in ("svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga"):
+        raise ValueError(
+            f"solver='{solver}' does not support positive fitting; use solver='auto', or set "
+            "positive=False."
+        )
+    if solver == "svd" and fit_bias and sp.issparse(data.X):
+        raise ValueError(
+            "solver='svd' does not support fitting the intercept on sparse data, since it would "
+            "need a dense copy of X; use solver='auto'."
+        )
+    alphas = np.ravel(np.asarray(estimator.alpha, dtype=float))
     if not np.all(np.isfinite(alphas)) or np.any(alphas < 0):
-        raise ValueError(f"alpha must be finite and ≥ 0, got {alpha!r}.")
+        raise ValueError(f"alpha must be finite and ≥ 0, got {estimator.alpha!r}.")
     targets = 1 if data.y.ndim == 1 else data.y.shape[1]
     if len(alphas) not in (1, targets):
         raise ValueError(
@@ -232,8 +243,8 @@ def ridge_problems(data, alpha, fit_intercept, positive):
         )
     penalties = [with_sign(L2(float(a)), positive) for a in alphas]
     if len(penalties) == 1:
-        return regression_problems(data, Squared(), penalties[0], fit_intercept, joint=not positive)
-    separate = regression_problems(data, Squared(), penalties[0], fit_intercept, joint=False)
+        return regression_problems(data, Squared(), penalties[0], fit_bias, joint=not positive)
+    separate = regression_problems(data, Squared(), penalties[0], fit_bias, joint=False)
     return [replace(problem, penalty=p) for problem, p in zip(separate, penalties)]
 
 
@@ -244,6 +255,10 @@ def with_sign(penalty: Penalty, positive: bool) -> Penalty:
 
 class SparseRegressor(LinearRegressor):
     """Base of Lasso, ElasticNet and MultiTaskLasso: gaps are of the mean, as in scikit-learn."""
+
+    _not_converged = (
+        "Objective did not converge. You might want to increase the number of iterations"
+    )
 
     # scikit-learn's switch to skip the checks is no data that a pipeline could route.
     __metadata_request__fit: ClassVar[dict] = {"check_input": metadata_routing.UNUSED}
@@ -345,7 +360,7 @@ class Lasso(SparseRegressor):
     trace_ : Trace or list of Trace
         Objective, gap and seconds of every step; one per target.
     solver_ : str
-        The solver that ran.
+        The solver by the name that was asked for, or what "auto" chose.
     n_iter_ : int or list of int
         Number of steps; one per target.
     n_features_in_ : int
@@ -463,7 +478,7 @@ class ElasticNet(SparseRegressor):
     trace_ : Trace or list of Trace
         Objective, gap and seconds of every step; one per target.
     solver_ : str
-        The solver that ran.
+        The solver by the name that was asked for, or what "auto" chose.
     n_iter_ : int or list of int
         Number of steps; one per target.
     n_features_in_ : int
@@ -575,7 +590,7 @@ class MultiTaskLasso(SparseRegressor):
     trace_ : Trace
         Objective, gap and seconds of every step.
     solver_ : str
-        The solver that ran.
+        The solver by the name that was asked for, or what "auto" chose.
     n_iter_ : int
         Number of steps.
     n_features_in_ : int
@@ -692,7 +707,7 @@ class LinearSVR(LinearRegressor):
     trace_ : Trace
         Objective, gap and seconds of every step.
     solver_ : str
-        The solver that ran.
+        The solver by the name that was asked for, or what "auto" chose.
     n_iter_ : int
         Number of steps.
     n_features_in_ : int
@@ -717,6 +732,7 @@ class LinearSVR(LinearRegressor):
     array([1.])
     """
 
+    _not_converged = "Liblinear failed to converge, increase the number of iterations"
     _multi_output = False
     _losses: ClassVar[dict] = {
         "epsilon_insensitive": EpsilonInsensitive,

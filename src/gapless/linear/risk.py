@@ -52,7 +52,7 @@ class RiskRegressor(LinearRegressor):
     trace_ : Trace or list of Trace
         Objective, gap and seconds of every step; one per problem that was solved.
     solver_ : str
-        The solver that ran.
+        The solver by the name that was asked for, or what "auto" chose.
     n_iter_ : int
         Number of steps.
     n_features_in_ : int
@@ -180,7 +180,7 @@ class RiskClassifier(LinearClassifier):
     trace_ : Trace or list of Trace
         Objective, gap and seconds of every step; one per problem that was solved.
     solver_ : str
-        The solver that ran.
+        The solver by the name that was asked for, or what "auto" chose.
     n_iter_ : int
         Largest number of steps.
     n_features_in_ : int

@@ -1,0 +1,368 @@
+"""What every solver promises, for every loss and penalty that it accepts.
+
+Solvers, losses and penalties are found in their registries, so a new one is held to all of this
+before its author has written a test.
+"""
+
+import os
+import secrets
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from gapless.design import Design
+from gapless.interrupt import time_limit
+from gapless.losses import Loss
+from gapless.penalties import L1, L2, Box, ElasticNet, Group, NoPenalty, Penalty
+from gapless.problem import Parameters, Problem
+from gapless.solvers import registry, solve
+from gapless.solvers._base import run
+from gapless.threads import threads
+
+N, D, K = 40, 6, 3
+TOL = 1e-6
+WEIGHTS = np.array([0.0, 1.0, 1.5, 0.5, 2.0, 1.0])
+
+LOSSES = dict(Loss.registry)
+PENALTIES = {
+    "none": NoPenalty(),
+    "l2": L2(2.0),
+    "l2 with a free feature": L2(2.0, WEIGHTS),
+    "l1": L1(2.0),
+    "l1 with a free feature": L1(2.0, WEIGHTS),
+    "elastic net": ElasticNet(3.0, 0.5),
+    "group": Group(3.0),
+    "group of several": Group(3.0, groups=np.arange(D) // 2),
+    "box": Box(-0.1, 0.3),
+    "signs": Box(lower=0.0, penalty=L2(1.0)),
+    "signs and l1": Box(lower=0.0, penalty=L1(1.0)),
+}
+
+
+@pytest.fixture
+def rng():
+    """Random numbers from a fresh seed, which a failing test prints; GAPLESS_TEST_SEED fixes it."""
+    seed = int(os.environ.get("GAPLESS_TEST_SEED") or secrets.randbits(32))
+    print(f"seed: run again with GAPLESS_TEST_SEED={seed}")
+    return np.random.default_rng(seed)
+
+
+def make(loss, penalty, rng, *, n=N, d=D, outputs=None, fit_bias=True, storage="dense"):
+    """A small problem whose minimum is attained also without a penalty."""
+    loss = loss() if isinstance(loss, type) else loss
+    X = rng.normal(size=(n, d)) + 0.3
+    if storage == "sparse":
+        X *= rng.random((n, d)) < 0.6
+    score = X @ (rng.normal(size=(d, K)) * np.array([0.5, 1.0, 0.0])[:, None].repeat(d, 0)[:d])
+    score = score + 1.5 * rng.normal(size=score.shape)
+    if loss.task == "regression":
+        y = score[:, 0] if outputs is None else np.ascontiguousarray(score[:, :outputs])
+    elif loss.task == "binary":
+        y = np.where(score[:, 0] + 2 * rng.normal(size=n) > 0, 1.0, -1.0)
+        y[:4] = [1.0, -1.0, 1.0, -1.0]
+        X[2:4] = X[:2]  # rows with both labels: no plane separates them
+    else:
+        y = np.argmax(score + 2 * rng.normal(size=score.shape), axis=1)
+        y[: 2 * K] = np.arange(2 * K) % K
+        X[K : 2 * K] = X[K - 1 :: -1]
+        outputs = K
+    weights = rng.integers(0, 3, n).astype(float)
+    weights[: 2 * K] = 1.0
+    design = Design(sp.csr_matrix(X) if storage == "sparse" else X)
+    return Problem(design, y, loss, penalty, weights, fit_bias, outputs)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A solver with a loss and a penalty, and the number of outputs (None: as the loss has it)."""
+
+    solver: str
+    loss: str
+    penalty: str
+    outputs: int | None = None
+
+    def __str__(self):
+        several = f", {self.outputs} outputs" if self.outputs else ""
+        return f"{self.solver}: {self.loss}, {self.penalty}{several}"
+
+    def problem(self, rng, **options):
+        """A random problem of this kind."""
+        options.setdefault("outputs", self.outputs)
+        return make(LOSSES[self.loss], PENALTIES[self.penalty], rng, **options)
+
+
+def accepted_cases():
+    """Every combination that the solver does not refuse."""
+    rng = np.random.default_rng(0)
+    for loss in sorted(LOSSES):
+        counts = (None, 2) if LOSSES[loss].task == "regression" else (None,)
+        for penalty in PENALTIES:
+            for outputs in counts:
+                for solver in sorted(registry):
+                    case = Case(solver, loss, penalty, outputs)
+                    if registry[solver].refuses(case.problem(rng)) is None:
+                        yield case
+
+
+CASES = list(accepted_cases())
+each_case = pytest.mark.parametrize("case", CASES, ids=str)
+
+
+def test_every_solver_loss_and_penalty_occurs():
+    assert {case.solver for case in CASES} == set(registry)
+    assert {case.loss for case in CASES} == set(LOSSES)
+    assert {type(PENALTIES[case.penalty]) for case in CASES} == set(Penalty.registry.values())
+
+
+@each_case
+def test_meets_the_gap_and_agrees_with_the_default_solver(case, rng):
+    for fit_bias in (True, False):
+        problem = case.problem(rng, fit_bias=fit_bias)
+        solution = run(registry[case.solver], problem, tol=TOL)
+        assert solution.status == "optimal"
+        assert -1e-12 * problem.scale <= solution.gap <= 1.001 * TOL * problem.scale
+        w, b = solution.parameters.w, solution.parameters.b
+        assert solution.primal == pytest.approx(problem.primal(w, b), rel=1e-12)
+        expected = solve(problem, tol=1e-9)
+        assert abs(solution.primal - expected.primal) <= 1.01 * TOL * problem.scale
+        assert (b == 0).all() if not fit_bias else np.all(np.isfinite(b))
+
+
+# Steps of the first order are slow to the last digit; of the others one speaks for each problem.
+SECOND_ORDER = [c for c in CASES if c.solver not in ("ista", "proximal_gradient")]
+
+
+@pytest.mark.parametrize("case", SECOND_ORDER, ids=str)
+def test_sparse_data_gives_the_same_answer(case, rng):
+    sparse = case.problem(rng, storage="sparse")
+    dense = replace(sparse, design=Design(sparse.design.X.toarray()))
+    first = run(registry[case.solver], sparse, tol=1e-8)
+    second = run(registry[case.solver], dense, tol=1e-8)
+    assert abs(first.primal - second.primal) <= 2e-8 * dense.scale
+
+
+@each_case
+def test_a_solution_is_recognised_at_once(case, rng):
+    problem = case.problem(rng)
+    solution = run(registry[case.solver], problem, tol=TOL)
+    again = run(registry[case.solver], problem, solution.parameters, tol=1.01 * TOL)
+    assert again.status == "optimal"
+    assert len(again.trace.primal) <= 2
+
+
+@each_case
+def test_trace_keeps_objective_gap_and_time(case, rng):
+    trace = run(registry[case.solver], case.problem(rng), tol=TOL).trace
+    assert len(trace.primal) == len(trace.gap) == len(trace.seconds) >= 1
+    assert trace.seconds == sorted(trace.seconds)
+    assert np.all(np.isfinite(trace.primal)) and np.isfinite(trace.gap[-1])
+
+
+@pytest.mark.parametrize("case", SECOND_ORDER, ids=str)
+def test_weight_two_is_a_repeated_row_and_weight_zero_none(case, rng):
+    problem = case.problem(rng)
+    problem = replace(problem, weights=np.resize([1.0, 2.0, 0.0, 1.0, 1.0], N))
+    repeated = np.repeat(np.arange(N), problem.weights.astype(int))
+    stacked = replace(
+        problem,
+        design=problem.design.rows(repeated),
+        y=problem.y[repeated],
+        weights=np.ones(len(repeated)),
+    )
+    first, second = (run(registry[case.solver], p, tol=1e-8) for p in (problem, stacked))
+    assert abs(first.primal - second.primal) <= 2e-8 * problem.scale
+
+
+@pytest.mark.parametrize("case", SECOND_ORDER, ids=str)
+def test_same_bits_for_any_number_of_threads(case, rng):
+    problem = case.problem(rng, n=300)
+    results = []
+    for count in (1, 8):
+        with threads(count):
+            results.append(run(registry[case.solver], problem, tol=TOL).parameters)
+    assert np.array_equal(results[0].w, results[1].w)
+    assert np.array_equal(results[0].b, results[1].b)
+
+
+@each_case
+def test_time_limit_of_nothing_returns_the_start(case, rng):
+    problem = case.problem(rng)
+    began = time.monotonic()
+    with time_limit(0.0):
+        solution = run(registry[case.solver], problem, tol=1e-12)
+    assert solution.status in ("time_limit", "optimal")
+    assert np.all(np.isfinite(solution.parameters.w))
+    assert time.monotonic() - began < 5.0
+
+
+@each_case
+def test_max_iter_is_obeyed(case, rng):
+    solution = run(registry[case.solver], case.problem(rng), tol=0.0, max_iter=2)
+    assert len(solution.trace.primal) <= 2
+    assert solution.status in ("max_iter", "optimal", "stalled")
+
+
+@each_case
+@pytest.mark.parametrize("shape", [(7, 0), (1, 3), (8, 11)])
+def test_few_rows_or_features(case, shape, rng):
+    n, d = shape
+    problem = case.problem(rng, n=max(n, 2 * K), d=d)
+    if PENALTIES[case.penalty] is not problem.penalty or d != D:
+        # Vectors per feature have another length here.
+        plain = {"l2": L2(2.0), "l1": L1(2.0), "box": Box(-0.1, 0.3)}
+        name = next((p for p in plain if case.penalty.startswith(p)), None)
+        if case.penalty == "group of several":
+            problem = replace(problem, penalty=Group(3.0, groups=np.arange(d) // 2))
+        elif name is not None:
+            problem = replace(problem, penalty=plain[name])
+    problem = replace(problem, design=problem.design.rows(np.arange(n)), y=problem.y[:n],
+                      weights=np.ones(n))  # fmt: skip
+    solution = run(registry[case.solver], problem, tol=TOL)
+    assert np.all(np.isfinite(solution.parameters.w)) and np.all(np.isfinite(solution.parameters.b))
+    is_bounded = case.penalty != "none"  # else the data may be separable, or fitted exactly
+    assert not is_bounded or solution.gap <= TOL * problem.scale + 1e-12
+
+
+@pytest.mark.parametrize("solver", sorted(registry))
+def test_refusals_say_why_and_what_instead(solver):
+    rng = np.random.default_rng(0)
+    for loss in LOSSES.values():
+        for penalty in PENALTIES.values():
+            problem = make(loss, penalty, rng)
+            reason = registry[solver].refuses(problem)
+            if reason is None:
+                continue
+            with pytest.raises(ValueError, match=f'solver="{solver}" ') as error:
+                solve(problem, solver)
+            assert reason in str(error.value) and '"auto"' in str(error.value)
+
+
+def test_unknown_solver_lists_the_known_ones(rng):
+    with pytest.raises(ValueError, match="prox_newton"):
+        solve(make(LOSSES["squared"], L2(1.0), rng), "best")
+
+
+# ---- known solutions by construction -------------------------------------------------------------
+
+
+def orthonormal(rng):
+    """A design with orthonormal columns, all orthogonal to the ones, and a target."""
+    Q = np.linalg.qr(np.column_stack([np.ones(N), rng.normal(size=(N, D))]))[0][:, 1:]
+    return np.ascontiguousarray(Q), Q @ rng.normal(size=D) + 0.1 * rng.normal(size=N) + 4.0
+
+
+@pytest.mark.parametrize("solver", sorted(registry))
+@pytest.mark.parametrize("penalty", [p for p in PENALTIES if p != "group of several"])
+def test_orthonormal_columns_have_the_proximal_map_as_solution(solver, penalty, rng):
+    X, y = orthonormal(rng)
+    penalty = PENALTIES[penalty]
+    problem = Problem(Design(X), y, LOSSES["squared"](), penalty, np.ones(N))
+    if registry[solver].refuses(problem) is not None:
+        pytest.skip("refused")
+    w = run(registry[solver], problem, tol=1e-12).parameters.w
+    np.testing.assert_allclose(w, penalty.prox(X.T @ y, 1.0), atol=1e-5)
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic", "huber", "squared_hinge"])
+@pytest.mark.parametrize("solver", ["prox_newton", "proximal_gradient"])
+def test_doubled_features_give_the_same_fit(loss, solver, rng):
+    problem = make(LOSSES[loss], L1(1.0), rng)
+    X = problem.design.X
+    doubled = replace(problem, design=Design(np.hstack([X, X]) / 2), penalty=L1(0.5))
+    first, second = (run(registry[solver], p, tol=1e-10) for p in (problem, doubled))
+    assert second.primal == pytest.approx(first.primal, rel=1e-9)
+    both = second.parameters.w[:D] + second.parameters.w[D:]
+    np.testing.assert_allclose(both / 2, first.parameters.w, atol=1e-4)
+
+
+# ---- parts of a user's own -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LogCosh(Loss):
+    """log cosh(z − y), without a curvature and without a conjugate."""
+
+    task = "regression"
+
+    def value(self, y, z):
+        r = np.abs(z - y)
+        return r + np.log1p(np.exp(-2 * r)) - np.log(2)
+
+    def gradient(self, y, z):
+        return np.tanh(z - y)
+
+
+@dataclass(frozen=True, eq=False)
+class Length(Penalty):
+    """‖w‖₂, with nothing but its value and its proximal map."""
+
+    def value(self, w):
+        return float(np.linalg.norm(w))
+
+    def prox(self, w, step):
+        norm = np.linalg.norm(w)
+        return w * max(0.0, 1 - step / norm) if norm > 0 else w
+
+
+@pytest.mark.parametrize("solver", ["proximal_gradient", "ista"])
+def test_a_loss_and_a_penalty_of_ones_own_are_minimised(solver, rng):
+    problem = make(LogCosh(), Length(), rng)
+    solution = run(registry[solver], problem)
+    w, b = solution.parameters.w, solution.parameters.b
+    slope = problem.derivative(problem.predictions(w, b))
+    gradient = problem.design.transposed_times(slope)
+    np.testing.assert_allclose(gradient, -w / np.linalg.norm(w), atol=1e-5)
+    assert abs(slope.sum()) <= 1e-5
+    assert solution.status == "stalled" and solution.dual == -np.inf
+
+
+def test_prox_newton_needs_no_conjugate(rng):
+    class Curved(LogCosh):
+        """The same with its curvature."""
+
+        def curvature(self, y, z):
+            return 1 - np.tanh(z - y) ** 2
+
+    problem = make(Curved(), L1(2.0), rng)
+    solution = run(registry["prox_newton"], problem)
+    w, b = solution.parameters.w, solution.parameters.b
+    g = problem.design.transposed_times(problem.derivative(problem.predictions(w, b)))
+    assert np.max(problem.penalty.subdifferential_distance(w, g)) <= 1e-8
+
+
+# ---- rows and columns that say nothing -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic", "huber", "softmax"])
+@pytest.mark.parametrize("penalty", [L1(0.5), ElasticNet(0.5), Group(0.5), L1(0.0), Box(-1.0, 1.0)])
+def test_constant_zero_and_equal_columns(loss, penalty, rng):
+    problem = make(LOSSES[loss], penalty, rng)
+    X = problem.design.X.copy()
+    X[:, 0], X[:, 1], X[:, 2] = 7.0, 0.0, X[:, 3]
+    problem = replace(problem, design=Design(X))
+    for solver in ("prox_newton", "proximal_gradient"):
+        solution = run(registry[solver], problem, tol=TOL)
+        assert solution.status == "optimal"
+        if getattr(penalty, "strength", 0.0) > 0:
+            np.testing.assert_allclose(solution.parameters.w[:2], 0.0, atol=1e-3)
+
+
+def test_more_features_than_rows(rng):
+    X = rng.normal(size=(20, 500))
+    y = X[:, :3].sum(axis=1) + 0.1 * rng.normal(size=20)
+    for loss in ("squared", "huber"):
+        for penalty in (L1(1.0), ElasticNet(1.0), Group(1.0, groups=np.arange(500) // 4)):
+            problem = Problem(Design(X), y, LOSSES[loss](), penalty, np.ones(20))
+            assert run(registry["prox_newton"], problem, tol=1e-9).status == "optimal"
+
+
+def test_start_outside_the_constraints_is_moved_inside(rng):
+    problem = make(LOSSES["squared"], Box(-0.1, 0.3), rng)
+    start = Parameters(np.full(D, 5.0), np.array(0.0))
+    for solver in ("prox_newton", "proximal_gradient", "ista"):
+        solution = run(registry[solver], problem, start, tol=TOL)
+        assert solution.status == "optimal"
+        assert np.all(solution.parameters.w >= -0.1) and np.all(solution.parameters.w <= 0.3)
