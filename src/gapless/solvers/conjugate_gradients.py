@@ -81,7 +81,7 @@ class ConjugateGradients:
         step, self._products = conjugate_gradients(
             hessian, at.gradient, self._preconditioner, self._accuracy
         )
-        return step if step is None else hessian.without_shifts(step)
+        return step if step is None else hessian.without_shifts(step, at)
 
     def _is_stale(self, at: Iterate) -> bool:
         """Whether the preconditioner was made for too different a Hessian, or is cheap to make."""
@@ -179,13 +179,15 @@ class Hessian:
             return Change(w, np.zeros_like(v.b))
         return Change(w, np.asarray(self.unit * size * curved.sum(axis=0, dtype=float)))
 
-    def without_shifts(self, step: Change) -> Change:
-        """The step that sums to 0 over the classes where only their differences matter."""
+    def without_shifts(self, step: Change, at: Iterate) -> Change:
+        """The step made exact where only differences between the classes matter to the loss.
+
+        There the penalty alone decides: coefficients that sum to 0 over the classes are best.
+        """
         if not self.is_shift_invariant:
             return step
-        is_free = self.l2 == 0
-        w = step.w - np.where(is_free, step.w.mean(axis=1, keepdims=True), 0.0)
-        return Change(w, step.b - step.b.mean())
+        shift = np.where(at.l2 > 0, at.w, 0.0) + step.w
+        return Change(step.w - shift.mean(axis=1, keepdims=True), step.b - step.b.mean())
 
 
 def make_preconditioner(hessian: Hessian) -> PerOutput | None:
