@@ -171,6 +171,8 @@ def run(
     limit = chosen.max_iter if max_iter is None else max_iter
     try:
         begin = problem.null if start is None else start
+        if _is_solution(monitor, start):
+            return monitor.solution("optimal", chosen.name)
         for point in chosen.method(problem, begin):
             monitor.trace.steps += not _is_start(point, begin)
             done = monitor.observe(point)
@@ -192,6 +194,18 @@ def run(
     except KeyboardInterrupt:
         status = "interrupted"
     return monitor.solution(status, chosen.name)
+
+
+def _is_solution(monitor: Monitor, start: Parameters | None) -> bool:
+    """Whether a start with a dual point of this problem is optimal already, for any solver."""
+    problem = monitor.problem
+    shape = (problem.n,) if problem.outputs is None else (problem.n, problem.outputs)
+    if start is None or np.shape(start.theta) != shape:
+        return False
+    if monitor.observe(Point(start.w, start.b, theta=start.theta)):
+        return True
+    monitor.trace = Trace()  # the solver will begin with the same point
+    return False
 
 
 def _is_start(point: Point, begin: Parameters) -> bool:
