@@ -12,7 +12,7 @@ from sklearn.utils import metadata_routing
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..losses import EpsilonInsensitive, Squared, SquaredEpsilonInsensitive
-from ..penalties import L1, L2, Box, Group, NoPenalty, Penalty
+from ..penalties import L1, L2, Box, Group, NoPenalty, Separable
 from ..penalties import ElasticNet as ElasticNetPenalty
 from ._base import LinearRegressor, regression_problems
 
@@ -248,7 +248,7 @@ def ridge_problems(estimator, data):
     return [replace(problem, penalty=p) for problem, p in zip(separate, penalties)]
 
 
-def with_sign(penalty: Penalty, positive: bool) -> Penalty:
+def with_sign(penalty: Separable, positive: bool) -> Separable:
     """The penalty, with all coefficients kept ≥ 0 if wanted."""
     return Box(lower=0.0, penalty=penalty) if positive else penalty
 
