@@ -1,0 +1,178 @@
+"""One Newton step for outputs that meet in the loss (softmax) or in the penalty (groups).
+
+The unknowns are the active coefficients of all outputs, in the order of w, then the biases. Row i
+has a curvature Aᵢ = s(diag(a) − ffᵀ) and a block Jᵢ, both K × K, in place of numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import scipy.linalg
+
+from ..design import Design
+from ..penalties import L2
+from ..problem import Parameters, Problem
+from ..solvers.positive_definite import call_lapack
+from ..threads import single_blas
+from ._base import (
+    LARGEST_SYSTEM,
+    Array,
+    NotAvailable,
+    block_step,
+    blocks,
+    members,
+    squares_of,
+    whiten,
+)
+
+
+def hold_out(problem: Problem, parameters: Parameters, groups: Array | None) -> tuple[Array, Array]:
+    """Held-out predictions (n, K) and leverages."""
+    z = problem.predictions(parameters.w, parameters.b)
+    if problem.d > problem.n:
+        problem, parameters = _in_row_space(problem, parameters)
+    step = JointStep(problem, parameters.w, z)
+    return step.leave_each() if groups is None else step.leave_groups(groups)
+
+
+def _in_row_space(problem: Problem, parameters: Parameters) -> tuple[Problem, Parameters]:
+    """The same problem in n coordinates where all l2ⱼ > 0: XΛ^(−½) = LQᵀ, L being n × n."""
+    l2 = squares_of(problem)
+    if l2 is None or np.any(l2 == 0):
+        return problem, parameters
+    root = np.sqrt(l2)
+    Q, R = call_lapack(_qr, (problem.design.dense() / root).T)
+    with single_blas():
+        w = Q.T @ (root[:, None] * parameters.w)
+    design = Design(np.ascontiguousarray(R.T))
+    return replace(problem, design=design, penalty=L2(1.0)), replace(parameters, w=w)
+
+
+def _qr(A: Array) -> tuple[Array, Array]:
+    return scipy.linalg.qr(A, mode="economic", check_finite=False)
+
+
+class JointStep:
+    """The Hessian in all unknowns, and what leaving rows out does to their K predictions."""
+
+    def __init__(self, problem: Problem, w: Array, z: Array):
+        self.problem, self.z, self.K = problem, z, z.shape[1]
+        active = problem.penalty.active(w)
+        self.count = int(np.count_nonzero(active))
+        self.size = self.count + self.K * problem.fit_bias
+        if self.size > LARGEST_SYSTEM:
+            raise NotAvailable(f"{self.size} coefficients are too many for one dense system")
+        used = np.flatnonzero(active.any(axis=1))
+        self.active, self.free = active[used], np.searchsorted(used, problem.free)
+        self.order = np.cumsum(self.active).reshape(self.active.shape) - 1
+        self.design = problem.design.columns(used) if len(used) < problem.d else problem.design
+        if problem.fit_bias:
+            share = problem.weights / problem.weights.sum()
+            self.design = self.design.shifted(self.design.transposed_times(share))
+        self.g = problem.derivative(z)
+        a, f = problem.loss.hessian_factors(problem.y, z)
+        self.a, self.f = a, np.zeros_like(a) if f is None else f
+        self.W, _ = whiten(self._hessian(problem.penalty.hessian(w)))
+
+    def _unknowns(self, k: int) -> tuple[Array, Array]:
+        """The features that are active for output k, and where its unknowns stand, bias last."""
+        features = np.flatnonzero(self.active[:, k])
+        at = self.order[features, k]
+        return features, np.append(at, self.count + k) if self.problem.fit_bias else at
+
+    # ---- the Hessian -----------------------------------------------------------------------------
+
+    def _hessian(self, penalty: Array) -> Array:
+        H = np.zeros((self.size, self.size))
+        for k in range(self.K):
+            features, at = self._unknowns(k)
+            for j in range(k + 1):
+                c = (self.a[:, k] if j == k else 0.0) - self.f[:, k] * self.f[:, j]
+                others, other_at = self._unknowns(j)
+                block = self._bordered_gram(self.problem.weights * c, features, others)
+                H[np.ix_(at, other_at)] = block
+                H[np.ix_(other_at, at)] = block.T
+        if penalty.ndim == 1:
+            H[np.arange(self.count), np.arange(self.count)] += penalty
+        else:
+            H[: self.count, : self.count] += penalty
+        self._hold_shifts(H)
+        return H
+
+    def _bordered_gram(self, c: Array, features: Array, others: Array) -> Array:
+        """[X, 1]ᵀ diag(c) [X, 1] of these features with those, for c of any sign."""
+        with_bias = int(self.problem.fit_bias)
+        union = np.union1d(features, others)
+        block = np.ix_(np.searchsorted(union, features), np.searchsorted(union, others))
+        G = np.zeros((len(features) + with_bias, len(others) + with_bias))
+        for sign in (1.0, -1.0):
+            part = np.maximum(sign * c, 0.0)
+            if part.any():
+                G[: len(features), : len(others)] += sign * self.design.gram(part, union)[block]
+        if with_bias:
+            sums = self.design.transposed_times(c)
+            G[:-1, -1], G[-1, :-1], G[-1, -1] = sums[features], sums[others], c.sum()
+        return G
+
+    def _hold_shifts(self, H: Array) -> None:
+        """Make H regular where the same shift of all scores costs nothing, as for softmax.
+
+        Such shifts change no probability, so it does not matter how they are held.
+        """
+        of_ones = self.a - self.f * self.f.sum(axis=1, keepdims=True)
+        if np.max(np.abs(of_ones), initial=0.0) > 1e-10:
+            return
+        shifts = list(self.order[self.free])
+        if self.problem.fit_bias:
+            shifts.append(np.arange(self.count, self.size))
+        for at in shifts:
+            H[np.ix_(at, at)] += np.trace(H[np.ix_(at, at)]) / self.K**2
+
+    # ---- leaving out -----------------------------------------------------------------------------
+
+    def _factors(self, rows) -> tuple[Array, Array]:
+        """B and T of these rows, (r, K, p): Jᵢ = BᵢBᵢᵀ, and TᵢTᵢᵀ is similar to AᵢJᵢ."""
+        part = self.design.rows(rows)
+        B = np.empty((part.n, self.K, self.W.shape[1]))
+        for k in range(self.K):
+            features, at = self._unknowns(k)
+            right = np.zeros((part.d, self.W.shape[1]))
+            right[features] = self.W[at[: len(features)]]
+            B[:, k] = part.times(right)
+            if self.problem.fit_bias:
+                B[:, k] += self.W[self.count + k]
+        # A = RRᵀ with R = diag(√(sa))(I − τuuᵀ), u = f/√a: the root of I − uuᵀ is I − τuuᵀ.
+        root = np.sqrt(self.a[rows])
+        u = np.divide(self.f[rows], root, out=np.zeros_like(root), where=root > 0)
+        length = np.minimum(np.sum(u**2, axis=1), 1.0)
+        tau = 1 / (1 + np.sqrt(1 - length))
+        T = (np.sqrt(self.problem.weights[rows])[:, None] * root)[:, :, None] * B
+        along = np.einsum("rk,rkp->rp", u, T)
+        T -= (tau[:, None] * u)[:, :, None] * along[:, None, :]
+        return B, T
+
+    def leave_each(self) -> tuple[Array, Array]:
+        """Each row predicted without itself, and the leverages."""
+        held, leverage = self.z.copy(), np.zeros(len(self.z))
+        for rows in blocks(len(self.z), 2 * self.K * self.W.shape[1]):
+            B, T = self._factors(rows)
+            with single_blas(), np.errstate(divide="ignore", invalid="ignore"):
+                pull = np.einsum("rkp,rk->rp", B, self.g[rows])
+                values, vectors = np.linalg.eigh(T @ T.transpose(0, 2, 1))
+                right = np.einsum("rkj,rkp,rp->rj", vectors, T, pull, optimize=True)
+                solved = np.einsum("rkj,rj->rk", vectors, right / (1 - values))
+                pull += np.einsum("rkp,rk->rp", T, solved)
+                held[rows] += np.einsum("rkp,rp->rk", B, pull)
+            leverage[rows] = values[:, -1]
+        return held, leverage
+
+    def leave_groups(self, groups: Array) -> tuple[Array, Array]:
+        """Each row predicted without its group, and the leverages of the groups."""
+        held, leverage = self.z.copy(), np.zeros(len(self.z))
+        for rows in members(groups):
+            B, T = (a.reshape(len(rows) * self.K, -1) for a in self._factors(rows))
+            step, leverage[rows] = block_step(B, T, self.g[rows].reshape(-1, 1))
+            held[rows] += step.reshape(len(rows), self.K)
+        return held, leverage
