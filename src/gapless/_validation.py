@@ -231,7 +231,7 @@ def _first(values: Any, is_bad: Any, columns: Any) -> str:
     if sp.issparse(values):
         entries = values.tocoo()
         k = int(np.argmax(is_bad(entries.data)))
-        place = (int(entries.row[k]), int(entries.col[k]))
+        place: tuple[int, ...] = (int(entries.row[k]), int(entries.col[k]))
     else:
         place = tuple(int(i) for i in np.argwhere(is_bad(values))[0])
     if len(place) == 1:

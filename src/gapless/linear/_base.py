@@ -8,6 +8,7 @@ certificates summed.
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -27,7 +28,7 @@ from ..losses import Loss
 from ..penalties import Penalty
 from ..problem import Parameters, Problem
 from ..progress import CallbackSupport, watch
-from ..solvers import Solution, Trace, solve
+from ..solvers import Solution, Trace, solve_many
 
 Array = np.ndarray
 
@@ -110,7 +111,7 @@ class LinearModel(CallbackSupport, BaseEstimator):
         learned = self._learned(data, problems, solutions)
         # One assignment, so that another Ctrl-C finds either the old model or the new one.
         self.__dict__ = {k: v for k, v in vars(self).items() if k not in self._stored} | learned
-        if solutions[-1].status == "interrupted":
+        if _is_interrupted(solutions):
             raise KeyboardInterrupt
         self._warn_if_stopped(problems[0], solutions)
         return self
@@ -131,32 +132,14 @@ class LinearModel(CallbackSupport, BaseEstimator):
     # ---- solving ---------------------------------------------------------------------------------
 
     def _solve(self, problems: list[Problem], callback) -> list[Solution]:
-        """Solve the problems in turn; those after Ctrl-C or a time limit stay where they begin."""
-        name = SCIKIT_LEARN_SOLVERS.get(self.solver, self.solver)
+        """Solve the problems; those that Ctrl-C or a time limit left out stay where they begin."""
+        name = SCIKIT_LEARN_SOLVERS.get(self.solver) or self.solver
         starts = self._starts(problems)
+        options = {"tol": self.tol, "max_iter": self.max_iter, "callback": callback}
         solutions: list[Solution] = []
-        status = "time_limit"
-        try:
-            with time_limit(self.time_limit):
-                for problem, start in zip(problems, starts):
-                    solution = solve(
-                        problem,
-                        name,
-                        start,
-                        tol=self.tol,
-                        max_iter=self.max_iter,
-                        callback=callback,
-                    )
-                    solutions.append(solution)
-                    if solution.status in ("interrupted", "time_limit", "callback"):
-                        status = solution.status
-                        break
-        except TimeLimit:
-            pass
-        except KeyboardInterrupt:
-            if not solutions:
-                raise
-            status = "interrupted"
+        with time_limit(self.time_limit), suppress(TimeLimit):
+            solutions = solve_many(problems, name, starts, **options)
+        status = solutions[-1].status if solutions else "time_limit"
         for problem, start in list(zip(problems, starts))[len(solutions) :]:
             solutions.append(_unsolved(problem, start, status))
         return solutions
@@ -211,7 +194,7 @@ class LinearModel(CallbackSupport, BaseEstimator):
         """One certificate per problem, for the parameters as they are stored."""
         stored = unpack(problems, learned["coef_"], learned["intercept_"], learned["dual_"])
         try:
-            if solutions[-1].status != "interrupted":
+            if not _is_interrupted(solutions):
                 return [
                     certify(
                         problem, parameters, tol=self.tol, exact=solution.solver in CLOSED_FORMS
@@ -412,7 +395,7 @@ def classification_problems(
 ) -> list[Problem]:
     """One problem for a multi-class loss or two classes, else one per class against the rest."""
     design = Design(data.X)
-    n_classes = len(data.classes)
+    n_classes = len(data.classes) if data.classes is not None else 0
     if loss.task == "multiclass":
         return [Problem(design, data.y, loss, penalty, data.weights, fit_bias, n_classes)]
     positive = [1] if n_classes == 2 else range(n_classes)
@@ -458,6 +441,10 @@ def unpack(problems: list[Problem], coef: Any, intercept: Any, dual: Any) -> lis
 
 def _dense(coef: Any) -> Array:
     return coef.toarray() if sp.issparse(coef) else coef
+
+
+def _is_interrupted(solutions: list[Solution]) -> bool:
+    return any(solution.status == "interrupted" for solution in solutions)
 
 
 def _unsolved(problem: Problem, start: Parameters | None, status: str) -> Solution:
