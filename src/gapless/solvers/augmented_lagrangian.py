@@ -193,7 +193,8 @@ def _exact_length(smooth: Problem, z: Array, dz: Array, first: float, second: fl
         if abs(value) <= enough:
             break
         low, high = (t, high) if value < 0 else (low, t)
-        t -= value / curvature
+        # The curvature of tiny data underflows to 0: halve or double instead.
+        t = t - value / curvature if curvature > 0 else np.inf
         if not low < t < high:
             t = 2 * low if np.isinf(high) else 0.5 * (low + high)
     return t
