@@ -22,7 +22,7 @@ from gapless.solvers import registry, solve
 from gapless.solvers._base import run
 from gapless.threads import threads
 
-N, D, K = 40, 6, 3
+N, D, K = 60, 6, 3
 TOL = 1e-6
 WEIGHTS = np.array([0.0, 1.0, 1.5, 0.5, 2.0, 1.0])
 
@@ -51,25 +51,23 @@ def rng():
 
 
 def make(loss, penalty, rng, *, n=N, d=D, outputs=None, fit_bias=True, storage="dense"):
-    """A small problem whose minimum is attained also without a penalty."""
+    """A small problem; with N rows it is so noisy that no plane separates the classes."""
     loss = loss() if isinstance(loss, type) else loss
     X = rng.normal(size=(n, d)) + 0.3
     if storage == "sparse":
         X *= rng.random((n, d)) < 0.6
-    score = X @ (rng.normal(size=(d, K)) * np.array([0.5, 1.0, 0.0])[:, None].repeat(d, 0)[:d])
+    score = X @ (rng.normal(size=(d, K)) * (rng.random((d, 1)) < 0.5))
     score = score + 1.5 * rng.normal(size=score.shape)
     if loss.task == "regression":
         y = score[:, 0] if outputs is None else np.ascontiguousarray(score[:, :outputs])
     elif loss.task == "binary":
         y = np.where(score[:, 0] + 2 * rng.normal(size=n) > 0, 1.0, -1.0)
-        y[:4] = [1.0, -1.0, 1.0, -1.0]
-        X[2:4] = X[:2]  # rows with both labels: no plane separates them
+        y[: 2 * K] = np.resize([1.0, -1.0], 2 * K)
     else:
         y = np.argmax(score + 2 * rng.normal(size=score.shape), axis=1)
         y[: 2 * K] = np.arange(2 * K) % K
-        X[K : 2 * K] = X[K - 1 :: -1]
         outputs = K
-    weights = rng.integers(0, 3, n).astype(float)
+    weights = rng.choice([0.0, 1.0, 2.0], n, p=[0.1, 0.6, 0.3])
     weights[: 2 * K] = 1.0
     design = Design(sp.csr_matrix(X) if storage == "sparse" else X)
     return Problem(design, y, loss, penalty, weights, fit_bias, outputs)
