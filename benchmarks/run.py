@@ -242,11 +242,18 @@ def _row(problem: Problem, shape: tuple[int, int], entry: Entry) -> dict:
 
 
 def _write(path: Path, rows: list[dict]) -> None:
+    """Write the rows, in place of those of the same problem and library; the others stay."""
     path.parent.mkdir(exist_ok=True)
+    done = {(row["problem"], row["library"]) for row in rows}
+    kept = []
+    if path.exists():
+        with path.open(newline="") as file:
+            kept = [r for r in csv.DictReader(file) if (r["problem"], r["library"]) not in done]
+    order = [problem.name for problem in PROBLEMS]
     with path.open("w", newline="") as file:
-        table = csv.DictWriter(file, list(rows[0]))
+        table = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
         table.writeheader()
-        table.writerows(rows)
+        table.writerows(sorted(kept + rows, key=lambda row: order.index(row["problem"])))
     print(
         f"\nwritten to {path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path}"
     )
