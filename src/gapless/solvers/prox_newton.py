@@ -23,6 +23,7 @@ from ..penalties import Coordinates
 from ..problem import Parameters, Problem
 from ._base import Point, solver
 from .normal_equations import NormalMatrix
+from .proximal_gradient import proximal_gradient
 from .quadratic_model import Iterate, ModelStep, QuadraticModel, evaluate
 from .working_set import BlockPenalty, Face, choose_blocks
 
@@ -39,6 +40,8 @@ MOST_ENTRIES = 20_000_000
 LOOSEST, TIGHTEST = 0.1, 1e-9
 # Sweeps after which coordinate descent is slow and asks for help, or ends where there is none.
 SLOW, MOST_SWEEPS = 60, 1000
+# A distance to optimality, relative to the slopes, that rounding does not explain.
+FAR = 1e-6
 # The largest support whose Newton system is worth factorising.
 LARGEST_SUPPORT = 3000
 
@@ -84,6 +87,10 @@ def prox_newton(problem: Problem, start: Parameters) -> Iterator[Point]:
         stalls = 0 if is_progress else stalls + 1
         smallest = min(smallest, largest)
         at = new
+    yield Point(at.w, at.b, at.z)
+    # Where no row curves (Huber far from all targets) a model has no minimum, but P has.
+    if smallest > FAR * max(1.0, float(np.max(np.abs(G), initial=0.0))):
+        yield from proximal_gradient(problem, Parameters(at.w, at.b))
 
 
 def _next_tolerance(tolerance: float, error: float, distance: Array, chosen: Array) -> float:

@@ -214,7 +214,7 @@ class Gram:
 def prediction_step(problem: Problem, features: Array, step: Array) -> Array:
     """X times a step in some of the coefficients."""
     design = problem.design
-    moved = np.any(step.reshape(len(step), -1) != 0, axis=1)
+    moved = np.any(step != 0, axis=tuple(range(1, step.ndim)))
     features, step = features[moved], step[moved]
     if 4 * len(features) > design.d:
         change = np.zeros((design.d, *step.shape[1:]))
