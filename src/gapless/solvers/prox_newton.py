@@ -82,15 +82,20 @@ def prox_newton(problem: Problem, start: Parameters) -> Iterator[Point]:
             better = _newton_step(problem, penalty.coordinates, new)
             new, sweeps = (new, MOST_SWEEPS) if better is None else (better, SLOW)
         # Near the end rounding hides the descent, but the distance to optimality still falls.
-        largest = float(distance.max(initial=0.0))
+        largest = max(float(distance.max(initial=0.0)), _bias_slope(problem, at))
         is_progress = new.primal < at.primal - 8 * EPS * abs(at.primal) or largest < 0.5 * smallest
         stalls = 0 if is_progress else stalls + 1
         smallest = min(smallest, largest)
         at = new
     yield Point(at.w, at.b, at.z)
     # Where no row curves (Huber far from all targets) a model has no minimum, but P has.
-    if smallest > FAR * max(1.0, float(np.max(np.abs(G), initial=0.0))):
+    if smallest > FAR * float(np.max(np.abs(G), initial=1.0)):
         yield from proximal_gradient(problem, Parameters(at.w, at.b))
+
+
+def _bias_slope(problem: Problem, at: Iterate) -> float:
+    """How steep P is in the bias."""
+    return float(np.max(np.abs(at.slope.sum(axis=0)))) if problem.fit_bias else 0.0
 
 
 def _next_tolerance(tolerance: float, error: float, distance: Array, chosen: Array) -> float:
