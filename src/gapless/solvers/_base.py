@@ -173,7 +173,7 @@ def run(
         begin = problem.null if start is None else start
         if _is_solution(monitor, start):
             return monitor.solution("optimal", chosen.name)
-        for point in chosen.method(problem, begin):
+        for point in chosen.method(problem, begin) if problem.d else _null_point(problem):
             monitor.trace.steps += not _is_start(point, begin)
             done = monitor.observe(point)
             # Asked after the last step, too, so that a callback sees every one.
@@ -210,3 +210,8 @@ def _is_solution(monitor: Monitor, start: Parameters | None) -> bool:
 
 def _is_start(point: Point, begin: Parameters) -> bool:
     return np.array_equal(point.w, begin.w) and np.array_equal(point.b, begin.b)
+
+
+def _null_point(problem: Problem) -> Iterator[Point]:
+    """Without features the best bias, found with the null model, is all there is to find."""
+    yield Point(problem.null.w, problem.null.b)
