@@ -97,11 +97,13 @@ def penalty_mutants():
         v = test_penalties.without_free(penalty, rng.normal(size=SHAPES[0]))
         small = penalty.feasible_scales(v)[0] * v
         arguments = {"value": (w,), "prox": (w, 0.5), "subdifferential_distance": (w, v)}
-        arguments |= {"conjugate": (small,), "feasible_scales": (v,), "hessian": (w,)}
+        arguments |= {"conjugate": (small,), "feasible_scales": (v,)}
+        arguments |= {"gradient": (w,), "hessian_times": (w, v), "hessian": (w,)}
         for method, given in arguments.items():
             changes = {"result": result_off, "argument": argument_off}
-            if method == "feasible_scales":
-                del changes["argument"]  # another choice of scales would be as good
+            if method in ("feasible_scales", "gradient"):
+                # Another choice of scales would be as good, and the gradient of a norm the same.
+                del changes["argument"]
             for what, change in changes.items():
                 changed = mutant(penalty, method, change)
                 if differs(penalty, changed, method, *given):

@@ -219,9 +219,17 @@ def check_hessian_is_the_curvature_of_what_moves_freely(penalty, shape, rng):
     v = np.zeros(shape)
     v[active] = rng.normal(size=active.sum())
     h = 0.01 * room / np.max(np.abs(v))
-    rise = penalty.value(w + h * v) - 2 * penalty.value(w) + penalty.value(w - h * v)
-    rounding = 100 * EPS * (1 + penalty.value(w)) / h**2
-    assert rise / h**2 == pytest.approx(v[active] @ H @ v[active], rel=1e-3, abs=rounding)
+    before, at, after = (penalty.value(w + t * v) for t in (-h, 0, h))
+    rounding = 100 * EPS * (1 + at) / h**2
+    curvature = (after - 2 * at + before) / h**2
+    assert curvature == pytest.approx(v[active] @ H @ v[active], rel=1e-3, abs=rounding)
+    np.testing.assert_allclose(penalty.hessian_times(w, v)[active], H @ v[active], atol=1e-12)
+    slope = np.sum(penalty.gradient(w) * v)
+    assert (after - before) / (2 * h) == pytest.approx(
+        slope, rel=1e-3, abs=1e-3 * abs(slope) + rounding
+    )
+    assert not np.any(penalty.gradient(w)[~active])
+    assert not np.any(penalty.hessian_times(w, rng.normal(size=shape))[~active])
 
 
 def check_what_is_not_active_is_at_a_kink_or_a_bound(penalty, shape, rng):
@@ -235,7 +243,8 @@ def check_inputs_are_left_alone(penalty, shape, rng):
     w, v = points(penalty, shape, rng)
     before = w.copy(), v.copy()
     penalty.value(w), penalty.prox(w, 0.5), penalty.subdifferential_distance(w, v)
-    penalty.conjugate(v), penalty.feasible_scales(v), penalty.active(w), penalty.hessian(w)
+    penalty.conjugate(v), penalty.feasible_scales(v), penalty.active(w), penalty.gradient(w)
+    penalty.hessian_times(w, v), penalty.hessian(w)
     for now, then in zip((w, v), before, strict=True):
         np.testing.assert_array_equal(now, then)
 
@@ -392,7 +401,7 @@ def test_a_users_penalty_needs_only_value_prox_and_conjugate():
     assert norm.feasible_scales(v) == pytest.approx(group.feasible_scales(v), rel=1e-14)
     assert norm.feasible_scales(0.01 * v) == (1.0,)
     assert norm.coordinates(D) is None and norm.blocks(D) is None
-    assert not norm.free(D).any()
+    assert not norm.free(D).any() and not norm.has_curvature
 
 
 def test_a_users_penalty_leaves_the_names_alone():

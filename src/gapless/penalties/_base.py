@@ -58,9 +58,10 @@ class Penalty:
     w has shape (d,) or, with K outputs or classes, (d, K). `value` and `prox` are enough to fit by
     proximal gradient, and `conjugate` lets fits be certified; `subdifferential_distance` and
     `feasible_scales` follow from them, and are written where a formula is known. `coordinates`
-    hands a separable penalty to the compiled coordinate descent, `blocks` a group penalty. `active`
-    and `hessian` let leave-one-out estimates be had without refits. One that is a sum of scalar
-    functions of the four-array form inherits everything from `Separable`.
+    hands a separable penalty to the compiled coordinate descent, `blocks` a group penalty. `active`,
+    `gradient` and `hessian_times` say where R is smooth and how it bends there: fits then get their
+    last digits, and leave-one-out estimates without refits. One that is a sum of scalar functions
+    of the four-array form inherits everything from `Separable`.
     """
 
     name: ClassVar[str]
@@ -121,9 +122,28 @@ class Penalty:
         """Which coefficients move freely: R is smooth in them around w. The shape of w."""
         raise NotImplementedError
 
+    def gradient(self, w: Array) -> Array:
+        """∂R/∂w of the active coefficients, 0 for the others; the shape of w."""
+        raise NotImplementedError
+
+    def hessian_times(self, w: Array, v: Array) -> Array:
+        """∂²R/∂w² times v, among the active coefficients; 0 for the others. The shape of w."""
+        raise NotImplementedError
+
     def hessian(self, w: Array) -> Array:
         """∂²R/∂w² of w[active(w)]: a matrix, or its diagonal where it is diagonal."""
-        raise NotImplementedError
+        active = self.active(w)
+        H = np.empty((np.count_nonzero(active),) * 2)
+        for row, at in zip(H, np.flatnonzero(active)):
+            v = np.zeros(w.shape)
+            v.flat[at] = 1.0
+            row[:] = self.hessian_times(w, v)[active]
+        return H
+
+    @property
+    def has_curvature(self) -> bool:
+        """Whether the derivatives above are known."""
+        return type(self).hessian_times is not Penalty.hessian_times
 
 
 class Separable(Penalty, abstract=True):
@@ -184,9 +204,16 @@ class Separable(Penalty, abstract=True):
         l1, _, lower, upper = self.coordinates(len(w)).like(w)
         return ((w != 0) | (l1 == 0)) & (w > lower) & (w < upper)
 
-    def hessian(self, w):
+    def gradient(self, w):
+        l1, l2, _, _ = self.coordinates(len(w)).like(w)
+        return (l2 * w + l1 * np.sign(w)) * self.active(w)
+
+    def hessian_times(self, w, v):
         _, l2, _, _ = self.coordinates(len(w)).like(w)
-        return np.broadcast_to(l2, w.shape)[self.active(w)]
+        return l2 * v * self.active(w)
+
+    def hessian(self, w):
+        return self.hessian_times(w, np.ones(w.shape))[self.active(w)]
 
 
 def by_name(name: str | Penalty) -> Penalty:

@@ -76,17 +76,16 @@ class Group(Penalty):
         is_smooth = (_norms(w, blocks) > 0) | (blocks.strength == 0)
         return np.array(np.broadcast_to(_spread(is_smooth, blocks, w), w.shape))
 
-    def hessian(self, w):
-        # ∇²‖w‖ = (I − wwᵀ/‖w‖²)/‖w‖, block by block.
-        blocks, active = self.blocks(len(w)), self.active(w)
-        norms = _norms(w, blocks)
-        unit = np.divide(
-            w, _spread(norms, blocks, w), out=np.zeros_like(w), where=active & (w != 0)
-        )
-        block = np.broadcast_to(_spread(np.arange(len(norms)), blocks, w), w.shape)[active]
-        H = np.where(block[:, None] == block, -np.multiply.outer(unit[active], unit[active]), 0.0)
-        H[np.diag_indices(len(H))] += 1.0
-        return np.broadcast_to(_over_norms(w, blocks), w.shape)[active] * H
+    def gradient(self, w):
+        return w * _over_norms(w, self.blocks(len(w)))
+
+    def hessian_times(self, w, v):
+        # ∇²‖w‖ = (I − uuᵀ)/‖w‖ with u = w/‖w‖, block by block.
+        blocks = self.blocks(len(w))
+        norms = _spread(_norms(w, blocks), blocks, w)
+        unit = np.divide(w, norms, out=np.zeros_like(w), where=norms > 0)
+        along = _spread(_sums(unit * v, blocks), blocks, w)
+        return _over_norms(w, blocks) * (v - along * unit)
 
     @cached_property
     def _labels(self):
@@ -96,9 +95,13 @@ class Group(Penalty):
 def _norms(w, blocks):
     """‖w_g‖₂ of every group, in units of the largest entry: squares neither overflow nor vanish."""
     unit = np.max(np.abs(w), initial=0.0) or 1.0
-    squares = (w / unit) ** 2
-    per_feature = squares if w.ndim == 1 else squares.sum(axis=1)
-    return unit * np.sqrt(np.bincount(blocks.index, per_feature, minlength=len(blocks.strength)))
+    return unit * np.sqrt(_sums((w / unit) ** 2, blocks))
+
+
+def _sums(values, blocks):
+    """The sum of every group."""
+    per_feature = values if values.ndim == 1 else values.sum(axis=1)
+    return np.bincount(blocks.index, per_feature, minlength=len(blocks.strength))
 
 
 def _spread(values, blocks, w):

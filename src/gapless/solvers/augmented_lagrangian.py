@@ -14,7 +14,7 @@ from ..losses import DualBox, Loss
 from ..problem import Parameters, Problem
 from ._base import Point, registry, solver
 from .auto import choose
-from .newton_steps import inner
+from .newton_steps import inner, strengths
 from .normal_equations import NormalMatrix
 
 Array = np.ndarray
@@ -153,7 +153,7 @@ def _newton_on_band(smooth: Problem, start: Parameters) -> Iterator[Point]:
     Beside that a step costs one product with X. Its length is exact: e is piecewise quadratic.
     """
     design, s, loss, y = smooth.design, smooth.weights, smooth.loss, smooth.y
-    l2 = smooth.penalty.coordinates(smooth.d).l2
+    l2 = strengths(smooth)
     w, b = np.array(start.w, dtype=float), float(start.b)
     z = smooth.predictions(w, b)
     _, u, curvature = loss.derivatives(y, z)

@@ -14,7 +14,7 @@ from ..interrupt import TimeLimit, deadline
 from ..problem import Parameters, Problem
 from ..threads import thread_count
 from ._base import Callback, Monitor, Point, Solution, solver
-from .newton_steps import inner
+from .newton_steps import inner, strengths
 from .polish import polish
 
 Array = np.ndarray
@@ -70,7 +70,7 @@ class Descent:
         terms = (-box.linear, quadratic, lower, upper)
         self.box = tuple(np.ascontiguousarray(v, dtype=float) for v in terms)
         self.absolute = float(box.absolute)
-        self.inverse = 1 / problem.penalty.coordinates(problem.d).l2
+        self.inverse = 1 / strengths(problem)
         given = np.zeros(problem.n) if start.theta is None else start.theta
         self.theta = np.clip(given, lower, upper).astype(float)
         self.w = np.zeros(problem.d)

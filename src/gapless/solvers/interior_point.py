@@ -164,6 +164,7 @@ def interior_point(problem: Problem, start: Parameters) -> Iterator[Point]:
 def _programme(problem: Problem) -> tuple[Array, Array, Programme]:
     """The rows of positive weight, the columns that may move, and the programme in them."""
     c = problem.penalty.coordinates(problem.d)
+    assert c is not None
     rows, columns = np.flatnonzero(problem.weights > 0), np.flatnonzero(c.lower < c.upper)
     fixed = np.where(c.lower < c.upper, 0.0, c.lower)
     offset = problem.design.times(fixed)[rows] if np.any(fixed) else np.zeros(len(rows))

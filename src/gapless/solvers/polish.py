@@ -17,7 +17,7 @@ import scipy.sparse.linalg
 
 from ..interrupt import TimeLimit
 from ..null_model import minimise_bias
-from ..penalties import Blocks, Coordinates
+from ..penalties import Coordinates
 from ..problem import Parameters, Problem
 from ._base import Solution
 from .newton_steps import inner
@@ -88,7 +88,7 @@ def polish(problem: Problem, parameters: Parameters) -> Parameters | None:
         return None
     if coordinates is not None and problem.outputs is None:
         return _polish_coordinates(problem, parameters, coordinates)
-    return _polish_jointly(problem, parameters, coordinates)
+    return _polish_jointly(problem, parameters)
 
 
 def _by_outputs(polish_one, problem: Problem, parameters: Parameters, coordinates: Coordinates):
@@ -309,8 +309,8 @@ def _solve_kinks(problem, c: Coordinates, w, b, u, kink: Kink, active, held, sig
 def _polish_coordinates(problem: Problem, parameters: Parameters, c: Coordinates):
     """Newton steps in the coefficients that are neither 0 at a kink nor at a bound, and in b."""
     w, b = np.array(parameters.w, dtype=float), float(parameters.b)
-    penalty = NearCoordinates(c, w)
-    free = np.flatnonzero(penalty.free)
+    penalty = problem.penalty
+    free = np.flatnonzero(penalty.active(w))
     if len(free) > LARGEST:
         return None
     part = problem.design if len(free) == problem.d else problem.design.columns(free)
@@ -334,103 +334,53 @@ def _polish_coordinates(problem: Problem, parameters: Parameters, c: Coordinates
             if reached <= primal + rounding:
                 break
             length *= 0.5
-        if not reached <= primal + rounding or not penalty.is_smooth_until(w + length * dw):
+        if not (reached <= primal + rounding and _is_smooth(problem, w, w + length * dw)):
             return None
         w, b, z, primal = w + length * dw, b + length * db, z + length * dz, reached
     return Parameters(w, np.array(b))
 
 
-def _polish_jointly(problem: Problem, parameters: Parameters, coordinates: Coordinates | None):
+def _polish_jointly(problem: Problem, parameters: Parameters) -> Parameters | None:
     """The same for several outputs or for groups of coefficients, by conjugate gradients."""
     w, b = np.array(parameters.w, dtype=float), np.array(parameters.b, dtype=float)
-    if coordinates is not None:
-        penalty = NearCoordinates(coordinates, w)
-    elif (blocks := problem.penalty.blocks(problem.d)) is not None:
-        penalty = NearBlocks(blocks, w)
-    else:
+    if not problem.penalty.has_curvature:
         return None
-    if problem.n * np.count_nonzero(penalty.free) ** 2 > MOST_WORK:
+    if problem.n * np.count_nonzero(problem.penalty.active(w)) ** 2 > MOST_WORK:
         return None
     last = np.inf
     for _ in range(STEPS):
-        dw, db, decrement = _joint_step(problem, penalty, w, b)
+        dw, db, decrement = _joint_step(problem, w, b)
         if not 0 <= decrement < 0.5 * last:
             break
         last = decrement
-        if not penalty.is_smooth_until(w + dw):
+        if not _is_smooth(problem, w, w + dw):
             return None
         w, b = w + dw, b + db
     return Parameters(w, b)
 
 
-class NearCoordinates:
-    """A penalty on coordinates, where it is smooth around w."""
-
-    def __init__(self, c: Coordinates, w: Array):
-        self.l1, self.l2, self.lower, self.upper = c.like(w)
-        self.signs = np.sign(w)
-        self.free = ((w != 0) | (self.l1 == 0)) & (w > self.lower) & (w < self.upper)
-
-    def gradient(self, w: Array) -> Array:
-        """∇R(w) on the free coefficients."""
-        return (self.l2 * w + self.l1 * self.signs) * self.free
-
-    def hessian_times(self, w: Array, v: Array) -> Array:
-        """∇²R(w) v."""
-        return self.l2 * v
-
-    def is_smooth_until(self, w: Array) -> bool:
-        """Whether no kink or bound lies between here and w."""
-        kept = (w * self.signs >= 0) | (self.l1 == 0)
-        return bool(np.all(kept & (w >= self.lower) & (w <= self.upper)))
+def _is_smooth(problem: Problem, w: Array, moved: Array) -> bool:
+    """Whether no kink or bound lies between w and the moved coefficients."""
+    penalty, coordinates = problem.penalty, problem.penalty.coordinates(problem.d)
+    if coordinates is not None:
+        l1, _, _, _ = coordinates.like(w)
+        if np.any((l1 > 0) & (np.sign(moved) != np.sign(w))):
+            return False
+    return np.array_equal(penalty.active(moved), penalty.active(w))
 
 
-class NearBlocks:
-    """A sum of norms of groups, where it is smooth around w: ∇²‖w‖ = (I − wwᵀ/‖w‖²)/‖w‖."""
-
-    def __init__(self, blocks: Blocks, w: Array):
-        self.blocks = blocks
-        alive = (self._sums(w * w) > 0) | (blocks.strength == 0)
-        self.free = np.broadcast_to(self._spread(alive, w), w.shape)
-
-    def _sums(self, per_entry: Array) -> Array:
-        per_feature = per_entry if per_entry.ndim == 1 else per_entry.sum(axis=1)
-        return np.bincount(self.blocks.index, per_feature, minlength=len(self.blocks.strength))
-
-    def _spread(self, per_block: Array, w: Array) -> Array:
-        spread = per_block[self.blocks.index]
-        return spread if w.ndim == 1 else spread[:, None]
-
-    def _over_norms(self, w: Array) -> Array:
-        norms, strength = np.sqrt(self._sums(w * w)), self.blocks.strength
-        return np.divide(strength, norms, out=np.zeros_like(norms), where=norms > 0)
-
-    def gradient(self, w: Array) -> Array:
-        """∇R(w) on the free coefficients."""
-        return self._spread(self._over_norms(w), w) * w
-
-    def hessian_times(self, w: Array, v: Array) -> Array:
-        """∇²R(w) v."""
-        squares = self._sums(w * w)
-        along = np.divide(self._sums(w * v), squares, out=np.zeros_like(squares), where=squares > 0)
-        return self._spread(self._over_norms(w), w) * (v - self._spread(along, w) * w)
-
-    def is_smooth_until(self, w: Array) -> bool:
-        """Always: a step does not end where a group vanishes."""
-        return True
-
-
-def _joint_step(problem: Problem, penalty, w: Array, b: Array) -> tuple[Array, Array, float]:
-    """The Newton step in the free coefficients and the biases, and its decrement."""
-    s, free, design = problem.row_weights, penalty.free, problem.design
+def _joint_step(problem: Problem, w: Array, b: Array) -> tuple[Array, Array, float]:
+    """The Newton step in the active coefficients and the biases, and its decrement."""
+    s, penalty, design = problem.row_weights, problem.penalty, problem.design
+    active = penalty.active(w)
     z = problem.predictions(w, b)
     slope = s * problem.loss.gradient(problem.y, z)
 
     def join(for_w: Array, for_b: Array) -> Array:
-        return np.append(for_w * free, for_b * problem.fit_bias)
+        return np.append(for_w * active, for_b * problem.fit_bias)
 
     def split(step: Array) -> tuple[Array, Array]:
-        return step[: w.size].reshape(w.shape) * free, step[w.size :].reshape(b.shape)
+        return step[: w.size].reshape(w.shape) * active, step[w.size :].reshape(b.shape)
 
     def hessian_times(step: Array) -> Array:
         dw, db = split(step)
