@@ -502,3 +502,14 @@ def test_no_penalty_leaves_out_by_least_norm():
     slope, bias = np.polyfit(X[rest, 0], y[rest], 1)
     assert held.z[3] == pytest.approx(slope * X[3, 0] + bias, rel=1e-9)
     assert held.leverage[3] == pytest.approx(1)
+
+
+@pytest.mark.parametrize("X", [np.zeros((5, 0)), np.zeros((5, 3)), np.ones((5, 2))], ids=str)
+def test_without_features_it_is_the_mean_of_the_others(X):
+    y = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
+    expected = (y.sum() - y) / 4
+    for penalty in (L2(1.0), NoPenalty()):
+        problem = Problem(Design(X), y, losses.Squared(), penalty, np.ones(5))
+        np.testing.assert_allclose(leave_out(problem, solve(problem).parameters).z, expected)
+    path = ridge_path_leave_out(Design(X), y, np.ones(5), STRENGTHS, keep=True)
+    np.testing.assert_allclose(path.z, np.tile(expected[:, None], len(STRENGTHS)))

@@ -12,7 +12,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..penalties import Penalty
 from ..problem import Parameters, Problem
 from . import joint, span
 from ._base import (
@@ -125,7 +124,7 @@ def _estimate(
         return *_by_outputs(span.hold_out, problem, parameters, groups), "span"
     if not loss.has_curvature:
         raise NotAvailable(f"the {loss.name} loss has no curvature")
-    if type(penalty).hessian is Penalty.hessian:
+    if not penalty.has_curvature:
         raise NotAvailable(f"the {penalty.name} penalty does not know its curvature")
     if l2 is not None and loss.name == "squared":
         return *_least_squares(problem, parameters, groups, l2), "loo"
@@ -208,7 +207,7 @@ def _least_squares(
     try:
         if d <= n:
             system = InFeatures(problem.design, l2, s, -theta, z, problem.fit_bias)
-            system.settle(l2, parameters.w.reshape(d, -1))
+            system.settle(l2, parameters.w.reshape(d, y.shape[1]))
         else:
             system = InRows(kernel_of(problem, l2), z, theta, 1 / s, resolve=True)
         held, leverage = system.leave(groups)

@@ -270,9 +270,8 @@ class BySingularValues:
         spectrum = self.spectrum
         root = np.sqrt(spectrum.squares)
         with single_blas():
-            along = spectrum.left.T @ spectrum.y
             # √v/(v + λ) in an order that neither overflows nor underflows
-            filtered = along / (root + strengths[:, None] / root)[:, :, None]
+            filtered = spectrum.along / (root + strengths[:, None] / root)[:, :, None]
             return self.data.with_bias(spectrum.right @ filtered)
 
     def leave_each(self, strengths: Array) -> Iterator[tuple[slice, Array]]:

@@ -85,16 +85,13 @@ class Answer:
         inverse, condition = _inverse(C)
         with single_blas():
             CU = inverse @ U
-            S, condition_of_U = _inverse(U.T @ CU)
-            Q = CU @ S
-            P = inverse - Q @ CU.T
-        if min(condition, condition_of_U) == 0:
-            raise NotAvailable("the equations of the support vectors or rows are singular")
-        return cls(P, Q, S, condition)
+            M, _ = _inverse(U.T @ CU)
+            Q = CU @ M
+            return cls(inverse - Q @ CU.T, Q, M, condition)
 
 
 def _inverse(C: Array) -> tuple[Array, float]:
-    """C⁻¹ for a positive definite C, overwritten, and how well it is conditioned; 0 if singular."""
+    """C⁻¹ for a positive definite C, which is overwritten, and how well it is conditioned."""
     if not len(C):
         return C, 1.0
     scale = unit_diagonal(C)
@@ -102,7 +99,7 @@ def _inverse(C: Array) -> tuple[Array, float]:
     factor, failed = call_lapack(lapack.dpotrf, C.T, 1, 1, 1)
     condition = 0.0 if failed else lapack.dpocon(factor, norm, uplo="L")[0]
     if not condition > 16 * len(C) * EPS:
-        return C, 0.0
+        raise NotAvailable("the equations of the rows that answer are singular")
     inverse, _ = call_lapack(lapack.dpotri, factor, 1, 1)
     lower = np.tril(inverse)
     lower += np.tril(inverse, -1).T

@@ -23,6 +23,8 @@ from ._base import Array, NotAvailable, blocks, members
 
 # Rows whose share in N is below this get it computed with all digits.
 SMALL = 0.01
+# Numbers in the largest block that a group of rows may need, its size times n.
+LARGEST_GROUP = 1e8
 
 
 class Spectrum:
@@ -52,6 +54,8 @@ class Spectrum:
         singular = SingularValues(_off(self.free, X[:, ~is_free] / scale), tolerance)
         self.left, self.right, self.squares = singular.left, singular.right, singular.values**2
         self.y = self.root * y
+        with single_blas():
+            self.along = self.left.T @ self.y
         self._project()
 
     def _project(self) -> None:
@@ -96,9 +100,8 @@ class Spectrum:
         """y minus each row's prediction without itself, for all strengths λ: (r, m, K)."""
         inverse = 1 / (self.squares[:, None] + strengths)
         with single_blas():
-            along = self.left.T @ self.y
-            right = (inverse[:, :, None] * along[:, None, :]).reshape(len(inverse), -1)
-            pull = (self.left[rows] @ right).reshape(-1, len(strengths), self.K)
+            right = inverse[:, :, None] * self.along[:, None, :]
+            pull = np.tensordot(self.left[rows], right, axes=1)
         whole, own = self._own(rows, strengths)
         pinned = self.is_pinned[rows, None]
         top = np.where(
@@ -117,15 +120,18 @@ class Spectrum:
 
     def leave_groups(self, groups: Array) -> tuple[Array, Array]:
         """The same for groups of rows."""
+        if np.bincount(groups).max() * len(self.y) > LARGEST_GROUP:
+            raise NotAvailable("the groups are too large for ill-conditioned data")
         missing, leverage = np.empty_like(self.y), np.empty(len(self.y))
         inverse = 1 / (self.squares + self.strength)
         with single_blas():
-            pull = self.left @ (inverse[:, None] * (self.left.T @ self.y))
+            pull = self.left @ (inverse[:, None] * self.along)
         for rows in members(groups):
             missing[rows], leverage[rows] = self._leave(rows, inverse, pull[rows])
         return missing / self.root, leverage
 
     def _leave(self, rows: Array, inverse: Array, pull: Array) -> tuple[Array, float]:
+        """x of one group, scaled by √s, and its leverage."""
         strength = self.strength
         with single_blas():
             N = self._rows_of_N(rows)
