@@ -58,10 +58,10 @@ class Penalty:
     w has shape (d,) or, with K outputs or classes, (d, K). `value` and `prox` are enough to fit by
     proximal gradient, and `conjugate` lets fits be certified; `subdifferential_distance` and
     `feasible_scales` follow from them, and are written where a formula is known. `coordinates`
-    hands a separable penalty to the compiled coordinate descent, `blocks` a group penalty. `active`,
-    `gradient` and `hessian_times` say where R is smooth and how it bends there: fits then get their
-    last digits, and leave-one-out estimates without refits. One that is a sum of scalar functions
-    of the four-array form inherits everything from `Separable`.
+    hands a separable penalty to the compiled coordinate descent, `blocks` a group penalty.
+    `active`, `gradient` and `hessian_times` say where R is smooth and how it bends there: fits then
+    get their last digits, and leave-one-out estimates without refits. One that is a sum of scalar
+    functions of the four-array form inherits everything from `Separable`.
     """
 
     name: ClassVar[str]
