@@ -253,15 +253,15 @@ def orthonormal(rng):
     return np.ascontiguousarray(Q), Q @ rng.normal(size=D) + 0.1 * rng.normal(size=N) + 4.0
 
 
-@pytest.mark.parametrize("solver", sorted(registry))
-@pytest.mark.parametrize("penalty", [p for p in PENALTIES if p != "group of several"])
-def test_orthonormal_columns_have_the_proximal_map_as_solution(solver, penalty, rng):
+SQUARED = [c for c in CASES if c.loss == "squared" and c.outputs is None]
+
+
+@pytest.mark.parametrize("case", SQUARED, ids=str)
+def test_orthonormal_columns_have_the_proximal_map_as_solution(case, rng):
     X, y = orthonormal(rng)
-    penalty = PENALTIES[penalty]
+    penalty = PENALTIES[case.penalty]
     problem = Problem(Design(X), y, LOSSES["squared"](), penalty, np.ones(N))
-    if registry[solver].refuses(problem) is not None:
-        pytest.skip("refused")
-    w = run(registry[solver], problem, tol=1e-12).parameters.w
+    w = run(registry[case.solver], problem, tol=1e-12).parameters.w
     np.testing.assert_allclose(w, penalty.prox(X.T @ y, 1.0), atol=1e-5)
 
 

@@ -1,0 +1,79 @@
+"""Prox-Newton and proximal gradient against scikit-learn's solvers at a tight tolerance."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import ElasticNet as TheirElasticNet
+from sklearn.linear_model import Lasso, LogisticRegression, MultiTaskLasso
+
+from gapless.design import Design
+from gapless.losses import Logistic, Softmax, Squared
+from gapless.penalties import L1, ElasticNet, Group
+from gapless.problem import Problem
+from gapless.solvers import solve
+
+SOLVERS = ["prox_newton", "proximal_gradient"]
+
+
+def regression(seed=0, outputs=None):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(80, 10)) + 1.0
+    w = rng.normal(size=(10, outputs or 1)) * (np.arange(10) < 4)[:, None]
+    y = X @ w + 0.5 * rng.normal(size=(80, outputs or 1)) + 3.0
+    return X, (y[:, 0] if outputs is None else y)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("alpha", [0.01, 0.3])
+def test_lasso_and_elastic_net(solver, alpha):
+    X, y = regression()
+    weights = np.random.default_rng(1).integers(1, 4, len(y)).astype(float)
+    strength = alpha * weights.sum()
+    for penalty, theirs in (
+        (L1(strength), Lasso(alpha=alpha, tol=1e-12, max_iter=100_000)),
+        (ElasticNet(strength, 0.5), TheirElasticNet(alpha=alpha, tol=1e-12, max_iter=100_000)),
+    ):
+        ours = solve(Problem(Design(X), y, Squared(), penalty, weights), solver, tol=1e-12)
+        theirs.fit(X, y, sample_weight=weights)
+        np.testing.assert_allclose(ours.parameters.w, theirs.coef_, atol=1e-6)
+        np.testing.assert_allclose(ours.parameters.b, theirs.intercept_, atol=1e-6)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_multi_task_lasso(solver):
+    X, Y = regression(outputs=3)
+    problem = Problem(Design(X), Y, Squared(), Group(0.2 * 80), np.ones(80), outputs=3)
+    ours = solve(problem, solver, tol=1e-12)
+    theirs = MultiTaskLasso(alpha=0.2, tol=1e-12, max_iter=100_000).fit(X, Y)
+    np.testing.assert_allclose(ours.parameters.w.T, theirs.coef_, atol=1e-6)
+    np.testing.assert_allclose(ours.parameters.b, theirs.intercept_, atol=1e-6)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_logistic_regression_by_liblinear(solver):
+    # Without a bias, which LIBLINEAR would penalise.
+    X, z = regression()
+    y = np.where(z > np.median(z), 1.0, -1.0)
+    problem = Problem(Design(X), y, Logistic(), L1(1 / 0.5), np.ones(80), fit_bias=False)
+    ours = solve(problem, solver, tol=1e-10)
+    theirs = LogisticRegression(
+        l1_ratio=1.0, solver="liblinear", C=0.5, tol=1e-10, max_iter=10_000, fit_intercept=False
+    ).fit(X, y)
+    np.testing.assert_allclose(ours.parameters.w, theirs.coef_[0], atol=1e-5)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("l1_ratio", [0.5, 1.0])
+def test_softmax_by_saga(solver, l1_ratio):
+    X, z = regression()
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    y = np.searchsorted(np.quantile(z, [1 / 3, 2 / 3]), z)
+    penalty = ElasticNet(1.0, l1_ratio)
+    problem = Problem(Design(X), y, Softmax(), penalty, np.ones(80), outputs=3)
+    ours = solve(problem, solver, tol=1e-10)
+    theirs = LogisticRegression(
+        l1_ratio=l1_ratio, solver="saga", C=1.0, tol=1e-10, max_iter=100_000
+    )
+    theirs.fit(X, y)
+    w, b = theirs.coef_.T, theirs.intercept_
+    assert ours.primal <= problem.primal(np.ascontiguousarray(w), b) + 1e-9
+    np.testing.assert_allclose(ours.parameters.w, w, atol=1e-4)
