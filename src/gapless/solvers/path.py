@@ -1,0 +1,167 @@
+"""Regularisation paths: one problem minimised with each penalty of a sequence, and by folds.
+
+Neighbours on a path have nearly the same solution, so each begins where the last one ended. The
+entrances are `solve_path` and `solve_folds`; estimators that tune a strength call them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..interrupt import TimeLimit
+from ..penalties import Penalty
+from ..problem import Parameters, Problem
+from . import solve
+from ._base import Callback
+
+Array = np.ndarray
+Fold = tuple[Array, Array]  # positions of the rows to train on, and of those held out
+# The penalties of a fold, or how they follow from the sum of the weights that it trains on.
+Penalties = Sequence[Penalty] | Callable[[float], Sequence[Penalty]]
+
+
+@dataclass(frozen=True, eq=False)
+class PathSolution:
+    """The solutions along a path of m penalties.
+
+    w is (m, d) or (m, d, K), b (m,) or (m, K); `gaps` bounds how far each objective is from its
+    minimum, and `steps` counts the solver's steps. `status` is "optimal" if all gaps are at most
+    tol·P₀, else why the path ended or what its worst point met: "stalled", "max_iter",
+    "time_limit", "callback", "interrupted" (Ctrl-C). A point that was not reached repeats the one
+    before it, with a gap of ∞.
+    """
+
+    w: Array
+    b: Array
+    gaps: Array
+    steps: Array
+    status: str
+
+
+def solve_path(
+    problem: Problem,
+    penalties: Sequence[Penalty],
+    *,
+    tol: float = 1e-6,
+    max_iter: int | None = None,
+    callback: Callback | None = None,
+) -> PathSolution:
+    """Minimise the problem with each of the penalties in the place of its own.
+
+    Parameters
+    ----------
+    problem : Problem
+        Data, loss, weights; its own penalty is not used.
+    penalties : sequence of Penalty
+        In the order in which they are solved: each begins at the solution of the one before, so
+        the strongest should come first.
+    tol : float, default=1e-6
+        Stop at a duality gap of at most tol times the objective at w = 0.
+    max_iter : int, default=None
+        Largest number of steps for each penalty; None leaves it to the solver.
+    callback : callable, default=None
+        Called with the trace and the gap to reach after each step; True ends the path.
+
+    Returns
+    -------
+    path : PathSolution
+        One solution per penalty. Ctrl-C and a time limit end the path: see its `status`.
+    """
+    shape = (len(penalties), *problem.null.w.shape)
+    path = PathSolution(
+        w=np.zeros(shape),
+        b=np.zeros((shape[0], *shape[2:])),
+        gaps=np.full(len(penalties), math.inf),
+        steps=np.zeros(len(penalties), dtype=int),
+        status="optimal",
+    )
+    status, at = "optimal", problem.null
+    for i, penalty in enumerate(penalties):
+        part = dataclasses.replace(problem, penalty=penalty)
+        options = {"tol": tol, "max_iter": max_iter, "callback": callback}
+        solution = solve(part, start=_feasible(part, at), **options)
+        at = Parameters(solution.parameters.w, solution.parameters.b)
+        path.w[i:], path.b[i:] = at.w, at.b
+        path.gaps[i], path.steps[i] = max(solution.gap, 0.0), solution.trace.steps
+        status = solution.status if solution.status != "optimal" else status
+        if solution.status in ("interrupted", "time_limit", "callback"):
+            break
+    return dataclasses.replace(path, status=status)
+
+
+def solve_folds(
+    problem: Problem,
+    penalties: Penalties,
+    folds: Sequence[Fold],
+    *,
+    tol: float = 1e-6,
+    max_iter: int | None = None,
+    callback: Callback | None = None,
+) -> Array:
+    """Predictions of held-out rows along a path: for each fold by a path without its rows.
+
+    Parameters
+    ----------
+    problem : Problem
+        All rows; its own penalty is not used.
+    penalties : sequence of Penalty, or callable
+        As in `solve_path`. A callable is given the sum of the weights of a fold's training rows and
+        returns its penalties, for models whose strength counts per sample.
+    folds : sequence of (train, test)
+        Positions of rows, as the splitters of scikit-learn yield them.
+    tol, max_iter, callback
+        As in `solve_path`.
+
+    Returns
+    -------
+    z : ndarray of shape (n, m) or (n, m, K)
+        Predictions on the scale of the loss, one column per penalty; the last fold counts where a
+        row is held out by several. nan for rows of no fold, and where a time limit or a callback
+        ended the work. Ctrl-C raises KeyboardInterrupt.
+    """
+    z: Array | None = None
+    for train, test in folds:
+        part = _training_part(problem, train)
+        chosen = penalties(float(part.weights.sum())) if callable(penalties) else penalties
+        options = {"tol": tol, "max_iter": max_iter, "callback": callback}
+        path = solve_path(part, chosen, **options)
+        if path.status == "interrupted":
+            raise KeyboardInterrupt
+        if z is None:
+            z = np.full((problem.n, len(chosen), *path.w.shape[2:]), np.nan)
+        z[test] = _predict(problem, test, path)
+        if path.status in ("time_limit", "callback"):
+            break
+    return np.zeros((problem.n, 0)) if z is None else z
+
+
+def _feasible(problem: Problem, at: Parameters) -> Parameters:
+    """Where to begin: the given point, moved into the constraints of the penalty."""
+    return dataclasses.replace(at, w=problem.penalty.prox(np.array(at.w, dtype=float), 0.0))
+
+
+def _training_part(problem: Problem, rows: Array) -> Problem:
+    """The problem on some of its rows."""
+    return dataclasses.replace(
+        problem,
+        design=problem.design.rows(rows),
+        y=problem.y[rows],
+        weights=problem.weights[rows],
+    )
+
+
+def _predict(problem: Problem, rows: Array, path: PathSolution) -> Array:
+    """Predictions of some rows, (rows, m) or (rows, m, K); nan where the path did not arrive."""
+    design, reached = problem.design.rows(rows), np.isfinite(path.gaps)
+    z = np.full((len(rows), len(path.gaps), *path.w.shape[2:]), np.nan)
+    try:
+        for i in np.flatnonzero(reached):
+            z[:, i] = design.times(path.w[i]) + path.b[i]
+    except TimeLimit:
+        z[:, i:] = np.nan
+    return z
