@@ -8,7 +8,7 @@ checks itself, and charges rounding to the gap.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,10 @@ from .threads import single_blas
 
 Array = np.ndarray
 
-# From the best to the worst: a sum of certificates has the worst kind among them.
+# From the best to the worst: a sum of certificates has the worst kind among them, unless their
+# gaps together are within their tolerances together.
 KINDS = ("exact", "optimal", "bound", "stationary", "stopped", "none")
+MEASURED = ("exact", "optimal", "stopped")
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,13 @@ class Certificate:
     kkt: Conditions = field(default_factory=Conditions)
     method: str = "none"
 
+    def __post_init__(self) -> None:
+        """Keep plain floats, which print as numbers and go into any file."""
+        for entry in fields(self):
+            value = getattr(self, entry.name)
+            if isinstance(value, np.floating):
+                object.__setattr__(self, entry.name, float(value))
+
     def __str__(self) -> str:
         numbers = f"gap {self.gap:.3g}, tolerance {self.tolerance:.3g}, objective {self.primal:.9g}"
         return f"{self.verdict}\n({numbers})" if np.isfinite(self.gap) else self.verdict
@@ -74,27 +83,31 @@ class Certificate:
         return f"<Certificate {self.kind}: gap {self.gap:.3g}, tolerance {self.tolerance:.3g}>"
 
     def __add__(self, other: Any) -> Certificate:
-        """The certificate of both subproblems together: the numbers add, the worse kind counts."""
+        """The certificate of both subproblems together: the numbers add, the worse kind counts.
+
+        What counts is the sum of the gaps: one part may exceed its tolerance by what others spare.
+        """
         if not isinstance(other, Certificate):
             return NotImplemented
-        kind = max(self.kind, other.kind, key=KINDS.index)
         gap, scale = self.gap + other.gap, self.scale + other.scale
+        tolerance = self.tolerance + other.tolerance
+        worse = max(self, other, key=lambda part: KINDS.index(part.kind))
+        measured = worse.kind in MEASURED and np.isfinite(gap)
+        made_up = measured and worse.kind == "stopped" and gap <= tolerance
         joined = Certificate(
-            kind=kind,
-            verdict="",
+            kind="optimal" if made_up else worse.kind,
+            verdict=worse.verdict,
             primal=self.primal + other.primal,
             dual=self.dual + other.dual,
             gap=gap,
             relative_gap=_ratio(gap, scale),
-            tolerance=self.tolerance + other.tolerance,
+            tolerance=tolerance,
             scale=scale,
             rounding=self.rounding + other.rounding,
             kkt=self.kkt.worst_of(other.kkt),
             method=self.method if self.method == other.method else "several",
         )
-        worse = max(self, other, key=lambda part: KINDS.index(part.kind))
-        measured = kind in ("exact", "optimal", "stopped") and np.isfinite(gap)
-        return replace(joined, verdict=_sentence(joined) if measured else worse.verdict)
+        return replace(joined, verdict=_sentence(joined)) if measured else joined
 
     def __radd__(self, other: Any) -> Certificate:
         """Let `sum` start from 0."""
@@ -185,7 +198,7 @@ def _certify(problem: Problem, parameters: Parameters, tol: float, exact: bool) 
         return _judge_stationarity(problem, w, z, primal, tol)
     if not problem.has_dual:
         return _without_bound(problem, w, z, primal, tol)
-    norms = np.sqrt(np.maximum(problem.design.column_square_sums(), 0.0))
+    norms = _column_norms(problem)
     best, method = _best_bound(problem, parameters, z, norms, primal - tol * problem.scale)
     if best is None:
         return _refused(problem, tol, "the lower bound overflows float64; " + RESCALE)
@@ -209,6 +222,12 @@ def _certify(problem: Problem, parameters: Parameters, tol: float, exact: bool) 
         certificate = replace(certificate, kind="exact" if exact else "optimal")
         return replace(certificate, verdict=_sentence(certificate))
     return replace(certificate, verdict=_sentence(certificate, _scaling_advice(norms)))
+
+
+def _column_norms(problem: Problem) -> Array:
+    """The norms of the features, over the rows that count."""
+    counted = (problem.weights > 0).astype(float) if problem.has_zero_weights else None
+    return np.sqrt(np.maximum(problem.design.column_square_sums(counted), 0.0))
 
 
 def _best_bound(

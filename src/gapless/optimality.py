@@ -81,7 +81,7 @@ def evaluate(
 ) -> Evaluation | None:
     """P at (w, b) and D at the dual point of `bound`; None where that point is not feasible.
 
-    `norms` are the column norms of the design.
+    `norms` are the norms of the columns over the rows that count.
     """
     theta = bound.theta
     v = problem.design.transposed_times(theta)
@@ -99,7 +99,7 @@ def evaluate(
             # Margins and probabilities are compared with 1 and rounded as 1 is; a probability p of
             # rounding size that should be 0 counts for −p·log p.
             terms += 64 * float(problem.weights.sum())
-        rounding = (8 + np.log2(1 + problem.n)) * EPS * terms
+        rounding = (8 + np.log2(1 + _rows(problem))) * EPS * terms
         rounding += _rounding_of_primal(problem, w, b, z, norms)
         rounding += _rounding_of_dual(problem, w, b, z, bound, v, norms)
     if not np.isfinite(primal - dual + rounding):
@@ -130,14 +130,19 @@ def _is_feasible(problem: Problem, bound: Bound, v: Array, norms: Array) -> bool
     if problem.loss.task == "multiclass":
         # θ = s(e_y − p) is a difference of numbers of size s.
         size = np.full_like(size, column_norms(problem.weights))
-    rest = 64 * _walk(problem.n) * np.multiply.outer(norms, size)
+    rest = 64 * _walk(_rows(problem)) * np.multiply.outer(norms, size)
     if np.any(np.abs(v[problem.free]) > rest[problem.free]):
         return False
     total = np.abs(theta.sum(axis=0))
-    if problem.fit_bias and np.any(total > 64 * EPS * np.sqrt(problem.n) * size):
+    if problem.fit_bias and np.any(total > 64 * EPS * np.sqrt(_rows(problem)) * size):
         return False
     # bound.v is v with roundings beyond a limit of R* taken back: it must be no more than that.
     return bool(np.all(np.abs(v - bound.v) <= rest))
+
+
+def _rows(problem: Problem) -> int:
+    """How many rows are summed: one of weight 0 adds 0, without rounding."""
+    return int(np.count_nonzero(problem.weights))
 
 
 def _walk(steps: int) -> float:
@@ -163,7 +168,9 @@ def _rounding_of_dual(
     theta = bound.theta
     lost = 4 * EPS * float(np.sum(np.abs(theta) * (np.abs(z) + _size_of_targets(problem))))
     reach = np.maximum(np.abs(w), _reach(problem, bound.v))
-    walk = _walk(problem.n) * np.multiply.outer(norms, column_norms(theta)) + np.abs(v - bound.v)
+    walk = _walk(_rows(problem)) * np.multiply.outer(norms, column_norms(theta)) + np.abs(
+        v - bound.v
+    )
     lost += 2 * float(np.sum(walk * reach))
     # Weak duality leaves ⟨Aᵀθ, best coefficients⟩; ours stand for them, twice to be safe.
     free = problem.free

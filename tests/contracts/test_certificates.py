@@ -227,6 +227,18 @@ def test_a_row_of_weight_zero_is_a_row_that_is_not_there():
         assert all_rows.kind == some_rows.kind
         assert all_rows.primal == pytest.approx(some_rows.primal, rel=1e-14)
         assert all_rows.scale == pytest.approx(some_rows.scale, rel=1e-12)
+        assert all_rows.rounding == pytest.approx(some_rows.rounding, rel=1e-12)
+
+
+def test_a_huge_row_of_weight_zero_leaves_the_rounding_as_it_is():
+    problem, case = make("squared", "l2", 12, 2, np.random.default_rng(7))
+    minimum = minimise(case)
+    X = np.vstack([problem.design.X, np.full((1, 2), 1e9)])
+    y, weights = np.append(problem.y, 1e9), np.append(problem.weights, 0.0)
+    longer = Problem(Design(X), y, problem.loss, problem.penalty, weights)
+    certificate = certify(problem, Parameters(minimum.w, minimum.b))
+    with_row = certify(longer, Parameters(minimum.w, minimum.b))
+    assert with_row.rounding == pytest.approx(certificate.rounding, rel=1e-12)
 
 
 @pytest.mark.parametrize("exponent", [-450, -150, 150, 450])
@@ -482,6 +494,29 @@ def test_certificates_add_up():
     assert total.kind == "optimal" and total.verdict.startswith("optimal")
     assert total.relative_gap == pytest.approx(total.gap / total.scale)
     assert total.kkt.stationarity.value == max(part.kkt.stationarity.value for part in parts)
+
+
+def test_a_part_may_exceed_its_tolerance_by_what_the_others_spare():
+    problem, case = make("logistic", "l2", 24, 2, np.random.default_rng(0))
+    minimum = minimise(case)
+    good = certify(problem, Parameters(minimum.w, minimum.b))
+    near = Parameters(minimum.w * (1 + 1e-3), minimum.b)
+    gap = certify(problem, near).gap
+    short = certify(problem, near, tol=0.8 * gap / problem.scale)
+    assert short.kind == "stopped" and good.tolerance > 0.5 * gap
+    assert (good + short).kind == (short + good).kind == "optimal"
+    assert (good + short).verdict.startswith("optimal")
+    assert (short + short).kind == "stopped" and (short + short).verdict.startswith("stopped")
+
+
+def test_the_numbers_of_a_certificate_are_plain_floats():
+    problem, _ = make("squared", "l1", 9, 3, np.random.default_rng(0))
+    parameters = [Parameters(np.full(3, value), np.array(0.0)) for value in (0.0, 1.0, np.nan)]
+    found = [certify(problem, p) for p in parameters]
+    for certificate in (*found, sum(found), *certificates(2)):
+        numbers = {k: v for k, v in vars(certificate).items() if isinstance(v, float)}
+        assert len(numbers) == 7
+        assert {type(number) for number in numbers.values()} == {float}
 
 
 def test_one_bad_subproblem_spoils_the_sum():
