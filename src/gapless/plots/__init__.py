@@ -5,5 +5,6 @@ one if None), and returns the axes. Imports matplotlib and nothing of gapless.
 """
 
 from .convergence import convergence
+from .path import path
 
-__all__ = ["convergence"]
+__all__ = ["convergence", "path"]
