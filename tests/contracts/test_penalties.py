@@ -412,3 +412,21 @@ def test_a_users_penalty_leaves_the_names_alone():
     assert by_name(Ridge()).name == "ridge"
     with pytest.raises(TypeError, match=r"L1 is already in gapless, as 'l1'"):
         type("L1", (Penalty,), {})
+
+
+@every_penalty
+@every_shape
+def test_scaled_multiplies_the_penalty_and_not_the_constraints(penalty, shape):
+    rng = np.random.default_rng(0)
+    w = points(penalty, shape, rng)[0]
+    tenfold = penalty.scaled(10.0)
+    assert tenfold.value(w) == pytest.approx(10 * penalty.value(w))
+    assert tenfold is not penalty or penalty.value(w) == 0
+
+
+def test_a_penalty_of_another_form_says_that_it_cannot_be_scaled():
+    class Norm(Penalty):
+        def value(self, w):
+            return float(np.sqrt(np.sum(w**2)))
+
+    assert Norm().scaled(2.0) is None

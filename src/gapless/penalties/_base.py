@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass, replace
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -117,6 +118,16 @@ class Penalty:
     def free(self, d: int) -> Array:
         """Which of the d features are neither penalised nor constrained: θ ⊥ their columns."""
         return np.zeros(d, dtype=bool)
+
+    def scaled(self, factor: float) -> Penalty | None:
+        """factor·R; itself where no strength changes it, None where the class cannot tell.
+
+        A frozen dataclass with a field `strength` in which R is linear need not write it.
+        """
+        strength = getattr(self, "strength", None)
+        if not is_dataclass(self) or not isinstance(strength, Real):
+            return None
+        return replace(self, strength=factor * strength) if strength else self
 
     def active(self, w: Array) -> Array:
         """Which coefficients move freely: R is smooth in them around w. The shape of w."""

@@ -1,6 +1,6 @@
 """Bounds on the coefficients, signs among them, on top of another penalty."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -34,6 +34,12 @@ class Box(Separable):
             )
         if np.any(np.isposinf(lower)) or np.any(np.isneginf(upper)):
             raise ValueError("lower must be below ∞ and upper above −∞, to leave room for w.")
+
+    def scaled(self, factor):
+        inner = self.penalty and self.penalty.scaled(factor)
+        if inner is self.penalty:
+            return self
+        return inner and replace(self, penalty=inner)
 
     def coordinates(self, d):
         inner = (self.penalty or NoPenalty()).coordinates(d)

@@ -30,5 +30,8 @@ class NoPenalty(Separable):
 
     name = "none"
 
+    def scaled(self, factor):
+        return self
+
     def coordinates(self, d):
         return Coordinates.make(d)
