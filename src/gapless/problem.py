@@ -10,7 +10,7 @@ Sums, never means. Solvers and certificates ask this class; nothing here knows e
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -32,6 +32,9 @@ from .penalties import Penalty
 from .threads import single_blas
 
 Array = np.ndarray
+
+# What a problem keeps once it is known, and that does not depend on its penalty.
+OF_THE_DATA = ("has_zero_weights", "equal_rows", "_rows_at_equal_scores", "_slopes", "_intervals")
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +122,13 @@ class Problem:
     def free(self) -> Array:
         """Positions of the features that are neither penalised nor constrained."""
         return np.flatnonzero(self.penalty.free(self.d))
+
+    def with_penalty(self, penalty: Penalty) -> Problem:
+        """The same with another penalty; what the data alone decide is not computed again."""
+        other = replace(self, penalty=penalty)
+        known = {name: vars(self)[name] for name in OF_THE_DATA if name in vars(self)}
+        vars(other).update(known)
+        return other
 
     # ---- the model without features --------------------------------------------------------------
 
