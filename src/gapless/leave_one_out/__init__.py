@@ -3,7 +3,8 @@
 `leave_out` chooses: `features` (a step in the coefficients), `rows` (the same in the rows), `joint`
 (outputs that meet), `spectrum` (least squares by singular values, for all digits), `span` (support
 vectors). `ridge_path` does it for many strengths at once, `forward` by refits that see only the
-past. Called by `generalization` and by the paths; knows problems, never an estimator.
+past; `shares` puts scores of classes right. Called by `generalization` and by the paths; knows
+problems, never an estimator.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from .features import InFeatures
 from .forward import forward
 from .ridge_path import RidgeHeldOut, ridge_path_leave_out
 from .rows import InRows, kernel_of
+from .shares import keep_shares
 from .spectrum import Spectrum
 
 __all__ = [
@@ -34,6 +36,7 @@ __all__ = [
     "NotAvailable",
     "RidgeHeldOut",
     "forward",
+    "keep_shares",
     "leave_out",
     "ridge_path_leave_out",
 ]
