@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .certificates import Certificate
     from .certificates import certify_model as certify
+    from .generalization import Generalization, generalize
     from .linear import (
         ElasticNet,
         Lasso,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Certificate": "certificates",
     "ElasticNet": "linear",
+    "Generalization": "generalization",
     "Lasso": "linear",
     "LinearRegression": "linear",
     "LinearSVC": "linear",
@@ -43,12 +45,14 @@ _HOMES = {
     "RiskClassifier": "linear",
     "RiskRegressor": "linear",
     "certify": "certificates:certify_model",
+    "generalize": "generalization",
     "solve": "solvers",
 }
 _MODULES = (
     "certificates",
     "design",
     "evaluation",
+    "generalization",
     "interrupt",
     "linear",
     "losses",
@@ -61,6 +65,7 @@ _MODULES = (
 __all__ = [
     "Certificate",
     "ElasticNet",
+    "Generalization",
     "Lasso",
     "LinearRegression",
     "LinearSVC",
@@ -72,6 +77,7 @@ __all__ = [
     "RiskClassifier",
     "RiskRegressor",
     "certify",
+    "generalize",
     "solve",
 ]
 

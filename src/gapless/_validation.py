@@ -28,12 +28,13 @@ class Training:
     """Validated training data.
 
     X is a contiguous array or a canonical CSR or CSC matrix in float64 or float32. y holds floats,
-    or for classifiers the position of each row's class in `classes`. `weights` are float64 and
-    include the class weights.
+    or for classifiers the position of each row's class in `classes`. `sample_weight` and `weights`
+    are float64; the latter include the class weights.
     """
 
     X: Any
     y: Array
+    sample_weight: Array
     weights: Array
     classes: Array | None = None
     feature_names: Array | None = None
@@ -63,7 +64,8 @@ def read_regression(
         y = column_or_1d(y, dtype=np.float64, warn=True, input_name="y")
     check_consistent_length(X, y)
     _check_values(y, "y", None)
-    return Training(X, y, _read_weights(sample_weight, X), feature_names=names)
+    weights = _read_weights(sample_weight, X)
+    return Training(X, y, weights, weights, feature_names=names)
 
 
 def read_classification(
@@ -79,7 +81,7 @@ def read_classification(
     """X, class positions and weights; a class whose rows all have weight 0 does not exist."""
     X, names = _read_training_matrix(estimator, X, y, reset)
     y = _read_labels(y, X)
-    weights = _read_weights(sample_weight, X)
+    weights = given = _read_weights(sample_weight, X)
     classes = np.unique(y[weights > 0])
     if class_weight is not None:
         present = np.isin(y, classes)
@@ -95,7 +97,7 @@ def read_classification(
             "This solver needs samples of at least 2 classes in the data, but the data contains "
             f"{found}; add rows of another class, or check sample_weight and class_weight."
         )
-    return Training(X, _position(classes, y), weights, classes, names)
+    return Training(X, _position(classes, y), given, weights, classes, names)
 
 
 def read_multilabel(
@@ -116,7 +118,8 @@ def read_multilabel(
         raise ValueError(
             "class_weight is not defined for several labels per row; pass sample_weight instead."
         )
-    return Training(X, y, _read_weights(sample_weight, X), np.arange(y.shape[1]), names)
+    weights = _read_weights(sample_weight, X)
+    return Training(X, y, weights, weights, np.arange(y.shape[1]), names)
 
 
 def is_multilabel(y: Any) -> bool:

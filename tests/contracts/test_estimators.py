@@ -224,7 +224,7 @@ def test_pickle_and_clone(cls, form, seed):
 def test_model_rebuilt_from_its_stored_attributes_is_the_same(cls, form, seed):
     X, y = make_data(cls, seed)
     model = fit(cls(**form), X, y)
-    learned = {name for name in vars(model) if name not in model.get_params()}
+    learned = {name for name in model.__getstate__() if name not in model.get_params()}
     assert learned <= set(cls._stored)
     rebuilt = cls(**model.get_params())
     for name in cls._stored:

@@ -7,9 +7,11 @@ certificates summed.
 
 from __future__ import annotations
 
+import copy
 import warnings
 from contextlib import suppress
 from dataclasses import replace
+from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -23,6 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._validation import Training, read_classification, read_regression, read_rows
 from ..certificates import Certificate, certify
 from ..design import Design
+from ..generalization import Fitted, Generalization, measure
 from ..interrupt import TimeLimit, time_limit
 from ..losses import Loss
 from ..penalties import Penalty
@@ -73,8 +76,11 @@ class LinearModel(CallbackSupport, BaseEstimator):
         "n_iter_",
         "n_features_in_",
         "feature_names_in_",
+        "generalization_",
     )
     _not_converged: ClassVar[str] = "{name} failed to converge"
+    # Whether the objective is a mean over the rows, so that the penalty of the sum grows with Σsᵢ.
+    _averages: ClassVar[bool] = False
     _parameter_constraints: ClassVar[dict] = {
         "fit_intercept": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="left")],
@@ -109,6 +115,7 @@ class LinearModel(CallbackSupport, BaseEstimator):
         with watch(self, data.X, data.y) as callback:
             solutions = self._solve(problems, callback)
         learned = self._learned(data, problems, solutions)
+        learned["_training"] = data, problems
         # One assignment, so that another Ctrl-C finds either the old model or the new one.
         self.__dict__ = {k: v for k, v in vars(self).items() if k not in self._stored} | learned
         if _is_interrupted(solutions):
@@ -233,15 +240,83 @@ class LinearModel(CallbackSupport, BaseEstimator):
 
     def _certification_problem(self, X, y, sample_weight=None) -> list[tuple[Problem, Parameters]]:
         """The problems of the fit, rebuilt from the data, each with the stored parameters."""
+        _, problems = self._rebuilt(X, y, sample_weight)
+        return list(zip(problems, unpack(problems, self.coef_, self.intercept_, self.dual_)))
+
+    def _rebuilt(self, X, y, sample_weight) -> tuple[Training, list[Problem]]:
+        """The data of the fit, read again, and what is minimised on it."""
         check_is_fitted(self)
         data = self._read(X, y, sample_weight, reset=False)
         if data.classes is not None and not np.array_equal(data.classes, self.classes_):
             raise ValueError(
                 f"y has the classes {data.classes.tolist()}, but {type(self).__name__} was fitted "
-                f"with {self.classes_.tolist()}; certify with the data of the fit."
+                f"with {self.classes_.tolist()}; pass the data of the fit."
             )
-        problems = self._problems(data)
-        return list(zip(problems, unpack(problems, self.coef_, self.intercept_, self.dual_)))
+        return data, self._problems(data)
+
+    # ---- unseen data -----------------------------------------------------------------------------
+
+    @cached_property
+    def generalization_(self) -> Generalization:
+        """What the model will score on data it has not seen; computed when first asked for.
+
+        The fit keeps a reference to its data until then. A copy of the model has none: call
+        `gapless.generalize(model, X, y, sample_weight)`.
+        """
+        check_is_fitted(self)
+        if "_training" not in vars(self):
+            raise AttributeError(
+                f"this {type(self).__name__} has no reference to the data of its fit; call "
+                "gapless.generalize(model, X, y, sample_weight)."
+            )
+        result = measure(self, self._fitted(*self._training))
+        del self._training
+        return result
+
+    def _fitted_to(self, X, y, sample_weight=None) -> Fitted:
+        """The fit, rebuilt from its data."""
+        return self._fitted(*self._rebuilt(X, y, sample_weight))
+
+    def _fitted(self, data: Training, problems: list[Problem]) -> Fitted:
+        """The fit, or an error if its data has changed."""
+        parameters = unpack(problems, self.coef_, self.intercept_, self.dual_)
+        y, has_classes = data.y, False
+        if data.classes is not None and y.ndim == 1:
+            y, has_classes = data.classes[y], True
+        fitted = Fitted(
+            problems,
+            parameters,
+            targets=data.y,
+            y=y,
+            weights=data.sample_weight,
+            has_classes=has_classes,
+            averages=self._averages,
+            tol=self.tol,
+        )
+        found, expected = fitted.objective, self.certificate_.primal
+        room = 1e-8 * (abs(expected) + self.certificate_.scale)
+        if np.isfinite(expected) and not abs(found - expected) <= room:
+            raise ValueError(
+                f"this is not the fit of this data: the objective is {found:.9g}, and was "
+                f"{expected:.9g} when {type(self).__name__} was fitted; X, y, the weights or the "
+                "coefficients have changed since. Fit again."
+            )
+        return fitted
+
+    def _standing_in(self, z: Array) -> Any:
+        """A copy of the model that gives row i, asked for by X = [[i]], the scores z[i]."""
+        twin: Any = copy.copy(self)
+        scores = z[:, 0] if self.coef_.ndim == 1 else z
+        twin._scores = lambda X: scores[X[:, 0]]
+        return twin
+
+    def __getstate__(self):
+        # Neither a copy nor a file takes the training data along.
+        return {k: v for k, v in super().__getstate__().items() if k != "_training"}
+
+    def __dir__(self):
+        # Listing the members, as a notebook does to show a model, must not compute anything.
+        return [k for k in super().__dir__() if k != "generalization_" or k in vars(self)]
 
     # ---- predicting ------------------------------------------------------------------------------
 

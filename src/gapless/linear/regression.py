@@ -264,6 +264,7 @@ class SparseRegressor(LinearRegressor):
     __metadata_request__fit: ClassVar[dict] = {"check_input": metadata_routing.UNUSED}
 
     _stored: ClassVar[tuple[str, ...]] = (*LinearRegressor._stored, "dual_gap_")
+    _averages = True
     _flattens_one_column = True
     _parameter_constraints: ClassVar[dict] = {
         **LinearRegressor._parameter_constraints,

@@ -60,22 +60,28 @@ def solve_many(
     tol: float = 1e-6,
     max_iter: int | None = None,
     callback=None,
+    polish: bool = True,
 ) -> list[Solution]:
     """Minimise several problems, such as one class against the rest for each class.
 
     The same as `solve` for one after the other. Problems on one design that go to dual coordinate
     descent run side by side, on a thread each. After Ctrl-C, a time limit or a callback that says
-    stop, the problems not yet begun are missing from the list.
+    stop, the problems not yet begun are missing from the list. Without `polish` the gap is reached,
+    but not the last digits.
     """
     starts = [None] * len(problems) if starts is None else starts
     chosen = [_look_up(solver, problem) for problem in problems]
     options = {"tol": tol, "max_iter": max_iter, "callback": callback}
     if all(c.name == "dual" and p.design is problems[0].design for c, p in zip(chosen, problems)):
         together = descend_together(problems, starts, **options)
-        return [_finished(p, solution, tol) for p, solution in zip(problems, together)]
+        return [
+            _finished(p, solution, tol) if polish else solution
+            for p, solution in zip(problems, together)
+        ]
     solutions: list[Solution] = []
     for c, problem, start in zip(chosen, problems, starts):
-        solutions.append(_finished(problem, run(c, problem, start, **options), tol))
+        solution = run(c, problem, start, **options)
+        solutions.append(_finished(problem, solution, tol) if polish else solution)
         if solutions[-1].status in ("interrupted", "time_limit", "callback"):
             break
     return solutions

@@ -1,0 +1,163 @@
+"""A fit, as far as held-out predictions need it: what was minimised, and how to do it again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from ..interrupt import TimeLimit
+from ..penalties import Penalty
+from ..problem import Parameters, Problem
+from ..solvers import solve_many
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """The problems of an estimator, on the same rows, and their solution.
+
+    Parameters
+    ----------
+    problems : list of Problem
+        One, or one per class or target.
+    start : list of Parameters
+        Their solution, or with `is_solved` False a point to begin at.
+    targets : ndarray of shape (n,) or (n, K)
+        The targets as numbers, positions of classes included: equal rows have equal ones.
+    y : ndarray of shape (n,) or (n, K)
+        The targets as predictions are compared with them.
+    weights : ndarray of shape (n,)
+        How much each row counts in a score; class weights are no part of it.
+    has_classes : bool
+        Whether the targets are classes.
+    averages : bool
+        Whether the objective is a mean, so that the penalty of the sum grows with Σsᵢ.
+    tol : float
+        The tolerance of the solver.
+    is_solved : bool
+        Whether `start` is the solution.
+    """
+
+    problems: list[Problem]
+    start: list[Parameters]
+    targets: Array
+    y: Array
+    weights: Array
+    has_classes: bool = False
+    averages: bool = False
+    tol: float = 1e-6
+    is_solved: bool = True
+
+    @cached_property
+    def parameters(self) -> list[Parameters]:
+        """The solution; found when it is first asked for."""
+        return self.start if self.is_solved else self._solve(self.problems, self.start)
+
+    @cached_property
+    def predictions(self) -> Array:
+        """Xw + b of all outputs, (n, K)."""
+        return self.predict(self.parameters, slice(None))
+
+    def predict(self, parameters: list[Parameters], rows: Array | slice) -> Array:
+        """Xw + b of some rows by these parameters, (rows, K)."""
+        part = self.problems[0].design.rows(rows)
+        return np.hstack([(part.times(p.w) + p.b).reshape(part.n, -1) for p in parameters])
+
+    @property
+    def objective(self) -> float:
+        """P at the parameters, summed over the problems."""
+        return sum(p.primal(q.w, q.b) for p, q in zip(self.problems, self.parameters))
+
+    @cached_property
+    def is_counted(self) -> Array:
+        """Which rows have any weight, in the fit and in the score."""
+        return (self.problems[0].weights > 0) & (self.weights > 0)
+
+    @cached_property
+    def distinct(self) -> Array:
+        """Which distinct row (x, y) each row is: 0, 1, … by content, −1 for rows without weight."""
+        labels = self.problems[0].design.equal_rows(self.targets)
+        return counted_labels(labels, self.is_counted)
+
+    @property
+    def work(self) -> float:
+        """The cost of one pass over the data, in operations."""
+        design = self.problems[0].design
+        outputs = sum(p.outputs or 1 for p in self.problems)
+        return design.density * design.n * design.d * outputs
+
+    # ---- other fits ------------------------------------------------------------------------------
+
+    def scaled(self, factor: float) -> Fitted | None:
+        """The same with a penalty `factor` times as strong; None where there is no strength."""
+        penalties = [problem.penalty.scaled(factor) for problem in self.problems]
+        if any(new is None or new is p.penalty for new, p in zip(penalties, self.problems)):
+            return None
+        problems = [replace(p, penalty=new) for p, new in zip(self.problems, penalties)]
+        return replace(self, problems=problems, start=self._starts(), is_solved=False)
+
+    def only(self, rows: Array) -> Fitted:
+        """The same on some of the rows."""
+        design = self.problems[0].design.rows(rows)
+        problems = [
+            replace(p, design=design, y=p.y[rows], weights=p.weights[rows], penalty=penalty)
+            for p, penalty in zip(self.problems, self._penalties(rows))
+        ]
+        return replace(
+            self,
+            problems=problems,
+            start=self._starts(),
+            targets=self.targets[rows],
+            y=self.y[rows],
+            weights=self.weights[rows],
+            is_solved=False,
+        )
+
+    def without(self, rows: Array) -> list[Parameters]:
+        """The solution without some of the rows, from where the fit ended."""
+        rest = np.delete(np.arange(len(self.weights)), rows)
+        weights = self.problems[0].weights.copy()
+        # Weight 0 is no row, and spares a copy of X.
+        weights[rows] = 0.0
+        problems = [
+            replace(p, weights=weights, penalty=penalty)
+            for p, penalty in zip(self.problems, self._penalties(rest))
+        ]
+        return self._solve(problems, self._starts())
+
+    def penalty_for(self, problem: Problem, total: float) -> Penalty:
+        """The penalty of a problem on rows of so much weight in all."""
+        if not self.averages:
+            return problem.penalty
+        # A penalty that cannot be scaled has no strength that could grow.
+        scaled = problem.penalty.scaled(total / problem.weights.sum())
+        return problem.penalty if scaled is None else scaled
+
+    def _penalties(self, rows: Array) -> list[Penalty]:
+        total = float(self.problems[0].weights[rows].sum())
+        return [self.penalty_for(problem, total) for problem in self.problems]
+
+    def _starts(self) -> list[Parameters]:
+        """Where another fit begins; the dual point belongs to the rows and the penalty of this."""
+        return [Parameters(p.w, p.b) for p in self.parameters]
+
+    def _solve(self, problems: list[Problem], starts: list[Parameters]) -> list[Parameters]:
+        starts = [Parameters(p.penalty.prox(s.w, 0.0), s.b) for p, s in zip(problems, starts)]
+        # What counts are predictions to a few digits; the polish takes longer than the fit.
+        solutions = solve_many(problems, starts=starts, tol=0.01 * self.tol, polish=False)
+        statuses = [solution.status for solution in solutions]
+        if "interrupted" in statuses:
+            raise KeyboardInterrupt
+        if "time_limit" in statuses:
+            raise TimeLimit
+        return [solution.parameters for solution in solutions]
+
+
+def counted_labels(labels: Array, is_counted: Array) -> Array:
+    """Labels 0, 1, … in the order of those given, of the rows that count; −1 for the others."""
+    numbered = np.full(len(labels), -1)
+    numbered[is_counted] = np.unique(labels[is_counted], return_inverse=True)[1]
+    return numbered

@@ -1,0 +1,140 @@
+"""Held-out predictions of a fit: by a formula where one can be trusted, else by real refits.
+
+What is left out at a time is a *unit*: a distinct row with all its weight, or a group of rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..leave_one_out import HeldOut, forward, leave_out
+from ..problem import Parameters, Problem
+from ..solvers import solve
+from ..solvers.path import solve_folds
+from .fitted import Array, Fitted
+
+# Up to so many units each is left out for real, which takes no longer than checking a formula.
+FEW_UNITS = 40
+FOLDS = 5
+# Beyond so many operations per pass over the data a single part is held out, of so many units: the
+# folds would take longer than three fits, and a score over 2,000 rows is known well enough.
+LARGE_WORK = 1e7
+LARGE_SAMPLE = 2000
+# From the best to the worst: several problems together are as good as the worst of them.
+METHODS = ("loo", "approximate loo", "span")
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Held-out predictions.
+
+    Parameters
+    ----------
+    z : ndarray of shape (n, K)
+        Predictions of all outputs on the scale of the loss; NaN for rows that were not held out.
+    method : str
+        How, in words.
+    is_exact : bool
+        Whether they are what real refits predict.
+    """
+
+    z: Array
+    method: str
+    is_exact: bool
+
+
+def by_formula(fitted: Fitted, groups: Array | None = None) -> Estimate:
+    """From the fit alone, or NotAvailable."""
+    if groups is None and any(_merges_more(p, fitted) for p in fitted.problems):
+        groups = fitted.distinct
+    held = [leave_out(p, q, groups) for p, q in zip(fitted.problems, fitted.parameters)]
+    method = max((h.method for h in held), key=METHODS.index)
+    return Estimate(_joined(held), method, method == "loo")
+
+
+def _merges_more(problem: Problem, fitted: Fitted) -> bool:
+    """Whether rows that differ are equal for this problem, as two classes among "the rest" are."""
+    labels = problem.equal_rows[fitted.is_counted]
+    return len(np.unique(labels)) <= fitted.distinct.max(initial=-1)
+
+
+def by_refits(fitted: Fitted, units: Array, reason: str, by: str = "row") -> Estimate:
+    """From models that were fitted without some units, −1 being none; `reason` says why."""
+    folds, method = _folds(fitted, units, by)
+    z = [
+        solve_folds(
+            problem,
+            lambda total, problem=problem: [fitted.penalty_for(problem, total)],
+            folds,
+            tol=fitted.tol,
+        )[:, 0]
+        for problem in fitted.problems
+    ]
+    joined = np.hstack([part.reshape(len(units), -1) for part in z])
+    return Estimate(joined, f"{method}, because {reason}" if reason else method, True)
+
+
+def by_time(fitted: Fitted, time: Array) -> Estimate:
+    """Each row by models of rows that came before; NotAvailable if there is no before."""
+    held = []
+    for problem in fitted.problems:
+
+        def solve_past(
+            known: Problem, start: Parameters | None, problem: Problem = problem
+        ) -> Parameters:
+            penalty = fitted.penalty_for(problem, float(known.weights.sum()))
+            known = replace(known, penalty=penalty)
+            solution = solve(known, start=start, tol=fitted.tol)
+            if solution.status == "interrupted":
+                raise KeyboardInterrupt
+            return solution.parameters
+
+        held.append(forward(problem, solve_past, time))
+    return Estimate(_joined(held), "forward (each row by models of the past)", True)
+
+
+def _joined(held: list[HeldOut]) -> Array:
+    return np.hstack([h.z.reshape(len(h.z), -1) for h in held])
+
+
+def drawn(units: Array, count: int, strata: Array | None = None) -> Array:
+    """Units 0, 1, … in a random order, of which any first `count` serve as a sample.
+
+    Seeded, and drawn by number: units that are numbered by content are drawn whatever the order of
+    the rows. With `strata` every stretch has a fair share of each stratum.
+    """
+    order = np.random.default_rng(0).permutation(units.max() + 1)
+    if strata is not None:
+        first = np.unique(units[units >= 0], return_index=True)[1]
+        of_unit = np.unique(strata[units >= 0][first], return_inverse=True)[1][order]
+        # The k-th unit of a stratum of size c stands at (k + ½)/c of the way.
+        by_stratum = np.argsort(of_unit, kind="stable")
+        sizes = np.bincount(of_unit)
+        rank = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        place = (rank + 0.5) / np.repeat(sizes, sizes)
+        order = order[by_stratum][np.argsort(place, kind="stable")]
+    return order[:count]
+
+
+def _folds(fitted: Fitted, units: Array, by: str) -> tuple[list[tuple[Array, Array]], str]:
+    """Pairs (train, test) of rows, and what they are called."""
+    count = int(units.max()) + 1
+    order = drawn(units, count, fitted.targets if fitted.has_classes and by == "row" else None)
+    fold = np.empty(count, dtype=int)
+    if count <= FEW_UNITS:
+        fold[order] = np.arange(count)
+        method, last = f"refits (each {by} left out)", count
+    elif fitted.work <= LARGE_WORK:
+        fold[order] = np.arange(count) * FOLDS // count
+        method, last = f"{FOLDS}-fold", FOLDS
+    else:
+        size = min(LARGE_SAMPLE, count // FOLDS)
+        fold[order] = np.where(np.arange(count) < size, 0, 1)
+        method, last = f"hold-out of {size} {by}s", 1
+    of_row = np.where(units >= 0, fold[units], -1)
+    return [
+        (np.flatnonzero((of_row >= 0) & (of_row != k)), np.flatnonzero(of_row == k))
+        for k in range(last)
+    ], method

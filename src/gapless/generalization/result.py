@@ -1,0 +1,107 @@
+"""Generalization: what a model scores on data it has not seen, said in words."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """How far approximate held-out predictions are from those of real refits.
+
+    Attributes
+    ----------
+    refits : int
+        How many rows, or groups, were left out for real.
+    largest, mean : float
+        Differences of their predictions, on the scale of the loss: for regression in the units of
+        the target.
+    score : float
+        What such differences in all rows would do to the score.
+    """
+
+    refits: int
+    largest: float
+    mean: float
+    score: float
+
+
+@dataclass(frozen=True)
+class Generalization:
+    """What a model scores on data it has not seen. Prints as a sentence.
+
+    Attributes
+    ----------
+    metric : str
+        What is measured; higher is better, as for every scorer of scikit-learn.
+    train : float
+        The score on the rows of the fit.
+    unseen : float
+        The estimated score on rows that the fit has not seen.
+    standard_error : float
+        Of `unseen`, over rows drawn like these: how much it would vary with other rows to predict.
+    gap : float
+        train − unseen.
+    method : str
+        How rows were held out: "loo" (exact), "approximate loo" (one Newton step), "span", "refits"
+        (each row left out for real), "5-fold", "hold-out" or "forward", and why where a simpler one
+        was not available.
+    disagreement : Disagreement or None
+        With real refits, for approximate methods.
+    verdict : str
+        "over-fitted", "under-fitted", "balanced" or "unknown", and why, in words.
+    """
+
+    metric: str
+    train: float
+    unseen: float
+    standard_error: float
+    gap: float
+    method: str
+    disagreement: Disagreement | None
+    verdict: str
+
+    @property
+    def kind(self) -> str:
+        """The first word of the verdict."""
+        return self.verdict.partition(":")[0]
+
+    def __str__(self) -> str:
+        numbers = f"train − unseen = {self.gap:.3g}, by {self.method}"
+        if self.disagreement is not None:
+            numbers += (
+                f"; {self.disagreement.refits} real refits would change the score by "
+                f"{self.disagreement.score:.2g}"
+            )
+        return f"{self.verdict}\n({numbers})"
+
+    def __repr__(self) -> str:
+        return (
+            f"<Generalization {self.kind}: {self.metric} {self.unseen:.3g} ± "
+            f"{self.standard_error:.2g} unseen, {self.train:.3g} train>"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same data as plain numbers and strings."""
+        return asdict(self)
+
+
+def sentence(
+    kind: str, metric: str, train: float, unseen: float, standard_error: float, advice: str
+) -> str:
+    """The verdict in words: its kind, both scores, and what follows."""
+    digits = _decimals(standard_error, unseen)
+    return (
+        f"{kind}: {metric} {unseen:.{digits}f} ± {standard_error:.{digits}f} on unseen data, "
+        f"{train:.{digits}f} on its own; {advice}."
+    )
+
+
+def _decimals(standard_error: float, unseen: float) -> int:
+    """Decimals that show two digits of the error."""
+    size = standard_error if standard_error > 0 else abs(unseen) / 10
+    if not (math.isfinite(size) and size > 0):
+        return 3
+    return min(max(1 - math.floor(math.log10(size)), 0), 12)

@@ -1,0 +1,164 @@
+"""Scores of held-out predictions by any scorer of scikit-learn, and their standard errors."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.metrics import check_scoring
+
+from .held_out import drawn
+
+Array = np.ndarray
+
+# Blocks of rows that are left out in turn, for the standard error of scores that are no means.
+BLOCKS = 50
+
+
+class Judge:
+    """Scores predictions z (n, K) of the rows of a fit, as the model itself would be scored.
+
+    Parameters
+    ----------
+    model : estimator
+        The fitted model; its `_standing_in(z)` is a copy that predicts row i, asked for by X =
+        [[i]], from the scores z[i].
+    y : ndarray of shape (n,) or (n, K)
+        Targets.
+    weights : ndarray of shape (n,)
+        How much each row counts; a row of weight 0 is no row.
+    scoring : str, callable or None
+        As in scikit-learn; None is the model's own `score`.
+    """
+
+    def __init__(self, model: Any, y: Array, weights: Array, scoring: Any = None):
+        self.model, self.y, self.weights, self.scoring = model, y, weights, scoring
+        self.scorer = check_scoring(model, scoring)
+        self.metric = _name(model, scoring)
+
+    def only(self, rows: Array) -> Judge:
+        """The judge of some of the rows."""
+        return Judge(self.model, self.y[rows], self.weights[rows], self.scoring)
+
+    def score(self, z: Array, rows: Array | None = None) -> float:
+        """The score of all rows that have a prediction, or of these."""
+        rows = self._predicted(z) if rows is None else rows
+        weights = self.weights[rows]
+        options: dict[str, Any] = {}
+        if len(rows) and np.any(weights != weights[0]):
+            options["sample_weight"] = self._checked(weights)
+        twin = self.model._standing_in(z)
+        try:
+            with warnings.catch_warnings():
+                # The score is then nan, which is said in words.
+                warnings.simplefilter("ignore", UndefinedMetricWarning)
+                return float(self.scorer(twin, rows[:, None], self.y[rows], **options))
+        except (AttributeError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"{self.metric} cannot score {type(self.model).__name__}: {error}"
+            ) from error
+
+    def standard_error(self, z: Array, units: Array) -> float:
+        """Of the score, over the units 0, 1, … to which the rows belong.
+
+        For means over rows and for R² from each row's share, without a scorer; else by a jackknife
+        that leaves out blocks of units.
+        """
+        rows = self._predicted(z)
+        of_row = np.unique(units[rows], return_inverse=True)[1]
+        count = int(of_row.max(initial=-1)) + 1
+        if count < 2:
+            return np.nan
+        if self.metric not in SHARES:
+            return self._jackknife(z, rows, of_row)
+        twin, weights = self.model._standing_in(z), self.weights[rows]
+        share = SHARES[self.metric](twin, rows[:, None], self.y[rows], weights)
+        of_unit = np.bincount(of_row, weights * share)
+        return float(np.sqrt(count / (count - 1) * np.sum(of_unit**2)) / weights.sum())
+
+    def _jackknife(self, z: Array, rows: Array, of_row: Array) -> float:
+        """√((B−1)/B Σ(s₍₋b₎ − s̄)²) over B blocks (Shao and Wu 1989, Annals of Statistics 17)."""
+        count = int(of_row.max()) + 1
+        blocks = min(BLOCKS, count)
+        block = np.empty(count, dtype=int)
+        block[drawn(of_row, count)] = np.arange(count) % blocks
+        left = np.array([self.score(z, rows[block[of_row] != b]) for b in range(blocks)])
+        return float(np.sqrt((blocks - 1) * np.var(left)))
+
+    def _predicted(self, z: Array) -> Array:
+        return np.flatnonzero((self.weights > 0) & np.all(np.isfinite(z), axis=1))
+
+    def _checked(self, weights: Array) -> Array:
+        """The weights, if the scorer takes weights."""
+        accepts = getattr(self.scorer, "_accept_sample_weight", None)
+        if accepts is None:
+            takes = inspect.signature(self.scorer).parameters
+            kinds = {parameter.kind for parameter in takes.values()}
+            is_taken = "sample_weight" in takes or inspect.Parameter.VAR_KEYWORD in kinds
+        else:
+            is_taken = accepts()
+        if not is_taken:
+            raise ValueError(
+                f"scoring {self.metric} takes no sample_weight, but the rows differ in weight; "
+                "use a scorer that does."
+            )
+        return weights
+
+
+def _name(model: Any, scoring: Any) -> str:
+    """What the score is called."""
+    if scoring is None:
+        return "accuracy" if is_classifier(model) else "R²"
+    if isinstance(scoring, str):
+        return "R²" if scoring == "r2" else scoring
+    function = getattr(scoring, "_score_func", scoring)
+    return getattr(function, "__name__", type(scoring).__name__)
+
+
+# ---- what each row contributes to a score --------------------------------------------------------
+
+
+def _of_mean(values: Callable) -> Callable:
+    """For the mean of `values` over rows and outputs: how far each row is from it."""
+
+    def share(model: Any, X: Array, y: Array, weights: Array) -> Array:
+        value = values(model, X, y)
+        value = value if value.ndim == 1 else value.mean(axis=1)
+        return value - np.average(value, weights=weights)
+
+    return share
+
+
+def _of_r2(model: Any, X: Array, y: Array, weights: Array) -> Array:
+    """First order in the weights of the rows: R² = 1 − A/B has dR² = −(dA − (A/B)dB)/B."""
+    y = y.reshape(len(y), -1)
+    error = (y - model.predict(X).reshape(y.shape)) ** 2
+    spread = (y - np.average(y, axis=0, weights=weights)) ** 2
+    A, B = (np.average(a, axis=0, weights=weights) for a in (error, spread))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = -(error - (A / B) * spread) / B
+    return np.where(B > 0, share, 0.0).mean(axis=1)
+
+
+def _hits(model: Any, X: Array, y: Array) -> Array:
+    hits = model.predict(X) == y
+    return np.asarray(hits if hits.ndim == 1 else hits.all(axis=1), dtype=float)
+
+
+def _log_likelihood(model: Any, X: Array, y: Array) -> Array:
+    p = model.predict_proba(X)[np.arange(len(y)), np.searchsorted(model.classes_, y)]
+    return np.log(np.maximum(p, np.finfo(p.dtype).eps))
+
+
+SHARES: dict[str, Callable] = {
+    "R²": _of_r2,
+    "accuracy": _of_mean(_hits),
+    "neg_log_loss": _of_mean(_log_likelihood),
+    "neg_mean_squared_error": _of_mean(lambda model, X, y: -((y - model.predict(X)) ** 2)),
+    "neg_mean_absolute_error": _of_mean(lambda model, X, y: -np.abs(y - model.predict(X))),
+}
