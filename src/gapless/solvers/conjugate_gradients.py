@@ -43,6 +43,8 @@ SINGULAR = 1e-12
 # Up to so many features the preconditioner is a factor of the Hessian of a sample of the rows.
 MOST_FACTORED = 2000
 ROWS_PER_FEATURE = 3
+# Outputs share a preconditioner if the curvature of no row differs by more than this part.
+ALIKE = 0.3
 # Rows that do not curve are left out when no more than this part does.
 MOST_ACTIVE = 0.7
 # The preconditioner is made anew after so large a change of the curvature, or so many products.
@@ -191,17 +193,25 @@ class Hessian:
 
 
 def make_preconditioner(hessian: Hessian) -> PerOutput | None:
-    """One block per output: factored from a sample of the rows, or diagonal for many features."""
+    """One block per output: factored from a sample of the rows, or diagonal for many features.
+
+    Outputs that curve alike, as all classes do where w = 0, share a block.
+    """
     problem = hessian.problem
     make = _sampled_block if problem.d <= MOST_FACTORED else DiagonalBlock.make
-    blocks = []
+    blocks: list[Block | DiagonalBlock] = []
+    last = np.full(problem.n, np.inf)
     curvatures = columns(hessian.curvature).T
     l2 = np.broadcast_to(columns(hessian.l2), (problem.d, len(curvatures))).T
     for strengths, curvature in zip(l2, curvatures):
+        if blocks and np.all(np.abs(curvature - last) <= ALIKE * last):
+            blocks.append(blocks[-1])
+            continue
         block = make(problem, strengths, curvature)
         if block is None:
             return None
         blocks.append(block)
+        last = curvature
     return PerOutput(blocks)
 
 

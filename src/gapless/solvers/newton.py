@@ -43,6 +43,8 @@ MOST_ROWS = 1000
 # Every so many-th row makes a sample to start from, if that leaves so many rows per unknown.
 SAMPLE_STEP, ROWS_PER_UNKNOWN = 8, 50
 SMALLEST_DAMPING, LARGEST_DAMPING = 1e-6, 1e3
+# The line search ends at a slope so much less steep, or after so many trials that were good enough.
+LEVEL, MOST_TRIALS = 0.25, 3
 
 
 def _refuses(problem: Problem) -> str | None:
@@ -141,42 +143,53 @@ def _less(damping: float) -> float:
 
 
 def _line_search(at: Iterate, step: Change) -> tuple[Iterate, float] | None:
-    """A point on at + t·step, 0 < t, with enough of a fall and not too short; None without one.
+    """A point at + t·step that falls enough (Armijo) and is level enough (Wolfe); None without one.
 
-    Armijo's condition. Where the fall is lost in rounding, the slope must be at most half as steep
-    (Hager and Zhang 2005). A point is too short when the slope is still nine tenths as steep.
+    A trial costs passes over the rows but no product with X: a few of them pay if they save a step.
+    Where the fall is lost in rounding, the slope must be at most half as steep (Hager and Zhang
+    2005).
     """
     along = at.problem.design.times(step.w) + step.b
     first = at.gradient.dot(step)
     if not first < 0:
         return None
-    low, high, low_slope, high_slope = 0.0, math.inf, first, math.inf
+    low, high = (0.0, first), (math.inf, math.inf)
     best, t = None, 1.0
-    for _ in range(40):
+    for trial in range(40):
         with np.errstate(over="ignore", invalid="ignore"):
             there = at.moved(step, t, along)
-        slope = there.slope_along(step, along)
+            slope = there.slope_along(step, along)
         falls = there.primal <= at.primal + 1e-4 * t * first
-        is_level = there.primal <= at.primal + _rounding(at) and abs(slope) <= 0.5 * abs(first)
-        if falls or is_level:
-            best = there, t
-            if slope >= 0.9 * first:
+        if not falls and abs(there.primal - at.primal) <= _rounding(at):
+            falls = abs(slope) <= 0.5 * abs(first)
+        if falls and (best is None or there.primal <= best[0].primal):
+            best = there, (t if best is None else max(t, best[1]))
+            if abs(slope) <= LEVEL * abs(first) or (trial >= MOST_TRIALS and slope > 0.9 * first):
                 return best
-            low, low_slope = t, slope
-        else:
-            high, high_slope = t, slope
-        if best is not None and low >= 0.5 * high:
+        elif best is not None and trial >= MOST_TRIALS:
             return best
-        t = 4 * t if math.isinf(high) else _between(low, high, low_slope, high_slope)
+        before = low
+        if falls and slope < 0:
+            low = t, slope
+        else:
+            high = t, slope
+        t = _between(low, high) if math.isfinite(high[0]) else _beyond(before, low)
     return best
 
 
-def _between(low: float, high: float, low_slope: float, high_slope: float) -> float:
+def _between(low: tuple[float, float], high: tuple[float, float]) -> float:
     """Where a line through both slopes is 0, kept off the ends; a tenth without such a place."""
     share = 0.1
-    if math.isfinite(high_slope) and low_slope < 0 < high_slope:
-        share = min(max(low_slope / (low_slope - high_slope), 0.1), 0.9)
-    return low + share * (high - low)
+    if math.isfinite(high[1]) and low[1] < 0 < high[1]:
+        share = min(max(low[1] / (low[1] - high[1]), 0.1), 0.9)
+    return low[0] + share * (high[0] - low[0])
+
+
+def _beyond(before: tuple[float, float], low: tuple[float, float]) -> float:
+    """The same beyond both, between one and a quarter and four times as far."""
+    rise = low[1] - before[1]
+    ahead = -low[1] * (low[0] - before[0]) / rise if rise > 0 else math.inf
+    return min(max(low[0] + ahead, 1.25 * low[0]), 4 * low[0])
 
 
 def _rounding(at: Iterate) -> float:

@@ -20,9 +20,9 @@ Array = np.ndarray
 
 # A factor is used again while it makes the squared decrement so much smaller with every step.
 FAST = 0.05**2
-# With quadratic convergence it becomes at least so much smaller, measured by the old factor; where
-# there is no minimiser, as for separable data, only exp(−2) times as large.
-SHRINKS = 0.05
+# With quadratic convergence it becomes at least so much smaller with every step, and coefficients
+# settle within so many; where there is no minimiser, as for separable data, they never do.
+SHRINKS, LONGEST_WAIT = 0.05, 6
 # The coefficients have settled when a step changes them by no more than this part.
 SETTLED = 1e-10
 # The part of the gradient that a singular Hessian may leave unanswered.
@@ -142,7 +142,7 @@ class Factored:
         self.is_factored = False
         self._by_old: Change | None = None
         self._is_old = False
-        self._before = math.inf
+        self._before, self._waits = math.inf, 0
 
     def estimate(self, at: Iterate) -> float | None:
         """About P − P*, without a new factor; ∞ while the coefficients still settle."""
@@ -150,7 +150,9 @@ class Factored:
             return at.gap_guess
         self._by_old = self._solve(at.gradient)
         squared = -at.gradient.dot(self._by_old)
-        if squared <= SHRINKS * self._before and not self._is_settled(at, squared):
+        is_settling = squared <= SHRINKS * self._before and not self._is_settled(at, squared)
+        self._waits = self._waits + 1 if is_settling else 0
+        if 0 < self._waits <= LONGEST_WAIT:
             return math.inf
         return 0.5 * squared if at.gap_guess is None else at.gap_guess
 
