@@ -245,6 +245,17 @@ void sparse_times(const VectorIn<std::int64_t>& start, const VectorIn<std::int32
         [&](const Context& context) { times(a, w.data(), outputs, out.data(), context); });
 }
 
+template <class X, class V>
+void sparse_transposed_times(const VectorIn<std::int64_t>& start,
+                             const VectorIn<std::int32_t>& index, const VectorIn<X>& value,
+                             const VectorIn<V>& r, const VectorOut<V>& out, int threads,
+                             double deadline) {
+    Compressed<X> rows = compressed(start, index, value, extent(out, 0));
+    check(extent(r, 0) == rows.lines, "r must have one entry per row of X");
+    run(threads, deadline,
+        [&](const Context& context) { transposed_times(rows, r.data(), out.data(), context); });
+}
+
 template <class X>
 void sparse_column_square_sums(const VectorIn<std::int64_t>& start,
                                const VectorIn<std::int32_t>& index, const VectorIn<X>& value,
@@ -589,6 +600,8 @@ void define_for_vectors(nb::module_& m) {
           array("r"), array("out"), "threads"_a, "deadline"_a);
     m.def("sparse_times", &sparse_times<X, V>, array("start"), array("index"), array("value"),
           array("w"), array("out"), "threads"_a, "deadline"_a);
+    m.def("sparse_transposed_times", &sparse_transposed_times<X, V>, array("start"), array("index"),
+          array("value"), array("r"), array("out"), "threads"_a, "deadline"_a);
 }
 
 }  // namespace

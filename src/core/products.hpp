@@ -63,6 +63,11 @@ void mirror_lower(double* out, Index n, const Context& context);
 template <class X, class V>
 void times(const Compressed<X>& a, const V* w, Index outputs, V* z, const Context& context);
 
+// g (d) = Xᵀ r from the rows of a sparse X; those with rᵢ = 0 are not read. On one thread, since it
+// is meant for an r with few other entries: `times` of the columns is faster when there are many.
+template <class X, class V>
+void transposed_times(const Compressed<X>& rows, const V* r, V* g, const Context& context);
+
 // The sums of squares for a sparse X; of the columns, Σ weights (or n) is the caller's to give.
 template <class X>
 void column_square_sums(const Compressed<X>& columns, const double* center, const double* weights,

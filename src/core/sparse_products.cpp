@@ -127,7 +127,7 @@ void gram_by_rows(const Compressed<X>& rows, const double* weights, double* out,
     double operations = 0;
     for (Index i = 0; i < rows.lines; ++i) {
         double count = double(rows.start[i + 1] - rows.start[i]);
-        operations += 0.5 * count * count;
+        if (!weights || weights[i] != 0) operations += 0.5 * count * count;
     }
     // A lane must be worth its clearing and adding, and all together not too much memory.
     Index max_lanes = std::clamp<Index>(lanes_size / std::max<Index>(size, 1), 4, 16);
@@ -171,6 +171,24 @@ void times(const Compressed<X>& a, const V* w, Index outputs, V* z, const Contex
             z[line] = sparse_dot(a.value + a.start[line], a.index + a.start[line], w,
                                  a.start[line + 1] - a.start[line]);
     });
+}
+
+template <class X, class V>
+void transposed_times(const Compressed<X>& rows, const V* r, V* g, const Context& context) {
+    constexpr Index check_every = 1 << 20;
+    Checkpoint checkpoint(context.poll);
+    std::fill_n(g, rows.length, V(0));
+    Index work = 0;
+    for (Index i = 0; i < rows.lines; ++i) {
+        if (r[i] == 0) continue;
+        Index begin = rows.start[i], count = rows.start[i + 1] - begin;
+        sparse_axpy(r[i], rows.value + begin, rows.index + begin, g, count);
+        work += count;
+        if (work > check_every) {
+            checkpoint();
+            work = 0;
+        }
+    }
 }
 
 template <class X>
@@ -233,6 +251,9 @@ void gram(const Compressed<X>& columns, Columns chosen, const double* weights, d
 template void times(const Compressed<float>&, const float*, Index, float*, const Context&);
 template void times(const Compressed<float>&, const double*, Index, double*, const Context&);
 template void times(const Compressed<double>&, const double*, Index, double*, const Context&);
+template void transposed_times(const Compressed<float>&, const float*, float*, const Context&);
+template void transposed_times(const Compressed<float>&, const double*, double*, const Context&);
+template void transposed_times(const Compressed<double>&, const double*, double*, const Context&);
 template void column_square_sums(const Compressed<float>&, const double*, const double*, double,
                                  double*, const Context&);
 template void column_square_sums(const Compressed<double>&, const double*, const double*, double,

@@ -15,6 +15,9 @@ from .threads import single_blas, thread_count
 
 Array = np.ndarray
 
+# Xᵀr reads only the rows in which r is not 0 if that is at most one in so many.
+FEW = 4
+
 
 class Lines(NamedTuple):
     """The rows or the columns of a sparse matrix.
@@ -82,16 +85,29 @@ class Design:
         return out.reshape(self.n, *w.shape[1:])
 
     def transposed_times(self, r: Array) -> Array:
-        """Xᵀ @ r for r of shape (n,) or (n, K)."""
+        """Xᵀ @ r for r of shape (n,) or (n, K). Where most of r (n,) is 0, that costs less."""
         matrix = self._as_matrix(r)
         out = np.empty((self.d, matrix.shape[1]), matrix.dtype)
-        if self.is_sparse:
+        has_rows = self.is_sparse or self.X.flags.c_contiguous
+        if r.ndim == 1 and has_rows and FEW * np.count_nonzero(r) <= self.n:
+            self._multiply_few_rows(matrix, out)
+        elif self.is_sparse:
             _call(_core.sparse_times, *self._columns, matrix, out)
             if self.center is not None:
                 out -= np.multiply.outer(self._center_as(matrix.dtype), matrix.sum(axis=0))
         else:
             self._dense_call(_core.dense_transposed_times, matrix, out)
         return out.reshape(self.d, *r.shape[1:])
+
+    def _multiply_few_rows(self, r: Array, out: Array) -> None:
+        """Xᵀ @ r for r of shape (n, 1), from the rows in which it is not 0."""
+        if not self.is_sparse:
+            rows = np.flatnonzero(r)
+            _call(_core.dense_transposed_times, self.X[rows], self.center, r[rows], out)
+            return
+        _call(_core.sparse_transposed_times, *self._rows, r[:, 0], out[:, 0])
+        if self.center is not None:
+            out -= (self._center_as(r.dtype) * r.sum())[:, None]
 
     def gram(self, weights: Array | None = None, columns: Array | None = None) -> Array:
         """XᵀDX (float64) of all columns, or of those at the given positions; D = diag(weights) ≥ 0.

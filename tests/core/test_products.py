@@ -72,6 +72,22 @@ def test_products_with_vectors_are_right(rng, form, dtype, centred, outputs):
 @every_form
 @every_dtype
 @centred_or_not
+def test_products_with_mostly_zero_vectors_are_right(rng, form, dtype, centred):
+    for n, d in SHAPES:
+        sample = Sample(rng, (n, d), form, dtype, centred)
+        for share in (0.0, 0.2):
+            r = np.where(rng.random(n) < share, rng.standard_normal(n), 0.0)
+            for vector_dtype in (np.float64, dtype):
+                r = r.astype(vector_dtype)
+                g = sample.design.transposed_times(r)
+                assert g.dtype == vector_dtype
+                eps = np.finfo(vector_dtype).eps
+                assert_near(g, sample.exact.T @ r, sample.size.T @ np.abs(r), n, eps)
+
+
+@every_form
+@every_dtype
+@centred_or_not
 @pytest.mark.parametrize("weighted", [False, True])
 def test_gram_matrices_and_square_sums_are_right(rng, form, dtype, centred, weighted):
     for n, d in SHAPES:
@@ -252,6 +268,9 @@ def test_the_core_refuses_shapes_and_types_that_do_not_fit():
         _core.dense_times(np.ones((8, 6))[::2, ::2], None, np.ones((3, 1)), out, 1, inf)
     with pytest.raises(ValueError, match="out of range"):
         _core.dense_gram(X, None, None, np.array([3]), np.empty((1, 1)), 1, inf)
+    lines = np.array([0, 1]), np.array([0], dtype=np.int32), np.ones(1)
+    with pytest.raises(ValueError, match="one entry per row of X"):
+        _core.sparse_transposed_times(*lines, np.ones(2), np.empty(1), 1, inf)
     with pytest.raises(TypeError):  # never converted in silence
         _core.dense_times(X, None, np.ones((3, 1), dtype=np.float32), out, 1, inf)
     frozen = np.empty((4, 1))

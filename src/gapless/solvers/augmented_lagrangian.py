@@ -9,7 +9,6 @@ from itertools import islice
 
 import numpy as np
 
-from ..design import Design
 from ..losses import DualBox, Loss
 from ..problem import Parameters, Problem
 from ._base import Point, registry, solver
@@ -21,8 +20,9 @@ Array = np.ndarray
 EPS = np.finfo(float).eps
 
 GROWTH = 2.0  # of ρ from one smooth problem to the next, which takes one to five steps then
-ACCURACY = 0.3  # to which a smooth problem is solved, against the move of θ that it makes
+ACCURACY = 0.03  # to which a smooth problem is solved, against the move of θ that it makes
 STEPS = 1000  # that one smooth problem may take
+PATIENCE = 20  # steps after which a smooth problem is left as it is if they made no progress
 FEW = 2000  # rows or features for which Newton's equations are solved directly
 # The first problems are solved on every so many-th row, if that leaves so many rows per unknown.
 SAMPLE_STEP, ROWS_PER_UNKNOWN, SAMPLE_PROBLEMS = 8, 20, 3
@@ -55,18 +55,18 @@ class _Smooth(Loss):
         return self.slopes(y, z)[1]
 
     def curvature(self, y, z):
-        return self._curvature(*self.slopes(y, z))
+        return self.bends(y, z)[1]
 
     def derivatives(self, y, z):
-        box, u = self.slopes(y, z)
-        value = u * (z - box.linear) - box.absolute * np.abs(u) - 0.5 * box.quadratic * u**2
-        return value, u, self._curvature(box, u)
+        return self.value(y, z), *self.bends(y, z)
 
-    def _curvature(self, box: DualBox, u: Array) -> Array:
-        bends = (u > box.lower) & (u < box.upper)
+    def bends(self, y: Array, z: Array) -> tuple[Array, Array]:
+        """The first and the second derivative, without the value."""
+        box, u = self.slopes(y, z)
+        is_inside = (u > box.lower) & (u < box.upper)
         if box.absolute:
-            bends &= u != 0
-        return bends / box.quadratic
+            is_inside &= u != 0
+        return u, is_inside / box.quadratic
 
     def dual_box(self, y):
         if y is self.rows:
@@ -101,6 +101,7 @@ def augmented_lagrangian(problem: Problem, start: Parameters) -> Iterator[Point]
     w, b, u, rho = _begin(problem, start)
     while True:
         smooth = _smooth_problem(problem, u, rho)
+        lowest = np.inf
         for step, point in enumerate(_minimise(smooth, Parameters(w, b)), start=1):
             w, b = point.w, point.b
             z = problem.predictions(w, b) if point.z is None else point.z
@@ -110,6 +111,10 @@ def augmented_lagrangian(problem: Problem, start: Parameters) -> Iterator[Point]
             enough = max(ACCURACY * change, EPS * problem.scale)
             if step >= STEPS or _is_solved(smooth, point, z, moved, enough):
                 break
+            if step % PATIENCE == 0:
+                before, lowest = lowest, smooth.primal(w, b, z)
+                if not lowest < before - 1e-3 * enough:
+                    break
         u = moved
         yield Point(w, b, z=z, theta=-s * u, estimate=change)
         if change <= EPS * problem.scale:
@@ -152,60 +157,54 @@ def _newton_on_band(smooth: Problem, start: Parameters) -> Iterator[Point]:
 
     Beside that a step costs one product with X. Its length is exact: e is piecewise quadratic.
     """
-    design, s, loss, y = smooth.design, smooth.weights, smooth.loss, smooth.y
-    l2 = strengths(smooth)
+    design, s, l2 = smooth.design, smooth.weights, strengths(smooth)
     w, b = np.array(start.w, dtype=float), float(start.b)
     z = smooth.predictions(w, b)
-    _, u, curvature = loss.derivatives(y, z)
+    u, curvature = smooth.loss.bends(smooth.y, z)
     force = design.transposed_times(s * u)
-    steepest = float(s.sum()) / loss.box.quadratic
+    rest, rest_b = -(force + l2 * w), -inner(s, u)
+    steepest = float(s.sum()) / smooth.loss.box.quadratic
     while True:
-        rows = np.flatnonzero(s * curvature)
-        stiffness = (s * curvature)[rows]
+        stiffness = s * curvature
         # Where no row holds the bias, a thousandth of them is imagined to.
         hold = max(1e-3 * steepest - float(stiffness.sum()), 0.0)
-        matrix = NormalMatrix(design.rows(rows), stiffness, l2, smooth.fit_bias, 0.0, hold)
-        rest, rest_b = -(force + l2 * w), -inner(s, u)
-        dw, db = matrix.solve(rest, rest_b)
+        matrix = NormalMatrix(design, stiffness, l2, smooth.fit_bias, 0.0, hold)
+        # Not refined: what rounding leaves of it is part of the next step.
+        dw, db = matrix.inverse.solve(rest, rest_b)
         decrement = inner(rest, dw) + rest_b * db
         dz = design.times(dw) + db
-        length = _exact_length(smooth, z, dz, inner(l2 * w, dw), inner(l2 * dw, dw))
+        first, second = inner(l2 * w, dw), inner(l2 * dw, dw)
+        length, moved, curvature = _exact_length(smooth, z, dz, first, second, 0.1 * decrement)
         w, b, z = w + length * dw, b + length * db, z + length * dz
-        _, moved, curvature = loss.derivatives(y, z)
-        force = force + _product_of_changes(design, s * (moved - u))
+        force = force + design.transposed_times(s * (moved - u))
         u = moved
-        yield Point(w, np.array(b), z=z, estimate=decrement)
+        rest, rest_b = -(force + l2 * w), -inner(s, u)
+        # What the next step would gain, if the same rows were in the band.
+        dw, db = matrix.inverse.solve(rest, rest_b)
+        yield Point(w, np.array(b), z=z, estimate=0.5 * (inner(rest, dw) + rest_b * db))
 
 
-def _exact_length(smooth: Problem, z: Array, dz: Array, first: float, second: float) -> float:
-    """The t that minimises Σ sᵢ·eᵢ(zᵢ + t·dzᵢ) + t·first + ½t²·second, within a tenth."""
+def _exact_length(
+    smooth: Problem, z: Array, dz: Array, first: float, second: float, enough: float
+) -> tuple[float, Array, Array]:
+    """The t that minimises Σ sᵢ·eᵢ(zᵢ + t·dzᵢ) + t·first + ½t²·second, and e′ and e″ there.
+
+    It is good enough where the slope is at most `enough`.
+    """
     weighted = smooth.weights * dz
-
-    def slope(t: float) -> tuple[float, float]:
-        _, u, curvature = smooth.loss.derivatives(smooth.y, z + t * dz)
-        curved = inner(weighted, curvature * dz) + second
-        return inner(weighted, u) + first + t * second, curved
-
-    enough = 0.1 * abs(slope(0.0)[0])
     low, high, t = 0.0, np.inf, 1.0
     for _ in range(20):
-        value, curvature = slope(t)
-        if abs(value) <= enough:
+        u, curvature = smooth.loss.bends(smooth.y, z + t * dz)
+        reached, slope = t, inner(weighted, u) + first + t * second
+        if abs(slope) <= enough:
             break
-        low, high = (t, high) if value < 0 else (low, t)
+        low, high = (t, high) if slope < 0 else (low, t)
+        curved = inner(weighted, curvature * dz) + second
         # The curvature of tiny data underflows to 0: halve or double instead.
-        t = t - value / curvature if curvature > 0 else np.inf
+        t = t - slope / curved if curved > 0 else np.inf
         if not low < t < high:
             t = 2 * low if np.isinf(high) else 0.5 * (low + high)
-    return t
-
-
-def _product_of_changes(design: Design, change: Array) -> Array:
-    """Xᵀ·change, by the rows that change where they are few."""
-    rows = np.flatnonzero(change)
-    if 4 * len(rows) > design.n:
-        return design.transposed_times(change)
-    return design.rows(rows).transposed_times(change[rows])
+    return reached, u, curvature
 
 
 def _smooth_problem(problem: Problem, u: Array, rho: float) -> Problem:

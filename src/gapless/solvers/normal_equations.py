@@ -1,7 +1,7 @@
 """Weighted normal equations with a bias: (XᵀDX + diag(h)) dw = r, for weights far apart.
 
 Called by the interior point method and by the polish, whose weights D span many orders of
-magnitude.
+magnitude, and by the augmented Lagrangian, where most of them are 0.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class NormalMatrix:
     ):
         self.design, self.stiffness, self.h = design, stiffness, l2 + more
         self.fit_bias, self.bias_curvature = fit_bias, bias_curvature
-        form = ByRows if design.d > design.n and np.all(l2 > 0) else ByColumns
+        form = ByRows if design.d > np.count_nonzero(stiffness) and np.all(l2 > 0) else ByColumns
         self.inverse = form(design, stiffness, self.h, fit_bias, bias_curvature)
 
     def solve(self, w: Array, b: float) -> tuple[Array, float]:

@@ -180,7 +180,8 @@ def _polish_kinks(problem: Problem, parameters: Parameters, c: Coordinates) -> P
         errors = np.count_nonzero(wrong) + np.count_nonzero(mistaken)
         if errors == 0:
             break
-        if errors >= fewest:
+        # Twice as many errors as rows that may be at a kink: the set is not identified yet.
+        if errors >= min(fewest, 2 * max(most, np.count_nonzero(active))):
             return None
         fewest = errors
         # A slope that left its interval stays at the end; a row that crossed its kink joins it.
