@@ -34,8 +34,12 @@ def recedes(problem: Problem, w: Array, b: Array, z: Array) -> bool:
     if not np.any(w) or problem.loss.task == "regression":
         return False
     pull = np.abs(problem.loss.gradient(problem.y, z)) * (problem.row_weights > 0)
-    for threshold in (1e-2, 1e-4):
-        direction = _beside(problem, w, b, pull > threshold)
+    tried = None
+    for threshold in (1e-2, 1e-4, 1e-5, 1e-6):
+        live = pull > threshold
+        if tried is not None and np.array_equal(live, tried):
+            continue
+        direction, tried = _beside(problem, w, b, live), live
         if direction is not None and _falls_forever(problem, direction):
             return True
     return False

@@ -8,6 +8,7 @@ from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
+from scipy.special import logsumexp
 from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 
 from .._validation import is_multilabel, read_multilabel
@@ -415,8 +416,7 @@ class LogisticRegression(LinearClassifier):
         p : ndarray of shape (n_samples, n_classes)
             Probabilities, in the order of `classes_`.
         """
-        scores = self.decision_function(X)
-        return probabilities(Logistic() if scores.ndim == 1 else Softmax(), scores)
+        return np.exp(self.predict_log_proba(X))
 
     def predict_log_proba(self, X):
         """Logarithms of the probabilities of the classes.
@@ -431,7 +431,8 @@ class LogisticRegression(LinearClassifier):
         log_p : ndarray of shape (n_samples, n_classes)
             Log-probabilities, in the order of `classes_`.
         """
-        return log_probabilities(self.predict_proba(X))
+        scores = self.decision_function(X)
+        return log_probabilities(Logistic() if scores.ndim == 1 else Softmax(), scores)
 
 
 class LinearSVC(LinearClassifier):
@@ -579,18 +580,10 @@ class LinearSVC(LinearClassifier):
         return classification_problems(data, loss, penalty, self.fit_intercept)
 
 
-def probabilities(loss, scores):
-    """Probabilities of the classes from scores (n,) or (n, K), made to sum to 1."""
-    p = loss.inverse_link(scores)
-    if p.ndim == 1:
-        return np.stack([1 - p, p], axis=1)
-    if loss.task == "multiclass":
-        return p
-    total = p.sum(axis=1, keepdims=True)
-    return np.where(total > 0, p / np.where(total > 0, total, 1), 1 / p.shape[1])
-
-
-def log_probabilities(p):
-    """log p, −∞ where p is 0, without a warning."""
-    with np.errstate(divide="ignore"):
-        return np.log(p)
+def log_probabilities(loss, scores):
+    """Log-probabilities of the classes from scores (n,) or (n, K), made to sum to 1."""
+    if scores.ndim == 1 or loss.task == "multiclass":
+        return loss.log_probabilities(scores)
+    each = np.stack([loss.log_probabilities(column)[:, 1] for column in scores.T], axis=1)
+    each[np.isneginf(each).all(axis=1)] = 0.0  # no class has a chance: all the same
+    return each - logsumexp(each, axis=1, keepdims=True)

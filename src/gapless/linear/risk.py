@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from .. import losses, penalties
 from ..losses import Loss
 from ..penalties import Penalty
 from ._base import LinearClassifier, LinearRegressor, classification_problems, regression_problems
-from .classification import log_probabilities, probabilities
+from .classification import log_probabilities
 
 
 class RiskRegressor(LinearRegressor):
@@ -269,7 +270,7 @@ class RiskClassifier(LinearClassifier):
             Probabilities, in the order of `classes_`; those of one class against the rest are made
             to sum to 1.
         """
-        return probabilities(losses.by_name(self.loss), super().decision_function(X))
+        return np.exp(self.predict_log_proba(X))
 
     @available_if(_has_probabilities)
     def predict_log_proba(self, X):
@@ -285,4 +286,4 @@ class RiskClassifier(LinearClassifier):
         log_p : ndarray of shape (n_samples, n_classes)
             Log-probabilities, in the order of `classes_`.
         """
-        return log_probabilities(self.predict_proba(X))
+        return log_probabilities(losses.by_name(self.loss), super().decision_function(X))

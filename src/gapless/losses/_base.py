@@ -125,6 +125,15 @@ class Loss:
         """
         return z
 
+    def log_probabilities(self, z: Array) -> Array:
+        """Logarithms of the probabilities: of y = −1 and +1, (n, 2), or of each class, (n, K).
+
+        Override where they can be had without the probabilities, which round to 0 or 1.
+        """
+        p = self.inverse_link(z)
+        with np.errstate(divide="ignore"):
+            return np.log(p if p.ndim == 2 else np.stack([1 - p, p], axis=1))
+
     @property
     def is_piecewise_linear(self) -> bool:
         """Whether ℓ* is linear on an interval, so that ℓ has kinks and no curvature."""

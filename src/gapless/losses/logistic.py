@@ -53,6 +53,10 @@ class Logistic(Loss):
         e = np.exp(-np.abs(z))  # at most 1: nothing overflows
         return np.maximum(e, z >= 0) / (1 + e)  # 1 or e, by the sign of z and without a branch
 
+    def log_probabilities(self, z):
+        both = np.stack([-z, z], axis=1)
+        return np.minimum(both, 0) - np.log1p(np.exp(-np.abs(both)))
+
     @property
     def _c(self):
         return 1 / math.log(2) if self.base2 else 1.0

@@ -65,3 +65,7 @@ class Softmax(Loss):
         p = np.exp(z - z.max(axis=1, keepdims=True))
         p /= np.einsum("nk->n", p)[:, None]
         return p
+
+    def log_probabilities(self, z):
+        below = z - z.max(axis=1, keepdims=True)
+        return below - np.log(np.einsum("nk->n", np.exp(below)))[:, None]
