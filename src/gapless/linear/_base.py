@@ -157,6 +157,11 @@ class LinearModel(CallbackSupport, BaseEstimator):
         if not self.warm_start or not hasattr(self, "coef_"):
             return nothing
         coef = np.atleast_2d(_dense(self.coef_))
+        if not np.all(np.isfinite(coef)):
+            raise ValueError(
+                "Floating-point under-/overflow occurred: coef_ has entries that are not finite, "
+                "and warm_start=True would start from them; set warm_start=False."
+            )
         if coef.shape != (sum(problem.outputs or 1 for problem in problems), problems[0].d):
             return nothing
         # coef_ alone may have been set by hand.
@@ -179,7 +184,7 @@ class LinearModel(CallbackSupport, BaseEstimator):
             )
         dtype = data.X.dtype
         learned = {
-            "coef_": coef.astype(dtype),
+            "coef_": _stored_coefficients(problems, coef, dtype),
             "intercept_": intercept.astype(dtype),
             "dual_": dual,
             "trace_": solutions[0].trace if len(solutions) == 1 else [s.trace for s in solutions],
@@ -512,6 +517,25 @@ def unpack(problems: list[Problem], coef: Any, intercept: Any, dual: Any) -> lis
         Parameters(coef[k], np.array(intercept[k]), None if theta is None else theta[:, k].copy())
         for k in range(len(problems))
     ]
+
+
+def _stored_coefficients(problems: list[Problem], coef: Array, dtype: np.dtype) -> Array:
+    """Coefficients (K, d) in the precision of the data."""
+    if problems[0].outputs is not None:
+        return np.ascontiguousarray(_cast(problems[0].penalty, coef.T, dtype).T)
+    return np.stack([_cast(problem.penalty, w, dtype) for problem, w in zip(problems, coef)])
+
+
+def _cast(penalty: Penalty, w: Array, dtype: np.dtype) -> Array:
+    """w in that precision; a coefficient that rounds out of its bounds is moved back in."""
+    cast = w.astype(dtype)
+    found = cast.astype(np.float64)
+    if np.isfinite(penalty.value(found)):
+        return cast
+    # A step of no length leaves everything but the constraints alone.
+    allowed = penalty.prox(found, np.finfo(float).tiny)
+    inwards = np.where(allowed > found, np.inf, -np.inf).astype(dtype)
+    return np.where(allowed != found, np.nextafter(cast, inwards), cast)
 
 
 def _dense(coef: Any) -> Array:

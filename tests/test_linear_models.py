@@ -1,0 +1,76 @@
+"""What linear models promise beside the contracts: bounds, starts, probabilities, warnings."""
+
+import numpy as np
+import pytest
+from scipy.special import log_expit
+
+import gapless
+from gapless.losses import Logistic, Softmax
+from gapless.penalties import L2, Box
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(40, 3))
+y = X @ [1.0, -2.0, 0.5] + 0.1 * rng.normal(size=40)
+CLASSES = np.where(y > 0, "yes", "no")
+
+
+@pytest.mark.parametrize("penalty", [Box(-0.1, 0.1), Box(-0.3, 0.7, L2(0.1)), Box(lower=0.1)])
+def test_float32_coefficients_stay_in_their_box(penalty):
+    """0.1 rounds up in float32, out of an upper bound of 0.1."""
+    model = gapless.RiskRegressor("squared", penalty).fit(X.astype(np.float32), y)
+    assert model.coef_.dtype == np.float32
+    assert np.isfinite(penalty.value(model.coef_.astype(float)))
+    assert model.certificate_.kind in ("optimal", "exact")
+
+
+def test_a_warm_start_from_nan_is_an_error():
+    model = gapless.Ridge(warm_start=True).fit(X, y)
+    model.coef_[1] = np.nan
+    with pytest.raises(ValueError, match="coef_ has entries that are not finite"):
+        model.fit(X, y)
+
+
+def test_classes_with_hardly_a_chance_still_separate():
+    """The objective falls for ever, and one row is pulled at by no more than 1e-5 on the way."""
+    draw = np.random.default_rng(116)
+    rows, labels = draw.normal(size=(16, 3)), draw.integers(0, 5, 16)
+    model = gapless.LogisticRegression(C=np.inf).fit(rows, labels)
+    assert "no minimiser exists" in model.certificate_.verdict
+
+
+def test_log_probabilities_are_precise_where_probabilities_round_to_one():
+    model = gapless.LogisticRegression(C=1e4).fit(X, CLASSES)
+    far = 1e4 * X[:5]
+    scores = model.decision_function(far)
+    assert np.all(np.abs(scores) > 800)
+    expected = np.stack([log_expit(-scores), log_expit(scores)], axis=1)
+    np.testing.assert_allclose(model.predict_log_proba(far), expected, rtol=1e-13)
+    middle = X * 60 / np.abs(model.decision_function(X)).max()
+    log_p, p = model.predict_log_proba(middle), model.predict_proba(middle)
+    assert p.min() < 1e-20
+    np.testing.assert_allclose(np.log(p), log_p, rtol=1e-13, atol=1e-15)
+
+
+@pytest.mark.parametrize("loss", ["softmax", "logistic"])
+def test_log_probabilities_of_several_classes_are_finite_far_out(loss):
+    labels = np.digitize(y, [-1, 1])
+    model = gapless.RiskClassifier(loss, L2(0.01)).fit(X, labels)
+    far = 1e5 * X
+    log_p = model.predict_log_proba(far)
+    assert np.all(np.isfinite(log_p))
+    np.testing.assert_allclose(np.exp(log_p).sum(axis=1), 1.0)
+    best = np.take_along_axis(log_p, model.predict(far)[:, None], axis=1)[:, 0]
+    np.testing.assert_array_equal(best, log_p.max(axis=1))
+
+
+def test_a_loss_without_its_own_log_probabilities_takes_the_logarithm():
+    class Plain(Logistic):
+        """The logistic loss, less its formula for log-probabilities."""
+
+        log_probabilities = gapless.losses.Loss.log_probabilities
+
+    z = np.linspace(-5, 5, 11)
+    found = Plain().log_probabilities(z)
+    np.testing.assert_allclose(found, Logistic(base2=True).log_probabilities(z), rtol=1e-12)
+    both = np.stack([np.zeros_like(z), z], axis=1)
+    np.testing.assert_allclose(found, Softmax().log_probabilities(both), rtol=1e-12)
