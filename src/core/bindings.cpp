@@ -19,6 +19,7 @@
 
 #include "box_qp.hpp"
 #include "equal_rows.hpp"
+#include "gram_lasso.hpp"
 #include "products.hpp"
 #include "quadratic_cd.hpp"
 
@@ -370,6 +371,35 @@ Sweeps gram_descent(const MatrixIn<double>& gram, const MatrixIn<double>& slope,
     return {done.sweeps, done.converged};
 }
 
+// ---- the lasso on a Gram matrix ----
+
+void gram_lasso_grow(GramLasso& lasso, const MatrixIn<double>& products, const VectorIn<double>& q,
+                     const VectorIn<bool>& may_rise, const VectorIn<bool>& may_fall) {
+    Index added = extent(q, 0);
+    check_shape(products, lasso.features() + added, added,
+                "products must have a row per feature and a column per added one");
+    check(extent(may_rise, 0) == added && extent(may_fall, 0) == added,
+          "may_rise and may_fall must have one entry per added feature");
+    lasso.grow(products.data(), q.data(), may_rise.data(), may_fall.data(), added);
+}
+
+// w and gradient receive the solution and q − Gw; returns the changes of the active set and whether
+// it was found.
+std::pair<Index, bool> gram_lasso_solve(GramLasso& lasso, const VectorIn<double>& l1,
+                                        const VectorIn<double>& l2, const VectorOut<double>& w,
+                                        const VectorOut<double>& gradient, double tolerance,
+                                        Index most_changes, double deadline) {
+    for (Index size : {extent(l1, 0), extent(l2, 0), extent(w, 0), extent(gradient, 0)})
+        check(size == lasso.features(), "l1, l2, w and gradient must have one entry per feature");
+    GramLasso::Result result{};
+    run(1, deadline, [&](const Context& context) {
+        result = lasso.solve(l1.data(), l2.data(), tolerance, most_changes, context.poll);
+    });
+    std::copy(lasso.w().begin(), lasso.w().end(), w.data());
+    std::copy(lasso.gradient().begin(), lasso.gradient().end(), gradient.data());
+    return {result.changes, result.converged};
+}
+
 // The data by columns: an array in any order, or (start, index, value) of sparse columns.
 template <class X>
 using SparseIn = std::tuple<VectorIn<std::int64_t>, VectorIn<std::int32_t>, VectorIn<X>>;
@@ -624,4 +654,12 @@ NB_MODULE(_core, m) {
           array("w"), "tolerance"_a, "sweeps"_a, "deadline"_a);
     define_column_descent<float>(m);
     define_column_descent<double>(m);
+    nb::class_<GramLasso>(m, "GramLasso")
+        .def("__init__", [](GramLasso* lasso) { new (lasso) GramLasso(blas); })
+        .def("grow", &gram_lasso_grow, array("products"), array("q"), array("may_rise"),
+             array("may_fall"))
+        .def("solve", &gram_lasso_solve, array("l1"), array("l2"), array("w"), array("gradient"),
+             "tolerance"_a, "most_changes"_a, "deadline"_a)
+        .def("save", &GramLasso::save)
+        .def("restore", &GramLasso::restore);
 }

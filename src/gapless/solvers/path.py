@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,12 +18,15 @@ from ..interrupt import TimeLimit
 from ..penalties import Penalty
 from ..problem import Parameters, Problem
 from . import solve
-from ._base import Callback
+from ._base import Callback, Trace
+from .lasso_path import lasso_points, takes
 
 Array = np.ndarray
 Fold = tuple[Array, Array]  # positions of the rows to train on, and of those held out
 # The penalties of a fold, or how they follow from the sum of the weights that it trains on.
 Penalties = Sequence[Penalty] | Callable[[float], Sequence[Penalty]]
+# Statuses of a point after which a path goes no further.
+ENDS = ("interrupted", "time_limit", "callback")
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,25 +77,57 @@ def solve_path(
         One solution per penalty. Ctrl-C and a time limit end the path: see its `status`.
     """
     shape = (len(penalties), *problem.null.w.shape)
-    path = PathSolution(
-        w=np.zeros(shape),
-        b=np.zeros((shape[0], *shape[2:])),
-        gaps=np.full(len(penalties), math.inf),
-        steps=np.zeros(len(penalties), dtype=int),
-        status="optimal",
-    )
-    status, at = "optimal", problem.null
-    for i, penalty in enumerate(penalties):
+    w, b = np.zeros(shape), np.zeros((shape[0], *shape[2:]))
+    gaps, steps = np.full(len(penalties), math.inf), np.zeros(len(penalties), dtype=int)
+    status = "optimal"
+    points = _points(problem, penalties, tol, max_iter, callback)
+    try:
+        for i, (at, gap, count, outcome) in enumerate(points):
+            w[i:], b[i:], gaps[i], steps[i] = at.w, at.b, max(gap, 0.0), count
+            status = status if outcome == "optimal" else outcome
+            if outcome in ENDS:
+                break
+    except TimeLimit:
+        status = "time_limit"
+    except KeyboardInterrupt:
+        status = "interrupted"
+    return PathSolution(w, b, gaps, steps, status)
+
+
+# The parameters for one penalty, the gap they reach, the steps they took, and the status.
+Outcome = tuple[Parameters, float, int, str]
+
+
+def _points(problem, penalties, tol, max_iter, callback) -> Iterator[Outcome]:
+    """The solutions one by one: first those that the lasso's own path takes."""
+    easy = next((i for i, p in enumerate(penalties) if not takes(problem, p)), len(penalties))
+    at, done = problem.null, 0
+    for at, *outcome in _lasso_points(problem, penalties[:easy], tol, max_iter, callback):
+        done += 1
+        yield at, *outcome
+    for penalty in penalties[done:]:
         part = dataclasses.replace(problem, penalty=penalty)
         options = {"tol": tol, "max_iter": max_iter, "callback": callback}
         solution = solve(part, start=_feasible(part, at), **options)
         at = Parameters(solution.parameters.w, solution.parameters.b)
-        path.w[i:], path.b[i:] = at.w, at.b
-        path.gaps[i], path.steps[i] = max(solution.gap, 0.0), solution.trace.steps
-        status = solution.status if solution.status != "optimal" else status
-        if solution.status in ("interrupted", "time_limit", "callback"):
-            break
-    return dataclasses.replace(path, status=status)
+        yield at, solution.gap, solution.trace.steps, solution.status
+
+
+def _lasso_points(problem, penalties, tol, max_iter, callback) -> Iterator[Outcome]:
+    trace, began = Trace(), time.monotonic()
+    for point in lasso_points(problem, penalties, tol, max_iter) if penalties else ():
+        trace.primal.append(point.primal)
+        trace.gap.append(point.gap)
+        trace.seconds.append(time.monotonic() - began)
+        trace.steps += point.steps
+        is_asked = callback is not None and callback(trace, tol * problem.scale)
+        status = "optimal" if point.is_optimal else "max_iter"
+        yield (
+            Parameters(point.w, point.b),
+            point.gap,
+            point.steps,
+            "callback" if is_asked else status,
+        )
 
 
 def solve_folds(
@@ -135,7 +171,7 @@ def solve_folds(
         if z is None:
             z = np.full((problem.n, len(chosen), *path.w.shape[2:]), np.nan)
         z[test] = _predict(problem, test, path)
-        if path.status in ("time_limit", "callback"):
+        if path.status in ENDS:
             break
     return np.zeros((problem.n, 0)) if z is None else z
 

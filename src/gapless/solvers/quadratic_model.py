@@ -212,7 +212,7 @@ class Gram:
 
 
 def prediction_step(problem: Problem, features: Array, step: Array) -> Array:
-    """X times a step in some of the coefficients."""
+    """X times a step in some of the coefficients, or several steps side by side."""
     design = problem.design
     moved = np.any(step != 0, axis=tuple(range(1, step.ndim)))
     features, step = features[moved], step[moved]
@@ -220,7 +220,7 @@ def prediction_step(problem: Problem, features: Array, step: Array) -> Array:
         change = np.zeros((design.d, *step.shape[1:]))
         change[features] = step
         return design.times(change)
-    columns = step.reshape(len(step), problem.outputs or 1)
+    columns = step.reshape(len(step), int(np.prod(step.shape[1:])))
     out = np.zeros((design.n, columns.shape[1]))
     _core.column_times(design.columns_view(), features, columns, out, deadline())
     if design.center is not None:

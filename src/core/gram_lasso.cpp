@@ -1,0 +1,326 @@
+#include "gram_lasso.hpp"
+
+#include <cmath>
+#include <limits>
+
+namespace gapless {
+namespace {
+
+// A column depends on the others if this part of its square or less is left beside them.
+constexpr double dependent = 1e-11;
+// Slopes on the active set that are 0 up to this part of the gradient are 0.
+constexpr double settled = 1e-11;
+// Of the features that should join, those whose excess is at least this part of the largest do.
+constexpr double joining = 0.3;
+constexpr Index block = 64;
+
+}  // namespace
+
+// to = c·u + s·v and v = c·v − s·u
+GAPLESS_CLONES void rotate(double c, double s, const double* u, double* v, double* __restrict to,
+                           Index n) {
+#pragma omp simd
+    for (Index i = 0; i < n; ++i) {
+        const double x = u[i], y = v[i];
+        to[i] = c * x + s * y;
+        v[i] = c * y - s * x;
+    }
+}
+
+// ---- the factor ----
+
+void UpperFactor::reserve(Index size) {
+    if (size <= stride_) return;
+    const Index stride = std::max<Index>(16, size + size / 2);
+    std::vector<double> u(stride * stride);
+    for (Index i = 0; i < size_; ++i) std::copy(row(i) + i, row(i) + size_, &u[i * stride + i]);
+    u_.swap(u);
+    stride_ = stride;
+}
+
+template <class Entry>
+void UpperFactor::refactor(Index size, Entry&& entry, const Blas& blas, Checkpoint& checkpoint) {
+    reserve(size);
+    size_ = size;
+    for (Index i = 0; i < size; ++i)
+        for (Index j = i; j < size; ++j) row(i)[j] = entry(i, j);
+    std::vector<double> negative;
+    for (Index k = 0; k < size; k += block) {
+        const Index end = std::min(k + block, size), width = end - k, rest = size - end;
+        for (Index i = k; i < end; ++i) {
+            const double diagonal = entry(i, i);
+            for (Index l = k; l < i; ++l) axpy(-row(l)[i], row(l) + i, row(i) + i, size - i);
+            // Rounding may leave too little; what the factor then solves is corrected afterwards.
+            const double pivot = std::sqrt(std::max(row(i)[i], dependent * diagonal));
+            for (Index j = i; j < size; ++j) row(i)[j] /= pivot;
+            row(i)[i] = pivot;
+        }
+        checkpoint();
+        negative.assign(width * rest, 0.0);
+        for (Index i = 0; i < width; ++i)
+            for (Index j = 0; j < rest; ++j) negative[i * rest + j] = -row(k + i)[end + j];
+        for (Index i = end; i < size; i += block) {
+            const Index rows = std::min(block, size - i);
+            gemm(blas, size - i, rows, width, Operand<double>{row(k) + i, stride_, Transpose::no},
+                 Operand<double>{negative.data() + (i - end), rest, Transpose::yes}, 1.0,
+                 row(i) + i, stride_);
+        }
+    }
+}
+
+double UpperFactor::project(std::vector<double>& h, double diagonal) const {
+    for (Index i = 0; i < size_; ++i) {
+        h[i] /= row(i)[i];
+        if (h[i] != 0) axpy(-h[i], row(i) + i + 1, h.data() + i + 1, size_ - i - 1);
+    }
+    return diagonal - dot(h.data(), h.data(), size_);
+}
+
+void UpperFactor::append(const std::vector<double>& u, double rest) {
+    reserve(size_ + 1);
+    for (Index i = 0; i < size_; ++i) row(i)[size_] = u[i];
+    row(size_)[size_] = std::sqrt(rest);
+    ++size_;
+}
+
+void UpperFactor::remove(Index position) {
+    // Below the removed row, UᵀU gains the square of that row.
+    std::vector<double> x(row(position) + position + 1, row(position) + size_);
+    for (Index i = 0; i < position; ++i)
+        std::copy(row(i) + position + 1, row(i) + size_, row(i) + position);
+    for (Index i = position + 1; i < size_; ++i) {
+        const double* from = row(i);
+        double* to = row(i - 1);
+        double* v = x.data() + (i - position - 1);
+        const double radius = std::hypot(from[i], v[0]), c = from[i] / radius, s = v[0] / radius;
+        to[i - 1] = radius;
+        rotate(c, s, from + i + 1, v + 1, to + i, size_ - i - 1);
+    }
+    --size_;
+}
+
+void UpperFactor::solve_upper(std::vector<double>& x) const {
+    for (Index i = size_ - 1; i >= 0; --i)
+        x[i] = (x[i] - dot(row(i) + i + 1, x.data() + i + 1, size_ - i - 1)) / row(i)[i];
+}
+
+void UpperFactor::solve(std::vector<double>& x, Index zeros) const {
+    for (Index i = zeros; i < size_; ++i) {
+        x[i] /= row(i)[i];
+        axpy(-x[i], row(i) + i + 1, x.data() + i + 1, size_ - i - 1);
+    }
+    solve_upper(x);
+}
+
+// ---- the active set ----
+
+void GramLasso::grow(const double* products, const double* q, const bool* may_rise,
+                     const bool* may_fall, Index added) {
+    const Index before = features(), all = before + added;
+    if (all > stride_) {
+        const Index stride = std::max<Index>(64, all + all / 2);
+        std::vector<double> gram(stride * stride);
+        for (Index j = 0; j < before; ++j)
+            std::copy(gram_row(j), gram_row(j) + before, &gram[j * stride]);
+        gram_.swap(gram);
+        stride_ = stride;
+    }
+    for (Index i = 0; i < all; ++i)
+        for (Index j = 0; j < added; ++j) {
+            gram_[i * stride_ + before + j] = products[i * added + j];
+            gram_[(before + j) * stride_ + i] = products[i * added + j];
+        }
+    q_.insert(q_.end(), q, q + added);
+    may_rise_.insert(may_rise_.end(), may_rise, may_rise + added);
+    may_fall_.insert(may_fall_.end(), may_fall, may_fall + added);
+    for (auto* v : {&w_, &gradient_, &sign_, &l1_, &l2_}) v->resize(all);
+    is_active_.resize(all);
+    refresh_gradient();
+}
+
+void GramLasso::restore() {
+    for (Index j : active_) is_active_[j] = 0;
+    active_ = saved_.active;
+    factor_ = saved_.factor;
+    std::fill(w_.begin(), w_.end(), 0.0);
+    std::copy(saved_.w.begin(), saved_.w.end(), w_.begin());
+    for (Index j : active_) {
+        is_active_[j] = 1;
+        sign_[j] = w_[j] > 0 ? 1 : -1;
+    }
+    refresh_gradient();
+}
+
+GramLasso::Result GramLasso::solve(const double* l1, const double* l2, double tolerance,
+                                   Index most_changes, const Poll& poll) {
+    Checkpoint checkpoint(poll);
+    set_penalty(l1, l2, checkpoint);
+    is_barred_.assign(features(), 0);
+    changes_ = 0;
+    Index zeros = 0;
+    while (changes_ <= most_changes) {
+        settle(zeros, checkpoint);
+        refresh_gradient();
+        for (int round = 0; round < 3 && !is_settled(); ++round) {
+            if (round == 1) refactor(checkpoint);
+            settle(0, checkpoint);
+            refresh_gradient();
+        }
+        const std::vector<Index> chosen = violators(tolerance);
+        if (chosen.empty()) return {changes_, true};
+        zeros = active();
+        admit(chosen);
+        zeros = std::min(zeros, active());
+        checkpoint();
+    }
+    return {changes_, false};
+}
+
+void GramLasso::set_penalty(const double* l1, const double* l2, Checkpoint& checkpoint) {
+    bool is_new = false;
+    for (Index j : active_) is_new = is_new || l2_[j] != l2[j];
+    std::copy(l1, l1 + features(), l1_.begin());
+    std::copy(l2, l2 + features(), l2_.begin());
+    if (is_new) refactor(checkpoint);
+}
+
+void GramLasso::refactor(Checkpoint& checkpoint) {
+    auto entry = [&](Index i, Index j) {
+        const double h = gram_row(active_[i])[active_[j]];
+        return i == j ? h + l2_[active_[i]] : h;
+    };
+    factor_.refactor(active(), entry, blas_, checkpoint);
+}
+
+void GramLasso::refresh_gradient() {
+    gradient_ = q_;
+    for (Index j : active_) axpy(-w_[j], gram_row(j), gradient_.data(), features());
+}
+
+bool GramLasso::is_settled() const {
+    double largest = 0, size = 0;
+    for (Index j : active_) {
+        largest = std::max(largest, std::abs(slope(j)));
+        size = std::max(size, std::abs(q_[j]));
+    }
+    return largest <= settled * size;
+}
+
+// Newton steps on the face of the active coefficients: each ends at the minimiser, or where a
+// coefficient becomes 0 and leaves. The first `zeros` slopes are known to be 0, and remain so.
+void GramLasso::settle(Index zeros, Checkpoint& checkpoint) {
+    std::vector<double> slopes(active()), step;
+    for (Index i = zeros; i < active(); ++i) slopes[i] = slope(active_[i]);
+    while (active() > 0) {
+        step = slopes;
+        factor_.solve(step, zeros);
+        const double length = move(step, 1.0);
+        for (double& g : slopes) g *= 1 - length;
+        bool is_done = true;
+        for (Index i = active() - 1; i >= 0; --i) {
+            if (!is_at_end(i, step)) continue;
+            leave(i);
+            slopes.erase(slopes.begin() + i);
+            if (i < zeros) --zeros;
+            is_done = false;
+        }
+        if (is_done) return;
+        checkpoint();
+    }
+}
+
+// Move the active coefficients along a step, at most `length` of it and no further than where the
+// first of them becomes 0; returns how far.
+double GramLasso::move(const std::vector<double>& step, double length) {
+    for (Index i = 0; i < active(); ++i) {
+        const Index j = active_[i];
+        if (sign_[j] * (w_[j] + length * step[i]) <= 0 && sign_[j] * step[i] < 0)
+            length = std::min(length, -w_[j] / step[i]);
+    }
+    for (Index i = 0; i < active(); ++i) {
+        const Index j = active_[i];
+        w_[j] += length * step[i];
+        if (sign_[j] * w_[j] <= 0) w_[j] = 0;
+    }
+    return length;
+}
+
+// Whether a step would take an active coefficient, now 0, to the other sign.
+bool GramLasso::is_at_end(Index position, const std::vector<double>& step) const {
+    const Index j = active_[position];
+    return w_[j] == 0 && sign_[j] * step[position] < 0;
+}
+
+void GramLasso::leave(Index position) {
+    factor_.remove(position);
+    is_active_[active_[position]] = 0;
+    active_.erase(active_.begin() + position);
+    ++changes_;
+}
+
+// Features at 0 that the gradient pushes away, those that it pushes hardest first.
+std::vector<Index> GramLasso::violators(double tolerance) const {
+    std::vector<Index> found;
+    std::vector<double> excess(features());
+    double largest = 0;
+    for (Index j = 0; j < features(); ++j) {
+        const bool is_free = gradient_[j] > 0 ? may_rise_[j] : may_fall_[j];
+        if (is_active_[j] || is_barred_[j] || !is_free) continue;
+        excess[j] = std::abs(gradient_[j]) / l1_[j] - 1;
+        if (excess[j] <= tolerance) continue;
+        found.push_back(j);
+        largest = std::max(largest, excess[j]);
+    }
+    std::erase_if(found, [&](Index j) { return excess[j] < joining * largest; });
+    std::stable_sort(found.begin(), found.end(),
+                     [&](Index a, Index b) { return excess[a] > excess[b]; });
+    return found;
+}
+
+// Let features join the active set; one that depends on it takes the place of another.
+void GramLasso::admit(const std::vector<Index>& chosen) {
+    for (Index j : chosen) {
+        sign_[j] = gradient_[j] > 0 ? 1 : -1;
+        std::vector<double> u = column(j);
+        const double diagonal = gram_row(j)[j] + l2_[j];
+        double rest = factor_.project(u, diagonal);
+        if (rest <= dependent * diagonal) {
+            // Where others have just joined, the slopes are not 0, and it has to wait.
+            if (j != chosen[0]) continue;
+            if (!make_room(j, u, rest)) {
+                is_barred_[j] = 1;
+                continue;
+            }
+        }
+        factor_.append(u, rest);
+        active_.push_back(j);
+        is_active_[j] = 1;
+        ++changes_;
+    }
+}
+
+// xⱼ is a combination of active columns: shift weight from them to it, which leaves Xw as it is
+// and lowers the penalty, until enough of them are 0. False if that does not end.
+bool GramLasso::make_room(Index j, std::vector<double>& u, double& rest) {
+    const double diagonal = gram_row(j)[j] + l2_[j];
+    while (rest <= dependent * diagonal) {
+        factor_.solve_upper(u);
+        for (double& x : u) x *= -sign_[j];
+        const double length = move(u, std::numeric_limits<double>::infinity());
+        if (!std::isfinite(length)) return false;
+        w_[j] += length * sign_[j];
+        for (Index i = active() - 1; i >= 0; --i)
+            if (is_at_end(i, u)) leave(i);
+        u = column(j);
+        rest = factor_.project(u, diagonal);
+    }
+    return true;
+}
+
+std::vector<double> GramLasso::column(Index j) const {
+    std::vector<double> h(active());
+    for (Index i = 0; i < active(); ++i) h[i] = gram_row(j)[active_[i]];
+    return h;
+}
+
+}  // namespace gapless
