@@ -74,3 +74,30 @@ def test_a_loss_without_its_own_log_probabilities_takes_the_logarithm():
     np.testing.assert_allclose(found, Logistic(base2=True).log_probabilities(z), rtol=1e-12)
     both = np.stack([np.zeros_like(z), z], axis=1)
     np.testing.assert_allclose(found, Softmax().log_probabilities(both), rtol=1e-12)
+
+
+@pytest.mark.parametrize("cls", [gapless.Lasso, gapless.ElasticNet])
+def test_a_gram_matrix_must_be_that_of_the_data(cls):
+    centred = X - X.mean(axis=0)
+    model = cls(alpha=0.1, precompute=centred.T @ centred).fit(centred, y)
+    np.testing.assert_allclose(model.coef_, cls(alpha=0.1).fit(centred, y).coef_)
+    with pytest.warns(UserWarning, match="X was centered to fit intercept"):
+        cls(alpha=0.1, precompute=X.T @ X).fit(X, y)
+    with pytest.raises(ValueError, match=r"Gram matrix .* did not pass validation: .* feature 2"):
+        cls(alpha=0.1, precompute=(centred.T @ centred) * [1, 1, 2]).fit(centred, y)
+    with pytest.raises(ValueError, match=r"precompute must have the shape \(3, 3\)"):
+        cls(alpha=0.1, precompute=np.eye(2)).fit(centred, y)
+
+
+def test_a_gram_matrix_of_weighted_rows_has_weights_of_mean_one():
+    weights = np.random.default_rng(1).random(40) + 0.5
+    s = weights / weights.mean()
+    gram = (X * s[:, None]).T @ X
+    model = gapless.Lasso(alpha=0.1, precompute=gram, fit_intercept=False)
+    assert model.fit(X, y, sample_weight=weights).certificate_.kind == "optimal"
+
+
+def test_without_a_penalty_the_closed_form_is_advised():
+    with pytest.warns(UserWarning, match="use the LinearRegression estimator"):
+        model = gapless.Lasso(alpha=0).fit(X, y)
+    np.testing.assert_allclose(model.coef_, gapless.LinearRegression().fit(X, y).coef_, rtol=1e-6)

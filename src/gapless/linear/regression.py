@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import ClassVar
@@ -11,6 +12,7 @@ import scipy.sparse as sp
 from sklearn.utils import metadata_routing
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from ..design import Design
 from ..losses import EpsilonInsensitive, Squared, SquaredEpsilonInsensitive
 from ..penalties import L1, L2, Box, Group, NoPenalty, Separable
 from ..penalties import ElasticNet as ElasticNetPenalty
@@ -296,6 +298,23 @@ class SparseRegressor(LinearRegressor):
         """
         return super().fit(X, y, sample_weight)
 
+    def _check_parameters(self):
+        if self.alpha == 0:
+            # The words of scikit-learn, so that filters of warnings keep working.
+            warnings.warn(
+                "With alpha=0, this algorithm does not converge well. You are advised to use the "
+                "LinearRegression estimator, which has the same objective and a closed form.",
+                UserWarning,
+                stacklevel=5,
+            )
+
+    def _read(self, X, y, sample_weight, *, reset=True):
+        data = super()._read(X, y, sample_weight, reset=reset)
+        gram = getattr(self, "precompute", False)
+        if reset and not isinstance(gram, bool | np.bool_) and not sp.issparse(data.X):
+            check_gram(np.asarray(gram, dtype=float), data, self.fit_intercept)
+        return data
+
     @property
     def sparse_coef_(self):
         """The coefficients as a sparse matrix."""
@@ -312,6 +331,40 @@ class SparseRegressor(LinearRegressor):
         }
 
 
+def check_gram(gram, data, fit_bias):
+    """Refuse a Gram matrix that is not XᵀSX with weights of mean 1, by its diagonal and one row.
+
+    The fit does not need it; a wrong one means that X is not what its owner believes.
+    """
+    design, s = Design(data.X), data.weights / data.weights.mean()
+    if gram.shape != (design.d, design.d):
+        raise ValueError(
+            f"precompute must have the shape {(design.d, design.d)} of XᵀX, got {gram.shape}; "
+            "set precompute=False."
+        )
+    tolerance = 1e-4 if data.X.dtype == np.float32 else 1e-7
+    norms = np.sqrt(np.maximum(design.column_square_sums(s), 0.0))
+    sums = design.transposed_times(s)
+    if fit_bias and np.any(np.abs(sums) > tolerance * np.sqrt(design.n) * norms):
+        warnings.warn(
+            "Gram matrix was provided but X was centered to fit intercept: recomputing Gram "
+            "matrix. Center X before, or set precompute=False.",
+            UserWarning,
+            stacklevel=6,
+        )
+        return
+    j = int(np.argmax(norms))
+    row = design.transposed_times(s * design.columns(np.array([j])).dense()[:, 0])
+    wrong = np.abs(gram[j] - row) > tolerance * norms[j] * norms
+    wrong |= np.abs(np.diag(gram) - norms**2) > tolerance * norms**2
+    if wrong.any():
+        k = int(np.argmax(wrong))
+        raise ValueError(
+            f"Gram matrix passed in via precompute did not pass validation: its entries of feature "
+            f"{k} are not those of XᵀX; set precompute=False."
+        )
+
+
 class Lasso(SparseRegressor):
     """Least squares with an L1 penalty, which makes coefficients exactly 0.
 
@@ -324,7 +377,8 @@ class Lasso(SparseRegressor):
     fit_intercept : bool, default=True
         Whether to fit the bias b, which is not penalised.
     precompute : bool or array-like of shape (n_features, n_features), default=False
-        Accepted for scikit-learn's sake; whether a Gram matrix pays is decided by the solver.
+        Whether a Gram matrix pays is decided by the solver. A given one is compared with X, in its
+        diagonal and one row, and an error if it is another; the fit does not use it.
     copy_X : bool, default=True
         Accepted for scikit-learn's sake; X is never written to.
     max_iter : int, default=1000
@@ -442,7 +496,8 @@ class ElasticNet(SparseRegressor):
     fit_intercept : bool, default=True
         Whether to fit the bias b, which is not penalised.
     precompute : bool or array-like of shape (n_features, n_features), default=False
-        Accepted for scikit-learn's sake; whether a Gram matrix pays is decided by the solver.
+        Whether a Gram matrix pays is decided by the solver. A given one is compared with X, in its
+        diagonal and one row, and an error if it is another; the fit does not use it.
     max_iter : int, default=1000
         Largest number of steps; None leaves it to the solver.
     copy_X : bool, default=True
