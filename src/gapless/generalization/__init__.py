@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..leave_one_out import NotAvailable
 from .fitted import Array, Fitted
 from .result import Disagreement, Generalization, sentence
 from .scores import Judge
@@ -95,7 +96,10 @@ def measure(
     train = judge.score(fitted.predictions)
     if trial.units.max(initial=-1) < 1:
         return _unknown(judge.metric, train, "all rows are equal, so none can be left out")
-    outcome = trial.run(fitted)
+    try:
+        outcome = trial.run(fitted)
+    except NotAvailable as reason:
+        return _unknown(judge.metric, train, str(reason))
     if not np.isfinite(outcome.score):
         return _unknown(judge.metric, train, f"the {judge.metric} of held-out rows is not defined")
     kind, advice = _judgement(trial, outcome, train)

@@ -22,6 +22,8 @@ FOLDS = 5
 # folds would take longer than three fits, and a score over 2,000 rows is known well enough.
 LARGE_WORK = 1e7
 LARGE_SAMPLE = 2000
+# The step of a finite difference in the strength of a penalty.
+LIGHTER = 0.01
 # From the best to the worst: several problems together are as good as the worst of them.
 METHODS = ("loo", "approximate loo", "span")
 
@@ -51,7 +53,21 @@ def by_formula(fitted: Fitted, groups: Array | None = None) -> Estimate:
         groups = fitted.distinct
     held = [leave_out(p, q, groups) for p, q in zip(fitted.problems, fitted.parameters)]
     method = max((h.method for h in held), key=METHODS.index)
-    return Estimate(_joined(held), method, method == "loo")
+    z = _joined(held)
+    if fitted.averages:
+        z += _by_lighter_penalty(fitted, fitted.distinct if groups is None else groups)
+    return Estimate(z, method, method == "loo")
+
+
+def _by_lighter_penalty(fitted: Fitted, units: Array) -> Array:
+    """What a penalty does that falls with the weight that is left out, to first order in it."""
+    lighter = fitted.scaled(1 - LIGHTER)
+    if lighter is None:
+        return np.zeros_like(fitted.predictions)
+    weights, counted = fitted.problems[0].weights, units >= 0
+    share = np.zeros(len(units))
+    share[counted] = np.bincount(units[counted], weights[counted])[units[counted]] / weights.sum()
+    return (share / LIGHTER)[:, None] * (lighter.predictions - fitted.predictions)
 
 
 def _merges_more(problem: Problem, fitted: Fitted) -> bool:

@@ -19,7 +19,8 @@ class Disagreement:
         Differences of their predictions, on the scale of the loss: for regression in the units of
         the target.
     score : float
-        What such differences in all rows would do to the score.
+        What it would do to the score if all predictions missed the same part of the way that they
+        move when their row is left out.
     """
 
     refits: int
@@ -72,8 +73,8 @@ class Generalization:
         numbers = f"train − unseen = {self.gap:.3g}, by {self.method}"
         if self.disagreement is not None:
             numbers += (
-                f"; {self.disagreement.refits} real refits would change the score by "
-                f"{self.disagreement.score:.2g}"
+                f"; {self.disagreement.refits} real refits differ by {self.disagreement.mean:.2g} "
+                f"in their predictions, and {self.disagreement.score:.2g} in the score"
             )
         return f"{self.verdict}\n({numbers})"
 

@@ -22,7 +22,7 @@ from .held_out import (
 from .result import Disagreement
 from .scores import Judge
 
-# How many units are left out for real to check a formula.
+# How many units are left out for real to check a formula: so many far ones, and as many at random.
 REFITS = 20
 
 
@@ -93,7 +93,11 @@ class Trial:
             return outcome
         if self.units.max() < FEW_UNITS:
             raise NotAvailable("")
-        disagreement = self._disagreement(fitted, outcome.estimate)
+        if fitted.work > LARGE_WORK and self.units.max() > LARGE_SAMPLE:
+            estimate, disagreement = outcome.estimate, self._disagreement_of_sample(fitted)
+        else:
+            estimate, disagreement = self._refitted(fitted, outcome.estimate)
+        outcome = self._judged(estimate)
         if disagreement.score > outcome.standard_error:
             raise NotAvailable(
                 f"the formula misses real refits by {disagreement.score:.2g}, more than a standard "
@@ -101,27 +105,48 @@ class Trial:
             )
         return replace(outcome, disagreement=disagreement)
 
-    def _disagreement(self, fitted: Fitted, estimate: Estimate) -> Disagreement:
-        if fitted.work > LARGE_WORK and self.units.max() > LARGE_SAMPLE:
-            return self._disagreement_of_sample(fitted)
-        z = estimate.z.copy()
-        chosen = drawn(self.units, REFITS)
-        for unit in chosen:
+    def _refitted(self, fitted: Fitted, estimate: Estimate) -> tuple[Estimate, Disagreement]:
+        """The estimate with some units refitted for real, and how far it was from that.
+
+        Half of them are those that the formula moves farthest: where it errs it errs there, and
+        few rows often decide the score. The others are random.
+        """
+        z, moved = estimate.z.copy(), estimate.z - fitted.predictions
+        halves = self._chosen(np.max(np.abs(moved), axis=1))
+        for unit in np.concatenate(halves):
             rows = np.flatnonzero(self.units == unit)
             z[rows] = fitted.predict(fitted.without(rows), rows)
-        rows = np.flatnonzero(np.isin(self.units, chosen))
-        difference = z[rows] - estimate.z[rows]
+        missed = z - estimate.z
         if fitted.problems[0].loss.task == "multiclass":
             # Only differences between the scores of the classes mean anything.
-            difference -= difference.mean(axis=1, keepdims=True)
-        weights = self.judge.weights
-        in_score = abs(self.judge.score(z) - self.judge.score(estimate.z))
-        return Disagreement(
-            refits=len(chosen),
-            largest=float(np.max(np.abs(difference))),
-            mean=float(np.mean(np.abs(difference))),
-            score=float(in_score * weights.sum() / weights[rows].sum()),
+            missed, moved = (a - a.mean(axis=1, keepdims=True) for a in (missed, moved))
+        in_half = [np.isin(self.units, half) for half in halves]
+        # Twice what was seen, since the rows that were not looked at may miss more.
+        part = 2 * max(_ratio(missed[rows], moved[rows]) for rows in in_half)
+        is_refitted = in_half[0] | in_half[1]
+        moved[is_refitted] = 0.0
+        size = np.abs(missed[is_refitted])
+        disagreement = Disagreement(
+            refits=sum(map(len, halves)),
+            largest=float(size.max()),
+            mean=float(size.mean()),
+            score=self._change(z, part * moved),
         )
+        return replace(estimate, z=z), disagreement
+
+    def _chosen(self, distance: Array) -> tuple[Array, Array]:
+        """The units that move farthest, and as many random others."""
+        of_unit = np.zeros(self.units.max() + 1)
+        is_counted = self.units >= 0
+        np.maximum.at(of_unit, self.units[is_counted], distance[is_counted])
+        farthest = np.argsort(-of_unit, kind="stable")[:REFITS]
+        others = drawn(self.units, 2 * REFITS)
+        return farthest, others[~np.isin(others, farthest)][:REFITS]
+
+    def _change(self, z: Array, by: Array) -> float:
+        """By how much the score changes if predictions are off so much, all in or all out."""
+        score = self.judge.score(z)
+        return max(abs(self.judge.score(z + by) - score), abs(self.judge.score(z - by) - score))
 
     def _disagreement_of_sample(self, fitted: Fitted) -> Disagreement:
         """On a part of the rows with the same ratio of penalty to weight.
@@ -135,4 +160,10 @@ class Trial:
         part = Trial(
             sample, self.judge.only(rows), None if self.groups is None else self.groups[rows]
         )
-        return part._disagreement(sample, by_formula(sample, part.groups))
+        return part._refitted(sample, by_formula(sample, part.groups))[1]
+
+
+def _ratio(missed: Array, moved: Array) -> float:
+    """The part of their way from the fit that predictions missed: sums over all, 0/0 = 0."""
+    total = float(np.sum(np.abs(moved)))
+    return float(np.sum(np.abs(missed))) / total if total > 0 else 0.0
