@@ -24,6 +24,8 @@ Array = np.ndarray
 # gaps together are within their tolerances together.
 KINDS = ("exact", "optimal", "bound", "stationary", "stopped", "none")
 MEASURED = ("exact", "optimal", "stopped")
+# Rounding up to this part of P₀ may be forgiven; beyond it the digits that count are lost.
+RESOLVED = 1e-4
 
 
 @dataclass(frozen=True)
@@ -39,13 +41,14 @@ class Certificate:
     verdict : str
         The same in words, with the cure where one is needed.
     primal, dual : float
-        P at the parameters, and a lower bound of P for all parameters.
+        P at the parameters, and a lower bound of P for all parameters (of unpenalised columns,
+        up to a thousand times the size at which a column alone makes up the predictions).
     gap : float
         P − D plus `rounding`: at most so much is the objective above the best possible one.
     relative_gap : float
         The gap divided by `scale`.
     tolerance : float
-        What the gap had to reach: tol·scale, plus what rounding may hide.
+        What the gap had to reach: tol·scale, plus what rounding may hide, if that is little.
     scale : float
         P₀, the objective at w = 0 with the best bias, above the smallest conceivable loss.
     rounding : float
@@ -172,14 +175,13 @@ def certify_model(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Cert
     if parts is None:
         raise TypeError(
             f"{type(model).__name__} cannot be certified: it does not minimise a known objective; "
-            "pass a fitted model of gapless, such as gapless.Ridge."
+            "pass a fitted model of gapless, such as gapless.Ridge, and its own X: for a pipeline "
+            "certify(pipeline[-1], pipeline[:-1].transform(X), y), for a search its "
+            "best_estimator_."
         )
-    own = getattr(model, "certificate_", None)
-    exact = own is not None and own.kind == "exact"
     tol = float(getattr(model, "tol", 1e-6))
     certificates = [
-        certify(problem, parameters, tol=tol, exact=exact)
-        for problem, parameters in parts(X, y, sample_weight)
+        certify(problem, parameters, tol=tol) for problem, parameters in parts(X, y, sample_weight)
     ]
     return sum(certificates[1:], start=certificates[0])
 
@@ -210,7 +212,7 @@ def _certify(problem: Problem, parameters: Parameters, tol: float, exact: bool) 
         dual=best.dual,
         gap=gap,
         relative_gap=_ratio(gap, problem.scale),
-        tolerance=tol * problem.scale + 2 * best.rounding,
+        tolerance=tol * problem.scale + _allowance(best.rounding, problem.scale),
         scale=problem.scale,
         rounding=best.rounding,
         kkt=best.conditions,
@@ -221,7 +223,19 @@ def _certify(problem: Problem, parameters: Parameters, tol: float, exact: bool) 
     if gap <= certificate.tolerance:
         certificate = replace(certificate, kind="exact" if exact else "optimal")
         return replace(certificate, verdict=_sentence(certificate))
-    return replace(certificate, verdict=_sentence(certificate, _scaling_advice(norms)))
+    advice = _scaling_advice(norms)
+    if best.rounding > max(RESOLVED, tol) * problem.scale:
+        advice = CENTRE
+    return replace(certificate, verdict=_sentence(certificate, advice))
+
+
+def _allowance(rounding: float, scale: float) -> float:
+    """What rounding may add to the tolerance: twice itself, unless it hides what is measured.
+
+    A scale far below rounding is that of a constant target, which leaves nothing to measure.
+    """
+    is_forgiven = rounding <= RESOLVED * scale or scale <= 0.1 * rounding
+    return 2 * rounding if is_forgiven else 0.0
 
 
 def _column_norms(problem: Problem) -> Array:
@@ -350,6 +364,7 @@ def _judge_stationarity(
 # ---- sentences -----------------------------------------------------------------------------------
 
 RESCALE = "divide the features and the target by a constant"
+CENTRE = ", or subtract their means from the features and the target, whose size hides the rest"
 NO_MINIMISER = (
     "no minimiser exists: the data are separable along coefficients without a penalty, and the "
     "objective falls for ever along them; add a penalty, or drop the features that separate."

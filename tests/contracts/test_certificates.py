@@ -9,7 +9,7 @@ import small_problems
 from high_precision import Case, minimise, objective
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from small_problems import LOSSES, PENALTIES, make
+from small_problems import COLUMNS, LOSSES, PENALTIES, make
 
 import gapless
 from gapless.certificates import Certificate, certify
@@ -34,6 +34,7 @@ shapes = st.fixed_dictionaries(
         "sparse": st.booleans(),
         "zeros": st.booleans(),
         "K": st.sampled_from([None, None, 2]),
+        "columns": st.sampled_from(COLUMNS),
     }
 )
 seeds = st.integers(0, 2**32 - 1)
@@ -104,8 +105,7 @@ def test_wrong_dual_points_only_enlarge_the_gap():
     check()
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-def test_every_built_in_loss_is_among_the_random_problems(loss):
+def test_every_built_in_loss_is_among_the_random_problems():
     built_in = {name for name, cls in Loss.registry.items() if cls.__module__.startswith("gapless")}
     assert built_in == {function.name for function in LOSSES.values()}
 
@@ -184,6 +184,35 @@ def test_exact_is_a_kind_only_of_what_is_optimal():
     minimum = minimise(case)
     assert certify(problem, Parameters(minimum.w, minimum.b), exact=True).kind == "exact"
     assert certify(problem, Parameters(minimum.w + 1, minimum.b), exact=True).kind == "stopped"
+
+
+def ridge_on(X, y):
+    problem = Problem(Design(X), y, Squared(), L2(1.0), np.ones(len(y)))
+    centred = X - X.mean(axis=0)
+    w = np.linalg.solve(centred.T @ centred + np.eye(X.shape[1]), centred.T @ (y - y.mean()))
+    return certify(problem, Parameters(w, np.array(np.mean(y - X @ w))))
+
+
+@pytest.mark.parametrize("offsets", [(0.0, 1e14), (1e12, 0.0)])
+def test_a_gap_that_rounding_hides_is_not_called_optimal(offsets):
+    X = np.random.default_rng(3).normal(size=(50, 3))
+    y = X[:, 0] + np.random.default_rng(4).normal(size=50)
+    certificate = ridge_on(X + offsets[0], y + offsets[1])
+    assert certificate.kind == "stopped"
+    assert "subtract their means" in certificate.verdict
+    assert ridge_on(X + 1e-9 * offsets[0], y + 1e-9 * offsets[1]).kind == "optimal"
+
+
+def test_the_bound_holds_for_large_coefficients_of_unpenalised_columns():
+    rng = np.random.default_rng(5)
+    X, y = rng.normal(size=(400, 3)), rng.normal(size=400)
+    problem = Problem(Design(X), y, Squared(), NoPenalty(), np.ones(400), fit_bias=False)
+    w = np.linalg.lstsq(X, y)[0]
+    certificate = certify(problem, Parameters(w, np.array(0.0)))
+    # What Aᵀθ ≠ 0 costs at coefficients a thousand times as large as any that predicts so much.
+    largest = 1e3 * np.linalg.norm(X @ w) / np.linalg.norm(X, axis=0)
+    products = np.abs(X.T @ problem.bound(y - X @ w).theta)
+    assert 0 < products @ largest <= certificate.rounding
 
 
 def test_tolerance_is_relative_to_the_objective_at_zero():

@@ -85,9 +85,37 @@ def make_target(loss, n, K, rng):
     return rng.permutation(np.arange(n) % K)
 
 
-def make(loss, penalty, n, d, rng, *, bias=True, dtype=float, sparse=False, zeros=False, K=None):
+COLUMNS = ("alike", "scaled", "offset", "dependent")
+
+
+def make_columns(kind, n, d, rng):
+    """Columns that are alike, of very different size, far from 0, or nearly combinations."""
+    X = rng.normal(size=(n, d))
+    if kind == "scaled":
+        return X * 10 ** rng.uniform(-3, 3, d)
+    if kind == "offset":
+        return X + 10 ** rng.uniform(0, 4, d)
+    if kind == "dependent" and d > 1:
+        X[:, -1] = X[:, :-1].sum(axis=1) + rng.choice([0.0, 1e-6, 1e-3]) * X[:, -1]
+    return X
+
+
+def make(
+    loss,
+    penalty,
+    n,
+    d,
+    rng,
+    *,
+    bias=True,
+    dtype=float,
+    sparse=False,
+    zeros=False,
+    K=None,
+    columns="alike",
+):
     """A problem and its case; `zeros` puts zeros among the weights, K counts outputs or classes."""
-    X = rng.normal(size=(n, d)).astype(dtype)
+    X = make_columns(columns, n, d, rng).astype(dtype)
     if sparse:
         X[rng.random((n, d)) < 0.5] = 0
     weights = rng.uniform(0.2, 3, n)
