@@ -168,7 +168,9 @@ class Design:
         return out
 
     def columns(self, index: Array) -> Design:
-        """The design made of the given columns (integer positions)."""
+        """The design made of the given columns (integer positions); all of them share its memory."""
+        if len(index) == self.d and np.array_equal(index, np.arange(self.d)):
+            return self
         X = self._compressed_columns if self.is_sparse else self.X
         return Design(X[:, index], None if self.center is None else self.center[index])
 

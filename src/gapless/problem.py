@@ -331,7 +331,7 @@ class Problem:
         are as small as the violations, or `reach` times that: the gap is then of second order.
         """
         index, side = self._one_sided
-        norms = np.sqrt(np.maximum(self.design.columns(index).column_square_sums(), 0.0))
+        norms = np.sqrt(np.maximum(self.design.column_square_sums()[index], 0.0))
         if v.ndim == 2:
             side = side[:, None]
         size = float(column_norms(theta.ravel()))
