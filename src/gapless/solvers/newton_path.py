@@ -52,7 +52,7 @@ def is_for(problem: Problem) -> bool:
 
 def newton_path(
     problem: Problem,
-    strengths: Sequence[float],
+    strengths: Sequence[float] | Array,
     *,
     tol: float = 1e-6,
     callback: Callback | None = None,

@@ -1,0 +1,711 @@
+"""Choosing the strength of a penalty by what the models score on rows they have not seen.
+
+`tune` follows a path of strengths, the strongest first, predicts each row without itself at each
+(`leave_one_out`; folds where it is not available), and takes the best or, with "1se", the simplest
+within one standard error of it. The scores of all rows are kept until the score of the winner has
+been corrected for the choice (`corrected`). Estimators with a parameter at "loo" call it, and the
+classes of `cross_validated` with strengths of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..generalization import Generalization, sentence
+from ..generalization.fitted import Fitted
+from ..generalization.held_out import by_formula, drawn
+from ..interrupt import TimeLimit
+from ..leave_one_out import NotAvailable, keep_shares, leave_out, ridge_path_leave_out
+from ..leave_one_out.distinct import Distinct
+from ..penalties import L2, Penalty
+from ..problem import Parameters, Problem
+from ..selection_bias import correct
+from ..solvers import Trace, solve
+from ..solvers.newton_path import Station, is_for, newton_path
+from ..solvers.path import solve_folds, solve_path
+from .path import Path
+
+Array = np.ndarray
+
+# A path of ridge strengths spans so many decades, below a strength at which nothing is left; other
+# paths span three, below the one at which the last coefficient becomes 0.
+DECADES, SPARSE_DECADES = 10, 3
+RIDGE_STRENGTHS, STRENGTHS, FINER = 100, 25, 3
+# A path may end after so many strengths that were worse than the best by so many standard errors.
+PATIENCE, CLEARLY = 3, 2.0
+FOLDS, STRENGTHS_AT_A_TIME = 5, 5
+L1_RATIOS = (0.1, 0.5, 0.7, 0.9, 0.95, 0.99, 1.0)
+LOO = "loo"
+
+
+@dataclass(frozen=True, eq=False)
+class Trail:
+    """Models along strengths that fall, and the scores of rows that they have not seen.
+
+    Parameters
+    ----------
+    strengths, gaps : ndarray of shape (m,)
+        λ of each model, and a bound of its duality gap.
+    parameters : list of list of Parameters
+        Of each model, one for each of its problems.
+    rows : ndarray of int, shape (r,)
+        The distinct rows: where each first stands in the data.
+    weights : ndarray of shape (r,)
+        Sums of the weights of equal rows.
+    z : ndarray of shape (r, m, K), or None
+        Their held-out predictions, where they were kept.
+    unseen, standard_errors : ndarray of shape (m,)
+        Minus the mean loss of held-out rows (for the squared loss, minus the mean squared error).
+    method : str
+        How rows were held out.
+    status : str
+        "optimal", or what ended the path: "time_limit", "callback" or "interrupted".
+    """
+
+    strengths: Array
+    gaps: Array
+    parameters: list[list[Parameters]]
+    rows: Array
+    weights: Array
+    z: Array | None
+    unseen: Array
+    standard_errors: Array
+    method: str
+    status: str = "optimal"
+
+    def best(self, select: str) -> int:
+        """The best, or with "1se" the first (the strongest penalty) within a standard error."""
+        best = int(np.nanargmax(self.unseen))
+        if select == "min":
+            return best
+        enough = self.unseen[best] - self.standard_errors[best]
+        return int(np.flatnonzero(self.unseen >= enough)[0])
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """What a search chose: parameters of the estimator, and the path on which it found them.
+
+    `values` are those of the tuned parameters by name, `start` the solution there, `trails` all
+    paths that were followed, and `winner` the position of the chosen model on the one at `trail`.
+    """
+
+    values: dict[str, float]
+    start: list[Parameters] | None
+    path: Path | None
+    trails: list[Trail]
+    trail: int = 0
+    winner: int = 0
+    status: str = "optimal"
+
+    def attributes(self) -> dict[str, Any]:
+        """What the fitted estimator says of the choice."""
+        known = {"path_": self.path} if self.path is not None else {}
+        return {f"{name}_": value for name, value in self.values.items()} | known
+
+
+def starts_at(problems: list[Problem], choice: Choice) -> list[Parameters]:
+    """The chosen solution as a start, with a dual point that proves it where the loss is smooth."""
+    if choice.start is None:
+        return [problem.null for problem in problems]
+    starts = []
+    for problem, at in zip(problems, choice.start):
+        theta = None
+        if problem.loss.has_curvature and choice.status == "optimal":
+            theta = -problem.derivative(problem.predictions(at.w, at.b))
+        starts.append(Parameters(at.w, at.b, theta))
+    return starts
+
+
+# ---- the search ----------------------------------------------------------------------------------
+
+
+def tune(model: Any, data: Any, callback: Any) -> Choice:
+    """The tuned parameters of an estimator, by leave-one-out."""
+    name, ratios = model._strength_name, _ratios(model)
+    trails, units = [], []
+    for ratio in ratios:
+        unit = model._at(**_values(model, name, 1.0, data, ratio))
+        fitted = fitted_of(unit, data)
+        trail = _search(fitted, callback)
+        trails.append(trail)
+        units.append(ratio)
+        if trail.status != "optimal":
+            break
+    reached = [k for k, trail in enumerate(trails) if len(trail.strengths)]
+    if not reached:
+        values = _values(model, name, 1.0, data, ratios[0])
+        return Choice(values, None, None, trails, status=trails[-1].status)
+    k = max(reached, key=lambda k: np.nanmax(trails[k].unseen))
+    trail = trails[k]
+    at = trail.best(model.select)
+    values = _values(model, name, float(trail.strengths[at]), data, units[k])
+    strengths = [_values(model, name, s, data, None)[name] for s in trail.strengths]
+    path = path_of(trail, np.array(strengths), at)
+    return Choice(values, trail.parameters[at], path, trails, k, at, trails[-1].status)
+
+
+def _ratios(model: Any) -> Sequence[float | None]:
+    """The shares of the L1 penalty to try; None where that is not asked for."""
+    if "l1_ratio" not in model._tuned():
+        return [None]
+    return L1_RATIOS if isinstance(model.l1_ratio, str) else [float(r) for r in model.l1_ratio]
+
+
+def _values(model: Any, name: str, strength: float, data: Any, ratio: float | None) -> dict:
+    """The parameters of the estimator at which its penalty has that strength."""
+    value = 1 / strength if name == "C" else strength
+    if model._averages:
+        value /= float(data.weights.sum())
+    values = {name: float(value)}
+    return values if ratio is None else values | {"l1_ratio": ratio}
+
+
+def fitted_of(model: Any, data: Any) -> Fitted:
+    """The problems of an estimator on its data, for held-out predictions."""
+    problems = model._problems(data)
+    y, has_classes = data.y, False
+    if data.classes is not None and data.y.ndim == 1:
+        y, has_classes = data.classes[data.y], True
+    return Fitted(
+        problems,
+        [problem.null for problem in problems],
+        targets=data.y,
+        y=y,
+        weights=data.sample_weight,
+        has_classes=has_classes,
+        averages=model._averages,
+        tol=model.tol,
+    )
+
+
+def _search(fitted: Fitted, callback: Any) -> Trail:
+    """A path from where all is shrunk to where nothing is, finer around the best."""
+    problems = fitted.problems
+    if is_ridge(problems):
+        top = largest_strength(problems)
+        return ridge_trail(problems[0], np.geomspace(top, top / 10**DECADES, RIDGE_STRENGTHS))
+    quadratic = all(_is_quadratic(problem) for problem in problems)
+    top, decades = largest_strength(problems), DECADES if quadratic else SPARSE_DECADES
+    strengths = np.geomspace(top, top / 10**decades, STRENGTHS)
+    trail = follow(fitted, strengths, callback, may_end=True)
+    if trail.status != "optimal" or not len(trail.strengths):
+        return trail
+    best, m = int(np.nanargmax(trail.unseen)), len(trail.strengths)
+    ends = trail.strengths[max(best - 1, 0)], trail.strengths[min(best + 1, m - 1)]
+    between = np.geomspace(*ends, 2 * FINER + 3)[1:-1]
+    fine = follow(fitted, between[between != trail.strengths[best]], callback)
+    return _merged(trail, fine) if fine.method == trail.method else trail
+
+
+def _merged(one: Trail, other: Trail) -> Trail:
+    """Both trails in one, by falling strength."""
+    strengths = np.concatenate([one.strengths, other.strengths])
+    order = np.argsort(-strengths, kind="stable")
+
+    def both(name: str, axis: int = 0) -> Array:
+        parts = [getattr(one, name), getattr(other, name)]
+        return np.take(np.concatenate(parts, axis=axis), order, axis=axis)
+
+    parameters = one.parameters + other.parameters
+    return replace(
+        one,
+        strengths=strengths[order],
+        gaps=both("gaps"),
+        parameters=[parameters[i] for i in order],
+        z=both("z", axis=1),
+        unseen=both("unseen"),
+        standard_errors=both("standard_errors"),
+        status=other.status,
+    )
+
+
+# ---- strengths -----------------------------------------------------------------------------------
+
+
+def largest_strength(problems: list[Problem]) -> float:
+    """A strength at which all coefficients are 0 or nearly so; the penalties have strength 1."""
+    return max(_largest_strength(problem) for problem in problems)
+
+
+def _largest_strength(problem: Problem) -> float:
+    null = problem.null
+    z = np.zeros_like(problem.origin.theta) + null.b
+    if _is_quadratic(problem):
+        share = problem.weights / problem.weights.sum()
+        centred = problem.design.shifted(problem.design.transposed_times(share))
+        # λ above the sum of all eigenvalues of the Hessian leaves less than half of anything.
+        total = float(np.sum(centred.column_square_sums(problem.weights)))
+        return 10 * total * _steepness(problem, z) or 1.0
+    v = problem.design.transposed_times(problem.orthogonal(-problem.derivative(z)))
+    size = float(np.max(np.abs(v), initial=0.0))
+    if not size > 1e3 * np.finfo(float).eps * float(np.sum(np.abs(problem.weights))):
+        return 1.0
+    # The scale at which v/λ just is in the domain of R*: there the last coefficient becomes 0.
+    return size / min(problem.penalty.feasible_scales(v * (1e6 / size))) / 1e6
+
+
+def _steepness(problem: Problem, z: Array) -> float:
+    """The mean curvature of the loss at z, or 1 where it has none."""
+    if not problem.loss.has_curvature:
+        return 1.0
+    curvature = problem.loss.derivatives(problem.y, z)[2]
+    rows = curvature if curvature.ndim == 1 else curvature.mean(axis=1)
+    return float(np.sum(problem.weights * rows) / problem.weights.sum()) or 1.0
+
+
+def _is_quadratic(problem: Problem) -> bool:
+    coordinates = problem.penalty.coordinates(problem.d)
+    return coordinates is not None and coordinates.is_quadratic()
+
+
+def is_ridge(problems: list[Problem]) -> bool:
+    """Whether one decomposition serves all strengths: squared loss and ½λ‖w‖²."""
+    return (
+        len(problems) == 1
+        and problems[0].loss.name == "squared"
+        and isinstance(problems[0].penalty, L2)
+    )
+
+
+# ---- paths by leave-one-out ----------------------------------------------------------------------
+
+
+def ridge_trail(
+    problem: Problem, strengths: Array, *, keep: bool = False, error: Any = None
+) -> Trail:
+    """Ridge regression by exact leave-one-out, all strengths at once."""
+    options = {} if error is None else {"error": error}
+    held = ridge_path_leave_out(
+        problem.design,
+        problem.y,
+        problem.weights,
+        strengths,
+        fit_bias=problem.fit_bias,
+        keep=keep,
+        **options,
+    )
+    models = [[Parameters(w, np.asarray(b))] for w, b in zip(held.coefficients, held.intercepts)]
+    rows, weights, z = np.arange(problem.n), problem.weights, held.z
+    if z is not None:
+        distinct = Distinct.of(problem.equal_rows, problem.weights)
+        rows, weights = distinct.first, distinct.weights
+        z = z.reshape(problem.n, len(strengths), -1)[rows]
+    return Trail(
+        strengths=np.asarray(strengths, dtype=float),
+        gaps=_ridge_gaps(problem, models, strengths),
+        parameters=models,
+        rows=rows,
+        weights=weights,
+        z=z,
+        unseen=-held.errors,
+        standard_errors=held.standard_errors,
+        method="loo",
+    )
+
+
+def _ridge_gaps(problem: Problem, models: list[list[Parameters]], strengths: Array) -> Array:
+    """‖∇P‖²/2λ at each model, which bounds its gap because P is λ-strongly convex.
+
+    The bias is the best one for w, up to rounding.
+    """
+    W = np.stack([model[0].w.reshape(problem.d, -1) for model in models], axis=2)
+    b = np.stack([np.reshape(model[0].b, -1) for model in models], axis=1)
+    y = problem.y.reshape(problem.n, -1)
+    slopes = np.zeros_like(W)
+    for k in range(W.shape[1]):
+        slopes[:, k] = _gradients(problem, W[:, k], b[k], y[:, k]) + strengths * W[:, k]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gaps = np.sum(slopes**2, axis=(0, 1)) / (2 * np.asarray(strengths))
+    return np.where(np.isfinite(gaps), gaps, 0.0)
+
+
+def _gradients(problem: Problem, W: Array, b: Array, y: Array) -> Array:
+    """XᵀS(XW + b − y) for all columns of W, some rows at a time so that they stay in the cache."""
+    total, step = np.zeros(W.shape), max(int(2e6) // max(W.shape[1], 1), 1)
+    for start in range(0, problem.n, step):
+        rows = slice(start, start + step)
+        part = problem.design.rows(rows)
+        residual = part.times(W)
+        residual += b - y[rows, None]
+        residual *= problem.weights[rows, None]
+        total += part.transposed_times(residual)
+    return total
+
+
+def follow(
+    fitted: Fitted, strengths: Array, callback: Any = None, *, may_end: bool = False
+) -> Trail:
+    """Solve at each strength, and predict each row without itself.
+
+    The problems of `fitted` have penalties of strength 1. With `may_end` the path ends when it has
+    become clearly worse. Where leave-one-out is refused, the path ends if it was getting worse, and
+    else folds take its place for all strengths.
+    """
+    fitted, rows, weights = _distinct(fitted)
+    walk = _Walk(fitted, weights)
+    try:
+        status = _ended(lambda: _by_leave_one_out(walk, strengths, callback, may_end))
+    except NotAvailable as error:
+        reason, status = str(error), "optimal"
+        if not walk.is_past(0.0):
+            walk = _Walk(fitted, weights)
+            status = _ended(lambda: _by_folds(walk, strengths, reason, callback, may_end))
+    return walk.trail(rows, weights, status)
+
+
+def _ended(work: Callable[[], str]) -> str:
+    """What ended the work: what it says itself, or the clock, or Ctrl-C."""
+    try:
+        return work()
+    except TimeLimit:
+        return "time_limit"
+    except KeyboardInterrupt:
+        return "interrupted"
+
+
+def _by_leave_one_out(walk: _Walk, strengths: Array, callback: Any, may_end: bool) -> str:
+    """Go along the strengths; the status."""
+    problems = walk.fitted.problems
+    solutions = zip(*(_along(p, strengths, walk.fitted, callback) for p in problems))
+    for strength, stations in zip(strengths, solutions):
+        if not walk.add(float(strength), list(stations)):
+            continue
+        if callback is not None and callback(walk.trace(), np.inf):
+            return "callback"
+        if may_end and walk.is_past():
+            return "optimal"
+    if not walk.unseen and walk.refusal:
+        raise NotAvailable(walk.refusal)
+    return _why_ended(walk.seen, strengths)
+
+
+def _why_ended(count: int, strengths: Array) -> str:
+    return "optimal" if count == len(strengths) else "time_limit"
+
+
+class _Walk:
+    """The models and held-out predictions so far."""
+
+    def __init__(self, fitted: Fitted, weights: Array):
+        self.fitted, self.weights = fitted, weights
+        self.seen, self.refusal = 0, ""
+        self.strengths: list[float] = []
+        self.stations: list[list[Station]] = []
+        self.z: list[Array] = []
+        self.unseen: list[float] = []
+        self.errors: list[float] = []
+        self.method = LOO
+
+    def add(self, strength: float, stations: list[Station]) -> bool:
+        """Hold out the rows at one more strength; False if that is refused, and was before.
+
+        Strengths at the begin of a path may be so large that no row answers.
+        """
+        self.seen += 1
+        try:
+            z, self.method = _held_out(self.fitted, strength, stations)
+        except NotAvailable as error:
+            if self.unseen:
+                raise
+            self.refusal = str(error)
+            return False
+        self.note(strength, stations, z)
+        return True
+
+    def note(self, strength: float, stations: list[Station], z: Array) -> None:
+        """Keep a model and its held-out predictions."""
+        mean, error = mean_and_error(row_scores(self.fitted.problems, z), self.weights)
+        self.strengths.append(strength)
+        self.stations.append(stations)
+        self.z.append(z)
+        self.unseen.append(mean)
+        self.errors.append(error)
+
+    def is_past(self, clearly: float = CLEARLY) -> bool:
+        """Whether the last few were worse than the best by so many standard errors."""
+        if not self.unseen:
+            return False
+        best = int(np.argmax(self.unseen))
+        enough = self.unseen[best] - clearly * self.errors[best]
+        last = self.unseen[best + 1 :]
+        return len(last) >= PATIENCE and max(last[-PATIENCE:]) < enough
+
+    def trace(self) -> Trace:
+        """For progress: the steps so far."""
+        last = self.stations[-1]
+        steps = sum(station.steps for stations in self.stations for station in stations)
+        gap = sum(station.gap for station in last)
+        return Trace([-self.unseen[-1]], [gap], [0.0], steps)
+
+    def trail(self, rows: Array, weights: Array, status: str) -> Trail:
+        """All of it as plain data."""
+        return Trail(
+            strengths=np.array(self.strengths),
+            gaps=np.array([sum(station.gap for station in s) for s in self.stations]),
+            parameters=[[station.parameters for station in s] for s in self.stations],
+            rows=rows,
+            weights=weights,
+            z=np.stack(self.z, axis=1) if self.z else None,
+            unseen=np.array(self.unseen),
+            standard_errors=np.array(self.errors),
+            method=self.method,
+            status=status,
+        )
+
+
+def _along(problem: Problem, strengths: Array, fitted: Fitted, callback: Any) -> Iterator[Station]:
+    """The solutions of one problem, by the way that is fastest for it."""
+    penalties = [scaled(problem.penalty, strength) for strength in strengths]
+    if isinstance(problem.penalty, L2) and problem.penalty.weights is None and is_for(problem):
+        yield from newton_path(problem, strengths, tol=fitted.tol, callback=callback)
+    elif problem.loss.name == "squared" and not _is_quadratic(problem):
+        path = solve_path(problem, penalties, tol=fitted.tol, callback=callback)
+        if path.status == "interrupted":
+            raise KeyboardInterrupt
+        for w, b, gap, steps in zip(path.w, path.b, path.gaps, path.steps):
+            if np.isfinite(gap):
+                yield Station(Parameters(w, np.asarray(b)), float(gap), int(steps))
+    else:
+        start = None
+        for penalty in penalties:
+            part = problem.with_penalty(penalty)
+            solution = solve(part, start=start, tol=fitted.tol, callback=callback)
+            if solution.status == "interrupted":
+                raise KeyboardInterrupt
+            if solution.status in ("time_limit", "callback"):
+                return
+            found = solution.parameters
+            start = Parameters(found.w, found.b)
+            yield Station(found, max(solution.gap, 0.0), solution.trace.steps)
+
+
+def scaled(penalty: Penalty, strength: float) -> Penalty:
+    """The penalty, so many times as strong."""
+    new = penalty.scaled(strength)
+    if new is None:
+        raise ValueError(
+            f"the {penalty.name} penalty has no strength that could be tuned; give it a field "
+            "`strength`, or set the strength by hand."
+        )
+    return new
+
+
+def _held_out(fitted: Fitted, strength: float, stations: list[Station]) -> tuple[Array, str]:
+    """Predictions (n, K) of each row without itself, and the method."""
+    parts = [p.with_penalty(scaled(p.penalty, strength)) for p in fitted.problems]
+    if len(parts) == 1:
+        held = leave_out(parts[0], stations[0].parameters, gram=stations[0].gram)
+        return held.z.reshape(len(held.z), -1), held.method
+    parameters = [station.parameters for station in stations]
+    estimate = by_formula(replace(fitted, problems=parts, start=parameters))
+    return estimate.z, estimate.method
+
+
+def _distinct(fitted: Fitted) -> tuple[Fitted, Array, Array]:
+    """One row for all that are equal, where there is one problem; which rows those are, weights."""
+    if len(fitted.problems) > 1:
+        weights = np.where(fitted.is_counted, fitted.problems[0].weights, 0.0)
+        return fitted, np.arange(len(weights)), weights
+    problem = fitted.problems[0]
+    distinct = Distinct.of(problem.equal_rows, problem.weights)
+    if distinct.is_everything:
+        return fitted, distinct.first, distinct.weights
+    first, kept = distinct.first, distinct.kept
+    design, y = problem.design.rows(first), problem.y[first]
+    merged = replace(problem, design=design, y=y, weights=distinct.weights)
+    of_merged = replace(
+        fitted,
+        problems=[merged],
+        start=[merged.null],
+        targets=fitted.targets[first],
+        y=fitted.y[first],
+        weights=np.bincount(distinct.inverse, fitted.weights[kept]),
+    )
+    return of_merged, first, distinct.weights
+
+
+# ---- scores --------------------------------------------------------------------------------------
+
+
+def row_scores(problems: list[Problem], z: Array) -> Array:
+    """Minus the loss of each row, or its squared error, for predictions (n, K)."""
+    total, column = np.zeros(len(z)), 0
+    outputs = 0
+    for problem in problems:
+        K = problem.outputs or 1
+        part = z[:, column : column + K]
+        value = problem.loss.value(problem.y, part if problem.outputs is not None else part[:, 0])
+        total -= value if value.ndim == 1 else value.sum(axis=1)
+        column, outputs = column + K, outputs + K
+    # ℓ = ½(y − z)², summed over the outputs, and the mean squared error is the mean over both.
+    return total * (2 / outputs) if problems[0].loss.name == "squared" else total
+
+
+def mean_and_error(scores: Array, weights: Array) -> tuple[float, float]:
+    """The weighted mean over rows, and its standard error, distinct rows being independent."""
+    rows = weights > 0
+    s, q = weights[rows], scores[rows]
+    mean = float(np.average(q, weights=s))
+    spread = float(np.sum((s * (q - mean)) ** 2)) * len(s) / max(len(s) - 1, 1)
+    return mean, float(np.sqrt(spread) / s.sum())
+
+
+# ---- folds, where leave-one-out is refused -------------------------------------------------------
+
+
+def _by_folds(walk: _Walk, strengths: Array, reason: str, callback: Any, may_end: bool) -> str:
+    """The same by folds of distinct rows, drawn by content and stratified by class; the status."""
+    fitted, units = walk.fitted, walk.fitted.distinct
+    folds = content_folds(units, fitted.targets if fitted.has_classes else None)
+    walk.method = f"{len(folds)}-fold, because {reason}"
+    solutions = zip(*(_along(p, strengths, fitted, callback) for p in fitted.problems))
+    options = {"tol": fitted.tol, "callback": callback}
+    for start in range(0, len(strengths), STRENGTHS_AT_A_TIME):
+        some = strengths[start : start + STRENGTHS_AT_A_TIME]
+        parts = [
+            solve_folds(p, _per_fold(fitted, p, some), folds, **options) for p in fitted.problems
+        ]
+        z = np.concatenate([part.reshape(len(units), len(some), -1) for part in parts], axis=2)
+        for k, (strength, stations) in enumerate(zip(some, solutions)):
+            if not np.all(np.isfinite(z[units >= 0, k])):
+                return "time_limit"
+            walk.note(float(strength), list(stations), z[:, k])
+        if may_end and walk.is_past():
+            return "optimal"
+    return _why_ended(len(walk.unseen), strengths)
+
+
+def _per_fold(
+    fitted: Fitted, problem: Problem, strengths: Array
+) -> Callable[[float], list[Penalty]]:
+    """The penalties of a fold, given the weight that it trains on."""
+
+    def penalties(total: float) -> list[Penalty]:
+        share = total / float(problem.weights.sum()) if fitted.averages else 1.0
+        return [scaled(problem.penalty, share * strength) for strength in strengths]
+
+    return penalties
+
+
+def content_folds(units: Array, strata: Array | None) -> list[tuple[Array, Array]]:
+    """Folds (train, test) of the units 0, 1, …, −1 being in none, whatever the rows' order."""
+    count = int(units.max()) + 1
+    fold = np.empty(count, dtype=int)
+    fold[drawn(units, count, strata)] = np.arange(count) % min(FOLDS, count)
+    of_row = np.where(units >= 0, fold[units], -1)
+    return [
+        (np.flatnonzero((of_row >= 0) & (of_row != k)), np.flatnonzero(of_row == k))
+        for k in range(min(FOLDS, count))
+    ]
+
+
+# ---- what is kept --------------------------------------------------------------------------------
+
+
+def path_of(trail: Trail, strengths: Array, chosen: int) -> Path:
+    """The trail as plain data, its strengths in the units of the estimator."""
+    several = len(trail.parameters[0]) > 1
+
+    def stacked(name: str) -> Array:
+        models = [[getattr(p, name) for p in model] for model in trail.parameters]
+        return np.stack([np.stack(m, axis=-1) if several else m[0] for m in models])
+
+    return Path(
+        strengths=strengths,
+        coefficients=stacked("w"),
+        intercepts=stacked("b"),
+        gaps=trail.gaps,
+        unseen=trail.unseen,
+        standard_errors=trail.standard_errors,
+        chosen=chosen,
+    )
+
+
+def corrected(model: Any, fitted: Fitted, choice: Choice, plain: Generalization) -> Generalization:
+    """What the tuned model scores on unseen data, corrected for having been chosen.
+
+    `plain` is the estimate for the chosen model as if nobody had chosen it.
+    """
+    trails = [_with_predictions(trail, fitted) for trail in choice.trails if len(trail.strengths)]
+    rows = trails[0].rows
+    weights = _sample_weights(fitted, rows)
+    shown = np.hstack([_reported(model, fitted, trail, weights) for trail in trails])
+    by = np.hstack([_chosen_by(fitted, trail) for trail in trails])
+    within = 1.0 if model.select == "1se" and len(trails) == 1 else 0.0
+    found = correct(shown, weights, choose_by=by, within=within)
+    method = f"{trails[0].method}, corrected for the choice among {shown.shape[1]} models"
+    kind, _, _ = plain.verdict.partition(":")
+    advice = f"being chosen had added {max(found.optimism, 0.0):.2g}"
+    return replace(
+        plain,
+        unseen=found.unseen,
+        standard_error=found.standard_error,
+        gap=plain.train - found.unseen,
+        method=method,
+        verdict=sentence(
+            kind, plain.metric, plain.train, found.unseen, found.standard_error, advice
+        ),
+    )
+
+
+def _with_predictions(trail: Trail, fitted: Fitted) -> Trail:
+    """The trail with its held-out predictions, computed again where they were not kept."""
+    if trail.z is not None:
+        return trail
+    return ridge_trail(fitted.problems[0], trail.strengths, keep=True)
+
+
+def _sample_weights(fitted: Fitted, rows: Array) -> Array:
+    """Weights of the rows as scores count them: summed over equal rows, without class weights."""
+    units = fitted.distinct
+    total = np.bincount(units[units >= 0], fitted.weights[units >= 0])
+    seen: set[int] = set()
+    weights = np.zeros(len(rows))
+    for k, unit in enumerate(units[rows]):
+        if unit >= 0 and unit not in seen:
+            weights[k] = total[unit]
+            seen.add(int(unit))
+    return weights
+
+
+def _reported(model: Any, fitted: Fitted, trail: Trail, weights: Array) -> Array:
+    """Accuracy of each row by each model of a trail, or its part of R²; (r, m)."""
+    assert trail.z is not None
+    y, z = fitted.y[trail.rows], trail.z
+    if fitted.has_classes or model.__sklearn_tags__().estimator_type == "classifier":
+        return np.stack([_hits(model, fitted, trail, k, y) for k in range(z.shape[1])], axis=1)
+    y = y.reshape(len(y), -1)
+    mean = np.average(y, axis=0, weights=weights)
+    spread = np.average((y - mean) ** 2, axis=0, weights=weights)
+    spread = np.where(spread > 0, spread, 1.0)
+    return 1 - np.mean((z - y[:, None, :]) ** 2 / spread, axis=2)
+
+
+def _hits(model: Any, fitted: Fitted, trail: Trail, k: int, y: Array) -> Array:
+    assert trail.z is not None
+    z = trail.z[:, k]
+    if fitted.has_classes and len(fitted.problems) == 1:
+        problem = fitted.problems[0]
+        part = replace(
+            problem,
+            design=problem.design.rows(trail.rows),
+            y=problem.y[trail.rows],
+            weights=trail.weights,
+        )
+        shape = z[:, 0] if problem.outputs is None else z
+        z = keep_shares(part, shape, fitted.targets[trail.rows]).reshape(z.shape)
+    hits = model._standing_in(z).predict(np.arange(len(z))[:, None]) == y
+    return np.asarray(hits if hits.ndim == 1 else hits.all(axis=1), dtype=float)
+
+
+def _chosen_by(fitted: Fitted, trail: Trail) -> Array:
+    """The scores by which the winner was chosen, (r, m)."""
+    assert trail.z is not None
+    design = fitted.problems[0].design.rows(trail.rows)
+    parts = [replace(p, design=design, y=p.y[trail.rows]) for p in fitted.problems]
+    return np.stack([row_scores(parts, trail.z[:, k]) for k in range(trail.z.shape[1])], axis=1)
