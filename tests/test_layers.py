@@ -29,6 +29,7 @@ ORDER = [
     "leave_one_out",
     "selection_bias",
     "generalization",
+    "conformal",
     "progress",
     "_validation",
     "linear",

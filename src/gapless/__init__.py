@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .certificates import Certificate
     from .certificates import certify_model as certify
+    from .conformal import intervals, prediction_sets
     from .generalization import Generalization, generalize
     from .linear import (
         ElasticNet,
@@ -46,10 +47,13 @@ _HOMES = {
     "RiskRegressor": "linear",
     "certify": "certificates:certify_model",
     "generalize": "generalization",
+    "intervals": "conformal",
+    "prediction_sets": "conformal",
     "solve": "solvers",
 }
 _MODULES = (
     "certificates",
+    "conformal",
     "design",
     "evaluation",
     "generalization",
@@ -58,6 +62,7 @@ _MODULES = (
     "losses",
     "penalties",
     "problem",
+    "selection_bias",
     "solvers",
     "threads",
 )
@@ -78,6 +83,8 @@ __all__ = [
     "RiskRegressor",
     "certify",
     "generalize",
+    "intervals",
+    "prediction_sets",
     "solve",
 ]
 

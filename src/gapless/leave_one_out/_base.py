@@ -9,6 +9,7 @@ import numpy as np
 import scipy.linalg
 from scipy.linalg import lapack
 
+from ..design import Design
 from ..problem import Problem
 from ..solvers.positive_definite import EPS, call_lapack, unit_diagonal
 from ..threads import single_blas
@@ -77,6 +78,17 @@ def whiten(H: Array) -> tuple[Array, float]:
 def eigh(H: Array) -> tuple[Array, Array]:
     """Eigenvalues, increasing, and eigenvectors of H, which is overwritten."""
     return scipy.linalg.eigh(H, overwrite_a=True, check_finite=False, driver="evd")
+
+
+def row_space(design: Design, l2: Array) -> tuple[Design, Array]:
+    """XB and B (d, n) with which w = Bv turns ½Σ l2ⱼwⱼ² into ½‖v‖², for n < d and all l2ⱼ > 0."""
+    root = np.sqrt(l2)
+    Q, R = call_lapack(_qr, (design.dense() / root).T)
+    return Design(np.ascontiguousarray(R.T)), Q / root[:, None]
+
+
+def _qr(A: Array) -> tuple[Array, Array]:
+    return scipy.linalg.qr(A, mode="economic", check_finite=False)
 
 
 def members(labels: Array) -> list[Array]:

@@ -9,12 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import scipy.linalg
 
-from ..design import Design
 from ..penalties import L2
 from ..problem import Parameters, Problem
-from ..solvers.positive_definite import call_lapack
 from ..threads import single_blas
 from ._base import (
     LARGEST_SYSTEM,
@@ -23,6 +20,7 @@ from ._base import (
     block_step,
     blocks,
     members,
+    row_space,
     squares_of,
     whiten,
 )
@@ -38,20 +36,14 @@ def hold_out(problem: Problem, parameters: Parameters, groups: Array | None) -> 
 
 
 def _in_row_space(problem: Problem, parameters: Parameters) -> tuple[Problem, Parameters]:
-    """The same problem in n coordinates where all l2ⱼ > 0: XΛ^(−½) = LQᵀ, L being n × n."""
+    """The same problem in n coordinates, where all l2ⱼ > 0."""
     l2 = squares_of(problem)
     if l2 is None or np.any(l2 == 0):
         return problem, parameters
-    root = np.sqrt(l2)
-    Q, R = call_lapack(_qr, (problem.design.dense() / root).T)
+    design, basis = row_space(problem.design, l2)
     with single_blas():
-        w = Q.T @ (root[:, None] * parameters.w)
-    design = Design(np.ascontiguousarray(R.T))
+        w = basis.T @ (l2[:, None] * parameters.w)
     return replace(problem, design=design, penalty=L2(1.0)), replace(parameters, w=w)
-
-
-def _qr(A: Array) -> tuple[Array, Array]:
-    return scipy.linalg.qr(A, mode="economic", check_finite=False)
 
 
 class JointStep:

@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._validation import Training, read_classification, read_regression, read_rows
 from ..certificates import Certificate, certify
+from ..conformal import Calibration, Intervals, calibrate
 from ..design import Design
 from ..generalization import Fitted, Generalization, measure
 from ..interrupt import TimeLimit, time_limit
@@ -115,7 +116,7 @@ class LinearModel(CallbackSupport, BaseEstimator):
         with watch(self, data.X, data.y) as callback:
             solutions = self._solve(problems, callback)
         learned = self._learned(data, problems, solutions)
-        learned["_training"] = data, problems
+        learned["_training"], learned["_calibration"] = (data, problems), None
         # One assignment, so that another Ctrl-C finds either the old model or the new one.
         self.__dict__ = {k: v for k, v in vars(self).items() if k not in self._stored} | learned
         if _is_interrupted(solutions):
@@ -265,7 +266,7 @@ class LinearModel(CallbackSupport, BaseEstimator):
     def generalization_(self) -> Generalization:
         """What the model will score on data it has not seen; computed when first asked for.
 
-        The fit keeps a reference to its data until then. A copy of the model has none: call
+        The fit keeps a reference to its data. A copy of the model has none: call
         `gapless.generalize(model, X, y, sample_weight)`.
         """
         check_is_fitted(self)
@@ -274,9 +275,18 @@ class LinearModel(CallbackSupport, BaseEstimator):
                 f"this {type(self).__name__} has no reference to the data of its fit; call "
                 "gapless.generalize(model, X, y, sample_weight)."
             )
-        result = measure(self, self._fitted(*self._training))
-        del self._training
-        return result
+        return measure(self, self._fitted(*self._training))
+
+    def _calibrated(self, cure: str) -> Calibration:
+        """What the fit knows of its errors on unseen rows; found when first asked for."""
+        check_is_fitted(self)
+        if "_training" not in vars(self):
+            raise AttributeError(
+                f"this {type(self).__name__} has no reference to the data of its fit; call {cure}."
+            )
+        if self._calibration is None:
+            self._calibration = calibrate(self._fitted(*self._training))
+        return self._calibration
 
     def _fitted_to(self, X, y, sample_weight=None) -> Fitted:
         """The fit, rebuilt from its data."""
@@ -317,7 +327,8 @@ class LinearModel(CallbackSupport, BaseEstimator):
 
     def __getstate__(self):
         # Neither a copy nor a file takes the training data along.
-        return {k: v for k, v in super().__getstate__().items() if k != "_training"}
+        private = ("_training", "_calibration")
+        return {k: v for k, v in super().__getstate__().items() if k not in private}
 
     def __dir__(self):
         # Listing the members, as a notebook does to show a model, must not compute anything.
@@ -358,20 +369,39 @@ class LinearRegressor(RegressorMixin, LinearModel):
             intercept = intercept[0]
         return {"coef_": coef, "intercept_": intercept if self.fit_intercept else 0.0}
 
-    def predict(self, X):
-        """Predict targets.
+    def predict(self, X, *, interval=None):
+        """Predict targets, with intervals where they are asked for.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
             Rows to predict.
+        interval : float, default=None
+            The share of new rows, such as 0.9, whose target is to be inside its interval. See
+            `gapless.intervals` for what is promised; the first call may fit ten times again.
 
         Returns
         -------
         y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            Predicted values Xw + b.
+            Predicted values: Xw + b, or what the loss says that it predicts. With `interval`, a
+            tuple `(prediction, lower, upper)` of such arrays.
         """
-        return self._scores(X)
+        if interval is None:
+            return self._response(self._scores(X))
+        calibration = self._calibrated(
+            "gapless.intervals(model, X_train, y_train, X, coverage=..., sample_weight=...)"
+        )
+        return self._intervals(calibration, X, interval)
+
+    def _response(self, scores: Array) -> Array:
+        """What scores predict."""
+        return scores
+
+    def _intervals(self, calibration: Calibration, X, coverage: float) -> Intervals:
+        prediction = self.predict(X)
+        ends = calibration.intervals(Design(read_rows(self, X)), coverage, self._response)
+        lower, upper = (end.reshape(prediction.shape).astype(prediction.dtype) for end in ends)
+        return Intervals(prediction, lower, upper)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -427,6 +457,43 @@ class LinearClassifier(ClassifierMixin, LinearModel):
             The class with the largest score.
         """
         return self._classes_of(self.decision_function(X))
+
+    def predict_set(self, X, coverage=0.9):
+        """Predict sets of classes, such that most rows have their own class in their set.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to classify.
+        coverage : float, default=0.9
+            The share of new rows whose class is to be in their set. See `gapless.prediction_sets`
+            for what is promised; the first call may fit ten times again.
+
+        Returns
+        -------
+        sets : ndarray of bool, shape (n_samples, n_classes)
+            Which classes, in the order of `classes_`, are in the set of each row; the predicted
+            class always is.
+        """
+        calibration = self._calibrated(
+            "gapless.prediction_sets(model, X_train, y_train, X, coverage=..., sample_weight=...)"
+        )
+        return self._sets(calibration, X, coverage)
+
+    def _sets(self, calibration: Calibration, X, coverage: float) -> Array:
+        if calibration.targets.ndim == 2:
+            raise ValueError("there are no sets of classes where a row has several labels.")
+        sets = calibration.sets(Design(read_rows(self, X)), coverage, self._conformity)
+        return sets | (self.predict(X)[:, None] == self.classes_)
+
+    def _conformity(self, scores: Array) -> Array:
+        """How well each class fits rows of these scores (n, K): by probability, or by its lead."""
+        if hasattr(self, "predict_proba"):
+            return self._standing_in(scores).predict_proba(np.arange(len(scores))[:, None])
+        if len(self.classes_) <= 2:
+            return np.hstack([-scores, scores])[:, -len(self.classes_) :]
+        second, first = np.partition(scores, -2, axis=1)[:, -2:].T[:, :, None]
+        return scores - np.where(scores == first, second, first)
 
     def _classes_of(self, scores: Array) -> Array:
         position = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)

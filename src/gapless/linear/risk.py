@@ -113,20 +113,8 @@ class RiskRegressor(LinearRegressor):
         joint = penalty.coordinates(data.X.shape[1]) is None
         return regression_problems(data, loss, penalty, self.fit_intercept, joint=joint)
 
-    def predict(self, X):
-        """Predict targets.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to predict.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            What the loss says that the score Xw + b predicts: for most losses the score itself.
-        """
-        return losses.by_name(self.loss).inverse_link(self._scores(X))
+    def _response(self, scores):
+        return losses.by_name(self.loss).inverse_link(scores)
 
 
 def _has_probabilities(estimator) -> bool:

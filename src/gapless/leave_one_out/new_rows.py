@@ -1,0 +1,92 @@
+"""What each of the models that left a row out predicts for rows that nobody has seen.
+
+Without row i, least squares with ½Σ l2ⱼwⱼ² moves by H⁻¹x̃ᵢ·cᵢ, where cᵢ = sᵢ(z₍₋ᵢ₎ − yᵢ) is the pull
+of the row on the model without it. So its prediction of a new x is z(x) + x̃ᵀH⁻¹x̃ᵢ·cᵢ: all n models
+in one product.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..design import Design
+from ..problem import Parameters, Problem
+from ..threads import single_blas
+from ._base import LARGEST_SYSTEM, Array, NotAvailable, row_space, squares_of
+from .features import InFeatures
+
+# What rounding may do to the predictions.
+LOSS_OF_DIGITS = 1e-7
+
+
+@dataclass(frozen=True, eq=False)
+class WithoutEach:
+    """Least-squares models without each of some rows.
+
+    Parameters
+    ----------
+    full : Parameters
+        The model with all rows.
+    basis : ndarray of shape (d, m) or None
+        The m coordinates in which H is known; the features themselves if None.
+    center : ndarray of shape (m,) or None
+        The mean of the rows in these coordinates, where there is a bias.
+    W : ndarray of shape (m, p)
+        H⁻¹ = WWᵀ.
+    of_bias : float
+        What the bias adds to x̃ᵀH⁻¹x̃ᵢ.
+    rows : ndarray of shape (r, p)
+        Wᵀx̃ᵢ of the rows that are left out.
+    pull : ndarray of shape (r, K)
+        Their cᵢ.
+    """
+
+    full: Parameters
+    basis: Array | None
+    center: Array | None
+    W: Array
+    of_bias: float
+    rows: Array
+    pull: Array
+
+    @classmethod
+    def of(
+        cls, problem: Problem, parameters: Parameters, rows: Array, weights: Array, held: Array
+    ) -> WithoutEach:
+        """From held-out predictions (r, K) of distinct rows and the weight that left with each.
+
+        NotAvailable unless the problem is least squares with ½Σ l2ⱼwⱼ² that keeps its digits.
+        """
+        l2, n = squares_of(problem), problem.n
+        design, basis = problem.design, None
+        if l2 is None or problem.loss.name != "squared":
+            raise NotAvailable("the models without a row have no closed form")
+        if problem.d > n:
+            if np.any(l2 == 0) or n > LARGEST_SYSTEM:
+                raise NotAvailable("there are too many free features, or too many rows")
+            design, basis = row_space(design, l2)
+            l2 = np.ones(n)
+        z = problem.predictions(parameters.w, parameters.b).reshape(n, -1)
+        y = problem.y.reshape(n, -1)
+        slope = problem.weights[:, None] * (z - y)
+        system = InFeatures(design, l2, problem.weights, slope, z, problem.fit_bias)
+        left = system.design.rows(rows).times(system.W)
+        leverage = weights * (np.einsum("ij,ij->i", left, left) + system.of_bias)
+        if system.lost(leverage) > LOSS_OF_DIGITS:
+            raise NotAvailable("the problem is too ill-conditioned")
+        pull = weights[:, None] * (held - y[rows])
+        center = system.design.center
+        return cls(parameters, basis, center, system.W, system.of_bias, left, pull)
+
+    def predict(self, design: Design) -> Array:
+        """Predictions of new rows by each of the models, (n, r, K)."""
+        z = (design.times(self.full.w) + self.full.b).reshape(design.n, 1, -1)
+        if self.basis is not None:
+            design = Design(design.times(self.basis))
+        if self.center is not None:
+            design = design.shifted(self.center)
+        with single_blas():
+            moved = design.times(self.W) @ self.rows.T + self.of_bias
+        return z + moved[:, :, None] * self.pull
