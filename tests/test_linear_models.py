@@ -101,3 +101,17 @@ def test_without_a_penalty_the_closed_form_is_advised():
     with pytest.warns(UserWarning, match="use the LinearRegression estimator"):
         model = gapless.Lasso(alpha=0).fit(X, y)
     np.testing.assert_allclose(model.coef_, gapless.LinearRegression().fit(X, y).coef_, rtol=1e-6)
+
+
+def test_conjugate_gradients_end_where_rounding_leaves_nothing_of_the_gradient():
+    """Classes that separate in part, features of different size: once a division by zero."""
+    draw = np.random.default_rng(427)
+    draw.integers(3, 6), draw.integers(1, 5), draw.integers(10, 60)
+    rows = draw.normal(size=(29, 3)) * [1, 100, 100]
+    draw.integers(0, 3, size=(29, 3)), draw.random((29, 3)), draw.integers(3)
+    draw.integers(-2, 3, size=3)
+    labels = np.concatenate([np.arange(5), draw.integers(0, 5, 24)])
+    above = rows[:, 1] > np.median(rows[:, 1])
+    labels[above & (labels % 2 == 0)] = (labels[above & (labels % 2 == 0)] + 1) % 5
+    model = gapless.LogisticRegression(C=np.inf, solver="newton-cg").fit(rows, labels)
+    assert "no minimiser exists" in model.certificate_.verdict

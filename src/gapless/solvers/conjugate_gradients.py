@@ -106,8 +106,8 @@ def conjugate_gradients(
 ) -> tuple[Change | None, int]:
     """About −H⁻¹g: the residual, in the norm of the preconditioner, is `accuracy` times g.
 
-    Stops before a direction in which nothing curves; None when that is the first. The second result
-    is the number of products.
+    Stops before a direction in which nothing curves; None when that is the first, or when nothing
+    is left of the gradient. The second result is the number of products.
     """
     zero = Change(np.zeros_like(gradient.w), np.zeros_like(gradient.b))
     x, residual = zero, zero.plus(gradient, -1.0)
@@ -118,7 +118,7 @@ def conjugate_gradients(
         check()
         product = hessian.times(direction)
         curvature = direction.dot(product)
-        if not curvature > SINGULAR * expected:
+        if not (size > 0 and curvature > SINGULAR * expected):
             return (x if products > 1 else None), products
         t = size / curvature
         x, residual = x.plus(direction, t), residual.plus(product, -t)
