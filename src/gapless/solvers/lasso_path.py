@@ -28,6 +28,7 @@ from ..penalties import Coordinates, Penalty
 from ..problem import Problem
 from ..threads import single_blas
 from .quadratic_model import prediction_step
+from .working_set import choose_blocks
 
 Array = np.ndarray
 EPS = float(np.finfo(float).eps)
@@ -36,14 +37,14 @@ EPS = float(np.finfo(float).eps)
 FEW_FEATURES = 400
 # A pass over the data serves at most so many strengths, and fewer as the active set grows: beyond
 # SHARE·(active coefficients)² entries of the data, solving twice costs more than a second pass.
-MOST_AT_ONCE, SHARE = 10, 40
+MOST_AT_ONCE, SHARE, OVERHEAD = 10, 40, 2_000_000
 # Entries of a matrix with one column per strength or per feature that joins.
 MOST_ENTRIES = 8_000_000
 # Products with so many residuals are kept. If more than this part of the columns may matter, all of
 # them are multiplied.
 MOST_KNOWN, WORTH_A_PASS = 6, 0.3
 # At least so many features join at a time, or this part of the active ones.
-FEWEST_NEW, NEW_PART = 50, 0.5
+FEWEST_NEW, NEW_PART = 100, 0.5
 # Changes of the active set, for each feature of the working set, after which something is wrong.
 MOST_CHANGES = 20
 MOST_ROUNDS = 100
@@ -59,24 +60,17 @@ class PathPoint:
     """
 
     w: Array
-    b: Array
+    b: float
     primal: float
     gap: float
     steps: int
     is_optimal: bool
 
 
-def takes(problem: Problem, penalty: Penalty) -> bool:
-    """Whether this file knows how to minimise the problem with that penalty."""
-    if problem.loss.name != "squared" or problem.outputs is not None or problem.d == 0:
-        return False
-    c = penalty.coordinates(problem.d)
-    if c is None or not np.sum(problem.weights) > 0:
-        return False
-    signs = np.all((c.lower == 0) | np.isneginf(c.lower)) & np.all(
-        (c.upper == 0) | np.isposinf(c.upper)
-    )
-    return bool(signs and np.all(c.l1 > 0) and np.all(np.isfinite(c.l1 + c.l2)))
+def takes(problem: Problem) -> bool:
+    """Whether the loss and the data are of the kind that this file is about."""
+    is_plain = problem.loss.name == "squared" and problem.outputs is None
+    return is_plain and problem.d > 0 and float(np.sum(problem.weights)) > 0
 
 
 def lasso_points(
@@ -87,11 +81,28 @@ def lasso_points(
     done = 0
     while done < len(penalties):
         count = path.strengths_at_once(len(penalties) - done)
-        points = path.solve([p.coordinates(problem.d) for p in penalties[done : done + count]])
+        coordinates = _leading(problem.d, penalties[done : done + count])
+        with single_blas():
+            points = path.solve(coordinates) if coordinates else None
         if points is None:
             return
         yield from points
-        done += count
+        done += len(points)
+
+
+def _leading(d: int, penalties: Sequence[Penalty]) -> list[Coordinates]:
+    """The first penalties, as far as they have l1 > 0 and no bounds but signs."""
+    found: list[Coordinates] = []
+    for penalty in penalties:
+        c = penalty.coordinates(d)
+        if c is None or not (np.min(c.l1) > 0 and np.isfinite(np.max(c.l1) + np.max(c.l2))):
+            break
+        bounds = np.array([np.min(c.lower), np.max(c.lower), np.min(c.upper), np.max(c.upper)])
+        signs = np.where(np.isinf(bounds), 0.0, bounds)
+        if signs.any():
+            break
+        found.append(c)
+    return found
 
 
 class LassoPath:
@@ -122,31 +133,33 @@ class LassoPath:
         """How many strengths the next pass over the data should serve."""
         n, d = self.problem.n, self.problem.d
         most = left if d <= FEW_FEATURES else MOST_AT_ONCE
-        worth = left if d <= FEW_FEATURES else n * d // (SHARE * self.active**2 + 1)
+        pass_cost = n * d + OVERHEAD
+        worth = left if d <= FEW_FEATURES else pass_cost // (SHARE * self.active**2 + 1)
         return int(max(1, min(most, worth, left, MOST_ENTRIES // n)))
 
     def solve(self, penalties: list[Coordinates]) -> list[PathPoint] | None:
         """The solutions for some penalties, from the last one on; None where it gets nowhere."""
         if not len(self.features):
             self._set_signs(penalties[0])
-        self._prepare(penalties)
+        l1 = np.stack([c.l1 for c in penalties], axis=1)
+        l2 = np.stack([c.l2 for c in penalties], axis=1)
+        self._prepare(l1[:, -1:])
         self.lasso.save()
         for step in range(1, self.max_iter + 1):
-            solved = self._solve_on_working_set(penalties)
+            solved = self._solve_on_working_set(l1, l2)
             if solved is None:
                 return None
             W, inside = solved
             R = self._residuals(W)
-            l1 = np.stack([c.l1 for c in penalties], axis=1)
-            l1[self.features] = np.inf  # their products are known
-            checked, V = self.products.of(R, l1)
-            points = self._points(W, inside, R, checked, V, penalties, step)
-            reached = all(point.is_optimal for point in points)
-            new = np.zeros(0, int) if reached else self._candidates(checked, V, penalties)
-            if reached or not len(new):
-                return points if reached else None
-            if step == self.max_iter:
-                return points
+            checked, V = self.products.of(R, l1, self.is_in)
+            every = np.concatenate([self.features, checked])
+            primal, gap = self._gaps(W, R, every, np.concatenate([inside, V]), l1, l2)
+            reached = gap <= self.target + 8 * EPS * (primal + self.problem.scale)
+            new = self._candidates(checked, V, l1[checked]) if not np.all(reached) else checked[:0]
+            if np.all(reached) or step == self.max_iter:
+                return self._points(W, primal, gap, reached, step)
+            if not len(new):
+                return None
             self._join(new)
             if len(penalties) > 1:
                 self.lasso.restore()
@@ -155,15 +168,16 @@ class LassoPath:
     def _set_signs(self, c: Coordinates) -> None:
         """Which coefficients may be positive, and which negative: the same along a path."""
         self.may_rise, self.may_fall = c.upper > 0, c.lower < 0
+        self.has_signs = not (self.may_rise.all() and self.may_fall.all())
 
-    def _prepare(self, penalties: list[Coordinates]) -> None:
-        """Bring in the features that the last products make likely for the next penalties."""
+    def _prepare(self, l1: Array) -> None:
+        """Bring in the features that the last products make likely for a penalty to come."""
         d = self.problem.d
         if d <= FEW_FEATURES:
             if not len(self.features):
                 self._join(np.arange(d))
             return
-        score = self._score(np.arange(d), self.products.known[:, -1:], penalties[-1:])
+        score = self._score(np.arange(d), self.products.known[:, -1:], l1)
         likely = _largest(score, self.active + self._new_count)
         self._join(likely[~self.is_in[likely]])
 
@@ -175,7 +189,7 @@ class LassoPath:
         """Let features join the working set; their columns are multiplied with all of it."""
         most = max(1, MOST_ENTRIES // self.problem.n)
         for begin in range(0, len(new), most):
-            some = np.sort(new[begin : begin + most])
+            some = new[begin : begin + most]
             columns = self.design.columns(some)
             if len(self.columns) == MOST_PARTS:
                 self.columns = [self.design.columns(self.features)]
@@ -186,25 +200,22 @@ class LassoPath:
             products = np.concatenate([part.transposed_times(weighted) for part in self.columns])
             self.lasso.grow(products, self.q[some], self.may_rise[some], self.may_fall[some])
 
-    def _solve_on_working_set(self, penalties: list[Coordinates]) -> tuple[Array, Array] | None:
+    def _solve_on_working_set(self, l1: Array, l2: Array) -> tuple[Array, Array] | None:
         """Coefficients of the working set and its products with the residuals, (p, penalties).
 
         None where the solver failed.
         """
         p = len(self.features)
-        W, V = np.empty((2, p, len(penalties)))
-        w, gradient = np.empty((2, p))
-        for i, c in enumerate(penalties):
-            l1, l2 = c.l1[self.features], c.l2[self.features]
-            with single_blas():
-                _, converged = self.lasso.solve(
-                    l1, l2, w, gradient, self.tolerance, MOST_CHANGES * (p + 100), deadline()
-                )
+        l1, l2 = (np.ascontiguousarray(a[self.features].T) for a in (l1, l2))
+        W, V = np.empty((2, len(l1), p))
+        for i in range(len(l1)):
+            _, converged = self.lasso.solve(
+                l1[i], l2[i], W[i], V[i], self.tolerance, MOST_CHANGES * (p + 100), deadline()
+            )
             if not converged:
                 return None
-            W[:, i], V[:, i] = w, gradient
-        self.active = int(np.count_nonzero(w))
-        return W, V
+        self.active = int(np.count_nonzero(W[-1]))
+        return W.T, V.T
 
     def _residuals(self, W: Array) -> Array:
         """y − Xw of every penalty, (n, penalties), without their mean if there is a bias."""
@@ -213,56 +224,47 @@ class LassoPath:
             R -= np.sum(self.weights[:, None] * R, axis=0) / np.sum(self.weights)
         return R
 
-    def _score(self, checked: Array, V: Array, penalties: list[Coordinates]) -> Array:
-        """The largest |vⱼ|/l1ⱼ of each feature in `checked`: above 1 it must join."""
+    def _push(self, checked: Array, V: Array) -> Array:
+        """|V| where a coefficient may follow it, else 0."""
+        if not self.has_signs:
+            return np.abs(V)
         allowed = np.where(V > 0, self.may_rise[checked, None], self.may_fall[checked, None])
-        l1 = np.stack([c.l1[checked] for c in penalties], axis=1)
-        return np.max(np.where(allowed, np.abs(V), 0.0) / l1, axis=1, initial=0.0)
+        return np.where(allowed, np.abs(V), 0.0)
 
-    def _candidates(self, checked: Array, V: Array, penalties: list[Coordinates]) -> Array:
+    def _score(self, checked: Array, V: Array, l1: Array) -> Array:
+        """The largest |vⱼ|/l1ⱼ of each feature in `checked`: above 1 it must join."""
+        return np.max(self._push(checked, V) / l1, axis=1, initial=0.0)
+
+    def _candidates(self, checked: Array, V: Array, l1: Array) -> Array:
         """Features outside the working set that must join, and some that are close to it."""
-        score = self._score(checked, V, penalties)
-        score[self.is_in[checked]] = 0.0
+        score = self._score(checked, V, l1)
         over = int(np.count_nonzero(score > 1 + 0.1 * self.tolerance))
         return checked[_largest(score, max(over, self._new_count // 4))] if over else checked[:0]
 
-    def _points(self, W, inside, R, checked, V, penalties, step: int) -> list[PathPoint]:
-        """The solutions with their gaps."""
-        s, points = self.weights, []
-        outside = ~self.is_in[checked]
-        every, V = (
-            np.concatenate([self.features, checked[outside]]),
-            np.concatenate([inside, V[outside]]),
-        )
-        for i, c in enumerate(penalties):
-            w = W[:, i]
-            l1, l2 = c.l1[self.features], c.l2[self.features]
-            square, product = float(np.sum(s * R[:, i] ** 2)), float(np.sum(s * R[:, i] * self.y))
-            primal = 0.5 * square + float(np.sum(l1 * np.abs(w) + 0.5 * l2 * w**2))
-            dual = self._dual(square, product, every, V[:, i], c)
-            gap = max(primal - dual, 0.0)
-            rounding = 8 * EPS * (primal + self.problem.scale)
-            full = np.zeros(self.problem.d)
-            full[self.features] = w
-            b = np.array(self.y_mean - np.sum(self.mean[self.features] * w))
-            points.append(PathPoint(full, b, primal, gap, step, gap <= self.target + rounding))
-        return points
+    def _gaps(self, W, R, every, V, l1, l2) -> tuple[Array, Array]:
+        """P and the gap P − D of every penalty: the bound of `Problem.bound`, side by side.
 
-    def _dual(self, square: float, product: float, checked: Array, v: Array, c: Coordinates):
-        """D(a·sr) for the best of a = 1 and the a that makes all |a·vⱼ| ≤ l1ⱼ: `Problem.bound`.
-
-        D(a·sr) = a⟨y, r⟩ − ½a²‖r‖² − R*(a·v) in the weighted products; columns that were not
-        checked are known to be within l1.
+        D(a·sr) = a⟨y, r⟩ − ½a²‖r‖² − R*(a·v) in weighted products, for the better of a = 1 and the
+        a that makes all |a·vⱼ| ≤ l1ⱼ. Columns not in `every` are known to be within l1.
         """
-        l1, l2 = c.l1[checked], c.l2[checked]
-        v = np.where(np.where(v > 0, self.may_rise[checked], self.may_fall[checked]), np.abs(v), 0)
-        over = np.flatnonzero(v > l1)
-        v, l1, l2 = v[over], l1[over], l2[over]
-        scale = float(np.min(l1 / v, initial=1.0))
-        best = scale * product - 0.5 * scale**2 * square
+        s, inside = self.weights[:, None], self.features
+        square, product = np.sum(s * R**2, axis=0), np.sum(s * R * self.y[:, None], axis=0)
+        penalty = np.sum(l1[inside] * np.abs(W) + 0.5 * l2[inside] * W**2, axis=0)
+        push, l1, l2 = self._push(every, V), l1[every], l2[every]
+        scale = 1 / np.maximum(np.max(push / l1, axis=0, initial=0.0), 1.0)
+        dual = scale * product - 0.5 * scale**2 * square
         if np.all(l2 > 0):
-            best = max(best, product - 0.5 * square - float(np.sum((v - l1) ** 2 / (2 * l2))))
-        return best
+            excess = np.maximum(push - l1, 0.0)
+            dual = np.maximum(dual, product - 0.5 * square - np.sum(excess**2 / (2 * l2), axis=0))
+        primal = 0.5 * square + penalty
+        return primal, np.maximum(primal - dual, 0.0)
+
+    def _points(self, W, primal, gap, reached, step: int) -> list[PathPoint]:
+        """The solutions, with a coefficient for every feature."""
+        w = np.zeros((W.shape[1], self.problem.d))
+        w[:, self.features] = W.T
+        b = self.y_mean - np.sum(self.mean[self.features, None] * W, axis=0)
+        return [PathPoint(*point, step, bool(ok)) for *point, ok in zip(w, b, primal, gap, reached)]
 
 
 class Products:
@@ -277,30 +279,33 @@ class Products:
         self.norms = np.sqrt(np.maximum(design.column_square_sums(weights), 0.0))
         self.residuals, self.known = (self.root * y)[:, None], values[:, None]
 
-    def of(self, R: Array, l1: Array) -> tuple[Array, Array]:
-        """The columns that may matter for the residuals R (n, k), and their products with them."""
-        R = self.root[:, None] * R
-        checked = self._uncertain(R, l1)
-        if len(checked) > WORTH_A_PASS * self.design.d:
-            V = self.design.transposed_times(self.root[:, None] * R)
-            self.residuals = np.hstack([self.residuals, R])[:, -MOST_KNOWN:]
-            self.known = np.hstack([self.known, V])[:, -MOST_KNOWN:]
-            return np.arange(self.design.d), V
-        return checked, self.design.columns(checked).transposed_times(self.root[:, None] * R)
+    def of(self, R: Array, l1: Array, is_in: Array) -> tuple[Array, Array]:
+        """Columns that may matter for the residuals R (n, k), and their products with them.
 
-    def _uncertain(self, R: Array, l1: Array) -> Array:
-        """Columns whose products, extrapolated from the known ones, may reach l1 (d, k)."""
-        with single_blas():
-            a = np.linalg.lstsq(self.residuals, R)[0]
-            left = np.sqrt(np.sum((R - self.residuals @ a) ** 2, axis=0))
-            # The products are known up to rounding, which large multiples of them would enlarge.
-            sizes = np.sqrt(np.sum(self.residuals**2, axis=0))
-            left = left + 1e-9 * np.sum(np.abs(a) * sizes[:, None], axis=0)
-            reach = np.abs(self.known @ a) + np.multiply.outer(self.norms, left)
-        return np.flatnonzero(np.any(reach >= l1, axis=1))
+        Those of the working set are not asked for.
+        """
+        R = self.root[:, None] * R
+        checked = np.flatnonzero(self._is_uncertain(R, l1) & ~is_in)
+        if len(checked) <= WORTH_A_PASS * self.design.d:
+            return checked, self.design.columns(checked).transposed_times(self.root[:, None] * R)
+        V = self.design.transposed_times(self.root[:, None] * R)
+        self.residuals = np.hstack([self.residuals, R])[:, -MOST_KNOWN:]
+        self.known = np.hstack([self.known, V])[:, -MOST_KNOWN:]
+        checked = np.flatnonzero(~is_in)
+        return checked, V[checked]
+
+    def _is_uncertain(self, R: Array, l1: Array) -> Array:
+        """Whether the product of a column, extrapolated from known ones, may reach l1 (d, k)."""
+        a = np.linalg.lstsq(self.residuals, R)[0]
+        left = np.sqrt(np.sum((R - self.residuals @ a) ** 2, axis=0))
+        # The products are known up to rounding, which large multiples of them would enlarge.
+        sizes = np.sqrt(np.sum(self.residuals**2, axis=0))
+        left = left + 1e-9 * np.sum(np.abs(a) * sizes[:, None], axis=0)
+        reach = np.abs(self.known @ a) + np.multiply.outer(self.norms, left)
+        return np.any(reach >= l1, axis=1)
 
 
 def _largest(score: Array, count: int) -> Array:
     """Positions of the `count` largest positive scores, ties to the first."""
-    order = np.argsort(-score, kind="stable")[:count]
-    return order[score[order] > 0]
+    chosen = choose_blocks(np.zeros(len(score), dtype=bool), score, count, count)
+    return chosen[score[chosen] > 0]

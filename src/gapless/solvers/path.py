@@ -79,18 +79,20 @@ def solve_path(
     shape = (len(penalties), *problem.null.w.shape)
     w, b = np.zeros(shape), np.zeros((shape[0], *shape[2:]))
     gaps, steps = np.full(len(penalties), math.inf), np.zeros(len(penalties), dtype=int)
-    status = "optimal"
+    reached, status = 0, "optimal"
     points = _points(problem, penalties, tol, max_iter, callback)
     try:
         for i, (at, gap, count, outcome) in enumerate(points):
-            w[i:], b[i:], gaps[i], steps[i] = at.w, at.b, max(gap, 0.0), count
-            status = status if outcome == "optimal" else outcome
+            w[i], b[i], gaps[i], steps[i] = at.w, at.b, max(gap, 0.0), count
+            reached, status = i + 1, status if outcome == "optimal" else outcome
             if outcome in ENDS:
                 break
     except TimeLimit:
         status = "time_limit"
     except KeyboardInterrupt:
         status = "interrupted"
+    last = Parameters(w[reached - 1], b[reached - 1]) if reached else problem.null
+    w[reached:], b[reached:] = last.w, last.b
     return PathSolution(w, b, gaps, steps, status)
 
 
@@ -100,11 +102,11 @@ Outcome = tuple[Parameters, float, int, str]
 
 def _points(problem, penalties, tol, max_iter, callback) -> Iterator[Outcome]:
     """The solutions one by one: first those that the lasso's own path takes."""
-    easy = next((i for i, p in enumerate(penalties) if not takes(problem, p)), len(penalties))
     at, done = problem.null, 0
-    for at, *outcome in _lasso_points(problem, penalties[:easy], tol, max_iter, callback):
-        done += 1
-        yield at, *outcome
+    if takes(problem):
+        for at, *outcome in _lasso_points(problem, penalties, tol, max_iter, callback):
+            done += 1
+            yield at, *outcome
     for penalty in penalties[done:]:
         part = dataclasses.replace(problem, penalty=penalty)
         options = {"tol": tol, "max_iter": max_iter, "callback": callback}
@@ -115,7 +117,7 @@ def _points(problem, penalties, tol, max_iter, callback) -> Iterator[Outcome]:
 
 def _lasso_points(problem, penalties, tol, max_iter, callback) -> Iterator[Outcome]:
     trace, began = Trace(), time.monotonic()
-    for point in lasso_points(problem, penalties, tol, max_iter) if penalties else ():
+    for point in lasso_points(problem, penalties, tol, max_iter):
         trace.primal.append(point.primal)
         trace.gap.append(point.gap)
         trace.seconds.append(time.monotonic() - began)
@@ -123,7 +125,7 @@ def _lasso_points(problem, penalties, tol, max_iter, callback) -> Iterator[Outco
         is_asked = callback is not None and callback(trace, tol * problem.scale)
         status = "optimal" if point.is_optimal else "max_iter"
         yield (
-            Parameters(point.w, point.b),
+            Parameters(point.w, np.array(point.b)),
             point.gap,
             point.steps,
             "callback" if is_asked else status,
