@@ -38,6 +38,7 @@ def fit_or_error(model, X, y, **more):
     began = time.monotonic()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        warnings.simplefilter("error", RuntimeWarning)  # of NumPy's: an overflow we let happen
         try:
             model.fit(X, y, **more)
         except ValueError as error:

@@ -111,3 +111,4 @@ def test_ctrl_c_at_random_moments():
     delays = [r["delay"] for r in results if "delay" in r]
     assert len(delays) == SIGNALS
     assert np.quantile(delays, 0.95) < 0.1, sorted(delays)[-20:]
+    assert max(delays) < 1.0, sorted(delays)[-20:]
