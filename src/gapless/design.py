@@ -147,7 +147,14 @@ class Design:
         return out
 
     def column_square_sums(self, weights: Array | None = None) -> Array:
-        """Σᵢ weightsᵢ xᵢⱼ² for every column j, float64."""
+        """Σᵢ weightsᵢ xᵢⱼ² for every column j, float64; kept where there are no weights."""
+        return self._square_sums.copy() if weights is None else self._weighted_squares(weights)
+
+    @cached_property
+    def _square_sums(self) -> Array:
+        return self._weighted_squares(None)
+
+    def _weighted_squares(self, weights: Array | None) -> Array:
         weights = _as_float64(weights)
         out = np.empty(self.d)
         if self.is_sparse:
@@ -168,7 +175,7 @@ class Design:
         return out
 
     def columns(self, index: Array) -> Design:
-        """The design made of the given columns (integer positions); all of them share its memory."""
+        """The design made of the given columns (integer positions); all share its memory."""
         if len(index) == self.d and np.array_equal(index, np.arange(self.d)):
             return self
         X = self._compressed_columns if self.is_sparse else self.X
@@ -193,6 +200,7 @@ class Design:
     def shifted(self, mean: Array) -> Design:
         """X − 1·meanᵀ, on the same memory."""
         moved = copy.copy(self)
+        vars(moved).pop("_square_sums", None)
         mean = np.asarray(mean, dtype=np.float64)
         moved.center = mean if self.center is None else self.center + mean
         return moved

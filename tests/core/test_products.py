@@ -184,6 +184,16 @@ def test_rows_of_weight_zero_are_not_read(rng, form):
 
 
 @every_form
+def test_square_sums_that_are_kept_belong_to_one_centre(rng, form):
+    X, mean = half_empty(rng, 13, 5, float), rng.standard_normal(5)
+    design = Design(FORMS[form](X))
+    design.column_square_sums()[:] = 0.0  # the caller's own copy
+    np.testing.assert_allclose(design.column_square_sums(), np.sum(X**2, axis=0))
+    squares = design.shifted(mean).column_square_sums()
+    np.testing.assert_allclose(squares, np.sum((X - mean) ** 2, axis=0))
+
+
+@every_form
 def test_columns_and_rows_make_the_smaller_design(rng, form):
     sample = Sample(rng, (40, 23), form, np.float64, True)
     columns, rows = rng.permutation(23)[:6], rng.permutation(40)[:11]

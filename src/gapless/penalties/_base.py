@@ -27,7 +27,7 @@ class Coordinates:
     def make(cls, d: int, l1=0.0, l2=0.0, lower=-np.inf, upper=np.inf) -> Coordinates:
         """Numbers or arrays of length d, spread to arrays of length d."""
         given = (l1, l2, lower, upper)
-        return cls(*(np.array(np.broadcast_to(values, (d,)), dtype=float) for values in given))
+        return cls(*(np.full(d, values, dtype=float) for values in given))
 
     def like(self, w: Array) -> tuple[Array, ...]:
         """The four arrays, shaped to broadcast against w of shape (d,) or (d, K)."""

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..interrupt import TimeLimit, deadline
 from ..problem import Bound, Parameters, Problem
+from ..threads import single_blas
 
 Array = np.ndarray
 EPS = float(np.finfo(float).eps)
@@ -170,25 +171,28 @@ def run(
     status = "stalled"
     limit = chosen.max_iter if max_iter is None else max_iter
     try:
-        begin = problem.null if start is None else start
-        if _is_solution(monitor, start):
-            return monitor.solution("optimal", chosen.name)
-        for point in chosen.method(problem, begin) if problem.d else _null_point(problem):
-            monitor.trace.steps += not _is_start(point, begin)
-            done = monitor.observe(point)
-            # Asked after the last step, too, so that a callback sees every one.
-            asked = callback is not None and callback(monitor.trace, monitor.target)
-            if done:
-                status = "optimal"
-                break
-            if monitor.trace.steps >= limit:
-                status = "max_iter"
-                break
-            if asked:
-                status = "callback"
-                break
-            if time.monotonic() >= deadline():
-                raise TimeLimit
+        # Entered once: every product would switch all BLAS libraries to one thread and back. An
+        # iterate that overflows is judged by its objective.
+        with single_blas(), np.errstate(over="ignore", invalid="ignore"):
+            begin = problem.null if start is None else start
+            if _is_solution(monitor, start):
+                return monitor.solution("optimal", chosen.name)
+            for point in chosen.method(problem, begin) if problem.d else _null_point(problem):
+                monitor.trace.steps += not _is_start(point, begin)
+                done = monitor.observe(point)
+                # Asked after the last step, too, so that a callback sees every one.
+                asked = callback is not None and callback(monitor.trace, monitor.target)
+                if done:
+                    status = "optimal"
+                    break
+                if monitor.trace.steps >= limit:
+                    status = "max_iter"
+                    break
+                if asked:
+                    status = "callback"
+                    break
+                if time.monotonic() >= deadline():
+                    raise TimeLimit
     except TimeLimit:
         status = "time_limit"
     except KeyboardInterrupt:

@@ -21,7 +21,7 @@ Array = np.ndarray
 EPS = float(np.finfo(float).eps)
 
 MAX_ITER = 1000
-FIRST_GAP = 1e-5  # relative to P₀, that the first round of epochs aims at
+FIRST_GAP = 1e-4  # relative to P₀, that the first round of epochs aims at
 FIRST_EPOCHS, MOST_EPOCHS = 16, 1024  # in one round
 SLOW = 5  # rounds after which the polish may help
 TOGETHER = 32  # problems that share the work of the threads, at most
