@@ -8,8 +8,8 @@ namespace {
 
 // A column depends on the others if this part of its square or less is left beside them.
 constexpr double dependent = 1e-11;
-// Slopes on the active set that are 0 up to this part of the gradient are 0.
-constexpr double settled = 1e-11;
+// Slopes on the active set smaller than this part of the gradient at w = 0 are rounding.
+constexpr double rounding = 1e-12;
 // Of the features that should join, those whose excess is at least this part of the largest do.
 constexpr double joining = 0.3;
 constexpr Index block = 64;
@@ -25,6 +25,31 @@ GAPLESS_CLONES void rotate(double c, double s, const double* u, double* v, doubl
         to[i] = c * x + s * y;
         v[i] = c * y - s * x;
     }
+}
+
+// Four rows at a time: one core reads several streams of memory about twice as fast as one.
+
+// y += Σₖ scaleₖ rowₖ
+GAPLESS_CLONES void add_rows(const double* const* rows, const double* scale, double* __restrict y,
+                             Index n) {
+    const double *a = rows[0], *b = rows[1], *c = rows[2], *d = rows[3];
+    const double s = scale[0], t = scale[1], u = scale[2], v = scale[3];
+#pragma omp simd
+    for (Index i = 0; i < n; ++i) y[i] += (s * a[i] + t * b[i]) + (u * c[i] + v * d[i]);
+}
+
+// outₖ = ⟨rowₖ, x⟩
+GAPLESS_CLONES void row_products(const double* const* rows, const double* x, Index n, double* out) {
+    const double *a = rows[0], *b = rows[1], *c = rows[2], *d = rows[3];
+    double s = 0, t = 0, u = 0, v = 0;
+#pragma omp simd reduction(+ : s, t, u, v)
+    for (Index i = 0; i < n; ++i) {
+        s += a[i] * x[i];
+        t += b[i] * x[i];
+        u += c[i] * x[i];
+        v += d[i] * x[i];
+    }
+    out[0] = s, out[1] = t, out[2] = u, out[3] = v;
 }
 
 // ---- the factor ----
@@ -69,11 +94,28 @@ void UpperFactor::refactor(Index size, Entry&& entry, const Blas& blas, Checkpoi
 }
 
 double UpperFactor::project(std::vector<double>& h, double diagonal) const {
-    for (Index i = 0; i < size_; ++i) {
-        h[i] /= row(i)[i];
-        if (h[i] != 0) axpy(-h[i], row(i) + i + 1, h.data() + i + 1, size_ - i - 1);
-    }
+    solve_transposed(h, 0);
     return diagonal - dot(h.data(), h.data(), size_);
+}
+
+void UpperFactor::solve_transposed(std::vector<double>& x, Index zeros) const {
+    Index i = zeros;
+    for (; i + 4 <= size_; i += 4) {
+        const double* rows[4] = {row(i), row(i + 1), row(i + 2), row(i + 3)};
+        double scale[4];
+        for (Index k = 0; k < 4; ++k) {
+            double& v = x[i + k];
+            for (Index l = 0; l < k; ++l) v += scale[l] * rows[l][i + k];
+            v /= rows[k][i + k];
+            scale[k] = -v;
+        }
+        for (const double*& r : rows) r += i + 4;
+        add_rows(rows, scale, x.data() + i + 4, size_ - i - 4);
+    }
+    for (; i < size_; ++i) {
+        x[i] /= row(i)[i];
+        axpy(-x[i], row(i) + i + 1, x.data() + i + 1, size_ - i - 1);
+    }
 }
 
 void UpperFactor::append(const std::vector<double>& u, double rest) {
@@ -100,15 +142,25 @@ void UpperFactor::remove(Index position) {
 }
 
 void UpperFactor::solve_upper(std::vector<double>& x) const {
-    for (Index i = size_ - 1; i >= 0; --i)
+    Index i = size_;
+    for (; i >= 4; i -= 4) {
+        const double* rows[4] = {row(i - 4), row(i - 3), row(i - 2), row(i - 1)};
+        double sum[4];
+        for (const double*& r : rows) r += i;
+        row_products(rows, x.data() + i, size_ - i, sum);
+        for (Index k = 3; k >= 0; --k) {
+            double& v = x[i - 4 + k];
+            v -= sum[k];
+            for (Index l = k + 1; l < 4; ++l) v -= rows[k][l - 4] * x[i - 4 + l];
+            v /= rows[k][k - 4];
+        }
+    }
+    for (--i; i >= 0; --i)
         x[i] = (x[i] - dot(row(i) + i + 1, x.data() + i + 1, size_ - i - 1)) / row(i)[i];
 }
 
 void UpperFactor::solve(std::vector<double>& x, Index zeros) const {
-    for (Index i = zeros; i < size_; ++i) {
-        x[i] /= row(i)[i];
-        axpy(-x[i], row(i) + i + 1, x.data() + i + 1, size_ - i - 1);
-    }
+    solve_transposed(x, zeros);
     solve_upper(x);
 }
 
@@ -161,7 +213,7 @@ GramLasso::Result GramLasso::solve(const double* l1, const double* l2, double to
     while (changes_ <= most_changes) {
         settle(zeros, checkpoint);
         refresh_gradient();
-        for (int round = 0; round < 3 && !is_settled(); ++round) {
+        for (int round = 0; round < 3 && !is_settled(tolerance); ++round) {
             if (round == 1) refactor(checkpoint);
             settle(0, checkpoint);
             refresh_gradient();
@@ -194,16 +246,26 @@ void GramLasso::refactor(Checkpoint& checkpoint) {
 
 void GramLasso::refresh_gradient() {
     gradient_ = q_;
-    for (Index j : active_) axpy(-w_[j], gram_row(j), gradient_.data(), features());
+    Index i = 0;
+    for (; i + 4 <= active(); i += 4) {
+        const double* rows[4];
+        double scale[4];
+        for (Index k = 0; k < 4; ++k) {
+            rows[k] = gram_row(active_[i + k]);
+            scale[k] = -w_[active_[i + k]];
+        }
+        add_rows(rows, scale, gradient_.data(), features());
+    }
+    for (; i < active(); ++i)
+        axpy(-w_[active_[i]], gram_row(active_[i]), gradient_.data(), features());
 }
 
-bool GramLasso::is_settled() const {
-    double largest = 0, size = 0;
-    for (Index j : active_) {
-        largest = std::max(largest, std::abs(slope(j)));
-        size = std::max(size, std::abs(q_[j]));
-    }
-    return largest <= settled * size;
+bool GramLasso::is_settled(double tolerance) const {
+    double size = 0;
+    for (Index j : active_) size = std::max(size, std::abs(q_[j]));
+    return std::all_of(active_.begin(), active_.end(), [&](Index j) {
+        return std::abs(slope(j)) <= std::max(tolerance * l1_[j], rounding * size);
+    });
 }
 
 // Newton steps on the face of the active coefficients: each ends at the minimiser, or where a

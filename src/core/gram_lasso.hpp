@@ -30,8 +30,9 @@ public:
     // Take in the column whose projection and remaining diagonal entry are given.
     void append(const std::vector<double>& u, double rest);
     void remove(Index position);
-    // x = U⁻¹x, and x = H⁻¹x where the first `zeros` entries of x are 0.
+    // x = U⁻¹x; and x = U⁻ᵀx, x = H⁻¹x where the first `zeros` entries of x are 0.
     void solve_upper(std::vector<double>& x) const;
+    void solve_transposed(std::vector<double>& x, Index zeros) const;
     void solve(std::vector<double>& x, Index zeros) const;
 
 private:
@@ -76,7 +77,7 @@ private:
     void set_penalty(const double* l1, const double* l2, Checkpoint& checkpoint);
     void refactor(Checkpoint& checkpoint);
     void refresh_gradient();
-    bool is_settled() const;
+    bool is_settled(double tolerance) const;
     void settle(Index zeros, Checkpoint& checkpoint);
     std::vector<Index> violators(double tolerance) const;
     void admit(const std::vector<Index>& chosen);

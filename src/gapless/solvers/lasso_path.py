@@ -144,7 +144,8 @@ class LassoPath:
         l1 = np.stack([c.l1 for c in penalties], axis=1)
         l2 = np.stack([c.l2 for c in penalties], axis=1)
         self._prepare(l1[:, -1:])
-        self.lasso.save()
+        if len(penalties) > 1:
+            self.lasso.save()
         for step in range(1, self.max_iter + 1):
             solved = self._solve_on_working_set(l1, l2)
             if solved is None:
