@@ -1,6 +1,7 @@
 """Every public estimator, in every form of its objective, keeps every promise."""
 
 import pickle
+import time
 import warnings
 
 import numpy as np
@@ -10,9 +11,11 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import check_estimator
 
 import gapless
+from gapless import interrupt
 from gapless.losses import Huber
 from gapless.penalties import L1, Box, ElasticNet, Group
 from gapless.threads import threads
@@ -224,9 +227,9 @@ def test_pickle_and_clone(cls, form, seed):
 def test_model_rebuilt_from_its_stored_attributes_is_the_same(cls, form, seed):
     X, y = make_data(cls, seed)
     model = fit(cls(**form), X, y)
-    learned = {name for name in model.__getstate__() if name not in model.get_params()}
+    learned = {name for name in model.__getstate__() if name not in model.get_params(deep=False)}
     assert learned <= set(cls._stored)
-    rebuilt = cls(**model.get_params())
+    rebuilt = cls(**model.get_params(deep=False))
     for name in cls._stored:
         if hasattr(model, name):
             setattr(rebuilt, name, getattr(model, name))
@@ -260,9 +263,28 @@ def test_time_limit_keeps_an_honest_gap(cls, form, seed):
         assert model.certificate_.kind in ("optimal", "exact")
 
 
+@every_class
+def test_time_limit_holds_for_the_certificate_too(cls, monkeypatch):
+    def endless(problem, parameters, **options):
+        while True:
+            interrupt.check()
+            assert interrupt.deadline() < began + 60
+
+    began = time.monotonic()
+    X, y = make_data(cls, 0, n=50)
+    monkeypatch.setattr("gapless.linear._base.certify", endless)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = build(cls, {}).set_params(time_limit=0.5).fit(X, y)
+    # The gap is the solver's own then.
+    assert 0 <= model.certificate_.gap < np.inf
+    assert model.solver_
+
+
 @every_form
 def test_same_bits_for_any_number_of_threads(cls, form, seed):
-    X, y = make_data(cls, seed, n=500)
+    # Large enough that the products are shared: below 1e5 operations one thread does them all.
+    X, y = make_data(cls, seed, n=30_000)
     models = []
     for count in (1, 2, 3):
         with threads(count):
@@ -285,7 +307,7 @@ def test_error_leaves_the_model_as_it_was(cls, form, seed):
     fresh = cls(**form)
     with pytest.raises(ValueError, match="NaN"):
         fresh.fit(X_wrong, y)
-    assert set(vars(fresh)) == set(fresh.get_params())
+    assert set(vars(fresh)) == set(fresh.get_params(deep=False))
 
 
 @every_form
@@ -327,4 +349,18 @@ def test_balanced_classes_weigh_the_same(cls, seed):
 @every_class
 def test_parameters_are_checked_by_name(cls):
     constraints = set(cls._parameter_constraints)
-    assert constraints == set(cls().get_params())
+    assert constraints == set(cls().get_params(deep=False))
+
+
+def test_parameters_of_the_penalty_and_the_loss_can_be_searched():
+    X, y = make_data(gapless.RiskRegressor, 1)
+    grid = {"penalty__strength": [1.0, 1e9], "loss__delta": [0.5]}
+    search = GridSearchCV(gapless.RiskRegressor("huber", "l1"), grid, cv=2).fit(X, y)
+    assert search.best_estimator_.penalty.strength == 1.0
+    assert search.best_estimator_.loss.delta == 0.5
+    model = gapless.RiskRegressor(penalty=L1(2.0))
+    assert model.get_params()["penalty__strength"] == 2.0
+    with pytest.raises(ValueError, match="Invalid parameter 'strangth' for penalty=L1"):
+        model.set_params(penalty__strangth=1.0)
+    with pytest.raises(ValueError, match="Invalid parameter 'bias__size' for RiskRegressor"):
+        model.set_params(bias__size=1.0)

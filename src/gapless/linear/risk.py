@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import ClassVar
 
 import numpy as np
@@ -14,7 +15,56 @@ from ._base import LinearClassifier, LinearRegressor, classification_problems, r
 from .classification import log_probabilities
 
 
-class RiskRegressor(LinearRegressor):
+class OfParts:
+    """Base of estimators whose loss and penalty have parameters of their own.
+
+    `loss__delta` or `penalty__strength` can be set and searched like any parameter. Losses and
+    penalties are values, so that setting one makes another loss or penalty.
+    """
+
+    _families: ClassVar[dict] = {"loss": losses.by_name, "penalty": penalties.by_name}
+
+    def get_params(self, deep=True):
+        """The parameters by name, with `deep` those of the loss and the penalty too."""
+        params = super().get_params(deep=False)
+        if deep:
+            for part in self._families:
+                params |= {f"{part}__{name}": value for name, value in self._inner(part).items()}
+        return params
+
+    def set_params(self, **params):
+        """Set parameters by name, `penalty__strength` for the strength of the penalty."""
+        nested = {key: value for key, value in params.items() if "__" in key}
+        known = self.get_params()
+        for key in params:
+            if key not in known and key.partition("__")[0] not in self._families:
+                raise ValueError(
+                    f"Invalid parameter {key!r} for {type(self).__name__}. "
+                    f"Valid parameters are: {sorted(known)!r}."
+                )
+        super().set_params(**{key: params[key] for key in params if key not in nested})
+        for key, value in nested.items():
+            part, _, name = key.partition("__")
+            inner = self._inner(part)
+            if name not in inner:
+                raise ValueError(
+                    f"Invalid parameter {name!r} for {part}={getattr(self, part)!r}. "
+                    f"Valid parameters are: {sorted(inner)!r}."
+                )
+            before = self._families[part](getattr(self, part))
+            setattr(self, part, dataclasses.replace(before, **{name: value}))
+        return self
+
+    def _inner(self, part):
+        """The parameters of the loss or the penalty; none of what is neither, as `fit` will say."""
+        try:
+            given = self._families[part](getattr(self, part))
+        except (TypeError, ValueError):
+            return {}
+        return {field.name: getattr(given, field.name) for field in dataclasses.fields(given)}
+
+
+class RiskRegressor(OfParts, LinearRegressor):
     """Linear regression with any loss and any penalty.
 
     Minimises  Σᵢ sᵢ ℓ(yᵢ, xᵢᵀw + b) + R(w).
@@ -124,7 +174,7 @@ def _has_probabilities(estimator) -> bool:
     return True
 
 
-class RiskClassifier(LinearClassifier):
+class RiskClassifier(OfParts, LinearClassifier):
     """Linear classification with any loss and any penalty.
 
     Minimises  Σᵢ sᵢ ℓ(tᵢ, xᵢᵀw + b) + R(w)  with t = ±1, one class against the rest where there are
