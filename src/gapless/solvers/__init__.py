@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from ..problem import Parameters, Problem
 from . import (  # noqa: F401 - they register themselves
     augmented_lagrangian,
@@ -101,5 +103,6 @@ def _look_up(name: str, problem: Problem) -> Solver:
 
 def _finished(problem: Problem, solution: Solution, tol: float) -> Solution:
     if solution.status in ("optimal", "stalled"):
-        return finish(problem, solution, tol)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return finish(problem, solution, tol)
     return solution
