@@ -17,6 +17,7 @@ from gapless.losses import (
     EpsilonInsensitive,
     Hinge,
     Huber,
+    Logistic,
     Squared,
     SquaredEpsilonInsensitive,
     SquaredHinge,
@@ -363,7 +364,7 @@ def test_a_solution_is_its_own_warm_start(name, rng):
     [
         ("dual", Hinge(), L1(1.0), "every l2 > 0"),
         ("dual", Hinge(), L2(1.0, np.array([1.0, 0.0])), "every l2 > 0"),
-        ("interior_point", SquaredHinge(), L2(1.0), "piecewise-linear"),
+        ("interior_point", Logistic(), L2(1.0), "piecewise linear"),
         ("interior_point", Hinge(), Group(1.0), "sum over coordinates"),
         ("augmented_lagrangian", Squared(), L2(1.0), "piecewise-linear"),
     ],

@@ -31,7 +31,13 @@ def choose(problem: Problem) -> str:
         return "newton" if quadratic else "prox_newton" if compiled else "proximal_gradient"
     if not loss.is_piecewise_linear:
         return "proximal_gradient"
-    if ridge or coordinates is None or problem.outputs is not None:
-        return "augmented_lagrangian"
-    size = min(problem.n, d) if np.all(coordinates.l2 > 0) else d
-    return "interior_point" if size <= LARGEST_FACTOR else "augmented_lagrangian"
+    return "interior_point" if has_small_factor(problem) and not ridge else "augmented_lagrangian"
+
+
+def has_small_factor(problem: Problem) -> bool:
+    """Whether the interior point method takes the penalty, and its equations are small."""
+    coordinates = problem.penalty.coordinates(problem.d)
+    if coordinates is None:
+        return False
+    size = min(problem.n, problem.d) if np.all(coordinates.l2 > 0) else problem.d
+    return size <= LARGEST_FACTOR

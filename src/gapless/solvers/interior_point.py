@@ -1,24 +1,27 @@
-"""Interior point: piecewise-linear losses with separable penalties, as a quadratic programme.
+"""Interior point: piecewise linear or quadratic losses and separable penalties, as a programme.
 
 Everything that is not smooth is a kink c·max(0, v − κ) in one of the numbers v = (z, w): the
 hinge has one per row, the ε-insensitive loss two, and |wⱼ| is −wⱼ + 2·max(0, wⱼ). Written with p
-− r = v − κ and a slope β between 0 and c, a kink asks for βr = (c − β)p = 0. A bound on wⱼ is a
-wall: its slack times its multiplier ν is 0. Newton's method follows these products from μω > 0
-down to 0.
+− r = v − κ and a slope β between 0 and c, a kink asks for βr = (c − β)p = 0. A soft kink bends
+over a length: p − r + σβ = v − κ, which makes Huber's loss of a single one, and the squared
+hinge. A bound on wⱼ is a wall: its slack times its multiplier ν is 0. Newton's method follows
+these products from μω > 0 down to 0.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..design import Design
+from ..losses import DualBox
 from ..problem import Parameters, Problem
 from ._base import Point, solver
 from .newton_steps import inner
 from .normal_equations import NormalMatrix
+from .polish import held_coordinates
 
 Array = np.ndarray
 EPS = float(np.finfo(float).eps)
@@ -27,13 +30,12 @@ CENTRING = 5  # Newton steps at the first μ, at most, before the first predicto
 CORRECTORS = 2  # further corrections of a step that the boundary cuts short
 RUN_FROM, RUN_UNTIL = 1e-5, 1e-10  # gaps, relative to P₀, between which nobody needs to look
 NEAR_BOUNDARY = 0.995  # how much of the way to the boundary a step may go
+HALVINGS = 50  # of the interval that a slope lies in, for the start alone
 
 
 def _refuses(problem: Problem) -> str | None:
-    if not problem.loss.is_piecewise_linear:
-        return f"needs a piecewise-linear loss, such as the hinge, got {problem.loss.name}"
-    if problem.outputs is not None:
-        return f"takes one column of predictions, got {problem.outputs}"
+    if not problem.loss.has_dual_box:
+        return f"needs a piecewise linear or quadratic loss, got {problem.loss.name}"
     if problem.penalty.coordinates(problem.d) is None:
         return f"needs a penalty that is a sum over coordinates, got {problem.penalty.name}"
     return None
@@ -43,6 +45,7 @@ def _refuses(problem: Problem) -> str | None:
 class Kinks:
     """Terms cost·max(0, v[index] − at), any number for each entry of v.
 
+    `soft` is σ: the slope rises from 0 to cost on an interval of length σ·cost, not at once.
     `omega` is their share of μ. It is proportional to a row's weight, so that weight 2 follows
     the same path as the row repeated.
     """
@@ -50,8 +53,14 @@ class Kinks:
     index: Array
     at: Array
     cost: Array
+    soft: Array
     omega: Array
     length: int
+
+    @property
+    def are_soft(self) -> bool:
+        """Whether some are: the slopes then stand in the primal equations, too."""
+        return bool(np.any(self.soft))
 
     def sums(self, values: Array) -> Array:
         """The values of the kinks, added up for each entry of v."""
@@ -59,8 +68,23 @@ class Kinks:
 
     def centred(self, v: Array, mu: float) -> tuple[Array, Array, Array, Array]:
         """p, r, β and γ on the central path for the given v."""
-        c, m = self.cost, mu * self.omega
         t = v[self.index] - self.at
+        if self.are_soft:
+            t = t - self.soft * self._soft_slopes(t, mu)
+        return self._hard(t, mu)
+
+    def _soft_slopes(self, t: Array, mu: float) -> Array:
+        """The β with β = β(t − σβ), the slope of a hard kink there, by halving an interval."""
+        low, high = np.zeros_like(t), self.cost
+        for _ in range(HALVINGS):
+            middle = 0.5 * (low + high)
+            is_below = self._hard(t - self.soft * middle, mu)[2] > middle
+            low, high = np.where(is_below, middle, low), np.where(is_below, high, middle)
+        return 0.5 * (low + high)
+
+    def _hard(self, t: Array, mu: float) -> tuple[Array, Array, Array, Array]:
+        """p, r, β and γ on the central path where p − r = t."""
+        c, m = self.cost, mu * self.omega
         # p and r solve c·p·r = m(p + r), p − r = t: the larger one has no cancellation in it.
         larger = (c * np.abs(t) + 2 * m + np.hypot(c * t, 2 * m)) / (2 * c)
         smaller = m * larger / (c * larger - m)
@@ -141,14 +165,47 @@ def interior_point(problem: Problem, start: Parameters) -> Iterator[Point]:
     Mehrotra (1992), On the implementation of a primal-dual interior point method. Gondzio
     (1996), Multiple centrality corrections in a primal-dual method for linear programming.
     """
+    if problem.outputs is None:
+        yield from _follow_path(problem, start)
+        return
+    # A penalty on coordinates does not connect the outputs: they take their steps side by side.
+    followed = [_follow_path(one, at) for one, at in _by_outputs(problem, start)]
+    points: list[Point | None] = [None] * len(followed)
+    while True:
+        news = [next(path, None) for path in followed]
+        if all(new is None for new in news):
+            return
+        points = [old if new is None else new for new, old in zip(news, points)]
+        yield _joined([point for point in points if point is not None])
+
+
+def _by_outputs(problem: Problem, start: Parameters) -> Iterator[tuple[Problem, Parameters]]:
+    """The problem of each output alone, and where to start it."""
+    for k in range(problem.outputs or 0):
+        y = np.ascontiguousarray(problem.y[:, k])
+        yield (
+            replace(problem, y=y, outputs=None),
+            Parameters(np.asarray(start.w)[:, k], np.asarray(start.b)[k]),
+        )
+
+
+def _joined(points: list[Point]) -> Point:
+    """The points of the outputs as one."""
+    w, b, theta = (np.stack([getattr(p, a) for p in points], axis=-1) for a in ("w", "b", "theta"))
+    return Point(w, b, theta=theta, estimate=sum(p.estimate or 0.0 for p in points))
+
+
+def _follow_path(problem: Problem, start: Parameters) -> Iterator[Point]:
+    """The steps for one output."""
     if problem.scale == 0:
         # One bias fits all rows: no interior leads to it any closer.
         yield Point(problem.null.w, problem.null.b, theta=np.zeros(problem.n))
         return
     rows, columns, programme = _programme(problem)
     kinks, walls = programme.kinks, programme.walls
-    at, mu = _start(programme, np.asarray(start.w, dtype=float)[columns], float(start.b))
     total = 2 * kinks.omega.sum() + walls.omega.sum()
+    first = problem.scale / total if kinks.are_soft else None
+    at, mu = _start(programme, np.asarray(start.w, dtype=float)[columns], float(start.b), first)
     length = 1.0
     while True:
         gap = mu * total
@@ -172,25 +229,25 @@ def _programme(problem: Problem) -> tuple[Array, Array, Programme]:
     if len(columns) < problem.d:
         design = design.columns(columns)
     s = problem.weights[rows]
-    box = problem.loss.dual_box(problem.y[rows])
+    box = _bounded(problem, problem.loss.dual_box(problem.y[rows]), s)
     n, d = len(rows), len(columns)
     # One share of μ for the kinks and walls of w: that of an average row.
     share = float(s.mean()) if n else 1.0
     l1, l2, lower, upper = (a[columns] for a in (c.l1, c.l2, c.lower, c.upper))
     # |w| is linear where w cannot change its sign.
     bends = (lower < 0) & (upper > 0)
-    parts = [
-        (n + np.flatnonzero(bends), np.zeros(d)[bends], 2 * l1[bends], np.full(d, share)[bends])
-    ]
-    row = np.arange(n)
+    hard = np.zeros(np.count_nonzero(bends))
+    parts = [(n + np.flatnonzero(bends), hard, 2 * l1[bends], hard, hard + share)]
+    # Where a soft kink begins, its slope is box.lower.
+    row, soft, lowest = np.arange(n), box.quadratic / s, box.quadratic * box.lower
     if box.absolute:
-        parts.append((row, box.linear - box.absolute, -s * box.lower, s))
-        parts.append((row, box.linear + box.absolute, s * box.upper, s))
+        parts.append((row, box.linear - box.absolute + lowest, -s * box.lower, soft, s))
+        parts.append((row, box.linear + box.absolute, s * box.upper, soft, s))
     else:
-        parts.append((row, box.linear, s * (box.upper - box.lower), s))
-    index, at, cost, omega = (np.concatenate(column) for column in zip(*parts))
+        parts.append((row, box.linear + lowest, s * (box.upper - box.lower), soft, s))
+    index, at, cost, soft, omega = (np.concatenate(column) for column in zip(*parts))
     keep = cost > 0
-    kinks = Kinks(index[keep], at[keep], cost[keep], omega[keep], n + d)
+    kinks = Kinks(index[keep], at[keep], cost[keep], soft[keep], omega[keep], n + d)
     below, above = np.flatnonzero(np.isfinite(lower)), np.flatnonzero(np.isfinite(upper))
     walls = Walls(
         np.concatenate([below, above]),
@@ -203,14 +260,30 @@ def _programme(problem: Problem) -> tuple[Array, Array, Programme]:
     return rows, columns, Programme(design, problem.fit_bias, slope, l2, kinks, walls, offset)
 
 
-def _start(programme: Programme, w: Array, b: float) -> tuple[Iterate, float]:
+def _bounded(problem: Problem, box: DualBox, s: Array) -> DualBox:
+    """The same with an end where the slope has none: no solution has so steep a row.
+
+    Its loss alone, ½q·u² above the smallest, would be more than the whole objective at w = 0.
+    """
+    if not box.quadratic:
+        return box
+    steepest = 2 * np.sqrt(2 * problem.scale / (box.quadratic * s))
+    return replace(
+        box, lower=np.maximum(box.lower, -steepest), upper=np.minimum(box.upper, steepest)
+    )
+
+
+def _start(
+    programme: Programme, w: Array, b: float, mu: float | None = None
+) -> tuple[Iterate, float]:
     """A point near the central path, and its μ: the mean distance of the kinks at the given w."""
     kinks, walls = programme.kinks, programme.walls
-    w = _inside(walls, w)
+    w = _inside(programme, w)
     v = programme.v(w, b)
-    distance = kinks.omega * np.abs(v[kinks.index] - kinks.at)
-    mu = float(distance.sum() / kinks.omega.sum()) if len(distance) else 1.0
-    mu = mu if mu > 0 else 1.0
+    if mu is None:
+        distance = kinks.omega * np.abs(v[kinks.index] - kinks.at)
+        mu = float(distance.sum() / kinks.omega.sum()) if len(distance) else 1.0
+        mu = mu if mu > 0 else 1.0
 
     def centred(w: Array, b: float, v: Array) -> Iterate:
         slack = walls.slack(w)
@@ -221,6 +294,7 @@ def _start(programme: Programme, w: Array, b: float) -> tuple[Iterate, float]:
         logs = np.log(at.p) + np.log(at.r)
         value = inner(programme.slope, at.v) + 0.5 * inner(programme.l2, at.w**2)
         barriers = inner(kinks.omega, logs) + inner(walls.omega, np.log(at.slack))
+        value += 0.5 * inner(kinks.soft, at.beta**2)
         return value + inner(kinks.cost, at.p) - mu * barriers
 
     at = centred(w, b, v)
@@ -242,15 +316,24 @@ def _start(programme: Programme, w: Array, b: float) -> tuple[Iterate, float]:
     return at, mu
 
 
-def _inside(walls: Walls, w: Array) -> Array:
-    """w moved off its bounds, to the middle where it has two."""
+def _inside(programme: Programme, w: Array) -> Array:
+    """w moved off its bounds: to the middle where it has two, else by a step that z notices."""
+    walls, kinks = programme.walls, programme.kinks
+    if not len(walls.at):
+        return w
     low, high = np.full(len(w), -np.inf), np.full(len(w), np.inf)
     is_low = walls.sign > 0
     low[walls.index[is_low]] = walls.at[is_low]
     high[walls.index[~is_low]] = walls.at[~is_low]
+    # All of them together move z by about its distance to the middles of the kinks.
+    v = programme.v(np.clip(w, low, high), 0.0)
+    middle = kinks.at + 0.5 * kinks.soft * kinks.cost
+    distance = float(np.mean(np.abs(v[kinks.index] - middle))) if len(middle) else 1.0
+    norms = np.sqrt(programme.design.column_square_sums() / max(programme.design.n, 1))
+    step = np.divide(distance / len(walls.at), norms, out=np.ones(len(w)), where=norms > 0)
     with np.errstate(invalid="ignore"):
-        room = np.where(np.isfinite(high - low), 0.5 * (high - low), np.maximum(1.0, np.abs(w)))
-    return np.clip(w, low + 0.2 * room, high - 0.2 * room)
+        room = np.where(np.isfinite(high - low), high - low, 2 * np.maximum(step, np.abs(w)))
+    return np.clip(w, low + 0.1 * room, high - 0.1 * room)
 
 
 def _step(programme: Programme, at: Iterate, mu: float) -> tuple[Iterate, float]:
@@ -275,8 +358,9 @@ def _step(programme: Programme, at: Iterate, mu: float) -> tuple[Iterate, float]
             break
         step, lengths = better, longer
     primal, dual = (min(1.0, NEAR_BOUNDARY * length) for length in lengths)
-    if np.any(programme.l2):
-        # w stands in the dual equations too: one length for both keeps them satisfied.
+    if np.any(programme.l2) or kinks.are_soft:
+        # w stands in the dual equations too, or β in the primal ones: one length for both keeps
+        # them satisfied.
         primal = dual = min(primal, dual)
     return _balanced(programme, _moved(at, step, primal, dual)), max(primal, dual)
 
@@ -311,10 +395,12 @@ def _moved(at: Iterate, step: Iterate, primal: float, dual: float) -> Iterate:
 
 def _balanced(programme: Programme, at: Iterate) -> Iterate:
     """The larger of p and r, and of β and γ, from the smaller: both equations hold exactly."""
-    c, t = programme.kinks.cost, at.v[programme.kinks.index] - programme.kinks.at
-    p, r = np.where(t > 0, at.r + t, at.p), np.where(t > 0, at.r, at.p - t)
+    kinks = programme.kinks
     steep = at.beta > at.gamma
-    beta, gamma = np.where(steep, c - at.gamma, at.beta), np.where(steep, at.gamma, c - at.beta)
+    beta = np.where(steep, kinks.cost - at.gamma, at.beta)
+    gamma = np.where(steep, at.gamma, kinks.cost - at.beta)
+    t = at.v[kinks.index] - kinks.at - kinks.soft * beta
+    p, r = np.where(t > 0, at.r + t, at.p), np.where(t > 0, at.r, at.p - t)
     return Iterate(at.w, at.b, at.v, p, r, beta, gamma, at.slack, at.nu)
 
 
@@ -328,7 +414,7 @@ class Newton:
     def __init__(self, programme: Programme, at: Iterate):
         kinks, walls, n = programme.kinks, programme.walls, programme.design.n
         self.programme, self.at = programme, at
-        self.stiffness = 1 / (at.p / at.gamma + at.r / at.beta)
+        self.stiffness = 1 / (at.p / at.gamma + at.r / at.beta + kinks.soft)
         stiffness = kinks.sums(self.stiffness)
         slopes = programme.slope + kinks.sums(at.beta)
         w, b = programme.adjoint(slopes)
@@ -379,5 +465,9 @@ def _point(problem, rows, columns, programme: Programme, at: Iterate, estimate: 
     n = len(rows)
     theta = np.zeros(problem.n)
     theta[rows] = -(programme.slope + programme.kinks.sums(at.beta))[:n]
+    if programme.kinks.are_soft:
+        # The polish of a smooth loss trusts the zeros it is given.
+        w, _ = held_coordinates(problem, Parameters(w, np.array(at.b), theta), c)
+        return Point(w, np.array(at.b), theta=theta, estimate=estimate)
     z = at.v[:n] if n == problem.n else None
     return Point(w, np.array(at.b), z=z, theta=theta, estimate=estimate)

@@ -146,7 +146,7 @@ class Kink:
 def _polish_kinks(problem: Problem, parameters: Parameters, c: Coordinates) -> Parameters | None:
     """Rows at a kink have z there and a free θ; the others have θ at an end of their interval."""
     s, b = problem.weights, float(parameters.b)
-    w, held = _held_coordinates(problem, parameters, c)
+    w, held = held_coordinates(problem, parameters, c)
     signs = np.sign(w)
     u = np.divide(-parameters.theta, s, out=np.zeros(problem.n), where=s > 0)
     z = problem.predictions(w, b)
@@ -232,7 +232,7 @@ def _wrong_rows(problem: Problem, kink: Kink, active: Array, u: Array, z: Array)
     return np.where(active, outside, crossed) & (problem.weights > 0)
 
 
-def _held_coordinates(problem: Problem, parameters: Parameters, c: Coordinates):
+def held_coordinates(problem: Problem, parameters: Parameters, c: Coordinates):
     """w with the coefficients that belong on a kink or bound put there, and which ones they are.
 
     Decided like the rows: a coefficient is held if it is nearer to that point than the force on

@@ -3,7 +3,8 @@
 Each step replaces the loss by its quadratic model, and minimises model + penalty over a working set
 of features by the compiled coordinate descent. For the squared loss the model is the loss, and this
 is plain coordinate descent. Where that is slow, because columns are nearly dependent, a Newton step
-within the support helps it along.
+within the support helps it along. Where nothing helps, because the units of the columns are many
+orders apart or few rows curve, another solver goes on.
 
 References
 ----------
@@ -22,6 +23,8 @@ import numpy as np
 from ..penalties import Coordinates
 from ..problem import Parameters, Problem
 from ._base import Point, solver
+from .auto import has_small_factor
+from .interior_point import interior_point
 from .normal_equations import NormalMatrix
 from .proximal_gradient import proximal_gradient
 from .quadratic_model import Iterate, ModelStep, QuadraticModel, evaluate
@@ -44,6 +47,9 @@ SLOW, MOST_SWEEPS = 60, 1000
 FAR = 1e-6
 # The largest support whose Newton system is worth factorising.
 LARGEST_SUPPORT = 3000
+# So many slow steps, and the square of d over so many features more, take the time of the interior
+# point method, which is never slow.
+FEW_SLOW_STEPS, FEATURES_PER_SLOW_STEP = 5, 100
 
 
 def _refuses(problem: Problem) -> str | None:
@@ -67,7 +73,8 @@ def prox_newton(problem: Problem, start: Parameters) -> Iterator[Point]:
     at = evaluate(problem, w, np.array(start.b, dtype=float), problem.penalty.value(w))
     chosen, error, tolerance, sweeps = np.zeros(0, dtype=int), 1.0, LOOSEST, SLOW
     stalls, smallest = 0, math.inf
-    while stalls < 4:
+    slow, patience = 0, _patience(problem)
+    while stalls < 4 and slow < patience:
         G = problem.design.transposed_times(at.slope)
         yield Point(at.w, at.b, at.z, estimate=_estimate_gap(problem, at, G))
         distance = penalty.norms(problem.penalty.subdifferential_distance(at.w, G))
@@ -77,6 +84,7 @@ def prox_newton(problem: Problem, start: Parameters) -> Iterator[Point]:
         new, length = _line_search(problem, at, step)
         error = step.error(new.primal - at.primal) if length == 1 else 1.0
         model.adapt_damping(is_too_long=length < 0.2)
+        slow += length < 0.2 or not step.converged
         sweeps = SLOW
         if not step.converged:
             better = _newton_step(problem, penalty.coordinates, new)
@@ -88,9 +96,19 @@ def prox_newton(problem: Problem, start: Parameters) -> Iterator[Point]:
         smallest = min(smallest, largest)
         at = new
     yield Point(at.w, at.b, at.z)
+    here = Parameters(at.w, at.b)
     # Where no row curves (Huber far from all targets) a model has no minimum, but P has.
-    if smallest > FAR * float(np.max(np.abs(G), initial=1.0)):
-        yield from proximal_gradient(problem, Parameters(at.w, at.b))
+    if math.isfinite(patience):
+        yield from interior_point(problem, here)
+    elif smallest > FAR * float(np.max(np.abs(G), initial=1.0)):
+        yield from proximal_gradient(problem, here)
+
+
+def _patience(problem: Problem) -> float:
+    """How many slow steps to wait for a turn; ∞ where the interior point method cannot go on."""
+    if not problem.loss.has_dual_box or not has_small_factor(problem):
+        return math.inf
+    return FEW_SLOW_STEPS + (problem.d / FEATURES_PER_SLOW_STEP) ** 2
 
 
 def _bias_slope(problem: Problem, at: Iterate) -> float:

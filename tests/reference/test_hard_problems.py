@@ -1,0 +1,89 @@
+"""Ordinary data that make solvers crawl: columns in units far apart, rows that do not curve."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_wine
+
+from gapless.certificates import certify
+from gapless.design import Design
+from gapless.losses import (
+    EpsilonInsensitive,
+    Huber,
+    Squared,
+    SquaredEpsilonInsensitive,
+    SquaredHinge,
+)
+from gapless.penalties import L1, Box, ElasticNet
+from gapless.problem import Problem
+from gapless.solvers import choose, solve
+
+
+def make(X, y, loss, penalty, fit_bias=True):
+    outputs = None if np.ndim(y) == 1 else np.shape(y)[1]
+    return Problem(Design(X), y, loss, penalty, np.ones(len(X)), fit_bias, outputs)
+
+
+def ill_conditioned(seed, n, d):
+    """Columns whose units differ by twelve orders of magnitude, half of them in other units."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * 10 ** rng.uniform(-6, 6, d)
+    X[:, d // 2 :] = X[:, : d - d // 2] * rng.uniform(0.5, 2)
+    relevant = rng.random(d) < 0.3
+    z = (X / X.std(axis=0)) @ (rng.normal(size=d) * relevant) + rng.normal(size=n)
+    return X, z
+
+
+PENALTIES = {
+    "l1": L1(1.0),
+    "l1, strong": L1(10.0),
+    "elastic net": ElasticNet(1.0, 0.5),
+    "signs": Box(lower=0.0),
+}
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize("penalty", PENALTIES)
+def test_huber_far_from_its_targets_is_certified(penalty, scaled):
+    # The residuals are hundreds of times δ, so that few rows curve at the start.
+    data = load_wine().data
+    X, y = np.ascontiguousarray(data[:, :12]), data[:, 12]
+    X = (X - X.mean(axis=0)) / X.std(axis=0) if scaled else X
+    problem = make(X, y, Huber(), PENALTIES[penalty])
+    solution = solve(problem)
+    assert solution.status == "optimal"
+    assert solution.trace.steps <= 60
+    assert certify(problem, solution.parameters).kind == "optimal"
+
+
+@pytest.mark.parametrize("loss", [Squared(), Huber(), SquaredEpsilonInsensitive(), SquaredHinge()])
+@pytest.mark.parametrize("penalty", [L1(0.03), ElasticNet(0.1, 0.5), Box(lower=0.0)], ids=str)
+@pytest.mark.parametrize("seed", range(3))
+def test_units_far_apart_are_certified(loss, penalty, seed):
+    X, z = ill_conditioned(seed, 60, 34)
+    y = np.where(z > 0, 1.0, -1.0) if loss.task == "binary" else 100 * z
+    problem = make(X, y, loss, penalty)
+    solution = solve(problem)
+    assert solution.status == "optimal"
+    assert certify(problem, solution.parameters).kind == "optimal"
+
+
+def test_zeros_are_exact_where_the_interior_point_method_ends():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 12))
+    problem = make(X, 100 * (X[:, 0] + rng.normal(size=60)), Huber(), L1(10.0))
+    first, second = (solve(problem, name).parameters.w for name in ("interior_point", "ista"))
+    assert 0 < np.count_nonzero(first) < 12
+    np.testing.assert_array_equal(first == 0, second == 0)
+
+
+def test_several_outputs_are_followed_side_by_side():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 20)) * (rng.random((80, 20)) < 0.3)
+    Y = X @ rng.normal(size=(20, 2)) + 0.1 * rng.normal(size=(80, 2))
+    problem = make(X, Y, EpsilonInsensitive(), L1(0.1))
+    assert choose(problem) == "interior_point"
+    both = solve(problem)
+    assert both.status == "optimal"
+    for k in range(2):
+        alone = solve(make(X, np.ascontiguousarray(Y[:, k]), EpsilonInsensitive(), L1(0.1)))
+        np.testing.assert_allclose(both.parameters.w[:, k], alone.parameters.w, atol=1e-9)
