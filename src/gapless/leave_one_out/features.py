@@ -25,11 +25,19 @@ class InFeatures:
     """Rows that are left out of a fit, given by its predictions z, slopes g, both (n, K), and A.
 
     `penalty` is the curvature of the penalty in the columns of the design: a matrix or its
-    diagonal. A (n,) is shared by the K columns of g and z.
+    diagonal. A (n,) is shared by the K columns of g and z. `gram` is X̃ᵀAX̃ with the bias eliminated,
+    where it is known.
     """
 
     def __init__(
-        self, design: Design, penalty: Array, A: Array, g: Array, z: Array, fit_bias: bool
+        self,
+        design: Design,
+        penalty: Array,
+        A: Array,
+        g: Array,
+        z: Array,
+        fit_bias: bool,
+        gram: Array | None = None,
     ):
         if design.d > LARGEST_SYSTEM:
             raise NotAvailable(f"{design.d} coefficients are too many for one dense system")
@@ -40,7 +48,7 @@ class InFeatures:
             design = design.shifted(design.transposed_times(A / total))
         self.design, self.A, self.g, self.z = design, A, g, z
         self.of_bias = 1 / total if fit_bias else 0.0
-        H = design.gram(A)
+        H = design.gram(A) if gram is None else gram.copy()
         if penalty.ndim == 2:
             H += penalty
         else:

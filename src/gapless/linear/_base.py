@@ -8,6 +8,7 @@ certificates summed.
 from __future__ import annotations
 
 import copy
+import time
 import warnings
 from contextlib import suppress
 from dataclasses import replace
@@ -28,11 +29,13 @@ from ..conformal import Calibration, Intervals, calibrate
 from ..design import Design
 from ..generalization import Fitted, Generalization, measure
 from ..interrupt import TimeLimit, time_limit
+from ..leave_one_out import NotAvailable
 from ..losses import Loss
 from ..penalties import Penalty
 from ..problem import Parameters, Problem
 from ..progress import CallbackSupport, watch
-from ..solvers import Solution, Trace, solve_many
+from ..solvers import Solution, Trace, choose, solve_many
+from .selection import LOO, Choice, corrected, starts_at, tune
 
 Array = np.ndarray
 
@@ -57,7 +60,11 @@ NOT_CONVERGED = {
     "newton-cg": "newton-cg failed to converge",
     "newton-cholesky": "Newton solver did not converge after {steps} iterations",
 }
+# The parameter of every estimator that can choose its strength.
+SELECT = {"select": [StrOptions({"min", "1se"})]}
 CLOSED_FORMS = ("closed_form", "cholesky", "eigen", "svd")
+# The part of the time limit that the certificates may take after the solver has used up all of it.
+FOR_CERTIFICATES = 0.1
 
 
 class LinearModel(CallbackSupport, BaseEstimator):
@@ -82,6 +89,8 @@ class LinearModel(CallbackSupport, BaseEstimator):
     _not_converged: ClassVar[str] = "{name} failed to converge"
     # Whether the objective is a mean over the rows, so that the penalty of the sum grows with Σsᵢ.
     _averages: ClassVar[bool] = False
+    # The parameter that sets the strength of the penalty, if it can be chosen by leave-one-out.
+    _strength_name: ClassVar[str | None] = None
     _parameter_constraints: ClassVar[dict] = {
         "fit_intercept": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="left")],
@@ -112,11 +121,16 @@ class LinearModel(CallbackSupport, BaseEstimator):
         """
         self._check_parameters()
         data = self._read(X, y, sample_weight)
-        problems = self._problems(data)
         with watch(self, data.X, data.y) as callback:
-            solutions = self._solve(problems, callback)
+            choice, left = self._choose_in_time(data, callback)
+            model = self if choice is None else self._at(**choice.values)
+            problems = model._problems(data)
+            solutions = self._solve(problems, callback, choice, left)
         learned = self._learned(data, problems, solutions)
-        learned["_training"], learned["_calibration"] = (data, problems), None
+        if choice is not None:
+            learned |= choice.attributes()
+        learned["_training"], learned["_choice"] = (data, problems), choice
+        learned["_calibration"] = None
         # One assignment, so that another Ctrl-C finds either the old model or the new one.
         self.__dict__ = {k: v for k, v in vars(self).items() if k not in self._stored} | learned
         if _is_interrupted(solutions):
@@ -137,19 +151,74 @@ class LinearModel(CallbackSupport, BaseEstimator):
         """What is minimised: one problem, or one per class or target."""
         raise NotImplementedError
 
+    # ---- tuning ----------------------------------------------------------------------------------
+
+    def _tuned(self) -> tuple[str, ...]:
+        """The parameters whose values the fit chooses."""
+        ratio = getattr(self, "l1_ratio", None)
+        is_open = {
+            self._strength_name: _is_loo(getattr(self, self._strength_name or "", None)),
+            "l1_ratio": _is_loo(ratio) or isinstance(ratio, list | tuple | np.ndarray),
+        }
+        return tuple(name for name, value in is_open.items() if name and value)
+
+    def _at(self, **values) -> Any:
+        """A copy with these values of its parameters."""
+        twin = copy.copy(self)
+        for name, value in values.items():
+            setattr(twin, name, value)
+        return twin
+
+    def _settled(self) -> Any:
+        """The estimator with the chosen values of the parameters that the fit has tuned."""
+        return self._at(**{name: getattr(self, f"{name}_") for name in self._tuned()})
+
+    def _choose(self, data: Training, callback) -> Choice | None:
+        """Choose the tuned parameters; None where there are none."""
+        tuned = self._tuned()
+        if not tuned:
+            return None
+        if self._strength_name not in tuned:
+            raise ValueError(
+                f"l1_ratio is chosen together with the strength of the penalty; set "
+                f'{self._strength_name}="loo" too, or give l1_ratio a number.'
+            )
+        return tune(self, data, callback)
+
+    def _choose_in_time(self, data: Training, callback) -> tuple[Choice | None, float | None]:
+        """The choice, and the seconds that are left for the fit itself."""
+        began = time.monotonic()
+        try:
+            with time_limit(self.time_limit):
+                choice = self._choose(data, callback)
+        except NotAvailable as reason:
+            raise ValueError(
+                f"{type(self).__name__} cannot choose a strength, since {reason}; set it by hand."
+            ) from None
+        if self.time_limit is None or choice is None:
+            return choice, self.time_limit
+        return choice, max(self.time_limit - (time.monotonic() - began), 0.0)
+
     # ---- solving ---------------------------------------------------------------------------------
 
-    def _solve(self, problems: list[Problem], callback) -> list[Solution]:
+    def _solve(
+        self, problems: list[Problem], callback, choice: Choice | None, seconds: float | None
+    ) -> list[Solution]:
         """Solve the problems; those that Ctrl-C or a time limit left out stay where they begin."""
         name = SCIKIT_LEARN_SOLVERS.get(self.solver) or self.solver
         starts = self._starts(problems)
+        if choice is not None:
+            starts = [*starts_at(problems, choice)]
+            if choice.status != "optimal":
+                return [_unsolved(p, start, choice.status) for p, start in zip(problems, starts)]
         options = {"tol": self.tol, "max_iter": self.max_iter, "callback": callback}
         solutions: list[Solution] = []
-        with time_limit(self.time_limit), suppress(TimeLimit):
+        with time_limit(seconds), suppress(TimeLimit):
             solutions = solve_many(problems, name, starts, **options)
         status = solutions[-1].status if solutions else "time_limit"
         for problem, start in list(zip(problems, starts))[len(solutions) :]:
-            solutions.append(_unsolved(problem, start, status))
+            chosen = choose(problem) if name == "auto" else name
+            solutions.append(replace(_unsolved(problem, start, status), solver=chosen))
         return solutions
 
     def _starts(self, problems: list[Problem]) -> list[Parameters | None]:
@@ -206,19 +275,19 @@ class LinearModel(CallbackSupport, BaseEstimator):
     def _certificates(self, problems, solutions, learned) -> list[Certificate]:
         """One certificate per problem, for the parameters as they are stored."""
         stored = unpack(problems, learned["coef_"], learned["intercept_"], learned["dual_"])
+        seconds = None if self.time_limit is None else FOR_CERTIFICATES * self.time_limit
         try:
             if not _is_interrupted(solutions):
-                return [
-                    certify(
-                        problem, parameters, tol=self.tol, exact=solution.solver in CLOSED_FORMS
-                    )
-                    for problem, parameters, solution in zip(problems, stored, solutions)
-                ]
+                with time_limit(seconds):
+                    return [
+                        certify(p, q, tol=self.tol, exact=s.solver in CLOSED_FORMS)
+                        for p, q, s in zip(problems, stored, solutions)
+                    ]
         except TimeLimit:
             pass
         except KeyboardInterrupt:
             solutions[-1] = replace(solutions[-1], status="interrupted")
-        return [_interrupted(p, s, self.tol) for p, s in zip(problems, solutions)]
+        return [_unchecked(p, s, self.tol) for p, s in zip(problems, solutions)]
 
     def _warn_if_stopped(self, problem: Problem, solutions: list[Solution]) -> None:
         """Say that the gap is above the tolerance, and what would help."""
@@ -258,7 +327,7 @@ class LinearModel(CallbackSupport, BaseEstimator):
                 f"y has the classes {data.classes.tolist()}, but {type(self).__name__} was fitted "
                 f"with {self.classes_.tolist()}; pass the data of the fit."
             )
-        return data, self._problems(data)
+        return data, self._settled()._problems(data)
 
     # ---- unseen data -----------------------------------------------------------------------------
 
@@ -275,7 +344,12 @@ class LinearModel(CallbackSupport, BaseEstimator):
                 f"this {type(self).__name__} has no reference to the data of its fit; call "
                 "gapless.generalize(model, X, y, sample_weight)."
             )
-        return measure(self, self._fitted(*self._training))
+        fitted = self._fitted(*self._training)
+        result = measure(self, fitted)
+        if self._choice is not None:
+            result = corrected(self, fitted, self._choice, result)
+        del self._choice
+        return result
 
     def _calibrated(self, cure: str) -> Calibration:
         """What the fit knows of its errors on unseen rows; found when first asked for."""
@@ -309,7 +383,7 @@ class LinearModel(CallbackSupport, BaseEstimator):
             tol=self.tol,
         )
         found, expected = fitted.objective, self.certificate_.primal
-        room = 1e-8 * (abs(expected) + self.certificate_.scale)
+        room = 1e-6 * (abs(expected) + self.certificate_.scale)
         if np.isfinite(expected) and not abs(found - expected) <= room:
             raise ValueError(
                 f"this is not the fit of this data: the objective is {found:.9g}, and was "
@@ -327,12 +401,14 @@ class LinearModel(CallbackSupport, BaseEstimator):
 
     def __getstate__(self):
         # Neither a copy nor a file takes the training data along.
-        private = ("_training", "_calibration")
+        private = ("_training", "_choice", "_calibration")
         return {k: v for k, v in super().__getstate__().items() if k not in private}
 
     def __dir__(self):
-        # Listing the members, as a notebook does to show a model, must not compute anything.
-        return [k for k in super().__dir__() if k != "generalization_" or k in vars(self)]
+        # scikit-learn looks at all members that it lists, as to show a model in a notebook, which
+        # must not compute anything.
+        names, known = object.__dir__(self), vars(self)
+        return [k for k in names if k in known or (k != "generalization_" and hasattr(self, k))]
 
     # ---- predicting ------------------------------------------------------------------------------
 
@@ -605,6 +681,10 @@ def _cast(penalty: Penalty, w: Array, dtype: np.dtype) -> Array:
     return np.where(allowed != found, np.nextafter(cast, inwards), cast)
 
 
+def _is_loo(value: Any) -> bool:
+    return isinstance(value, str) and value == LOO
+
+
 def _dense(coef: Any) -> Array:
     return coef.toarray() if sp.issparse(coef) else coef
 
@@ -625,16 +705,17 @@ def _unsolved(problem: Problem, start: Parameters | None, status: str) -> Soluti
     return Solution(parameters, Trace(), status, problem.primal(at.w, at.b, z), origin.dual)
 
 
-def _interrupted(problem: Problem, solution: Solution, tol: float) -> Certificate:
-    """The certificate after Ctrl-C: the gap as the solver knew it, since time is up."""
+def _unchecked(problem: Problem, solution: Solution, tol: float) -> Certificate:
+    """The certificate when time is up: the gap as the solver knew it, or as w = 0 bounds it."""
+    dual = max(solution.dual, problem.origin.dual)
     rounding = 8 * np.finfo(float).eps * (abs(solution.primal) + problem.scale)
-    gap = solution.gap + rounding
+    gap = max(solution.primal - dual, 0.0) + rounding
     return Certificate(
         kind="stopped",
-        verdict=f"stopped: interrupted at a gap of {gap:.3g}; "
+        verdict=f"stopped: out of time at a gap of {gap:.3g}; "
         "fit again with warm_start=True to go on.",
         primal=solution.primal,
-        dual=solution.dual,
+        dual=dual,
         gap=gap,
         relative_gap=gap / problem.scale if problem.scale > 0 else np.inf,
         tolerance=tol * problem.scale,

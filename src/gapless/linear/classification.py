@@ -14,8 +14,9 @@ from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 from .._validation import is_multilabel, read_multilabel
 from ..losses import Hinge, Logistic, Softmax, SquaredHinge
 from ..penalties import L1, L2, ElasticNet, NoPenalty
-from ._base import NOT_CONVERGED, LinearClassifier, classification_problems
+from ._base import NOT_CONVERGED, SELECT, LinearClassifier, classification_problems
 from .regression import ridge_problems
+from .selection import LOO
 
 
 class RidgeClassifier(LinearClassifier):
@@ -26,8 +27,9 @@ class RidgeClassifier(LinearClassifier):
 
     Parameters
     ----------
-    alpha : float or array-like of shape (n_classes,), default=1.0
-        Strength α ≥ 0 of the penalty.
+    alpha : float, array-like of shape (n_classes,) or "loo", default=1.0
+        Strength α ≥ 0 of the penalty; "loo" chooses it by leave-one-out, which is exact and takes
+        about as long as a fit.
     fit_intercept : bool, default=True
         Whether to fit the bias b, which is not penalised.
     copy_X : bool, default=True
@@ -49,6 +51,8 @@ class RidgeClassifier(LinearClassifier):
         Whether to start from the coefficients of the last fit.
     time_limit : float, default=None
         Seconds after which the best coefficients found so far are kept.
+    select : {"min", "1se"}, default="min"
+        With alpha="loo": the best strength, or the strongest penalty within one standard error.
 
     Attributes
     ----------
@@ -68,6 +72,10 @@ class RidgeClassifier(LinearClassifier):
         The solver by the name that was asked for, or what "auto" chose.
     n_iter_ : int
         Number of steps.
+    alpha_ : float
+        The chosen strength, with alpha="loo".
+    path_ : Path
+        The models along all strengths and their scores on unseen data, with alpha="loo".
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -88,10 +96,17 @@ class RidgeClassifier(LinearClassifier):
     """
 
     _fewest_classes = 1
-    _stored: ClassVar[tuple[str, ...]] = (*LinearClassifier._stored, "is_multilabel_")
+    _strength_name = "alpha"
+    _stored: ClassVar[tuple[str, ...]] = (
+        *LinearClassifier._stored,
+        "is_multilabel_",
+        "alpha_",
+        "path_",
+    )
     _parameter_constraints: ClassVar[dict] = {
         **LinearClassifier._parameter_constraints,
-        "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],
+        **SELECT,
+        "alpha": [Interval(Real, 0, None, closed="left"), "array-like", StrOptions({LOO})],
         "copy_X": ["boolean"],
         "positive": ["boolean"],
         "random_state": ["random_state"],
@@ -111,6 +126,7 @@ class RidgeClassifier(LinearClassifier):
         random_state=None,
         warm_start=False,
         time_limit=None,
+        select="min",
     ):
         self.alpha = alpha
         self.fit_intercept = fit_intercept
@@ -123,6 +139,7 @@ class RidgeClassifier(LinearClassifier):
         self.random_state = random_state
         self.warm_start = warm_start
         self.time_limit = time_limit
+        self.select = select
 
     def _read(self, X, y, sample_weight, *, reset=True):
         if is_multilabel(y):
@@ -182,10 +199,12 @@ class LogisticRegression(LinearClassifier):
     ----------
     penalty : {"l1", "l2", "elasticnet", None}, default="deprecated"
         Deprecated in scikit-learn 1.8: use `l1_ratio`, and C=np.inf for no penalty.
-    C : float, default=1.0
-        Weight C > 0 of the errors against the penalty; np.inf for no penalty.
-    l1_ratio : float, default=0.0
-        Share ρ of the L1 penalty, between 0 (ridge) and 1 (lasso).
+    C : float or "loo", default=1.0
+        Weight C > 0 of the errors against the penalty; np.inf for no penalty, "loo" chooses it by
+        leave-one-out.
+    l1_ratio : float, list of float or "loo", default=0.0
+        Share ρ of the L1 penalty, between 0 (ridge) and 1 (lasso). With C="loo" also a list to
+        choose from, or "loo" for seven values from 0.1 to 1.
     dual : bool, default=False
         Accepted for scikit-learn's sake; see `solver`.
     tol : float, default=1e-6
@@ -211,6 +230,8 @@ class LogisticRegression(LinearClassifier):
         Without effect; deprecated in scikit-learn 1.8.
     time_limit : float, default=None
         Seconds after which the best coefficients found so far are kept.
+    select : {"min", "1se"}, default="min"
+        With C="loo": the best strength, or the strongest penalty within one standard error.
 
     Attributes
     ----------
@@ -230,6 +251,12 @@ class LogisticRegression(LinearClassifier):
         The solver by the name that was asked for, or what "auto" chose.
     n_iter_ : ndarray of shape (1,)
         Number of steps.
+    C_ : float
+        The chosen strength, with C="loo".
+    path_ : Path
+        The models along all strengths and their scores on unseen data, with C="loo".
+    l1_ratio_ : float
+        The chosen share of the L1 penalty, where it was tuned.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -255,15 +282,18 @@ class LogisticRegression(LinearClassifier):
     array([[0.5, 0.5]])
     """
 
+    _strength_name = "C"
+    _stored: ClassVar[tuple[str, ...]] = (*LinearClassifier._stored, "C_", "l1_ratio_", "path_")
     _parameter_constraints: ClassVar[dict] = {
         **LinearClassifier._parameter_constraints,
+        **SELECT,
         "penalty": [
             StrOptions({"l1", "l2", "elasticnet"}),
             None,
             Hidden(StrOptions({"deprecated"})),
         ],
-        "C": [Interval(Real, 0, None, closed="right")],
-        "l1_ratio": [Interval(Real, 0, 1, closed="both"), None],
+        "C": [Interval(Real, 0, None, closed="right"), StrOptions({LOO})],
+        "l1_ratio": [Interval(Real, 0, 1, closed="both"), "array-like", StrOptions({LOO}), None],
         "dual": ["boolean"],
         "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
         "random_state": ["random_state"],
@@ -289,6 +319,7 @@ class LogisticRegression(LinearClassifier):
         warm_start=False,
         n_jobs=None,
         time_limit=None,
+        select="min",
     ):
         self.penalty = penalty
         self.C = C
@@ -305,6 +336,7 @@ class LogisticRegression(LinearClassifier):
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.time_limit = time_limit
+        self.select = select
 
     def _check_parameters(self):
         if self.penalty != "deprecated":
@@ -324,6 +356,8 @@ class LogisticRegression(LinearClassifier):
                 FutureWarning,
                 stacklevel=4,
             )
+        if self.penalty is None and self._tuned():
+            raise ValueError("penalty=None leaves nothing to tune; leave penalty at its default.")
         if self.penalty is None and self.C != 1.0:
             warnings.warn(
                 "Setting penalty=None will ignore the C and l1_ratio parameters; "
@@ -331,14 +365,15 @@ class LogisticRegression(LinearClassifier):
                 UserWarning,
                 stacklevel=4,
             )
-        if self.penalty in ("l1", "l2") and self.l1_ratio is not None and 0 < self.l1_ratio < 1:
+        ratio = 0.5 if "l1_ratio" in self._tuned() else self.l1_ratio
+        if self.penalty in ("l1", "l2") and ratio is not None and 0 < ratio < 1:
             warnings.warn(
                 "l1_ratio parameter is only used when penalty is 'elasticnet'. "
                 f"Got (penalty={self.penalty}); leave penalty at its default.",
                 UserWarning,
                 stacklevel=4,
             )
-        elif self.penalty in ("l1", "l2") and self.l1_ratio != (self.penalty == "l1"):
+        elif self.penalty in ("l1", "l2") and ratio != (self.penalty == "l1"):
             warnings.warn(
                 f"Inconsistent values: penalty={self.penalty} with l1_ratio={self.l1_ratio}; "
                 "the penalty decides. Leave penalty at its default and use l1_ratio alone.",
@@ -373,14 +408,16 @@ class LogisticRegression(LinearClassifier):
                 "Only 'saga' solver supports elasticnet penalty, got solver=liblinear; "
                 'use solver="auto".'
             )
-        if solver == "liblinear" and (self.penalty is None or np.isinf(self.C)):
+        if solver == "liblinear" and (self.penalty is None or np.inf == self.C):
             raise ValueError(
                 "C=np.inf as well as penalty=None is not supported for the liblinear solver; "
                 'use solver="auto".'
             )
 
     def _l1_share(self):
-        return {"l1": 1.0, "l2": 0.0, None: 0.0}.get(self.penalty, self.l1_ratio or 0.0)
+        # Where the share is tuned, some of the values to choose from are between 0 and 1.
+        ratio = 0.5 if "l1_ratio" in self._tuned() else self.l1_ratio or 0.0
+        return {"l1": 1.0, "l2": 0.0, None: 0.0}.get(self.penalty, ratio)
 
     def _penalty(self):
         if self.penalty is None or np.isinf(self.C):
@@ -452,8 +489,8 @@ class LinearSVC(LinearClassifier):
         Accepted for scikit-learn's sake; see `solver`.
     tol : float, default=1e-6
         Stop when the duality gap is at most `tol` times the objective at w = 0.
-    C : float, default=1.0
-        Weight C > 0 of the errors against the penalty.
+    C : float or "loo", default=1.0
+        Weight C > 0 of the errors against the penalty; "loo" chooses it by leave-one-out.
     multi_class : {"ovr", "crammer_singer"}, default="ovr"
         "ovr" is one class against the rest. "crammer_singer" is not there yet, and says so.
     fit_intercept : bool, default=True
@@ -475,6 +512,8 @@ class LinearSVC(LinearClassifier):
         Whether to start from the coefficients of the last fit.
     time_limit : float, default=None
         Seconds after which the best coefficients found so far are kept.
+    select : {"min", "1se"}, default="min"
+        With C="loo": the best strength, or the strongest penalty within one standard error.
 
     Attributes
     ----------
@@ -495,6 +534,10 @@ class LinearSVC(LinearClassifier):
         The solver by the name that was asked for, or what "auto" chose.
     n_iter_ : int
         Largest number of steps.
+    C_ : float
+        The chosen strength, with C="loo".
+    path_ : Path
+        The models along all strengths and their scores on unseen data, with C="loo".
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -519,14 +562,17 @@ class LinearSVC(LinearClassifier):
     """
 
     _not_converged = "Liblinear failed to converge, increase the number of iterations"
+    _strength_name = "C"
+    _stored: ClassVar[tuple[str, ...]] = (*LinearClassifier._stored, "C_", "path_")
     _losses: ClassVar[dict] = {"hinge": Hinge, "squared_hinge": SquaredHinge}
     _penalties: ClassVar[dict] = {"l1": L1, "l2": L2}
     _parameter_constraints: ClassVar[dict] = {
         **LinearClassifier._parameter_constraints,
+        **SELECT,
         "penalty": [StrOptions(set(_penalties))],
         "loss": [StrOptions(set(_losses))],
         "dual": ["boolean", StrOptions({"auto"})],
-        "C": [Interval(Real, 0, None, closed="neither")],
+        "C": [Interval(Real, 0, None, closed="neither"), StrOptions({LOO})],
         "multi_class": [StrOptions({"ovr", "crammer_singer"})],
         "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
         "verbose": ["verbose"],
@@ -551,6 +597,7 @@ class LinearSVC(LinearClassifier):
         solver="auto",
         warm_start=False,
         time_limit=None,
+        select="min",
     ):
         self.penalty = penalty
         self.loss = loss
@@ -567,6 +614,7 @@ class LinearSVC(LinearClassifier):
         self.solver = solver
         self.warm_start = warm_start
         self.time_limit = time_limit
+        self.select = select
 
     def _check_parameters(self):
         if self.multi_class == "crammer_singer":

@@ -16,7 +16,8 @@ from ..design import Design
 from ..losses import EpsilonInsensitive, Squared, SquaredEpsilonInsensitive
 from ..penalties import L1, L2, Box, Group, NoPenalty, Separable
 from ..penalties import ElasticNet as ElasticNetPenalty
-from ._base import LinearRegressor, regression_problems
+from ._base import SELECT, LinearRegressor, regression_problems
+from .selection import LOO
 
 
 class LinearRegression(LinearRegressor):
@@ -124,8 +125,9 @@ class Ridge(LinearRegressor):
 
     Parameters
     ----------
-    alpha : float or array-like of shape (n_targets,), default=1.0
-        Strength α ≥ 0 of the penalty; an array gives each target its own.
+    alpha : float, array-like of shape (n_targets,) or "loo", default=1.0
+        Strength α ≥ 0 of the penalty; an array gives each target its own, "loo" chooses one by
+        leave-one-out, which is exact and takes about as long as a fit.
     fit_intercept : bool, default=True
         Whether to fit the bias b, which is not penalised.
     copy_X : bool, default=True
@@ -144,6 +146,8 @@ class Ridge(LinearRegressor):
         Whether to start from the coefficients of the last fit.
     time_limit : float, default=None
         Seconds after which the best coefficients found so far are kept.
+    select : {"min", "1se"}, default="min"
+        With alpha="loo": the best strength, or the strongest penalty within one standard error.
 
     Attributes
     ----------
@@ -161,6 +165,10 @@ class Ridge(LinearRegressor):
         The solver by the name that was asked for, or what "auto" chose.
     n_iter_ : int
         Number of steps.
+    alpha_ : float
+        The chosen strength, with alpha="loo".
+    path_ : Path
+        The models along all strengths and their scores on unseen data, with alpha="loo".
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -184,9 +192,12 @@ class Ridge(LinearRegressor):
     """
 
     _flattens_one_column = True
+    _strength_name = "alpha"
+    _stored: ClassVar[tuple[str, ...]] = (*LinearRegressor._stored, "alpha_", "path_")
     _parameter_constraints: ClassVar[dict] = {
         **LinearRegressor._parameter_constraints,
-        "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],
+        **SELECT,
+        "alpha": [Interval(Real, 0, None, closed="left"), "array-like", StrOptions({LOO})],
         "copy_X": ["boolean"],
         "positive": ["boolean"],
         "random_state": ["random_state"],
@@ -205,6 +216,7 @@ class Ridge(LinearRegressor):
         random_state=None,
         warm_start=False,
         time_limit=None,
+        select="min",
     ):
         self.alpha = alpha
         self.fit_intercept = fit_intercept
@@ -216,6 +228,7 @@ class Ridge(LinearRegressor):
         self.random_state = random_state
         self.warm_start = warm_start
         self.time_limit = time_limit
+        self.select = select
 
     def _problems(self, data):
         return ridge_problems(self, data)
@@ -265,12 +278,14 @@ class SparseRegressor(LinearRegressor):
     # scikit-learn's switch to skip the checks is no data that a pipeline could route.
     __metadata_request__fit: ClassVar[dict] = {"check_input": metadata_routing.UNUSED}
 
-    _stored: ClassVar[tuple[str, ...]] = (*LinearRegressor._stored, "dual_gap_")
+    _stored: ClassVar[tuple[str, ...]] = (*LinearRegressor._stored, "dual_gap_", "alpha_", "path_")
     _averages = True
+    _strength_name = "alpha"
     _flattens_one_column = True
     _parameter_constraints: ClassVar[dict] = {
         **LinearRegressor._parameter_constraints,
-        "alpha": [Interval(Real, 0, None, closed="left")],
+        **SELECT,
+        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({LOO})],
         "copy_X": ["boolean"],
         "random_state": ["random_state"],
         "selection": [StrOptions({"cyclic", "random"})],
@@ -311,7 +326,7 @@ class SparseRegressor(LinearRegressor):
     def _read(self, X, y, sample_weight, *, reset=True):
         data = super()._read(X, y, sample_weight, reset=reset)
         gram = getattr(self, "precompute", False)
-        if reset and not isinstance(gram, bool | np.bool_) and not sp.issparse(data.X):
+        if reset and not isinstance(gram, bool | np.bool_ | str) and not sp.issparse(data.X):
             check_gram(np.asarray(gram, dtype=float), data, self.fit_intercept)
         return data
 
@@ -372,8 +387,8 @@ class Lasso(SparseRegressor):
 
     Parameters
     ----------
-    alpha : float, default=1.0
-        Strength α ≥ 0 of the penalty.
+    alpha : float or "loo", default=1.0
+        Strength α ≥ 0 of the penalty; "loo" chooses it by leave-one-out.
     fit_intercept : bool, default=True
         Whether to fit the bias b, which is not penalised.
     precompute : bool or array-like of shape (n_features, n_features), default=False
@@ -397,6 +412,8 @@ class Lasso(SparseRegressor):
         A solver of gapless by name, or "auto"; "ista" is iterative soft-thresholding.
     time_limit : float, default=None
         Seconds after which the best coefficients found so far are kept.
+    select : {"min", "1se"}, default="min"
+        With alpha="loo": the best strength, or the strongest penalty within one standard error.
 
     Attributes
     ----------
@@ -418,6 +435,10 @@ class Lasso(SparseRegressor):
         The solver by the name that was asked for, or what "auto" chose.
     n_iter_ : int or list of int
         Number of steps; one per target.
+    alpha_ : float
+        The chosen strength, with alpha="loo".
+    path_ : Path
+        The models along all strengths and their scores on unseen data, with alpha="loo".
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -462,6 +483,7 @@ class Lasso(SparseRegressor):
         selection="cyclic",
         solver="auto",
         time_limit=None,
+        select="min",
     ):
         self.alpha = alpha
         self.fit_intercept = fit_intercept
@@ -475,6 +497,7 @@ class Lasso(SparseRegressor):
         self.selection = selection
         self.solver = solver
         self.time_limit = time_limit
+        self.select = select
 
     def _problems(self, data):
         penalty = with_sign(L1(self.alpha * data.weights.sum()), self.positive)
@@ -489,10 +512,11 @@ class ElasticNet(SparseRegressor):
 
     Parameters
     ----------
-    alpha : float, default=1.0
-        Strength α ≥ 0 of the penalty.
-    l1_ratio : float, default=0.5
-        Share ρ of the L1 penalty, between 0 (ridge) and 1 (lasso).
+    alpha : float or "loo", default=1.0
+        Strength α ≥ 0 of the penalty; "loo" chooses it by leave-one-out.
+    l1_ratio : float, list of float or "loo", default=0.5
+        Share ρ of the L1 penalty, between 0 (ridge) and 1 (lasso). With alpha="loo" also a list to
+        choose from, or "loo" for seven values from 0.1 to 1.
     fit_intercept : bool, default=True
         Whether to fit the bias b, which is not penalised.
     precompute : bool or array-like of shape (n_features, n_features), default=False
@@ -516,6 +540,8 @@ class ElasticNet(SparseRegressor):
         A solver of gapless by name, or "auto".
     time_limit : float, default=None
         Seconds after which the best coefficients found so far are kept.
+    select : {"min", "1se"}, default="min"
+        With alpha="loo": the best strength, or the strongest penalty within one standard error.
 
     Attributes
     ----------
@@ -537,6 +563,12 @@ class ElasticNet(SparseRegressor):
         The solver by the name that was asked for, or what "auto" chose.
     n_iter_ : int or list of int
         Number of steps; one per target.
+    alpha_ : float
+        The chosen strength, with alpha="loo".
+    path_ : Path
+        The models along all strengths and their scores on unseen data, with alpha="loo".
+    l1_ratio_ : float
+        The chosen share of the L1 penalty, where it was tuned.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -555,12 +587,13 @@ class ElasticNet(SparseRegressor):
     >>> from gapless import ElasticNet
     >>> model = ElasticNet(alpha=0.1).fit([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]], [0.0, 1.0, 2.0])
     >>> model.coef_.round(4)
-    array([0.4496, 0.4496])
+    array([0.4458, 0.4458])
     """
 
+    _stored: ClassVar[tuple[str, ...]] = (*SparseRegressor._stored, "l1_ratio_")
     _parameter_constraints: ClassVar[dict] = {
         **Lasso._parameter_constraints,
-        "l1_ratio": [Interval(Real, 0, 1, closed="both")],
+        "l1_ratio": [Interval(Real, 0, 1, closed="both"), "array-like", StrOptions({LOO})],
     }
 
     def __init__(
@@ -579,6 +612,7 @@ class ElasticNet(SparseRegressor):
         selection="cyclic",
         solver="auto",
         time_limit=None,
+        select="min",
     ):
         self.alpha = alpha
         self.l1_ratio = l1_ratio
@@ -593,6 +627,7 @@ class ElasticNet(SparseRegressor):
         self.selection = selection
         self.solver = solver
         self.time_limit = time_limit
+        self.select = select
 
     def _problems(self, data):
         strength = self.alpha * data.weights.sum()
@@ -608,8 +643,8 @@ class MultiTaskLasso(SparseRegressor):
 
     Parameters
     ----------
-    alpha : float, default=1.0
-        Strength α ≥ 0 of the penalty.
+    alpha : float or "loo", default=1.0
+        Strength α ≥ 0 of the penalty; "loo" chooses it by leave-one-out.
     fit_intercept : bool, default=True
         Whether to fit the biases b, which are not penalised.
     copy_X : bool, default=True
@@ -628,6 +663,8 @@ class MultiTaskLasso(SparseRegressor):
         A solver of gapless by name, or "auto".
     time_limit : float, default=None
         Seconds after which the best coefficients found so far are kept.
+    select : {"min", "1se"}, default="min"
+        With alpha="loo": the best strength, or the strongest penalty within one standard error.
 
     Attributes
     ----------
@@ -649,6 +686,10 @@ class MultiTaskLasso(SparseRegressor):
         The solver by the name that was asked for, or what "auto" chose.
     n_iter_ : int
         Number of steps.
+    alpha_ : float
+        The chosen strength, with alpha="loo".
+    path_ : Path
+        The models along all strengths and their scores on unseen data, with alpha="loo".
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -689,6 +730,7 @@ class MultiTaskLasso(SparseRegressor):
         selection="cyclic",
         solver="auto",
         time_limit=None,
+        select="min",
     ):
         self.alpha = alpha
         self.fit_intercept = fit_intercept
@@ -700,6 +742,7 @@ class MultiTaskLasso(SparseRegressor):
         self.selection = selection
         self.solver = solver
         self.time_limit = time_limit
+        self.select = select
 
     def _problems(self, data):
         if data.y.ndim == 1:
@@ -726,8 +769,8 @@ class LinearSVR(LinearRegressor):
         Half-width ε ≥ 0 of the tube in which errors cost nothing.
     tol : float, default=1e-6
         Stop when the duality gap is at most `tol` times the objective at w = 0.
-    C : float, default=1.0
-        Weight C > 0 of the errors against the penalty.
+    C : float or "loo", default=1.0
+        Weight C > 0 of the errors against the penalty; "loo" chooses it by leave-one-out.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
         The loss ℓ.
     fit_intercept : bool, default=True
@@ -748,6 +791,8 @@ class LinearSVR(LinearRegressor):
         Whether to start from the coefficients of the last fit.
     time_limit : float, default=None
         Seconds after which the best coefficients found so far are kept.
+    select : {"min", "1se"}, default="min"
+        With C="loo": the best strength, or the strongest penalty within one standard error.
 
     Attributes
     ----------
@@ -766,6 +811,10 @@ class LinearSVR(LinearRegressor):
         The solver by the name that was asked for, or what "auto" chose.
     n_iter_ : int
         Number of steps.
+    C_ : float
+        The chosen strength, with C="loo".
+    path_ : Path
+        The models along all strengths and their scores on unseen data, with C="loo".
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -790,14 +839,17 @@ class LinearSVR(LinearRegressor):
 
     _not_converged = "Liblinear failed to converge, increase the number of iterations"
     _multi_output = False
+    _strength_name = "C"
+    _stored: ClassVar[tuple[str, ...]] = (*LinearRegressor._stored, "C_", "path_")
     _losses: ClassVar[dict] = {
         "epsilon_insensitive": EpsilonInsensitive,
         "squared_epsilon_insensitive": SquaredEpsilonInsensitive,
     }
     _parameter_constraints: ClassVar[dict] = {
         **LinearRegressor._parameter_constraints,
+        **SELECT,
         "epsilon": [Interval(Real, 0, None, closed="left")],
-        "C": [Interval(Real, 0, None, closed="neither")],
+        "C": [Interval(Real, 0, None, closed="neither"), StrOptions({LOO})],
         "loss": [StrOptions(set(_losses))],
         "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
         "dual": ["boolean", StrOptions({"auto"})],
@@ -821,6 +873,7 @@ class LinearSVR(LinearRegressor):
         solver="auto",
         warm_start=False,
         time_limit=None,
+        select="min",
     ):
         self.epsilon = epsilon
         self.tol = tol
@@ -835,6 +888,7 @@ class LinearSVR(LinearRegressor):
         self.solver = solver
         self.warm_start = warm_start
         self.time_limit = time_limit
+        self.select = select
 
     def _problems(self, data):
         loss = self._losses[self.loss](float(self.epsilon))

@@ -10,7 +10,7 @@ classes of `cross_validated` with strengths of their own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -92,6 +92,7 @@ class Choice:
 
     `values` are those of the tuned parameters by name, `start` the solution there, `trails` all
     paths that were followed, and `winner` the position of the chosen model on the one at `trail`.
+    `extra` holds further attributes of the fitted estimator by name.
     """
 
     values: dict[str, float]
@@ -101,11 +102,12 @@ class Choice:
     trail: int = 0
     winner: int = 0
     status: str = "optimal"
+    extra: dict[str, Any] = field(default_factory=dict)
 
     def attributes(self) -> dict[str, Any]:
         """What the fitted estimator says of the choice."""
         known = {"path_": self.path} if self.path is not None else {}
-        return {f"{name}_": value for name, value in self.values.items()} | known
+        return {f"{name}_": value for name, value in self.values.items()} | known | self.extra
 
 
 def starts_at(problems: list[Problem], choice: Choice) -> list[Parameters]:
@@ -227,12 +229,15 @@ def _merged(one: Trail, other: Trail) -> Trail:
 # ---- strengths -----------------------------------------------------------------------------------
 
 
-def largest_strength(problems: list[Problem]) -> float:
-    """A strength at which all coefficients are 0 or nearly so; the penalties have strength 1."""
-    return max(_largest_strength(problem) for problem in problems)
+def largest_strength(problems: list[Problem], nothing: float = 1.0) -> float:
+    """How many times as strong the penalties must be for all coefficients to be 0, or nearly so.
+
+    `nothing` where the data ask for no coefficients at any strength.
+    """
+    return max(_largest_strength(problem, nothing) for problem in problems)
 
 
-def _largest_strength(problem: Problem) -> float:
+def _largest_strength(problem: Problem, nothing: float) -> float:
     null = problem.null
     z = np.zeros_like(problem.origin.theta) + null.b
     if _is_quadratic(problem):
@@ -240,11 +245,11 @@ def _largest_strength(problem: Problem) -> float:
         centred = problem.design.shifted(problem.design.transposed_times(share))
         # λ above the sum of all eigenvalues of the Hessian leaves less than half of anything.
         total = float(np.sum(centred.column_square_sums(problem.weights)))
-        return 10 * total * _steepness(problem, z) or 1.0
+        return 10 * total * _steepness(problem, z) or nothing
     v = problem.design.transposed_times(problem.orthogonal(-problem.derivative(z)))
     size = float(np.max(np.abs(v), initial=0.0))
-    if not size > 1e3 * np.finfo(float).eps * float(np.sum(np.abs(problem.weights))):
-        return 1.0
+    if not size > 0:
+        return nothing
     # The scale at which v/λ just is in the domain of R*: there the last coefficient becomes 0.
     return size / min(problem.penalty.feasible_scales(v * (1e6 / size))) / 1e6
 
@@ -290,17 +295,13 @@ def ridge_trail(
         **options,
     )
     models = [[Parameters(w, np.asarray(b))] for w, b in zip(held.coefficients, held.intercepts)]
-    rows, weights, z = np.arange(problem.n), problem.weights, held.z
-    if z is not None:
-        distinct = Distinct.of(problem.equal_rows, problem.weights)
-        rows, weights = distinct.first, distinct.weights
-        z = z.reshape(problem.n, len(strengths), -1)[rows]
+    z = None if held.z is None else held.z.reshape(problem.n, len(strengths), -1)
     return Trail(
         strengths=np.asarray(strengths, dtype=float),
         gaps=_ridge_gaps(problem, models, strengths),
         parameters=models,
-        rows=rows,
-        weights=weights,
+        rows=np.arange(problem.n),
+        weights=problem.weights,
         z=z,
         unseen=-held.errors,
         standard_errors=held.standard_errors,
@@ -371,7 +372,7 @@ def _ended(work: Callable[[], str]) -> str:
 def _by_leave_one_out(walk: _Walk, strengths: Array, callback: Any, may_end: bool) -> str:
     """Go along the strengths; the status."""
     problems = walk.fitted.problems
-    solutions = zip(*(_along(p, strengths, walk.fitted, callback) for p in problems))
+    solutions = zip(*(along(p, strengths, walk.fitted, callback) for p in problems))
     for strength, stations in zip(strengths, solutions):
         if not walk.add(float(strength), list(stations)):
             continue
@@ -458,7 +459,7 @@ class _Walk:
         )
 
 
-def _along(problem: Problem, strengths: Array, fitted: Fitted, callback: Any) -> Iterator[Station]:
+def along(problem: Problem, strengths: Array, fitted: Fitted, callback: Any) -> Iterator[Station]:
     """The solutions of one problem, by the way that is fastest for it."""
     penalties = [scaled(problem.penalty, strength) for strength in strengths]
     if isinstance(problem.penalty, L2) and problem.penalty.weights is None and is_for(problem):
@@ -563,7 +564,7 @@ def _by_folds(walk: _Walk, strengths: Array, reason: str, callback: Any, may_end
     fitted, units = walk.fitted, walk.fitted.distinct
     folds = content_folds(units, fitted.targets if fitted.has_classes else None)
     walk.method = f"{len(folds)}-fold, because {reason}"
-    solutions = zip(*(_along(p, strengths, fitted, callback) for p in fitted.problems))
+    solutions = zip(*(along(p, strengths, fitted, callback) for p in fitted.problems))
     options = {"tol": fitted.tol, "callback": callback}
     for start in range(0, len(strengths), STRENGTHS_AT_A_TIME):
         some = strengths[start : start + STRENGTHS_AT_A_TIME]
@@ -629,9 +630,12 @@ def path_of(trail: Trail, strengths: Array, chosen: int) -> Path:
 def corrected(model: Any, fitted: Fitted, choice: Choice, plain: Generalization) -> Generalization:
     """What the tuned model scores on unseen data, corrected for having been chosen.
 
-    `plain` is the estimate for the chosen model as if nobody had chosen it.
+    `plain` is the estimate for the chosen model as if nobody had chosen it. It stands where folds
+    left out some rows more often than others, which no correction is known for.
     """
     trails = [_with_predictions(trail, fitted) for trail in choice.trails if len(trail.strengths)]
+    if not trails or any(trail.z is None for trail in trails):
+        return plain
     rows = trails[0].rows
     weights = _sample_weights(fitted, rows)
     shown = np.hstack([_reported(model, fitted, trail, weights) for trail in trails])
@@ -655,7 +659,7 @@ def corrected(model: Any, fitted: Fitted, choice: Choice, plain: Generalization)
 
 def _with_predictions(trail: Trail, fitted: Fitted) -> Trail:
     """The trail with its held-out predictions, computed again where they were not kept."""
-    if trail.z is not None:
+    if trail.z is not None or not is_ridge(fitted.problems):
         return trail
     return ridge_trail(fitted.problems[0], trail.strengths, keep=True)
 
@@ -664,12 +668,9 @@ def _sample_weights(fitted: Fitted, rows: Array) -> Array:
     """Weights of the rows as scores count them: summed over equal rows, without class weights."""
     units = fitted.distinct
     total = np.bincount(units[units >= 0], fitted.weights[units >= 0])
-    seen: set[int] = set()
+    found, first = np.unique(units[rows], return_index=True)
     weights = np.zeros(len(rows))
-    for k, unit in enumerate(units[rows]):
-        if unit >= 0 and unit not in seen:
-            weights[k] = total[unit]
-            seen.add(int(unit))
+    weights[first[found >= 0]] = total[found[found >= 0]]
     return weights
 
 

@@ -1,0 +1,116 @@
+"""Folds for the classes with "CV" in their name: which rows, models along strengths, and scores.
+
+Splitters of scikit-learn split as they always do. A number of folds, or none given, means
+scikit-learn's splitter over the distinct rows that have a weight, in the order in which they first
+appear: equal rows stay together, so weight 2 is the row twice for the choice too, and data without
+equal rows is split as scikit-learn splits it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import get_scorer, make_scorer
+from sklearn.model_selection import check_cv
+from sklearn.utils.validation import _check_method_params
+
+from .._validation import Training
+from ..design import Design
+from ..problem import Parameters, Problem
+from ..solvers.newton_path import Station
+from .selection import along, fitted_of, is_ridge, ridge_trail
+
+Array = np.ndarray
+Fold = tuple[Array, Array]
+
+
+def folds_of(
+    cv: Any, data: Training, *, classifier: bool, params: dict | None = None
+) -> list[Fold]:
+    """Pairs (train, test) of rows."""
+    y = data.y if data.classes is None or data.y.ndim == 2 else data.classes[data.y]
+    if not (cv is None or isinstance(cv, int | np.integer)):
+        splitter = check_cv(cv, y, classifier=classifier)
+        return [
+            (np.asarray(a), np.asarray(b)) for a, b in splitter.split(data.X, y, **params or {})
+        ]
+    units, first = _units(data)
+    splitter = check_cv(cv, y[first], classifier=classifier)
+    pairs = splitter.split(np.zeros((len(first), 1)), y[first])
+    return [tuple(np.flatnonzero(np.isin(units, part)) for part in pair) for pair in pairs]
+
+
+def _units(data: Training) -> tuple[Array, Array]:
+    """The distinct row that each row is, by first appearance, −1 without weight; where that is."""
+    labels = Design(data.X).equal_rows(np.asarray(data.y, dtype=float))
+    counted = np.flatnonzero(data.weights > 0)
+    _, first, inverse = np.unique(labels[counted], return_index=True, return_inverse=True)
+    rank = np.argsort(np.argsort(first))
+    units = np.full(len(labels), -1)
+    units[counted] = rank[inverse]
+    return units, counted[np.sort(first)]
+
+
+def part_of(data: Training, rows: Array) -> Training:
+    """The data of some rows; classes stay, also those that have none of them."""
+    return replace(
+        data,
+        X=data.X[rows],
+        y=data.y[rows],
+        weights=data.weights[rows],
+        sample_weight=data.sample_weight[rows],
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class FoldPath:
+    """The models of one fold along strengths, as problems and their parameters."""
+
+    problems: list[Problem]
+    parameters: list[list[Parameters]]
+    steps: Array
+
+
+def fold_path(model: Any, data: Training, strengths: Sequence[float], callback: Any) -> FoldPath:
+    """Models along strengths, the strongest first; `model` has a penalty of strength 1."""
+    fitted = fitted_of(model, data)
+    if is_ridge(fitted.problems):
+        trail = ridge_trail(fitted.problems[0], np.asarray(strengths, dtype=float))
+        return FoldPath(fitted.problems, trail.parameters, np.ones(len(strengths), dtype=int))
+    paths = zip(*(along(p, strengths, fitted, callback) for p in fitted.problems))
+    found: list[tuple[Station, ...]] = list(paths)
+    steps = np.array([max(station.steps for station in stations) for stations in found])
+    return FoldPath(
+        fitted.problems, [[s.parameters for s in stations] for stations in found], steps
+    )
+
+
+class Scorer:
+    """A scorer of scikit-learn that knows all classes, for folds that lack some."""
+
+    def __init__(self, scoring: Any, classes: Array | None):
+        self.scorer = get_scorer(scoring)
+        function = getattr(self.scorer, "_score_func", None)
+        takes = inspect.signature(function).parameters if function is not None else {}
+        if classes is not None and "labels" in takes:
+            options = dict(getattr(self.scorer, "_kwargs", {}))
+            if len(classes) == 2 and "pos_label" in takes:
+                options.setdefault("pos_label", classes[-1])
+            self.scorer = make_scorer(
+                function,
+                greater_is_better=self.scorer._sign == 1,
+                response_method=self.scorer._response_method,
+                labels=classes,
+                **options,
+            )
+
+    def score(self, model: Any, data: Training, rows: Array, params: dict, X: Any = None) -> float:
+        """The score of a model on some rows of the data, or on X in their place."""
+        X, y = data.X[rows] if X is None else X, data.y[rows]
+        y = data.classes[y] if data.classes is not None and y.ndim == 1 else y
+        params = _check_method_params(data.X, params, indices=rows)
+        return float(self.scorer(model, X, y, **params))
