@@ -45,8 +45,6 @@ MOST_ENTRIES = 8_000_000
 MOST_KNOWN, WORTH_A_PASS = 6, 0.3
 # At least so many features join at a time, or this part of the active ones.
 FEWEST_NEW, NEW_PART = 100, 0.5
-# Changes of the active set, for each feature of the working set, after which something is wrong.
-MOST_CHANGES = 20
 MOST_ROUNDS = 100
 # The columns of the working set are put together when they have come in so many parts.
 MOST_PARTS = 10
@@ -81,7 +79,7 @@ def lasso_points(
     done = 0
     while done < len(penalties):
         count = path.strengths_at_once(len(penalties) - done)
-        coordinates = _leading(problem.d, penalties[done : done + count])
+        coordinates = leading(problem.d, penalties[done : done + count])
         with single_blas():
             points = path.solve(coordinates) if coordinates else None
         if points is None:
@@ -90,7 +88,17 @@ def lasso_points(
         done += len(points)
 
 
-def _leading(d: int, penalties: Sequence[Penalty]) -> list[Coordinates]:
+def inner_tolerance(tol: float) -> float:
+    """How far |gⱼ| may exceed l1ⱼ, relative to it: far below what the gap needs."""
+    return min(max(1e-2 * tol, 1e-12), 1e-5)
+
+
+def most_changes(features: int) -> int:
+    """Changes of the active set at one strength after which something is wrong."""
+    return 20 * (features + 100)
+
+
+def leading(d: int, penalties: Sequence[Penalty]) -> list[Coordinates]:
     """The first penalties, as far as they have l1 > 0 and no bounds but signs."""
     found: list[Coordinates] = []
     for penalty in penalties:
@@ -112,7 +120,7 @@ class LassoPath:
         s, design = problem.weights, problem.design
         self.problem, self.weights, self.max_iter = problem, s, max_iter
         self.target = tol * problem.scale
-        self.tolerance = min(max(1e-2 * tol, 1e-12), 1e-5)
+        self.tolerance = inner_tolerance(tol)
         self.mean, self.y_mean = np.zeros(problem.d), 0.0
         if problem.fit_bias:
             # A free bias is the same as centring everything.
@@ -211,7 +219,7 @@ class LassoPath:
         W, V = np.empty((2, len(l1), p))
         for i in range(len(l1)):
             _, converged = self.lasso.solve(
-                l1[i], l2[i], W[i], V[i], self.tolerance, MOST_CHANGES * (p + 100), deadline()
+                l1[i], l2[i], W[i], V[i], self.tolerance, most_changes(p), deadline()
             )
             if not converged:
                 return None

@@ -6,19 +6,24 @@ entrances are `solve_path` and `solve_folds`; estimators that tune a strength ca
 
 from __future__ import annotations
 
+import contextvars
 import dataclasses
 import math
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 
-from ..interrupt import TimeLimit
+from ..interrupt import TimeLimit, in_worker
 from ..penalties import Penalty
 from ..problem import Parameters, Problem
+from ..threads import thread_count, threads
 from . import solve
 from ._base import Callback, Trace
+from .lasso_folds import GramFolds, is_worth_it
 from .lasso_path import lasso_points, takes
 
 Array = np.ndarray
@@ -162,20 +167,72 @@ def solve_folds(
         row is held out by several. nan for rows of no fold, and where a time limit or a callback
         ended the work. Ctrl-C raises KeyboardInterrupt.
     """
-    z: Array | None = None
-    for train, test in folds:
-        part = _training_part(problem, train)
-        chosen = penalties(float(part.weights.sum())) if callable(penalties) else penalties
-        options = {"tol": tol, "max_iter": max_iter, "callback": callback}
-        path = solve_path(part, chosen, **options)
+    options = {"tol": tol, "max_iter": max_iter, "callback": callback}
+    work = _Folds(problem, penalties, options)
+    workers = min(thread_count(), len(folds))
+    try:
+        if workers > 1:
+            in_worker(_share, work.solve, folds, workers)
+        else:
+            for fold in folds:
+                work.solve(fold)
+    except TimeLimit:
+        pass
+    finally:
+        work.is_over.set()
+    return work.z.copy()
+
+
+class _Folds:
+    """Solves folds, on any thread, and keeps their predictions; `is_over` makes it stop."""
+
+    def __init__(self, problem: Problem, penalties: Penalties, options: dict):
+        self.problem, self.penalties, self.options = problem, penalties, options
+        self.is_over, self.lock = threading.Event(), threading.Lock()
+        count = len(penalties(1.0) if callable(penalties) else penalties)
+        shape = problem.null.w.shape[1:]
+        self.z = np.full((problem.n, count, *shape), np.nan)
+        self.gram = GramFolds(problem) if is_worth_it(problem) else None
+
+    def solve(self, fold: Fold) -> None:
+        """Fill in the predictions of one fold's held-out rows."""
+        if self.is_over.is_set():
+            return
+        train, test = (np.asarray(rows) for rows in fold)
+        part = _training_part(self.problem, train)
+        chosen = self.penalties
+        chosen = chosen(float(part.weights.sum())) if callable(chosen) else chosen
+        if self.gram is not None:
+            z = self.gram.predict(train, test, chosen, self.options["tol"])
+            if z is not None:
+                self.z[test] = z
+                return
+        path = solve_path(part, chosen, **self.options | {"callback": self._after_step})
         if path.status == "interrupted":
             raise KeyboardInterrupt
-        if z is None:
-            z = np.full((problem.n, len(chosen), *path.w.shape[2:]), np.nan)
-        z[test] = _predict(problem, test, path)
-        if path.status in ENDS:
-            break
-    return np.zeros((problem.n, 0)) if z is None else z
+        self.z[test] = _predict(self.problem, test, path)
+
+    def _after_step(self, trace: Trace, target: float) -> bool:
+        if not self.is_over.is_set() and self.options["callback"] is not None:
+            with self.lock:
+                if self.options["callback"](trace, target):
+                    self.is_over.set()
+        return self.is_over.is_set()
+
+
+def _share(function: Callable[[Fold], None], folds: Sequence[Fold], workers: int) -> None:
+    """function(fold) for all folds by some threads, which share the cores."""
+    inside = max(1, thread_count() // workers)
+
+    def work(fold: Fold) -> None:
+        with threads(inside):
+            function(fold)
+
+    contexts = [contextvars.copy_context() for _ in folds]
+    with ThreadPoolExecutor(workers) as pool:
+        done = [pool.submit(context.run, work, fold) for context, fold in zip(contexts, folds)]
+        for each in done:
+            each.result()
 
 
 def _feasible(problem: Problem, at: Parameters) -> Parameters:
