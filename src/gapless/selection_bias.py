@@ -88,11 +88,13 @@ def correct(
     n of the distinct rows, each as likely as any other and with all its weight, because equal rows
     are no independent evidence. So weight 2 and a row that was there twice, merged, are the same.
 
-    The squared standard error is 2(v + o²), v the variance of the winner's mean if its rows were
+    The squared standard error is 3v + 2o², v the variance of the winner's mean if its rows were
     independent, and o the optimism. They are not independent: row i has trained the model that
     scores row j, and j that of i, so each pair counts twice. For pure noise and margins
-    mᵢ = yᵢΣⱼA_ij yⱼ that doubles the variance, cov(mᵢ, mⱼ) = A_ij·A_ji; with signal it is less. For
-    the same reason a winner keeps some luck that all bags share, up to about o.
+    mᵢ = yᵢΣⱼA_ij yⱼ that doubles the variance, cov(mᵢ, mⱼ) = A_ij·A_ji; with signal it is less. The
+    third v is for the model: what it truly scores depends on the training set as well, and the
+    estimate hardly follows. A winner also keeps some luck that all bags share, up to about o. So
+    this is an upper estimate: with many more rows than features, v alone would do.
 
     Costs two products of size 300·n·m: half a second for n = 100,000 and m = 100.
 
@@ -121,7 +123,7 @@ def correct(
     unseen, mean = float(share @ of_rows), float(share @ scores[:, winner])
     spread = float(np.sum((share * (scores[:, winner] - mean)) ** 2)) * len(s) / (len(s) - 1)
     optimism = mean - unseen
-    return Corrected(winner, unseen, float(np.sqrt(2 * (spread + optimism**2))), optimism)
+    return Corrected(winner, unseen, float(np.sqrt(3 * spread + 2 * optimism**2)), optimism)
 
 
 def _read(scores: Array, weights: Array | None) -> tuple[Array, Array]:

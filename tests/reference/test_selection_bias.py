@@ -189,7 +189,7 @@ def test_a_clear_winner_keeps_its_score(rng):
     assert result.winner == 4
     assert result.unseen == pytest.approx(scores[:, 4].mean(), abs=1e-12)
     assert result.optimism == pytest.approx(0.0, abs=1e-12)
-    assert result.standard_error == pytest.approx(np.sqrt(2 / 200) * scores[:, 4].std(ddof=1))
+    assert result.standard_error == pytest.approx(np.sqrt(3 / 200) * scores[:, 4].std(ddof=1))
 
 
 def test_one_configuration_needs_no_correction(rng):
