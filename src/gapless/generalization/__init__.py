@@ -19,6 +19,10 @@ from .trial import Outcome, Trial
 
 __all__ = ["Disagreement", "Fitted", "Generalization", "Judge", "generalize", "measure", "sentence"]
 
+# The verdict looks at penalties up to ten to this power as strong, or as weak, as long as the score
+# falls by no more than this part of its standard error.
+FARTHEST, NO_HARM = 4, 0.02
+
 
 def generalize(
     model: Any,
@@ -138,26 +142,32 @@ def _unknown(metric: str, train: float, reason: str) -> Generalization:
 
 def _judgement(trial: Trial, outcome: Outcome, train: float) -> tuple[str, str]:
     """Over-fitted, under-fitted or balanced, and what to do."""
-    enough = outcome.score + outcome.standard_error
-    others = {
-        "ten times the penalty": _other(trial, outcome, 10.0, enough),
-        "a tenth of the penalty": _other(trial, outcome, 0.1, enough),
-    }
-    if any(score is None for score in others.values()):
+    stronger, weaker = (_other(trial, outcome, factor) for factor in (10.0, 0.1))
+    if stronger is None or weaker is None:
         return _judgement_without_penalty(outcome, train)
-    better = max(others, key=lambda name: others[name])
-    if not others[better] > enough:
+    factor, score = max(stronger, weaker, key=lambda other: other[1])
+    if not score > outcome.score + outcome.standard_error:
         return "balanced", "neither ten times nor a tenth of the penalty does better"
-    kind = "over-fitted" if better.startswith("ten") else "under-fitted"
-    return kind, f"{better} would give {others[better]:.3g}"
+    kind = "over-fitted" if factor > 1 else "under-fitted"
+    times = {10.0: "ten times", 0.1: "a tenth of"}.get(factor, f"{factor:g} times")
+    return kind, f"{times} the penalty would give {score:.3g}"
 
 
-def _other(trial: Trial, outcome: Outcome, factor: float, enough: float) -> float | None:
-    """The unseen score with a penalty so many times as strong; None if it has no strength."""
-    other = trial.fitted.scaled(factor)
-    if other is None:
-        return None
-    return trial.run(other, outcome.why_refits, enough).score
+def _other(trial: Trial, outcome: Outcome, factor: float) -> tuple[float, float] | None:
+    """A penalty so many times as strong and its unseen score; None if it has no strength.
+
+    Where that does no harm and little good, a penalty far from any effect perhaps, further on.
+    """
+    enough = outcome.score + outcome.standard_error
+    for power in range(1, FARTHEST + 1):
+        times = round(factor**power, 12)
+        other = trial.fitted.scaled(times)
+        if other is None:
+            return None
+        score = trial.run(other, outcome.why_refits, enough).score
+        if score > enough or score < outcome.score - NO_HARM * outcome.standard_error:
+            break
+    return times, score
 
 
 def _judgement_without_penalty(outcome: Outcome, train: float) -> tuple[str, str]:

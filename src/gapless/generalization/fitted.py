@@ -54,7 +54,7 @@ class Fitted:
     @cached_property
     def parameters(self) -> list[Parameters]:
         """The solution; found when it is first asked for."""
-        return self.start if self.is_solved else self._solve(self.problems, self.start)
+        return self.start if self.is_solved else self.solve(self.problems, self.start)
 
     @cached_property
     def predictions(self) -> Array:
@@ -126,7 +126,7 @@ class Fitted:
             replace(p, weights=weights, penalty=penalty)
             for p, penalty in zip(self.problems, self._penalties(rest))
         ]
-        return self._solve(problems, self._starts())
+        return self.solve(problems, self._starts())
 
     def penalty_for(self, problem: Problem, total: float) -> Penalty:
         """The penalty of a problem on rows of so much weight in all."""
@@ -144,7 +144,8 @@ class Fitted:
         """Where another fit begins; the dual point belongs to the rows and the penalty of this."""
         return [Parameters(p.w, p.b) for p in self.parameters]
 
-    def _solve(self, problems: list[Problem], starts: list[Parameters]) -> list[Parameters]:
+    def solve(self, problems: list[Problem], starts: list[Parameters]) -> list[Parameters]:
+        """Minimise other problems, to the tolerance of the fit and a little more."""
         starts = [Parameters(p.penalty.prox(s.w, 0.0), s.b) for p, s in zip(problems, starts)]
         # What counts are predictions to a few digits; the polish takes longer than the fit.
         solutions = solve_many(problems, starts=starts, tol=0.01 * self.tol, polish=False)

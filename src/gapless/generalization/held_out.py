@@ -6,12 +6,12 @@ What is left out at a time is a *unit*: a distinct row with all its weight, or a
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from ..leave_one_out import HeldOut, forward, leave_out
 from ..problem import Parameters, Problem
-from ..solvers import solve
 from ..solvers.path import solve_folds
 from .fitted import Array, Fitted
 
@@ -94,21 +94,18 @@ def by_refits(fitted: Fitted, units: Array, reason: str, by: str = "row") -> Est
 
 def by_time(fitted: Fitted, time: Array) -> Estimate:
     """Each row by models of rows that came before; NotAvailable if there is no before."""
-    held = []
-    for problem in fitted.problems:
-
-        def solve_past(
-            known: Problem, start: Parameters | None, problem: Problem = problem
-        ) -> Parameters:
-            penalty = fitted.penalty_for(problem, float(known.weights.sum()))
-            known = replace(known, penalty=penalty)
-            solution = solve(known, start=start, tol=fitted.tol)
-            if solution.status == "interrupted":
-                raise KeyboardInterrupt
-            return solution.parameters
-
-        held.append(forward(problem, solve_past, time))
+    held = [
+        forward(problem, partial(_solve_past, fitted, problem), time) for problem in fitted.problems
+    ]
     return Estimate(_joined(held), "forward (each row by models of the past)", True)
+
+
+def _solve_past(
+    fitted: Fitted, problem: Problem, known: Problem, start: Parameters | None
+) -> Parameters:
+    """The solution of a problem on the rows that are known so far."""
+    known = replace(known, penalty=fitted.penalty_for(problem, float(known.weights.sum())))
+    return fitted.solve([known], [known.null if start is None else start])[0]
 
 
 def _joined(held: list[HeldOut]) -> Array:

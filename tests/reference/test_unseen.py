@@ -1,0 +1,317 @@
+"""Estimates for unseen data against the models that never saw it, and against the truth."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from sklearn.base import clone, is_classifier
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_wine
+from sklearn.metrics import accuracy_score, log_loss, mean_squared_error, r2_score
+from sklearn.preprocessing import scale
+
+import gapless
+from gapless import (
+    ElasticNet,
+    Lasso,
+    LinearRegression,
+    LinearSVC,
+    LinearSVR,
+    LogisticRegression,
+    MultiTaskLasso,
+    Ridge,
+    RidgeClassifier,
+    RiskClassifier,
+    RiskRegressor,
+)
+from gapless.losses import Huber
+from gapless.penalties import L1
+
+
+@cache
+def diabetes(n=120):
+    X, y = load_diabetes(return_X_y=True)
+    return scale(X)[:n], y[:n] / y.std()
+
+
+@cache
+def two_outputs():
+    X, y = diabetes()
+    return X, np.stack([y, X[:, 0] + np.roll(y, 1)], axis=1)
+
+
+@cache
+def breast_cancer(n=150):
+    X, y = load_breast_cancer(return_X_y=True)
+    return scale(X)[:n, :12], y[:n]
+
+
+@cache
+def wine():
+    X, y = load_wine(return_X_y=True)
+    return scale(X)[::2], y[::2]
+
+
+def refits(model, X, y, labels, weights=None):
+    """What each row is predicted by the estimator, fitted to the rows of other labels."""
+    predicted = []
+    weights = np.ones(len(y)) if weights is None else weights
+    for label in labels:
+        rest = labels != label
+        predicted.append(clone(model).fit(X[rest], y[rest], weights[rest]))
+    return np.array([m.predict(X[i : i + 1])[0] for i, m in enumerate(predicted)])
+
+
+def true_score(model, y, predicted, weights=None):
+    score = accuracy_score if is_classifier(model) else r2_score
+    return score(y, predicted, sample_weight=weights)
+
+
+# ---- exact ---------------------------------------------------------------------------------------
+
+EXACT = [
+    (LinearRegression(tol=1e-12), diabetes),
+    (Ridge(alpha=10.0), diabetes),
+    (Ridge(alpha=1e-12), diabetes),
+    (Ridge(alpha=0.0, fit_intercept=False), diabetes),
+    (Ridge(alpha=[0.1, 100.0]), two_outputs),
+    (RiskRegressor("squared", "l2"), diabetes),
+    (RidgeClassifier(), breast_cancer),
+    (RidgeClassifier(), wine),
+    (RiskClassifier("squared", "l2"), wine),
+]
+exact_models = pytest.mark.parametrize("model, load", EXACT, ids=lambda value: str(value)[:40])
+
+
+@exact_models
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+@pytest.mark.parametrize("grouped", [False, True], ids=["rows", "groups"])
+def test_exact_estimates_are_those_of_real_refits(model, load, weighted, grouped):
+    X, y = (a[:50] for a in load())
+    weights = np.random.default_rng(0).uniform(0.5, 3, len(y)) if weighted else None
+    groups = np.arange(len(y)) // 3 if grouped else None
+    model = clone(model).fit(X, y, weights)
+    result = gapless.generalize(model, X, y, weights, groups=groups)
+    labels = np.arange(len(y)) if groups is None else groups
+    expected = true_score(model, y, refits(model, X, y, labels, weights), weights)
+    assert result.method == "loo"
+    assert result.unseen == pytest.approx(expected, abs=1e-8)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1e-12, 1e-6, 1.0])
+def test_fewer_rows_than_features(alpha):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 80))
+    y = X[:, 0] + 0.1 * rng.normal(size=30)
+    model = Ridge(alpha=alpha).fit(X, y)
+    expected = r2_score(y, refits(model, X, y, np.arange(30)))
+    assert model.generalization_.method == "loo"
+    assert model.generalization_.unseen == pytest.approx(expected, abs=1e-8)
+    assert model.generalization_.kind == "over-fitted" or alpha > 0
+
+
+def test_rows_that_differ_in_one_output_alone_are_not_merged():
+    X, Y = (a[:40].copy() for a in two_outputs())
+    X[1], Y[1, 0] = X[0], Y[0, 0]
+    model = Ridge(alpha=[0.1, 100.0]).fit(X, Y)
+    expected = r2_score(Y, refits(model, X, Y, np.arange(40)))
+    assert model.generalization_.unseen == pytest.approx(expected, abs=1e-8)
+
+
+# ---- approximate ---------------------------------------------------------------------------------
+
+APPROXIMATE = [
+    (Lasso(alpha=0.02), diabetes),
+    (Lasso(alpha=0.2), diabetes),
+    (ElasticNet(alpha=0.01), diabetes),
+    (Ridge(alpha=1.0, positive=True), diabetes),
+    (LinearSVR(epsilon=0.2, loss="squared_epsilon_insensitive"), diabetes),
+    (RiskRegressor(Huber(0.3), L1(3.0)), diabetes),
+    (MultiTaskLasso(alpha=0.05), two_outputs),
+    (LogisticRegression(), breast_cancer),
+    (LogisticRegression(C=100.0), breast_cancer),
+    (LogisticRegression(l1_ratio=1.0), breast_cancer),
+    (LinearSVC(), breast_cancer),
+    (LogisticRegression(), wine),
+    (RiskClassifier("squared_hinge", L1(5.0)), wine),
+]
+
+
+@pytest.mark.parametrize("model, load", APPROXIMATE, ids=lambda value: str(value)[:50])
+def test_approximate_estimates_are_within_their_disagreement(model, load):
+    X, y = load()
+    model = clone(model).fit(X, y)
+    result = model.generalization_
+    expected = true_score(model, y, refits(model, X, y, np.arange(len(y))))
+    assert result.method.startswith("approximate loo")
+    assert abs(result.unseen - expected) <= result.disagreement.score + 1e-9
+    assert result.disagreement.score <= result.standard_error
+
+
+def test_log_loss_of_rows_left_out():
+    X, y = breast_cancer()
+    model = LogisticRegression().fit(X, y)
+    result = gapless.generalize(model, X, y, scoring="neg_log_loss")
+    rows = np.arange(len(y))
+    p = [clone(model).fit(X[rows != i], y[rows != i]).predict_proba(X[[i]])[0] for i in rows]
+    assert abs(result.unseen + log_loss(y, p)) <= result.disagreement.score
+
+
+def test_few_rows_are_all_refitted():
+    X, y = (a[:40] for a in breast_cancer(60))
+    model = LogisticRegression(l1_ratio=1.0, C=0.5).fit(X, y)
+    result = gapless.generalize(model, X, y, scoring="neg_log_loss")
+    rows = np.arange(len(y))
+    p = [clone(model).fit(X[rows != i], y[rows != i]).predict_proba(X[[i]])[0] for i in rows]
+    assert result.method == "refits (each row left out)"
+    assert result.unseen == pytest.approx(-log_loss(y, p), rel=1e-4)
+
+
+def test_few_groups_are_all_refitted():
+    X, y = breast_cancer()
+    groups = np.arange(len(y)) % 6
+    model = LinearSVC(loss="hinge").fit(X, y)
+    result = gapless.generalize(model, X, y, groups=groups)
+    held = np.empty_like(y)
+    for group in range(6):
+        rest = groups != group
+        held[~rest] = clone(model).fit(X[rest], y[rest]).predict(X[~rest])
+    assert result.method.startswith("refits (each group left out), because")
+    assert result.unseen == accuracy_score(y, held)
+
+
+def test_where_no_formula_holds_folds_are_used_and_the_text_says_why():
+    X, y = breast_cancer()
+    result = LinearSVC(loss="hinge").fit(X, y).generalization_
+    assert result.method.startswith("5-fold, because")
+    assert "more than half of the 12 coefficients" in result.method
+    assert result.disagreement is None
+    noise = np.random.default_rng(0).normal(size=(60, 100))
+    result = Lasso(alpha=0.01).fit(noise, noise[:, 0] + y[:60]).generalization_
+    assert "active coefficients are more than half of the 60 distinct rows" in result.method
+
+
+def test_the_past_alone():
+    X, y = diabetes()
+    model = Ridge().fit(X, y)
+    time = np.repeat(np.arange(12), 10)
+    result = gapless.generalize(model, X, y, time=time, scoring="neg_mean_squared_error")
+    held = [
+        Ridge().fit(X[time < now], y[time < now]).predict(X[time == now]) for now in range(1, 12)
+    ]
+    expected = -mean_squared_error(y[time > 0], np.concatenate(held))
+    assert result.unseen == pytest.approx(expected, rel=1e-6)
+
+
+def test_the_past_of_a_mean_objective_has_a_smaller_penalty():
+    X, y = diabetes()
+    model = Lasso(alpha=0.1).fit(X, y)
+    time = np.repeat(np.arange(4), 30)
+    result = gapless.generalize(model, X, y, time=time)
+    held = [
+        Lasso(alpha=0.1).fit(X[time < now], y[time < now]).predict(X[time == now])
+        for now in range(1, 4)
+    ]
+    assert result.unseen == pytest.approx(r2_score(y[time > 0], np.concatenate(held)), rel=1e-4)
+
+
+# ---- large data ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def everything_is_large(monkeypatch):
+    for module in ("held_out", "trial"):
+        monkeypatch.setattr(f"gapless.generalization.{module}.LARGE_WORK", 1.0)
+        monkeypatch.setattr(f"gapless.generalization.{module}.LARGE_SAMPLE", 100)
+
+
+def test_large_data_is_held_out_once(everything_is_large):
+    X, y = breast_cancer(569)
+    result = LinearSVC(loss="hinge").fit(X, y).generalization_
+    assert result.method.startswith("hold-out of 100 rows, because")
+    assert result.unseen == pytest.approx(0.95, abs=0.04)
+
+
+@pytest.mark.parametrize("groups", [None, np.arange(569) // 3])
+def test_formulas_for_large_data_are_checked_on_a_part(everything_is_large, groups):
+    X, y = breast_cancer(569)
+    model = LogisticRegression(C=0.1).fit(X, y)
+    result = gapless.generalize(model, X, y, groups=groups, scoring="neg_log_loss")
+    assert result.method == "approximate loo"
+    assert result.disagreement.refits == 40
+    assert 0 < result.disagreement.score < result.standard_error
+
+
+# ---- the truth -----------------------------------------------------------------------------------
+
+
+def polynomials(degree, n, seed):
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-1, 1, n)
+    X = np.polynomial.legendre.legvander(x, degree)[:, 1:]
+    return X, np.sin(4 * x) + 0.3 * rng.normal(size=n)
+
+
+@pytest.mark.parametrize(
+    "degree, alpha, expected",
+    [
+        (15, 1e-4, "over-fitted"),
+        (15, 0.1, "balanced"),
+        (15, 100.0, "under-fitted"),
+        (15, 1e6, "under-fitted"),
+        (5, 0.0, "balanced"),
+    ],
+)
+def test_verdicts_on_a_curve_of_known_shape(degree, alpha, expected):
+    X, y = polynomials(degree, 24, seed=3)
+    assert Ridge(alpha=alpha).fit(X, y).generalization_.kind == expected
+
+
+@pytest.mark.parametrize("d, expected", [(3, "balanced"), (40, "over-fitted")])
+def test_verdicts_without_a_penalty(d, expected):
+    X, y = sparse_truth(d=d)
+    assert LinearRegression().fit(X, y).generalization_.kind == expected
+
+
+def sparse_truth(n=80, d=100, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    return X, X[:, :3] @ [2.0, -2.0, 1.0] + rng.normal(size=n)
+
+
+@pytest.mark.parametrize(
+    "alpha, expected", [(0.005, "over-fitted"), (0.2, "balanced"), (2.0, "under-fitted")]
+)
+def test_verdicts_on_a_sparse_truth(alpha, expected):
+    X, y = sparse_truth()
+    assert Lasso(alpha=alpha).fit(X, y).generalization_.kind == expected
+
+
+@pytest.mark.parametrize(
+    "C, expected", [(100.0, "over-fitted"), (1.0, "balanced"), (1e-5, "under-fitted")]
+)
+def test_verdicts_on_classes_that_overlap(C, expected):
+    X, score = sparse_truth(n=150, d=40, seed=1)
+    model = LogisticRegression(C=C).fit(X, score > 0)
+    result = gapless.generalize(model, X, score > 0, scoring="neg_log_loss")
+    assert result.kind == expected
+
+
+def test_the_estimate_is_near_the_score_of_a_large_test_set():
+    """Within 2 standard errors in nearly all runs, for a regression and a classification."""
+    misses = 0
+    for seed in range(25):
+        X, y = sparse_truth(n=5100, d=10, seed=seed)
+        for model, target in ((Ridge(), y), (LogisticRegression(), y > 0)):
+            result = model.fit(X[:100], target[:100]).generalization_
+            truth = model.score(X[100:], target[100:])
+            misses += abs(result.unseen - truth) > 2 * result.standard_error
+    assert misses <= 7
+
+
+def test_digits():
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:600] / 16, y[:600]
+    model = LogisticRegression().fit(X, y)
+    result = gapless.generalize(model, X, y, scoring="neg_log_loss")
+    assert result.method == "approximate loo"
+    assert result.disagreement.score < 0.2 * result.standard_error
