@@ -115,3 +115,12 @@ def test_conjugate_gradients_end_where_rounding_leaves_nothing_of_the_gradient()
     labels[above & (labels % 2 == 0)] = (labels[above & (labels % 2 == 0)] + 1) % 5
     model = gapless.LogisticRegression(C=np.inf, solver="newton-cg").fit(rows, labels)
     assert "no minimiser exists" in model.certificate_.verdict
+
+
+def test_weights_of_a_penalty_may_change_between_fits():
+    """What a penalty keeps for its formulas is made anew by every fit."""
+    X, y = np.eye(4), np.arange(1.0, 5.0)
+    weights = np.ones(4)
+    model = gapless.RiskRegressor(penalty=L2(weights=weights), fit_intercept=False).fit(X, y)
+    weights[:] = 3.0
+    np.testing.assert_allclose(model.fit(X, y).coef_, y / 4)

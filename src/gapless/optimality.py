@@ -194,7 +194,7 @@ def _size_of_targets(problem: Problem) -> Array | float:
 
 def _reach(problem: Problem, v: Array) -> Array:
     """The size of the coefficients at which R*(v) is attained, where its quadratic part decides."""
-    coordinates = problem.penalty.coordinates(problem.d)
+    coordinates = problem.coordinates
     if coordinates is None:
         return np.zeros_like(v)
     l1, l2, _, _ = coordinates.like(v)

@@ -28,7 +28,7 @@ from .dual_points import (
 )
 from .losses import Loss
 from .null_model import minimise_bias, minimise_biases
-from .penalties import Penalty
+from .penalties import Coordinates, Penalty
 from .threads import single_blas
 
 Array = np.ndarray
@@ -117,6 +117,11 @@ class Problem:
     def equal_rows(self) -> Array:
         """Labels 0, 1, … of the rows, the same for equal (x, y), numbered by their content."""
         return self.design.equal_rows(self.y)
+
+    @cached_property
+    def coordinates(self) -> Coordinates | None:
+        """The penalty as a sum of scalar functions; None where it is not one."""
+        return self.penalty.coordinates(self.d)
 
     @cached_property
     def free(self) -> Array:
@@ -316,8 +321,8 @@ class Problem:
     @cached_property
     def _one_sided(self) -> tuple[Array, Array]:
         """Unpenalised features bounded on one side, and the other: R* is finite for side·v ≤ 0."""
-        coordinates = self.penalty.coordinates(self.d)
-        if coordinates is None:
+        coordinates = self.coordinates
+        if coordinates is None or coordinates.is_strong or not coordinates.has_bounds:
             return np.zeros(0, dtype=int), np.zeros(0)
         no_top, no_bottom = np.isposinf(coordinates.upper), np.isneginf(coordinates.lower)
         alone = (coordinates.l1 == 0) & (coordinates.l2 == 0) & (no_top ^ no_bottom)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from typing import ClassVar
 
@@ -155,7 +156,7 @@ class RiskRegressor(OfParts, LinearRegressor):
         self.time_limit = time_limit
 
     def _problems(self, data):
-        loss, penalty = losses.by_name(self.loss), penalties.by_name(self.penalty)
+        loss, penalty = _parts(self)
         if loss.task != "regression":
             raise ValueError(
                 f"RiskRegressor needs a loss for regression, got {loss.name}; use RiskClassifier."
@@ -165,6 +166,11 @@ class RiskRegressor(OfParts, LinearRegressor):
 
     def _response(self, scores):
         return losses.by_name(self.loss).inverse_link(scores)
+
+
+def _parts(estimator) -> tuple[Loss, Penalty]:
+    """The loss and the penalty of a fit; a copy, so that what a penalty keeps is not older."""
+    return losses.by_name(estimator.loss), copy.copy(penalties.by_name(estimator.penalty))
 
 
 def _has_probabilities(estimator) -> bool:
@@ -272,7 +278,7 @@ class RiskClassifier(OfParts, LinearClassifier):
         self.time_limit = time_limit
 
     def _problems(self, data):
-        loss, penalty = losses.by_name(self.loss), penalties.by_name(self.penalty)
+        loss, penalty = _parts(self)
         return classification_problems(data, loss, penalty, self.fit_intercept)
 
     def decision_function(self, X):

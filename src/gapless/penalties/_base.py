@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, is_dataclass, replace
+from functools import cached_property
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -34,13 +35,29 @@ class Coordinates:
         arrays = (self.l1, self.l2, self.lower, self.upper)
         return arrays if w.ndim == 1 else tuple(a[:, None] for a in arrays)
 
+    @cached_property
+    def has_l1(self) -> bool:
+        """Whether some coefficient pays for its absolute value."""
+        return bool(self.l1.any())
+
+    @cached_property
+    def has_bounds(self) -> bool:
+        """Whether some coefficient may not go everywhere."""
+        return not (np.isneginf(self.lower).all() and np.isposinf(self.upper).all())
+
+    @cached_property
+    def is_strong(self) -> bool:
+        """Whether every coefficient pays for its square."""
+        return bool((self.l2 > 0).all())
+
     def is_quadratic(self) -> bool:
         """Whether the penalty is ½Σ l2ⱼwⱼ² alone, zeros among the l2ⱼ included."""
-        unbounded = np.isneginf(self.lower).all() and np.isposinf(self.upper).all()
-        return bool(unbounded and not self.l1.any())
+        return not (self.has_l1 or self.has_bounds)
 
     def is_free(self) -> Array:
         """Which features are neither penalised nor bounded."""
+        if self.is_strong:
+            return np.zeros(len(self.l2), dtype=bool)
         unbounded = np.isneginf(self.lower) & np.isposinf(self.upper)
         return unbounded & (self.l1 == 0) & (self.l2 == 0)
 
@@ -166,28 +183,46 @@ class Separable(Penalty, abstract=True):
     def coordinates(self, d: int) -> Coordinates:
         raise NotImplementedError
 
+    def _kept(self, d: int) -> Coordinates:
+        """`coordinates(d)`, made once: every formula below begins with them."""
+        kept = vars(self).get("_coordinates")
+        if kept is None or len(kept.l1) != d:
+            kept = vars(self)["_coordinates"] = self.coordinates(d)
+        return kept
+
+    def __getstate__(self):
+        # A copy or a file is made of the parameters alone.
+        return {name: value for name, value in vars(self).items() if name != "_coordinates"}
+
     def value(self, w):
-        l1, l2, lower, upper = self.coordinates(len(w)).like(w)
-        if np.any(w < lower) or np.any(w > upper):
+        c = self._kept(len(w))
+        l1, l2, lower, upper = c.like(w)
+        if c.has_bounds and (np.any(w < lower) or np.any(w > upper)):
             return np.inf
-        return float(np.sum(l1 * np.abs(w) + 0.5 * l2 * w**2))
+        cost = 0.5 * l2 * w**2
+        return float(np.sum(l1 * np.abs(w) + cost if c.has_l1 else cost))
 
     def prox(self, w, step):
-        l1, l2, lower, upper = self.coordinates(len(w)).like(w)
+        l1, l2, lower, upper = self._kept(len(w)).like(w)
         return np.clip(_shrink(w, step * l1) / (1 + step * l2), lower, upper)
 
     def subdifferential_distance(self, w, g):
-        l1, l2, lower, upper = self.coordinates(len(w)).like(w)
+        c = self._kept(len(w))
+        l1, l2, lower, upper = c.like(w)
+        if c.is_quadratic():
+            return np.abs(l2 * w + g)
         smallest = np.where(w <= lower, -np.inf, l2 * w + np.where(w > 0, l1, -l1))
         largest = np.where(w >= upper, np.inf, l2 * w + np.where(w >= 0, l1, -l1))
         distance = np.maximum(np.maximum(smallest + g, -g - largest), 0)
         return np.where((w < lower) | (w > upper), np.inf, distance)
 
     def conjugate(self, v):
-        c = self.coordinates(len(v))
+        c = self._kept(len(v))
         l1, l2, lower, upper = c.like(v)
-        excess = _shrink(v, l1)
+        excess = _shrink(v, l1) if c.has_l1 else v
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            if c.is_strong and not c.has_bounds:
+                return float(np.sum(0.5 * excess * (excess / l2)))
             # The maximiser without bounds: at infinity where nothing but the bounds holds it.
             top = np.where(excess == 0, 0.0, excess / l2)
             best = np.clip(top, lower, upper)
@@ -196,7 +231,9 @@ class Separable(Penalty, abstract=True):
         return float(np.sum(np.where(best == top, inside, at_bound)[~c.is_free()]))
 
     def feasible_scales(self, v):
-        c = self.coordinates(len(v))
+        c = self._kept(len(v))
+        if c.is_quadratic() and c.is_strong:
+            return (1.0,)
         l1, l2, lower, upper = c.like(v)
         unheld = np.where(v > 0, np.isposinf(upper), np.isneginf(lower)) & (np.abs(v) > l1)
         unheld[c.is_free()] = False
@@ -209,18 +246,18 @@ class Separable(Penalty, abstract=True):
         return (hard, soft) if 0 < soft < hard else (hard,)
 
     def free(self, d):
-        return self.coordinates(d).is_free()
+        return self._kept(d).is_free()
 
     def active(self, w):
-        l1, _, lower, upper = self.coordinates(len(w)).like(w)
+        l1, _, lower, upper = self._kept(len(w)).like(w)
         return ((w != 0) | (l1 == 0)) & (w > lower) & (w < upper)
 
     def gradient(self, w):
-        l1, l2, _, _ = self.coordinates(len(w)).like(w)
+        l1, l2, _, _ = self._kept(len(w)).like(w)
         return (l2 * w + l1 * np.sign(w)) * self.active(w)
 
     def hessian_times(self, w, v):
-        _, l2, _, _ = self.coordinates(len(w)).like(w)
+        _, l2, _, _ = self._kept(len(w)).like(w)
         return l2 * v * self.active(w)
 
     def hessian(self, w):

@@ -147,7 +147,7 @@ def _minimise(smooth: Problem, start: Parameters) -> Iterator[Point]:
 
 def _has_newton(smooth: Problem) -> bool:
     """Whether all l2 > 0, and Newton's equations are small enough to be solved directly."""
-    coordinates = smooth.penalty.coordinates(smooth.d)
+    coordinates = smooth.coordinates
     is_ridge = coordinates is not None and coordinates.is_quadratic() and np.all(coordinates.l2)
     return bool(is_ridge and smooth.outputs is None and min(smooth.n, smooth.d) <= FEW)
 

@@ -18,7 +18,7 @@ LARGEST_FACTOR = 3000
 def choose(problem: Problem) -> str:
     """The name of the solver that `solver="auto"` means for this problem."""
     loss, penalty, d = problem.loss, problem.penalty, problem.d
-    coordinates = penalty.coordinates(d)
+    coordinates = problem.coordinates
     quadratic = coordinates is not None and coordinates.is_quadratic()
     compiled = coordinates is not None or penalty.blocks(d) is not None
     ridge = quadratic and bool(np.all(coordinates.l2 > 0)) and problem.outputs is None
@@ -36,7 +36,7 @@ def choose(problem: Problem) -> str:
 
 def has_small_factor(problem: Problem) -> bool:
     """Whether the interior point method takes the penalty, and its equations are small."""
-    coordinates = problem.penalty.coordinates(problem.d)
+    coordinates = problem.coordinates
     if coordinates is None:
         return False
     size = min(problem.n, problem.d) if np.all(coordinates.l2 > 0) else problem.d

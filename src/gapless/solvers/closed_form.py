@@ -49,7 +49,7 @@ PRODUCTS_PER_ORDER = 10_000
 def _refuses(problem: Problem) -> str | None:
     if problem.loss.name != "squared":
         return f"needs the squared loss, got {problem.loss.name}"
-    coordinates = problem.penalty.coordinates(problem.d)
+    coordinates = problem.coordinates
     if coordinates is None or not coordinates.is_quadratic():
         return f"needs a penalty ½Σ l2ⱼwⱼ² or none, got {problem.penalty.name}"
     return None
@@ -156,7 +156,7 @@ class LeastSquares:
     def of(cls, problem: Problem) -> LeastSquares:
         """The problem without its bias."""
         s, total = problem.weights, float(problem.weights.sum())
-        coordinates = problem.penalty.coordinates(problem.d)
+        coordinates = problem.coordinates
         assert coordinates is not None
         design = problem.design
         y = np.asarray(problem.y, dtype=float).reshape(problem.n, -1)

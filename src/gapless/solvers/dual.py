@@ -32,7 +32,7 @@ def _refuses(problem: Problem) -> str | None:
         return f"needs a loss with a dual box, such as the hinge, got {problem.loss.name}"
     if problem.outputs is not None:
         return f"takes one column of predictions, got {problem.outputs}"
-    coordinates = problem.penalty.coordinates(problem.d)
+    coordinates = problem.coordinates
     if coordinates is None or not coordinates.is_quadratic() or np.any(coordinates.l2 == 0):
         return f"needs the penalty ½Σ l2·w² with every l2 > 0, got {problem.penalty.name}"
     if problem.design.center is not None and not problem.fit_bias:

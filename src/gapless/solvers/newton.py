@@ -50,7 +50,7 @@ LEVEL, MOST_TRIALS = 0.25, 3
 def _refuses(problem: Problem) -> str | None:
     if not problem.loss.has_curvature:
         return f"needs a loss with curvature, got {problem.loss.name}"
-    coordinates = problem.penalty.coordinates(problem.d)
+    coordinates = problem.coordinates
     if coordinates is None or not coordinates.is_quadratic():
         return f"needs a penalty ½Σ l2ⱼwⱼ² or none, got {problem.penalty.name}"
     return None

@@ -40,7 +40,7 @@ def inner(a: Array, b: Array) -> float:
 
 def strengths(problem: Problem) -> Array:
     """The l2ⱼ, as a column where there are several outputs."""
-    coordinates = problem.penalty.coordinates(problem.d)
+    coordinates = problem.coordinates
     assert coordinates is not None
     l2 = coordinates.l2
     return l2 if problem.outputs is None else l2[:, None]
