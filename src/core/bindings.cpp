@@ -387,13 +387,15 @@ void gram_lasso_grow(GramLasso& lasso, const MatrixIn<double>& products, const V
 // it was found.
 std::pair<Index, bool> gram_lasso_solve(GramLasso& lasso, const VectorIn<double>& l1,
                                         const VectorIn<double>& l2, const VectorOut<double>& w,
-                                        const VectorOut<double>& gradient, double tolerance,
-                                        Index most_changes, double deadline) {
+                                        const VectorOut<double>& gradient, double gap,
+                                        double target_square, double tolerance, Index most_changes,
+                                        double deadline) {
     for (Index size : {extent(l1, 0), extent(l2, 0), extent(w, 0), extent(gradient, 0)})
         check(size == lasso.features(), "l1, l2, w and gradient must have one entry per feature");
     GramLasso::Result result{};
     run(1, deadline, [&](const Context& context) {
-        result = lasso.solve(l1.data(), l2.data(), tolerance, most_changes, context.poll);
+        result = lasso.solve(l1.data(), l2.data(), {gap, target_square, tolerance, most_changes},
+                             context.poll);
     });
     std::copy(lasso.w().begin(), lasso.w().end(), w.data());
     std::copy(lasso.gradient().begin(), lasso.gradient().end(), gradient.data());
@@ -659,7 +661,7 @@ NB_MODULE(_core, m) {
         .def("grow", &gram_lasso_grow, array("products"), array("q"), array("may_rise"),
              array("may_fall"))
         .def("solve", &gram_lasso_solve, array("l1"), array("l2"), array("w"), array("gradient"),
-             "tolerance"_a, "most_changes"_a, "deadline"_a)
+             "gap"_a, "target_square"_a, "tolerance"_a, "most_changes"_a, "deadline"_a)
         .def("save", &GramLasso::save)
         .def("restore", &GramLasso::restore);
 }

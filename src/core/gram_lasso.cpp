@@ -185,7 +185,7 @@ void GramLasso::grow(const double* products, const double* q, const bool* may_ri
     q_.insert(q_.end(), q, q + added);
     may_rise_.insert(may_rise_.end(), may_rise, may_rise + added);
     may_fall_.insert(may_fall_.end(), may_fall, may_fall + added);
-    for (auto* v : {&w_, &gradient_, &sign_, &l1_, &l2_}) v->resize(all);
+    for (auto* v : {&w_, &gradient_, &sign_, &l1_, &l2_, &factored_l2_}) v->resize(all);
     is_active_.resize(all);
     refresh_gradient();
 }
@@ -199,28 +199,31 @@ void GramLasso::restore() {
     for (Index j : active_) {
         is_active_[j] = 1;
         sign_[j] = w_[j] > 0 ? 1 : -1;
+        factored_l2_[j] = saved_.factored_l2[j];
     }
     refresh_gradient();
 }
 
-GramLasso::Result GramLasso::solve(const double* l1, const double* l2, double tolerance,
-                                   Index most_changes, const Poll& poll) {
+GramLasso::Result GramLasso::solve(const double* l1, const double* l2, const Goal& goal,
+                                   const Poll& poll) {
     Checkpoint checkpoint(poll);
     set_penalty(l1, l2, checkpoint);
     is_barred_.assign(features(), 0);
     changes_ = 0;
     Index zeros = 0;
-    while (changes_ <= most_changes) {
+    while (changes_ <= goal.most_changes) {
         settle(zeros, checkpoint);
         refresh_gradient();
-        for (int round = 0; round < 3 && !is_settled(tolerance); ++round) {
-            if (round == 1) refactor(checkpoint);
+        for (int round = 1; round < 6; ++round) {
+            if (gap(goal.target_square) <= goal.gap) return {changes_, true};
+            if (is_settled(goal.tolerance)) break;
+            if (round == 4) refactor(checkpoint);
             settle(0, checkpoint);
             refresh_gradient();
         }
-        const std::vector<Index> chosen = violators(tolerance);
+        const std::vector<Index> chosen = violators(goal.tolerance);
         if (chosen.empty()) return {changes_, true};
-        zeros = active();
+        zeros = is_settled(goal.tolerance) ? active() : 0;
         admit(chosen);
         zeros = std::min(zeros, active());
         checkpoint();
@@ -228,12 +231,37 @@ GramLasso::Result GramLasso::solve(const double* l1, const double* l2, double to
     return {changes_, false};
 }
 
+// With a somewhat smaller l2 than it was made for, the factor still leads to the minimiser in a few
+// steps, which cost less than another factor.
 void GramLasso::set_penalty(const double* l1, const double* l2, Checkpoint& checkpoint) {
-    bool is_new = false;
-    for (Index j : active_) is_new = is_new || l2_[j] != l2[j];
     std::copy(l1, l1 + features(), l1_.begin());
     std::copy(l2, l2 + features(), l2_.begin());
-    if (is_new) refactor(checkpoint);
+    const bool is_good = std::all_of(active_.begin(), active_.end(), [&](Index j) {
+        return l2_[j] <= factored_l2_[j] && l2_[j] >= 0.8 * factored_l2_[j];
+    });
+    if (!is_good) refactor(checkpoint);
+}
+
+// P − D on these features alone, for the residual scaled until |gⱼ| ≤ l1ⱼ or, with l2 > 0, as it
+// is.
+double GramLasso::gap(double target_square) const {
+    double qw = 0, gw = 0, penalty = 0, excess = 1, conjugate = 0;
+    bool is_soft = true;
+    for (Index j = 0; j < features(); ++j) {
+        const double g = gradient_[j], w = w_[j];
+        qw += q_[j] * w;
+        gw += g * w;
+        penalty += l1_[j] * std::abs(w) + 0.5 * l2_[j] * w * w;
+        const double over = std::abs(g) - l1_[j];
+        if (over <= 0 || !(g > 0 ? may_rise_[j] : may_fall_[j])) continue;
+        excess = std::max(excess, std::abs(g) / l1_[j]);
+        is_soft = is_soft && l2_[j] > 0;
+        conjugate += is_soft ? over * over / (2 * l2_[j]) : 0.0;
+    }
+    const double square = target_square - qw - gw, product = target_square - qw;
+    double dual = product / excess - 0.5 * square / (excess * excess);
+    if (is_soft) dual = std::max(dual, product - 0.5 * square - conjugate);
+    return 0.5 * square + penalty - dual;
 }
 
 void GramLasso::refactor(Checkpoint& checkpoint) {
@@ -242,6 +270,7 @@ void GramLasso::refactor(Checkpoint& checkpoint) {
         return i == j ? h + l2_[active_[i]] : h;
     };
     factor_.refactor(active(), entry, blas_, checkpoint);
+    for (Index j : active_) factored_l2_[j] = l2_[j];
 }
 
 void GramLasso::refresh_gradient() {
@@ -356,6 +385,7 @@ void GramLasso::admit(const std::vector<Index>& chosen) {
         }
         factor_.append(u, rest);
         active_.push_back(j);
+        factored_l2_[j] = l2_[j];
         is_active_[j] = 1;
         ++changes_;
     }

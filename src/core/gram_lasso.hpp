@@ -54,20 +54,25 @@ public:
     void grow(const double* products, const double* q, const bool* may_rise, const bool* may_fall,
               Index added);
 
+    // When to stop: at that gap, for a target whose square is given; or where |gⱼ| exceeds l1ⱼ by
+    // at most the part `tolerance` of it; or, in vain, after so many changes of the active set.
+    struct Goal {
+        double gap, target_square, tolerance;
+        Index most_changes;
+    };
     struct Result {
         Index changes;  // of the active set
         bool converged;
     };
-    // Go to the minimiser for another penalty. |gⱼ| may exceed l1ⱼ by the part `tolerance` of it.
-    Result solve(const double* l1, const double* l2, double tolerance, Index most_changes,
-                 const Poll& poll);
+    // Go to the minimiser for another penalty.
+    Result solve(const double* l1, const double* l2, const Goal& goal, const Poll& poll);
 
     const std::vector<double>& w() const { return w_; }
     // q − Gw
     const std::vector<double>& gradient() const { return gradient_; }
 
     // Note the solution and the active set, and go back to what was noted.
-    void save() { saved_ = {active_, factor_, w_}; }
+    void save() { saved_ = {active_, factor_, w_, factored_l2_}; }
     void restore();
 
 private:
@@ -77,6 +82,7 @@ private:
     void set_penalty(const double* l1, const double* l2, Checkpoint& checkpoint);
     void refactor(Checkpoint& checkpoint);
     void refresh_gradient();
+    double gap(double target_square) const;
     bool is_settled(double tolerance) const;
     void settle(Index zeros, Checkpoint& checkpoint);
     std::vector<Index> violators(double tolerance) const;
@@ -89,7 +95,7 @@ private:
 
     const Blas& blas_;
     Index stride_ = 0, changes_ = 0;
-    std::vector<double> gram_, q_, w_, gradient_, sign_, l1_, l2_;
+    std::vector<double> gram_, q_, w_, gradient_, sign_, l1_, l2_, factored_l2_;
     std::vector<char> may_rise_, may_fall_, is_active_, is_barred_;
     std::vector<Index> active_;  // features in the order of the factor
     UpperFactor factor_;
@@ -97,7 +103,7 @@ private:
     struct Saved {
         std::vector<Index> active;
         UpperFactor factor;
-        std::vector<double> w;
+        std::vector<double> w, factored_l2;
     } saved_;
 };
 

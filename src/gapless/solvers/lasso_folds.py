@@ -6,6 +6,7 @@ folds together cost two passes over the data, and their paths none.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -29,24 +30,25 @@ MOST_FEATURES, ROWS_PER_FEATURE = 1000, 4
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Weighted sums over some rows of centred data: 1, x, y, xxᵀ and xy."""
+    """Weighted sums over some rows of centred data: 1, x, y, xxᵀ, xy and y²."""
 
     total: float
     x: Array
     y: float
     xx: Array
     xy: Array
+    yy: float
 
     @classmethod
     def of(cls, design: Design, y: Array, s: Array) -> Moments:
         """The sums over all rows of a design with weights s."""
-        xx, xy = design.gram(s), design.transposed_times(s * y)
-        return cls(float(np.sum(s)), design.transposed_times(s), float(np.sum(s * y)), xx, xy)
+        xx, xy, yy = design.gram(s), design.transposed_times(s * y), float(np.sum(s * y**2))
+        return cls(float(np.sum(s)), design.transposed_times(s), float(np.sum(s * y)), xx, xy, yy)
 
     def without(self, other: Moments) -> Moments:
         """The sums over the rows that the other does not have."""
-        x, xx, xy = self.x - other.x, self.xx - other.xx, self.xy - other.xy
-        return Moments(self.total - other.total, x, self.y - other.y, xx, xy)
+        names = [field.name for field in dataclasses.fields(self)]
+        return Moments(*(getattr(self, name) - getattr(other, name) for name in names))
 
 
 class GramFolds:
@@ -99,9 +101,10 @@ def _coefficients(m: Moments, fit_bias: bool, penalties, tol: float) -> Array | 
     coordinates = leading(d, penalties)
     if len(coordinates) < len(penalties) or d == 0:
         return None
-    G, q = m.xx, m.xy
+    G, q, square = m.xx.copy(), m.xy, m.yy
     if fit_bias:
-        G, q = G - np.multiply.outer(m.x, m.x / m.total), q - m.x * (m.y / m.total)
+        G -= np.multiply.outer(m.x, m.x / m.total)
+        q, square = q - m.x * (m.y / m.total), square - m.y**2 / m.total
     # What is left of a column that is constant in these rows is rounding.
     constant = np.diag(G) <= 1e3 * EPS * (np.diag(m.xx) + EPS)
     G[constant], G[:, constant], q = 0.0, 0.0, np.where(constant, 0.0, q)
@@ -109,9 +112,9 @@ def _coefficients(m: Moments, fit_bias: bool, penalties, tol: float) -> Array | 
     lasso.grow(G, q, coordinates[0].upper > 0, coordinates[0].lower < 0)
     W, gradient = np.empty((len(penalties), d)), np.empty(d)
     for w, c in zip(W, coordinates):
-        tolerance, most = inner_tolerance(tol), most_changes(d)
+        goal = 0.5 * tol * square, square, inner_tolerance(tol), most_changes(d)
         with single_blas():
-            _, converged = lasso.solve(c.l1, c.l2, w, gradient, tolerance, most, deadline())
+            _, converged = lasso.solve(c.l1, c.l2, w, gradient, *goal, deadline())
         if not converged:
             return None
     return W.T

@@ -130,6 +130,7 @@ class LassoPath:
         self.design, self.y = design, problem.y - self.y_mean
         self.centred = dataclasses.replace(problem, design=design)
         self.q = design.transposed_times(s * self.y)
+        self.square = float(np.sum(s * self.y**2))
         self.lasso = _core.GramLasso()
         self.features = np.zeros(0, dtype=np.int64)
         self.is_in = np.zeros(problem.d, dtype=bool)
@@ -218,9 +219,8 @@ class LassoPath:
         l1, l2 = (np.ascontiguousarray(a[self.features].T) for a in (l1, l2))
         W, V = np.empty((2, len(l1), p))
         for i in range(len(l1)):
-            _, converged = self.lasso.solve(
-                l1[i], l2[i], W[i], V[i], self.tolerance, most_changes(p), deadline()
-            )
+            goal = 0.5 * self.target, self.square, self.tolerance, most_changes(p)
+            _, converged = self.lasso.solve(l1[i], l2[i], W[i], V[i], *goal, deadline())
             if not converged:
                 return None
         self.active = int(np.count_nonzero(W[-1]))
