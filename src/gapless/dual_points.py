@@ -20,6 +20,9 @@ from .interrupt import in_worker
 Array = np.ndarray
 EPS = np.finfo(float).eps
 LARGEST_GRAM = 3000  # beyond so many free columns the steps are solved iteratively
+# Near a solution a few steps are enough. Far from one, or where the data are separable and only
+# θ = 0 is left, they become short or shrink little: so many of those are made.
+SHORT_STEPS, SLOW_STEPS = 12, 3
 
 
 class FreeColumns:
@@ -69,6 +72,21 @@ class FreeColumns:
     def units(self) -> Array:
         """1/norms, and 1 for a column of zeros: what makes the columns comparable."""
         return np.divide(1.0, self.norms, out=np.ones(self.m), where=self.norms > 1e-150)
+
+    @cached_property
+    def span_all(self) -> bool:
+        """Whether the columns span all vectors of length n, beyond doubt: only θ = 0 is left."""
+        n = self.columns.n
+        if not 0 < n <= min(self.m, LARGEST_GRAM):
+            return False
+        squares = self.units**2
+        outer = self.columns.outer_gram(squares[: self.columns.d])
+        if self.with_ones:
+            outer += squares[-1]
+        if not np.all(np.diag(outer) > 0):
+            return False
+        factor = _cholesky(outer, _unit_scale(outer))
+        return factor is not None and bool(np.diag(factor).min() > 1e-6)
 
     def is_orthogonal(self, theta: Array, parts: Array) -> bool:
         """Whether Aᵀθ = 0 up to rounding; `parts` are the numbers that θ is the difference of."""
@@ -151,7 +169,7 @@ def orthogonalise(
     """
     if free.is_orthogonal(theta, theta):
         return theta
-    if not np.all(np.isfinite(free.norms)):
+    if not np.all(np.isfinite(free.norms)) or free.span_all:
         return None
     fixed = theta == 0
     if fixed.any():
@@ -172,8 +190,8 @@ def _balance(
     Ω is the room θᵢ has in its interval. For the logistic loss that is the curvature s·ℓ″, so that
     a step is Newton's in the free coefficients, and the given θ = −s·ℓ′ becomes −s(ℓ′ + ℓ″·Aδ).
     """
-    full_steps = 0
-    for _ in range(30):
+    full_steps = short_steps = 0
+    while short_steps < SHORT_STEPS:
         omega = inside.room(theta, weights)
         if fixed is not None:
             omega = np.where(fixed, 0.0, omega)
@@ -190,6 +208,7 @@ def _balance(
             full_steps += 1
             if full_steps == 5:
                 return None
+        short_steps += length < 1.0
     return None
 
 
@@ -222,14 +241,32 @@ def _solve(free: FreeColumns, omega: Array, theta: Array) -> Array:
     return shift
 
 
-def _by_cholesky(H: Array, r: Array) -> Array | None:
-    """H⁻¹r for a well-conditioned H, whose columns have about one size; None for another."""
+def _by_cholesky(H: Array, r: Array, smallest: float = 1e-3) -> Array | None:
+    """H⁻¹r, by a factor of H with its diagonal at one; None where a pivot is smaller than that.
+
+    A column of zeros, where r is 0 as well, gets 0.
+    """
+    scale = _unit_scale(H)
+    factor = _cholesky(H, scale)
+    if factor is None or not np.diag(factor).min() > smallest:
+        return None
+    return scale * scipy.linalg.cho_solve((factor, True), scale * r)
+
+
+def _unit_scale(H: Array) -> Array:
+    """What makes the diagonal of H one; 1 where it is 0."""
+    diagonal = np.diag(H)
+    return np.divide(1.0, np.sqrt(diagonal, where=diagonal > 0, out=np.ones(len(H))))
+
+
+def _cholesky(H: Array, scale: Array) -> Array | None:
+    """The lower factor of H with its diagonal at one; None where H is not positive definite."""
+    scaled = H * np.multiply.outer(scale, scale)
+    np.fill_diagonal(scaled, 1.0)
     try:
-        factor = _uninterrupted(scipy.linalg.cho_factor, H, True)
+        return _uninterrupted(scipy.linalg.cho_factor, scaled, True)[0]
     except np.linalg.LinAlgError:
         return None
-    pivots = np.diag(factor[0])
-    return scipy.linalg.cho_solve(factor, r) if pivots.min() > 1e-3 * pivots.max() else None
 
 
 def eigenvectors(H: Array) -> tuple[Array, Array]:
@@ -318,7 +355,7 @@ def tilt(theta: Array, y: Array, free: FreeColumns, weights: Array) -> Array | N
     """The same for classes: θ = s(e_y − p) with p tilted to p·exp(Aδ)/Σ, still a distribution.
 
     δ is found by Newton's method on Σ s·log Σₖ pₖ exp(Aδ)ₖ − Σ s·(Aδ)_y, which is convex. None
-    where it stops short.
+    where it stops short: separable data leave θ = 0 alone, which it would creep towards.
     """
     labels = one_hot(y, theta.shape[1])
     s = weights[:, None]
@@ -328,10 +365,17 @@ def tilt(theta: Array, y: Array, free: FreeColumns, weights: Array) -> Array | N
         # A class without rows is best given no probability; tilting gets there only in the limit.
         p = _normalised(p * present, labels)
         theta = s * (labels - p)
-    for _ in range(40):
+    last, slow_steps = np.inf, 0
+    while slow_steps <= SLOW_STEPS:
         if free.is_orthogonal(theta, weights):
             return theta
-        step = _newton_tilt(p, theta, free, weights)
+        if free.span_all:
+            return None
+        rest = free.transposed_times(theta)
+        left = float(np.max(np.abs(rest) * free.units[:, None]))
+        slow_steps += left > 0.1 * last
+        last = left
+        step = _newton_tilt(p, rest, free, weights)
         step -= np.sum(p * step, axis=1, keepdims=True)
         if not np.any(step) or not np.all(np.isfinite(step)):
             return None
@@ -364,9 +408,9 @@ def _normalised(p: Array, labels: Array) -> Array:
     return np.where(total > 0, p / np.where(total > 0, total, 1.0), labels)
 
 
-def _newton_tilt(p: Array, theta: Array, free: FreeColumns, weights: Array) -> Array:
-    """Aδ (n, K) for the Newton step δ."""
-    rest, (m, K) = free.transposed_times(theta), (free.m, p.shape[1])
+def _newton_tilt(p: Array, rest: Array, free: FreeColumns, weights: Array) -> Array:
+    """Aδ (n, K) for the Newton step δ that removes Aᵀθ = rest."""
+    m, K = free.m, p.shape[1]
     scale = free.units[:, None]
     if m * K <= LARGEST_GRAM:
         H = (
@@ -374,7 +418,10 @@ def _newton_tilt(p: Array, theta: Array, free: FreeColumns, weights: Array) -> A
             * scale[:, 0][:, None, None]
             * scale[:, 0]
         )
-        delta = _least_solution(H.reshape(K * m, K * m), (scale * rest).ravel(order="F"))
+        right = (scale * rest).ravel(order="F")
+        delta = _by_cholesky(_with_shifts(H), right, 1e-6)
+        if delta is None:
+            delta = _least_solution(H.reshape(K * m, K * m), right)
         return free.times(scale * delta.reshape(m, K, order="F"))
 
     def hessian_times(delta: Array) -> Array:
@@ -385,6 +432,19 @@ def _newton_tilt(p: Array, theta: Array, free: FreeColumns, weights: Array) -> A
     operator = scipy.sparse.linalg.LinearOperator((m * K, m * K), matvec=hessian_times, dtype=float)
     delta, _ = scipy.sparse.linalg.cg(operator, (scale * rest).ravel(), rtol=1e-4, maxiter=200)
     return free.times(scale * delta.reshape(m, K))
+
+
+def _with_shifts(H: Array) -> Array:
+    """H (K, m, K, m) made regular though the same shift of all scores changes nothing.
+
+    Each row of K coefficients gets the curvature that its shift lacks, in units of its own, which
+    leaves the solution alone because the right-hand side sums to 0 over the classes.
+    """
+    K, m = H.shape[:2]
+    lifted = H.copy()
+    for j in range(m):
+        lifted[:, j, :, j] += np.trace(H[:, j, :, j]) / K**2
+    return lifted.reshape(K * m, K * m)
 
 
 def _softmax_hessian(p: Array, weights: Array, free: FreeColumns) -> Array:

@@ -33,6 +33,8 @@ def recedes(problem: Problem, w: Array, b: Array, z: Array) -> bool:
         return True
     if not np.any(w) or problem.loss.task == "regression":
         return False
+    if problem.free_columns.span_all:
+        return True  # some coefficients give every row any score that one likes
     pull = np.abs(problem.loss.gradient(problem.y, z)) * (problem.row_weights > 0)
     tried = None
     for threshold in (1e-2, 1e-4, 1e-5, 1e-6):
@@ -49,7 +51,7 @@ def _costs_nothing(problem: Problem, w: Array) -> Array:
     """Which coefficients may grow for ever in the direction of their sign without a penalty."""
     mask = np.zeros(w.shape, dtype=bool)
     mask[problem.free] = True
-    coordinates = problem.penalty.coordinates(problem.d)
+    coordinates = problem.coordinates
     if coordinates is not None:
         l1, l2, lower, upper = coordinates.like(w)
         is_open = np.where(w > 0, np.isposinf(upper), np.isneginf(lower))
@@ -118,12 +120,23 @@ def _beside_own_class(direction: Array, y: Array) -> Array:
     return direction - np.take_along_axis(direction, y[:, None], axis=1)
 
 
+def _margins(direction: Array, y: Array) -> Array:
+    """How far the row's own class is ahead of the next; the spread of the scores if it is not."""
+    spread = np.ptp(direction, axis=1)
+    others = _beside_own_class(direction, y).copy()
+    if others.shape[1] < 2 or not np.issubdtype(y.dtype, np.integer):
+        return spread
+    others[np.arange(len(y)), y] = -np.inf
+    margin = -np.max(others, axis=1)
+    return np.where(margin > 1e-9 * spread, margin, spread)
+
+
 def _falls_forever(problem: Problem, direction: Array) -> bool:
     """Whether along t·direction no row's loss rises in the end, and some row's falls at every t.
 
     The slope of a convex loss only grows with t, so that one look far out tells.
     """
-    size = np.abs(direction) if direction.ndim == 1 else np.ptp(direction, axis=1)
+    size = np.abs(direction) if direction.ndim == 1 else _margins(direction, problem.y)
     moves = (problem.weights > 0) & (size > 0)
     if not moves.any():
         return False

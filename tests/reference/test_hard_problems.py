@@ -4,18 +4,23 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_wine
 
+from gapless import dual_points
 from gapless.certificates import certify
 from gapless.design import Design
 from gapless.losses import (
     EpsilonInsensitive,
     Huber,
+    Logistic,
+    Softmax,
     Squared,
     SquaredEpsilonInsensitive,
     SquaredHinge,
 )
-from gapless.penalties import L1, Box, ElasticNet
-from gapless.problem import Problem
-from gapless.solvers import choose, solve
+from gapless.penalties import L1, L2, Box, ElasticNet, NoPenalty
+from gapless.problem import Parameters, Problem
+from gapless.solvers import choose, registry, solve
+from gapless.solvers._base import run
+from gapless.solvers.polish import MOST_PRODUCTS, polish
 
 
 def make(X, y, loss, penalty, fit_bias=True):
@@ -87,3 +92,67 @@ def test_several_outputs_are_followed_side_by_side():
     for k in range(2):
         alone = solve(make(X, np.ascontiguousarray(Y[:, k]), EpsilonInsensitive(), L1(0.1)))
         np.testing.assert_allclose(both.parameters.w[:, k], alone.parameters.w, atol=1e-9)
+
+
+def classes(rng, n, d, K):
+    """Labels that do not depend on the data: separable where d ≥ n, hopeless elsewhere."""
+    X = rng.normal(size=(n, d))
+    return X, rng.integers(0, K, n)
+
+
+def test_polish_takes_no_more_products_than_a_solver(monkeypatch):
+    X, y = classes(np.random.default_rng(0), 40, 90, 3)
+    problem = Problem(Design(X), y, Softmax(), L2(1e-6), np.ones(40), True, 3)
+    solution = run(registry["newton"], problem)
+    counts = []
+    times = Design.times
+    monkeypatch.setattr(Design, "times", lambda *a: (counts.append(1), times(*a))[1])
+    polish(problem, solution.parameters)
+    assert len(counts) <= 1.1 * MOST_PRODUCTS
+
+
+@pytest.mark.parametrize("K", [2, 3])
+def test_wide_data_without_penalty_have_no_minimiser(K, monkeypatch):
+    # More than a thousand coefficients, so that no direction is searched for.
+    X, y = classes(np.random.default_rng(1), 60, 400 if K == 3 else 1100, K)
+    loss, outputs = (Softmax(), 3) if K == 3 else (Logistic(), None)
+    y = y if K == 3 else 2.0 * y - 1
+    problem = Problem(Design(X), y, loss, NoPenalty(), np.ones(60), True, outputs)
+    factorised = []
+    eigenvectors = dual_points.eigenvectors
+    monkeypatch.setattr(
+        dual_points, "eigenvectors", lambda H: (factorised.append(1), eigenvectors(H))[1]
+    )
+    solution = solve(problem)
+    assert "no minimiser exists" in certify(problem, solution.parameters).verdict
+    # Nor does it take a solution to see that.
+    w = 1e-3 * np.ones_like(solution.parameters.w)
+    verdict = certify(problem, Parameters(w, solution.parameters.b)).verdict
+    assert "no minimiser exists" in verdict
+    assert not factorised
+
+
+def test_a_narrow_lead_in_every_row_proves_that_there_is_no_minimiser():
+    rng = np.random.default_rng(2)
+    X, w = rng.normal(size=(300, 350)), rng.normal(size=(350, 3))
+    X[:, 200:] = X[:, :150]  # so that the columns do not span all rows
+    scores = X @ w
+    problem = Problem(
+        Design(X), np.argmax(scores, axis=1), Softmax(), NoPenalty(), np.ones(300), False, 3
+    )
+    verdict = certify(problem, Parameters(1e-3 * w, np.zeros(3))).verdict
+    assert "no minimiser exists" in verdict
+
+
+def test_dual_points_of_separable_classes_are_given_up_early(monkeypatch):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(200, 10))
+    y = np.argmax(X[:, :3], axis=1)
+    problem = Problem(Design(X), y, Softmax(), NoPenalty(), np.ones(200), True, 3)
+    rounds = []
+    tilt = dual_points._newton_tilt
+    monkeypatch.setattr(dual_points, "_newton_tilt", lambda *a: (rounds.append(1), tilt(*a))[1])
+    z = problem.predictions(np.eye(10, 3), np.zeros(3))
+    bound = problem.bound(-problem.derivative(z))
+    assert bound.dual == problem.origin.dual
+    assert len(rounds) <= 8

@@ -28,6 +28,7 @@ EPS = float(np.finfo(float).eps)
 
 LARGEST = 1000  # unknowns of a system that is small beside the solver's own work
 MOST_WORK = 1e9  # rows times squared unknowns, the same for conjugate gradients
+MOST_PRODUCTS = 300  # that all their steps together may take: a solver takes about as many
 ROUNDS = 8  # how often the active set may be corrected
 STEPS = 10  # of Newton's method or of iterative refinement
 
@@ -348,12 +349,12 @@ def _polish_jointly(problem: Problem, parameters: Parameters) -> Parameters | No
         return None
     if problem.n * np.count_nonzero(problem.penalty.active(w)) ** 2 > MOST_WORK:
         return None
-    last = np.inf
-    for _ in range(STEPS):
-        dw, db, decrement = _joint_step(problem, w, b)
-        if not 0 <= decrement < 0.5 * last:
+    last, products = np.inf, 0
+    while products < MOST_PRODUCTS:
+        dw, db, decrement, more = _joint_step(problem, w, b, MOST_PRODUCTS - products)
+        if not 0 < decrement < 0.5 * last:
             break
-        last = decrement
+        last, products = decrement, products + more
         if not _is_smooth(problem, w, w + dw):
             return None
         w, b = w + dw, b + db
@@ -370,9 +371,13 @@ def _is_smooth(problem: Problem, w: Array, moved: Array) -> bool:
     return np.array_equal(penalty.active(moved), penalty.active(w))
 
 
-def _joint_step(problem: Problem, w: Array, b: Array) -> tuple[Array, Array, float]:
-    """The Newton step in the active coefficients and the biases, and its decrement."""
+def _joint_step(problem: Problem, w: Array, b: Array, most: int) -> tuple[Array, Array, float, int]:
+    """The Newton step in the active coefficients and the biases, its decrement, and its products.
+
+    Cut short after `most` products, it still leads downhill.
+    """
     s, penalty, design = problem.row_weights, problem.penalty, problem.design
+    products = 0
     active = penalty.active(w)
     z = problem.predictions(w, b)
     slope = s * problem.loss.gradient(problem.y, z)
@@ -384,6 +389,8 @@ def _joint_step(problem: Problem, w: Array, b: Array) -> tuple[Array, Array, flo
         return step[: w.size].reshape(w.shape) * active, step[w.size :].reshape(b.shape)
 
     def hessian_times(step: Array) -> Array:
+        nonlocal products
+        products += 1
         dw, db = split(step)
         slopes = s * problem.loss.hessian_times(problem.y, z, design.times(dw) + db)
         curved = design.transposed_times(slopes) + penalty.hessian_times(w, dw)
@@ -391,5 +398,6 @@ def _joint_step(problem: Problem, w: Array, b: Array) -> tuple[Array, Array, flo
 
     right = -join(design.transposed_times(slope) + penalty.gradient(w), slope.sum(axis=0))
     H = scipy.sparse.linalg.LinearOperator((len(right),) * 2, hessian_times, dtype=float)
-    step, _ = scipy.sparse.linalg.cg(H, right, rtol=1e-13, maxiter=2 * len(right))
-    return *split(step), inner(right, step)
+    maxiter = min(2 * len(right), most)
+    step, _ = scipy.sparse.linalg.cg(H, right, rtol=1e-13, maxiter=maxiter)
+    return *split(step), inner(right, step), max(products, 1)
