@@ -168,8 +168,8 @@ def calibrate(fitted: Fitted) -> Calibration:
 
 
 def _in_closed_form(fitted: Fitted, rows: Array, weights: Array) -> tuple[LeftOut, Array]:
-    if any(problem.loss.name != "squared" for problem in fitted.problems):
-        raise NotAvailable("only least squares has a closed form")
+    if fitted.averages or any(p.loss.name != "squared" for p in fitted.problems):
+        raise NotAvailable("only least squares whose penalty stays has a closed form")
     held = by_formula(fitted).z[rows]
     parts, start = [], 0
     for problem, parameters in zip(fitted.problems, fitted.parameters):

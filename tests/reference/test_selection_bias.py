@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from gapless import LogisticRegression, RidgeClassifier
 from gapless.design import Design
 from gapless.leave_one_out import keep_shares, leave_out, ridge_path_leave_out
 from gapless.losses import Logistic, Softmax, Squared, SquaredHinge
@@ -123,6 +124,16 @@ def test_balanced_noise_is_at_chance_where_leave_one_out_says_none_is_right(loss
         kept.append(np.mean((keep_shares(problem, z, classes) > 0) == classes))
     assert np.mean(plain) < 0.1
     assert abs(np.mean(kept) - 0.5) < 0.1
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("n", [30, 60])
+@pytest.mark.parametrize("model", [LogisticRegression(C=1e-6), RidgeClassifier(1e7)])
+def test_models_that_learned_nothing_of_balanced_classes_say_chance(model, n, classes, rng):
+    X, y = rng.standard_normal((n, 20)), rng.permutation(np.arange(n) % classes)
+    result = model.fit(X, y).generalization_
+    assert abs(result.unseen - 1 / classes) <= 2 * result.standard_error
+    assert "shares of the classes kept" in result.method
 
 
 def test_shares_are_kept_for_several_classes(rng):

@@ -113,7 +113,7 @@ def measure(
         unseen=outcome.score,
         standard_error=outcome.standard_error,
         gap=train - outcome.score,
-        method=outcome.estimate.method,
+        method=outcome.method,
         disagreement=outcome.disagreement,
         verdict=sentence(kind, judge.metric, train, outcome.score, outcome.standard_error, advice),
     )

@@ -21,6 +21,7 @@ from .held_out import (
 )
 from .result import Disagreement
 from .scores import Judge
+from .shares import with_shares
 
 # How many units are left out for real to check a formula: so many far ones, and as many at random.
 REFITS = 20
@@ -30,7 +31,8 @@ REFITS = 20
 class Outcome:
     """Held-out predictions with their score.
 
-    `why_refits` says why a formula was not used, and is None where it was.
+    `why_refits` says why a formula was not used, and is None where it was. With `keeps_shares` the
+    score is that of the predictions with the shares of the classes kept.
     """
 
     estimate: Estimate
@@ -38,6 +40,13 @@ class Outcome:
     standard_error: float
     disagreement: Disagreement | None = None
     why_refits: str | None = None
+    keeps_shares: bool = False
+
+    @property
+    def method(self) -> str:
+        """How the score was found, in words."""
+        method = self.estimate.method
+        return f"{method}, shares of the classes kept" if self.keeps_shares else method
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,19 +79,35 @@ class Trial:
         worth the check of an approximation.
         """
         if self.time is not None:
-            return self._judged(by_time(fitted, self.time))
+            return self._scored(by_time(fitted, self.time))
         if why_refits is None:
             try:
-                outcome = self._judged(by_formula(fitted, self.groups))
+                outcome = self._judged(fitted, by_formula(fitted, self.groups))
                 return self._checked(fitted, outcome) if outcome.score > enough else outcome
             except NotAvailable as reason:
                 why_refits = str(reason)
         estimate = by_refits(fitted, self.units, why_refits, self.by)
-        return replace(self._judged(estimate), why_refits=why_refits)
+        is_few = self.units.max() < FEW_UNITS
+        outcome = self._judged(fitted, estimate) if is_few else self._scored(estimate)
+        return replace(outcome, why_refits=why_refits)
 
-    def _judged(self, estimate: Estimate) -> Outcome:
-        score = self.judge.score(estimate.z)
-        return Outcome(estimate, score, self.judge.standard_error(estimate.z, self.units))
+    def _judged(self, fitted: Fitted, estimate: Estimate) -> Outcome:
+        """The score of units left out one by one; of rows, unless their absence has decided it.
+
+        Without a row its class is less frequent, so held-out scores lean to the others: with
+        balanced classes and little signal, to an accuracy of 0.
+        """
+        plain = self._scored(estimate)
+        if self.groups is not None or not fitted.has_classes:
+            return plain
+        kept = self._scored(replace(estimate, z=with_shares(fitted, estimate.z)))
+        if not abs(kept.score - plain.score) > kept.standard_error:
+            return plain
+        return replace(kept, estimate=estimate, keeps_shares=True)
+
+    def _scored(self, estimate: Estimate) -> Outcome:
+        z = estimate.z
+        return Outcome(estimate, self.judge.score(z), self.judge.standard_error(z, self.units))
 
     def _checked(self, fitted: Fitted, outcome: Outcome) -> Outcome:
         """The outcome with its disagreement with real refits, or NotAvailable where that is large.
@@ -97,7 +122,7 @@ class Trial:
             estimate, disagreement = outcome.estimate, self._disagreement_of_sample(fitted)
         else:
             estimate, disagreement = self._refitted(fitted, outcome.estimate)
-        outcome = self._judged(estimate)
+        outcome = self._judged(fitted, estimate)
         if disagreement.score > outcome.standard_error:
             raise NotAvailable(
                 f"the formula misses real refits by {disagreement.score:.2g}, more than a standard "
