@@ -18,7 +18,7 @@ from ..interrupt import deadline
 from ..penalties import Penalty
 from ..problem import Problem
 from ..threads import single_blas
-from .lasso_path import inner_tolerance, leading, most_changes, takes
+from .lasso_path import inner_gap, inner_tolerance, leading, most_changes, takes
 
 Array = np.ndarray
 EPS = float(np.finfo(float).eps)
@@ -112,7 +112,7 @@ def _coefficients(m: Moments, fit_bias: bool, penalties, tol: float) -> Array | 
     lasso.grow(G, q, coordinates[0].upper > 0, coordinates[0].lower < 0)
     W, gradient = np.empty((len(penalties), d)), np.empty(d)
     for w, c in zip(W, coordinates):
-        goal = 0.5 * tol * square, square, inner_tolerance(tol), most_changes(d)
+        goal = inner_gap(tol, 0.5 * square), square, inner_tolerance(tol), most_changes(d)
         with single_blas():
             _, converged = lasso.solve(c.l1, c.l2, w, gradient, *goal, deadline())
         if not converged:

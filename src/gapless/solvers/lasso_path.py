@@ -46,6 +46,8 @@ MOST_KNOWN, WORTH_A_PASS = 6, 0.3
 # At least so many features join at a time, or this part of the active ones.
 FEWEST_NEW, NEW_PART = 100, 0.5
 MOST_ROUNDS = 100
+# Down to this tolerance a solution need not be better than it says; below, it is exact.
+FULL_DIGITS = 1e-6
 # The columns of the working set are put together when they have come in so many parts.
 MOST_PARTS = 10
 
@@ -93,6 +95,11 @@ def inner_tolerance(tol: float) -> float:
     return min(max(1e-2 * tol, 1e-12), 1e-5)
 
 
+def inner_gap(tol: float, scale: float) -> float:
+    """At which gap to stop on the working set: 0, for all digits, unless few are asked for."""
+    return 0.5 * tol * scale if tol > FULL_DIGITS else 0.0
+
+
 def most_changes(features: int) -> int:
     """Changes of the active set at one strength after which something is wrong."""
     return 20 * (features + 100)
@@ -120,7 +127,7 @@ class LassoPath:
         s, design = problem.weights, problem.design
         self.problem, self.weights, self.max_iter = problem, s, max_iter
         self.target = tol * problem.scale
-        self.tolerance = inner_tolerance(tol)
+        self.tolerance, self.inner_gap = inner_tolerance(tol), inner_gap(tol, problem.scale)
         self.mean, self.y_mean = np.zeros(problem.d), 0.0
         if problem.fit_bias:
             # A free bias is the same as centring everything.
@@ -219,7 +226,7 @@ class LassoPath:
         l1, l2 = (np.ascontiguousarray(a[self.features].T) for a in (l1, l2))
         W, V = np.empty((2, len(l1), p))
         for i in range(len(l1)):
-            goal = 0.5 * self.target, self.square, self.tolerance, most_changes(p)
+            goal = self.inner_gap, self.square, self.tolerance, most_changes(p)
             _, converged = self.lasso.solve(l1[i], l2[i], W[i], V[i], *goal, deadline())
             if not converged:
                 return None
