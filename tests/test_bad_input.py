@@ -97,6 +97,45 @@ def test_missing_label_is_named():
 
 
 @every_estimator
+def test_text_is_named_with_row_and_column(cls):
+    X, y = make_data(cls, d=2)
+    columns = {"age": X[:, 0], "city": ["1.5"] * 3 + ["Rome"] * 27, "note": ["none"] * 30}
+    message = "X has 'Rome' in row 3, column 'city', which is no number; .* OneHotEncoder"
+    for table in (pd.DataFrame(columns), pl.DataFrame(columns)):
+        with pytest.raises(ValueError, match=message):
+            cls().fit(table, y)
+    with pytest.raises(ValueError, match="X has 'Rome' in row 3, column 'city'"):
+        cls().fit(pd.DataFrame(columns).astype({"city": "category"}), y)
+    with pytest.raises(ValueError, match="X has 'Rome' in row 3, column 1"):
+        cls().fit(pd.DataFrame(columns).to_numpy(), y)
+    with pytest.raises(ValueError, match=r"X has 'a text' in row 0.* TfidfVectorizer"):
+        cls().fit(["a text"] * 30, y)
+
+
+def test_dates_are_named():
+    table = pd.DataFrame({"size": [1.0, 2.0], "day": pd.to_datetime(["2024-01-01", "2024-01-02"])})
+    with pytest.raises(ValueError, match="in row 0, column 'day', which is no number"):
+        gapless.Ridge().fit(table, [1.0, 2.0])
+
+
+def test_text_is_not_blamed_for_other_errors():
+    model = gapless.Ridge().fit(pd.DataFrame({"size": [1.0, 2.0]}), [1.0, 2.0])
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(pd.DataFrame({"size": [1.0], "city": ["Rome"]}))
+    with pytest.raises(TypeError, match="argument must be a string or a real number"):
+        model.fit([[1.0], [{}]], [1.0, 2.0])
+
+
+@pytest.mark.parametrize("cls", [cls for cls in ESTIMATORS if not is_classifier(cls())])
+def test_text_in_the_target_of_a_regression_is_named(cls):
+    X, y = make_data(cls)
+    labels = y.astype(object)
+    labels[7] = "cheap"
+    with pytest.raises(ValueError, match=r"y has 'cheap' in row 7.*use a classifier"):
+        cls().fit(X, labels)
+
+
+@every_estimator
 def test_empty_input(cls):
     X, y = make_data(cls)
     with pytest.raises(ValueError, match="0 sample"):
@@ -151,6 +190,10 @@ def test_bad_weights(cls):
         cls().fit(X, y, sample_weight=weights)
     with pytest.raises(ValueError, match="non-zero"):
         cls().fit(X, y, sample_weight=np.zeros(len(X)))
+    with pytest.raises(ValueError, match='class_weight="balanced"'):
+        cls().fit(X, y, sample_weight="balanced")
+    with pytest.raises(ValueError, match="sample_weight has 'much' in row 2"):
+        cls().fit(X, y, sample_weight=["1", "1", "much", *["1"] * 27])
 
 
 @every_estimator

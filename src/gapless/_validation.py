@@ -7,7 +7,11 @@ checks for shapes, types and feature names, and adds the place and the cure to i
 from __future__ import annotations
 
 import copy
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -56,12 +60,13 @@ def read_regression(
 ) -> Training:
     """X, targets and weights of a regression; y is (n,) or, with `multi_output`, also (n, K)."""
     X, names = _read_training_matrix(estimator, X, y, reset)
-    if multi_output:
-        y = check_array(
-            y, ensure_2d=False, dtype=np.float64, ensure_all_finite=False, input_name="y"
-        )
-    else:
-        y = column_or_1d(y, dtype=np.float64, warn=True, input_name="y")
+    with _naming_text(y, "y"):
+        if multi_output:
+            y = check_array(
+                y, ensure_2d=False, dtype=np.float64, ensure_all_finite=False, input_name="y"
+            )
+        else:
+            y = column_or_1d(y, dtype=np.float64, warn=True, input_name="y")
     check_consistent_length(X, y)
     _check_values(y, "y", None)
     weights = _read_weights(sample_weight, X)
@@ -143,14 +148,15 @@ def _read_training_matrix(estimator: Any, X: Any, y: Any, reset: bool) -> tuple[
 def _read_matrix(estimator: Any, X: Any, *, reset: bool) -> Any:
     """X as a contiguous array or a canonical sparse matrix, in float64 or float32, finite."""
     columns = getattr(X, "columns", None)
-    X = validate_data(
-        estimator,
-        X,
-        reset=reset,
-        accept_sparse=("csr", "csc"),
-        dtype=(np.float64, np.float32),
-        ensure_all_finite=False,
-    )
+    with _naming_text(X, "X", columns):
+        X = validate_data(
+            estimator,
+            X,
+            reset=reset,
+            accept_sparse=("csr", "csc"),
+            dtype=(np.float64, np.float32),
+            ensure_all_finite=False,
+        )
     if sp.issparse(X):
         if not X.has_canonical_format:
             X = X.copy()
@@ -184,7 +190,13 @@ def _position(classes: Array, y: Array) -> Array:
 
 def _read_weights(sample_weight: Any, X: Any) -> Array:
     """Weights (n,) in float64: finite, ≥ 0 and not all 0."""
-    weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    if isinstance(sample_weight, str):
+        raise ValueError(
+            f"sample_weight={sample_weight!r} is no vector of weights; give a number for each row, "
+            'or for a classifier class_weight="balanced".'
+        )
+    with _naming_text(sample_weight, "sample_weight"):
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
     _check_not_negative(weights, "sample_weight")
     return weights
 
@@ -196,6 +208,48 @@ def _check_not_negative(weights: Array, name: str) -> None:
             f"Negative values in data passed to `{name}`: row {row} has weight {weights[row]:g}; "
             "weights must be ≥ 0."
         )
+
+
+# What to do about text or dates where numbers are needed.
+ENCODE = {
+    "X": "encode the column, e.g. with OneHotEncoder() in a ColumnTransformer, or drop it",
+    "y": "encode the target as numbers, or use a classifier if these are classes",
+    "sample_weight": "give a number for each row",
+}
+
+
+@contextmanager
+def _naming_text(values: Any, name: str, columns: Any = None) -> Iterator[None]:
+    """Let an error about text or dates say where they are, and what to do."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        if sp.issparse(values) or not re.search("convert|promoted|must be a string", str(error)):
+            raise
+        entries = np.atleast_1d(np.asarray(values, dtype=object))
+        is_text = np.frompyfunc(_is_text, 1, 1)(entries).astype(bool)
+        if not is_text.any():
+            raise
+        # By columns: the first of them that must be encoded.
+        place = np.argwhere(is_text.T)[0][::-1]
+        cure = ENCODE[name]
+        if name == "X" and entries.ndim == 1:
+            cure = "turn texts into numbers, e.g. with TfidfVectorizer()"
+        raise ValueError(
+            f"could not convert string to float: {name} has {entries[tuple(place)]!r} in "
+            f"{_named(place, columns)}, which is no number; {cure}."
+        ) from error
+
+
+def _is_text(value: Any) -> bool:
+    """Whether a value is a date, or text that is no number."""
+    if not isinstance(value, str):
+        return isinstance(value, date)
+    try:
+        float(value)
+    except ValueError:
+        return True
+    return False
 
 
 def _check_values(values: Any, name: str, columns: Any) -> None:
@@ -234,9 +288,12 @@ def _first(values: Any, is_bad: Any, columns: Any) -> str:
     if sp.issparse(values):
         entries = values.tocoo()
         k = int(np.argmax(is_bad(entries.data)))
-        place: tuple[int, ...] = (int(entries.row[k]), int(entries.col[k]))
-    else:
-        place = tuple(int(i) for i in np.argwhere(is_bad(values))[0])
+        return _named((entries.row[k], entries.col[k]), columns)
+    return _named(np.argwhere(is_bad(values))[0], columns)
+
+
+def _named(place: Any, columns: Any) -> str:
+    """A row, or a row and a column by its name if it has one, in words."""
     if len(place) == 1:
         return f"row {place[0]}"
     column = repr(str(columns[place[1]])) if columns is not None else str(place[1])
