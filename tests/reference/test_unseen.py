@@ -219,8 +219,8 @@ def test_the_past_of_a_mean_objective_has_a_smaller_penalty():
 
 @pytest.fixture
 def everything_is_large(monkeypatch):
+    monkeypatch.setattr("gapless.generalization.fitted.LARGE_ROWS", 1)
     for module in ("held_out", "trial"):
-        monkeypatch.setattr(f"gapless.generalization.{module}.LARGE_WORK", 1.0)
         monkeypatch.setattr(f"gapless.generalization.{module}.LARGE_SAMPLE", 100)
 
 

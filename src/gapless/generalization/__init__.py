@@ -20,7 +20,7 @@ from .trial import Outcome, Trial
 __all__ = ["Disagreement", "Fitted", "Generalization", "Judge", "generalize", "measure", "sentence"]
 
 # The verdict looks at penalties up to ten to this power as strong, or as weak, as long as the score
-# falls by no more than this part of its standard error.
+# falls by no more than this part of its standard error. (For large data just ten times.)
 FARTHEST, NO_HARM = 4, 0.02
 
 
@@ -149,7 +149,8 @@ def _judgement(trial: Trial, outcome: Outcome, train: float) -> tuple[str, str]:
     if not score > outcome.score + outcome.standard_error:
         return "balanced", "neither ten times nor a tenth of the penalty does better"
     kind = "over-fitted" if factor > 1 else "under-fitted"
-    times = {10.0: "ten times", 0.1: "a tenth of"}.get(factor, f"{factor:g} times")
+    size = f"{factor:g} times" if factor > 1 else f"1/{1 / factor:g} of"
+    times = {10.0: "ten times", 0.1: "a tenth of"}.get(factor, size)
     return kind, f"{times} the penalty would give {score:.3g}"
 
 
@@ -159,7 +160,7 @@ def _other(trial: Trial, outcome: Outcome, factor: float) -> tuple[float, float]
     Where that does no harm and little good, a penalty far from any effect perhaps, further on.
     """
     enough = outcome.score + outcome.standard_error
-    for power in range(1, FARTHEST + 1):
+    for power in range(1, 2 if trial.fitted.is_large else FARTHEST + 1):
         times = round(factor**power, 12)
         other = trial.fitted.scaled(times)
         if other is None:

@@ -14,6 +14,9 @@ from ..solvers import solve_many
 
 Array = np.ndarray
 
+# Beyond so many rows, or operations for a pass over the data, a fit takes a good part of a second.
+LARGE_ROWS, LARGE_WORK = 10_000, 2e6
+
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
@@ -83,11 +86,12 @@ class Fitted:
         return counted_labels(labels, self.is_counted)
 
     @property
-    def work(self) -> float:
-        """The cost of one pass over the data, in operations."""
+    def is_large(self) -> bool:
+        """Whether many refits would take long."""
         design = self.problems[0].design
         outputs = sum(p.outputs or 1 for p in self.problems)
-        return design.density * design.n * design.d * outputs
+        work = design.density * design.n * design.d * outputs
+        return design.n > LARGE_ROWS or work > LARGE_WORK
 
     # ---- other fits ------------------------------------------------------------------------------
 

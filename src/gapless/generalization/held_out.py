@@ -18,9 +18,8 @@ from .fitted import Array, Fitted
 # Up to so many units each is left out for real, which takes no longer than checking a formula.
 FEW_UNITS = 40
 FOLDS = 5
-# Beyond so many operations per pass over the data a single part is held out, of so many units: the
-# folds would take longer than three fits, and a score over 2,000 rows is known well enough.
-LARGE_WORK = 1e7
+# Of large data a single part is held out, of so many units: the folds would take longer than three
+# fits, and a score over 2,000 rows is known well enough.
 LARGE_SAMPLE = 2000
 # The step of a finite difference in the strength of a penalty.
 LIGHTER = 0.01
@@ -139,7 +138,7 @@ def _folds(fitted: Fitted, units: Array, by: str) -> tuple[list[tuple[Array, Arr
     if count <= FEW_UNITS:
         fold[order] = np.arange(count)
         method, last = f"refits (each {by} left out)", count
-    elif fitted.work <= LARGE_WORK:
+    elif not fitted.is_large:
         fold[order] = np.arange(count) * FOLDS // count
         method, last = f"{FOLDS}-fold", FOLDS
     else:

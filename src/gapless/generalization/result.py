@@ -18,14 +18,16 @@ class Disagreement:
     largest, mean : float
         Differences of their predictions, on the scale of the loss: for regression in the units of
         the target.
+    part : float
+        The same as a part of how far predictions move when their row is left out.
     score : float
-        What it would do to the score if all predictions missed the same part of the way that they
-        move when their row is left out.
+        What it would do to the score if all predictions missed twice that part of their way.
     """
 
     refits: int
     largest: float
     mean: float
+    part: float
     score: float
 
 

@@ -12,7 +12,6 @@ from .fitted import Array, Fitted, counted_labels
 from .held_out import (
     FEW_UNITS,
     LARGE_SAMPLE,
-    LARGE_WORK,
     Estimate,
     by_formula,
     by_refits,
@@ -118,10 +117,8 @@ class Trial:
             return outcome
         if self.units.max() < FEW_UNITS:
             raise NotAvailable("")
-        if fitted.work > LARGE_WORK and self.units.max() > LARGE_SAMPLE:
-            estimate, disagreement = outcome.estimate, self._disagreement_of_sample(fitted)
-        else:
-            estimate, disagreement = self._refitted(fitted, outcome.estimate)
+        check = self._checked_on_sample if self._is_sampled(fitted) else self._refitted
+        estimate, disagreement = check(fitted, outcome.estimate)
         outcome = self._judged(fitted, estimate)
         if disagreement.score > outcome.standard_error:
             raise NotAvailable(
@@ -136,25 +133,22 @@ class Trial:
         Half of them are those that the formula moves farthest: where it errs it errs there, and
         few rows often decide the score. The others are random.
         """
-        z, moved = estimate.z.copy(), estimate.z - fitted.predictions
+        z, moved = estimate.z.copy(), _moved(fitted, estimate)
         halves = self._chosen(np.max(np.abs(moved), axis=1))
         for unit in np.concatenate(halves):
             rows = np.flatnonzero(self.units == unit)
             z[rows] = fitted.predict(fitted.without(rows), rows)
-        missed = z - estimate.z
-        if fitted.problems[0].loss.task == "multiclass":
-            # Only differences between the scores of the classes mean anything.
-            missed, moved = (a - a.mean(axis=1, keepdims=True) for a in (missed, moved))
+        missed = _comparable(fitted, z - estimate.z)
         in_half = [np.isin(self.units, half) for half in halves]
-        # Twice what was seen, since the rows that were not looked at may miss more.
-        part = 2 * max(_ratio(missed[rows], moved[rows]) for rows in in_half)
         is_refitted = in_half[0] | in_half[1]
-        moved[is_refitted] = 0.0
         size = np.abs(missed[is_refitted])
+        part = max(_ratio(missed[rows], moved[rows]) for rows in in_half)
+        moved[is_refitted] = 0.0
         disagreement = Disagreement(
             refits=sum(map(len, halves)),
             largest=float(size.max()),
             mean=float(size.mean()),
+            part=part,
             score=self._change(z, part * moved),
         )
         return replace(estimate, z=z), disagreement
@@ -169,12 +163,20 @@ class Trial:
         return farthest, others[~np.isin(others, farthest)][:REFITS]
 
     def _change(self, z: Array, by: Array) -> float:
-        """By how much the score changes if predictions are off so much, all in or all out."""
-        score = self.judge.score(z)
-        return max(abs(self.judge.score(z + by) - score), abs(self.judge.score(z - by) - score))
+        """How much the score changes if predictions are off by so much, all in or all out.
 
-    def _disagreement_of_sample(self, fitted: Fitted) -> Disagreement:
-        """On a part of the rows with the same ratio of penalty to weight.
+        By twice as much, since rows that were not looked at may miss more.
+        """
+        score = self.judge.score(z)
+        return max(abs(self.judge.score(z + 2 * side * by) - score) for side in (1, -1))
+
+    def _is_sampled(self, fitted: Fitted) -> bool:
+        return fitted.is_large and self.units.max() >= LARGE_SAMPLE
+
+    def _checked_on_sample(
+        self, fitted: Fitted, estimate: Estimate
+    ) -> tuple[Estimate, Disagreement]:
+        """The same by refits of a part of the rows, with the same ratio of penalty to weight.
 
         With fewer rows each has more to say, so that the formula does worse there than on all.
         """
@@ -182,10 +184,23 @@ class Trial:
         chosen = drawn(self.units, LARGE_SAMPLE, strata)
         rows = np.flatnonzero(np.isin(self.units, chosen))
         sample = replace(replace(fitted, averages=True).only(rows), averages=fitted.averages)
-        part = Trial(
-            sample, self.judge.only(rows), None if self.groups is None else self.groups[rows]
-        )
-        return part._refitted(sample, by_formula(sample, part.groups))[1]
+        groups = None if self.groups is None else self.groups[rows]
+        trial = Trial(sample, self.judge.only(rows), groups)
+        _, disagreement = trial._refitted(sample, by_formula(sample, groups))
+        score = self._change(estimate.z, disagreement.part * _moved(fitted, estimate))
+        return estimate, replace(disagreement, score=score)
+
+
+def _moved(fitted: Fitted, estimate: Estimate) -> Array:
+    """How far predictions move when their row is left out."""
+    return _comparable(fitted, estimate.z - fitted.predictions)
+
+
+def _comparable(fitted: Fitted, difference: Array) -> Array:
+    """Differences of scores, without a shift of all classes where that means nothing."""
+    if fitted.problems[0].loss.task == "multiclass":
+        return difference - difference.mean(axis=1, keepdims=True)
+    return difference
 
 
 def _ratio(missed: Array, moved: Array) -> float:

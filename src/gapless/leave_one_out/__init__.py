@@ -44,7 +44,7 @@ __all__ = [
 # What an exact formula may lose to rounding before singular values take over; more where they
 # would take longer, counted in operations, and how many are still worth it: some seconds.
 LOSS_OF_DIGITS, LARGEST_LOSS_OF_DIGITS = 1e-10, 1e-7
-CHEAP, MOST_WORK = 1e9, 2e10
+CHEAP, MOST_WORK = 2e8, 2e10
 
 
 def leave_out(
