@@ -96,7 +96,7 @@ def correct(
     estimate hardly follows. A winner also keeps some luck that all bags share, up to about o. So
     this is an upper estimate: with many more rows than features, v alone would do.
 
-    Costs two products of size 300·n·m: half a second for n = 100,000 and m = 100.
+    Costs two products of size 300·n·m: about a second for n = 100,000 and m = 100.
 
     References
     ----------

@@ -342,9 +342,11 @@ def test_one_class_is_always_in_its_set(rng):
     assert np.all(RidgeClassifier().fit(X, np.zeros(10)).predict_set(X))
 
 
-def test_left_out_models_of_wide_data_predict_like_refits(rng):
-    X, y = regression(rng, 10, 30)
-    X_new, model = rng.standard_normal((4, 30)), Ridge(0.1).fit(X, y)
+@pytest.mark.parametrize("shape", [(10, 30), (30, 10)])
+@pytest.mark.parametrize("alpha", [1e-3, 0.1, 1e6])
+def test_left_out_models_predict_like_refits(shape, alpha, rng):
+    X, y = regression(rng, *shape)
+    X_new, model = rng.standard_normal((4, shape[1])), Ridge(alpha).fit(X, y)
     fitted = model._fitted_to(X, y)
     calibration = calibrate(fitted)
     assert calibration.method == "jackknife+"
