@@ -7,14 +7,15 @@ checks itself, and charges rounding to the gap.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
 
+from .design import multiply_each
 from .optimality import Conditions, Evaluation, Violation, evaluate, feasibility
-from .problem import Parameters, Problem
+from .problem import Bound, Parameters, Problem, bounds
 from .recession import recedes
 from .threads import single_blas
 
@@ -26,6 +27,8 @@ KINDS = ("exact", "optimal", "bound", "stationary", "stopped", "none")
 MEASURED = ("exact", "optimal", "stopped")
 # Rounding up to this part of P₀ may be forgiven; beyond it the digits that count are lost.
 RESOLVED = 1e-4
+# So many problems on one design share a product, which bounds the memory that takes.
+TOGETHER = 32
 
 
 @dataclass(frozen=True)
@@ -146,12 +149,25 @@ def certify(
     -----
     Costs about five products with the data. P and D are summed in float64, also for float32 data.
     """
-    w, b = (np.asarray(part, dtype=float) for part in (parameters.w, parameters.b))
-    complaint = _complaint(problem, w, b)
-    if complaint is not None:
-        return _refused(problem, tol, complaint)
+    return certify_all([problem], [parameters], tol, [exact])[0]
+
+
+def certify_all(
+    problems: Sequence[Problem],
+    parameters: Sequence[Parameters],
+    tol: float = 1e-6,
+    exact: Sequence[bool] | None = None,
+) -> list[Certificate]:
+    """`certify` for several problems; those on one design share their products with it."""
+    exact = [False] * len(problems) if exact is None else exact
+    is_shared = all(problem.design is problems[0].design for problem in problems)
+    size = TOGETHER if is_shared else 1
+    certificates = []
     with single_blas():
-        return _certify(problem, Parameters(w, b, parameters.theta), tol, exact)
+        for first in range(0, len(problems), size):
+            some = slice(first, first + size)
+            certificates += _certify_some(problems[some], parameters[some], tol, exact[some])
+    return certificates
 
 
 def certify_model(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Certificate:
@@ -180,18 +196,71 @@ def certify_model(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Cert
             "best_estimator_."
         )
     tol = float(getattr(model, "tol", 1e-6))
-    certificates = [
-        certify(problem, parameters, tol=tol) for problem, parameters in parts(X, y, sample_weight)
-    ]
+    problems, parameters = zip(*parts(X, y, sample_weight))
+    certificates = certify_all(problems, parameters, tol=tol)
     return sum(certificates[1:], start=certificates[0])
 
 
 # ---- how a certificate is made -------------------------------------------------------------------
 
 
-def _certify(problem: Problem, parameters: Parameters, tol: float, exact: bool) -> Certificate:
-    w, b = parameters.w, parameters.b
-    z = problem.predictions(w, b)
+@dataclass(frozen=True, eq=False)
+class Claim:
+    """Parameters that are said to be optimal, and what several problems compute together.
+
+    z is Xw + b. `name` tells where the first bound that is tried comes from, and `v` is the product
+    Xᵀθ with its dual point.
+    """
+
+    problem: Problem
+    parameters: Parameters
+    z: Array
+    norms: Array
+    name: str
+    bound: Bound
+    v: Array
+
+
+def _certify_some(
+    problems: Sequence[Problem], parameters: Sequence[Parameters], tol: float, exact: Sequence[bool]
+) -> list[Certificate]:
+    """Certificates for problems on one design."""
+    given = [_in_float64(q) for q in parameters]
+    complaints = [_complaint(p, q.w, q.b) for p, q in zip(problems, given)]
+    sound = [k for k, complaint in enumerate(complaints) if complaint is None]
+    claims = iter(_claims([problems[k] for k in sound], [given[k] for k in sound]))
+    return [
+        _certify(next(claims), tol, is_exact) if complaint is None else _refused(p, tol, complaint)
+        for p, complaint, is_exact in zip(problems, complaints, exact)
+    ]
+
+
+def _in_float64(parameters: Parameters) -> Parameters:
+    w, b = (np.asarray(part, dtype=float) for part in (parameters.w, parameters.b))
+    return Parameters(w, b, parameters.theta)
+
+
+def _claims(problems: Sequence[Problem], parameters: Sequence[Parameters]) -> list[Claim]:
+    """What the certificates start from, by three products with the data for all of them."""
+    if not problems:
+        return []
+    design, weights = problems[0].design, problems[0].weights
+    scores = multiply_each(design.times, [q.w for q in parameters])
+    z = [score + q.b for score, q in zip(scores, parameters)]
+    with np.errstate(over="ignore", invalid="ignore"):
+        first = [next(_dual_points(p, q.theta, s)) for p, q, s in zip(problems, parameters, z)]
+    found = bounds(problems, [theta for _, theta in first])
+    products = multiply_each(design.transposed_times, [bound.theta for bound in found])
+    norms = _column_norms(problems[0])
+    return [
+        Claim(p, q, s, norms if p.weights is weights else _column_norms(p), name, bound, v)
+        for p, q, s, (name, _), bound, v in zip(problems, parameters, z, first, found, products)
+    ]
+
+
+def _certify(claim: Claim, tol: float, exact: bool) -> Certificate:
+    problem, z, norms = claim.problem, claim.z, claim.norms
+    w, b = claim.parameters.w, claim.parameters.b
     with np.errstate(over="ignore", invalid="ignore"):
         primal = problem.primal(w, b, z)
     if not np.isfinite(primal) or not np.isfinite(problem.scale):
@@ -200,8 +269,7 @@ def _certify(problem: Problem, parameters: Parameters, tol: float, exact: bool) 
         return _judge_stationarity(problem, w, z, primal, tol)
     if not problem.has_dual:
         return _without_bound(problem, w, z, primal, tol)
-    norms = _column_norms(problem)
-    best, method = _best_bound(problem, parameters, z, norms, primal - tol * problem.scale)
+    best, method = _best_bound(claim, primal - tol * problem.scale)
     if best is None:
         return _refused(problem, tol, "the lower bound overflows float64; " + RESCALE)
     gap = max(best.primal - best.dual, 0.0) + best.rounding
@@ -244,16 +312,14 @@ def _column_norms(problem: Problem) -> Array:
     return np.sqrt(np.maximum(problem.design.column_square_sums(counted), 0.0))
 
 
-def _best_bound(
-    problem: Problem, parameters: Parameters, z: Array, norms: Array, enough: float
-) -> tuple[Evaluation | None, str]:
+def _best_bound(claim: Claim, enough: float) -> tuple[Evaluation | None, str]:
     """The best lower bound of the candidates, or the first that is enough; and which it was."""
     best, method = None, "none"
-    for name, theta in _candidates(problem, parameters.theta, z):
-        bound = problem.bound(theta)
+    w, b = claim.parameters.w, claim.parameters.b
+    for name, bound, v in _candidates(claim):
         if best is not None and bound.dual <= best.dual:
             continue
-        evaluation = evaluate(problem, parameters.w, parameters.b, z, bound, norms)
+        evaluation = evaluate(claim.problem, w, b, claim.z, bound, v, claim.norms)
         if evaluation is not None and (best is None or evaluation.dual > best.dual):
             best, method = evaluation, name if np.any(bound.theta) else "zero"
         if best is not None and best.dual >= enough:
@@ -261,7 +327,17 @@ def _best_bound(
     return best, method
 
 
-def _candidates(problem: Problem, stored: Array | None, z: Array) -> Iterator[tuple[str, Array]]:
+def _candidates(claim: Claim) -> Iterator[tuple[str, Bound, Array]]:
+    """Bounds from the dual points, the first being known, with their products Xᵀθ."""
+    yield claim.name, claim.bound, claim.v
+    problem = claim.problem
+    for name, theta in _dual_points(problem, claim.parameters.theta, claim.z):
+        if name != claim.name:
+            bound = problem.bound(theta)
+            yield name, bound, problem.design.transposed_times(bound.theta)
+
+
+def _dual_points(problem: Problem, stored: Array | None, z: Array) -> Iterator[tuple[str, Array]]:
     """Where to look for a dual point, the most promising first."""
     if stored is not None and np.shape(stored) == np.shape(z):
         yield "stored", stored

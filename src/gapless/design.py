@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -269,6 +270,13 @@ class Design:
         shift = sums[chosen, 0] - 0.5 * total.sum() * mean
         G -= np.multiply.outer(shift, mean)
         G -= np.multiply.outer(mean, shift)
+
+
+def multiply_each(product: Callable[[Array], Array], vectors: Sequence[Array]) -> list[Array]:
+    """A product of a design, such as `design.times`, with each vector: those (n,) all at once."""
+    if len(vectors) < 2 or vectors[0].ndim == 2:
+        return [product(vector) for vector in vectors]
+    return list(np.ascontiguousarray(product(np.stack(vectors, axis=1)).T))
 
 
 def _call(function: Any, *args: Any) -> None:

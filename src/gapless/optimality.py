@@ -16,8 +16,8 @@ from .problem import Bound, Problem
 Array = np.ndarray
 
 # A bound holds for all coefficients of unpenalised columns up to so many times the size at which a
-# column alone is as large as the predictions. Aᵀθ = 0 holds but for rounding, so nothing can be said
-# of larger ones; only columns that are equal up to rounding can make use of them.
+# column alone is as large as the predictions. Aᵀθ = 0 holds but for rounding, so nothing can be
+# said of larger ones; only columns that are equal up to rounding can make use of them.
 FAR = 1e3
 
 
@@ -82,14 +82,14 @@ class Evaluation:
 
 
 def evaluate(
-    problem: Problem, w: Array, b: Array, z: Array, bound: Bound, norms: Array
+    problem: Problem, w: Array, b: Array, z: Array, bound: Bound, v: Array, norms: Array
 ) -> Evaluation | None:
     """P at (w, b) and D at the dual point of `bound`; None where that point is not feasible.
 
-    `norms` are the norms of the columns over the rows that count.
+    v is Xᵀθ, computed anew from that point; `norms` are those of the columns over the rows that
+    count.
     """
     theta = bound.theta
-    v = problem.design.transposed_times(theta)
     if not _is_feasible(problem, bound, v, norms):
         return None
     with np.errstate(over="ignore", invalid="ignore"):

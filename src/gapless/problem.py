@@ -9,13 +9,13 @@ Sums, never means. Solvers and certificates ask this class; nothing here knows e
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from .design import Design
+from .design import Design, multiply_each
 from .dual_points import (
     EPS,
     FreeColumns,
@@ -227,24 +227,26 @@ class Problem:
         Any θ of the right shape will do, NaN included: what cannot be made feasible gives the bound
         of θ = 0, Σ sᵢ min ℓ.
         """
-        if not self.has_dual:
-            return Bound(np.zeros(np.shape(theta)), np.zeros_like(self.null.w), -np.inf)
+        return bounds([self], [theta])[0]
+
+    def _best_bound(self, moved: Array, v: Array) -> Bound:
+        """The best of the bounds near θ, which is orthogonal to the free columns, and v = Xᵀθ."""
         best = self.origin
-        with single_blas():
-            for feasible, v in self._feasible(np.asarray(theta, dtype=float)):
-                for c in self.penalty.feasible_scales(v):
-                    if c == 0:
-                        continue
-                    candidate = Bound(c * feasible, c * v, self.dual(c * feasible, c * v))
-                    best = max(best, candidate, key=lambda bound: bound.dual)
+        for feasible, product in self._feasible(moved, v):
+            for c in self.penalty.feasible_scales(product):
+                if c == 0:
+                    continue
+                scaled = c * feasible, c * product
+                candidate = Bound(*scaled, self.dual(*scaled))
+                best = max(best, candidate, key=lambda bound: bound.dual)
         return best
 
     @cached_property
     def origin(self) -> Bound:
-        """The bound of θ = 0, which is always feasible."""
+        """The bound of θ = 0, which is always feasible; −∞ where no bound is known."""
         theta = np.zeros(self._score_shape(self.y))
         v = np.zeros((self.d,) if self.outputs is None else (self.d, self.outputs))
-        return Bound(theta, v, self.dual(theta, v))
+        return Bound(theta, v, self.dual(theta, v) if self.has_dual else -np.inf)
 
     def box(self) -> tuple[Array, Array]:
         """The interval of each θᵢ in which s·ℓ*(−θ/s) is finite."""
@@ -267,15 +269,15 @@ class Problem:
             return [Intervals(lower, upper)]
         return [Intervals(lower[:, k].copy(), upper[:, k].copy()) for k in range(self.outputs)]
 
-    def _feasible(self, theta: Array) -> Iterator[tuple[Array, Array]]:
-        """Pairs (θ, Xᵀθ) near the given θ that need at most scaling; none where that fails."""
-        if not np.all(np.isfinite(theta)):
-            return
-        theta = self._inside(theta)
-        moved = self._orthogonal(theta, self.free_columns)
-        if moved is None:
-            return
-        v = self.design.transposed_times(moved)
+    def _moved(self, theta: Array) -> Array | None:
+        """θ moved inside its domain and orthogonal to the free columns; None where that fails."""
+        theta = np.asarray(theta, dtype=float)
+        if not self.has_dual or not np.all(np.isfinite(theta)):
+            return None
+        return self._orthogonal(self._inside(theta), self.free_columns)
+
+    def _feasible(self, moved: Array, v: Array) -> Iterator[tuple[Array, Array]]:
+        """Pairs (θ, Xᵀθ) near the given ones that need at most scaling; none where that fails."""
         if not len(self._one_sided[0]):
             yield moved, v
             return
@@ -362,3 +364,15 @@ class Problem:
                 return None
             theta, v = moved, self.design.transposed_times(moved)
         return None
+
+
+def bounds(problems: Sequence[Problem], thetas: Sequence[Array]) -> list[Bound]:
+    """`Problem.bound` of each problem and its θ; they have one design, and share the product."""
+    with single_blas():
+        moved = [problem._moved(theta) for problem, theta in zip(problems, thetas)]
+        found = [theta for theta in moved if theta is not None]
+        products = iter(multiply_each(problems[0].design.transposed_times, found))
+        return [
+            problem.origin if theta is None else problem._best_bound(theta, next(products))
+            for problem, theta in zip(problems, moved)
+        ]

@@ -24,7 +24,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import Training, read_classification, read_regression, read_rows
-from ..certificates import Certificate, certify
+from ..certificates import Certificate, certify_all
 from ..conformal import Calibration, Intervals, calibrate
 from ..design import Design
 from ..generalization import Fitted, Generalization, measure
@@ -279,10 +279,8 @@ class LinearModel(CallbackSupport, BaseEstimator):
         try:
             if not _is_interrupted(solutions):
                 with time_limit(seconds):
-                    return [
-                        certify(p, q, tol=self.tol, exact=s.solver in CLOSED_FORMS)
-                        for p, q, s in zip(problems, stored, solutions)
-                    ]
+                    exact = [solution.solver in CLOSED_FORMS for solution in solutions]
+                    return certify_all(problems, stored, self.tol, exact)
         except TimeLimit:
             pass
         except KeyboardInterrupt:
