@@ -80,31 +80,30 @@ public:
     }
 
     // Any positive semi-definite B (m × m). With τ = strength/‖v‖ the minimiser is
-    // v = −(B + τI)⁻¹c, c = slope − Bw, so τ‖v‖ = strength is one equation for x = 1/τ; 1/(τ‖v‖) is
+    // v = w − (B + τI)⁻¹(slope + τw), so τ‖v‖ = strength is one equation for x = 1/τ; 1/(τ‖v‖) is
     // linear in x when B is a multiple of I, hence Newton's method on it needs few steps (the
     // idea of Moré and Sorensen 1983 for the trust region).
     void minimise(const double* B, double strength, const double* slope, const double* w, Index m,
                   double* v) {
-        c_.resize(m);
         double square = 0, trace = 0, w_square = 0;
         for (Index i = 0; i < m; ++i) {
-            c_[i] = slope[i] - dot(B + i * m, w, m);
-            square += c_[i] * c_[i];
+            const double c = slope[i] - dot(B + i * m, w, m);
+            square += c * c;
             trace += B[i * m + i];
             w_square += w[i] * w[i];
         }
         const double norm = std::sqrt(square);
         if (norm <= strength) return std::fill(v, v + m, 0.0);
         if (!(trace > 0)) return std::copy(w, w + m, v), void();
-        // Rounding alone makes B indefinite by about this much.
-        const double smallest = 4 * std::numeric_limits<double>::epsilon() * trace;
-        if (!(strength > 0)) return solve(B, smallest, m, v), void();
+        if (!(strength > 0)) return solve(B, 0.0, slope, w, m, v), void();
         // All eigenvalues of B lie between 0 and its trace.
-        double low = (norm / strength - 1) / trace, high = 1 / smallest;
+        double low = (norm / strength - 1) / trace;
+        // The columns of a block may have units that are twelve digits apart.
+        double high = 1e12 / (std::numeric_limits<double>::epsilon() * trace);
         double x = std::clamp(std::sqrt(w_square) / strength, low, high);
         for (int step = 0; step < 60; ++step) {
             const double tau = 1 / x;
-            const double slack = solve(B, tau, m, v);
+            const double slack = solve(B, tau, slope, w, m, v);
             const double length = std::sqrt(dot(v, v, m)), product = tau * length;
             if (std::abs(product - strength) <= 1e-14 * strength || high - low <= 1e-15 * high)
                 break;
@@ -117,22 +116,31 @@ public:
     }
 
 private:
-    // v = −(B + τI)⁻¹c; returns vᵀ(B + τI)⁻¹v.
-    double solve(const double* B, double tau, Index m, double* v) {
+    // v = w − (B + τI)⁻¹(slope + τw); returns vᵀ(B + τI)⁻¹v. Written as a step from w, it keeps its
+    // digits where columns have units far apart. The diagonal is lifted, in its own units, by what
+    // rounding may make B indefinite.
+    double solve(const double* B, double tau, const double* slope, const double* w, Index m,
+                 double* v) {
+        double lift = 4 * std::numeric_limits<double>::epsilon();
         do {
             l_.assign(B, B + m * m);
-            for (Index i = 0; i < m; ++i) l_[i * m + i] += tau;
-            tau *= 16;
-        } while (!factorise(l_.data(), m) && std::isfinite(tau));
-        for (Index i = 0; i < m; ++i) v[i] = -c_[i];
+            for (Index i = 0; i < m; ++i) {
+                l_[i * m + i] += tau + lift * l_[i * m + i];
+                // A column of zeros stays where it is.
+                if (!(l_[i * m + i] > 0)) l_[i * m + i] = 1;
+            }
+            lift *= 16;
+        } while (!factorise(l_.data(), m) && lift < 1);
+        for (Index i = 0; i < m; ++i) v[i] = -(slope[i] + tau * w[i]);
         solve_lower(l_.data(), m, v);
         solve_upper(l_.data(), m, v);
-        c_copy_.assign(v, v + m);
-        solve_lower(l_.data(), m, c_copy_.data());
-        return dot(c_copy_.data(), c_copy_.data(), m);
+        for (Index i = 0; i < m; ++i) v[i] += w[i];
+        copy_.assign(v, v + m);
+        solve_lower(l_.data(), m, copy_.data());
+        return dot(copy_.data(), copy_.data(), m);
     }
 
-    std::vector<double> c_, c_copy_, l_;
+    std::vector<double> copy_, l_;
 };
 
 }  // namespace gapless

@@ -449,15 +449,25 @@ def _with_shifts(H: Array) -> Array:
 
 def _softmax_hessian(p: Array, weights: Array, free: FreeColumns) -> Array:
     """The Hessian in δ, class by class (K·m × K·m): AᵀS(diag pₖ − pₖpⱼ)A."""
-    m, K = free.m, p.shape[1]
-    weighted = weights[:, None] * p
-    if m == 1 and free.with_ones:
+    if free.m == 1 and free.with_ones:
+        weighted = weights[:, None] * p
         return np.diag(weighted.sum(axis=0)) - weighted.T @ p
-    H = np.empty((K * m, K * m))
+    return joint_hessian(weights[:, None] * p, np.sqrt(weights)[:, None] * p, free)
+
+
+def joint_hessian(a: Array, f: Array | None, columns: FreeColumns) -> Array:
+    """AᵀDA (K·m × K·m), score by score, where row i has the Hessian diag(aᵢ) − fᵢfᵢᵀ in its scores.
+
+    f ≥ 0 is None where the scores do not meet; the Hessian of a row must be no less than 0.
+    """
+    m, K = columns.m, a.shape[1]
+    H = np.zeros((K, m, K, m))
     for k in range(K):
-        for j in range(k + 1):
-            omega = weighted[:, k] * (1 - p[:, k]) if j == k else weighted[:, k] * p[:, j]
-            block = free.gram(omega) * (1 if j == k else -1)
-            H[k * m : (k + 1) * m, j * m : (j + 1) * m] = block
-            H[j * m : (j + 1) * m, k * m : (k + 1) * m] = block.T
-    return H
+        if f is None:
+            H[k, :, k] = columns.gram(a[:, k])
+            continue
+        H[k, :, k] = columns.gram(np.maximum(a[:, k] - f[:, k] ** 2, 0.0))
+        for j in range(k):
+            block = -columns.gram(f[:, k] * f[:, j])
+            H[k, :, j], H[j, :, k] = block, block.T
+    return H.reshape(K * m, K * m)

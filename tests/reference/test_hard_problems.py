@@ -16,7 +16,7 @@ from gapless.losses import (
     SquaredEpsilonInsensitive,
     SquaredHinge,
 )
-from gapless.penalties import L1, L2, Box, ElasticNet, NoPenalty
+from gapless.penalties import L1, L2, Box, ElasticNet, Group, NoPenalty
 from gapless.problem import Parameters, Problem
 from gapless.solvers import choose, registry, solve
 from gapless.solvers._base import run
@@ -156,3 +156,33 @@ def test_dual_points_of_separable_classes_are_given_up_early(monkeypatch):
     bound = problem.bound(-problem.derivative(z))
     assert bound.dual == problem.origin.dual
     assert len(rounds) <= 8
+
+
+def test_groups_of_columns_in_units_far_apart_never_go_uphill():
+    X, z = ill_conditioned(0, 80, 30)
+    problem = make(X, 100 * z, Squared(), Group(0.01, np.arange(30) // 3), fit_bias=False)
+    primal = run(registry["prox_newton"], problem, max_iter=60).trace.primal
+    assert np.all(np.diff(primal) <= 1e-12 * primal[0])
+    best = solve(make(X, 100 * z, Squared(), NoPenalty(), fit_bias=False)).primal
+    assert primal[-1] <= best + 1e-3 * problem.scale
+
+
+@pytest.mark.parametrize(
+    ("loss", "penalty"),
+    [
+        (Squared(), Group(0.5, np.arange(24) // 3)),
+        (Softmax(), ElasticNet(0.1, 0.5)),
+        (Softmax(), Group(0.1)),
+    ],
+    ids=str,
+)
+def test_nearly_dependent_columns_are_certified(loss, penalty):
+    rng = np.random.default_rng(4)
+    X = np.cumsum(rng.normal(size=(80, 24)), axis=1) + 30 * rng.normal(size=24)
+    z = X[:, :3] @ rng.normal(size=(3, 3)) + rng.normal(size=(80, 3))
+    is_softmax = loss.task == "multiclass"
+    y = np.argmax(z - z.mean(axis=0), axis=1) if is_softmax else 10 * z[:, 0]
+    problem = Problem(Design(X), y, loss, penalty, np.ones(80), True, 3 if is_softmax else None)
+    solution = solve(problem)
+    assert solution.status == "optimal"
+    assert certify(problem, solution.parameters).kind == "optimal"

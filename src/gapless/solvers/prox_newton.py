@@ -16,19 +16,18 @@ ICML.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
-from ..penalties import Coordinates
 from ..problem import Parameters, Problem
 from ._base import Point, solver
 from .auto import has_small_factor
+from .face_newton import newton_on_face, shorten
 from .interior_point import interior_point
-from .normal_equations import NormalMatrix
 from .proximal_gradient import proximal_gradient
 from .quadratic_model import Iterate, ModelStep, QuadraticModel, evaluate
-from .working_set import BlockPenalty, Face, choose_blocks
+from .working_set import BlockPenalty, choose_blocks
 
 Array = np.ndarray
 EPS = float(np.finfo(float).eps)
@@ -45,8 +44,6 @@ LOOSEST, TIGHTEST = 0.1, 1e-9
 SLOW, MOST_SWEEPS = 60, 1000
 # A distance to optimality, relative to the slopes, that rounding does not explain.
 FAR = 1e-6
-# The largest support whose Newton system is worth factorising.
-LARGEST_SUPPORT = 3000
 # So many slow steps, and the square of d over so many features more, take the time of the interior
 # point method, which is never slow.
 FEW_SLOW_STEPS, FEATURES_PER_SLOW_STEP = 5, 100
@@ -87,7 +84,7 @@ def prox_newton(problem: Problem, start: Parameters) -> Iterator[Point]:
         slow += length < 0.2 or not step.converged
         sweeps = SLOW
         if not step.converged:
-            better = _newton_step(problem, penalty.coordinates, new)
+            better = newton_on_face(problem, penalty.coordinates, new)
             new, sweeps = (new, MOST_SWEEPS) if better is None else (better, SLOW)
         # Near the end rounding hides the descent, but the distance to optimality still falls.
         largest = max(float(distance.max(initial=0.0)), _bias_slope(problem, at))
@@ -164,50 +161,4 @@ def _line_search(problem: Problem, at: Iterate, step: ModelStep) -> tuple[Iterat
         penalty = at.penalty + step.part.value(w[features]) - penalty_before
         return evaluate(problem, w, at.b + t * step.b, penalty, at.z + t * step.z)
 
-    return _shorten(at, along, step.slope)
-
-
-def _shorten(at: Iterate, along: Callable[[float], Iterate], slope: float) -> tuple[Iterate, float]:
-    """The first of 1, ½, ¼ … at which P is as low as its slope promises; else the start, and 0.
-
-    Armijo's rule for a composite objective (Tseng and Yun 2009).
-    """
-    rounding = 4 * EPS * abs(at.primal)
-    for halvings in range(40):
-        t = 0.5**halvings
-        new = along(t)
-        if new.primal <= at.primal + 0.01 * t * slope + rounding:
-            return new, t
-    return at, 0.0
-
-
-def _newton_step(problem: Problem, c: Coordinates | None, at: Iterate) -> Iterate | None:
-    """The end of a Newton step on the face around an iterate; None if it is no good.
-
-    Coefficients stop where the face ends (projected Newton, Bertsekas 1982).
-    """
-    if c is None or problem.outputs is not None:
-        return None
-    face = Face.around(at.w, c.l1, c.l2, c.lower, c.upper)
-    # With nearly as many coefficients as rows the system is close to singular, and leads astray.
-    most = LARGEST_SUPPORT if np.all(face.l2 > 0) else min(LARGEST_SUPPORT, problem.n // 2)
-    if not 0 < len(face.index) <= most:
-        return None
-    before = at.w[face.index]
-    design = problem.design.columns(face.index)
-    gradient = design.transposed_times(at.slope) + face.gradient(before)
-    bias_slope = float(np.sum(at.slope))
-    matrix = NormalMatrix(design, at.curvature, face.l2, problem.fit_bias)
-    step, bias_step = matrix.solve(-gradient, -bias_slope)
-    slope = float(np.sum(gradient * step)) + bias_slope * bias_step
-    if not (np.isfinite(slope) and slope < 0):
-        return None
-
-    def along(t: float) -> Iterate:
-        w = at.w.copy()
-        w[face.index] = face.clip(before + t * step)
-        z = at.z + design.times(w[face.index] - before) + t * bias_step
-        return evaluate(problem, w, at.b + t * bias_step, problem.penalty.value(w), z)
-
-    new, length = _shorten(at, along, slope)
-    return new if length > 0 else None
+    return shorten(at, along, step.slope)

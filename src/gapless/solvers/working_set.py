@@ -1,7 +1,7 @@
 """Working sets: which blocks of features are worth a solver's time, and the penalty on them alone.
 
 A block is what the penalty treats as one: a feature, or a group of features. Called by
-`prox_newton`.
+`prox_newton` and `face_newton`.
 """
 
 from __future__ import annotations
