@@ -356,9 +356,10 @@ class LinearModel(CallbackSupport, BaseEstimator):
             raise AttributeError(
                 f"this {type(self).__name__} has no reference to the data of its fit; call {cure}."
             )
-        if self._calibration is None:
-            self._calibration = calibrate(self._fitted(*self._training))
-        return self._calibration
+        calibration: Calibration | None = vars(self)["_calibration"]
+        if calibration is None:
+            calibration = self._calibration = calibrate(self._fitted(*self._training))
+        return calibration
 
     def _fitted_to(self, X, y, sample_weight=None) -> Fitted:
         """The fit, rebuilt from its data."""
