@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 from scipy.special import log_expit
+from sklearn.base import is_classifier
+from sklearn.exceptions import ConvergenceWarning
 
 import gapless
 from gapless.losses import Logistic, Softmax
@@ -113,7 +115,8 @@ def test_conjugate_gradients_end_where_rounding_leaves_nothing_of_the_gradient()
     labels = np.concatenate([np.arange(5), draw.integers(0, 5, 24)])
     above = rows[:, 1] > np.median(rows[:, 1])
     labels[above & (labels % 2 == 0)] = (labels[above & (labels % 2 == 0)] + 1) % 5
-    model = gapless.LogisticRegression(C=np.inf, solver="newton-cg").fit(rows, labels)
+    with pytest.warns(ConvergenceWarning, match="no minimiser exists"):
+        model = gapless.LogisticRegression(C=np.inf, solver="newton-cg").fit(rows, labels)
     assert "no minimiser exists" in model.certificate_.verdict
 
 
@@ -124,3 +127,43 @@ def test_weights_of_a_penalty_may_change_between_fits():
     model = gapless.RiskRegressor(penalty=L2(weights=weights), fit_intercept=False).fit(X, y)
     weights[:] = 3.0
     np.testing.assert_allclose(model.fit(X, y).coef_, y / 4)
+
+
+def test_a_fit_without_a_minimiser_warns_once_with_the_cure():
+    rows, labels = np.arange(6.0)[:, None], np.arange(6) > 2
+    with pytest.warns(ConvergenceWarning, match=r"no minimiser exists.*add a penalty") as caught:
+        model = gapless.LogisticRegression(C=np.inf).fit(rows, labels)
+    assert len(caught) == 1 and model.certificate_.kind == "none"
+
+
+@pytest.mark.parametrize(
+    ("model", "ran"),
+    [
+        (gapless.Ridge(solver="sag"), "closed_form"),
+        (gapless.Ridge(solver="svd"), "svd"),
+        (gapless.RidgeClassifier(solver="lsqr"), "closed_form"),
+        (gapless.LogisticRegression(solver="lbfgs"), "newton"),
+        (gapless.LogisticRegression(solver="newton-cg"), "newton_cg"),
+        (gapless.Lasso(), "prox_newton"),
+    ],
+    ids=repr,
+)
+def test_solver_attribute_says_which_solver_ran(model, ran):
+    target = y > 0 if is_classifier(model) else y
+    assert model.fit(X, target).solver_ == ran
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        gapless.Lasso(solver="liblinear"),
+        gapless.LinearRegression(solver="lsqr"),
+        gapless.Ridge(solver="liblinear"),
+        gapless.LinearSVR(solver="lbfgs"),
+        gapless.RiskRegressor(solver="sag"),
+    ],
+    ids=repr,
+)
+def test_solvers_of_other_classes_of_scikit_learn_are_not_known(model):
+    with pytest.raises(ValueError, match=r"is not known; use .* closed_form, .* prox_newton"):
+        model.fit(X, y)

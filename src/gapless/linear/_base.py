@@ -24,7 +24,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import Training, read_classification, read_regression, read_rows
-from ..certificates import Certificate, certify_all
+from ..certificates import NO_MINIMISER, Certificate, certify_all
 from ..conformal import Calibration, Intervals, calibrate
 from ..design import Design
 from ..generalization import Fitted, Generalization, measure
@@ -39,18 +39,6 @@ from .selection import LOO, Choice, corrected, starts_at, tune
 
 Array = np.ndarray
 
-# scikit-learn's solver names, and what they mean here. All solvers reach the same minimum, so a
-# name of scikit-learn's asks for the best solver, unless gapless has one of the same kind.
-SCIKIT_LEARN_SOLVERS = {
-    "lbfgs": "auto",
-    "liblinear": "auto",
-    "sag": "auto",
-    "saga": "auto",
-    "newton-cg": "newton_cg",
-    "newton-cholesky": "newton_cholesky",
-    "sparse_cg": "auto",
-    "lsqr": "auto",
-}
 # What scikit-learn says when a solver stops early, so that filters of warnings keep working.
 NOT_CONVERGED = {
     "lbfgs": "lbfgs failed to converge",
@@ -87,6 +75,9 @@ class LinearModel(CallbackSupport, BaseEstimator):
         "generalization_",
     )
     _not_converged: ClassVar[str] = "{name} failed to converge"
+    # The solvers of scikit-learn's class of this name, and what they mean here. All solvers reach
+    # the same minimum, so most ask for the best one; some have a kin in gapless.
+    _peer_solvers: ClassVar[dict[str, str]] = {}
     # Whether the objective is a mean over the rows, so that the penalty of the sum grows with Σsᵢ.
     _averages: ClassVar[bool] = False
     # The parameter that sets the strength of the penalty, if it can be chosen by leave-one-out.
@@ -205,7 +196,7 @@ class LinearModel(CallbackSupport, BaseEstimator):
         self, problems: list[Problem], callback, choice: Choice | None, seconds: float | None
     ) -> list[Solution]:
         """Solve the problems; those that Ctrl-C or a time limit left out stay where they begin."""
-        name = SCIKIT_LEARN_SOLVERS.get(self.solver) or self.solver
+        name: str = self._peer_solvers.get(self.solver) or self.solver
         starts = self._starts(problems)
         if choice is not None:
             starts = [*starts_at(problems, choice)]
@@ -258,7 +249,7 @@ class LinearModel(CallbackSupport, BaseEstimator):
             "intercept_": intercept.astype(dtype),
             "dual_": dual,
             "trace_": solutions[0].trace if len(solutions) == 1 else [s.trace for s in solutions],
-            "solver_": solutions[0].solver if self.solver == "auto" else self.solver,
+            "solver_": solutions[0].solver,
             "n_iter_": max(s.trace.steps for s in solutions),
             "n_features_in_": data.X.shape[1],
         }
@@ -288,7 +279,10 @@ class LinearModel(CallbackSupport, BaseEstimator):
         return [_unchecked(p, s, self.tol) for p, s in zip(problems, solutions)]
 
     def _warn_if_stopped(self, problem: Problem, solutions: list[Solution]) -> None:
-        """Say that the gap is above the tolerance, and what would help."""
+        """Say that the gap is too large, or that no minimum exists, and what would help."""
+        if self.certificate_.verdict == NO_MINIMISER:
+            message = f"{type(self).__name__}: {NO_MINIMISER}"
+            warnings.warn(message, ConvergenceWarning, stacklevel=4)
         if self.certificate_.kind != "stopped":
             return
         status = next((s.status for s in solutions if s.status != "optimal"), "stalled")

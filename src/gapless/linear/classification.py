@@ -14,8 +14,8 @@ from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 from .._validation import is_multilabel, read_multilabel
 from ..losses import Hinge, Logistic, Softmax, SquaredHinge
 from ..penalties import L1, L2, ElasticNet, NoPenalty
-from ._base import NOT_CONVERGED, SELECT, LinearClassifier, classification_problems
-from .regression import ridge_problems
+from ._base import SELECT, LinearClassifier, classification_problems
+from .regression import RIDGE_SOLVERS, ridge_problems
 from .selection import LOO
 
 
@@ -42,7 +42,8 @@ class RidgeClassifier(LinearClassifier):
         Weights of the classes, by which the weights of their rows are multiplied; "balanced" gives
         all classes the same total weight.
     solver : str, default="auto"
-        A solver of gapless by name, or "auto". scikit-learn's names are understood.
+        A solver of gapless by name, or "auto". Of scikit-learn's names "cholesky" and "svd" are
+        here, too; "lbfgs", "lsqr", "sag", "saga" and "sparse_cg" mean "auto".
     positive : bool, default=False
         Whether to keep all coefficients ≥ 0.
     random_state : int, RandomState instance or None, default=None
@@ -69,7 +70,7 @@ class RidgeClassifier(LinearClassifier):
     trace_ : Trace or list of Trace
         Objective, gap and seconds of every step; one per problem that was solved.
     solver_ : str
-        The solver by the name that was asked for, or what "auto" chose.
+        The solver of gapless that ran, by its name.
     n_iter_ : int
         Number of steps.
     alpha_ : float
@@ -103,6 +104,7 @@ class RidgeClassifier(LinearClassifier):
         "alpha_",
         "path_",
     )
+    _peer_solvers = RIDGE_SOLVERS
     _parameter_constraints: ClassVar[dict] = {
         **LinearClassifier._parameter_constraints,
         **SELECT,
@@ -219,7 +221,9 @@ class LogisticRegression(LinearClassifier):
     random_state : int, RandomState instance or None, default=None
         Accepted for scikit-learn's sake; the answer does not depend on it.
     solver : str, default="auto"
-        A solver of gapless by name, or "auto". scikit-learn's names are understood.
+        A solver of gapless by name, or "auto". Of scikit-learn's names "newton-cg" and
+        "newton-cholesky" are here, too; "lbfgs", "liblinear", "sag" and "saga" mean "auto", and
+        keep their limits.
     max_iter : int, default=100
         Largest number of steps.
     verbose : int, default=0
@@ -248,7 +252,7 @@ class LogisticRegression(LinearClassifier):
     trace_ : Trace
         Objective, gap and seconds of every step.
     solver_ : str
-        The solver by the name that was asked for, or what "auto" chose.
+        The solver of gapless that ran, by its name.
     n_iter_ : ndarray of shape (1,)
         Number of steps.
     C_ : float
@@ -284,6 +288,11 @@ class LogisticRegression(LinearClassifier):
 
     _strength_name = "C"
     _stored: ClassVar[tuple[str, ...]] = (*LinearClassifier._stored, "C_", "l1_ratio_", "path_")
+    _peer_solvers: ClassVar[dict[str, str]] = {
+        **dict.fromkeys(("lbfgs", "liblinear", "sag", "saga"), "auto"),
+        "newton-cg": "newton_cg",
+        "newton-cholesky": "newton_cholesky",
+    }
     _parameter_constraints: ClassVar[dict] = {
         **LinearClassifier._parameter_constraints,
         **SELECT,
@@ -392,7 +401,7 @@ class LogisticRegression(LinearClassifier):
     def _check_solver(self):
         """A solver by scikit-learn's name keeps its limits, so that both refuse the same."""
         solver, ratio = self.solver, self._l1_share()
-        if solver not in NOT_CONVERGED:
+        if solver not in self._peer_solvers:
             return
         if solver not in ("liblinear", "saga") and ratio > 0:
             raise ValueError(
@@ -531,7 +540,7 @@ class LinearSVC(LinearClassifier):
     trace_ : Trace or list of Trace
         Objective, gap and seconds of every step; one per class.
     solver_ : str
-        The solver by the name that was asked for, or what "auto" chose.
+        The solver of gapless that ran, by its name.
     n_iter_ : int
         Largest number of steps.
     C_ : float

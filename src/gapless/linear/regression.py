@@ -19,6 +19,9 @@ from ..penalties import ElasticNet as ElasticNetPenalty
 from ._base import SELECT, LinearRegressor, regression_problems
 from .selection import LOO
 
+# What scikit-learn's solvers of ridge regression mean here; "cholesky" and "svd" are here, too.
+RIDGE_SOLVERS = dict.fromkeys(("lbfgs", "lsqr", "sag", "saga", "sparse_cg"), "auto")
+
 
 class LinearRegression(LinearRegressor):
     """Ordinary least squares.
@@ -60,7 +63,7 @@ class LinearRegression(LinearRegressor):
     trace_ : Trace or list of Trace
         Objective, gap and seconds of every step; one per problem that was solved.
     solver_ : str
-        The solver by the name that was asked for, or what "auto" chose.
+        The solver of gapless that ran, by its name.
     n_iter_ : int
         Number of steps.
     n_features_in_ : int
@@ -137,7 +140,8 @@ class Ridge(LinearRegressor):
     tol : float, default=1e-6
         Iterative solvers stop when the duality gap is at most `tol` times the objective at w = 0.
     solver : str, default="auto"
-        A solver of gapless by name, or "auto". scikit-learn's names are understood.
+        A solver of gapless by name, or "auto". Of scikit-learn's names "cholesky" and "svd" are
+        here, too; "lbfgs", "lsqr", "sag", "saga" and "sparse_cg" mean "auto".
     positive : bool, default=False
         Whether to keep all coefficients ≥ 0.
     random_state : int, RandomState instance or None, default=None
@@ -162,7 +166,7 @@ class Ridge(LinearRegressor):
     trace_ : Trace or list of Trace
         Objective, gap and seconds of every step; one per problem that was solved.
     solver_ : str
-        The solver by the name that was asked for, or what "auto" chose.
+        The solver of gapless that ran, by its name.
     n_iter_ : int
         Number of steps.
     alpha_ : float
@@ -193,6 +197,7 @@ class Ridge(LinearRegressor):
 
     _flattens_one_column = True
     _strength_name = "alpha"
+    _peer_solvers = RIDGE_SOLVERS
     _stored: ClassVar[tuple[str, ...]] = (*LinearRegressor._stored, "alpha_", "path_")
     _parameter_constraints: ClassVar[dict] = {
         **LinearRegressor._parameter_constraints,
@@ -432,7 +437,7 @@ class Lasso(SparseRegressor):
     trace_ : Trace or list of Trace
         Objective, gap and seconds of every step; one per target.
     solver_ : str
-        The solver by the name that was asked for, or what "auto" chose.
+        The solver of gapless that ran, by its name.
     n_iter_ : int or list of int
         Number of steps; one per target.
     alpha_ : float
@@ -560,7 +565,7 @@ class ElasticNet(SparseRegressor):
     trace_ : Trace or list of Trace
         Objective, gap and seconds of every step; one per target.
     solver_ : str
-        The solver by the name that was asked for, or what "auto" chose.
+        The solver of gapless that ran, by its name.
     n_iter_ : int or list of int
         Number of steps; one per target.
     alpha_ : float
@@ -683,7 +688,7 @@ class MultiTaskLasso(SparseRegressor):
     trace_ : Trace
         Objective, gap and seconds of every step.
     solver_ : str
-        The solver by the name that was asked for, or what "auto" chose.
+        The solver of gapless that ran, by its name.
     n_iter_ : int
         Number of steps.
     alpha_ : float
@@ -808,7 +813,7 @@ class LinearSVR(LinearRegressor):
     trace_ : Trace
         Objective, gap and seconds of every step.
     solver_ : str
-        The solver by the name that was asked for, or what "auto" chose.
+        The solver of gapless that ran, by its name.
     n_iter_ : int
         Number of steps.
     C_ : float

@@ -104,7 +104,7 @@ class RiskRegressor(OfParts, LinearRegressor):
     trace_ : Trace or list of Trace
         Objective, gap and seconds of every step; one per problem that was solved.
     solver_ : str
-        The solver by the name that was asked for, or what "auto" chose.
+        The solver of gapless that ran, by its name.
     n_iter_ : int
         Number of steps.
     n_features_in_ : int
@@ -225,7 +225,7 @@ class RiskClassifier(OfParts, LinearClassifier):
     trace_ : Trace or list of Trace
         Objective, gap and seconds of every step; one per problem that was solved.
     solver_ : str
-        The solver by the name that was asked for, or what "auto" chose.
+        The solver of gapless that ran, by its name.
     n_iter_ : int
         Largest number of steps.
     n_features_in_ : int
