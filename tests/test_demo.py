@@ -13,6 +13,7 @@ def test_every_model_is_shown_and_certified(capsys, tmp_path):
     assert models and all(f"\n{name} " in printed for name in models)
     lines = [line for line in printed.splitlines() if line.split(" ")[0] in models]
     assert all("optimal: " in line or "exact: " in line for line in lines)
+    assert all(" ± " in line and ("balanced" in line or "fitted" in line) for line in lines)
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 

@@ -1,7 +1,7 @@
 """A first look: `python -m gapless.demo` fits every model on built-in data, and says how well.
 
-Prints one line per model with its score on held-out rows and its certificate, and draws how fast
-several solvers approach the best possible objective on one problem.
+Prints one line per model with its score on held-out rows, what the model itself expected there, and
+its certificate, and draws how fast several solvers approach the best possible objective.
 """
 
 from __future__ import annotations
@@ -78,6 +78,8 @@ class Row:
     model: str
     data: str
     score: str
+    estimate: str
+    fitted: str
     milliseconds: float
     certificate: str
 
@@ -89,29 +91,39 @@ def fit_models() -> list[Row]:
 
 def _fit(model, load: Callable) -> Row:
     X, y = load(return_X_y=True)
-    X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
+    # A split that is neither lucky nor unlucky: ridge on diabetes has a mean R² of 0.477 over 100.
+    X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=4)
     scaler = StandardScaler().fit(X_train)
     began = time.perf_counter()
     model.fit(scaler.transform(X_train), y_train)
     spent = time.perf_counter() - began
     score = model.score(scaler.transform(X_test), y_test)
     kind = "accuracy" if hasattr(model, "classes_") else "R²"
-    name = load.__name__.removeprefix("load_").replace("_", " ")
+    unseen = model.generalization_
     return Row(
-        type(model).__name__, name, f"{kind} {score:.3f}", 1e3 * spent, model.certificate_.verdict
+        model=type(model).__name__,
+        data=load.__name__.removeprefix("load_").replace("_", " "),
+        score=f"{kind} {score:.3f}",
+        estimate=f"{unseen.unseen:.3f} ± {unseen.standard_error:.3f}",
+        fitted=unseen.kind,
+        milliseconds=1e3 * spent,
+        certificate=model.certificate_.verdict,
     )
 
 
 def table(rows: list[Row]) -> str:
-    """The rows as aligned text."""
-    header = ("model", "data", "unseen rows", "ms", "certificate")
-    cells = [(r.model, r.data, r.score, f"{r.milliseconds:.0f}", r.certificate) for r in rows]
-    widths = [max(len(row[k]) for row in [header, *cells]) for k in range(4)]
+    """The rows as aligned text: the score on unseen rows beside what the model expected there."""
+    header = ("model", "data", "unseen rows", "expected", "fit", "ms", "certificate")
+    cells = [
+        (r.model, r.data, r.score, r.estimate, r.fitted, f"{r.milliseconds:.0f}", r.certificate)
+        for r in rows
+    ]
+    widths = [max(len(row[k]) for row in [header, *cells]) for k in range(6)]
     lines = []
     for row in [header, *cells]:
         columns = [text.ljust(width) for text, width in zip(row, widths)]
-        columns[3] = row[3].rjust(widths[3])
-        lines.append("  ".join([*columns, row[4]]))
+        columns[5] = row[5].rjust(widths[5])
+        lines.append("  ".join([*columns, row[6]]))
     return "\n".join([lines[0], "-" * max(map(len, lines)), *lines[1:]])
 
 

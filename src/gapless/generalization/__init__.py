@@ -76,7 +76,7 @@ def generalize(
     >>> model = gapless.Ridge(alpha=0.1).fit(X, y)
     >>> result = gapless.generalize(model, X, y, scoring="neg_mean_absolute_error")
     >>> print(f"{result.kind}: {result.unseen:.1f} ± {result.standard_error:.1f}")
-    balanced: -44.3 ± 1.5
+    balanced: -44.5 ± 1.5
     """
     rebuild = getattr(model, "_fitted_to", None)
     if rebuild is None:

@@ -67,6 +67,8 @@ class RidgeClassifier(LinearClassifier):
         Dual point θ, which proves the certificate.
     certificate_ : Certificate
         How far the fit can be from the best possible one.
+    generalization_ : Generalization
+        What the model will score on data it has not seen; computed when first asked for.
     trace_ : Trace or list of Trace
         Objective, gap and seconds of every step; one per problem that was solved.
     solver_ : str
@@ -249,6 +251,8 @@ class LogisticRegression(LinearClassifier):
         Dual point θ, which proves the certificate.
     certificate_ : Certificate
         How far the fit can be from the best possible one.
+    generalization_ : Generalization
+        What the model will score on data it has not seen; computed when first asked for.
     trace_ : Trace
         Objective, gap and seconds of every step.
     solver_ : str
@@ -537,6 +541,8 @@ class LinearSVC(LinearClassifier):
         objective above.
     certificate_ : Certificate
         How far the fit can be from the best possible one, summed over the classes.
+    generalization_ : Generalization
+        What the model will score on data it has not seen; computed when first asked for.
     trace_ : Trace or list of Trace
         Objective, gap and seconds of every step; one per class.
     solver_ : str

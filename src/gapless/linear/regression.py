@@ -60,6 +60,8 @@ class LinearRegression(LinearRegressor):
         Dual point θ, which proves the certificate.
     certificate_ : Certificate
         How far the fit can be from the best possible one.
+    generalization_ : Generalization
+        What the model will score on data it has not seen; computed when first asked for.
     trace_ : Trace or list of Trace
         Objective, gap and seconds of every step; one per problem that was solved.
     solver_ : str
@@ -163,6 +165,8 @@ class Ridge(LinearRegressor):
         Dual point θ, which proves the certificate.
     certificate_ : Certificate
         How far the fit can be from the best possible one.
+    generalization_ : Generalization
+        What the model will score on data it has not seen; computed when first asked for.
     trace_ : Trace or list of Trace
         Objective, gap and seconds of every step; one per problem that was solved.
     solver_ : str
@@ -434,6 +438,8 @@ class Lasso(SparseRegressor):
         Dual point θ, which proves the certificate.
     certificate_ : Certificate
         How far the fit can be from the best possible one.
+    generalization_ : Generalization
+        What the model will score on data it has not seen; computed when first asked for.
     trace_ : Trace or list of Trace
         Objective, gap and seconds of every step; one per target.
     solver_ : str
@@ -562,6 +568,8 @@ class ElasticNet(SparseRegressor):
         Dual point θ, which proves the certificate.
     certificate_ : Certificate
         How far the fit can be from the best possible one.
+    generalization_ : Generalization
+        What the model will score on data it has not seen; computed when first asked for.
     trace_ : Trace or list of Trace
         Objective, gap and seconds of every step; one per target.
     solver_ : str
@@ -685,6 +693,8 @@ class MultiTaskLasso(SparseRegressor):
         Dual point θ, which proves the certificate.
     certificate_ : Certificate
         How far the fit can be from the best possible one.
+    generalization_ : Generalization
+        What the model will score on data it has not seen; computed when first asked for.
     trace_ : Trace
         Objective, gap and seconds of every step.
     solver_ : str
@@ -810,6 +820,8 @@ class LinearSVR(LinearRegressor):
         objective above.
     certificate_ : Certificate
         How far the fit can be from the best possible one.
+    generalization_ : Generalization
+        What the model will score on data it has not seen; computed when first asked for.
     trace_ : Trace
         Objective, gap and seconds of every step.
     solver_ : str

@@ -101,6 +101,8 @@ class RiskRegressor(OfParts, LinearRegressor):
         Dual point θ, which proves the certificate.
     certificate_ : Certificate
         How far the fit can be from the best possible one.
+    generalization_ : Generalization
+        What the model will score on data it has not seen; computed when first asked for.
     trace_ : Trace or list of Trace
         Objective, gap and seconds of every step; one per problem that was solved.
     solver_ : str
@@ -222,6 +224,8 @@ class RiskClassifier(OfParts, LinearClassifier):
         Dual point θ, which proves the certificate.
     certificate_ : Certificate
         How far the fit can be from the best possible one, summed over the classes.
+    generalization_ : Generalization
+        What the model will score on data it has not seen; computed when first asked for.
     trace_ : Trace or list of Trace
         Objective, gap and seconds of every step; one per problem that was solved.
     solver_ : str
