@@ -43,6 +43,7 @@ PENALTIES = {
     "l1, strong": L1(10.0),
     "elastic net": ElasticNet(1.0, 0.5),
     "signs": Box(lower=0.0),
+    "group": Group(1.0),
 }
 
 

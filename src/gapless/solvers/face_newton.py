@@ -39,6 +39,8 @@ def shorten(at: Iterate, along: Callable[[float], Iterate], slope: float) -> tup
     Armijo's rule for a composite objective (Tseng and Yun 2009).
     """
     rounding = 4 * EPS * abs(at.primal)
+    if not np.isfinite(slope):
+        return at, 0.0  # the model has no minimum
     for halvings in range(40):
         t = 0.5**halvings
         new = along(t)

@@ -80,7 +80,7 @@ def prox_newton(problem: Problem, start: Parameters) -> Iterator[Point]:
         step = model.minimise(at, G, penalty.part(chosen), tolerance, sweeps)
         new, length = _line_search(problem, at, step)
         error = step.error(new.primal - at.primal) if length == 1 else 1.0
-        model.adapt_damping(is_too_long=length < 0.2)
+        model.adapt(at, step, length)
         slow += length < 0.2 or not step.converged
         sweeps = SLOW
         if not step.converged:

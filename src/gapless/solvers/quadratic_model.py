@@ -73,21 +73,34 @@ class ModelStep:
 class QuadraticModel:
     """Minimises ⟨slope, δz⟩ + ½⟨δz, H δz⟩ + R over δz = X δw + δb, for w in a working set.
 
-    `damping` raises the curvature H by that part of the largest one, where Newton steps are too
-    long: a loss may be linear far from its minimum, as Huber's is.
+    Where Newton steps are too long, because a loss may be linear far from its minimum, as Huber's
+    is, the curvature of a row is at least that of the chord over the last step that was tried: how
+    much its slope changed, divided by how far it went. It foretells what that step overlooked.
+    `damping` then raises H by that part of the largest curvature, too.
     """
 
     def __init__(self, problem: Problem):
         self.problem = problem
         self.damping = 0.0
+        self._chord: Array | float = 0.0
         self._gram: Gram | None = None
 
-    def adapt_damping(self, is_too_long: bool) -> None:
-        """Raise it after a step that was too long, lower it after one that was not."""
-        if is_too_long:
-            self.damping = min(max(8 * self.damping, 1e-3), 1.0)
-        else:
+    def adapt(self, at: Iterate, step: ModelStep, length: float) -> None:
+        """Take note of how much of a step was taken: a short one was too long."""
+        if length >= 0.2 and step.slope < 0:
+            self._chord = self._chord / 8 if np.max(self._chord) > 1e-6 else 0.0
             self.damping = self.damping / 8 if self.damping > 1e-3 else 0.0
+            return
+        before = self._chord
+        if np.all(np.isfinite(step.z)):
+            self._chord = self._curvature_of_chord(at, step.z)
+        if np.sum(self._chord) <= 1.1 * np.sum(before):
+            self.damping = min(max(8 * self.damping, 1e-3), 1.0)
+
+    def _curvature_of_chord(self, at: Iterate, z: Array) -> Array:
+        """(ℓ′(z + δz) − ℓ′(z))/δz, weights included, and 0 where nothing moves."""
+        change = self.problem.derivative(at.z + z) - at.slope
+        return np.maximum(np.divide(change, z, out=np.zeros_like(z), where=z != 0), 0.0)
 
     def minimise(
         self, at: Iterate, G: Array, part: Part, tolerance: float, sweeps: int
@@ -123,7 +136,7 @@ class QuadraticModel:
     def curvature(self, at: Iterate) -> tuple[Array, Array | None]:
         """The Hessian of each row as diag(a) − ffᵀ, weights and damping included, both (n, K)."""
         problem = self.problem
-        diagonal, factor = at.curvature, None
+        diagonal, factor = np.maximum(at.curvature, self._chord), None
         if problem.loss.task == "multiclass":
             s = problem.row_weights
             diagonal, factor = problem.loss.hessian_factors(problem.y, at.z)
