@@ -222,8 +222,9 @@ GramLasso::Result GramLasso::solve(const double* l1, const double* l2, const Goa
             refresh_gradient();
         }
         const std::vector<Index> chosen = violators(goal.tolerance);
-        if (chosen.empty()) return {changes_, true};
-        zeros = is_settled(goal.tolerance) ? active() : 0;
+        const bool is_still = is_settled(goal.tolerance);
+        if (chosen.empty()) return {changes_, is_still || is_settled(1e3 * goal.tolerance)};
+        zeros = is_still ? active() : 0;
         admit(chosen);
         zeros = std::min(zeros, active());
         checkpoint();
@@ -323,15 +324,18 @@ void GramLasso::settle(Index zeros, Checkpoint& checkpoint) {
 // Move the active coefficients along a step, at most `length` of it and no further than where the
 // first of them becomes 0; returns how far.
 double GramLasso::move(const std::vector<double>& step, double length) {
+    Index first = -1;
     for (Index i = 0; i < active(); ++i) {
         const Index j = active_[i];
-        if (sign_[j] * (w_[j] + length * step[i]) <= 0 && sign_[j] * step[i] < 0)
-            length = std::min(length, -w_[j] / step[i]);
+        if (sign_[j] * step[i] >= 0 || sign_[j] * (w_[j] + length * step[i]) > 0) continue;
+        length = std::min(length, -w_[j] / step[i]);
+        first = j;
     }
+    if (!std::isfinite(length)) return length;
     for (Index i = 0; i < active(); ++i) {
         const Index j = active_[i];
         w_[j] += length * step[i];
-        if (sign_[j] * w_[j] <= 0) w_[j] = 0;
+        if (j == first || sign_[j] * w_[j] <= 0) w_[j] = 0;
     }
     return length;
 }

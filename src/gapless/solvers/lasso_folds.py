@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import _core
 from ..design import Design
-from ..interrupt import deadline
+from ..interrupt import check, deadline
 from ..penalties import Penalty
 from ..problem import Problem
 from ..threads import single_blas
@@ -112,6 +112,7 @@ def _coefficients(m: Moments, fit_bias: bool, penalties, tol: float) -> Array | 
     lasso.grow(G, q, coordinates[0].upper > 0, coordinates[0].lower < 0)
     W, gradient = np.empty((len(penalties), d)), np.empty(d)
     for w, c in zip(W, coordinates):
+        check()
         goal = inner_gap(tol, 0.5 * square), square, inner_tolerance(tol), most_changes(d)
         with single_blas():
             _, converged = lasso.solve(c.l1, c.l2, w, gradient, *goal, deadline())

@@ -23,7 +23,7 @@ import numpy as np
 
 from .. import _core
 from ..design import Design
-from ..interrupt import deadline
+from ..interrupt import check, deadline
 from ..penalties import Coordinates, Penalty
 from ..problem import Problem
 from ..threads import single_blas
@@ -80,6 +80,7 @@ def lasso_points(
     path = LassoPath(problem, tol, MOST_ROUNDS if max_iter is None else max_iter)
     done = 0
     while done < len(penalties):
+        check()  # compiled calls that are short do not look at the clock
         count = path.strengths_at_once(len(penalties) - done)
         coordinates = leading(problem.d, penalties[done : done + count])
         with single_blas():
