@@ -35,7 +35,8 @@ from ..penalties import Penalty
 from ..problem import Parameters, Problem
 from ..progress import CallbackSupport, watch
 from ..solvers import Solution, Trace, choose, solve_many
-from .selection import LOO, Choice, corrected, starts_at, tune
+from ..threads import single_blas
+from .selection import LOO, Choice, corrected, exact_starts, tune
 
 Array = np.ndarray
 
@@ -112,7 +113,8 @@ class LinearModel(CallbackSupport, BaseEstimator):
         """
         self._check_parameters()
         data = self._read(X, y, sample_weight)
-        with watch(self, data.X, data.y) as callback:
+        # Entered once: every product would switch all BLAS libraries to one thread and back.
+        with single_blas(), watch(self, data.X, data.y) as callback:
             choice, left = self._choose_in_time(data, callback)
             model = self if choice is None else self._at(**choice.values)
             problems = model._problems(data)
@@ -176,15 +178,25 @@ class LinearModel(CallbackSupport, BaseEstimator):
             )
         return tune(self, data, callback)
 
+    def _unchosen(self, status: str) -> Choice:
+        """Where nothing could be chosen in time: all at 1, but for a share of one half."""
+        values = {name: 0.5 if name == "l1_ratio" else 1.0 for name in self._tuned()}
+        return Choice(values, None, None, [], status=status)
+
     def _choose_in_time(self, data: Training, callback) -> tuple[Choice | None, float | None]:
         """The choice, and the seconds that are left for the fit itself."""
         began = time.monotonic()
         try:
             with time_limit(self.time_limit):
                 choice = self._choose(data, callback)
+        except TimeLimit:
+            choice = self._unchosen("time_limit")
+        except KeyboardInterrupt:
+            choice = self._unchosen("interrupted")
         except NotAvailable as reason:
             raise ValueError(
-                f"{type(self).__name__} cannot choose a strength, since {reason}; set it by hand."
+                f"{type(self).__name__} cannot choose a strength from n_samples = {len(data.y)}, "
+                f"since {reason}; set it by hand."
             ) from None
         if self.time_limit is None or choice is None:
             return choice, self.time_limit
@@ -199,9 +211,10 @@ class LinearModel(CallbackSupport, BaseEstimator):
         name: str = self._peer_solvers.get(self.solver) or self.solver
         starts = self._starts(problems)
         if choice is not None:
-            starts = [*starts_at(problems, choice)]
             if choice.status != "optimal":
-                return [_unsolved(p, start, choice.status) for p, start in zip(problems, starts)]
+                reached = choice.start or [problem.null for problem in problems]
+                return [_unsolved(p, start, choice.status) for p, start in zip(problems, reached)]
+            starts = [*(exact_starts(problems, choice) or starts)]
         options = {"tol": self.tol, "max_iter": self.max_iter, "callback": callback}
         solutions: list[Solution] = []
         with time_limit(seconds), suppress(TimeLimit):

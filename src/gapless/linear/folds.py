@@ -9,7 +9,6 @@ equal rows is split as scikit-learn splits it.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -39,9 +38,16 @@ def folds_of(
             (np.asarray(a), np.asarray(b)) for a, b in splitter.split(data.X, y, **params or {})
         ]
     units, first = _units(data)
+    if cv is None:
+        # Five, or fewer where there are not as many distinct rows, or rows of any class.
+        most = len(first) if not classifier else max(np.unique(y[first], return_counts=True)[1])
+        cv = max(min(5, int(most)), 2)
     splitter = check_cv(cv, y[first], classifier=classifier)
     pairs = splitter.split(np.zeros((len(first), 1)), y[first])
-    return [tuple(np.flatnonzero(np.isin(units, part)) for part in pair) for pair in pairs]
+    return [
+        (np.flatnonzero(np.isin(units, train)), np.flatnonzero(np.isin(units, test)))
+        for train, test in pairs
+    ]
 
 
 def _units(data: Training) -> tuple[Array, Array]:
@@ -68,24 +74,28 @@ def part_of(data: Training, rows: Array) -> Training:
 
 @dataclass(frozen=True, eq=False)
 class FoldPath:
-    """The models of one fold along strengths, as problems and their parameters."""
+    """The models of one fold along strengths: problems, parameters, numbers of steps, gaps."""
 
     problems: list[Problem]
     parameters: list[list[Parameters]]
     steps: Array
+    gaps: Array
 
 
-def fold_path(model: Any, data: Training, strengths: Sequence[float], callback: Any) -> FoldPath:
+def fold_path(model: Any, data: Training, strengths: Array, callback: Any) -> FoldPath:
     """Models along strengths, the strongest first; `model` has a penalty of strength 1."""
     fitted = fitted_of(model, data)
     if is_ridge(fitted.problems):
         trail = ridge_trail(fitted.problems[0], np.asarray(strengths, dtype=float))
-        return FoldPath(fitted.problems, trail.parameters, np.ones(len(strengths), dtype=int))
+        steps = np.ones(len(strengths), dtype=int)
+        return FoldPath(fitted.problems, trail.parameters, steps, trail.gaps)
     paths = zip(*(along(p, strengths, fitted, callback) for p in fitted.problems))
     found: list[tuple[Station, ...]] = list(paths)
-    steps = np.array([max(station.steps for station in stations) for stations in found])
     return FoldPath(
-        fitted.problems, [[s.parameters for s in stations] for stations in found], steps
+        fitted.problems,
+        [[station.parameters for station in stations] for stations in found],
+        np.array([max(station.steps for station in stations) for stations in found]),
+        np.array([sum(station.gap for station in stations) for stations in found]),
     )
 
 

@@ -31,10 +31,11 @@ from .path import Path
 
 Array = np.ndarray
 
-# A path of ridge strengths spans so many decades, below a strength at which nothing is left; other
-# paths span three, below the one at which the last coefficient becomes 0.
-DECADES, SPARSE_DECADES = 10, 3
-RIDGE_STRENGTHS, STRENGTHS, FINER = 100, 25, 3
+# A path of ridge strengths spans so many decades, below a strength at which nothing is left, and
+# for losses with kinks, which take long where the penalty is weak, so many; other paths span
+# three, below the strength at which the last coefficient becomes 0.
+DECADES, KINKED_DECADES, SPARSE_DECADES = 10, 6, 3
+RIDGE_STRENGTHS, STRENGTHS, KINKED_STRENGTHS, FINER = 100, 25, 13, 3
 # A path may end after so many strengths that were worse than the best by so many standard errors.
 PATIENCE, CLEARLY = 3, 2.0
 FOLDS, STRENGTHS_AT_A_TIME = 5, 5
@@ -71,7 +72,7 @@ class Trail:
     parameters: list[list[Parameters]]
     rows: Array
     weights: Array
-    z: Array | None
+    z: Any
     unseen: Array
     standard_errors: Array
     method: str
@@ -110,17 +111,16 @@ class Choice:
         return {f"{name}_": value for name, value in self.values.items()} | known | self.extra
 
 
-def starts_at(problems: list[Problem], choice: Choice) -> list[Parameters]:
-    """The chosen solution as a start, with a dual point that proves it where the loss is smooth."""
-    if choice.start is None:
-        return [problem.null for problem in problems]
-    starts = []
-    for problem, at in zip(problems, choice.start):
-        theta = None
-        if problem.loss.has_curvature and choice.status == "optimal":
-            theta = -problem.derivative(problem.predictions(at.w, at.b))
-        starts.append(Parameters(at.w, at.b, theta))
-    return starts
+def exact_starts(problems: list[Problem], choice: Choice) -> list[Parameters] | None:
+    """The chosen ridge regression with a dual point that proves it; None for other models.
+
+    Those are fitted anew, as if the strength had been given: the search had no use for all their
+    digits, and a start that is good enough already would keep what it has.
+    """
+    if choice.start is None or not all(is_ridge([problem]) for problem in problems):
+        return None
+    slopes = [p.derivative(p.predictions(at.w, at.b)) for p, at in zip(problems, choice.start)]
+    return [Parameters(at.w, at.b, -slope) for at, slope in zip(choice.start, slopes)]
 
 
 # ---- the search ----------------------------------------------------------------------------------
@@ -191,11 +191,14 @@ def _search(fitted: Fitted, callback: Any) -> Trail:
     if is_ridge(problems):
         top = largest_strength(problems)
         return ridge_trail(problems[0], np.geomspace(top, top / 10**DECADES, RIDGE_STRENGTHS))
-    quadratic = all(_is_quadratic(problem) for problem in problems)
-    top, decades = largest_strength(problems), DECADES if quadratic else SPARSE_DECADES
-    strengths = np.geomspace(top, top / 10**decades, STRENGTHS)
+    top, decades, count = largest_strength(problems), SPARSE_DECADES, STRENGTHS
+    if all(_is_quadratic(problem) for problem in problems):
+        decades = DECADES
+        if not problems[0].loss.has_curvature:
+            decades, count = KINKED_DECADES, KINKED_STRENGTHS
+    strengths = np.geomspace(top, top / 10**decades, count)
     trail = follow(fitted, strengths, callback, may_end=True)
-    if trail.status != "optimal" or not len(trail.strengths):
+    if trail.status != "optimal" or not len(trail.strengths) or "-fold" in trail.method:
         return trail
     best, m = int(np.nanargmax(trail.unseen)), len(trail.strengths)
     ends = trail.strengths[max(best - 1, 0)], trail.strengths[min(best + 1, m - 1)]
@@ -448,7 +451,7 @@ class _Walk:
         return Trail(
             strengths=np.array(self.strengths),
             gaps=np.array([sum(station.gap for station in s) for s in self.stations]),
-            parameters=[[station.parameters for station in s] for s in self.stations],
+            parameters=[[_without_dual(station) for station in s] for s in self.stations],
             rows=rows,
             weights=weights,
             z=np.stack(self.z, axis=1) if self.z else None,
@@ -457,6 +460,11 @@ class _Walk:
             method=self.method,
             status=status,
         )
+
+
+def _without_dual(station: Station) -> Parameters:
+    """The dual point belongs to the distinct rows, and is not needed again."""
+    return Parameters(station.parameters.w, station.parameters.b)
 
 
 def along(problem: Problem, strengths: Array, fitted: Fitted, callback: Any) -> Iterator[Station]:

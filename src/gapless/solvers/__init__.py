@@ -8,6 +8,7 @@ and end with the active-set polish. The contract is in `_base`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from . import (  # noqa: F401 - they register themselves
     proximal_gradient,
 )
 from ._base import Point, Solution, Solver, Trace, registry, run, solver
-from .auto import choose
+from .auto import alternative, choose
 from .dual import descend_together
 from .polish import finish
 
@@ -47,11 +48,19 @@ def solve(
     tol: float = 1e-6,
     max_iter: int | None = None,
     callback=None,
+    polish: bool = True,
 ) -> Solution:
-    """Minimise the problem by the named solver until the gap is at most tol·P₀."""
+    """Minimise the problem by the named solver until the gap is at most tol·P₀.
+
+    Without `polish` no more digits are sought than the gap asks for.
+    """
     chosen = _look_up(solver, problem)
-    solution = run(chosen, problem, start, tol=tol, max_iter=max_iter, callback=callback)
-    return _finished(problem, solution, tol)
+    options = {"tol": tol, "max_iter": max_iter, "callback": callback}
+    solution = run(chosen, problem, start, **options)
+    if not polish:
+        return solution
+    solution = _finished(problem, solution, tol)
+    return _second_try(problem, solution, options) if solver == "auto" else solution
 
 
 def solve_many(
@@ -83,7 +92,9 @@ def solve_many(
     solutions: list[Solution] = []
     for c, problem, start in zip(chosen, problems, starts):
         solution = run(c, problem, start, **options)
-        solutions.append(_finished(problem, solution, tol) if polish else solution)
+        solution = _finished(problem, solution, tol) if polish else solution
+        again = polish and solver == "auto"
+        solutions.append(_second_try(problem, solution, options) if again else solution)
         if solutions[-1].status in ("interrupted", "time_limit", "callback"):
             break
     return solutions
@@ -99,6 +110,20 @@ def _look_up(name: str, problem: Problem) -> Solver:
     if reason is not None:
         raise ValueError(f'solver="{name}" {reason}; use "{choose(problem)}" or "auto".')
     return registry[name]
+
+
+def _second_try(problem: Problem, solution: Solution, options: dict) -> Solution:
+    """What another solver makes of a problem on which the first could not go on, if it is better.
+
+    Rounding stops different solvers at different problems.
+    """
+    other = alternative(problem, solution.solver) if solution.status == "stalled" else None
+    if other is None:
+        return solution
+    second = _finished(problem, run(registry[other], problem, **options), options["tol"])
+    if second.status == "interrupted":
+        return replace(solution, status="interrupted")
+    return second if second.gap < solution.gap else solution
 
 
 def _finished(problem: Problem, solution: Solution, tol: float) -> Solution:

@@ -115,7 +115,9 @@ def _points(problem, penalties, tol, max_iter, callback) -> Iterator[Outcome]:
     for penalty in penalties[done:]:
         part = dataclasses.replace(problem, penalty=penalty)
         options = {"tol": tol, "max_iter": max_iter, "callback": callback}
-        solution = solve(part, start=_feasible(part, at), **options)
+        # For outputs that meet in the penalty the polish takes longer than the solution itself.
+        polish = problem.outputs is None
+        solution = solve(part, start=_feasible(part, at), polish=polish, **options)
         at = Parameters(solution.parameters.w, solution.parameters.b)
         yield at, solution.gap, solution.trace.steps, solution.status
 

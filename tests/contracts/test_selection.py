@@ -1,0 +1,232 @@
+"""Strengths chosen by the fit: the best on unseen rows, whatever the order and weights of rows."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.preprocessing import StandardScaler
+
+import gapless
+from gapless.design import Design
+from gapless.losses import Huber, Logistic
+from gapless.penalties import L2
+from gapless.problem import Problem
+from gapless.solvers import solve
+from gapless.solvers.newton_path import newton_path
+
+REGRESSORS = {
+    "ridge": gapless.Ridge("loo"),
+    "positive ridge": gapless.Ridge("loo", positive=True),
+    "lasso": gapless.Lasso("loo"),
+    "elastic net": gapless.ElasticNet("loo", l1_ratio=[0.3, 0.9]),
+    "svr": gapless.LinearSVR(C="loo", loss="squared_epsilon_insensitive", epsilon=0.1),
+}
+CLASSIFIERS = {
+    "ridge classifier": gapless.RidgeClassifier("loo"),
+    "logistic": gapless.LogisticRegression(C="loo"),
+    "l1 logistic": gapless.LogisticRegression(C="loo", l1_ratio=1.0),
+    "svc": gapless.LinearSVC(C="loo"),
+}
+every_model = pytest.mark.parametrize("model", [*REGRESSORS.values(), *CLASSIFIERS.values()])
+quick_models = pytest.mark.parametrize(
+    "model", [REGRESSORS["ridge"], REGRESSORS["lasso"], *CLASSIFIERS.values()]
+)
+
+
+def make_data(model, n=60, d=6, seed=5):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    score = X @ [2.0, -1.0, 0.5, 0, 0, 0][:d] + 1.5 * rng.normal(size=n)
+    is_classifier = model.__sklearn_tags__().estimator_type == "classifier"
+    return X, np.where(score > 0, "yes", "no") if is_classifier else score
+
+
+def tuned_values(model):
+    return {name: getattr(model, f"{name}_") for name in model._tuned()}
+
+
+@every_model
+def test_fit_is_that_of_the_best_strength_on_its_path(model):
+    X, y = make_data(model)
+    model = clone(model).fit(X, y)
+    path = model.path_
+    assert path.chosen == int(np.argmax(path.unseen))
+    assert np.all(np.diff(model._choice.trails[0].strengths) < 0)
+    assert model.certificate_.kind in ("optimal", "exact")
+    assert np.all(path.gaps >= 0)
+    plain = clone(model).set_params(**tuned_values(model)).fit(X, y)
+    scale = np.max(np.abs(plain.coef_))
+    np.testing.assert_allclose(model.coef_, plain.coef_, atol=2e-3 * scale)
+    assert gapless.certify(model, X, y).kind in ("optimal", "exact")
+
+
+@quick_models
+def test_one_standard_error_takes_the_strongest_penalty_within_it(model):
+    X, y = make_data(model)
+    best = clone(model).fit(X, y)
+    simple = clone(model).set_params(select="1se").fit(X, y)
+    at, chosen = best.path_.chosen, simple.path_.chosen
+    enough = best.path_.unseen[at] - best.path_.standard_errors[at]
+    assert chosen <= at
+    assert simple.path_.unseen[chosen] >= enough
+    assert np.all(simple.path_.unseen[:chosen] < enough)
+
+
+@quick_models
+def test_weight_two_is_the_row_twice_for_the_choice(model):
+    X, y = make_data(model)
+    weights = np.random.default_rng(0).integers(0, 3, size=len(X))
+    repeated = np.repeat(np.arange(len(X)), weights)
+    weighted = clone(model).set_params(tol=1e-10).fit(X, y, sample_weight=weights)
+    twice = clone(model).set_params(tol=1e-10).fit(X[repeated], y[repeated])
+    for name, value in tuned_values(weighted).items():
+        assert getattr(twice, f"{name}_") == pytest.approx(value, rel=1e-6)
+    np.testing.assert_allclose(twice.path_.unseen, weighted.path_.unseen, rtol=1e-5)
+    np.testing.assert_allclose(
+        twice.path_.standard_errors, weighted.path_.standard_errors, rtol=1e-5
+    )
+
+
+@quick_models
+def test_order_of_the_rows_does_not_matter_for_the_choice(model):
+    X, y = make_data(model)
+    order = np.random.default_rng(1).permutation(len(X))
+    one, other = clone(model).fit(X, y), clone(model).fit(X[order], y[order])
+    for name, value in tuned_values(one).items():
+        assert getattr(other, f"{name}_") == pytest.approx(value, rel=1e-6)
+
+
+def test_unseen_scores_of_ridge_are_those_of_refits():
+    X, y = make_data(REGRESSORS["ridge"], n=25)
+    model = gapless.Ridge("loo").fit(X, y)
+    for k in (20, 50, 80):
+        alpha = model.path_.strengths[k]
+        held = [
+            gapless.Ridge(alpha).fit(np.delete(X, i, 0), np.delete(y, i)).predict(X[[i]])[0]
+            for i in range(len(X))
+        ]
+        assert model.path_.unseen[k] == pytest.approx(-np.mean((y - held) ** 2), rel=1e-8)
+
+
+def test_unseen_scores_of_logistic_regression_are_near_those_of_refits():
+    X, y = make_data(CLASSIFIERS["logistic"], n=80, d=3)
+    model = gapless.LogisticRegression(C="loo").fit(X, y)
+    losses = []
+    for i in range(len(X)):
+        rest = gapless.LogisticRegression(C=model.C_).fit(np.delete(X, i, 0), np.delete(y, i))
+        losses.append(-rest.predict_log_proba(X[[i]])[0, int(y[i] == "yes")])
+    chosen = model.path_.chosen
+    assert model.path_.unseen[chosen] == pytest.approx(-np.mean(losses), rel=0.01)
+
+
+def test_folds_take_over_where_leave_one_out_is_refused():
+    X, y = make_data(REGRESSORS["svr"], n=40)
+    model = gapless.LinearSVR(C="loo", epsilon=0.5).fit(X, y)
+    assert "-fold, because" in model._choice.trails[0].method
+    assert "-fold, because" in model.generalization_.method
+    order = np.random.default_rng(1).permutation(len(X))
+    other = gapless.LinearSVR(C="loo", epsilon=0.5).fit(X[order], y[order])
+    assert pytest.approx(model.C_) == other.C_
+
+
+def test_noise_is_shrunk_and_signal_is_not():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(100, 20))
+    noise, signal = rng.normal(size=100), X @ rng.normal(size=20)
+    shrunk, full = gapless.Ridge("loo").fit(X, noise), gapless.LinearRegression().fit(X, noise)
+    assert np.linalg.norm(shrunk.coef_) < 0.5 * np.linalg.norm(full.coef_)
+    free = gapless.Ridge("loo").fit(X, signal)
+    np.testing.assert_allclose(free.predict(X), signal, atol=1e-3)
+
+
+def test_winner_is_corrected_for_the_choice():
+    rng = np.random.default_rng(7)
+    X, y = rng.normal(size=(60, 200)), rng.integers(0, 2, size=60)
+    model = gapless.RidgeClassifier("loo").fit(X, y)
+    result = model.generalization_
+    assert "corrected for the choice" in result.method
+    assert abs(result.unseen - 0.5) <= 2 * result.standard_error
+    assert result.gap == pytest.approx(result.train - result.unseen)
+    kept = pickle.loads(pickle.dumps(model))
+    assert kept.generalization_ == result
+
+
+def test_diabetes_and_breast_cancer_choose_well():
+    X, y = load_diabetes(return_X_y=True)
+    ridge = gapless.Ridge("loo").fit(X, y)
+    assert ridge.generalization_.unseen == pytest.approx(0.49, abs=0.01)
+    X, y = load_breast_cancer(return_X_y=True)
+    model = gapless.LogisticRegression(C="loo").fit(StandardScaler().fit_transform(X), y)
+    assert 0.1 < model.C_ < 3
+    assert model.generalization_.unseen > 0.96
+
+
+def test_several_shares_of_l1_are_one_choice():
+    X, y = make_data(REGRESSORS["elastic net"])
+    model = gapless.ElasticNet("loo", l1_ratio="loo").fit(X, y)
+    assert model.l1_ratio_ in gapless.linear.selection.L1_RATIOS
+    several = [trail.unseen.max() for trail in model._choice.trails]
+    assert model.path_.unseen.max() == max(several)
+    assert f"among {sum(len(t.strengths) for t in model._choice.trails)} models" in str(
+        model.generalization_
+    )
+
+
+def test_what_cannot_be_tuned_is_refused_in_words():
+    X, y = make_data(REGRESSORS["ridge"])
+    with pytest.raises(ValueError, match="'loo'"):
+        gapless.Ridge("best").fit(X, y)
+    with pytest.raises(ValueError, match='alpha="loo" too'):
+        gapless.ElasticNet(0.1, l1_ratio=[0.1, 0.5]).fit(X, y)
+    with pytest.raises(ValueError, match="cannot choose a strength"):
+        gapless.Ridge("loo").fit(X[:1], y[:1])
+    with pytest.raises(ValueError, match="cannot choose a strength"):
+        gapless.Lasso("loo").fit(X[[0, 0, 0]], y[[0, 0, 0]])
+    with pytest.raises(ValueError, match="select"):
+        gapless.Ridge("loo", select="best").fit(X, y)
+
+
+@pytest.mark.parametrize("model", [REGRESSORS["lasso"], CLASSIFIERS["logistic"]])
+def test_time_limit_stops_the_search(model):
+    X, y = make_data(model, n=400)
+    with pytest.warns(UserWarning, match="time_limit"):
+        stopped = clone(model).set_params(time_limit=1e-9).fit(X, y)
+    assert stopped.certificate_.kind == "stopped"
+    assert gapless.certify(stopped, X, y).gap > 0
+
+
+def test_search_reports_its_steps_and_can_be_stopped():
+    from gapless.linear.selection import fitted_of, follow
+
+    X, y = make_data(CLASSIFIERS["logistic"])
+    model = gapless.LogisticRegression()
+    data = model._read(X, y, None)
+    seen = []
+
+    def callback(trace, target):
+        seen.append(trace.steps)
+        return len(seen) == 3
+
+    trail = follow(fitted_of(model, data), np.geomspace(10, 0.1, 8), callback)
+    assert trail.status == "callback"
+    assert len(trail.strengths) == 3
+    assert seen == sorted(seen)
+
+
+@pytest.mark.parametrize("loss", [Logistic(), Huber(0.5)], ids=["logistic", "huber"])
+@pytest.mark.parametrize("fit_bias", [True, False])
+def test_newton_path_is_solved_at_every_strength(loss, fit_bias):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 5)) * [1, 10, 0.1, 1, 1] + [0, 5, 0, 0, 0]
+    y = np.sign(X[:, 0] + rng.normal(size=80))
+    problem = Problem(Design(X), y, loss, L2(), rng.integers(0, 3, 80).astype(float), fit_bias)
+    strengths = np.geomspace(1e4, 1e-4, 12)
+    for strength, station in zip(strengths, newton_path(problem, strengths, tol=1e-8)):
+        part = problem.with_penalty(L2(float(strength)))
+        at = station.parameters
+        best = solve(part, tol=1e-13)
+        excess = part.primal(at.w, at.b) - best.dual
+        assert excess <= station.gap + 1e-10 * problem.scale
+        assert station.gap <= 1e-7 * problem.scale
