@@ -187,3 +187,12 @@ def test_nearly_dependent_columns_are_certified(loss, penalty):
     solution = solve(problem)
     assert solution.status == "optimal"
     assert certify(problem, solution.parameters).kind == "optimal"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_where_one_solver_cannot_go_on_another_does(seed):
+    X, z = ill_conditioned(seed, 70, 16)
+    problem = make(X, 100 * z, EpsilonInsensitive(), L2(0.1))
+    assert choose(problem) == "augmented_lagrangian"
+    solution = solve(problem)
+    assert certify(problem, solution.parameters).kind == "optimal"

@@ -13,6 +13,8 @@ from ..problem import Problem
 FEW_FEATURES, FEW_ROWS = 2000, 500
 # What the interior point method may factorise at every step.
 LARGEST_FACTOR = 3000
+# Operations for one factor that leave a second try within about a second.
+CHEAP = 1e8
 
 
 def choose(problem: Problem) -> str:
@@ -32,6 +34,16 @@ def choose(problem: Problem) -> str:
     if not loss.is_piecewise_linear:
         return "proximal_gradient"
     return "interior_point" if has_small_factor(problem) and not ridge else "augmented_lagrangian"
+
+
+def alternative(problem: Problem, name: str) -> str | None:
+    """The solver to try where the named one, chosen first, could not go on; None without one."""
+    if problem.n * problem.d * min(problem.n, problem.d) > CHEAP:
+        return None
+    if name == "interior_point":
+        return "augmented_lagrangian" if problem.loss.is_piecewise_linear else None
+    is_taken = problem.loss.has_dual_box and has_small_factor(problem)
+    return "interior_point" if is_taken else None
 
 
 def has_small_factor(problem: Problem) -> bool:
