@@ -71,11 +71,14 @@ class Design:
         return self.X.nnz / max(self.n * self.d, 1) if self.is_sparse else 1.0
 
     def times(self, w: Array) -> Array:
-        """X @ w for w of shape (d,) or (d, K)."""
+        """X @ w for w of shape (d,) or (d, K). Where most of w (d,) is 0, a sparse X costs less."""
         matrix = self._as_matrix(w)
         out = np.empty((self.n, matrix.shape[1]), matrix.dtype)
         if self.is_sparse:
-            _call(_core.sparse_times, *self._rows, matrix, out)
+            if w.ndim == 1 and self._has_columns and FEW * np.count_nonzero(w) <= self.d:
+                _call(_core.sparse_transposed_times, *self._columns, matrix[:, 0], out[:, 0])
+            else:
+                _call(_core.sparse_times, *self._rows, matrix, out)
             if self.center is not None:
                 shift = np.empty((1, matrix.shape[1]), matrix.dtype)
                 row = self._center_as(matrix.dtype)[None, :]
@@ -110,16 +113,38 @@ class Design:
         if self.center is not None:
             out -= (self._center_as(r.dtype) * r.sum())[:, None]
 
-    def gram(self, weights: Array | None = None, columns: Array | None = None) -> Array:
+    def hessian_times(self, a: Array, f: Array | None, w: Array, b: Array) -> tuple[Array, Array]:
+        """XᵀC and 1ᵀC (float64) where row i of C is (diag(aᵢ) − fᵢfᵢᵀ)(Xw + b)ᵢ; a, f like Xw.
+
+        All arrays must have the precision of X. Where X is dense and there are several outputs it
+        is read once.
+        """
+        if self.is_sparse or w.ndim == 1 or not w.size:
+            curved = self.times(w) + b
+            along = None if f is None else np.einsum("nk,nk->n", f, curved)[:, None]
+            curved *= a
+            if f is not None:
+                curved -= f * along
+            return self.transposed_times(curved), np.asarray(curved.sum(axis=0, dtype=float))
+        out_w, out_b = np.empty(w.shape, self.dtype), np.empty(len(b))
+        w, b = np.ascontiguousarray(w), np.ascontiguousarray(b)
+        _call_blas(_core.dense_hessian_times, self.X, self.center, a, f, w, b, out_w, out_b)
+        return out_w, out_b
+
+    def gram(
+        self, weights: Array | None = None, columns: Array | None = None, single: bool = False
+    ) -> Array:
         """XᵀDX (float64) of all columns, or of those at the given positions; D = diag(weights) ≥ 0.
 
-        Rows of weight 0 cost nothing.
+        Rows of weight 0 cost nothing. With `single` the sums of a dense float32 X are float32, at
+        half the cost.
         """
         weights = _as_float64(weights)
         if columns is not None:
             columns = np.ascontiguousarray(columns, dtype=np.int64)
         d = self.d if columns is None else len(columns)
-        out = np.empty((d, d))
+        is_single = single and not self.is_sparse and self.dtype == np.float32
+        out = np.empty((d, d), np.float32 if is_single else np.float64)
         if not self.is_sparse:
             _call_blas(_core.dense_gram, self.X, self.center, weights, columns, out)
         elif columns is None:
@@ -236,6 +261,11 @@ class Design:
     @cached_property
     def _compressed_columns(self) -> Any:
         return self.X.tocsc()
+
+    @property
+    def _has_columns(self) -> bool:
+        """Whether a sparse X is stored by columns, or has been turned to them already."""
+        return self.X.format == "csc" or "_compressed_columns" in vars(self)
 
     @cached_property
     def _rows(self) -> Lines:

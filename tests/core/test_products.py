@@ -77,11 +77,13 @@ def test_products_with_mostly_zero_vectors_are_right(rng, form, dtype, centred):
         sample = Sample(rng, (n, d), form, dtype, centred)
         for share in (0.0, 0.2):
             r = np.where(rng.random(n) < share, rng.standard_normal(n), 0.0)
+            w = np.where(rng.random(d) < share, rng.standard_normal(d), 0.0)
             for vector_dtype in (np.float64, dtype):
-                r = r.astype(vector_dtype)
-                g = sample.design.transposed_times(r)
-                assert g.dtype == vector_dtype
+                w, r = w.astype(vector_dtype), r.astype(vector_dtype)
+                z, g = sample.design.times(w), sample.design.transposed_times(r)
+                assert z.dtype == g.dtype == vector_dtype
                 eps = np.finfo(vector_dtype).eps
+                assert_near(z, sample.exact @ w, sample.size @ np.abs(w), d, eps)
                 assert_near(g, sample.exact.T @ r, sample.size.T @ np.abs(r), n, eps)
 
 
