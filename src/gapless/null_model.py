@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse.linalg
 
-from .losses import Loss
+from .losses import DualBox, Loss
 
 Array = np.ndarray
 EPS = np.finfo(float).eps
@@ -67,6 +67,8 @@ def minimise_bias(loss: Loss, y: Array, z: Array, s: Array) -> float:
         y, z, s = y[counts], z[counts], s[counts]
     if not len(y):
         return 0.0
+    if loss.is_piecewise_linear:
+        return _at_kinks(loss.dual_box(y), z, s)
     start, spread = _location(y - z, s) if loss.task == "regression" else (0.0, 1 + np.abs(z).max())
     if len(y) > 20_000:
         # A sample of the rows tells where to look, and most others are constant there.
@@ -94,6 +96,28 @@ def minimise_bias(loss: Loss, y: Array, z: Array, s: Array) -> float:
             b = low + 0.5 * (high - low)
             slope = slope.within(low, high)
     return b
+
+
+def _at_kinks(box: DualBox, z: Array, s: Array) -> float:
+    """The same for slopes that jump, at linear ± absolute: they are added up kink after kink."""
+    kinks = np.concatenate([box.linear - box.absolute - z, box.linear + box.absolute - z])
+    below = np.minimum(box.upper, 0.0) - box.lower
+    above = box.upper - np.maximum(box.lower, 0.0)
+    jumps = np.concatenate([s * below, s * above])
+    order = np.argsort(kinks)
+    order = order[jumps[order] > 0]
+    if not len(order):
+        return 0.0
+    kinks, jumps = kinks[order], jumps[order]
+    first = float(np.sum(s * box.lower))
+    slopes = first + np.cumsum(jumps)
+    noise = 16 * EPS * float(jumps.sum())
+    if first >= -noise:
+        return float(kinks[0])
+    k = min(int(np.argmax(slopes >= -noise)), len(kinks) - 1)
+    if slopes[k] <= noise and k + 1 < len(kinks):
+        return float(kinks[k] + 0.5 * (kinks[k + 1] - kinks[k]))
+    return float(kinks[k])
 
 
 def _location(residual: Array, s: Array) -> tuple[float, float]:

@@ -24,9 +24,11 @@ def recedes(problem: Problem, w: Array, b: Array, z: Array) -> bool:
     Only coefficients that cost nothing may grow for ever: their part of (w, b) is the direction,
     moved off the rows that the loss still pulls on, as those are not separated.
     """
+    if not _has_asymptote(problem):
+        return False
     w = np.where(_costs_nothing(problem, w), w, 0.0)
     b = b if problem.fit_bias else np.zeros_like(b)
-    if not (np.any(w) or np.any(b)) or not _has_asymptote(problem):
+    if not (np.any(w) or np.any(b)):
         return False
     scores = problem.predictions(w, b) if np.any(w) else np.zeros_like(z) + b
     if _falls_forever(problem, scores):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from small_problems import COLUMNS, LOSSES, PENALTIES, make
 
 import gapless
-from gapless.certificates import Certificate, certify
+from gapless.certificates import Certificate, certify, certify_all
 from gapless.design import Design
 from gapless.losses import Hinge, Logistic, Loss, Softmax, Squared
 from gapless.penalties import L1, L2, Box, NoPenalty, Penalty
@@ -512,6 +512,30 @@ def test_the_percentage_said_is_true_of_the_best_objective():
     percent = float(words.split("at most ")[1].split(" %")[0])
     excess = objective(case, parameters.w, parameters.b) / minimum.value - 1
     assert 0 < 100 * excess <= percent * 1.06  # the percentage is printed with two digits
+
+
+@pytest.mark.parametrize("together", [2, 32])
+@pytest.mark.parametrize("is_shared", [True, False])
+def test_certified_together_is_as_certified_alone(is_shared, together, monkeypatch):
+    """The first two problems have one vector of weights, the third has parameters of no use."""
+    monkeypatch.setattr("gapless.certificates.TOGETHER", together)
+    rng = np.random.default_rng(7)
+    X, y = rng.normal(size=(12, 3)), np.where(rng.random((12, 4)) < 0.5, -1.0, 1.0)
+    ones, some = np.ones(12), np.arange(12) % 3.0
+    design, claimed = (
+        Design(X),
+        [Parameters(rng.normal(size=3), np.array(0.1 * k)) for k in range(4)],
+    )
+    claimed[2].w[1] = np.nan
+    problems = [
+        Problem(design if is_shared else Design(X), column, Hinge(), L2(0.3), weights)
+        for column, weights in zip(y.T, [ones, ones, some, some])
+    ]
+    found = certify_all(problems, claimed, exact=[False, True, False, True])
+    alone = [certify(p, q, exact=k % 2 == 1) for k, (p, q) in enumerate(zip(problems, claimed))]
+    assert [a.kind for a in found] == [b.kind for b in alone] and "w[1] is nan" in found[2].verdict
+    for a, b in zip(found, alone):
+        np.testing.assert_allclose([a.primal, a.dual, a.gap], [b.primal, b.dual, b.gap], rtol=1e-12)
 
 
 def test_certificates_add_up():

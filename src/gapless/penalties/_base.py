@@ -203,8 +203,10 @@ class Separable(Penalty, abstract=True):
         return float(np.sum(l1 * np.abs(w) + cost if c.has_l1 else cost))
 
     def prox(self, w, step):
-        l1, l2, lower, upper = self._kept(len(w)).like(w)
-        return np.clip(_shrink(w, step * l1) / (1 + step * l2), lower, upper)
+        c = self._kept(len(w))
+        l1, l2, lower, upper = c.like(w)
+        shrunk = (_shrink(w, step * l1) if c.has_l1 else w) / (1 + step * l2)
+        return np.clip(shrunk, lower, upper) if c.has_bounds else shrunk
 
     def subdifferential_distance(self, w, g):
         c = self._kept(len(w))
