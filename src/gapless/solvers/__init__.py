@@ -12,6 +12,8 @@ from dataclasses import replace
 
 import numpy as np
 
+import numpy as np
+
 from ..problem import Parameters, Problem
 from . import (  # noqa: F401 - they register themselves
     augmented_lagrangian,
@@ -120,7 +122,8 @@ def _second_try(problem: Problem, solution: Solution, options: dict) -> Solution
     other = alternative(problem, solution.solver) if solution.status == "stalled" else None
     if other is None:
         return solution
-    second = _finished(problem, run(registry[other], problem, **options), options["tol"])
+    with np.errstate(all="ignore"):  # what overflows shows in the gap
+        second = _finished(problem, run(registry[other], problem, **options), options["tol"])
     if second.status == "interrupted":
         return replace(solution, status="interrupted")
     return second if second.gap < solution.gap else solution
