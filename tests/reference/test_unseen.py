@@ -315,3 +315,13 @@ def test_digits():
     result = gapless.generalize(model, X, y, scoring="neg_log_loss")
     assert result.method == "approximate loo"
     assert result.disagreement.score < 0.2 * result.standard_error
+
+
+def test_many_classes_of_wide_large_data_are_held_out(monkeypatch):
+    """One dense system per class in so many rows would take longer than the fits."""
+    monkeypatch.setattr("gapless.generalization.held_out.LARGE_SAMPLE", 50)
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 3
+    X = rng.normal(size=(60, 80)) + np.eye(3, 80)[y]
+    result = LinearSVC().fit(X, y).generalization_
+    assert "3 dense systems in 60 rows" in result.method

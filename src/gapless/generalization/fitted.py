@@ -97,10 +97,12 @@ class Fitted:
 
     def scaled(self, factor: float) -> Fitted | None:
         """The same with a penalty `factor` times as strong; None where there is no strength."""
-        penalties = [problem.penalty.scaled(factor) for problem in self.problems]
-        if any(new is None or new is p.penalty for new, p in zip(penalties, self.problems)):
-            return None
-        problems = [replace(p, penalty=new) for p, new in zip(self.problems, penalties)]
+        problems = []
+        for problem in self.problems:
+            penalty = problem.penalty.scaled(factor)
+            if penalty is None or penalty is problem.penalty:
+                return None
+            problems.append(replace(problem, penalty=penalty))
         return replace(self, problems=problems, start=self._starts(), is_solved=False)
 
     def only(self, rows: Array) -> Fitted:

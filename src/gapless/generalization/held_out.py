@@ -10,7 +10,8 @@ from functools import partial
 
 import numpy as np
 
-from ..leave_one_out import HeldOut, forward, leave_out
+from ..leave_one_out import HeldOut, NotAvailable, forward, leave_out
+from ..penalties import Penalty
 from ..problem import Parameters, Problem
 from ..solvers.path import solve_folds
 from .fitted import Array, Fitted
@@ -48,6 +49,11 @@ class Estimate:
 
 def by_formula(fitted: Fitted, groups: Array | None = None) -> Estimate:
     """From the fit alone, or NotAvailable."""
+    problem = fitted.problems[0]
+    if len(fitted.problems) > 1 and problem.d > problem.n > LARGE_SAMPLE:
+        raise NotAvailable(
+            f"{len(fitted.problems)} dense systems in {problem.n} rows take longer than fits"
+        )
     if groups is None and any(_merges_more(p, fitted) for p in fitted.problems):
         groups = fitted.distinct
     held = [leave_out(p, q, groups) for p, q in zip(fitted.problems, fitted.parameters)]
@@ -79,16 +85,15 @@ def by_refits(fitted: Fitted, units: Array, reason: str, by: str = "row") -> Est
     """From models that were fitted without some units, −1 being none; `reason` says why."""
     folds, method = _folds(fitted, units, by)
     z = [
-        solve_folds(
-            problem,
-            lambda total, problem=problem: [fitted.penalty_for(problem, total)],
-            folds,
-            tol=fitted.tol,
-        )[:, 0]
-        for problem in fitted.problems
+        solve_folds(p, partial(_penalties_for, fitted, p), folds, tol=fitted.tol)[:, 0]
+        for p in fitted.problems
     ]
     joined = np.hstack([part.reshape(len(units), -1) for part in z])
     return Estimate(joined, f"{method}, because {reason}" if reason else method, True)
+
+
+def _penalties_for(fitted: Fitted, problem: Problem, total: float) -> list[Penalty]:
+    return [fitted.penalty_for(problem, total)]
 
 
 def by_time(fitted: Fitted, time: Array) -> Estimate:
