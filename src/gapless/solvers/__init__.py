@@ -12,8 +12,6 @@ from dataclasses import replace
 
 import numpy as np
 
-import numpy as np
-
 from ..problem import Parameters, Problem
 from . import (  # noqa: F401 - they register themselves
     augmented_lagrangian,
