@@ -12,7 +12,7 @@ WITH_EXAMPLES = [page for page in PAGES if ">>>" in page.read_text()]
 
 
 class Checker(doctest.OutputChecker):
-    """Compares what is printed up to the digits of gaps: tiny ones are rounding, vary by machine."""
+    """Compares what is printed up to the digits of gaps; tiny ones are rounding and vary."""
 
     GAP = re.compile(r"((?:at most|gap|tolerance) )([\d.]+(?:e[+-]\d+)?)")
     TINY = 1e-5

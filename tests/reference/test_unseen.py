@@ -68,6 +68,11 @@ def true_score(model, y, predicted, weights=None):
 
 # ---- exact ---------------------------------------------------------------------------------------
 
+def label(value):
+    """A name of a model, or of the function that loads its data, that is the same in every run."""
+    return getattr(value, "__name__", None) or " ".join(str(value).split())[:60]
+
+
 EXACT = [
     (LinearRegression(tol=1e-12), diabetes),
     (Ridge(alpha=10.0), diabetes),
@@ -79,7 +84,7 @@ EXACT = [
     (RidgeClassifier(), wine),
     (RiskClassifier("squared", "l2"), wine),
 ]
-exact_models = pytest.mark.parametrize("model, load", EXACT, ids=lambda value: str(value)[:40])
+exact_models = pytest.mark.parametrize("model, load", EXACT, ids=label)
 
 
 @exact_models
@@ -136,7 +141,7 @@ APPROXIMATE = [
 ]
 
 
-@pytest.mark.parametrize("model, load", APPROXIMATE, ids=lambda value: str(value)[:50])
+@pytest.mark.parametrize("model, load", APPROXIMATE, ids=label)
 def test_approximate_estimates_are_within_their_disagreement(model, load):
     X, y = load()
     model = clone(model).fit(X, y)
