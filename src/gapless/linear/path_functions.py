@@ -248,9 +248,13 @@ def _solve(data, alphas, l1_ratio, positive, tol, max_iter) -> PathSolution:
         penalty = _penalty(data, l1_ratio, alpha, positive)
         problem = _problem(_with_ridge(data, ridge), penalty)
         paths.append(solve_path(problem, [penalty], tol=tol, max_iter=max_iter))
-    parts = [np.concatenate([getattr(p, name) for p in paths]) for name in ("w", "b", "gaps")]
-    status = next((p.status for p in paths if p.status != "optimal"), "optimal")
-    return PathSolution(*parts, np.concatenate([p.steps for p in paths]), status)
+    return PathSolution(
+        w=np.concatenate([path.w for path in paths]),
+        b=np.concatenate([path.b for path in paths]),
+        gaps=np.concatenate([path.gaps for path in paths]),
+        steps=np.concatenate([path.steps for path in paths]),
+        status=next((path.status for path in paths if path.status != "optimal"), "optimal"),
+    )
 
 
 def _penalty(data: Training, l1_ratio: float, alpha: float, positive: bool) -> Penalty:

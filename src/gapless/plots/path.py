@@ -43,25 +43,25 @@ def path(
     axes : tuple of matplotlib Axes
         The panel of the coefficients and, with scores, that of the scores.
     """
-    strengths = np.asarray(strengths, dtype=float)
+    grid = np.asarray(strengths, dtype=float)
     panels = 1 if unseen is None else 2
     if axes is None:
-        size = {"figsize": (6.4, 3.6 * panels), "layout": "constrained"}
-        made = plt.subplots(panels, sharex=True, squeeze=False, **size)[1]
+        figure = plt.figure(figsize=(6.4, 3.6 * panels), layout="constrained")
+        made = figure.subplots(panels, sharex=True, squeeze=False)
         axes = list(made[:, 0])
-    _draw_coefficients(axes[0], strengths, np.asarray(coefficients), names)
+    _draw_coefficients(axes[0], grid, np.asarray(coefficients), names)
     if unseen is not None:
-        _draw_scores(axes[1], strengths, np.asarray(unseen), standard_errors)
+        _draw_scores(axes[1], grid, np.asarray(unseen), standard_errors)
     for ax in axes[:panels]:
         ax.set(xscale="log")
         ax.grid(True, which="major", color="0.9")
         ax.spines[["top", "right"]].set_visible(False)
         if chosen is not None:
-            ax.axvline(strengths[chosen], color="0.4", linewidth=1, linestyle="--")
+            ax.axvline(grid[chosen], color="0.4", linewidth=1, linestyle="--")
     axes[panels - 1].set_xlabel("strength of the penalty")
-    axes[0].set_xlim(strengths.max(), strengths.min())
+    axes[0].set_xlim(grid.max(), grid.min())
     if chosen is not None:
-        _name_the_choice(axes[0], strengths[chosen])
+        _name_the_choice(axes[0], grid[chosen])
     return tuple(axes[:panels])
 
 
