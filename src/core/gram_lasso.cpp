@@ -11,7 +11,7 @@ constexpr double dependent = 1e-11;
 // Slopes on the active set smaller than this part of the gradient at w = 0 are rounding.
 constexpr double rounding = 1e-12;
 // Of the features that should join, those whose excess is at least this part of the largest do.
-constexpr double joining = 0.3;
+constexpr double joining = 0.1;
 constexpr Index block = 64;
 
 }  // namespace
