@@ -35,6 +35,12 @@ MODULES = [
 CLASSES = {
     sklearn.linear_model: [
         "ElasticNet",
+        "RidgeClassifierCV",
+        "RidgeCV",
+        "MultiTaskLassoCV",
+        "LogisticRegressionCV",
+        "LassoCV",
+        "ElasticNetCV",
         "Lasso",
         "LinearRegression",
         "LogisticRegression",

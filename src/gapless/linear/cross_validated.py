@@ -8,10 +8,12 @@ fitting, certificates and generalisation are those of `_base`.
 from __future__ import annotations
 
 from dataclasses import replace
+from numbers import Real
 from typing import ClassVar
 
 import numpy as np
 from sklearn.metrics import get_scorer_names
+from sklearn.utils import check_scalar
 from sklearn.utils._metadata_requests import (
     _raise_for_params,
     _routing_enabled,
@@ -94,8 +96,18 @@ def _first(value):
     return float(np.ravel(value)[0]) if np.size(value) else value
 
 
+def check_strengths(values: list, boundaries: str) -> Array:
+    """Strengths as an array, if they are numbers ≥ 0; > 0 for boundaries="neither"."""
+    for position, value in enumerate(values):
+        name = "alphas" if len(values) == 1 else f"alphas[{position}]"
+        check_scalar(value, name, target_type=Real, min_val=0.0, include_boundaries=boundaries)
+    return np.array(values, dtype=float)
+
+
 def chosen(trail: Trail, select: str) -> int:
     """The best in the order given, or the strongest within one standard error."""
+    if np.all(np.isnan(trail.unseen)):  # as R² of folds with a single row is
+        return 0
     if select == "min":
         return int(np.nanargmax(trail.unseen))
     order = np.argsort(-trail.strengths, kind="stable")

@@ -21,7 +21,7 @@ from .._validation import Training
 from ..design import Design
 from ..problem import Parameters, Problem
 from ..solvers.newton_path import Station
-from .selection import along, fitted_of, is_ridge, ridge_trail
+from .selection import along, fitted_of, is_quadratic, is_ridge, ridge_trail
 
 Array = np.ndarray
 Fold = tuple[Array, Array]
@@ -89,6 +89,9 @@ def fold_path(model: Any, data: Training, strengths: Array, callback: Any) -> Fo
         trail = ridge_trail(fitted.problems[0], np.asarray(strengths, dtype=float))
         steps = np.ones(len(strengths), dtype=int)
         return FoldPath(fitted.problems, trail.parameters, steps, trail.gaps)
+    if all(is_quadratic(problem) for problem in fitted.problems):
+        # Newton's method doubles the digits with every step, so that many of them cost little.
+        fitted = replace(fitted, tol=max(1e-6 * fitted.tol, 1e-13))
     paths = zip(*(along(p, strengths, fitted, callback) for p in fitted.problems))
     found: list[tuple[Station, ...]] = list(paths)
     return FoldPath(

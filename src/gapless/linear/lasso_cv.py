@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..problem import Parameters
 from ..solvers.path import solve_folds, solve_path
-from .cross_validated import CrossValidated, all_rows
+from .cross_validated import CrossValidated, all_rows, check_strengths
 from .folds import folds_of
 from .regression import ElasticNet, Lasso, MultiTaskLasso, SparseRegressor
 from .selection import (
@@ -129,11 +129,7 @@ class SparseSearch(CrossValidated, SparseRegressor):  # type: ignore[misc]
     def _alphas(self, problem, ratio: float) -> Array:
         """The strengths to try, the largest first."""
         if not isinstance(self.alphas, Integral):
-            alphas = np.sort(np.asarray(self.alphas, dtype=float))[::-1]
-            for position, alpha in enumerate(np.ravel(self.alphas)):
-                if not (np.isfinite(alpha) and alpha >= 0):
-                    raise ValueError(f"alphas[{position}] == {alpha}, must be >= 0 and finite.")
-            return alphas
+            return np.sort(check_strengths(list(self.alphas), "left"))[::-1]
         if ratio == 0:
             raise ValueError(
                 "Automatic alpha grid generation is not supported for l1_ratio=0: no strength "

@@ -310,7 +310,8 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
         if self.use_legacy_attributes == "warn":
             said.append(
                 "The fitted attributes of LogisticRegressionCV will be simplified in scikit-learn "
-                "1.10; set use_legacy_attributes=False to have the new ones now, or True."
+                "1.10. The default value of use_legacy_attributes will change from True to False; "
+                "set it to have the new ones now, or to keep the old ones."
             )
         for text in said:
             warnings.warn(text, FutureWarning, stacklevel=6)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.metrics import check_scoring, get_scorer
 from sklearn.utils._metadata_requests import (
     MetadataRouter,
@@ -18,7 +20,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ..problem import Parameters
 from ._base import SELECT, LinearClassifier, LinearRegressor
 from .classification import RidgeClassifier
-from .cross_validated import SCORING, CrossValidated, chosen, fitted_twin
+from .cross_validated import SCORING, CrossValidated, check_strengths, chosen, fitted_twin
 from .folds import Scorer, fold_path, folds_of, part_of
 from .regression import Ridge
 from .selection import (
@@ -84,13 +86,18 @@ class RidgeSearch(CrossValidated):
 
     def _strengths(self) -> Array:
         """The alphas to try, in the order in which they were given."""
-        alphas = np.atleast_1d(np.asarray(self.alphas, dtype=np.float64))
-        lowest = "> 0" if self.cv is None else "≥ 0"
-        for position, alpha in enumerate(alphas):
-            if not np.isfinite(alpha) or alpha < 0 or (alpha == 0 and self.cv is None):
-                name = "alphas" if len(alphas) == 1 else f"alphas[{position}]"
-                raise ValueError(f"{name} == {alpha:g}, must be {lowest} and finite.")
-        return alphas
+        given = [self.alphas] if np.ndim(self.alphas) == 0 else list(self.alphas)
+        return check_strengths(given, "neither" if self.cv is None else "left")
+
+    def _read(self, X, y, sample_weight, *, reset=True):
+        if reset and getattr(self, "gcv_mode", None) == "svd" and sp.issparse(X):
+            warnings.warn(
+                "The 'svd' mode is not supported for sparse X, and an error in scikit-learn 1.11; "
+                "leave gcv_mode out.",
+                FutureWarning,
+                stacklevel=5,
+            )
+        return super()._read(X, y, sample_weight, reset=reset)
 
     def _choose(self, data, callback):
         alphas = self._strengths()

@@ -192,7 +192,7 @@ def _search(fitted: Fitted, callback: Any) -> Trail:
         top = largest_strength(problems)
         return ridge_trail(problems[0], np.geomspace(top, top / 10**DECADES, RIDGE_STRENGTHS))
     top, decades, count = largest_strength(problems), SPARSE_DECADES, STRENGTHS
-    if all(_is_quadratic(problem) for problem in problems):
+    if all(is_quadratic(problem) for problem in problems):
         decades = DECADES
         if not problems[0].loss.has_curvature:
             decades, count = KINKED_DECADES, KINKED_STRENGTHS
@@ -243,7 +243,7 @@ def largest_strength(problems: list[Problem], nothing: float = 1.0) -> float:
 def _largest_strength(problem: Problem, nothing: float) -> float:
     null = problem.null
     z = np.zeros_like(problem.origin.theta) + null.b
-    if _is_quadratic(problem):
+    if is_quadratic(problem):
         share = problem.weights / problem.weights.sum()
         centred = problem.design.shifted(problem.design.transposed_times(share))
         # λ above the sum of all eigenvalues of the Hessian leaves less than half of anything.
@@ -266,7 +266,8 @@ def _steepness(problem: Problem, z: Array) -> float:
     return float(np.sum(problem.weights * rows) / problem.weights.sum()) or 1.0
 
 
-def _is_quadratic(problem: Problem) -> bool:
+def is_quadratic(problem: Problem) -> bool:
+    """Whether the penalty is ½Σ l2ⱼwⱼ² or none."""
     coordinates = problem.penalty.coordinates(problem.d)
     return coordinates is not None and coordinates.is_quadratic()
 
@@ -472,7 +473,7 @@ def along(problem: Problem, strengths: Array, fitted: Fitted, callback: Any) -> 
     penalties = [scaled(problem.penalty, strength) for strength in strengths]
     if isinstance(problem.penalty, L2) and problem.penalty.weights is None and is_for(problem):
         yield from newton_path(problem, strengths, tol=fitted.tol, callback=callback)
-    elif problem.loss.name == "squared" and not _is_quadratic(problem):
+    elif problem.loss.name == "squared" and not is_quadratic(problem):
         path = solve_path(problem, penalties, tol=fitted.tol, callback=callback)
         if path.status == "interrupted":
             raise KeyboardInterrupt
