@@ -117,6 +117,7 @@ void find_blas() {
     nb::object routines = nb::module_::import_("scipy.linalg.cython_blas").attr("__pyx_capi__");
     find_routine(routines, "sgemm", blas.sgemm);
     find_routine(routines, "dgemm", blas.dgemm);
+    find_routine(routines, "ssyrk", blas.ssyrk);
     find_routine(routines, "dsyrk", blas.dsyrk);
 }
 
@@ -182,6 +183,27 @@ void dense_transposed_times(const DenseIn<X>& X_, const Maybe<double>& center, c
 }
 
 template <class X>
+void dense_hessian_times(const DenseIn<X>& X_, const Maybe<double>& center, const MatrixIn<X>& a,
+                         const std::optional<MatrixIn<X>>& f, const MatrixIn<X>& v,
+                         const VectorIn<X>& shift, const MatrixOut<X>& w,
+                         const VectorOut<double>& b, int threads, double deadline) {
+    Dense<X> x = dense(X_);
+    Index outputs = extent(a, 1);
+    check_length(center, x.columns, "center must have one entry per column of X");
+    check(extent(a, 0) == x.rows, "a must have one row per row of X");
+    if (f) check_shape(*f, x.rows, outputs, "f must have the shape of a");
+    check_shape(v, x.columns, outputs, "v must have a row per column of X and the columns of a");
+    check_shape(w, x.columns, outputs, "w must have a row per column of X and the columns of a");
+    check(extent(shift, 0) == outputs && extent(b, 0) == outputs,
+          "shift and b must have one entry per column of a");
+    RowHessians<X> hessians{a.data(), f ? f->data() : nullptr, outputs};
+    run(threads, deadline, [&](const Context& context) {
+        hessian_times(x, data_or_null(center), hessians, v.data(), shift.data(), w.data(), b.data(),
+                      context);
+    });
+}
+
+template <class X>
 void dense_column_square_sums(const DenseIn<X>& X_, const Maybe<double>& center,
                               const Maybe<double>& weights, const VectorOut<double>& out,
                               int threads, double deadline) {
@@ -207,9 +229,9 @@ void dense_row_square_sums(const DenseIn<X>& X_, const Maybe<double>& center,
     });
 }
 
-template <class X>
+template <class X, class V>
 void dense_gram(const DenseIn<X>& X_, const Maybe<double>& center, const Maybe<double>& weights,
-                const Maybe<std::int64_t>& columns, const MatrixOut<double>& out, int threads,
+                const Maybe<std::int64_t>& columns, const MatrixOut<V>& out, int threads,
                 double deadline) {
     Dense<X> x = dense(X_);
     check_length(center, x.columns, "center must have one entry per column of X");
@@ -581,12 +603,13 @@ auto maybe(const char* name) { return nb::arg(name).noconvert().none(); }
 // The functions that exist for each type X of the data (and V of the vectors).
 template <class X>
 void define_for_data(nb::module_& m) {
+    m.def("dense_hessian_times", &dense_hessian_times<X>, array("X"), maybe("center"), array("a"),
+          maybe("f"), array("v"), array("shift"), array("w"), array("b"), "threads"_a,
+          "deadline"_a);
     m.def("dense_column_square_sums", &dense_column_square_sums<X>, array("X"), maybe("center"),
           maybe("weights"), array("out"), "threads"_a, "deadline"_a);
     m.def("dense_row_square_sums", &dense_row_square_sums<X>, array("X"), maybe("center"),
           array("weights"), array("out"), "threads"_a, "deadline"_a);
-    m.def("dense_gram", &dense_gram<X>, array("X"), maybe("center"), maybe("weights"),
-          maybe("columns"), array("out"), "threads"_a, "deadline"_a);
     m.def("dense_outer_gram", &dense_outer_gram<X>, array("X"), maybe("center"), maybe("weights"),
           array("out"), "threads"_a, "deadline"_a);
     m.def("sparse_column_square_sums", &sparse_column_square_sums<X>, array("start"),
@@ -630,6 +653,8 @@ void define_for_vectors(nb::module_& m) {
           "threads"_a, "deadline"_a);
     m.def("dense_transposed_times", &dense_transposed_times<X, V>, array("X"), maybe("center"),
           array("r"), array("out"), "threads"_a, "deadline"_a);
+    m.def("dense_gram", &dense_gram<X, V>, array("X"), maybe("center"), maybe("weights"),
+          maybe("columns"), array("out"), "threads"_a, "deadline"_a);
     m.def("sparse_times", &sparse_times<X, V>, array("start"), array("index"), array("value"),
           array("w"), array("out"), "threads"_a, "deadline"_a);
     m.def("sparse_transposed_times", &sparse_transposed_times<X, V>, array("start"), array("index"),

@@ -18,6 +18,7 @@ using Syrk = void (*)(char*, char*, int*, int*, T*, T*, int*, T*, T*, int*);
 struct Blas {
     Gemm<float> sgemm;
     Gemm<double> dgemm;
+    Syrk<float> ssyrk;
     Syrk<double> dsyrk;
 };
 
@@ -64,12 +65,18 @@ void gemm(const Blas& blas, Index m, Index n, Index k, Operand<T> a, Operand<T> 
 }
 
 // The upper triangle of C (n × n) = op(A) op(A)ᵀ + beta C, with k the inner size.
-inline void syrk(const Blas& blas, Index n, Index k, Operand<double> a, double beta, double* c,
-                 Index c_stride) {
+template <class T>
+void syrk(const Blas& blas, Index n, Index k, Operand<T> a, T beta, T* c, Index c_stride) {
     char upper = 'U', ta = static_cast<char>(a.transpose);
     int in = blas_size(n), ik = blas_size(k), lda = blas_size(a.stride), ldc = blas_size(c_stride);
-    double one = 1;
-    blas.dsyrk(&upper, &ta, &in, &ik, &one, const_cast<double*>(a.data), &lda, &beta, c, &ldc);
+    T one = 1;
+    auto call = [&](Syrk<T> routine) {
+        routine(&upper, &ta, &in, &ik, &one, const_cast<T*>(a.data), &lda, &beta, c, &ldc);
+    };
+    if constexpr (sizeof(T) == sizeof(float))
+        call(blas.ssyrk);
+    else
+        call(blas.dsyrk);
 }
 
 }  // namespace gapless

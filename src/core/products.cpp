@@ -245,11 +245,35 @@ Source<X, V> source(const Dense<X>& x, bool inner_is_features, const V* center) 
             .outer_center = inner_is_features ? nullptr : center};
 }
 
+// ---- the Hessian of a loss with several scores ----
+
+// Rows from `rows.begin` on: turned (outputs × features) += (their part of XᵀC)ᵀ, sums += that of
+// 1ᵀC.
+template <class X>
+void add_curved(const Source<X, X>& xt, Range rows, Index features, const RowHessians<X>& h,
+                const X* v, const X* shift, X* buffer, X* u, X* turned, double* sums,
+                const Context& context) {
+    const Index K = h.outputs;
+    Operand<X> x = xt.load({0, features}, rows, buffer);
+    gemm(context.blas, K, rows.size(), features, Operand<X>{v, K, Transpose::no}, x, X(0), u, K);
+    for (Index i = 0; i < rows.size(); ++i) {
+        const X* a = h.a + (rows.begin + i) * K;
+        const X* f = h.f ? h.f + (rows.begin + i) * K : nullptr;
+        X *c = u + i * K, along = 0;
+        for (Index k = 0; k < K; ++k) c[k] += shift[k];
+        for (Index k = 0; f && k < K; ++k) along += f[k] * c[k];
+        for (Index k = 0; k < K; ++k) c[k] = a[k] * c[k] - (f ? f[k] * along : X(0));
+        for (Index k = 0; k < K; ++k) sums[k] += static_cast<double>(c[k]);
+    }
+    gemm(context.blas, features, K, rows.size(), x, Operand<X>{u, K, Transpose::yes}, X(1), turned,
+         features);
+}
+
 // ---- Gram matrices ----
 
 // The lower triangle (by rows) of A Aᵀ, small outer side: lanes over the inner side.
-template <class X>
-void gram_by_lanes(const Source<X, double>& a, Index outer, Index inner, double* out,
+template <class X, class V>
+void gram_by_lanes(const Source<X, V>& a, Index outer, Index inner, V* out,
                    const Context& context) {
     constexpr Index buffer_size = Index(1) << 17, lanes_size = Index(1) << 22;
     Index size = outer * outer;
@@ -257,29 +281,29 @@ void gram_by_lanes(const Source<X, double>& a, Index outer, Index inner, double*
     Index lanes = std::clamp<Index>(inner / step, 1, std::clamp<Index>(lanes_size / size, 4, 32));
     Index lane = ceil_div(ceil_div(inner, lanes), step) * step;
     lanes = ceil_div(inner, lane);
-    auto sums = lanes > 1 ? uninitialized<double>((lanes - 1) * size) : nullptr;
+    auto sums = lanes > 1 ? uninitialized<V>((lanes - 1) * size) : nullptr;
     int threads = useful_threads(double(size) * double(inner), context.threads);
     parallel_for(lanes, threads, context.poll, [&](Index l, Checkpoint& checkpoint) {
-        auto buffer = uninitialized<double>(step * outer);
-        double* to = l == 0 ? out : sums.get() + (l - 1) * size;
+        auto buffer = uninitialized<V>(step * outer);
+        V* to = l == 0 ? out : sums.get() + (l - 1) * size;
         Range slice = part(l, lane, inner);
         for (Index i = slice.begin; i < slice.end; i += step) {
             checkpoint();
             Range piece{i, std::min(i + step, slice.end)};
             auto x = a.load({0, outer}, piece, buffer.get());
-            syrk(context.blas, outer, piece.size(), x, i == slice.begin ? 0.0 : 1.0, to, outer);
+            syrk(context.blas, outer, piece.size(), x, i == slice.begin ? V(0) : V(1), to, outer);
         }
     });
     for (Index l = 1; l < lanes; ++l) {
-        const double* lane_sum = sums.get() + (l - 1) * size;
+        const V* lane_sum = sums.get() + (l - 1) * size;
         for (Index i = 0; i < outer; ++i)
             for (Index j = 0; j <= i; ++j) out[i * outer + j] += lane_sum[i * outer + j];
     }
 }
 
 // The same for a large outer side: tiles, each summed over the whole inner side by one task.
-template <class X>
-void gram_by_tiles(const Source<X, double>& a, Index outer, Index inner, double* out,
+template <class X, class V>
+void gram_by_tiles(const Source<X, V>& a, Index outer, Index inner, V* out,
                    const Context& context) {
     constexpr Index step = 384;
     // Larger tiles multiply faster, more of them share better.
@@ -293,37 +317,37 @@ void gram_by_tiles(const Source<X, double>& a, Index outer, Index inner, double*
                      while ((row + 1) * (row + 2) / 2 <= task) ++row;
                      Range rows = part(row, side, outer);
                      Range columns = part(task - row * (row + 1) / 2, side, outer);
-                     auto left = uninitialized<double>(side * step);
-                     auto right = uninitialized<double>(side * step);
-                     double* to = out + rows.begin * outer + columns.begin;
+                     auto left = uninitialized<V>(side * step);
+                     auto right = uninitialized<V>(side * step);
+                     V* to = out + rows.begin * outer + columns.begin;
                      for (Index i = 0; i < inner; i += step) {
                          checkpoint();
                          Range piece{i, std::min(i + step, inner)};
-                         double beta = i == 0 ? 0.0 : 1.0;
+                         V beta = i == 0 ? V(0) : V(1);
                          auto r = a.load(rows, piece, right.get());
                          if (rows.begin == columns.begin) {
                              syrk(context.blas, rows.size(), piece.size(), r, beta, to, outer);
                              continue;
                          }
                          auto l = a.load(columns, piece, left.get());
-                         gemm<double>(context.blas, columns.size(), rows.size(), piece.size(), l,
-                                      transposed(r), beta, to, outer);
+                         gemm<V>(context.blas, columns.size(), rows.size(), piece.size(), l,
+                                 transposed(r), beta, to, outer);
                      }
                  });
 }
 
 // out (outer × outer) = A diag(weights) Aᵀ; weights of length `inner`, or null.
-template <class X>
-void symmetric_product(Source<X, double> a, Index outer, Index inner, const double* weights,
-                       double* out, const Context& context) {
+template <class X, class V>
+void symmetric_product(Source<X, V> a, Index outer, Index inner, const double* weights, V* out,
+                       const Context& context) {
     constexpr Index largest_lane = 1024;
-    std::vector<double> scale, center;
+    std::vector<V> scale, center;
     std::vector<std::int64_t> used;
     if (weights) {
         for (Index i = 0; i < inner; ++i)
             if (weights[i] != 0) {
                 used.push_back(i);
-                scale.push_back(std::sqrt(weights[i]));
+                scale.push_back(static_cast<V>(std::sqrt(weights[i])));
                 if (a.inner_center) center.push_back(a.inner_center[i]);
             }
         a.inner_scale = scale.data();
@@ -333,7 +357,7 @@ void symmetric_product(Source<X, double> a, Index outer, Index inner, const doub
     }
     if (outer == 0) return;
     if (inner == 0) {
-        std::fill_n(out, outer * outer, 0.0);
+        std::fill_n(out, outer * outer, V(0));
         return;
     }
     if (outer <= largest_lane)
@@ -345,7 +369,8 @@ void symmetric_product(Source<X, double> a, Index outer, Index inner, const doub
 
 }  // namespace
 
-void mirror_lower(double* out, Index n, const Context& context) {
+template <class V>
+void mirror_lower(V* out, Index n, const Context& context) {
     constexpr Index side = 64;  // two squares of 64 × 64 fit the first-level cache
     int threads = useful_threads(double(n) * double(n), context.threads);
     parallel_for(ceil_div(n, side), threads, context.poll, [&](Index task) {
@@ -373,6 +398,41 @@ void transposed_times(const Dense<X>& x, const double* center, const V* r, Index
 }
 
 template <class X>
+void hessian_times(const Dense<X>& x, const double* center, const RowHessians<X>& h, const X* v,
+                   const X* shift, X* w, double* b, const Context& context) {
+    constexpr Index max_lanes = 32, lanes_size = Index(1) << 23;
+    const Index d = x.columns, K = h.outputs, size = d * K;
+    Center<X> mean(center, d);
+    Source<X, X> xt = source<X>(x, false, mean.data());
+    // As in `Pieces`: small products are not repacked. X is read from memory once.
+    const Index height = std::clamp<Index>(1000000 / std::max<Index>(size, 1), 16, 256);
+    const Index most = std::min(max_lanes, lanes_size / std::max<Index>(size, 1));
+    Index lane = ceil_div(ceil_div(x.rows, std::max<Index>(most, 1)), height) * height;
+    lane = std::max(lane, height);
+    const Index lanes = std::max<Index>(ceil_div(x.rows, lane), 1);
+    std::vector<X> turned(lanes * size);
+    std::vector<double> sums(lanes * K);
+    int threads = useful_threads(double(x.rows) * double(size), context.threads);
+    parallel_for(lanes, threads, context.poll, [&](Index l, Checkpoint& checkpoint) {
+        auto buffer = uninitialized<X>(height * d);
+        auto u = uninitialized<X>(height * K);
+        Range rows = part(l, lane, x.rows);
+        for (Index i = rows.begin; i < rows.end; i += height) {
+            checkpoint();
+            add_curved(xt, {i, std::min(i + height, rows.end)}, d, h, v, shift, buffer.get(),
+                       u.get(), turned.data() + l * size, sums.data() + l * K, context);
+        }
+    });
+    std::fill_n(b, K, 0.0);
+    std::fill_n(w, size, X(0));
+    for (Index l = 0; l < lanes; ++l) {
+        for (Index k = 0; k < K; ++k) b[k] += sums[l * K + k];
+        for (Index j = 0; j < d; ++j)
+            for (Index k = 0; k < K; ++k) w[j * K + k] += turned[l * size + k * d + j];
+    }
+}
+
+template <class X>
 void column_square_sums(const Dense<X>& x, const double* center, const double* weights, double* out,
                         const Context& context) {
     std::vector<double> ones;
@@ -389,15 +449,16 @@ void row_square_sums(const Dense<X>& x, const double* center, const double* weig
     product(source(x, true, center), x.rows, x.columns, Entry::square, weights, 1, out, context);
 }
 
-template <class X>
-void gram(const Dense<X>& x, const double* center, const double* weights, Columns columns,
-          double* out, const Context& context) {
+template <class X, class V>
+void gram(const Dense<X>& x, const double* center, const double* weights, Columns columns, V* out,
+          const Context& context) {
     std::vector<double> chosen;
     if (columns.index && center) {
         for (Index j = 0; j < columns.count; ++j) chosen.push_back(center[columns.index[j]]);
         center = chosen.data();
     }
-    auto a = source(x, false, center);
+    Center<V> mean(center, columns.count);
+    auto a = source<V>(x, false, mean.data());
     a.outer_index = columns.index;
     symmetric_product(a, columns.count, x.rows, weights, out, context);
 }
@@ -408,6 +469,8 @@ void outer_gram(const Dense<X>& x, const double* center, const double* weights, 
     symmetric_product(source(x, true, center), x.rows, x.columns, weights, out, context);
 }
 
+template void mirror_lower(float*, Index, const Context&);
+template void mirror_lower(double*, Index, const Context&);
 template void times(const Dense<float>&, const double*, const float*, Index, float*,
                     const Context&);
 template void times(const Dense<float>&, const double*, const double*, Index, double*,
@@ -420,6 +483,10 @@ template void transposed_times(const Dense<float>&, const double*, const double*
                                const Context&);
 template void transposed_times(const Dense<double>&, const double*, const double*, Index, double*,
                                const Context&);
+template void hessian_times(const Dense<float>&, const double*, const RowHessians<float>&,
+                            const float*, const float*, float*, double*, const Context&);
+template void hessian_times(const Dense<double>&, const double*, const RowHessians<double>&,
+                            const double*, const double*, double*, double*, const Context&);
 template void column_square_sums(const Dense<float>&, const double*, const double*, double*,
                                  const Context&);
 template void column_square_sums(const Dense<double>&, const double*, const double*, double*,
@@ -428,6 +495,8 @@ template void row_square_sums(const Dense<float>&, const double*, const double*,
                               const Context&);
 template void row_square_sums(const Dense<double>&, const double*, const double*, double*,
                               const Context&);
+template void gram(const Dense<float>&, const double*, const double*, Columns, float*,
+                   const Context&);
 template void gram(const Dense<float>&, const double*, const double*, Columns, double*,
                    const Context&);
 template void gram(const Dense<double>&, const double*, const double*, Columns, double*,

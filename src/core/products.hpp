@@ -29,6 +29,20 @@ template <class X, class V>
 void transposed_times(const Dense<X>& x, const double* center, const V* r, Index outputs, V* g,
                       const Context& context);
 
+// The Hessian of each row in its scores, diag(aᵢ) − fᵢfᵢᵀ; a and f (n × outputs), f null for none.
+template <class V>
+struct RowHessians {
+    const V* a;
+    const V* f;
+    Index outputs;
+};
+
+// w (d × outputs) = Xᵀ C and b (outputs) = 1ᵀ C, where row i of C is the Hessian of that row times
+// xᵢᵀ v + shift: one pass over X instead of two.
+template <class X>
+void hessian_times(const Dense<X>& x, const double* center, const RowHessians<X>& h, const X* v,
+                   const X* shift, X* w, double* b, const Context& context);
+
 // out[j] = Σᵢ weightsᵢ (xᵢⱼ − centerⱼ)², weights of length n or null.
 template <class X>
 void column_square_sums(const Dense<X>& x, const double* center, const double* weights, double* out,
@@ -47,9 +61,9 @@ struct Columns {
 
 // out (count × count) = Xᵀ D X of the chosen columns; D = diag(weights) ≥ 0, or null for the
 // identity. Samples of weight 0 are not even read.
-template <class X>
-void gram(const Dense<X>& x, const double* center, const double* weights, Columns columns,
-          double* out, const Context& context);
+template <class X, class V>
+void gram(const Dense<X>& x, const double* center, const double* weights, Columns columns, V* out,
+          const Context& context);
 
 // out (n × n) = X diag(weights) Xᵀ with weights ≥ 0 of the features, or null.
 template <class X>
@@ -57,7 +71,8 @@ void outer_gram(const Dense<X>& x, const double* center, const double* weights, 
                 const Context& context);
 
 // Complete a symmetric n × n matrix of which the lower triangle (by rows) is known.
-void mirror_lower(double* out, Index n, const Context& context);
+template <class V>
+void mirror_lower(V* out, Index n, const Context& context);
 
 // z (lines × outputs) = A w for a sparse A: X w from the rows of X, Xᵀ r from its columns.
 template <class X, class V>

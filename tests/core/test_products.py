@@ -117,6 +117,41 @@ def test_gram_matrices_and_square_sums_are_right(rng, form, dtype, centred, weig
 @every_form
 @every_dtype
 @centred_or_not
+@pytest.mark.parametrize("outputs", [1, 3, 40])
+@pytest.mark.parametrize("scores_meet", [False, True])
+def test_hessian_products_are_right(rng, form, dtype, centred, outputs, scores_meet):
+    eps = np.finfo(dtype).eps
+    for n, d in SHAPES:
+        sample = Sample(rng, (n, d), form, dtype, centred)
+        a, f = rng.random((2, n, outputs)).astype(dtype)
+        v, shift = (rng.standard_normal((k, outputs)).astype(dtype) for k in (d, 1))
+        u, size = sample.exact @ v + shift, sample.size @ np.abs(v) + np.abs(shift)
+        curved, bound = a * u, a * size
+        if scores_meet:
+            curved = curved - f * np.sum(f * u, axis=1, keepdims=True)
+            bound = bound + f * np.sum(f * size, axis=1, keepdims=True)
+        w, b = sample.design.hessian_times(a, f if scores_meet else None, v, shift[0])
+        terms = n + d + outputs + 8
+        assert_near(w, sample.exact.T @ curved, sample.size.T @ bound, terms, eps)
+        assert_near(b, curved.sum(axis=0), bound.sum(axis=0), terms, eps)
+
+
+@pytest.mark.parametrize("form", ["C", "F"])
+@centred_or_not
+def test_single_precision_gram_matrices_are_right(rng, form, centred):
+    for n, d in SHAPES:
+        sample = Sample(rng, (n, d), form, np.float32, centred)
+        weights = np.maximum(rng.standard_normal(n), 0.0)
+        G = sample.design.gram(weights, single=True)
+        assert G.dtype == np.float32
+        D, eps = weights[:, None], np.finfo(np.float32).eps
+        exact, bound = sample.exact.T @ (D * sample.exact), sample.size.T @ (D * sample.size)
+        assert_near(G, exact, bound, 2 * n, eps)
+
+
+@every_form
+@every_dtype
+@centred_or_not
 @pytest.mark.parametrize("shape", LONG_SHAPES)
 def test_same_bits_for_any_number_of_threads(rng, form, dtype, centred, shape):
     n, d = shape
@@ -134,7 +169,9 @@ def test_same_bits_for_any_number_of_threads(rng, form, dtype, centred, shape):
         yield design.column_square_sums(weights)
         yield design.row_square_sums(w)
         yield design.gram(weights, columns=chosen)
+        yield from design.hessian_times(np.abs(R), np.abs(R), W, W[0])
         if d < 2000:
+            yield design.gram(weights, single=True)
             yield design.gram()
             yield design.gram(weights)
         if n < 4000:

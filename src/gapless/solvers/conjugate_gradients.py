@@ -38,6 +38,9 @@ Array = np.ndarray
 
 FIRST_ACCURACY, BEST_ACCURACY = 0.2, 1e-3
 MOST_PRODUCTS = 250
+# Solvers ask for a certificate at ten times the tolerance, because most guess less well how far
+# they are. Here the guess is nearly the gap, and a certificate costs as much as several products.
+GAP_MARGIN = 4.0
 # Curvature, relative to what the preconditioner expects, that is nothing but rounding.
 SINGULAR = 1e-12
 # Up to so many features the preconditioner is a factor of the Hessian of a sample of the rows.
@@ -48,7 +51,7 @@ ALIKE = 0.3
 # Rows that do not curve are left out when no more than this part does.
 MOST_ACTIVE = 0.7
 # The preconditioner is made anew after so large a change of the curvature, or so many products.
-STALE_CHANGE, STALE_PRODUCTS = 0.1, 10
+STALE_CHANGE, STALE_PRODUCTS = 0.5, 10
 
 
 class ConjugateGradients:
@@ -62,9 +65,11 @@ class ConjugateGradients:
         self._is_careful = False
 
     def estimate(self, at: Iterate) -> float | None:
-        """About P − P*: the gap, or half the squared decrement by the preconditioner."""
-        if at.gap_guess is not None or self._preconditioner is None:
-            return at.gap_guess
+        """About P − P*, or more: the gap, or half the squared decrement by the preconditioner."""
+        if at.gap_guess is not None:
+            return GAP_MARGIN * at.gap_guess
+        if self._preconditioner is None:
+            return None
         return 0.5 * at.gradient.dot(self._preconditioner.solve(at.gradient))
 
     def step(self, at: Iterate, damping: Damping) -> Change | None:
@@ -75,13 +80,14 @@ class ConjugateGradients:
             if made is None or not is_answered(made.blocks, at.gradient):
                 return None
             self._preconditioner, self._made_at = made, at.curvature
-        size = math.sqrt(max(at.gradient.dot(self._preconditioner.solve(at.gradient)), 0.0))
+        near = self._preconditioner.solve(at.gradient)
+        size = math.sqrt(max(at.gradient.dot(near), 0.0))
         progress = size / self._before if self._before > 0 else 1.0
         progress = 0.0 if self._is_careful else progress
         self._accuracy = min(FIRST_ACCURACY, max(progress, BEST_ACCURACY))
         self._before, self._is_careful = size, False
         step, self._products = conjugate_gradients(
-            hessian, at.gradient, self._preconditioner, self._accuracy
+            hessian, at.gradient, near, self._preconditioner, self._accuracy
         )
         return step if step is None else hessian.without_shifts(step, at)
 
@@ -101,18 +107,20 @@ class ConjugateGradients:
 def conjugate_gradients(
     hessian: Hessian,
     gradient: Change,
+    near: Change,
     preconditioner: PerOutput,
     accuracy: float,
 ) -> tuple[Change | None, int]:
     """About −H⁻¹g: the residual, in the norm of the preconditioner, is `accuracy` times g.
 
-    Stops before a direction in which nothing curves; None when that is the first, or when nothing
-    is left of the gradient. The second result is the number of products.
+    `near` is what the preconditioner makes of g. Stops before a direction in which nothing curves;
+    None when that is the first, or when nothing is left of the gradient. The second result is the
+    number of products.
     """
     zero = Change(np.zeros_like(gradient.w), np.zeros_like(gradient.b))
     x, residual = zero, zero.plus(gradient, -1.0)
-    near = preconditioner.solve(residual)
-    direction, size = near, residual.dot(near)
+    direction = zero.plus(near, -1.0)
+    size = residual.dot(direction)
     first = expected = size
     for products in range(1, MOST_PRODUCTS + 1):
         check()
@@ -142,13 +150,15 @@ class Hessian:
     def __init__(self, at: Iterate, damping: Damping):
         problem, z = at.problem, at.z
         curvature = damped(at.curvature, problem.row_weights, damping.rows)
-        active = np.flatnonzero(columns(curvature).any(axis=1))
+        added = curvature - at.curvature if damping.rows else None
+        active = np.flatnonzero(np.einsum("nk->n", columns(curvature)))
         if len(active) <= MOST_ACTIVE * problem.n:
             design = problem.design.rows(active)
             problem = replace(
                 problem, design=design, y=problem.y[active], weights=problem.weights[active]
             )
             z, curvature = z[active], curvature[active]
+            added = None if added is None else added[active]
         self.problem, self.curvature, self.l2 = problem, curvature, at.l2
         if damping.diagonal:
             squares = [problem.design.column_square_sums(c) for c in columns(curvature).T]
@@ -161,25 +171,21 @@ class Hessian:
             a, f = problem.loss.hessian_factors(problem.y, z)
             self.is_shift_invariant = f is not None and is_shift_invariant(a, f)
             a, f = weighted(problem, a), None if f is None else np.sqrt(problem.row_weights) * f
-            a = a + (curvature - weighted(problem, problem.loss.curvature(problem.y, z)))
+            a = a if added is None else a + added
         self.unit = float(np.max(a, initial=0.0)) or 1.0
-        self.a = (a / self.unit).astype(self.precision)
-        self.f = None if f is None else (f / math.sqrt(self.unit)).astype(self.precision)
+        self.a = np.ascontiguousarray(a / self.unit, dtype=self.precision)
+        self.f = f
+        if f is not None:
+            self.f = np.ascontiguousarray(f / math.sqrt(self.unit), dtype=self.precision)
 
     def times(self, v: Change) -> Change:
         """Hv, in the precision of the data."""
         design = self.problem.design
         size = max(float(np.max(np.abs(part), initial=0.0)) for part in (v.w, v.b)) or 1.0
-        u = design.times((v.w / size).astype(self.precision))
-        u += (v.b / size).astype(self.precision)
-        curved = self.a * u
-        if self.f is not None:
-            curved -= self.f * np.einsum("nk,nk->n", self.f, u)[:, None]
-        w = (self.unit * size) * design.transposed_times(curved).astype(float)
-        w += self.l2 * v.w
-        if not self.problem.fit_bias:
-            return Change(w, np.zeros_like(v.b))
-        return Change(w, np.asarray(self.unit * size * curved.sum(axis=0, dtype=float)))
+        w, b = ((part / size).astype(self.precision) for part in (v.w, v.b))
+        w, b = design.hessian_times(self.a, self.f, w, b)
+        w = (self.unit * size) * w.astype(float) + self.l2 * v.w
+        return Change(w, self.unit * size * b if self.problem.fit_bias else np.zeros_like(v.b))
 
     def without_shifts(self, step: Change, at: Iterate) -> Change:
         """The step made exact where only differences between the classes matter to the loss.
@@ -233,12 +239,12 @@ def _sampled_block(problem: Problem, l2: Array, curvature: Array) -> Block | Non
     """The block of rows drawn at even steps of the summed curvature: likely where it is large."""
     size = ROWS_PER_FEATURE * (problem.d + 1)
     if np.count_nonzero(curvature) <= size:
-        return Block.make(problem, l2, curvature)
+        return Block.make(problem, l2, curvature, single=True)
     sums = np.cumsum(curvature)
     drawn = np.searchsorted(sums, (np.arange(size) + 0.5) * (sums[-1] / size))
     index, count = np.unique(np.minimum(drawn, problem.n - 1), return_counts=True)
     sample = replace(problem, design=problem.design.rows(index), y=problem.y[index])
-    return Block.make(sample, l2, count * (sums[-1] / size))
+    return Block.make(sample, l2, count * (sums[-1] / size), single=True)
 
 
 class DiagonalBlock:

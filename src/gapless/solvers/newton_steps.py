@@ -208,8 +208,18 @@ class Block:
     total: float
 
     @classmethod
-    def make(cls, problem: Problem, l2: Array, curvature: Array, lift: float = 0.0) -> Block | None:
-        """The block of given curvatures; None where the bias is undetermined."""
+    def make(
+        cls,
+        problem: Problem,
+        l2: Array,
+        curvature: Array,
+        lift: float = 0.0,
+        single: bool = False,
+    ) -> Block | None:
+        """The block of given curvatures; None where the bias is undetermined.
+
+        With `single` a float32 factor of float32 data will do, as for a preconditioner.
+        """
         design, total = problem.design, 0.0
         mean = np.zeros(problem.d)
         if problem.fit_bias:
@@ -218,6 +228,13 @@ class Block:
                 return None
             mean = design.transposed_times(curvature) / total
             design = design.shifted(mean)
+        # Without a penalty it takes double precision to tell a constant feature.
+        if single and lift == 0 and np.all(l2 > 0):
+            H = design.gram(curvature, single=True)
+            H[np.diag_indices(problem.d)] += l2.astype(H.dtype)
+            rough = Cholesky(H)
+            if rough.is_reliable:
+                return cls(rough, mean, total)
         H = design.gram(curvature)
         drop_constants(H, l2, total * mean**2)
         l2 = l2 + lift * np.diag(H)

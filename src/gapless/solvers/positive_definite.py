@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-from scipy.linalg import lapack
+from scipy.linalg import get_lapack_funcs
 
 from ..design import Design
 from ..interrupt import in_worker
@@ -26,22 +26,24 @@ LONG = 5e7
 
 
 class Cholesky:
-    """H = LLᵀ for a positive definite H, which is overwritten.
+    """H = LLᵀ for a positive definite H, float32 or float64, which is overwritten.
 
     `is_reliable` tells whether H is far enough from singular for its solutions to mean something,
-    and for iterative refinement to converge.
+    and in float64 for iterative refinement to converge: a float32 factor only preconditions.
     """
 
     def __init__(self, H: Array):
         self.scale = unit_diagonal(H)
         self.factor = H
+        factorise, estimate, self._solve = get_lapack_funcs(("potrf", "pocon", "potrs"), (H,))
         condition = 1.0
         if len(H):
             norm = float(np.max(np.sum(np.abs(H), axis=0)))
             # The transpose is in LAPACK's order, and the same matrix.
-            self.factor, failed = call_lapack(lapack.dpotrf, H.T, 1, 0, 1)
-            condition = 0.0 if failed else lapack.dpocon(self.factor, norm, uplo="L")[0]
-        self.is_reliable = condition > 16 * len(H) * EPS
+            self.factor, failed = call_lapack(factorise, H.T, 1, 0, 1)
+            condition = 0.0 if failed else estimate(self.factor, norm, uplo="L")[0]
+        roundings = 16 if H.dtype == np.float32 else 16 * len(H)
+        self.is_reliable = condition > roundings * float(np.finfo(H.dtype).eps)
 
     def unanswered(self, r: Array) -> tuple[float, float]:
         """‖·‖² of the part of r outside the range of H (nothing), and of r, in units of H."""
@@ -53,7 +55,7 @@ class Cholesky:
             return np.zeros_like(r)
         right = _rows_times(self.scale, r)
         with single_blas():
-            x, _ = lapack.dpotrs(self.factor, right, lower=1)
+            x, _ = self._solve(self.factor, right, lower=1)
         return _rows_times(self.scale, x)
 
 
