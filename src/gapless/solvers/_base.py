@@ -217,5 +217,14 @@ def _is_start(point: Point, begin: Parameters) -> bool:
 
 
 def _null_point(problem: Problem) -> Iterator[Point]:
-    """Without features the best bias, found with the null model, is all there is to find."""
-    yield Point(problem.null.w, problem.null.b)
+    """Without features the best bias, found with the null model, is all there is to find.
+
+    Where it is at a kink of some rows, θ lies between their slopes on both sides, so that Σθ = 0.
+    """
+    w, b = problem.null.w, problem.null.b
+    z = problem.predictions(w, b)
+    reach = 1e-9 * (1 + np.abs(z))
+    before, after = problem.derivative(z - reach), problem.derivative(z + reach)
+    low, high = before.sum(axis=0), after.sum(axis=0)
+    share = np.divide(-low, high - low, out=np.zeros_like(low), where=high > low)
+    yield Point(w, b, z=z, theta=-(before + np.clip(share, 0.0, 1.0) * (after - before)))
