@@ -19,14 +19,20 @@ from sklearn.preprocessing import StandardScaler
 
 from .linear import (
     ElasticNet,
+    ElasticNetCV,
     Lasso,
+    LassoCV,
     LinearRegression,
     LinearSVC,
     LinearSVR,
     LogisticRegression,
+    LogisticRegressionCV,
     MultiTaskLasso,
+    MultiTaskLassoCV,
     Ridge,
     RidgeClassifier,
+    RidgeClassifierCV,
+    RidgeCV,
     RiskClassifier,
     RiskRegressor,
 )
@@ -46,13 +52,22 @@ def load_digit_halves(return_X_y: bool = True) -> tuple[np.ndarray, np.ndarray]:
 MODELS = [
     (LinearRegression(), datasets.load_diabetes),
     (Ridge(alpha=10.0), datasets.load_diabetes),
+    (RidgeCV(alphas=np.geomspace(0.1, 1000, 30)), datasets.load_diabetes),
     (Lasso(alpha=1.0), datasets.load_diabetes),
+    (LassoCV(), datasets.load_diabetes),
     (ElasticNet(alpha=0.1, l1_ratio=0.8), datasets.load_diabetes),
+    (ElasticNetCV(l1_ratio=[0.5, 0.9]), datasets.load_diabetes),
     (LinearSVR(C=10.0, epsilon=5.0), datasets.load_diabetes),
     (RiskRegressor(loss=Huber(20.0), penalty=L1(300.0)), datasets.load_diabetes),
     (MultiTaskLasso(alpha=0.1), load_digit_halves),
+    (MultiTaskLassoCV(alphas=10), datasets.load_linnerud),
     (RidgeClassifier(), datasets.load_breast_cancer),
+    (RidgeClassifierCV(alphas=np.geomspace(0.1, 1000, 30)), datasets.load_breast_cancer),
     (LogisticRegression(l1_ratio=1.0), datasets.load_breast_cancer),
+    (
+        LogisticRegressionCV(l1_ratios=(0.0,), scoring="accuracy", use_legacy_attributes=False),
+        datasets.load_breast_cancer,
+    ),
     (LinearSVC(loss="hinge"), datasets.load_breast_cancer),
     (
         RiskClassifier(loss=Hinge(), penalty=ElasticNetPenalty(2.0, 0.5)),
@@ -69,6 +84,7 @@ SOLVERS = {
     "iterative soft-thresholding": "ista",
 }
 TOL = 1e-8
+SPLITS = 5
 
 
 @dataclass(frozen=True)
@@ -85,28 +101,32 @@ class Row:
 
 
 def fit_models() -> list[Row]:
-    """Fit every model on three quarters of its data, score it on the rest."""
+    """Fit every model on three quarters of its data, score it on the rest; five times."""
     return [_fit(model, load) for model, load in MODELS]
 
 
 def _fit(model, load: Callable) -> Row:
-    X, y = load(return_X_y=True)
-    # A split that is neither lucky nor unlucky: ridge on diabetes has a mean R² of 0.477 over 100.
-    X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=4)
-    scaler = StandardScaler().fit(X_train)
-    began = time.perf_counter()
-    model.fit(scaler.transform(X_train), y_train)
-    spent = time.perf_counter() - began
-    score = model.score(scaler.transform(X_test), y_test)
+    scores, spent = [], []
+    # The last model is shown. A single score of a hundred rows says little: R² on diabetes is
+    # between 0.36 and 0.53 for these.
+    for seed in reversed(range(SPLITS)):
+        X_train, X_test, y_train, y_test = train_test_split(
+            *load(return_X_y=True), random_state=seed
+        )
+        scaler = StandardScaler().fit(X_train)
+        began = time.perf_counter()
+        model.fit(scaler.transform(X_train), y_train)
+        spent.append(time.perf_counter() - began)
+        scores.append(model.score(scaler.transform(X_test), y_test))
     kind = "accuracy" if hasattr(model, "classes_") else "R²"
     unseen = model.generalization_
     return Row(
         model=type(model).__name__,
         data=load.__name__.removeprefix("load_").replace("_", " "),
-        score=f"{kind} {score:.3f}",
+        score=f"{kind} {np.mean(scores):.3f}",
         estimate=f"{unseen.unseen:.3f} ± {unseen.standard_error:.3f}",
         fitted=unseen.kind,
-        milliseconds=1e3 * spent,
+        milliseconds=1e3 * float(np.median(spent)),
         certificate=model.certificate_.verdict,
     )
 

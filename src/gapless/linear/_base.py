@@ -262,7 +262,8 @@ class LinearModel(CallbackSupport, BaseEstimator):
             "intercept_": intercept.astype(dtype),
             "dual_": dual,
             "trace_": solutions[0].trace if len(solutions) == 1 else [s.trace for s in solutions],
-            "solver_": solutions[0].solver,
+            # A name of scikit-learn's is repeated, as its users expect.
+            "solver_": self.solver if self.solver in self._peer_solvers else solutions[0].solver,
             "n_iter_": max(s.trace.steps for s in solutions),
             "n_features_in_": data.X.shape[1],
         }

@@ -72,7 +72,7 @@ class RidgeClassifier(LinearClassifier):
     trace_ : Trace or list of Trace
         Objective, gap and seconds of every step; one per problem that was solved.
     solver_ : str
-        The solver of gapless that ran, by its name.
+        The solver that ran, or the name of scikit-learn's that was asked for.
     n_iter_ : int
         Number of steps.
     alpha_ : float
@@ -256,7 +256,7 @@ class LogisticRegression(LinearClassifier):
     trace_ : Trace
         Objective, gap and seconds of every step.
     solver_ : str
-        The solver of gapless that ran, by its name.
+        The solver that ran, or the name of scikit-learn's that was asked for.
     n_iter_ : ndarray of shape (1,)
         Number of steps.
     C_ : float
@@ -546,7 +546,7 @@ class LinearSVC(LinearClassifier):
     trace_ : Trace or list of Trace
         Objective, gap and seconds of every step; one per class.
     solver_ : str
-        The solver of gapless that ran, by its name.
+        The solver that ran, or the name of scikit-learn's that was asked for.
     n_iter_ : int
         Largest number of steps.
     C_ : float

@@ -65,7 +65,7 @@ class LinearRegression(LinearRegressor):
     trace_ : Trace or list of Trace
         Objective, gap and seconds of every step; one per problem that was solved.
     solver_ : str
-        The solver of gapless that ran, by its name.
+        The solver that ran, or the name of scikit-learn's that was asked for.
     n_iter_ : int
         Number of steps.
     n_features_in_ : int
@@ -170,7 +170,7 @@ class Ridge(LinearRegressor):
     trace_ : Trace or list of Trace
         Objective, gap and seconds of every step; one per problem that was solved.
     solver_ : str
-        The solver of gapless that ran, by its name.
+        The solver that ran, or the name of scikit-learn's that was asked for.
     n_iter_ : int
         Number of steps.
     alpha_ : float
@@ -443,7 +443,7 @@ class Lasso(SparseRegressor):
     trace_ : Trace or list of Trace
         Objective, gap and seconds of every step; one per target.
     solver_ : str
-        The solver of gapless that ran, by its name.
+        The solver that ran, or the name of scikit-learn's that was asked for.
     n_iter_ : int or list of int
         Number of steps; one per target.
     alpha_ : float
@@ -573,7 +573,7 @@ class ElasticNet(SparseRegressor):
     trace_ : Trace or list of Trace
         Objective, gap and seconds of every step; one per target.
     solver_ : str
-        The solver of gapless that ran, by its name.
+        The solver that ran, or the name of scikit-learn's that was asked for.
     n_iter_ : int or list of int
         Number of steps; one per target.
     alpha_ : float
@@ -698,7 +698,7 @@ class MultiTaskLasso(SparseRegressor):
     trace_ : Trace
         Objective, gap and seconds of every step.
     solver_ : str
-        The solver of gapless that ran, by its name.
+        The solver that ran, or the name of scikit-learn's that was asked for.
     n_iter_ : int
         Number of steps.
     alpha_ : float
@@ -825,7 +825,7 @@ class LinearSVR(LinearRegressor):
     trace_ : Trace
         Objective, gap and seconds of every step.
     solver_ : str
-        The solver of gapless that ran, by its name.
+        The solver that ran, or the name of scikit-learn's that was asked for.
     n_iter_ : int
         Number of steps.
     C_ : float

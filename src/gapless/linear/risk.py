@@ -106,7 +106,7 @@ class RiskRegressor(OfParts, LinearRegressor):
     trace_ : Trace or list of Trace
         Objective, gap and seconds of every step; one per problem that was solved.
     solver_ : str
-        The solver of gapless that ran, by its name.
+        The solver that ran, or the name of scikit-learn's that was asked for.
     n_iter_ : int
         Number of steps.
     n_features_in_ : int
@@ -229,7 +229,7 @@ class RiskClassifier(OfParts, LinearClassifier):
     trace_ : Trace or list of Trace
         Objective, gap and seconds of every step; one per problem that was solved.
     solver_ : str
-        The solver of gapless that ran, by its name.
+        The solver that ran, or the name of scikit-learn's that was asked for.
     n_iter_ : int
         Largest number of steps.
     n_features_in_ : int
