@@ -209,8 +209,11 @@ class Design:
 
     def rows(self, index: Array | slice) -> Design:
         """The design made of the given rows (integer positions, or a slice, without a copy)."""
-        X = self._compressed_rows if self.is_sparse else self.X
-        return Design(X[index], self.center)
+        if self.is_sparse or isinstance(index, slice) or self.X.flags.c_contiguous:
+            X = self._compressed_rows if self.is_sparse else self.X
+            return Design(X[index], self.center)
+        # Indexing alone would turn columns into rows, which reads memory in the wrong order.
+        return Design(np.take(self.X.T, index, axis=1).T, self.center)
 
     def equal_rows(self, y: Array) -> Array:
         """Labels 0, 1, … of the rows of (X, y), the same for equal rows; y is (n,) or (n, K).
