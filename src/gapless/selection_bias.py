@@ -37,12 +37,16 @@ class Corrected:
         Of `unseen`, for the training set's part as well.
     optimism : float
         What the correction took away: the mean score of the winner minus `unseen`.
+    is_winner : bool
+        Whether the configuration that was chosen is the one that wins on all rows; if not, its
+        score is corrected by the optimism of that one.
     """
 
     winner: int
     unseen: float
     standard_error: float
     optimism: float
+    is_winner: bool = True
 
     def __str__(self) -> str:
         return (
@@ -57,6 +61,8 @@ def correct(
     *,
     choose_by: Array | None = None,
     within: float = 0.0,
+    families: Array | None = None,
+    chosen: int | None = None,
     seed: int = 0,
 ) -> Corrected:
     """Choose the best of m configurations, and say what it will score on unseen data.
@@ -75,6 +81,11 @@ def correct(
         The winner is the first configuration within so many standard errors of the best one, the
         configurations standing in order, the simplest first. 0 takes the best, 1 is the rule of one
         standard error.
+    families : array-like of int, shape (m,), optional
+        With `within`, only configurations of the same family as the best one are looked at.
+    chosen : int, optional
+        The configuration that was chosen, where that took more than these scores, such as means
+        over folds; None is the winner on all rows.
     seed : int, default=0
         Of the bags.
 
@@ -117,13 +128,17 @@ def correct(
     choice = scores if choose_by is None else _read(choose_by, weights)[0]
     if choice.shape != scores.shape:
         raise ValueError(f"choose_by has shape {choice.shape}, but held_out {scores.shape}.")
-    winner = int(_winners(np.ones((1, len(s))), s, choice, within)[0])
-    of_rows = _out_of_bag(scores, choice, s, winner, within, seed)
+    rule = _Rule(choice, s, within, families)
+    winner = int(rule.winners(np.ones((1, len(s))))[0])
     share = s / s.sum()
-    unseen, mean = float(share @ of_rows), float(share @ scores[:, winner])
+    optimism = float(share @ (scores[:, winner] - _out_of_bag(scores, rule, winner, seed)))
+    is_winner = chosen is None or chosen == winner
+    if chosen is not None and not is_winner:
+        winner, optimism = chosen, max(optimism, 0.0)
+    mean = float(share @ scores[:, winner])
     spread = float(np.sum((share * (scores[:, winner] - mean)) ** 2)) * len(s) / (len(s) - 1)
-    optimism = mean - unseen
-    return Corrected(winner, unseen, float(np.sqrt(3 * spread + 2 * optimism**2)), optimism)
+    error = float(np.sqrt(3 * spread + 2 * optimism**2))
+    return Corrected(winner, mean - optimism, error, optimism, is_winner)
 
 
 def _read(scores: Array, weights: Array | None) -> tuple[Array, Array]:
@@ -150,15 +165,12 @@ def _read(scores: Array, weights: Array | None) -> tuple[Array, Array]:
     return scores, s
 
 
-def _out_of_bag(
-    scores: Array, choice: Array, s: Array, winner: int, within: float, seed: int
-) -> Array:
+def _out_of_bag(scores: Array, rule: _Rule, winner: int, seed: int) -> Array:
     """The mean score of each row by the winners of the bags that it is not in."""
     n, m = scores.shape
     chosen = np.zeros((m, n))
     for counts in _bags(n, seed):
-        winners = _winners(counts, s, choice, within)
-        is_winner = (winners[:, None] == np.arange(m)).astype(float)
+        is_winner = (rule.winners(counts)[:, None] == np.arange(m)).astype(float)
         with single_blas():
             chosen += is_winner.T @ (counts == 0).astype(float)
     # With very few rows, some may be in all bags.
@@ -176,20 +188,34 @@ def _bags(n: int, seed: int) -> Iterator[Array]:
         yield np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n).astype(float)
 
 
-def _winners(counts: Array, s: Array, choice: Array, within: float) -> Array:
-    """The configuration that wins each bag."""
-    with single_blas():
-        weighted = counts * s
-        total = weighted.sum(axis=1)
-        means = weighted @ choice / total[:, None]
-        if not within:
-            return means.argmax(axis=1)
-        weighted *= s
-        # Σω²(q − q̄)², as for the mean of distinct rows that are drawn anew
-        first, second = weighted @ choice, weighted @ choice**2
-    best = means.argmax(axis=1)
-    at = np.arange(len(best)), best
-    n, top = len(s), means[at]
-    spread = second[at] - 2 * top * first[at] + top**2 * weighted.sum(axis=1)
-    error = np.sqrt(np.maximum(spread, 0.0) * n / (n - 1)) / total
-    return (means >= (top - within * error)[:, None]).argmax(axis=1)
+@dataclass(frozen=True, eq=False)
+class _Rule:
+    """How a winner is chosen from the scores of rows with weights s."""
+
+    choice: Array
+    s: Array
+    within: float
+    families: Array | None
+
+    def winners(self, counts: Array) -> Array:
+        """The configuration that wins each bag."""
+        choice, s = self.choice, self.s
+        with single_blas():
+            weighted = counts * s
+            total = weighted.sum(axis=1)
+            means = weighted @ choice / total[:, None]
+            best = means.argmax(axis=1)
+            if not self.within:
+                return best
+            weighted *= s
+            # Σω²(q − q̄)², as for the mean of distinct rows that are drawn anew
+            first, second = weighted @ choice, weighted @ choice**2
+        at = np.arange(len(best)), best
+        n, top = len(s), means[at]
+        spread = second[at] - 2 * top * first[at] + top**2 * weighted.sum(axis=1)
+        error = np.sqrt(np.maximum(spread, 0.0) * n / (n - 1)) / total
+        is_near = means >= (top - self.within * error)[:, None]
+        if self.families is not None:
+            families = np.asarray(self.families)
+            is_near &= families == families[best][:, None]
+        return is_near.argmax(axis=1)

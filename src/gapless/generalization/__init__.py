@@ -13,11 +13,20 @@ import numpy as np
 
 from ..leave_one_out import NotAvailable
 from .fitted import Array, Fitted
-from .result import Disagreement, Generalization, sentence
+from .result import Disagreement, Generalization, sentence, uncorrected
 from .scores import Judge
 from .trial import Outcome, Trial
 
-__all__ = ["Disagreement", "Fitted", "Generalization", "Judge", "generalize", "measure", "sentence"]
+__all__ = [
+    "Disagreement",
+    "Fitted",
+    "Generalization",
+    "Judge",
+    "generalize",
+    "measure",
+    "sentence",
+    "uncorrected",
+]
 
 # The verdict looks at penalties up to ten to this power as strong, or as weak, as long as the score
 # falls by no more than this part of its standard error. (For large data just ten times.)
@@ -66,7 +75,9 @@ def generalize(
     -----
     The cost is that of a few fits. Weights count as repeated rows: equal rows are left out
     together. The standard error is over the rows that are predicted; how the model would vary with
-    other rows to learn from is no part of it.
+    other rows to learn from is no part of it. A model that has chosen a parameter, as with
+    alpha="loo", is scored as if it had been given, and `method` says so; its `generalization_` is
+    corrected for the choice.
 
     Examples
     --------
@@ -85,7 +96,8 @@ def generalize(
             "gapless, such as gapless.Ridge, or use cross_val_score of scikit-learn."
         )
     fitted = rebuild(X, y, sample_weight)
-    return measure(model, fitted, scoring=scoring, groups=groups, time=time)
+    result = measure(model, fitted, scoring=scoring, groups=groups, time=time)
+    return uncorrected(result, model._tuned())
 
 
 def measure(
@@ -98,6 +110,10 @@ def measure(
     judge = Judge(model, fitted.y, np.where(fitted.is_counted, fitted.weights, 0.0), scoring)
     trial = Trial(fitted, judge, groups, time)
     train = judge.score(fitted.predictions)
+    if judge.is_empty:
+        return _unknown(
+            judge.metric, train, f"all targets are equal, so {judge.metric} says nothing"
+        )
     if trial.units.max(initial=-1) < 1:
         return _unknown(judge.metric, train, "all rows are equal, so none can be left out")
     try:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 
@@ -89,6 +90,14 @@ class Generalization:
     def to_dict(self) -> dict[str, Any]:
         """The same data as plain numbers and strings."""
         return asdict(self)
+
+
+def uncorrected(result: Generalization, tuned: Sequence[str]) -> Generalization:
+    """The result for a model whose parameters were chosen, said to be as if they had been given."""
+    if not tuned or result.kind == "unknown":
+        return result
+    choice = " and ".join(tuned)
+    return replace(result, method=f"{result.method}; not corrected for the choice of {choice}")
 
 
 def sentence(

@@ -33,13 +33,14 @@ class Judge:
     weights : ndarray of shape (n,)
         How much each row counts; a row of weight 0 is no row.
     scoring : str, callable or None
-        As in scikit-learn; None is the model's own `score`.
+        As in scikit-learn; None is accuracy for classifiers, and R² for all others.
     """
 
     def __init__(self, model: Any, y: Array, weights: Array, scoring: Any = None):
         self.model, self.y, self.weights, self.scoring = model, y, weights, scoring
-        self.scorer = check_scoring(model, scoring)
-        self.metric = _name(model, scoring)
+        default = "accuracy" if is_classifier(model) else "r2"
+        self.scorer = check_scoring(model, default if scoring is None else scoring)
+        self.metric = _name(default if scoring is None else scoring)
 
     def only(self, rows: Array) -> Judge:
         """The judge of some of the rows."""
@@ -62,6 +63,24 @@ class Judge:
             raise ValueError(
                 f"{self.metric} cannot score {type(self.model).__name__}: {error}"
             ) from error
+
+    @property
+    def is_mean(self) -> bool:
+        """Whether the score is a mean over rows, as R² is for a given spread of the targets."""
+        return self.metric in ROWS
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether every prediction of the mean has the best score, the targets being all equal."""
+        y = self.y[self.weights > 0]
+        return self.metric == "R²" and bool(np.all(y == y[:1]))
+
+    def of_rows(self, z: Array) -> Array | None:
+        """The score of each row, if the score of all is their mean; else None."""
+        if not self.is_mean:
+            return None
+        twin, rows = self.model._standing_in(z), np.arange(len(z))
+        return _single(ROWS[self.metric](twin, rows[:, None], self.y, self.weights))
 
     def standard_error(self, z: Array, units: Array) -> float:
         """Of the score, over the units 0, 1, … to which the rows belong.
@@ -110,10 +129,8 @@ class Judge:
         return weights
 
 
-def _name(model: Any, scoring: Any) -> str:
+def _name(scoring: Any) -> str:
     """What the score is called."""
-    if scoring is None:
-        return "accuracy" if is_classifier(model) else "R²"
     if isinstance(scoring, str):
         return "R²" if scoring == "r2" else scoring
     function = getattr(scoring, "_score_func", scoring)
@@ -123,12 +140,16 @@ def _name(model: Any, scoring: Any) -> str:
 # ---- what each row contributes to a score --------------------------------------------------------
 
 
+def _single(values: Array) -> Array:
+    """One value for each row: the mean over its outputs."""
+    return values if values.ndim == 1 else values.mean(axis=1)
+
+
 def _of_mean(values: Callable) -> Callable:
     """For the mean of `values` over rows and outputs: how far each row is from it."""
 
     def share(model: Any, X: Array, y: Array, weights: Array) -> Array:
-        value = values(model, X, y)
-        value = value if value.ndim == 1 else value.mean(axis=1)
+        value = _single(values(model, X, y, weights))
         return value - np.average(value, weights=weights)
 
     return share
@@ -145,20 +166,36 @@ def _of_r2(model: Any, X: Array, y: Array, weights: Array) -> Array:
     return np.where(B > 0, share, 0.0).mean(axis=1)
 
 
-def _hits(model: Any, X: Array, y: Array) -> Array:
+def _parts_of_r2(model: Any, X: Array, y: Array, weights: Array) -> Array:
+    """1 − eᵢ²/B, whose mean is R²; 1 − eᵢ² for a target that does not vary."""
+    y = y.reshape(len(y), -1)
+    spread = np.average((y - np.average(y, axis=0, weights=weights)) ** 2, axis=0, weights=weights)
+    return 1 - (y - model.predict(X).reshape(y.shape)) ** 2 / np.where(spread > 0, spread, 1.0)
+
+
+def _hits(model: Any, X: Array, y: Array, weights: Array) -> Array:
     hits = model.predict(X) == y
     return np.asarray(hits if hits.ndim == 1 else hits.all(axis=1), dtype=float)
 
 
-def _log_likelihood(model: Any, X: Array, y: Array) -> Array:
+def _log_likelihood(model: Any, X: Array, y: Array, weights: Array) -> Array:
     p = model.predict_proba(X)[np.arange(len(y)), np.searchsorted(model.classes_, y)]
     return np.log(np.maximum(p, np.finfo(p.dtype).eps))
 
 
-SHARES: dict[str, Callable] = {
-    "R²": _of_r2,
-    "accuracy": _of_mean(_hits),
-    "neg_log_loss": _of_mean(_log_likelihood),
-    "neg_mean_squared_error": _of_mean(lambda model, X, y: -((y - model.predict(X)) ** 2)),
-    "neg_mean_absolute_error": _of_mean(lambda model, X, y: -np.abs(y - model.predict(X))),
+def _squares(model: Any, X: Array, y: Array, weights: Array) -> Array:
+    return -((y - model.predict(X)) ** 2)
+
+
+def _distances(model: Any, X: Array, y: Array, weights: Array) -> Array:
+    return -np.abs(y - model.predict(X))
+
+
+MEANS: dict[str, Callable] = {
+    "accuracy": _hits,
+    "neg_log_loss": _log_likelihood,
+    "neg_mean_squared_error": _squares,
+    "neg_mean_absolute_error": _distances,
 }
+ROWS: dict[str, Callable] = {"R²": _parts_of_r2} | MEANS
+SHARES: dict[str, Callable] = {"R²": _of_r2} | {k: _of_mean(v) for k, v in MEANS.items()}

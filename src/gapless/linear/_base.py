@@ -36,7 +36,8 @@ from ..problem import Parameters, Problem
 from ..progress import CallbackSupport, watch
 from ..solvers import Solution, Trace, choose, solve_many
 from ..threads import single_blas
-from .selection import LOO, Choice, corrected, exact_starts, tune
+from .corrected import corrected
+from .selection import LOO, Choice, exact_starts, tune
 
 Array = np.ndarray
 

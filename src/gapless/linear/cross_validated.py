@@ -21,6 +21,7 @@ from sklearn.utils._metadata_requests import (
 )
 from sklearn.utils._param_validation import StrOptions
 
+from ..generalization import Judge
 from ._base import pack
 from .selection import (
     Trail,
@@ -132,11 +133,21 @@ def fitted_twin(model, data, problems, parameters):
     return twin
 
 
-def all_rows(z: list[Array], folds, n: int) -> Array | None:
-    """The predictions of the folds as (n, m, K); None if some row is in two tests, or in none."""
+def all_rows(z: list[Array], folds, weights: Array) -> Array | None:
+    """The predictions of the folds as (n, m, K), 0 for rows that are in no test.
+
+    None if a row that has a weight is in two tests, or in none.
+    """
     tests = np.concatenate([test for _, test in folds])
-    if len(tests) != n or len(np.unique(tests)) != n:
+    if np.any(np.bincount(tests, minlength=len(weights))[weights > 0] != 1):
         return None
-    whole = np.empty((n, *z[0].shape[1:]))
+    whole = np.zeros((len(weights), *z[0].shape[1:]))
     whole[tests] = np.concatenate(z)
     return whole
+
+
+def scored_errors(model, fitted, trail: Trail, scoring) -> Array:
+    """Standard errors of the scores of held-out rows by a scorer, for each model of a trail."""
+    judge = Judge(model, fitted.y[trail.rows], trail.weights, scoring)
+    units = fitted.distinct[trail.rows]
+    return np.array([judge.standard_error(z, units) for z in trail.z.swapaxes(0, 1)])

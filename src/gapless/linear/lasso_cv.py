@@ -101,7 +101,7 @@ class SparseSearch(CrossValidated, SparseRegressor):  # type: ignore[misc]
             z = self._held_out(problem, alphas, folds, callback)
             mse = _fold_errors(data, z, folds)
             errors.append(mse)
-            kept = all_rows(z, folds, problem.n)
+            kept = all_rows(z, folds, problem.weights)
             trails.append(self._trail(problem, alphas, kept, mse, callback))
             if trails[-1].status != "optimal":
                 break

@@ -23,7 +23,14 @@ from ..interrupt import TimeLimit
 from ..problem import Parameters
 from ._base import pack
 from .classification import LogisticRegression
-from .cross_validated import SCORING, CrossValidated, all_rows, chosen, fitted_twin
+from .cross_validated import (
+    SCORING,
+    CrossValidated,
+    all_rows,
+    chosen,
+    fitted_twin,
+    scored_errors,
+)
 from .folds import Scorer, fold_path, folds_of, part_of
 from .selection import (
     LOO,
@@ -369,8 +376,11 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
         start = trail.parameters[at]
         if not self.refit:
             start, extra, values = self._averaged(data, Cs, tables, scores, extra, ratios)
-            status = "averaged"
-        return Choice(values, start, path, trails, int(k), int(at), status, extra)
+            status, at = "averaged", -1  # no model of the trails
+        by = None if self.scoring in (None, "warn") else self.scoring
+        if by is None and self.cv != LOO:
+            by = "accuracy"
+        return Choice(values, start, path, trails, int(k), int(at), status, extra, by)
 
     def _leave_one_out(self, data, Cs, callback):
         """One path of all rows for each share of L1, and its held-out scores."""
@@ -381,15 +391,15 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
             trail = follow(fitted, 1 / Cs[order], callback)
             trail = _placed(trail, 1 / Cs, fitted.problems)
             if self.scoring not in (None, "warn"):
-                trail = replace(trail, unseen=self._scored(data, unit, fitted, trail))
+                trail = self._scored(data, unit, fitted, trail)
             trails.append(trail)
             coefs = _dof(fitted.problems, trail.parameters, self.fit_intercept)
             steps = np.ones(len(Cs), dtype=int)
             tables.append(Table(trail.unseen[None], coefs[None], steps[None]))
         return trails, tables, self._ratios()
 
-    def _scored(self, data, unit, fitted, trail: Trail) -> Array:
-        """The scores of held-out rows by the scorer."""
+    def _scored(self, data, unit, fitted, trail: Trail) -> Trail:
+        """The trail with the scores of held-out rows by the scorer."""
         twin = fitted_twin(unit, data, fitted.problems, [p.null for p in fitted.problems])
         scorer, rows = Scorer(self.scoring, data.classes), trail.rows
         part = replace(part_of(data, rows), sample_weight=trail.weights)
@@ -398,7 +408,10 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
         for k in np.flatnonzero(np.isfinite(trail.unseen)):
             model = twin._standing_in(trail.z[:, k])
             scores[k] = scorer.score(model, part, at, params, X=at[:, None])
-        return scores
+        errors = np.full(len(scores), np.nan)
+        if self.select == "1se":
+            errors = scored_errors(twin, fitted, trail, self.scoring)
+        return replace(trail, unseen=scores, standard_errors=errors)
 
     def _folds(self, data, Cs, callback):
         """One path for each fold and share of L1, and one of all rows."""
@@ -423,7 +436,7 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
                 held = [m._scores(data.X[test]).reshape(len(test), -1) for m in models]
                 z.append(np.stack(held, axis=1))
             tables.append(Table(*(np.array(column) for column in zip(*parts))))
-            kept = all_rows(z, folds, len(data.y))
+            kept = all_rows(z, folds, data.weights)
             trails.append(self._trail(unit, data, Cs, order, kept, tables[-1].scores, callback))
         return trails, tables, self._ratios()
 
@@ -518,16 +531,19 @@ def _dof(problems, parameters, fit_intercept: bool) -> Array:
 def _placed(trail: Trail, strengths: Array, problems) -> Trail:
     """A trail in the order of the values that were asked for; nan for those not reached."""
     m = len(strengths)
-    reached = [int(np.argmin(np.abs(strengths - s))) for s in trail.strengths]
+    # The same value may have been asked for twice.
+    found, reached = np.nonzero(trail.strengths[:, None] == strengths)
+    reached, first = np.unique(reached, return_index=True)
+    found = found[first]
 
     def spread(values: Array, fill: float) -> Array:
         whole = np.full(m, fill)
-        whole[reached] = values
+        whole[reached] = values[found]
         return whole
 
     models = [[problem.null for problem in problems] for _ in range(m)]
     z = None if trail.z is None else np.full((len(trail.rows), m, trail.z.shape[2]), np.nan)
-    for k, i in enumerate(reached):
+    for k, i in zip(found, reached):
         models[i] = trail.parameters[k]
         if z is not None:
             z[:, i] = trail.z[:, k]

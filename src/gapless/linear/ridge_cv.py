@@ -20,12 +20,21 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ..problem import Parameters
 from ._base import SELECT, LinearClassifier, LinearRegressor
 from .classification import RidgeClassifier
-from .cross_validated import SCORING, CrossValidated, check_strengths, chosen, fitted_twin
+from .cross_validated import (
+    SCORING,
+    CrossValidated,
+    all_rows,
+    check_strengths,
+    chosen,
+    fitted_twin,
+    scored_errors,
+)
 from .folds import Scorer, fold_path, folds_of, part_of
 from .regression import Ridge
 from .selection import (
     Choice,
     Trail,
+    fitted_of,
     path_of,
     ridge_trail,
 )
@@ -111,7 +120,9 @@ class RidgeSearch(CrossValidated):
         if self.store_cv_results:
             extra["cv_results_"] = self._results(data, trail)
         path = path_of(trail, alphas, at)
-        return Choice({"alpha": alpha}, start, path, [trail], 0, at, extra=extra)
+        winner = at if np.ndim(alpha) == 0 else -1
+        by = self.scoring or (None if self.cv is None else self._default_scoring)
+        return Choice({"alpha": alpha}, start, path, [trail], 0, winner, extra=extra, scoring=by)
 
     def _by_leave_one_out(self, data, alphas) -> Trail:
         """Exact held-out predictions for all strengths, scored by the scorer if there is one."""
@@ -127,24 +138,29 @@ class RidgeSearch(CrossValidated):
             scorer.score(twin._standing_in(z), data, rows, params, X=rows[:, None])
             for z in trail.z.swapaxes(0, 1)
         ]
-        return replace(trail, unseen=np.array(unseen), standard_errors=np.full(len(alphas), np.nan))
+        errors = np.full(len(alphas), np.nan)
+        if self.select == "1se":
+            errors = scored_errors(twin, fitted_of(self._at(alpha=1.0), data), trail, self.scoring)
+        return replace(trail, unseen=np.array(unseen), standard_errors=errors)
 
     def _by_folds(self, data, alphas) -> Trail:
         """Scores averaged over folds, and the models of all rows."""
         folds = folds_of(self.cv, data, classifier=self._is_classifier, params=self._routed[0])
         scorer = Scorer(self.scoring or self._default_scoring, data.classes)
         scores = np.empty((len(folds), len(alphas)))
-        unit = self._at(alpha=1.0)
+        unit, z = self._at(alpha=1.0), []
         for k, (train, test) in enumerate(folds):
             part = part_of(data, train)
             path = fold_path(unit, part, alphas, None)
-            for i, parameters in enumerate(path.parameters):
-                model = fitted_twin(unit, part, path.problems, parameters)
-                scores[k, i] = scorer.score(model, data, test, self._routed[1])
+            models = [fitted_twin(unit, part, path.problems, p) for p in path.parameters]
+            scores[k] = [scorer.score(m, data, test, self._routed[1]) for m in models]
+            held = [m._scores(data.X[test]).reshape(len(test), -1) for m in models]
+            z.append(np.stack(held, axis=1))
         trail = ridge_trail(unit._problems(data)[0], alphas)
         error = scores.std(axis=0, ddof=1) / np.sqrt(len(folds)) if len(folds) > 1 else np.nan
         return replace(
             trail,
+            z=all_rows(z, folds, data.weights),
             unseen=scores.mean(axis=0),
             standard_errors=np.broadcast_to(error, len(alphas)),
             method=f"{len(folds)}-fold",

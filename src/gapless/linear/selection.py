@@ -2,9 +2,9 @@
 
 `tune` follows a path of strengths, the strongest first, predicts each row without itself at each
 (`leave_one_out`; folds where it is not available), and takes the best or, with "1se", the simplest
-within one standard error of it. The scores of all rows are kept until the score of the winner has
-been corrected for the choice (`corrected`). Estimators with a parameter at "loo" call it, and the
-classes of `cross_validated` with strengths of their own.
+within one standard error of it. The predictions of all rows are kept until the score of the winner
+has been corrected for the choice (`corrected`). Estimators with a parameter at "loo" call it, and
+the classes of `cross_validated` with strengths of their own.
 """
 
 from __future__ import annotations
@@ -15,15 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from ..generalization import Generalization, sentence
 from ..generalization.fitted import Fitted
 from ..generalization.held_out import by_formula, drawn
 from ..interrupt import TimeLimit
-from ..leave_one_out import NotAvailable, keep_shares, leave_out, ridge_path_leave_out
+from ..leave_one_out import NotAvailable, leave_out, ridge_path_leave_out
 from ..leave_one_out.distinct import Distinct
 from ..penalties import L2, Penalty
 from ..problem import Parameters, Problem
-from ..selection_bias import correct
 from ..solvers import Trace, solve
 from ..solvers.newton_path import Station, is_for, newton_path
 from ..solvers.path import solve_folds, solve_path
@@ -85,7 +83,7 @@ class Trail:
         best = int(np.nanargmax(self.unseen))
         if select == "min":
             return best
-        enough = self.unseen[best] - self.standard_errors[best]
+        enough = self.unseen[best] - np.nan_to_num(self.standard_errors[best])
         return int(np.flatnonzero(self.unseen >= enough)[0])
 
 
@@ -94,8 +92,9 @@ class Choice:
     """What a search chose: parameters of the estimator, and the path on which it found them.
 
     `values` are those of the tuned parameters by name, `start` the solution there, `trails` all
-    paths that were followed, and `winner` the position of the chosen model on the one at `trail`.
-    `extra` holds further attributes of the fitted estimator by name.
+    paths that were followed, and `winner` the position of the chosen model on the one at `trail`,
+    −1 if it is none of its models. `scoring` is the scorer that chose, None the loss, and `extra`
+    holds further attributes of the fitted estimator by name.
     """
 
     values: dict[str, float]
@@ -106,6 +105,7 @@ class Choice:
     winner: int = 0
     status: str = "optimal"
     extra: dict[str, Any] = field(default_factory=dict)
+    scoring: Any = None
 
     def attributes(self) -> dict[str, Any]:
         """What the fitted estimator says of the choice."""
@@ -638,88 +638,3 @@ def path_of(trail: Trail, strengths: Array, chosen: int) -> Path:
         standard_errors=trail.standard_errors,
         chosen=chosen,
     )
-
-
-def corrected(model: Any, fitted: Fitted, choice: Choice, plain: Generalization) -> Generalization:
-    """What the tuned model scores on unseen data, corrected for having been chosen.
-
-    `plain` is the estimate for the chosen model as if nobody had chosen it. It stands where folds
-    left out some rows more often than others, which no correction is known for.
-    """
-    trails = [_with_predictions(trail, fitted) for trail in choice.trails if len(trail.strengths)]
-    if not trails or any(trail.z is None for trail in trails):
-        return plain
-    rows = trails[0].rows
-    weights = _sample_weights(fitted, rows)
-    shown = np.hstack([_reported(model, fitted, trail, weights) for trail in trails])
-    by = np.hstack([_chosen_by(fitted, trail) for trail in trails])
-    within = 1.0 if model.select == "1se" and len(trails) == 1 else 0.0
-    found = correct(shown, weights, choose_by=by, within=within)
-    method = f"{trails[0].method}, corrected for the choice among {shown.shape[1]} models"
-    kind, _, _ = plain.verdict.partition(":")
-    advice = f"being chosen had added {max(found.optimism, 0.0):.2g}"
-    return replace(
-        plain,
-        unseen=found.unseen,
-        standard_error=found.standard_error,
-        gap=plain.train - found.unseen,
-        method=method,
-        verdict=sentence(
-            kind, plain.metric, plain.train, found.unseen, found.standard_error, advice
-        ),
-    )
-
-
-def _with_predictions(trail: Trail, fitted: Fitted) -> Trail:
-    """The trail with its held-out predictions, computed again where they were not kept."""
-    if trail.z is not None or not is_ridge(fitted.problems):
-        return trail
-    return ridge_trail(fitted.problems[0], trail.strengths, keep=True)
-
-
-def _sample_weights(fitted: Fitted, rows: Array) -> Array:
-    """Weights of the rows as scores count them: summed over equal rows, without class weights."""
-    units = fitted.distinct
-    total = np.bincount(units[units >= 0], fitted.weights[units >= 0])
-    found, first = np.unique(units[rows], return_index=True)
-    weights = np.zeros(len(rows))
-    weights[first[found >= 0]] = total[found[found >= 0]]
-    return weights
-
-
-def _reported(model: Any, fitted: Fitted, trail: Trail, weights: Array) -> Array:
-    """Accuracy of each row by each model of a trail, or its part of R²; (r, m)."""
-    assert trail.z is not None
-    y, z = fitted.y[trail.rows], trail.z
-    if fitted.has_classes or model.__sklearn_tags__().estimator_type == "classifier":
-        return np.stack([_hits(model, fitted, trail, k, y) for k in range(z.shape[1])], axis=1)
-    y = y.reshape(len(y), -1)
-    mean = np.average(y, axis=0, weights=weights)
-    spread = np.average((y - mean) ** 2, axis=0, weights=weights)
-    spread = np.where(spread > 0, spread, 1.0)
-    return 1 - np.mean((z - y[:, None, :]) ** 2 / spread, axis=2)
-
-
-def _hits(model: Any, fitted: Fitted, trail: Trail, k: int, y: Array) -> Array:
-    assert trail.z is not None
-    z = trail.z[:, k]
-    if fitted.has_classes and len(fitted.problems) == 1:
-        problem = fitted.problems[0]
-        part = replace(
-            problem,
-            design=problem.design.rows(trail.rows),
-            y=problem.y[trail.rows],
-            weights=trail.weights,
-        )
-        shape = z[:, 0] if problem.outputs is None else z
-        z = keep_shares(part, shape, fitted.targets[trail.rows]).reshape(z.shape)
-    hits = model._standing_in(z).predict(np.arange(len(z))[:, None]) == y
-    return np.asarray(hits if hits.ndim == 1 else hits.all(axis=1), dtype=float)
-
-
-def _chosen_by(fitted: Fitted, trail: Trail) -> Array:
-    """The scores by which the winner was chosen, (r, m)."""
-    assert trail.z is not None
-    design = fitted.problems[0].design.rows(trail.rows)
-    parts = [replace(p, design=design, y=p.y[trail.rows]) for p in fitted.problems]
-    return np.stack([row_scores(parts, trail.z[:, k]) for k in range(trail.z.shape[1])], axis=1)
