@@ -4,8 +4,6 @@ Solvers, losses and penalties are found in their registries, so a new one is hel
 before its author has written a test.
 """
 
-import os
-import secrets
 import time
 from dataclasses import dataclass, replace
 
@@ -40,14 +38,6 @@ PENALTIES = {
     "signs": Box(lower=0.0, penalty=L2(1.0)),
     "signs and l1": Box(lower=0.0, penalty=L1(1.0)),
 }
-
-
-@pytest.fixture
-def rng():
-    """Random numbers from a fresh seed, which a failing test prints; GAPLESS_TEST_SEED fixes it."""
-    seed = int(os.environ.get("GAPLESS_TEST_SEED") or secrets.randbits(32))
-    print(f"seed: run again with GAPLESS_TEST_SEED={seed}")
-    return np.random.default_rng(seed)
 
 
 def make(loss, penalty, rng, *, n=N, d=D, outputs=None, fit_bias=True, storage="dense"):

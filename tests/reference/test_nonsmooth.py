@@ -1,7 +1,5 @@
 """Losses with kinks: against references of other kinds, and all solvers against each other."""
 
-import os
-import secrets
 from functools import partial
 
 import numpy as np
@@ -30,14 +28,6 @@ from gapless.threads import threads
 SOLVERS = ("dual", "interior_point", "augmented_lagrangian")
 # At these gaps the active set is known, and the polish gives all the digits there are.
 TOL = 1e-8
-
-
-@pytest.fixture
-def rng():
-    """Random numbers from a fresh seed, which a failing test prints; GAPLESS_TEST_SEED fixes it."""
-    seed = int(os.environ.get("GAPLESS_TEST_SEED") or secrets.randbits(32))
-    print(f"seed: run again with GAPLESS_TEST_SEED={seed}")
-    return np.random.default_rng(seed)
 
 
 def classes(rng, n, d, flipped=0.15):

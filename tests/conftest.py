@@ -1,0 +1,21 @@
+"""Random numbers for all tests."""
+
+import os
+import secrets
+import zlib
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def rng(request):
+    """Random numbers, the same in every run of a test.
+
+    GAPLESS_TEST_SEED=7 starts them elsewhere, GAPLESS_TEST_SEED=fresh somewhere new in every test,
+    which a failing one prints.
+    """
+    given = os.environ.get("GAPLESS_TEST_SEED") or str(zlib.crc32(request.node.nodeid.encode()))
+    seed = secrets.randbits(32) if given == "fresh" else int(given)
+    print(f"seed: run again with GAPLESS_TEST_SEED={seed}")
+    return np.random.default_rng(seed)
