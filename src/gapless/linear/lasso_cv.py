@@ -14,7 +14,7 @@ from sklearn.utils._metadata_requests import (
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..problem import Parameters
-from ..solvers.path import solve_folds, solve_path
+from ..solvers.path import ENDS, PathSolution, solve_path_and_folds
 from .cross_validated import CrossValidated, all_rows, check_strengths
 from .folds import folds_of
 from .regression import ElasticNet, Lasso, MultiTaskLasso, SparseRegressor
@@ -98,11 +98,10 @@ class SparseSearch(CrossValidated, SparseRegressor):  # type: ignore[misc]
         for ratio in self._ratios():
             problem = self._unit(ratio)._problems(data)[0]
             alphas = self._alphas(problem, ratio)
-            z = self._held_out(problem, alphas, folds, callback)
+            path, z = self._solve_all(problem, alphas, folds, callback)
             mse = _fold_errors(data, z, folds)
             errors.append(mse)
-            kept = all_rows(z, folds, problem.weights)
-            trails.append(self._trail(problem, alphas, kept, mse, callback))
+            trails.append(_trail(problem, alphas, path, all_rows(z, folds, problem.weights), mse))
             if trails[-1].status != "optimal":
                 break
         reached = [k for k, trail in enumerate(trails) if np.any(np.isfinite(trail.unseen))]
@@ -141,52 +140,42 @@ class SparseSearch(CrossValidated, SparseRegressor):  # type: ignore[misc]
             return np.full(self.alphas, smallest)
         return np.geomspace(largest, largest * self.eps, self.alphas)
 
-    def _held_out(self, problem, alphas: Array, folds, callback) -> list[Array]:
-        """Predictions of the test rows of each fold, (rows, m, K)."""
+    def _solve_all(self, problem, alphas: Array, folds, callback):
+        """The path of all rows, and predictions of the test rows of each fold, (rows, m, K)."""
         whole = float(problem.weights.sum())
 
         def penalties(total: float):
             return [scaled(problem.penalty, alpha * total / whole) for alpha in alphas]
 
         options = {"tol": self.tol, "max_iter": self.max_iter, "callback": callback}
-        tests = np.concatenate([test for _, test in folds])
-        # One call where no row is in two tests: folds then share what they can.
-        together = len(np.unique(tests)) == len(tests)
-        parts = [folds] if together else [[fold] for fold in folds]
-        z = [solve_folds(problem, penalties, part, **options) for part in parts]
-        shape = (len(alphas), -1)
-        return [
-            z[0 if together else k][test].reshape(len(test), *shape)
-            for k, (_, test) in enumerate(folds)
-        ]
+        path, z = solve_path_and_folds(problem, penalties, folds, **options)
+        return path, [held.reshape(*held.shape[:2], -1) for held in z]
 
-    def _trail(self, problem, alphas: Array, z: Array | None, mse: Array, callback) -> Trail:
-        """The models of all rows, and the errors of the folds as scores."""
-        penalties = [scaled(problem.penalty, alpha) for alpha in alphas]
-        status, models, gaps = "optimal", [], np.full(len(alphas), np.inf)
-        if np.all(np.isfinite(mse)):
-            path = solve_path(
-                problem, penalties, tol=self.tol, max_iter=self.max_iter, callback=callback
-            )
-            models = [[Parameters(w, np.asarray(b))] for w, b in zip(path.w, path.b)]
-            gaps, status = path.gaps, path.status
-        if not models or status not in ("time_limit", "callback", "interrupted"):
-            status = "optimal" if models else "time_limit"
-        count = mse.shape[0]
-        error = np.std(mse, axis=0, ddof=1) / np.sqrt(count) if count > 1 else np.zeros(len(alphas))
-        models = models or [[problem.null]] * len(alphas)
-        return Trail(
-            strengths=alphas,
-            gaps=gaps,
-            parameters=models,
-            rows=np.arange(problem.n),
-            weights=problem.weights,
-            z=z,
-            unseen=-np.mean(mse, axis=0),
-            standard_errors=error,
-            method=f"{count}-fold",
-            status=status,
-        )
+
+def _trail(problem, alphas: Array, path: PathSolution | None, z: Array | None, mse: Array) -> Trail:
+    """The models of all rows, and the errors of the folds as scores."""
+    status, models, gaps = (
+        "time_limit",
+        [[problem.null]] * len(alphas),
+        np.full(len(alphas), np.inf),
+    )
+    if path is not None and np.all(np.isfinite(mse)):
+        models = [[Parameters(w, np.asarray(b))] for w, b in zip(path.w, path.b)]
+        gaps, status = path.gaps, path.status if path.status in ENDS else "optimal"
+    count = mse.shape[0]
+    error = np.std(mse, axis=0, ddof=1) / np.sqrt(count) if count > 1 else np.zeros(len(alphas))
+    return Trail(
+        strengths=alphas,
+        gaps=gaps,
+        parameters=models,
+        rows=np.arange(problem.n),
+        weights=problem.weights,
+        z=z,
+        unseen=-np.mean(mse, axis=0),
+        standard_errors=error,
+        method=f"{count}-fold",
+        status=status,
+    )
 
 
 def _fold_errors(data, z: list[Array], folds) -> Array:

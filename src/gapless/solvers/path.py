@@ -6,6 +6,7 @@ entrances are `solve_path` and `solve_folds`; estimators that tune a strength ca
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import dataclasses
 import math
@@ -32,6 +33,8 @@ Fold = tuple[Array, Array]  # positions of the rows to train on, and of those he
 Penalties = Sequence[Penalty] | Callable[[float], Sequence[Penalty]]
 # Statuses of a point after which a path goes no further.
 ENDS = ("interrupted", "time_limit", "callback")
+# The part of the work beside the folds 0, 1, …: the path that holds out nothing.
+ALL_ROWS = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,50 +172,102 @@ def solve_folds(
         row is held out by several. nan for rows of no fold, and where a time limit or a callback
         ended the work. Ctrl-C raises KeyboardInterrupt.
     """
-    options = {"tol": tol, "max_iter": max_iter, "callback": callback}
-    work = _Folds(problem, penalties, options)
-    workers = min(thread_count(), len(folds))
-    try:
-        if workers > 1:
-            in_worker(_share, work.solve, folds, workers)
-        else:
-            for fold in folds:
-                work.solve(fold)
-    except TimeLimit:
-        pass
-    finally:
-        work.is_over.set()
-    return work.z.copy()
+    work = _Folds(
+        problem, penalties, folds, {"tol": tol, "max_iter": max_iter, "callback": callback}
+    )
+    work.run(range(len(folds)))
+    z = np.full((problem.n, *work.shape), np.nan)
+    for (_, test), predictions in zip(folds, work.held_out):
+        z[test] = predictions
+    return z
+
+
+def solve_path_and_folds(
+    problem: Problem,
+    penalties: Penalties,
+    folds: Sequence[Fold],
+    *,
+    tol: float = 1e-6,
+    max_iter: int | None = None,
+    callback: Callback | None = None,
+) -> tuple[PathSolution | None, list[Array]]:
+    """The path of all rows and those without the rows of a fold, side by side.
+
+    Parameters
+    ----------
+    problem, penalties, folds, tol, max_iter, callback
+        As in `solve_folds`.
+
+    Returns
+    -------
+    path : PathSolution or None
+        The solutions by all rows; None where a time limit came first.
+    held_out : list of ndarray of shape (rows, m) or (rows, m, K)
+        Predictions of the held-out rows of each fold, nan as in `solve_folds`.
+    """
+    work = _Folds(
+        problem, penalties, folds, {"tol": tol, "max_iter": max_iter, "callback": callback}
+    )
+    # The path with the most rows takes longest, hence first.
+    work.run([ALL_ROWS, *range(len(folds))])
+    return work.path, list(work.held_out)
 
 
 class _Folds:
-    """Solves folds, on any thread, and keeps their predictions; `is_over` makes it stop."""
+    """Solves the parts of the work on any thread, and keeps what they find."""
 
-    def __init__(self, problem: Problem, penalties: Penalties, options: dict):
+    def __init__(
+        self, problem: Problem, penalties: Penalties, folds: Sequence[Fold], options: dict
+    ):
         self.problem, self.penalties, self.options = problem, penalties, options
+        self.folds = [(np.asarray(train), np.asarray(test)) for train, test in folds]
         self.is_over, self.lock = threading.Event(), threading.Lock()
         count = len(penalties(1.0) if callable(penalties) else penalties)
-        shape = problem.null.w.shape[1:]
-        self.z = np.full((problem.n, count, *shape), np.nan)
+        self.shape = (count, *problem.null.w.shape[1:])
+        self.held_out = [np.full((len(test), *self.shape), np.nan) for _, test in self.folds]
+        self.path: PathSolution | None = None
         self.gram = GramFolds(problem) if is_worth_it(problem) else None
 
-    def solve(self, fold: Fold) -> None:
-        """Fill in the predictions of one fold's held-out rows."""
+    def run(self, parts: Sequence[int]) -> None:
+        """Do the parts, numbers of folds or ALL_ROWS, until done or out of time."""
+        workers = min(thread_count(), len(parts))
+        try:
+            if workers > 1:
+                in_worker(_share, self._solve, parts, workers)
+            else:
+                for part in parts:
+                    self._solve(part)
+        except TimeLimit:
+            pass
+        finally:
+            self.is_over.set()
+
+    def _solve(self, part: int) -> None:
         if self.is_over.is_set():
             return
-        train, test = (np.asarray(rows) for rows in fold)
-        part = _training_part(self.problem, train)
-        chosen = self.penalties
-        chosen = chosen(float(part.weights.sum())) if callable(chosen) else chosen
+        if part == ALL_ROWS:
+            self.path = self._path(self.problem)
+        else:
+            self.held_out[part] = self._predictions(*self.folds[part])
+
+    def _predictions(self, train: Array, test: Array) -> Array:
+        """Predictions of the held-out rows of one fold."""
         if self.gram is not None:
+            chosen = self._penalties(float(self.problem.weights[train].sum()))
             z = self.gram.predict(train, test, chosen, self.options["tol"])
             if z is not None:
-                self.z[test] = z
-                return
-        path = solve_path(part, chosen, **self.options | {"callback": self._after_step})
+                return z
+        return _predict(self.problem, test, self._path(_training_part(self.problem, train)))
+
+    def _path(self, problem: Problem) -> PathSolution:
+        chosen = self._penalties(float(problem.weights.sum()))
+        path = solve_path(problem, chosen, **self.options | {"callback": self._after_step})
         if path.status == "interrupted":
             raise KeyboardInterrupt
-        self.z[test] = _predict(self.problem, test, path)
+        return path
+
+    def _penalties(self, total: float) -> Sequence[Penalty]:
+        return self.penalties(total) if callable(self.penalties) else self.penalties
 
     def _after_step(self, trace: Trace, target: float) -> bool:
         if not self.is_over.is_set() and self.options["callback"] is not None:
@@ -222,17 +277,17 @@ class _Folds:
         return self.is_over.is_set()
 
 
-def _share(function: Callable[[Fold], None], folds: Sequence[Fold], workers: int) -> None:
-    """function(fold) for all folds by some threads, which share the cores."""
+def _share(function: Callable[[int], None], parts: Sequence[int], workers: int) -> None:
+    """function(part) for all parts by some threads, which share the cores."""
     inside = max(1, thread_count() // workers)
 
-    def work(fold: Fold) -> None:
+    def work(part: int) -> None:
         with threads(inside):
-            function(fold)
+            function(part)
 
-    contexts = [contextvars.copy_context() for _ in folds]
+    contexts = [contextvars.copy_context() for _ in parts]
     with ThreadPoolExecutor(workers) as pool:
-        done = [pool.submit(context.run, work, fold) for context, fold in zip(contexts, folds)]
+        done = [pool.submit(context.run, work, part) for context, part in zip(contexts, parts)]
         for each in done:
             each.result()
 
@@ -254,11 +309,13 @@ def _training_part(problem: Problem, rows: Array) -> Problem:
 
 def _predict(problem: Problem, rows: Array, path: PathSolution) -> Array:
     """Predictions of some rows, (rows, m) or (rows, m, K); nan where the path did not arrive."""
-    design, reached = problem.design.rows(rows), np.isfinite(path.gaps)
-    z = np.full((len(rows), len(path.gaps), *path.w.shape[2:]), np.nan)
-    try:
-        for i in np.flatnonzero(reached):
-            z[:, i] = design.times(path.w[i]) + path.b[i]
-    except TimeLimit:
-        z[:, i:] = np.nan
+    z = np.full((len(rows), *path.b.shape), np.nan)
+    reached = np.isfinite(path.gaps)
+    w = np.moveaxis(path.w[reached], 1, 0)
+    used = np.flatnonzero(np.any(w != 0, axis=tuple(range(1, w.ndim))))
+    with contextlib.suppress(TimeLimit):
+        # One product for all penalties, of the columns that some of them use.
+        design = problem.design.rows(rows).columns(used)
+        change = design.times(w[used].reshape(len(used), path.b[reached].size))
+        z[:, reached] = change.reshape(len(rows), *w.shape[1:]) + path.b[reached]
     return z
