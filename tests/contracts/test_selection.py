@@ -14,7 +14,7 @@ from gapless.losses import Huber, Logistic
 from gapless.penalties import L2
 from gapless.problem import Problem
 from gapless.solvers import solve
-from gapless.solvers.newton_path import newton_path
+from gapless.solvers.newton_path import newton_path, predict_without
 
 REGRESSORS = {
     "ridge": gapless.Ridge("loo"),
@@ -230,3 +230,45 @@ def test_newton_path_is_solved_at_every_strength(loss, fit_bias):
         excess = part.primal(at.w, at.b) - best.dual
         assert excess <= station.gap + 1e-10 * problem.scale
         assert station.gap <= 1e-7 * problem.scale
+
+
+@pytest.mark.parametrize("fit_bias", [True, False])
+@pytest.mark.parametrize("loss", [Logistic(), Huber(0.5)])
+def test_row_is_predicted_by_the_model_that_was_fitted_without_it(loss, fit_bias):
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(50, 4))
+    X[0] *= 6  # one row that pulls hard, and on the wrong side
+    z = X @ [1.0, -1.0, 0.5, 0.0]
+    z[0] = -z[0]
+    y = np.sign(z) if loss.name == "logistic" else z
+    problem = Problem(Design(X), y, loss, L2(1.0), rng.uniform(0.5, 2, 50), fit_bias=fit_bias)
+    [station] = newton_path(problem, [0.1], tol=1e-10)
+    for row in range(5):
+        weights = np.where(np.arange(50) == row, 0.0, problem.weights)
+        part = Problem(Design(X), y, loss, L2(0.1), weights, fit_bias=fit_bias)
+        refit = solve(part, tol=1e-12).parameters
+        expected = part.predictions(refit.w, refit.b)[row]
+        moved = abs(expected - problem.predictions(station.parameters.w, station.parameters.b)[row])
+        assert abs(predict_without(problem, 0.1, station, row) - expected) <= 0.01 * moved + 1e-6
+
+
+def test_best_strength_is_held_out_for_real():
+    """One Newton step chooses C = 8 here, where a badly predicted row has a loss of 11, not 6."""
+    X, y = load_breast_cancer(return_X_y=True)
+    rows = np.random.default_rng(2).permutation(len(y))[: len(y) // 2]
+    X = StandardScaler().fit_transform(X[rows])
+    model = gapless.LogisticRegression(C="loo").fit(X, y[rows])
+    assert 0.5 < model.C_ < 1.5
+
+
+@pytest.mark.parametrize("shape", [(60, 8), (20, 30)])
+@pytest.mark.parametrize("cheap", [0.0, 1e9])
+def test_gaps_of_a_ridge_path_are_rounding(monkeypatch, shape, cheap):
+    """By the data, and by their Gram matrix, which takes over in large problems."""
+    monkeypatch.setattr("gapless.leave_one_out.ridge_path.CHEAP", cheap)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=shape)
+    y = X[:, :5].sum(axis=1) + rng.normal(size=len(X)) + 7
+    path = gapless.RidgeCV(alphas=np.geomspace(1e-3, 1e6, 20)).fit(X, y).path_
+    assert np.all(path.gaps >= 0)
+    assert np.max(path.gaps) <= 1e-18 * np.sum(y**2)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -37,6 +38,8 @@ class RidgeHeldOut:
         w for every strength.
     intercepts : ndarray of shape (m,) or (m, K)
         b for every strength.
+    gaps : ndarray of shape (m,)
+        A bound of the duality gap of each, which is rounding alone.
     errors : ndarray of shape (m,)
         Weighted mean of the held-out errors, and over the outputs.
     standard_errors : ndarray of shape (m,)
@@ -50,6 +53,7 @@ class RidgeHeldOut:
     strengths: Array
     coefficients: Array
     intercepts: Array
+    gaps: Array
     errors: Array
     standard_errors: Array
     errors_of_outputs: Array
@@ -113,12 +117,13 @@ def ridge_path_leave_out(
     targets = targets[distinct.first]
     decomposition, scores, z = _score(part, targets, s, fit_bias, strengths, error, keep)
     w, b = decomposition.coefficients(strengths)
+    gaps = decomposition.data.gaps(w, strengths)
     if z is not None and not distinct.is_everything:
         z = distinct.spread(z, np.stack([design.times(u) + c for u, c in zip(w, b)], axis=1))
     if np.ndim(y) == 1:
         w, b, z = w[:, :, 0], b[:, 0], None if z is None else z[:, :, 0]
     errors, standard_errors, of_outputs = scores.result()
-    return RidgeHeldOut(strengths, w, b, errors, standard_errors, of_outputs, z)
+    return RidgeHeldOut(strengths, w, b, gaps, errors, standard_errors, of_outputs, z)
 
 
 def _score(design, y, weights, fit_bias, strengths, error, keep):
@@ -197,9 +202,46 @@ class Centred:
             design = design.shifted(self.x_mean)
         self.design, self.y = design, y - self.y_mean
 
+    @cached_property
+    def gram(self) -> Array:
+        """XᵀSX."""
+        return self.design.gram(self.weights)
+
+    @cached_property
+    def correlations(self) -> Array:
+        """XᵀSy, (d, K)."""
+        return self.design.transposed_times(self.weights[:, None] * self.y)
+
     def with_bias(self, w: Array) -> tuple[Array, Array]:
         """w (m, d, K) and the biases (m, K) that go with it."""
         return w, self.y_mean - np.einsum("j,mjk->mk", self.x_mean, w)
+
+    def gaps(self, w: Array, strengths: Array) -> Array:
+        """‖∇P‖²/2λ at each w (m, d, K), which bounds its gap because P is λ-strongly convex."""
+        m, d, K = w.shape
+        wide = w.transpose(1, 0, 2).reshape(d, m * K)
+        # The data give all digits; where that takes longer than the path, their Gram matrix.
+        if d <= self.design.n and float(self.design.n) * wide.size > CHEAP:
+            with single_blas():
+                product = self.gram @ wide
+        else:
+            product = self._gram_times(wide)
+        slopes = product.reshape(d, m, K) - self.correlations[:, None, :]
+        slopes += strengths[:, None] * wide.reshape(d, m, K)
+        squares = np.sum(slopes**2, axis=(0, 2))
+        with np.errstate(over="ignore"):
+            gaps = np.divide(
+                squares, 2 * strengths, out=np.zeros_like(squares), where=strengths > 0
+            )
+        return np.where(np.isfinite(gaps), gaps, 0.0)
+
+    def _gram_times(self, wide: Array) -> Array:
+        """XᵀSX times columns, without XᵀSX."""
+        total = np.zeros(wide.shape)
+        for rows in blocks(self.design.n, wide.shape[1]):
+            part = self.design.rows(rows)
+            total += part.transposed_times(self.weights[rows, None] * part.times(wide))
+        return total
 
 
 class ByGram:
@@ -207,12 +249,12 @@ class ByGram:
 
     def __init__(self, data: Centred, smallest: float, is_last: bool):
         self.data, self.is_last = data, is_last
-        design, s = data.design, data.weights
-        values, vectors = call_lapack(eigh, design.gram(s))
+        design = data.design
+        values, vectors = call_lapack(eigh, data.gram.copy())
         keep = values > 16 * design.d * EPS * values[-1]
         self.values, self.vectors = values[keep], vectors[:, keep]
         with single_blas():
-            self.slopes = self.vectors.T @ design.transposed_times(s[:, None] * data.y)
+            self.slopes = self.vectors.T @ data.correlations
         self._check(vectors[:, ~keep], smallest)
 
     def _check(self, null: Array, smallest: float) -> None:

@@ -17,13 +17,13 @@ import numpy as np
 
 from ..generalization.fitted import Fitted
 from ..generalization.held_out import by_formula, drawn
-from ..interrupt import TimeLimit
+from ..interrupt import TimeLimit, check
 from ..leave_one_out import NotAvailable, leave_out, ridge_path_leave_out
 from ..leave_one_out.distinct import Distinct
 from ..penalties import L2, Penalty
 from ..problem import Parameters, Problem
 from ..solvers import Trace, solve
-from ..solvers.newton_path import Station, is_for, newton_path
+from ..solvers.newton_path import Station, is_for, newton_path, predict_without
 from ..solvers.path import solve_folds, solve_path
 from .path import Path
 
@@ -36,11 +36,12 @@ DECADES, KINKED_DECADES, SPARSE_DECADES = 10, 6, 3
 RIDGE_STRENGTHS, STRENGTHS, KINKED_STRENGTHS, FINER = 100, 25, 13, 3
 # A path may end after so many strengths that were worse than the best by so many standard errors.
 PATIENCE, CLEARLY = 3, 2.0
+# The farthest rows, of which at most so many are refitted; fewer once so many in a row have changed
+# the sum of the scores by less than this share of its standard error.
+FARTHEST, ENOUGH, NEGLIGIBLE = 20, 3, 0.01
 FOLDS, STRENGTHS_AT_A_TIME = 5, 5
 L1_RATIOS = (0.1, 0.5, 0.7, 0.9, 0.95, 0.99, 1.0)
 LOO = "loo"
-# Operations up to which the gaps of a closed form, which are rounding alone, are computed.
-MOST_WORK = 1e9
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,7 +250,10 @@ def _largest_strength(problem: Problem, nothing: float) -> float:
         share = problem.weights / problem.weights.sum()
         centred = problem.design.shifted(problem.design.transposed_times(share))
         # λ above the sum of all eigenvalues of the Hessian leaves less than half of anything.
-        total = float(np.sum(centred.column_square_sums(problem.weights)))
+        sums = centred.column_square_sums(problem.weights)
+        raw = problem.design.column_square_sums(problem.weights)
+        # What rounding of the mean leaves of a constant column is nothing.
+        total = float(np.sum(sums[sums > (problem.n * np.finfo(float).eps) ** 2 * raw]))
         return 10 * total * _steepness(problem, z) or nothing
     v = problem.design.transposed_times(problem.orthogonal(-problem.derivative(z)))
     size = float(np.max(np.abs(v), initial=0.0))
@@ -304,7 +308,7 @@ def ridge_trail(
     z = None if held.z is None else held.z.reshape(problem.n, len(strengths), -1)
     return Trail(
         strengths=np.asarray(strengths, dtype=float),
-        gaps=_ridge_gaps(problem, models, strengths),
+        gaps=held.gaps,
         parameters=models,
         rows=np.arange(problem.n),
         weights=problem.weights,
@@ -313,37 +317,6 @@ def ridge_trail(
         standard_errors=held.standard_errors,
         method="loo",
     )
-
-
-def _ridge_gaps(problem: Problem, models: list[list[Parameters]], strengths: Array) -> Array:
-    """‖∇P‖²/2λ at each model, which bounds its gap because P is λ-strongly convex.
-
-    The bias is the best one for w, up to rounding. nan where it would take longer than the path.
-    """
-    if float(problem.n) * problem.d * len(models) > MOST_WORK:
-        return np.full(len(models), np.nan)
-    W = np.stack([model[0].w.reshape(problem.d, -1) for model in models], axis=2)
-    b = np.stack([np.reshape(model[0].b, -1) for model in models], axis=1)
-    y = problem.y.reshape(problem.n, -1)
-    slopes = np.zeros_like(W)
-    for k in range(W.shape[1]):
-        slopes[:, k] = _gradients(problem, W[:, k], b[k], y[:, k]) + strengths * W[:, k]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        gaps = np.sum(slopes**2, axis=(0, 1)) / (2 * np.asarray(strengths))
-    return np.where(np.isfinite(gaps), gaps, 0.0)
-
-
-def _gradients(problem: Problem, W: Array, b: Array, y: Array) -> Array:
-    """XᵀS(XW + b − y) for all columns of W, some rows at a time so that they stay in the cache."""
-    total, step = np.zeros(W.shape), max(int(2e6) // max(W.shape[1], 1), 1)
-    for start in range(0, problem.n, step):
-        rows = slice(start, start + step)
-        part = problem.design.rows(rows)
-        residual = part.times(W)
-        residual += b - y[rows, None]
-        residual *= problem.weights[rows, None]
-        total += part.transposed_times(residual)
-    return total
 
 
 def follow(
@@ -359,6 +332,8 @@ def follow(
     walk = _Walk(fitted, weights)
     try:
         status = _ended(lambda: _by_leave_one_out(walk, strengths, callback, may_end))
+        if status == "optimal":
+            status = _ended(walk.settle)
     except NotAvailable as error:
         reason, status = str(error), "optimal"
         if not walk.is_past(0.0):
@@ -434,6 +409,26 @@ class _Walk:
         self.z.append(z)
         self.unseen.append(mean)
         self.errors.append(error)
+
+    def settle(self) -> str:
+        """Refit the model that seems best without its farthest rows, until it stays the best.
+
+        One Newton step takes too lightly what the others will say of a row that they predict badly,
+        the more so the weaker the penalty: of few rows, but they decide where the curve is flat.
+        """
+        problem, seen = self.fitted.problems[0], set()
+        while len(self.fitted.problems) == 1 and self.unseen:
+            best = int(np.argmax(self.unseen))
+            station = self.stations[best][0]
+            if best in seen or station.gram is None:
+                break
+            seen.add(best)
+            strength, z = self.strengths[best], self.z[best]
+            near = self.errors[best] * float(self.weights.sum()) * NEGLIGIBLE
+            self.z[best] = _farthest_refitted(problem, strength, station, z, near)
+            scores = row_scores(self.fitted.problems, self.z[best])
+            self.unseen[best], self.errors[best] = mean_and_error(scores, self.weights)
+        return "optimal"
 
     def is_past(self, clearly: float = CLEARLY) -> bool:
         """Whether the last few were worse than the best by so many standard errors."""
@@ -518,6 +513,32 @@ def _held_out(fitted: Fitted, strength: float, stations: list[Station]) -> tuple
     parameters = [station.parameters for station in stations]
     estimate = by_formula(replace(fitted, problems=parts, start=parameters))
     return estimate.z, estimate.method
+
+
+def _farthest_refitted(
+    problem: Problem, strength: float, station: Station, z: Array, near: float
+) -> Array:
+    """Held-out predictions (n, 1), by real refits for the rows that lose most by being held out.
+
+    They are taken in that order until `ENOUGH` in a row have changed their weighted loss by no more
+    than `near`.
+    """
+    z, few = z.copy(), 0
+    plain = problem.predictions(station.parameters.w, station.parameters.b)
+    value = problem.loss.value
+    lost = problem.weights * (value(problem.y, z[:, 0]) - value(problem.y, plain))
+    for row in np.argsort(-lost, kind="stable")[:FARTHEST]:
+        check()
+        found = predict_without(problem, strength, station, int(row))
+        if found is None:
+            continue
+        y = problem.y[row : row + 1]
+        change = value(y, np.array([found])) - value(y, z[row])
+        z[row] = found
+        few = few + 1 if problem.weights[row] * abs(float(change[0])) <= near else 0
+        if few == ENOUGH:
+            break
+    return z
 
 
 def _distinct(fitted: Fitted) -> tuple[Fitted, Array, Array]:

@@ -9,7 +9,7 @@ Called by the selection of strengths; a strength at which this fails is left to 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,6 +26,9 @@ Array = np.ndarray
 # Steps are taken with an old factor while each makes the squared decrement so much smaller.
 CONTRACTS = 0.25
 MOST_STEPS = 50
+# Without a row: until a step promises so little of what the first did, so that predictions have
+# moved by a hundredth of what they had moved before.
+SETTLED = 1e-4
 # Features up to which a factor of the Hessian is cheap.
 FEW_FEATURES = 500
 
@@ -66,9 +69,9 @@ def newton_path(
     at.curve()
     for strength in strengths:
         check()
-        target = tol * problem.scale
-        steps = at.settle(strength, target)
+        steps = at.settle(strength, tol * problem.scale)
         if steps is not None:
+            at.curve()
             parameters = Parameters(at.w, at.b, -at.slope)
             yield Station(parameters, at.gap(strength), steps, at.gram)
             continue
@@ -81,6 +84,36 @@ def newton_path(
         at = _Place(problem, parameters.w, parameters.b)
         at.curve()
         yield Station(parameters, max(solution.gap, 0.0), solution.trace.steps)
+
+
+def predict_without(problem: Problem, strength: float, station: Station, row: int) -> float | None:
+    """What a row is predicted by the model that was fitted without it, for real.
+
+    From a solution with its Gram matrix: the first step is that of approximate leave-one-out, and
+    the next ones go on from there. None where they do not find the minimum.
+    """
+    weights = problem.weights.copy()
+    weights[row] = 0.0
+    at = _Place(replace(problem, weights=weights), station.parameters.w, station.parameters.b)
+    at.gram, at.mean, at.total = _gram_without(problem, station, row)
+    steps = at.settle(strength, 0.0, share=SETTLED)
+    return None if steps is None else float(at.z[row])
+
+
+def _gram_without(problem: Problem, station: Station, row: int) -> tuple[Array, Array, float]:
+    """The Gram matrix, the mean and the sum of the curvatures without a row."""
+    assert station.gram is not None
+    z = problem.predictions(station.parameters.w, station.parameters.b)
+    curvature = problem.weights * problem.loss.derivatives(problem.y, z)[2]
+    total, own = float(curvature.sum()), float(curvature[row])
+    mean, left = np.zeros(problem.d), total - own
+    x = problem.design.rows(slice(row, row + 1)).dense()[0]
+    share = 1.0
+    if problem.fit_bias and left > 0:
+        mean = problem.design.transposed_times(curvature) / total
+        x, share = x - mean, total / left
+        mean = mean - (own / left) * x
+    return station.gram - share * own * np.outer(x, x), mean, left
 
 
 class _Place:
@@ -107,9 +140,12 @@ class _Place:
             design = design.shifted(self.mean)
         self.gram = design.gram(self.curvature)
 
-    def settle(self, strength: float, target: float) -> int | None:
-        """Go to the minimum for a strength; the number of steps, or None if it is not found."""
-        is_fresh, before = False, np.inf
+    def settle(self, strength: float, target: float, share: float = 0.0) -> int | None:
+        """Go to the minimum for a strength; the number of steps, or None if it is not found.
+
+        Up to a gap of `target`, or until a step promises at most that share of what the first did.
+        """
+        is_fresh, before, first = False, np.inf, 0.0
         factor = self._factor(strength)
         for steps in range(1, MOST_STEPS):
             if factor is None:
@@ -124,9 +160,8 @@ class _Place:
                 self.curve()
                 factor, is_fresh = self._factor(strength), True
                 continue
-            before, is_fresh = decrement, False
-            if inner(g, g) <= 2 * strength * target:
-                self.curve()
+            before, is_fresh, first = decrement, False, max(first, decrement)
+            if inner(g, g) <= 2 * strength * target or decrement <= share * first:
                 return steps
         return None
 
