@@ -145,7 +145,7 @@ class SparseSearch(CrossValidated, SparseRegressor):  # type: ignore[misc]
         whole = float(problem.weights.sum())
 
         def penalties(total: float):
-            return [scaled(problem.penalty, alpha * total / whole) for alpha in alphas]
+            return [scaled(problem.penalty, alpha * (total / whole)) for alpha in alphas]
 
         options = {"tol": self.tol, "max_iter": self.max_iter, "callback": callback}
         path, z = solve_path_and_folds(problem, penalties, folds, **options)
@@ -163,7 +163,10 @@ def _trail(problem, alphas: Array, path: PathSolution | None, z: Array | None, m
         models = [[Parameters(w, np.asarray(b))] for w, b in zip(path.w, path.b)]
         gaps, status = path.gaps, path.status if path.status in ENDS else "optimal"
     count = mse.shape[0]
-    error = np.std(mse, axis=0, ddof=1) / np.sqrt(count) if count > 1 else np.zeros(len(alphas))
+    error = np.zeros(len(alphas))
+    if count > 1:
+        with np.errstate(over="ignore"):  # huge errors have squares beyond all floats
+            error = np.std(mse, axis=0, ddof=1) / np.sqrt(count)
     return Trail(
         strengths=alphas,
         gaps=gaps,
