@@ -42,6 +42,7 @@ build: $(VENV)/.developing
 
 bench: $(VENV)/.comparing
 	$(BIN)/python -m benchmarks.run $(ARGS)
+	$(BIN)/python -m benchmarks.paths $(filter --quick,$(ARGS))
 
 sanitize: $(VENV)/.developing
 	$(BIN)/cmake -S . -B build/sanitize -DGAPLESS_SANITIZE=ON -DCMAKE_BUILD_TYPE=None
