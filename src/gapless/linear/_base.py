@@ -188,7 +188,8 @@ class LinearModel(CallbackSupport, BaseEstimator):
         """The choice, and the seconds that are left for the fit itself."""
         began = time.monotonic()
         try:
-            with time_limit(self.time_limit):
+            # Where numbers overflow in the search, the fit itself says so.
+            with time_limit(self.time_limit), np.errstate(all="ignore"):
                 choice = self._choose(data, callback)
         except TimeLimit:
             choice = self._unchosen("time_limit")
@@ -214,7 +215,8 @@ class LinearModel(CallbackSupport, BaseEstimator):
         if choice is not None:
             if choice.status != "optimal":
                 reached = choice.start or [problem.null for problem in problems]
-                return [_unsolved(p, start, choice.status) for p, start in zip(problems, reached)]
+                status = choice.status
+                return [_unsolved(p, start, status, name) for p, start in zip(problems, reached)]
             starts = [*(exact_starts(problems, choice) or starts)]
         options = {"tol": self.tol, "max_iter": self.max_iter, "callback": callback}
         solutions: list[Solution] = []
@@ -222,8 +224,7 @@ class LinearModel(CallbackSupport, BaseEstimator):
             solutions = solve_many(problems, name, starts, **options)
         status = solutions[-1].status if solutions else "time_limit"
         for problem, start in list(zip(problems, starts))[len(solutions) :]:
-            chosen = choose(problem) if name == "auto" else name
-            solutions.append(replace(_unsolved(problem, start, status), solver=chosen))
+            solutions.append(_unsolved(problem, start, status, name))
         return solutions
 
     def _starts(self, problems: list[Problem]) -> list[Parameters | None]:
@@ -701,7 +702,7 @@ def _is_interrupted(solutions: list[Solution]) -> bool:
     return any(solution.status == "interrupted" for solution in solutions)
 
 
-def _unsolved(problem: Problem, start: Parameters | None, status: str) -> Solution:
+def _unsolved(problem: Problem, start: Parameters | None, status: str, name: str) -> Solution:
     """Where a problem begins, for those that an interrupt or the time limit left untouched.
 
     Ctrl-C must return at once, so nothing here touches X, unless the start is not w = 0.
@@ -709,8 +710,14 @@ def _unsolved(problem: Problem, start: Parameters | None, status: str) -> Soluti
     at = problem.null if start is None else start
     origin = problem.origin
     z = problem.predictions(at.w, at.b) if np.any(at.w) else np.zeros_like(origin.theta) + at.b
-    parameters = Parameters(at.w, at.b, origin.theta)
-    return Solution(parameters, Trace(), status, problem.primal(at.w, at.b, z), origin.dual)
+    solution = Solution(
+        Parameters(at.w, at.b, origin.theta),
+        Trace(),
+        status,
+        problem.primal(at.w, at.b, z),
+        origin.dual,
+    )
+    return replace(solution, solver=choose(problem) if name == "auto" else name)
 
 
 def _unchecked(problem: Problem, solution: Solution, tol: float) -> Certificate:

@@ -284,9 +284,6 @@ class SparseRegressor(LinearRegressor):
         "Objective did not converge. You might want to increase the number of iterations"
     )
 
-    # scikit-learn's switch to skip the checks is no data that a pipeline could route.
-    __metadata_request__fit: ClassVar[dict] = {"check_input": metadata_routing.UNUSED}
-
     _stored: ClassVar[tuple[str, ...]] = (*LinearRegressor._stored, "dual_gap_", "alpha_", "path_")
     _averages = True
     _strength_name = "alpha"
@@ -299,28 +296,6 @@ class SparseRegressor(LinearRegressor):
         "random_state": ["random_state"],
         "selection": [StrOptions({"cyclic", "random"})],
     }
-
-    def fit(self, X, y, sample_weight=None, check_input=True):
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Training data; float32 stays float32, everything else becomes float64. Never written to.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Target values.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights ≥ 0. Weight 2 means the row twice, weight 0 means the row is not there.
-        check_input : bool, default=True
-            Accepted for scikit-learn's sake; the input is always checked, in two passes over X.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator. Ctrl-C keeps the best coefficients found so far and raises
-            KeyboardInterrupt; an error leaves the estimator as it was.
-        """
-        return super().fit(X, y, sample_weight)
 
     def _check_parameters(self):
         if self.alpha == 0:
@@ -389,7 +364,36 @@ def check_gram(gram, data, fit_bias):
         )
 
 
-class Lasso(SparseRegressor):
+class PlainSparseRegressor(SparseRegressor):
+    """Base of those whose `fit` takes scikit-learn's switch to skip the checks."""
+
+    # It is no data that a pipeline could route.
+    __metadata_request__fit: ClassVar[dict] = {"check_input": metadata_routing.UNUSED}
+
+    def fit(self, X, y, sample_weight=None, check_input=True):
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Training data; float32 stays float32, everything else becomes float64. Never written to.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Target values.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights ≥ 0. Weight 2 means the row twice, weight 0 means the row is not there.
+        check_input : bool, default=True
+            Accepted for scikit-learn's sake; the input is always checked, in two passes over X.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. Ctrl-C keeps the best coefficients found so far and raises
+            KeyboardInterrupt; an error leaves the estimator as it was.
+        """
+        return super().fit(X, y, sample_weight)
+
+
+class Lasso(PlainSparseRegressor):
     """Least squares with an L1 penalty, which makes coefficients exactly 0.
 
     Minimises  (1/2S) Σᵢ sᵢ (yᵢ − xᵢᵀw − b)² + α‖w‖₁  with S = Σsᵢ, which is n without weights.
@@ -515,7 +519,7 @@ class Lasso(SparseRegressor):
         return regression_problems(data, Squared(), penalty, self.fit_intercept, joint=False)
 
 
-class ElasticNet(SparseRegressor):
+class ElasticNet(PlainSparseRegressor):
     """Least squares with a mixture of L1 and ridge penalty.
 
     Minimises  (1/2S) Σᵢ sᵢ (yᵢ − xᵢᵀw − b)² + α(ρ‖w‖₁ + ½(1−ρ)‖w‖²)  with S = Σsᵢ, which is n
@@ -648,7 +652,7 @@ class ElasticNet(SparseRegressor):
         return regression_problems(data, Squared(), penalty, self.fit_intercept, joint=False)
 
 
-class MultiTaskLasso(SparseRegressor):
+class MultiTaskLasso(PlainSparseRegressor):
     """Least squares for several targets that share their features.
 
     Minimises  (1/2S) Σᵢ sᵢ ‖yᵢ − Wᵀxᵢ − b‖² + α Σⱼ ‖Wⱼ‖₂,  Wⱼ the coefficients of feature j in all

@@ -57,6 +57,7 @@ class RidgeSearch(CrossValidated):
     _is_classifier: ClassVar[bool]
     alphas: Any
     scoring: Any
+    select: str
     cv: Any
     store_cv_results: bool
 
