@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 import sklearn.linear_model as reference
-from sklearn.datasets import load_breast_cancer, load_diabetes
-from sklearn.model_selection import KFold, ShuffleSplit
+from sklearn import config_context
+from sklearn.datasets import load_breast_cancer, load_diabetes, make_regression
+from sklearn.metrics import accuracy_score
+from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, cross_val_predict
 from sklearn.preprocessing import StandardScaler
 
 import gapless
@@ -211,3 +213,146 @@ def test_sparse_data_choose_the_same(diabetes):
     for make in (lambda: gapless.RidgeCV(ALPHAS), lambda: gapless.LassoCV(alphas=10)):
         dense, sparse = make().fit(X, y), make().fit(sp.csr_matrix(X), y)
         assert sparse.alpha_ == pytest.approx(dense.alpha_, rel=1e-9)
+
+
+# ---- unseen data ---------------------------------------------------------------------------------
+
+LOGISTIC = {"l1_ratios": (0,), "scoring": "neg_log_loss", "use_legacy_attributes": False}
+
+
+def test_groups_that_were_kept_together_stay_together():
+    """Row by row, the other rows of a group would give its target away."""
+    rng = np.random.default_rng(1)
+    group = np.repeat(np.arange(30), 5)
+    X = rng.normal(size=(30, 20))[group] + 0.01 * rng.normal(size=(150, 20))
+    y = rng.normal(size=30)[group] + 0.1 * rng.normal(size=150)
+    folds = list(GroupKFold(5).split(X, y, group))
+    result = gapless.RidgeCV(ALPHAS, cv=folds).fit(X, y).generalization_
+    assert result.unseen < 0.1
+    assert result.method.startswith("5-fold")
+
+
+@pytest.mark.parametrize("alphas", [ALPHAS, ALPHAS[::-1]], ids=["weakest first", "strongest first"])
+@pytest.mark.parametrize("scoring", [None, "neg_mean_absolute_error", "neg_median_absolute_error"])
+def test_the_score_is_that_of_the_simplest_within_a_standard_error(diabetes, alphas, scoring):
+    X, y = diabetes
+    model = gapless.RidgeCV(alphas, select="1se", scoring=scoring).fit(X, y)
+    plain = gapless.Ridge(model.alpha_).fit(X, y).generalization_
+    result = model.generalization_
+    assert model.alpha_ > gapless.RidgeCV(alphas, scoring=scoring).fit(X, y).alpha_
+    assert result.train == plain.train
+    assert abs(result.unseen - plain.unseen) < result.standard_error / 4
+
+
+def test_the_score_is_that_of_the_simplest_for_its_share_of_l1(diabetes):
+    X, y = diabetes
+    options = {"alphas": 20, "l1_ratio": [0.2, 0.9], "cv": 5}
+    model = gapless.ElasticNetCV(select="1se", **options).fit(X, y)
+    best = gapless.ElasticNetCV(**options).fit(X, y)
+    plain = gapless.ElasticNet(model.alpha_, l1_ratio=model.l1_ratio_)
+    z = cross_val_predict(plain, X, y, cv=KFold(5))
+    expected = 1 - np.mean((y - z) ** 2) / np.var(y)
+    result = model.generalization_
+    assert abs(result.unseen - expected) < result.standard_error / 4
+    assert result.unseen < best.generalization_.unseen
+
+
+def test_the_scorer_that_chose_is_the_one_that_is_corrected_for(cancer):
+    """By accuracy the best C differs from that by log loss; the score is of the chosen one."""
+    X, y = cancer
+    model = gapless.LogisticRegressionCV(
+        Cs=[1e-3, 1e-1, 1e2], cv=KFold(5), **LOGISTIC | {"scoring": "accuracy"}
+    ).fit(X, y)
+    plain = gapless.LogisticRegression(C=model.C_, tol=1e-10)
+    expected = accuracy_score(y, cross_val_predict(plain, X, y, cv=KFold(5)))
+    result = model.generalization_
+    assert result.unseen <= expected
+    assert result.unseen == pytest.approx(expected, abs=0.01)
+
+
+@pytest.mark.parametrize("cv", [3, "loo"])
+def test_unseen_and_train_are_of_the_same_metric(cancer, cv):
+    X, y = cancer
+    model = gapless.LogisticRegressionCV(Cs=3, cv=cv, **LOGISTIC).fit(X, y)
+    result = model.generalization_
+    assert result.metric == "accuracy"
+    assert result.train == accuracy_score(y, model.predict(X))
+    assert 0.9 < result.unseen < 1
+    other = gapless.generalize(model, X, y, scoring="neg_log_loss")
+    assert other.train == pytest.approx(model.score(X, y))
+
+
+@pytest.mark.parametrize("name", ["LassoCV", "RidgeCV", "LogisticRegressionCV"])
+def test_rows_without_weight_are_no_rows_for_the_corrected_score(diabetes, name):
+    X, y = diabetes
+    options = {"cv": 4}
+    if name == "LogisticRegressionCV":
+        y, options = y > np.median(y), options | LOGISTIC | {"Cs": 3}
+    weights = np.ones(len(y))
+    weights[::7] = 0
+    kept = weights > 0
+    one = getattr(gapless, name)(**options).fit(X, y, sample_weight=weights).generalization_
+    other = getattr(gapless, name)(**options).fit(X[kept], y[kept]).generalization_
+    assert one.method == other.method
+    assert "corrected for the choice among" in one.method
+    for attribute in ("train", "unseen", "standard_error"):
+        assert getattr(one, attribute) == pytest.approx(getattr(other, attribute), rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("model", "names"),
+    [
+        (gapless.Ridge("loo"), "alpha"),
+        (gapless.LassoCV(alphas=5), "alpha"),
+        (gapless.ElasticNetCV(alphas=5), "alpha and l1_ratio"),
+        (gapless.RidgeCV(cv=ShuffleSplit(3, random_state=0)), "alpha"),
+    ],
+    ids=repr,
+)
+def test_what_is_not_corrected_says_so(diabetes, model, names):
+    X, y = diabetes
+    assert f"; not corrected for the choice of {names}" in (
+        gapless.generalize(model.fit(X, y), X, y).method
+    )
+    is_corrected = "corrected for the choice among" in model.generalization_.method
+    assert is_corrected == (not isinstance(getattr(model, "cv", None), ShuffleSplit))
+
+
+def test_a_strength_for_each_target_is_not_corrected_for(diabetes):
+    X, y = diabetes
+    model = gapless.RidgeCV(ALPHAS, alpha_per_target=True).fit(X, np.column_stack([y, y[::-1]]))
+    assert "not corrected for the choice of alpha" in model.generalization_.method
+
+
+def test_the_same_c_twice(cancer):
+    X, y = cancer
+    options = {"cv": "loo"} | LOGISTIC
+    twice = gapless.LogisticRegressionCV(Cs=[1, 1, 10], **options).fit(X, y)
+    once = gapless.LogisticRegressionCV(Cs=[1, 10], **options).fit(X, y)
+    np.testing.assert_allclose(twice.scores_[0, 0], once.scores_[0, 0][[0, 0, 1]], rtol=1e-5)
+    assert np.isfinite(twice.generalization_.unseen)
+
+
+@pytest.mark.parametrize("name", ["LassoCV", "ElasticNetCV", "MultiTaskLassoCV", "RidgeCV"])
+def test_groups_are_routed_to_the_splitter(name):
+    X, y = make_regression(60, 5, n_targets=2, noise=5.0, random_state=0)
+    y = y if name.startswith("Multi") else y[:, 0]
+    groups = np.arange(60) % 6
+    with config_context(enable_metadata_routing=True):
+        model = getattr(gapless, name)(cv=GroupKFold(3)).fit(X, y, groups=groups)
+    folds = list(GroupKFold(3).split(X, y, groups))
+    assert model.alpha_ == getattr(gapless, name)(cv=folds).fit(X, y).alpha_
+
+
+@pytest.mark.parametrize("model", [gapless.Ridge(), gapless.Ridge("loo"), gapless.LassoCV()])
+def test_nothing_is_known_of_a_target_that_does_not_vary(diabetes, model):
+    X, y = diabetes
+    result = model.fit(X, np.full_like(y, 3.0)).generalization_
+    assert result.kind == "unknown"
+    assert np.isnan(result.unseen)
+
+
+def test_constant_columns_ask_for_no_strength():
+    y = np.random.default_rng(0).normal(size=30)
+    model = gapless.Ridge("loo").fit(np.full((30, 3), 0.1), y)
+    assert model.path_.strengths[0] == 1.0

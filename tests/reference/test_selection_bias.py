@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gapless import LogisticRegression, RidgeClassifier
+from gapless import LogisticRegression, LogisticRegressionCV, RidgeClassifier, RidgeClassifierCV
 from gapless.design import Design
 from gapless.leave_one_out import keep_shares, leave_out, ridge_path_leave_out
 from gapless.losses import Logistic, Softmax, Squared, SquaredHinge
@@ -105,6 +105,33 @@ def test_real_signal_is_what_a_large_test_set_says(tuning, by_accuracy, n, rng):
         errors.append((result.unseen - accuracy) / result.standard_error)
     assert inside >= 95
     assert abs(np.mean(errors)) < 0.5
+
+
+BY_FOLDS = {"cv": 3, "l1_ratios": (0,), "scoring": "accuracy", "use_legacy_attributes": False}
+TUNED = [
+    (RidgeClassifierCV(STRENGTHS[::5]), 40),
+    (RidgeClassifierCV(STRENGTHS[::5], cv=3), 40),
+    (LogisticRegression(C="loo", tol=1e-4), 20),
+    (LogisticRegressionCV(Cs=[1e-2, 1.0], **BY_FOLDS), 20),
+]
+
+
+@pytest.mark.parametrize(
+    ("model", "runs", "signal"),
+    [(*case, 0.0) for case in TUNED] + [(*case, 1.0) for case in TUNED[1::2]],
+)
+def test_tuned_models_keep_the_promise(model, runs, signal, rng):
+    """The same through the estimators, by leave-one-out and by folds."""
+    beta, inside = np.where(np.arange(COLUMNS) < 10, signal, 0.0), 0
+    unseen = rng.standard_normal((2000, COLUMNS))
+    truth = unseen @ beta + rng.logistic(size=2000) > 0
+    for _ in range(runs):
+        X = rng.standard_normal((50, COLUMNS))
+        y = X @ beta + rng.logistic(size=50) > 0
+        result = model.fit(X, y if signal else rng.permutation(np.arange(50) % 2)).generalization_
+        expected = np.mean(model.predict(unseen) == truth) if signal else 0.5
+        inside += abs(result.unseen - expected) <= 2 * result.standard_error
+    assert inside >= 0.95 * runs
 
 
 # ---- shares of classes ---------------------------------------------------------------------------
@@ -258,6 +285,25 @@ def test_the_simplest_within_a_standard_error_wins(rng):
     assert correct(scores).winner == 3
     assert correct(scores, within=1.0).winner == 2
     assert correct(scores, within=3.0).winner == 1
+
+
+def test_the_simplest_is_sought_in_the_family_of_the_best(rng):
+    noise = rng.standard_normal((400, 1))
+    scores = noise + np.array([0.98, 0.0, 0.99, 1.0]) + 1e-3 * rng.standard_normal((400, 4))
+    assert correct(scores, within=1.0).winner == 0
+    assert correct(scores, within=1.0, families=[0, 1, 1, 1]).winner == 2
+
+
+def test_another_choice_is_corrected_by_the_optimism_of_the_winner(rng):
+    scores = rng.standard_normal((50, 20))
+    best = correct(scores)
+    other = (best.winner + 1) % 20
+    result = correct(scores, chosen=other)
+    assert best.is_winner and not result.is_winner
+    assert result.winner == other
+    assert result.optimism == best.optimism
+    assert result.unseen == pytest.approx(scores[:, other].mean() - best.optimism)
+    assert correct(scores, chosen=best.winner) == best
 
 
 def test_ties_go_to_the_first():
