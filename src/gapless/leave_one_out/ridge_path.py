@@ -21,7 +21,7 @@ from .spectrum import Spectrum
 
 # Operations up to which singular values are always used; the Gram matrix takes a tenth of the time
 # but has half their digits.
-CHEAP, MOST_WORK = 1e9, 1e11
+CHEAP, MOST_WORK = 1e8, 1e11
 # What a Gram matrix may lose to rounding, and the share of its residual that a row must keep.
 LOSS_OF_DIGITS, SMALLEST_SHARE = 1e-9, 1e-3
 
