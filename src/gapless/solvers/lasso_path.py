@@ -113,9 +113,7 @@ def leading(d: int, penalties: Sequence[Penalty]) -> list[Coordinates]:
         c = penalty.coordinates(d)
         if c is None or not (np.min(c.l1) > 0 and np.isfinite(np.max(c.l1) + np.max(c.l2))):
             break
-        bounds = np.array([np.min(c.lower), np.max(c.lower), np.min(c.upper), np.max(c.upper)])
-        signs = np.where(np.isinf(bounds), 0.0, bounds)
-        if signs.any():
+        if not all(np.all((bound == 0) | np.isinf(bound)) for bound in (c.lower, c.upper)):
             break
         found.append(c)
     return found
@@ -158,8 +156,7 @@ class LassoPath:
         """The solutions for some penalties, from the last one on; None where it gets nowhere."""
         if not len(self.features):
             self._set_signs(penalties[0])
-        l1 = np.stack([c.l1 for c in penalties], axis=1)
-        l2 = np.stack([c.l2 for c in penalties], axis=1)
+        l1, l2 = np.stack([c.l1 for c in penalties]).T, np.stack([c.l2 for c in penalties]).T
         self._prepare(l1[:, -1:])
         if len(penalties) > 1:
             self.lasso.save()
@@ -318,8 +315,8 @@ class Products:
         # The products are known up to rounding, which large multiples of them would enlarge.
         sizes = np.sqrt(np.sum(self.residuals**2, axis=0))
         left = left + 1e-9 * np.sum(np.abs(a) * sizes[:, None], axis=0)
-        reach = np.abs(self.known @ a) + np.multiply.outer(self.norms, left)
-        return np.any(reach >= l1, axis=1)
+        reach = np.abs(a.T @ self.known.T) + np.multiply.outer(left, self.norms)
+        return np.any(reach >= l1.T, axis=0)
 
 
 def _largest(score: Array, count: int) -> Array:
