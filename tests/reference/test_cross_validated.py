@@ -229,6 +229,7 @@ def test_groups_that_were_kept_together_stay_together():
     folds = list(GroupKFold(5).split(X, y, group))
     result = gapless.RidgeCV(ALPHAS, cv=folds).fit(X, y).generalization_
     assert result.unseen < 0.1
+    assert result.kind == "balanced"
     assert result.method.startswith("5-fold")
 
 

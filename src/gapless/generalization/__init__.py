@@ -110,12 +110,12 @@ def measure(
     judge = Judge(model, fitted.y, np.where(fitted.is_counted, fitted.weights, 0.0), scoring)
     trial = Trial(fitted, judge, groups, time)
     train = judge.score(fitted.predictions)
+    if trial.units.max(initial=-1) < 1:
+        return _unknown(judge.metric, train, "all rows are equal, so none can be left out")
     if judge.is_empty:
         return _unknown(
             judge.metric, train, f"all targets are equal, so {judge.metric} says nothing"
         )
-    if trial.units.max(initial=-1) < 1:
-        return _unknown(judge.metric, train, "all rows are equal, so none can be left out")
     try:
         outcome = trial.run(fitted)
     except NotAvailable as reason:

@@ -63,16 +63,30 @@ def corrected(model: Any, fitted: Fitted, choice: Choice, plain: Generalization)
         chosen=int(winner[0]),
     )
     how = "corrected for the choice among" if found.is_winner else "less the optimism found among"
-    kind, advice = plain.kind, f"being chosen had added {max(found.optimism, 0.0):.2g}"
+    trail, advice = trails[choice.trail], f"being chosen had added {max(found.optimism, 0.0):.2g}"
     numbers = plain.metric, plain.train, found.unseen, found.standard_error
     return replace(
         plain,
         unseen=found.unseen,
         standard_error=found.standard_error,
         gap=plain.train - found.unseen,
-        method=f"{trails[choice.trail].method}, {how} {len(families)} models",
-        verdict=sentence(kind, *numbers, advice),
+        method=f"{trail.method}, {how} {len(families)} models",
+        # Folds make no approximation that refits could check.
+        disagreement=plain.disagreement if trail.method in METHODS else None,
+        verdict=sentence(_kind(trail, choice.winner, plain), *numbers, advice),
     )
+
+
+def _kind(trail: Trail, winner: int, plain: Generalization) -> str:
+    """The plain verdict, unless it asks for a penalty that was tried by folds and not chosen.
+
+    The plain one leaves out row by row, and folds may know better which rows belong together.
+    """
+    times = trail.strengths / trail.strengths[winner]
+    is_tried = {"over-fitted": times.max() >= 10, "under-fitted": times.min() <= 0.1}
+    if trail.method not in METHODS and is_tried.get(plain.kind, False):
+        return "balanced"
+    return plain.kind
 
 
 def _with_predictions(trail: Trail, fitted: Fitted) -> Trail:

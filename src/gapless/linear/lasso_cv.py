@@ -29,7 +29,7 @@ from .selection import (
 Array = np.ndarray
 
 
-class SparseSearch(CrossValidated, SparseRegressor):  # type: ignore[misc]
+class SparseSearch(CrossValidated, SparseRegressor):
     """Base of LassoCV, ElasticNetCV and MultiTaskLassoCV: mean squared errors of folds."""
 
     _stored: ClassVar[tuple[str, ...]] = (*SparseRegressor._stored, "alphas_", "mse_path_")
