@@ -29,20 +29,21 @@ void naive_gemm(char* ta, char* tb, int* m, int* n, int* k, T* alpha, T* a, int*
         }
 }
 
-void naive_syrk(char* uplo, char* ta, int* n, int* k, double* alpha, double* a, int* lda,
-                double* beta, double* c, int* ldc) {
+template <class T>
+void naive_syrk(char* uplo, char* ta, int* n, int* k, T* alpha, T* a, int* lda, T* beta, T* c,
+                int* ldc) {
     for (long j = 0; j < *n; ++j)
         for (long i = *uplo == 'U' ? 0 : j; i < (*uplo == 'U' ? j + 1 : *n); ++i) {
-            double sum = 0;
+            T sum = 0;
             for (long l = 0; l < *k; ++l)
                 sum += *ta == 'N' ? a[i + l * *lda] * a[j + l * *lda]
                                   : a[l + i * *lda] * a[l + j * *lda];
-            double& to = c[i + j * *ldc];
-            to = *alpha * sum + (*beta == 0 ? 0.0 : *beta * to);
+            T& to = c[i + j * *ldc];
+            to = *alpha * sum + (*beta == 0 ? T(0) : *beta * to);
         }
 }
 
-const Blas blas{naive_gemm<float>, naive_gemm<double>, naive_syrk};
+const Blas blas{naive_gemm<float>, naive_gemm<double>, naive_syrk<float>, naive_syrk<double>};
 const Poll never;
 const int thread_counts[] = {1, 2, 3, 8};
 

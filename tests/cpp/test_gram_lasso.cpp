@@ -25,7 +25,7 @@ void plain_gemm(char* ta, char* tb, int* m, int* n, int* k, double* alpha, doubl
         }
 }
 
-const Blas blas{nullptr, plain_gemm, nullptr};
+const Blas blas{nullptr, plain_gemm, nullptr, nullptr};
 
 struct Data {
     Index n, d;

@@ -252,18 +252,18 @@ void test_one_coordinate() {
 
 void test_stops_when_asked() {
     std::mt19937_64 random(4);
-    const Problem p = make(200, 50, 1, false, random);
-    const Penalty r = penalties(50)[0];
-    std::vector<double> w(50), b(1);
-    const ColumnChoice choice{p.which.data(), 50, nullptr, p.bias_slope.data()};
-    const RowCurvature h{200, 1, p.diagonal.data(), nullptr};
+    // So large that it takes longer than the poll waits before it is asked.
+    const Index n = 4000, d = 400;
+    const Problem p = make(n, d, 1, false, random);
+    const Penalty r = penalties(d)[0];
+    std::vector<double> w(d), b(1);
+    const ColumnChoice choice{p.which.data(), d, nullptr, p.bias_slope.data()};
+    const RowCurvature h{n, 1, p.diagonal.data(), nullptr};
     const Poll now = [] { return true; };
     bool stopped = false;
     try {
-        // Again and again, because the poll is asked only after some milliseconds.
-        while (true)
-            descend_on_columns(Dense<double>{p.x.data(), 200, 50, Order::rows}, choice, h,
-                               p.slope.data(), r.view(), Effort{0, 1000}, now, w.data(), b.data());
+        descend_on_columns(Dense<double>{p.x.data(), n, d, Order::rows}, choice, h, p.slope.data(),
+                           r.view(), Effort{0, 1000}, now, w.data(), b.data());
     } catch (const Stopped&) {
         stopped = true;
     }
