@@ -68,6 +68,7 @@ def true_score(model, y, predicted, weights=None):
 
 # ---- exact ---------------------------------------------------------------------------------------
 
+
 def label(value):
     """A name of a model, or of the function that loads its data, that is the same in every run."""
     return getattr(value, "__name__", None) or " ".join(str(value).split())[:60]
