@@ -213,21 +213,23 @@ def main() -> None:
     )
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument(
-        "--quick", action="store_true", help="1,000 columns of each problem, one repeat"
+        "--quick",
+        action="store_true",
+        help="1,000 columns of each problem, one repeat, nothing written",
     )
     options = parser.parse_args()
     chosen = [p for p in PROBLEMS if options.only.lower() in p.name.lower()]
     if not chosen:
         known = "; ".join(p.name for p in PROBLEMS)
         raise SystemExit(f"--only {options.only!r} matches no problem; there are {known}.")
-    rows: list[dict] = []
     repeats, columns = (1, 1000) if options.quick else (options.repeats, MOST_COLUMNS)
     for problem in chosen:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            rows += compare(problem, options.libraries, repeats, columns)
-        show([row for row in rows if row["problem"] == problem.name])
-    write(rows, RESULTS, [problem.name for problem in PROBLEMS])
+            rows = compare(problem, options.libraries, repeats, columns)
+        show(rows)
+        if not options.quick:
+            write(rows, RESULTS, [problem.name for problem in PROBLEMS])
 
 
 def write(rows: list[dict], results: Path, order: list[str]) -> None:
