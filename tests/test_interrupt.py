@@ -17,6 +17,14 @@ from gapless.threads import threads
 PROMPT_SECONDS = 0.1
 
 
+@pytest.fixture(autouse=True)
+def ctrl_c_is_heard():
+    """A shell starts what it runs in the background with Ctrl-C ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def dense_gram():
     design = Design(np.ones((3000, 4000), dtype=np.float32))
     return lambda: design.gram(np.ones(3000))

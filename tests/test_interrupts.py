@@ -17,6 +17,7 @@ import numpy as np
 import gapless
 
 warnings.simplefilter("ignore")
+signal.signal(signal.SIGINT, signal.default_int_handler)
 rng = np.random.default_rng(0)
 moments = random.Random(0)
 

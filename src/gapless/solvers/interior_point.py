@@ -466,8 +466,12 @@ def _point(problem, rows, columns, programme: Programme, at: Iterate, estimate: 
     theta = np.zeros(problem.n)
     theta[rows] = -(programme.slope + programme.kinks.sums(at.beta))[:n]
     if programme.kinks.are_soft:
-        # The polish of a smooth loss trusts the zeros it is given.
-        w, _ = held_coordinates(problem, Parameters(w, np.array(at.b), theta), c)
-        return Point(w, np.array(at.b), theta=theta, estimate=estimate)
+        # The polish of a smooth loss trusts the zeros it is given, so those that are zero but for
+        # the barrier become so; unless that costs more than the barrier, as it may far from the end.
+        b = np.array(at.b)
+        held, _ = held_coordinates(problem, Parameters(w, b, theta), c)
+        if problem.primal(held, b) <= problem.primal(w, b) + estimate:
+            w = held
+        return Point(w, b, theta=theta, estimate=estimate)
     z = at.v[:n] if n == problem.n else None
     return Point(w, np.array(at.b), z=z, theta=theta, estimate=estimate)
