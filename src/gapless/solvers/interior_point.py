@@ -467,7 +467,7 @@ def _point(problem, rows, columns, programme: Programme, at: Iterate, estimate: 
     theta[rows] = -(programme.slope + programme.kinks.sums(at.beta))[:n]
     if programme.kinks.are_soft:
         # The polish of a smooth loss trusts the zeros it is given, so those that are zero but for
-        # the barrier become so; unless that costs more than the barrier, as it may far from the end.
+        # the barrier become so; unless that costs more than the barrier, as it may early on.
         b = np.array(at.b)
         held, _ = held_coordinates(problem, Parameters(w, b, theta), c)
         if problem.primal(held, b) <= problem.primal(w, b) + estimate:
