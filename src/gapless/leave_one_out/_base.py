@@ -51,7 +51,7 @@ class HeldOut:
 
 def squares_of(problem: Problem) -> Array | None:
     """The l2ⱼ of a penalty ½Σ l2ⱼwⱼ², zeros included; None for any other."""
-    coordinates = problem.penalty.coordinates(problem.d)
+    coordinates = problem.coordinates
     return coordinates.l2 if coordinates is not None and coordinates.is_quadratic() else None
 
 

@@ -37,7 +37,7 @@ from ..progress import CallbackSupport, watch
 from ..solvers import Solution, Trace, choose, solve_many
 from ..threads import single_blas
 from .corrected import corrected
-from .selection import LOO, Choice, exact_starts, tune
+from .selection import LOO, Choice, exact_starts, fitted_of, tune
 
 Array = np.ndarray
 
@@ -346,13 +346,7 @@ class LinearModel(CallbackSupport, BaseEstimator):
         The fit keeps a reference to its data. A copy of the model has none: call
         `gapless.generalize(model, X, y, sample_weight)`.
         """
-        check_is_fitted(self)
-        if "_training" not in vars(self):
-            raise AttributeError(
-                f"this {type(self).__name__} has no reference to the data of its fit; call "
-                "gapless.generalize(model, X, y, sample_weight)."
-            )
-        fitted = self._fitted(*self._training)
+        fitted = self._remembered("gapless.generalize(model, X, y, sample_weight)")
         result = measure(self, fitted)
         if self._choice is not None:
             result = corrected(self, fitted, self._choice, result)
@@ -361,15 +355,19 @@ class LinearModel(CallbackSupport, BaseEstimator):
 
     def _calibrated(self, cure: str) -> Calibration:
         """What the fit knows of its errors on unseen rows; found when first asked for."""
+        calibration: Calibration | None = vars(self).get("_calibration")
+        if calibration is None:
+            calibration = self._calibration = calibrate(self._remembered(cure))
+        return calibration
+
+    def _remembered(self, cure: str) -> Fitted:
+        """The fit with its data, while the model refers to them."""
         check_is_fitted(self)
         if "_training" not in vars(self):
             raise AttributeError(
                 f"this {type(self).__name__} has no reference to the data of its fit; call {cure}."
             )
-        calibration: Calibration | None = vars(self)["_calibration"]
-        if calibration is None:
-            calibration = self._calibration = calibrate(self._fitted(*self._training))
-        return calibration
+        return self._fitted(*self._training)
 
     def _fitted_to(self, X, y, sample_weight=None) -> Fitted:
         """The fit, rebuilt from its data."""
@@ -378,19 +376,7 @@ class LinearModel(CallbackSupport, BaseEstimator):
     def _fitted(self, data: Training, problems: list[Problem]) -> Fitted:
         """The fit, or an error if its data has changed."""
         parameters = unpack(problems, self.coef_, self.intercept_, self.dual_)
-        y, has_classes = data.y, False
-        if data.classes is not None and y.ndim == 1:
-            y, has_classes = data.classes[y], True
-        fitted = Fitted(
-            problems,
-            parameters,
-            targets=data.y,
-            y=y,
-            weights=data.sample_weight,
-            has_classes=has_classes,
-            averages=self._averages,
-            tol=self.tol,
-        )
+        fitted = fitted_of(self, data, (problems, parameters))
         found, expected = fitted.objective, self.certificate_.primal
         room = 1e-6 * (abs(expected) + self.certificate_.scale)
         if np.isfinite(expected) and not abs(found - expected) <= room:

@@ -19,6 +19,7 @@ from ..generalization.fitted import Fitted
 from ..generalization.held_out import by_formula, drawn
 from ..interrupt import TimeLimit, check
 from ..leave_one_out import NotAvailable, leave_out, ridge_path_leave_out
+from ..leave_one_out._base import squares_of
 from ..leave_one_out.distinct import Distinct
 from ..penalties import L2, Penalty
 from ..problem import Parameters, Problem
@@ -170,17 +171,20 @@ def _values(model: Any, name: str, strength: float, data: Any, ratio: float | No
     return values if ratio is None else values | {"l1_ratio": ratio}
 
 
-def fitted_of(model: Any, data: Any) -> Fitted:
-    """The problems of an estimator on its data, for held-out predictions."""
-    problems = model._problems(data)
-    y, has_classes = data.y, False
-    if data.classes is not None and data.y.ndim == 1:
-        y, has_classes = data.classes[data.y], True
+def fitted_of(
+    model: Any, data: Any, solved: tuple[list[Problem], list[Parameters]] | None = None
+) -> Fitted:
+    """The problems of an estimator on its data, for held-out predictions.
+
+    `solved` are its problems and their solution; without it null models stand for them.
+    """
+    problems = model._problems(data) if solved is None else solved[0]
+    has_classes = data.classes is not None and data.y.ndim == 1
     return Fitted(
         problems,
-        [problem.null for problem in problems],
+        [problem.null for problem in problems] if solved is None else solved[1],
         targets=data.y,
-        y=y,
+        y=data.classes[data.y] if has_classes else data.y,
         weights=data.sample_weight,
         has_classes=has_classes,
         averages=model._averages,
@@ -274,8 +278,7 @@ def _steepness(problem: Problem, z: Array) -> float:
 
 def is_quadratic(problem: Problem) -> bool:
     """Whether the penalty is ½Σ l2ⱼwⱼ² or none."""
-    coordinates = problem.penalty.coordinates(problem.d)
-    return coordinates is not None and coordinates.is_quadratic()
+    return squares_of(problem) is not None
 
 
 def is_ridge(problems: list[Problem]) -> bool:
