@@ -176,7 +176,7 @@ def certify_model(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Cert
     Parameters
     ----------
     model : estimator
-        A fitted linear model of gapless.
+        A fitted model of gapless.
     X, y : array-like
         The data it was fitted to.
     sample_weight : array-like of shape (n,), optional
@@ -187,6 +187,9 @@ def certify_model(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Cert
     Certificate
         The sum over classes or outputs where the model solves one problem for each.
     """
+    recompute = getattr(model, "_certified", None)
+    if recompute is not None:  # a model that is no linear one, and knows its own objective
+        return recompute(X, y, sample_weight)
     parts = getattr(model, "_certification_problem", None)
     if parts is None:
         raise TypeError(
@@ -272,29 +275,58 @@ def _certify(claim: Claim, tol: float, exact: bool) -> Certificate:
     best, method = _best_bound(claim, primal - tol * problem.scale)
     if best is None:
         return _refused(problem, tol, "the lower bound overflows float64; " + RESCALE)
-    gap = max(best.primal - best.dual, 0.0) + best.rounding
-    certificate = Certificate(
-        kind="stopped",
-        verdict="",
-        primal=best.primal,
-        dual=best.dual,
-        gap=gap,
-        relative_gap=_ratio(gap, problem.scale),
-        tolerance=tol * problem.scale + _allowance(best.rounding, problem.scale),
+    certificate = judged(
+        best.primal,
+        best.dual,
         scale=problem.scale,
+        tol=tol,
         rounding=best.rounding,
+        exact=exact,
         kkt=best.conditions,
         method=method,
     )
     if recedes(problem, w, b, z):
         return replace(certificate, kind="none", verdict=NO_MINIMISER)
-    if gap <= certificate.tolerance:
-        certificate = replace(certificate, kind="exact" if exact else "optimal")
-        return replace(certificate, verdict=_sentence(certificate))
+    if certificate.kind != "stopped":
+        return certificate
     advice = _scaling_advice(norms)
     if best.rounding > max(RESOLVED, tol) * problem.scale:
         advice = CENTRE
     return replace(certificate, verdict=_sentence(certificate, advice))
+
+
+def judged(
+    primal: float,
+    dual: float,
+    *,
+    scale: float,
+    tol: float = 1e-6,
+    rounding: float = 0.0,
+    exact: bool = False,
+    kkt: Conditions | None = None,
+    method: str = "stored",
+) -> Certificate:
+    """The certificate of a convex problem whose P and D the caller has computed from the data.
+
+    The attributes of `Certificate` say what the numbers mean; `exact` is for closed forms.
+    """
+    gap = max(primal - dual, 0.0) + rounding
+    certificate = Certificate(
+        kind="stopped",
+        verdict="",
+        primal=primal,
+        dual=dual,
+        gap=gap,
+        relative_gap=_ratio(gap, scale),
+        tolerance=tol * scale + _allowance(rounding, scale),
+        scale=scale,
+        rounding=rounding,
+        kkt=Conditions() if kkt is None else kkt,
+        method=method,
+    )
+    if gap <= certificate.tolerance:
+        certificate = replace(certificate, kind="exact" if exact else "optimal")
+    return replace(certificate, verdict=_sentence(certificate))
 
 
 def _allowance(rounding: float, scale: float) -> float:
