@@ -11,7 +11,7 @@ import copy
 import time
 import warnings
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -55,6 +55,19 @@ SELECT = {"select": [StrOptions({"min", "1se"})]}
 CLOSED_FORMS = ("closed_form", "cholesky", "eigen", "svd")
 # The part of the time limit that the certificates may take after the solver has used up all of it.
 FOR_CERTIFICATES = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Mapped:
+    """What problems are made of: data whose X may be features, and what made them.
+
+    `features` is what has mapped X and will map other rows, None where nothing did; `starts` are
+    parameters near the solution, where making the features has found some.
+    """
+
+    data: Training
+    features: Any = None
+    starts: list[Parameters] | None = None
 
 
 class LinearModel(CallbackSupport, BaseEstimator):
@@ -118,9 +131,10 @@ class LinearModel(CallbackSupport, BaseEstimator):
         with single_blas(), watch(self, data.X, data.y) as callback:
             choice, left = self._choose_in_time(data, callback)
             model = self if choice is None else self._at(**choice.values)
-            problems = model._problems(data)
-            solutions = self._solve(problems, callback, choice, left)
-        learned = self._learned(data, problems, solutions)
+            mapped, left = model._map_in_time(data, callback, left)
+            problems = model._problems(mapped.data)
+            solutions = self._solve(problems, callback, choice, left, mapped.starts)
+        learned = self._learned(data, problems, solutions, mapped.features)
         if choice is not None:
             learned |= choice.attributes()
         learned["_training"], learned["_choice"] = (data, problems), choice
@@ -144,6 +158,18 @@ class LinearModel(CallbackSupport, BaseEstimator):
     def _problems(self, data: Training) -> list[Problem]:
         """What is minimised: one problem, or one per class or target."""
         raise NotImplementedError
+
+    def _map(self, data: Training, callback) -> Mapped:
+        """The data that problems are made of: features of a kernel, or the data themselves."""
+        return Mapped(data)
+
+    def _remap(self, data: Training) -> Training:
+        """The same for the data of the fit, read again."""
+        return data
+
+    def _design(self, X) -> Design:
+        """Rows to predict, as the problems saw those of the fit."""
+        return Design(read_rows(self, X))
 
     # ---- tuning ----------------------------------------------------------------------------------
 
@@ -206,12 +232,29 @@ class LinearModel(CallbackSupport, BaseEstimator):
 
     # ---- solving ---------------------------------------------------------------------------------
 
+    def _map_in_time(
+        self, data: Training, callback, seconds: float | None
+    ) -> tuple[Mapped, float | None]:
+        """The data that problems are made of, and the seconds that are left."""
+        began = time.monotonic()
+        with time_limit(seconds):
+            mapped = self._map(data, callback)
+        return mapped, None if seconds is None else max(seconds - (time.monotonic() - began), 0.0)
+
     def _solve(
-        self, problems: list[Problem], callback, choice: Choice | None, seconds: float | None
+        self,
+        problems: list[Problem],
+        callback,
+        choice: Choice | None,
+        seconds: float | None,
+        known: list[Parameters] | None = None,
     ) -> list[Solution]:
-        """Solve the problems; those that Ctrl-C or a time limit left out stay where they begin."""
+        """Solve the problems; those that Ctrl-C or a time limit left out stay where they begin.
+
+        `known` are parameters near the solution, if making the features has found any.
+        """
         name: str = self._peer_solvers.get(self.solver) or self.solver
-        starts = self._starts(problems)
+        starts = self._starts(problems) if known is None else [*known]
         if choice is not None:
             if choice.status != "optimal":
                 reached = choice.start or [problem.null for problem in problems]
@@ -249,7 +292,11 @@ class LinearModel(CallbackSupport, BaseEstimator):
     # ---- what is learned -------------------------------------------------------------------------
 
     def _learned(
-        self, data: Training, problems: list[Problem], solutions: list[Solution]
+        self,
+        data: Training,
+        problems: list[Problem],
+        solutions: list[Solution],
+        features: Any = None,
     ) -> dict[str, Any]:
         """Every attribute in `_stored` that this fit has, by name."""
         coef, intercept, dual = pack(problems, [s.parameters for s in solutions])
@@ -271,6 +318,8 @@ class LinearModel(CallbackSupport, BaseEstimator):
         }
         if data.feature_names is not None:
             learned["feature_names_in_"] = data.feature_names
+        if features is not None:
+            learned["features_"] = features
         certificates = self._certificates(problems, solutions, learned)
         learned["certificate_"] = sum(certificates)
         return learned | self._specifics(data, learned, solutions, certificates)
@@ -335,7 +384,7 @@ class LinearModel(CallbackSupport, BaseEstimator):
                 f"y has the classes {data.classes.tolist()}, but {type(self).__name__} was fitted "
                 f"with {self.classes_.tolist()}; pass the data of the fit."
             )
-        return data, self._settled()._problems(data)
+        return data, self._settled()._problems(self._remap(data))
 
     # ---- unseen data -----------------------------------------------------------------------------
 
@@ -410,10 +459,9 @@ class LinearModel(CallbackSupport, BaseEstimator):
     def _scores(self, X) -> Array:
         """Xw + b, (n,) or (n, K) as the coefficients are."""
         check_is_fitted(self)
-        X = read_rows(self, X)
-        coef = _dense(self.coef_)
-        coef = np.ascontiguousarray(coef.T, dtype=np.result_type(coef, X.dtype))
-        return Design(X).times(coef) + self.intercept_
+        design, coef = self._design(X), _dense(self.coef_)
+        coef = np.ascontiguousarray(coef.T, dtype=np.result_type(coef, design.dtype))
+        return design.times(coef) + self.intercept_
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -470,7 +518,7 @@ class LinearRegressor(RegressorMixin, LinearModel):
 
     def _intervals(self, calibration: Calibration, X, coverage: float) -> Intervals:
         prediction = self.predict(X)
-        ends = calibration.intervals(Design(read_rows(self, X)), coverage, self._response)
+        ends = calibration.intervals(self._design(X), coverage, self._response)
         lower, upper = (end.reshape(prediction.shape).astype(prediction.dtype) for end in ends)
         return Intervals(prediction, lower, upper)
 
@@ -554,7 +602,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
     def _sets(self, calibration: Calibration, X, coverage: float) -> Array:
         if calibration.targets.ndim == 2:
             raise ValueError("there are no sets of classes where a row has several labels.")
-        sets = calibration.sets(Design(read_rows(self, X)), coverage, self._conformity)
+        sets = calibration.sets(self._design(X), coverage, self._conformity)
         return sets | (self.predict(X)[:, None] == self.classes_)
 
     def _conformity(self, scores: Array) -> Array:
