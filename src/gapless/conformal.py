@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import singledispatch
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -140,10 +141,12 @@ def quantiles(values: Array, weights: Array, coverage: float) -> Array:
 # ---- calibrating ---------------------------------------------------------------------------------
 
 
-def calibrate(fitted: Fitted) -> Calibration:
+@singledispatch
+def calibrate(fitted: Any) -> Calibration:
     """Leave rows out of a fit, in closed form or by refits, and keep what new rows need of it.
 
-    Refits are one for each distinct row up to 40, and 10 for more.
+    Refits are one for each distinct row up to 40, and 10 for more. Fits that are no solution of a
+    `Problem` register their own way.
     """
     units = fitted.distinct
     count = int(units.max(initial=-1)) + 1

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..leave_one_out import NotAvailable
 from .fitted import Array, Fitted
+from .refittable import Refittable
 from .result import Disagreement, Generalization, sentence, uncorrected
 from .scores import Judge
 from .trial import Outcome, Trial
@@ -22,6 +23,7 @@ __all__ = [
     "Fitted",
     "Generalization",
     "Judge",
+    "Refittable",
     "generalize",
     "measure",
     "sentence",

@@ -1,12 +1,15 @@
 """Held-out predictions of a fit: by a formula where one can be trusted, else by real refits.
 
-What is left out at a time is a *unit*: a distinct row with all its weight, or a group of rows.
+What is left out at a time is a *unit*: a distinct row with all its weight, or a group of rows. Fits
+that are no solution of a `Problem`, as of kernel machines, register their own ways with the three
+functions: `by_formula`, `by_refits`, `by_time`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, singledispatch
+from typing import Any
 
 import numpy as np
 
@@ -47,7 +50,8 @@ class Estimate:
     is_exact: bool
 
 
-def by_formula(fitted: Fitted, groups: Array | None = None) -> Estimate:
+@singledispatch
+def by_formula(fitted: Any, groups: Array | None = None) -> Estimate:
     """From the fit alone, or NotAvailable."""
     problem = fitted.problems[0]
     if len(fitted.problems) > 1 and problem.d > problem.n > LARGE_SAMPLE:
@@ -81,9 +85,10 @@ def _merges_more(problem: Problem, fitted: Fitted) -> bool:
     return len(np.unique(labels)) <= fitted.distinct.max(initial=-1)
 
 
-def by_refits(fitted: Fitted, units: Array, reason: str, by: str = "row") -> Estimate:
+@singledispatch
+def by_refits(fitted: Any, units: Array, reason: str, by: str = "row") -> Estimate:
     """From models that were fitted without some units, −1 being none; `reason` says why."""
-    folds, method = _folds(fitted, units, by)
+    folds, method = folds_of(fitted, units, by)
     z = [
         solve_folds(p, partial(_penalties_for, fitted, p), folds, tol=fitted.tol)[:, 0]
         for p in fitted.problems
@@ -96,7 +101,8 @@ def _penalties_for(fitted: Fitted, problem: Problem, total: float) -> list[Penal
     return [fitted.penalty_for(problem, total)]
 
 
-def by_time(fitted: Fitted, time: Array) -> Estimate:
+@singledispatch
+def by_time(fitted: Any, time: Array) -> Estimate:
     """Each row by models of rows that came before; NotAvailable if there is no before."""
     held = [
         forward(problem, partial(_solve_past, fitted, problem), time) for problem in fitted.problems
@@ -135,7 +141,7 @@ def drawn(units: Array, count: int, strata: Array | None = None) -> Array:
     return order[:count]
 
 
-def _folds(fitted: Fitted, units: Array, by: str) -> tuple[list[tuple[Array, Array]], str]:
+def folds_of(fitted: Any, units: Array, by: str) -> tuple[list[tuple[Array, Array]], str]:
     """Pairs (train, test) of rows, and what they are called."""
     count = int(units.max()) + 1
     order = drawn(units, count, fitted.targets if fitted.has_classes and by == "row" else None)

@@ -10,10 +10,11 @@ import numpy as np
 from ..problem import Parameters, Problem
 from ._base import Array, HeldOut, NotAvailable
 
+WINDOWS = 20
 Solve = Callable[[Problem, Parameters | None], Parameters]
 
 
-def forward(problem: Problem, solve: Solve, time: Array, *, windows: int = 20) -> HeldOut:
+def forward(problem: Problem, solve: Solve, time: Array, *, windows: int = WINDOWS) -> HeldOut:
     """Predict each row by a model of rows that came strictly before.
 
     Parameters
@@ -42,7 +43,7 @@ def forward(problem: Problem, solve: Solve, time: Array, *, windows: int = 20) -
     time = np.asarray(time)
     if time.shape != (problem.n,):
         raise ValueError(f"time has shape {time.shape}, but there are {problem.n} rows.")
-    window = _windows(time, problem.weights, windows)
+    window = time_windows(time, problem.weights, windows)
     if window.max() == 0:
         raise NotAvailable("all rows have the same time, so none has a past")
     z = np.full_like(problem.origin.theta, np.nan)
@@ -59,8 +60,8 @@ def forward(problem: Problem, solve: Solve, time: Array, *, windows: int = 20) -
     return HeldOut(z, np.zeros(problem.n), "forward")
 
 
-def _windows(time: Array, weights: Array, count: int) -> Array:
-    """The number of each row's window, 0, 1, …, none of them empty."""
+def time_windows(time: Array, weights: Array, count: int = WINDOWS) -> Array:
+    """The number of each row's window, 0, 1, …, none of them empty, of about equal weight."""
     moments, moment = np.unique(time, return_inverse=True)
     weight = np.bincount(moment, weights, minlength=len(moments))
     # A moment belongs where its middle falls, so that weights and repeated rows do the same.

@@ -1,0 +1,108 @@
+"""Fits that are no solution of a `Problem`: they say themselves what they predict for unseen rows.
+
+Kernel and local regression derive from `Refittable`. What is asked of it here, and of `Fitted` in
+`held_out`, is the same: held-out predictions by a formula, by refits, and by the past alone.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
+
+from ..leave_one_out import NotAvailable
+from ..leave_one_out.forward import time_windows
+from .fitted import Array, counted_labels
+from .held_out import Estimate, by_formula, by_refits, by_time, folds_of
+
+
+class Refittable(ABC):
+    """A fit to rows with targets and weights that can be done again on some of the rows.
+
+    Parameters
+    ----------
+    labels : ndarray of int, shape (n,)
+        Equal rows (x, y) have equal labels, numbered by content.
+    y : ndarray of shape (n,) or (n, K)
+        Targets.
+    weights : ndarray of shape (n,)
+        Weights ≥ 0; a row of weight 0 is no row.
+    """
+
+    has_classes = False
+    # Refits are few and cheap, or there is a formula.
+    is_large = False
+
+    def __init__(self, labels: Array, y: Array, weights: Array):
+        self.labels, self.y, self.weights = labels, y, weights
+
+    @property
+    def targets(self) -> Array:
+        """The targets as numbers."""
+        return self.y
+
+    @cached_property
+    def is_counted(self) -> Array:
+        """Which rows have any weight."""
+        return self.weights > 0
+
+    @cached_property
+    def distinct(self) -> Array:
+        """Which distinct row each row is: 0, 1, … by content, −1 for rows without weight."""
+        return counted_labels(self.labels, self.is_counted)
+
+    @property
+    @abstractmethod
+    def predictions(self) -> Array:
+        """What the model predicts for its own rows, (n, K)."""
+
+    @abstractmethod
+    def held_out(self, groups: Array | None) -> Array:
+        """Each row predicted without itself and its equals, or without its group, exactly: (n, K).
+
+        NotAvailable where there is no formula.
+        """
+
+    @abstractmethod
+    def refitted(self, train: Array, test: Array) -> Array:
+        """What a model of some rows predicts for others, (len(test), K)."""
+
+    def scaled(self, factor: float) -> Refittable | None:
+        """The fit with a penalty `factor` times as strong; None where there is none."""
+        return None
+
+
+@by_formula.register
+def _by_formula(fitted: Refittable, groups: Array | None = None) -> Estimate:
+    return Estimate(fitted.held_out(groups), "loo", True)
+
+
+@by_refits.register
+def _by_refits(fitted: Refittable, units: Array, reason: str, by: str = "row") -> Estimate:
+    folds, method = folds_of(fitted, units, by)
+    z = _predict_each(fitted, folds)
+    return Estimate(z, f"{method}, because {reason}" if reason else method, True)
+
+
+@by_time.register
+def _by_time(fitted: Refittable, time: Array) -> Estimate:
+    window = time_windows(time, fitted.weights)
+    if window.max() == 0:
+        raise NotAvailable("all rows have the same time, so none has a past")
+    steps = _growing(window)
+    return Estimate(_predict_each(fitted, steps), "forward (each row by models of the past)", True)
+
+
+def _growing(window: Array) -> Iterator[tuple[Array, Array]]:
+    for now in range(1, int(window.max()) + 1):
+        yield np.flatnonzero(window < now), np.flatnonzero(window == now)
+
+
+def _predict_each(fitted: Refittable, parts) -> Array:
+    """Predictions of each test part by a model of its training part; NaN for rows in none."""
+    z = np.full(fitted.predictions.shape, np.nan)
+    for train, test in parts:
+        z[test] = fitted.refitted(train[fitted.weights[train] > 0], test)
+    return z
