@@ -20,8 +20,10 @@
 #include "box_qp.hpp"
 #include "equal_rows.hpp"
 #include "gram_lasso.hpp"
+#include "kernel_blocks.hpp"
 #include "products.hpp"
 #include "quadratic_cd.hpp"
+#include "span.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -594,6 +596,86 @@ std::vector<BoxResult> box_descent(const AnyColumns<X>& X_, Index columns,
     return results;
 }
 
+// ---- support vectors ----
+
+template <class T>
+void span_squares(const MatrixIn<T>& gram, const VectorIn<std::int64_t>& start,
+                  const VectorIn<std::int64_t>& rows, const VectorIn<std::uint8_t>& support,
+                  double noise, const VectorOut<double>& out, int threads, double deadline) {
+    const Index n = extent(gram, 0), variables = extent(rows, 0), count = extent(start, 0) - 1;
+    check(extent(gram, 1) == n, "gram must be square");
+    check(extent(support, 0) == variables && extent(out, 0) == variables,
+          "support and out must have one entry per row");
+    check(count >= 0 && start.data()[0] == 0 && start.data()[count] == variables,
+          "start must lead from 0 to the number of rows");
+    for (Index p = 0; p < count; ++p)
+        check(start.data()[p] <= start.data()[p + 1], "start must not fall");
+    for (Index v = 0; v < variables; ++v) {
+        check(0 <= rows.data()[v] && rows.data()[v] < n, "a row is out of range");
+        check(support.data()[v] <= 2, "support must be 0 (none), 1 (free) or 2 (bounded)");
+    }
+    Machines<T> machines{gram.data(), n,
+                         count,       start.data(),
+                         rows.data(), reinterpret_cast<const Support*>(support.data())};
+    run(threads, deadline,
+        [&](const Context& context) { spans(machines, noise, out.data(), context); });
+}
+
+// ---- kernels ----
+
+template <class T>
+KernelRows<T> kernel_rows(const MatrixIn<T>& x, const VectorIn<T>& squares) {
+    check(extent(squares, 0) == extent(x, 0), "squares must have one entry per row");
+    return {x.data(), squares.data(), extent(x, 0), extent(x, 1)};
+}
+
+template <class T>
+void dense_kernel_block(const KernelForm& form, const MatrixIn<T>& X, const VectorIn<T>& X_squares,
+                        const MatrixIn<T>& Z, const VectorIn<T>& Z_squares, const MatrixOut<T>& out,
+                        int threads, double deadline) {
+    KernelRows<T> a = kernel_rows(X, X_squares), b = kernel_rows(Z, Z_squares);
+    check(a.columns == b.columns, "X and Z must have the same columns");
+    check_shape(out, a.rows, b.rows, "out must have a row per row of X and a column per row of Z");
+    run(threads, deadline,
+        [&](const Context& context) { kernel_block(form, a, b, out.data(), context); });
+}
+
+template <class T>
+void dense_kernel_gram(const KernelForm& form, const MatrixIn<T>& X, const VectorIn<T>& squares,
+                       const MatrixOut<T>& out, int threads, double deadline) {
+    KernelRows<T> a = kernel_rows(X, squares);
+    check_shape(out, a.rows, a.rows, "out must be square, one row per row of X");
+    run(threads, deadline,
+        [&](const Context& context) { kernel_gram(form, a, out.data(), context); });
+}
+
+template <class T>
+void dense_kernel_times(const KernelForm& form, const MatrixIn<T>& X, const VectorIn<T>& X_squares,
+                        const MatrixIn<T>& Z, const VectorIn<T>& Z_squares,
+                        const MatrixIn<double>& coef, const MatrixOut<double>& out, int threads,
+                        double deadline) {
+    KernelRows<T> a = kernel_rows(X, X_squares), b = kernel_rows(Z, Z_squares);
+    const Index outputs = extent(coef, 1);
+    check(a.columns == b.columns, "X and Z must have the same columns");
+    check(extent(coef, 0) == b.rows, "coef must have one row per row of Z");
+    check_shape(out, a.rows, outputs, "out must have the rows of X and the columns of coef");
+    run(threads, deadline, [&](const Context& context) {
+        kernel_times(form, a, b, coef.data(), outputs, out.data(), context);
+    });
+}
+
+template <class T>
+void kernel_of_products(const KernelForm& form, const VectorIn<T>& row_squares,
+                        const VectorIn<T>& column_squares, const MatrixOut<T>& values, int threads,
+                        double deadline) {
+    check_shape(values, extent(row_squares, 0), extent(column_squares, 0),
+                "values must have an entry per pair of squares");
+    run(threads, deadline, [&](const Context& context) {
+        kernel_values(form, row_squares.data(), column_squares.data(), extent(values, 0),
+                      extent(values, 1), values.data(), context);
+    });
+}
+
 // ---- the module ----
 
 // An array argument: never converted, because a conversion would be a silent copy.
@@ -632,10 +714,51 @@ void define_equal_rows(nb::module_& m) {
           "threads"_a, "deadline"_a);
 }
 
+template <class T>
+void define_span_squares(nb::module_& m) {
+    m.def("span_squares", &span_squares<T>, array("gram"), array("start"), array("rows"),
+          array("support"), "noise"_a, array("out"), "threads"_a, "deadline"_a);
+}
+
 template <class X>
 void define_box_descent(nb::module_& m) {
     m.def("box_descent", &box_descent<X>, array("X"), "columns"_a, array("tasks"), "threads"_a,
           "deadline"_a);
+}
+
+template <class T>
+void define_kernels(nb::module_& m) {
+    m.def("kernel_block", &dense_kernel_block<T>, "form"_a, array("X"), array("X_squares"),
+          array("Z"), array("Z_squares"), array("out"), "threads"_a, "deadline"_a);
+    m.def("kernel_gram", &dense_kernel_gram<T>, "form"_a, array("X"), array("squares"),
+          array("out"), "threads"_a, "deadline"_a);
+    m.def("kernel_times", &dense_kernel_times<T>, "form"_a, array("X"), array("X_squares"),
+          array("Z"), array("Z_squares"), array("coef"), array("out"), "threads"_a, "deadline"_a);
+    m.def("kernel_of_products", &kernel_of_products<T>, "form"_a, array("row_squares"),
+          array("column_squares"), array("values"), "threads"_a, "deadline"_a);
+}
+
+void define_kernel_forms(nb::module_& m) {
+    nb::enum_<Measure>(m, "Measure")
+        .value("product", Measure::product)
+        .value("squared_distance", Measure::squared_distance)
+        .value("absolute_distance", Measure::absolute_distance)
+        .value("chi_square", Measure::chi_square);
+    nb::enum_<Curve>(m, "Curve")
+        .value("identity", Curve::identity)
+        .value("power", Curve::power)
+        .value("exponential", Curve::exponential)
+        .value("tanh", Curve::tanh)
+        .value("matern_1", Curve::matern_1)
+        .value("matern_3", Curve::matern_3)
+        .value("matern_5", Curve::matern_5);
+    nb::class_<KernelForm>(m, "KernelForm")
+        .def(
+            "__init__",
+            [](KernelForm* form, Measure measure, Curve curve, double scale, double shift,
+               Index degree) { new (form) KernelForm{measure, curve, scale, shift, degree}; },
+            "measure"_a, "curve"_a, "scale"_a = 1.0, "shift"_a = 0.0, "degree"_a = 1)
+        .def_ro("measure", &KernelForm::measure);
 }
 
 template <class X>
@@ -674,6 +797,8 @@ NB_MODULE(_core, m) {
     define_equal_rows<double>(m);
     define_box_descent<float>(m);
     define_box_descent<double>(m);
+    define_span_squares<float>(m);
+    define_span_squares<double>(m);
     define_for_vectors<float, float>(m);
     define_for_vectors<float, double>(m);
     define_for_vectors<double, double>(m);
@@ -681,6 +806,9 @@ NB_MODULE(_core, m) {
           array("w"), "tolerance"_a, "sweeps"_a, "deadline"_a);
     define_column_descent<float>(m);
     define_column_descent<double>(m);
+    define_kernel_forms(m);
+    define_kernels<float>(m);
+    define_kernels<double>(m);
     nb::class_<GramLasso>(m, "GramLasso")
         .def("__init__", [](GramLasso* lasso) { new (lasso) GramLasso(blas); })
         .def("grow", &gram_lasso_grow, array("products"), array("q"), array("may_rise"),

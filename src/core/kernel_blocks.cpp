@@ -1,0 +1,393 @@
+#include "kernel_blocks.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <memory>
+#include <vector>
+
+namespace gapless {
+namespace {
+
+// As in loops.cpp: bodies are inlined into the functions that are compiled per instruction set.
+#define GAPLESS_BODY [[gnu::always_inline]] inline
+
+// ---- the exponential ----
+
+// eˣ for x ≤ 0, and 0 where that is below the normal numbers. With x = k log 2 + r, |r| ≤ ½ log 2,
+// k is rounded by adding a number whose last bit counts ones, eʳ is a Taylor polynomial whose
+// remainder is below the rounding, and 2ᵏ is put together from its bits. No table and no branch, so
+// that loops over it are vectorised.
+GAPLESS_BODY float exp_of(float x) {
+    constexpr float ones = 0x1.8p23f, log_2 = 0x1.62e4p-1f, log_2_rest = 0x1.7f7d1cp-20f;
+    const float rounded = x * 0x1.715476p0f + ones;
+    const float k = rounded - ones;
+    const float r = (x - k * log_2) - k * log_2_rest;
+    float p = 1.0f / 5040;
+    p = p * r + 1.0f / 720;
+    p = p * r + 1.0f / 120;
+    p = p * r + 1.0f / 24;
+    p = p * r + 1.0f / 6;
+    p = p * r + 0.5f;
+    p = p * r + 1.0f;
+    p = p * r + 1.0f;
+    const float scale = std::bit_cast<float>((std::bit_cast<std::uint32_t>(rounded) + 127u) << 23);
+    return x < -87.0f ? 0.0f : p * scale;
+}
+
+GAPLESS_BODY double exp_of(double x) {
+    constexpr double ones = 0x1.8p52, log_2 = 0x1.62e42fefa3800p-1,
+                     log_2_rest = 0x1.ef35793c76730p-45;
+    const double rounded = x * 0x1.71547652b82fep0 + ones;
+    const double k = rounded - ones;
+    const double r = (x - k * log_2) - k * log_2_rest;
+    double p = 1.0 / 6227020800;
+    p = p * r + 1.0 / 479001600;
+    p = p * r + 1.0 / 39916800;
+    p = p * r + 1.0 / 3628800;
+    p = p * r + 1.0 / 362880;
+    p = p * r + 1.0 / 40320;
+    p = p * r + 1.0 / 5040;
+    p = p * r + 1.0 / 720;
+    p = p * r + 1.0 / 120;
+    p = p * r + 1.0 / 24;
+    p = p * r + 1.0 / 6;
+    p = p * r + 0.5;
+    p = p * r + 1.0;
+    p = p * r + 1.0;
+    const double scale =
+        std::bit_cast<double>((std::bit_cast<std::uint64_t>(rounded) + 1023u) << 52);
+    return x < -708.0 ? 0.0 : p * scale;
+}
+
+// ---- the curves ----
+
+template <class T, class Function>
+GAPLESS_BODY void for_each(const T* from, T* to, Index n, Function&& function) {
+#pragma omp simd
+    for (Index j = 0; j < n; ++j) to[j] = function(from[j]);
+}
+
+template <class T>
+GAPLESS_BODY void raise(const T* from, T* to, Index n, Index degree) {
+    constexpr Index strip = 256;
+    T base[strip];
+    for (Index begin = 0; begin < n; begin += strip) {
+        const Index size = std::min(strip, n - begin);
+        std::copy_n(from + begin, size, base);
+        std::fill_n(to + begin, size, T(1));
+        for (Index left = degree; left > 0; left /= 2) {
+            if (left % 2)
+#pragma omp simd
+                for (Index j = 0; j < size; ++j) to[begin + j] *= base[j];
+            if (left > 1)
+#pragma omp simd
+                for (Index j = 0; j < size; ++j) base[j] *= base[j];
+        }
+    }
+}
+
+template <class T>
+GAPLESS_BODY T tanh_of(T t) {
+    const T e = exp_of(-2 * std::abs(t));
+    return std::copysign((1 - e) / (1 + e), t);
+}
+
+template <class T>
+GAPLESS_BODY void bend(const KernelForm& form, const T* from, T* to, Index n) {
+    const T scale = static_cast<T>(form.scale), shift = static_cast<T>(form.shift);
+    auto line = [=](T m) { return scale * m + shift; };
+    switch (form.curve) {
+        case Curve::identity:
+            return for_each(from, to, n, line);
+        case Curve::power:
+            for_each(from, to, n, line);
+            return raise(to, to, n, form.degree);
+        case Curve::exponential:
+            return for_each(from, to, n, [=](T m) { return exp_of(line(m)); });
+        case Curve::tanh:
+            return for_each(from, to, n, [=](T m) { return tanh_of(line(m)); });
+        case Curve::matern_1:
+            return for_each(from, to, n, [=](T m) { return exp_of(-std::sqrt(line(m))); });
+        case Curve::matern_3:
+            return for_each(from, to, n, [=](T m) {
+                const T r = std::sqrt(line(m));
+                return (1 + r) * exp_of(-r);
+            });
+        case Curve::matern_5:
+            return for_each(from, to, n, [=](T m) {
+                const T r = std::sqrt(line(m));
+                return (1 + r + r * r * T(1.0 / 3)) * exp_of(-r);
+            });
+    }
+}
+
+// One row of products ⟨x, zⱼ⟩ (or, where the measure is another, of measures) as kernel values.
+template <class T>
+GAPLESS_BODY void finish_row(const KernelForm& form, T square, const T* squares, const T* from,
+                             T* to, Index n) {
+    if (form.measure == Measure::squared_distance) {
+        // Rounding may leave a distance a little below 0.
+#pragma omp simd
+        for (Index j = 0; j < n; ++j) to[j] = std::max(square + squares[j] - 2 * from[j], T(0));
+        bend(form, to, to, n);
+    } else {
+        bend(form, from, to, n);
+    }
+}
+
+GAPLESS_CLONES void finish(const KernelForm& form, float square, const float* squares,
+                           const float* from, float* to, Index n) {
+    finish_row(form, square, squares, from, to, n);
+}
+GAPLESS_CLONES void finish(const KernelForm& form, double square, const double* squares,
+                           const double* from, double* to, Index n) {
+    finish_row(form, square, squares, from, to, n);
+}
+
+// ---- sums over entries ----
+
+constexpr Index lanes = 32;  // rows of b that are taken side by side
+
+// out[l] = Σⱼ d(xⱼ, turned[j, l]), held in registers while the entries go by.
+template <class T, class Distance>
+GAPLESS_BODY void sum_entries(const T* x, const T* turned, Index columns, T* out, Distance&& d) {
+    T sum[lanes] = {};
+    for (Index j = 0; j < columns; ++j) {
+        const T* z = turned + j * lanes;
+#pragma omp simd
+        for (Index l = 0; l < lanes; ++l) sum[l] += d(x[j], z[l]);
+    }
+    std::copy_n(sum, lanes, out);
+}
+
+template <class T>
+GAPLESS_BODY void sum_by_measure(Measure measure, const T* x, const T* turned, Index columns,
+                                 T* out) {
+    if (measure == Measure::absolute_distance)
+        sum_entries(x, turned, columns, out, [](T u, T v) { return std::abs(u - v); });
+    else
+        sum_entries(x, turned, columns, out, [](T u, T v) {
+            const T sum = u + v;
+            return sum == 0 ? T(0) : (u - v) * (u - v) / sum;
+        });
+}
+
+GAPLESS_CLONES void sum_measure(Measure measure, const float* x, const float* turned, Index columns,
+                                float* out) {
+    sum_by_measure(measure, x, turned, columns, out);
+}
+GAPLESS_CLONES void sum_measure(Measure measure, const double* x, const double* turned,
+                                Index columns, double* out) {
+    sum_by_measure(measure, x, turned, columns, out);
+}
+
+// ---- tiles ----
+
+Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
+
+struct Range {
+    Index begin, end;
+    Index size() const { return end - begin; }
+};
+
+Range part(Index i, Index step, Index end) {
+    return {std::min(i * step, end), std::min((i + 1) * step, end)};
+}
+
+template <class T>
+std::unique_ptr<T[]> uninitialized(Index size) {
+    return std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(std::max<Index>(size, 1)));
+}
+
+bool is_by_product(Measure measure) {
+    return measure == Measure::product || measure == Measure::squared_distance;
+}
+
+// Sides of a tile: it stays in the second-level cache between the product and the curve, and takes
+// milliseconds, so that a stop is heard.
+template <class T>
+struct Sides {
+    Index rows, columns;
+
+    explicit Sides(const KernelForm& form, Index features) {
+        constexpr Index width = 512 * sizeof(float) / sizeof(T);
+        const Index slowness = is_by_product(form.measure) ? 1 : 16;
+        const Index most = (Index(1) << 30) / (slowness * std::max<Index>(features, 1) * width);
+        columns = width;
+        rows = std::clamp<Index>(most, 32, 256);
+    }
+};
+
+// What the kernel asks of rows i of a and j of b first, as a tile without gaps.
+template <class T>
+void measure_tile(const KernelForm& form, const KernelRows<T>& a, Range i, const KernelRows<T>& b,
+                  Range j, T* tile, const Context& context) {
+    const Index d = a.columns;
+    if (d == 0) {
+        std::fill_n(tile, i.size() * j.size(), T(0));
+        return;
+    }
+    if (is_by_product(form.measure)) {
+        gemm<T>(context.blas, j.size(), i.size(), d, {b.row(j.begin), d, Transpose::yes},
+                {a.row(i.begin), d, Transpose::no}, T(0), tile, j.size());
+        return;
+    }
+    auto turned = uninitialized<T>(d * lanes);
+    T sums[lanes];
+    for (Index begin = j.begin; begin < j.end; begin += lanes) {
+        const Index size = std::min(lanes, j.end - begin);
+        std::fill_n(turned.get(), d * lanes, T(0));
+        for (Index l = 0; l < size; ++l)
+            for (Index k = 0; k < d; ++k) turned[k * lanes + l] = b.row(begin + l)[k];
+        for (Index r = 0; r < i.size(); ++r) {
+            sum_measure(form.measure, a.row(i.begin + r), turned.get(), d, sums);
+            std::copy_n(sums, size, tile + r * j.size() + (begin - j.begin));
+        }
+    }
+}
+
+// The tile as kernel values, row r of it to `to + r * stride`.
+template <class T>
+void finish_tile(const KernelForm& form, const T* a_squares, const T* b_squares, Index rows,
+                 Index columns, const T* tile, T* to, Index stride) {
+    for (Index r = 0; r < rows; ++r)
+        finish(form, a_squares[r], b_squares, tile + r * columns, to + r * stride, columns);
+}
+
+template <class T>
+double operations(const KernelRows<T>& a, const KernelRows<T>& b) {
+    return double(a.rows) * double(b.rows) * double(a.columns + 8);
+}
+
+// to (columns × rows, with a stride) = from (rows × columns), by squares that fit the registers.
+template <class T>
+void turn(const T* from, Index rows, Index columns, T* to, Index stride) {
+    constexpr Index side = 16;
+    for (Index j0 = 0; j0 < columns; j0 += side)
+        for (Index i0 = 0; i0 < rows; i0 += side)
+            for (Index j = j0; j < std::min(j0 + side, columns); ++j)
+                for (Index i = i0; i < std::min(i0 + side, rows); ++i)
+                    to[j * stride + i] = from[i * columns + j];
+}
+
+// out += tile (rows × columns) · coef (columns × outputs)
+template <class T>
+void add_product(const T* tile, Index rows, Index columns, const double* coef, const T* typed_coef,
+                 Index outputs, T* sums, double* out, const Context& context) {
+    if (outputs == 1) {
+        add_times(Block<T, double>{tile, columns, rows, columns, nullptr, nullptr}, Entry::value,
+                  coef, out);
+        return;
+    }
+    Operand<T> c{typed_coef, outputs, Transpose::no}, k{tile, columns, Transpose::no};
+    gemm<T>(context.blas, outputs, rows, columns, c, k, T(0), sums, outputs);
+    for (Index p = 0; p < rows * outputs; ++p) out[p] += static_cast<double>(sums[p]);
+}
+
+}  // namespace
+
+template <class T>
+void kernel_block(const KernelForm& form, const KernelRows<T>& a, const KernelRows<T>& b, T* out,
+                  const Context& context) {
+    const Sides<T> side(form, a.columns);
+    const Index down = ceil_div(a.rows, side.rows), across = ceil_div(b.rows, side.columns);
+    const int threads = useful_threads(operations(a, b), context.threads);
+    parallel_for(down * across, threads, context.poll, [&](Index task) {
+        Range i = part(task / across, side.rows, a.rows);
+        Range j = part(task % across, side.columns, b.rows);
+        auto tile = uninitialized<T>(i.size() * j.size());
+        measure_tile(form, a, i, b, j, tile.get(), context);
+        finish_tile(form, a.squares + i.begin, b.squares + j.begin, i.size(), j.size(), tile.get(),
+                    out + i.begin * b.rows + j.begin, b.rows);
+    });
+}
+
+template <class T>
+void kernel_gram(const KernelForm& form, const KernelRows<T>& a, T* out, const Context& context) {
+    const Index n = a.rows, side = Sides<T>(form, a.columns).rows, sides = ceil_div(n, side);
+    const int threads = useful_threads(operations(a, a) / 2, context.threads);
+    T itself = 0;
+    const T zero = 0;
+    finish(form, zero, &zero, &zero, &itself, 1);
+    parallel_for(sides * (sides + 1) / 2, threads, context.poll, [&](Index task) {
+        // task = row (row + 1) / 2 + column
+        Index row = static_cast<Index>((std::sqrt(8.0 * double(task) + 1) - 1) / 2);
+        while (row * (row + 1) / 2 > task) --row;
+        while ((row + 1) * (row + 2) / 2 <= task) ++row;
+        Range i = part(row, side, n), j = part(task - row * (row + 1) / 2, side, n);
+        auto tile = uninitialized<T>(i.size() * j.size());
+        measure_tile(form, a, i, a, j, tile.get(), context);
+        finish_tile(form, a.squares + i.begin, a.squares + j.begin, i.size(), j.size(), tile.get(),
+                    tile.get(), j.size());
+        if (i.begin == j.begin) {
+            const Index m = i.size();
+            for (Index r = 0; r < m; ++r) {
+                if (form.measure != Measure::product) tile[r * m + r] = itself;
+                for (Index c = 0; c < r; ++c) tile[c * m + r] = tile[r * m + c];
+            }
+        } else {
+            turn(tile.get(), i.size(), j.size(), out + j.begin * n + i.begin, n);
+        }
+        for (Index r = 0; r < i.size(); ++r)
+            std::copy_n(tile.get() + r * j.size(), j.size(), out + (i.begin + r) * n + j.begin);
+    });
+}
+
+template <class T>
+void kernel_times(const KernelForm& form, const KernelRows<T>& a, const KernelRows<T>& b,
+                  const double* coef, Index outputs, double* out, const Context& context) {
+    std::fill_n(out, a.rows * outputs, 0.0);
+    if (outputs == 0 || b.rows == 0) return;
+    const Sides<T> side(form, a.columns);
+    // Few rows are cut finer, so that all threads have some.
+    const Index height = std::clamp<Index>(ceil_div(a.rows, 16), 16, side.rows);
+    std::vector<T> typed;
+    if (outputs > 1) typed.assign(coef, coef + b.rows * outputs);
+    const int threads = useful_threads(operations(a, b), context.threads);
+    parallel_for(ceil_div(a.rows, height), threads, context.poll,
+                 [&](Index task, Checkpoint& checkpoint) {
+                     Range i = part(task, height, a.rows);
+                     auto tile = uninitialized<T>(i.size() * side.columns);
+                     auto sums = uninitialized<T>(i.size() * outputs);
+                     for (Index begin = 0; begin < b.rows; begin += side.columns) {
+                         checkpoint();
+                         Range j{begin, std::min(begin + side.columns, b.rows)};
+                         measure_tile(form, a, i, b, j, tile.get(), context);
+                         finish_tile(form, a.squares + i.begin, b.squares + begin, i.size(),
+                                     j.size(), tile.get(), tile.get(), j.size());
+                         add_product(tile.get(), i.size(), j.size(), coef + begin * outputs,
+                                     typed.data() + (outputs > 1 ? begin * outputs : 0), outputs,
+                                     sums.get(), out + i.begin * outputs, context);
+                     }
+                 });
+}
+
+template <class T>
+void kernel_values(const KernelForm& form, const T* a_squares, const T* b_squares, Index rows,
+                   Index columns, T* values, const Context& context) {
+    constexpr Index height = 64;
+    const int threads = useful_threads(8.0 * double(rows) * double(columns), context.threads);
+    parallel_for(ceil_div(rows, height), threads, context.poll, [&](Index task) {
+        Range i = part(task, height, rows);
+        T* from = values + i.begin * columns;
+        finish_tile(form, a_squares + i.begin, b_squares, i.size(), columns, from, from, columns);
+    });
+}
+
+template void kernel_block(const KernelForm&, const KernelRows<float>&, const KernelRows<float>&,
+                           float*, const Context&);
+template void kernel_block(const KernelForm&, const KernelRows<double>&, const KernelRows<double>&,
+                           double*, const Context&);
+template void kernel_gram(const KernelForm&, const KernelRows<float>&, float*, const Context&);
+template void kernel_gram(const KernelForm&, const KernelRows<double>&, double*, const Context&);
+template void kernel_times(const KernelForm&, const KernelRows<float>&, const KernelRows<float>&,
+                           const double*, Index, double*, const Context&);
+template void kernel_times(const KernelForm&, const KernelRows<double>&, const KernelRows<double>&,
+                           const double*, Index, double*, const Context&);
+template void kernel_values(const KernelForm&, const float*, const float*, Index, Index, float*,
+                            const Context&);
+template void kernel_values(const KernelForm&, const double*, const double*, Index, Index, double*,
+                            const Context&);
+
+}  // namespace gapless
