@@ -23,6 +23,7 @@
 #include "kernel_blocks.hpp"
 #include "products.hpp"
 #include "quadratic_cd.hpp"
+#include "smo.hpp"
 #include "span.hpp"
 
 namespace nb = nanobind;
@@ -676,6 +677,75 @@ void kernel_of_products(const KernelForm& form, const VectorIn<T>& row_squares,
     });
 }
 
+// ---- quadratics in a box with fixed sums ----
+
+// One problem: rows, diagonal, linear, absolute, lower, upper, group; theta and gradient, which are
+// moved in place; tol and steps.
+using SumTask = std::tuple<Maybe<std::int64_t>, VectorIn<double>, VectorIn<double>, Maybe<double>,
+                           VectorIn<double>, VectorIn<double>, Maybe<std::int64_t>,
+                           VectorOut<double>, VectorOut<double>, double, Index>;
+
+// What became of it: the violation, the number of steps, why it ended.
+using SumResult = std::tuple<double, Index, int>;
+
+SumProblem sum_problem(const SumTask& task, Index rows) {
+    const auto& [row, diagonal, linear, absolute, lower, upper, group, theta, gradient, tol, most] =
+        task;
+    const Index m = extent(linear, 0);
+    auto is_right = [&](const auto&... v) { return ((extent(v, 0) == m) && ...); };
+    check(is_right(diagonal, lower, upper, theta, gradient),
+          "all arrays of a problem must have one entry per variable");
+    check_length(row, m, "rows must have one entry per variable");
+    check_length(absolute, m, "absolute must have one entry per variable");
+    check_length(group, m, "group must have one entry per variable");
+    check(row || m == rows, "without rows there must be a variable for each row");
+    for (Index v = 0; v < m; ++v) {
+        check(!row || (0 <= row->data()[v] && row->data()[v] < rows), "a row is out of range");
+        check(!group || (0 <= group->data()[v] && group->data()[v] < m), "a group is out of range");
+    }
+    return {m,
+            data_or_null(row),
+            diagonal.data(),
+            linear.data(),
+            data_or_null(absolute),
+            lower.data(),
+            upper.data(),
+            data_or_null(group),
+            theta.data(),
+            gradient.data()};
+}
+
+// Several problems on one kernel matrix, of which line slot[r] is row r: a thread for each problem,
+// or all threads for one after the other when there are fewer problems than threads.
+template <class T>
+std::vector<SumResult> sum_descent(const MatrixIn<T>& gram, const Maybe<std::int64_t>& slot,
+                                   const std::vector<SumTask>& tasks, int threads,
+                                   double deadline) {
+    const Index columns = extent(gram, 1);
+    check(slot || extent(gram, 0) == columns, "without slots the kernel matrix must be square");
+    check_length(slot, columns, "slot must have one entry per column of the kernel matrix");
+    GramRows<T> rows{gram.data(), columns, data_or_null(slot)};
+    std::vector<SumProblem> problems;
+    for (const SumTask& task : tasks) problems.push_back(sum_problem(task, columns));
+    std::vector<SumResult> results(tasks.size());
+    run(threads, deadline, [&](const Context& context) {
+        const Index count = static_cast<Index>(tasks.size());
+        auto solve = [&](Index i, int inside, Checkpoint& checkpoint) {
+            SumProgress done = descend_sums(rows, problems[i], std::get<9>(tasks[i]),
+                                            std::get<10>(tasks[i]), inside, checkpoint);
+            results[i] = {done.violation, done.steps, static_cast<int>(done.status)};
+        };
+        if (count >= context.threads) {
+            parallel_for(count, context.threads, context.poll,
+                         [&](Index i, Checkpoint& checkpoint) { solve(i, 1, checkpoint); });
+        } else {
+            Checkpoint checkpoint(context.poll);
+            for (Index i = 0; i < count; ++i) solve(i, context.threads, checkpoint);
+        }
+    });
+    return results;
+}
+
 // ---- the module ----
 
 // An array argument: never converted, because a conversion would be a silent copy.
@@ -761,6 +831,12 @@ void define_kernel_forms(nb::module_& m) {
         .def_ro("measure", &KernelForm::measure);
 }
 
+template <class T>
+void define_sum_descent(nb::module_& m) {
+    m.def("sum_descent", &sum_descent<T>, array("gram"), maybe("slot"), array("tasks"), "threads"_a,
+          "deadline"_a);
+}
+
 template <class X>
 void define_column_descent(nb::module_& m) {
     m.def("column_descent", &column_descent<X>, array("X"), array("which"), maybe("center"),
@@ -799,6 +875,8 @@ NB_MODULE(_core, m) {
     define_box_descent<double>(m);
     define_span_squares<float>(m);
     define_span_squares<double>(m);
+    define_sum_descent<float>(m);
+    define_sum_descent<double>(m);
     define_for_vectors<float, float>(m);
     define_for_vectors<float, double>(m);
     define_for_vectors<double, double>(m);
