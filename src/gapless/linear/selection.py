@@ -17,14 +17,15 @@ import numpy as np
 
 from ..generalization.fitted import Fitted
 from ..generalization.held_out import by_formula, drawn
-from ..interrupt import TimeLimit, check
+from ..interrupt import TimeLimit
 from ..leave_one_out import NotAvailable, leave_out, ridge_path_leave_out
 from ..leave_one_out._base import squares_of
 from ..leave_one_out.distinct import Distinct
 from ..penalties import L2, Penalty
 from ..problem import Parameters, Problem
 from ..solvers import Trace, solve
-from ..solvers.newton_path import Station, is_for, newton_path, predict_without
+from ..solvers.newton_path import Station, is_for, newton_path, settled
+from ..solvers.newton_without import predict_without
 from ..solvers.path import solve_folds, solve_path
 from .path import Path
 
@@ -37,9 +38,8 @@ DECADES, KINKED_DECADES, SPARSE_DECADES = 10, 6, 3
 RIDGE_STRENGTHS, STRENGTHS, KINKED_STRENGTHS, FINER = 100, 25, 13, 3
 # A path may end after so many strengths that were worse than the best by so many standard errors.
 PATIENCE, CLEARLY = 3, 2.0
-# The farthest rows, of which at most so many are refitted; fewer once so many in a row have changed
-# the sum of the scores by less than this share of its standard error.
-FARTHEST, ENOUGH, NEGLIGIBLE = 20, 3, 0.01
+# So many of the rows that lie farthest out are left out by real refits.
+FARTHEST = 20
 FOLDS, STRENGTHS_AT_A_TIME = 5, 5
 L1_RATIOS = (0.1, 0.5, 0.7, 0.9, 0.95, 0.99, 1.0)
 LOO = "loo"
@@ -116,15 +116,22 @@ class Choice:
 
 
 def exact_starts(problems: list[Problem], choice: Choice) -> list[Parameters] | None:
-    """The chosen ridge regression with a dual point that proves it; None for other models.
+    """The chosen model to all its digits, with a dual point that proves it; None where unknown.
 
-    Those are fitted anew, as if the strength had been given: the search had no use for all their
-    digits, and a start that is good enough already would keep what it has.
+    It is then fitted anew, as if the strength had been given: the search had no use for all digits,
+    and a start that is good enough already would keep what it has.
     """
-    if choice.start is None or not all(is_ridge([problem]) for problem in problems):
+    if choice.start is None:
         return None
-    slopes = [p.derivative(p.predictions(at.w, at.b)) for p, at in zip(problems, choice.start)]
-    return [Parameters(at.w, at.b, -slope) for at, slope in zip(choice.start, slopes)]
+    starts = [_exact_start(problem, at) for problem, at in zip(problems, choice.start)]
+    return [start for start in starts if start is not None] if None not in starts else None
+
+
+def _exact_start(problem: Problem, at: Parameters) -> Parameters | None:
+    """The same of one problem."""
+    if is_ridge([problem]):
+        return Parameters(at.w, at.b, -problem.derivative(problem.predictions(at.w, at.b)))
+    return settled(problem, at) if is_for(problem) else None
 
 
 # ---- the search ----------------------------------------------------------------------------------
@@ -426,10 +433,9 @@ class _Walk:
             if best in seen or station.gram is None:
                 break
             seen.add(best)
-            strength, z = self.strengths[best], self.z[best]
-            near = self.errors[best] * float(self.weights.sum()) * NEGLIGIBLE
-            self.z[best] = _farthest_refitted(problem, strength, station, z, near)
-            scores = row_scores(self.fitted.problems, self.z[best])
+            z = _farthest_refitted(problem, self.strengths[best], station, self.z[best])
+            self.z[best] = z
+            scores = row_scores(self.fitted.problems, z)
             self.unseen[best], self.errors[best] = mean_and_error(scores, self.weights)
         return "optimal"
 
@@ -473,7 +479,7 @@ def _without_dual(station: Station) -> Parameters:
 def along(problem: Problem, strengths: Array, fitted: Fitted, callback: Any) -> Iterator[Station]:
     """The solutions of one problem, by the way that is fastest for it."""
     penalties = [scaled(problem.penalty, strength) for strength in strengths]
-    if isinstance(problem.penalty, L2) and problem.penalty.weights is None and is_for(problem):
+    if is_for(problem):
         yield from newton_path(problem, strengths, tol=fitted.tol, callback=callback)
     elif problem.loss.name == "squared" and not is_quadratic(problem):
         path = solve_path(problem, penalties, tol=fitted.tol, callback=callback)
@@ -518,29 +524,15 @@ def _held_out(fitted: Fitted, strength: float, stations: list[Station]) -> tuple
     return estimate.z, estimate.method
 
 
-def _farthest_refitted(
-    problem: Problem, strength: float, station: Station, z: Array, near: float
-) -> Array:
-    """Held-out predictions (n, 1), by real refits for the rows that lose most by being held out.
-
-    They are taken in that order until `ENOUGH` in a row have changed their weighted loss by no more
-    than `near`.
-    """
-    z, few = z.copy(), 0
+def _farthest_refitted(problem: Problem, strength: float, station: Station, z: Array) -> Array:
+    """Held-out predictions (n, 1), by real refits for the rows that lose most by being held out."""
     plain = problem.predictions(station.parameters.w, station.parameters.b)
     value = problem.loss.value
     lost = problem.weights * (value(problem.y, z[:, 0]) - value(problem.y, plain))
-    for row in np.argsort(-lost, kind="stable")[:FARTHEST]:
-        check()
-        found = predict_without(problem, strength, station, int(row))
-        if found is None:
-            continue
-        y = problem.y[row : row + 1]
-        change = value(y, np.array([found])) - value(y, z[row])
-        z[row] = found
-        few = few + 1 if problem.weights[row] * abs(float(change[0])) <= near else 0
-        if few == ENOUGH:
-            break
+    rows = np.argsort(-lost, kind="stable")[:FARTHEST]
+    found = predict_without(problem, strength, station, rows)
+    z = z.copy()
+    z[rows, 0] = np.where(np.isfinite(found), found, z[rows, 0])
     return z
 
 

@@ -1,20 +1,22 @@
 """Newton's method along a path of ridge strengths, the Hessian of one solution serving the next.
 
-For a loss with curvature, one prediction per row, and ½λ‖w‖² with λ falling. From the last solution
-the first steps use its Gram matrix XᵀDX with the new λ (chord steps); a new one is made when they
-contract slowly, and at the solution, where leave-one-out needs it and the next strength begins.
-Called by the selection of strengths; a strength at which this fails is left to `solve`.
+For a loss with curvature, one prediction per row, and ½λ‖w‖² with λ falling. Solutions and Gram
+matrices XᵀDX are smooth in log λ: the last three give the point where the next begins and the
+matrix of its first steps (chord steps). A new one is made when they contract slowly, and at the
+solution, where leave-one-out needs it. Called by the selection of strengths; a strength at which
+this fails is left to `solve`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ..interrupt import check
-from ..penalties import L2
+from ..penalties import L2, Penalty
 from ..problem import Parameters, Problem
 from . import solve
 from ._base import Callback
@@ -22,13 +24,18 @@ from .newton_steps import inner
 from .positive_definite import Cholesky
 
 Array = np.ndarray
+Point = tuple[Any, ...]
 
 # Steps are taken with an old factor while each makes the squared decrement so much smaller.
 CONTRACTS = 0.25
 MOST_STEPS = 50
-# Without a row: until a step promises so little of what the first did, so that predictions have
-# moved by a hundredth of what they had moved before.
-SETTLED = 1e-4
+# Steps go on until the gap is this part of the tolerance: held-out predictions take the solution
+# for the minimum, and the last steps cost little.
+TARGET = 0.01
+# The part of the objective that is the gap of a solution whose digits all count.
+MANY_DIGITS = 1e-18
+# So many solutions say where the next one may be: a parabola in log λ.
+REMEMBERED = 3
 # Features up to which a factor of the Hessian is cheap.
 FEW_FEATURES = 500
 
@@ -48,9 +55,14 @@ class Station:
 
 
 def is_for(problem: Problem) -> bool:
-    """Whether the path of this problem can be followed here, its penalty being ½λ‖w‖²."""
+    """Whether the path of this problem can be followed here."""
     fits = problem.loss.has_curvature and problem.outputs is None
-    return fits and problem.d <= min(problem.n, FEW_FEATURES)
+    return fits and problem.d <= min(problem.n, FEW_FEATURES) and _is_plain(problem.penalty)
+
+
+def _is_plain(penalty: Penalty) -> bool:
+    """Whether it is ½λ‖w‖² with one λ > 0 for all."""
+    return isinstance(penalty, L2) and penalty.weights is None and penalty.strength > 0
 
 
 def newton_path(
@@ -67,14 +79,20 @@ def newton_path(
     """
     at = _Place(problem, problem.null.w, problem.null.b)
     at.curve()
+    past: list[tuple[float, Point]] = []
     for strength in strengths:
         check()
-        steps = at.settle(strength, tol * problem.scale)
+        if len(past) > 1 and strength != past[-1][0]:
+            at.leap(_ahead(past[-REMEMBERED:], strength), strength)
+        steps = at.settle(strength, TARGET * tol * problem.scale)
         if steps is not None:
             at.curve()
+            if not past or strength != past[-1][0]:
+                past.append((strength, at.point))
             parameters = Parameters(at.w, at.b, -at.slope)
             yield Station(parameters, at.gap(strength), steps, at.gram)
             continue
+        past.clear()
         part = problem.with_penalty(L2(strength))
         start = Parameters(at.w, at.b)
         solution = solve(part, start=start, tol=tol, callback=callback)
@@ -86,34 +104,23 @@ def newton_path(
         yield Station(parameters, max(solution.gap, 0.0), solution.trace.steps)
 
 
-def predict_without(problem: Problem, strength: float, station: Station, row: int) -> float | None:
-    """What a row is predicted by the model that was fitted without it, for real.
-
-    From a solution with its Gram matrix: the first step is that of approximate leave-one-out, and
-    the next ones go on from there. None where they do not find the minimum.
-    """
-    weights = problem.weights.copy()
-    weights[row] = 0.0
-    at = _Place(replace(problem, weights=weights), station.parameters.w, station.parameters.b)
-    at.gram, at.mean, at.total = _gram_without(problem, station, row)
-    steps = at.settle(strength, 0.0, share=SETTLED)
-    return None if steps is None else float(at.z[row])
+def settled(problem: Problem, start: Parameters) -> Parameters | None:
+    """The solution to many digits, from a point next to it; None where it is not found."""
+    penalty, at = problem.penalty, _Place(problem, start.w, start.b)
+    assert isinstance(penalty, L2)
+    at.curve()
+    steps = at.settle(penalty.strength, MANY_DIGITS * problem.scale)
+    return None if steps is None else Parameters(at.w, at.b, -at.slope)
 
 
-def _gram_without(problem: Problem, station: Station, row: int) -> tuple[Array, Array, float]:
-    """The Gram matrix, the mean and the sum of the curvatures without a row."""
-    assert station.gram is not None
-    z = problem.predictions(station.parameters.w, station.parameters.b)
-    curvature = problem.weights * problem.loss.derivatives(problem.y, z)[2]
-    total, own = float(curvature.sum()), float(curvature[row])
-    mean, left = np.zeros(problem.d), total - own
-    x = problem.design.rows(slice(row, row + 1)).dense()[0]
-    share = 1.0
-    if problem.fit_bias and left > 0:
-        mean = problem.design.transposed_times(curvature) / total
-        x, share = x - mean, total / left
-        mean = mean - (own / left) * x
-    return station.gram - share * own * np.outer(x, x), mean, left
+def _ahead(past: list[tuple[float, Point]], strength: float) -> Point:
+    """Where a polynomial in log λ through the last points is at a strength (Lagrange)."""
+    at, known = np.log(strength), np.log([before for before, _ in past])
+    shares = [
+        np.prod([(at - other) / (own - other) for other in known if other != own]) for own in known
+    ]
+    columns = zip(*(point for _, point in past))
+    return tuple(sum(share * value for share, value in zip(shares, column)) for column in columns)
 
 
 class _Place:
@@ -140,17 +147,33 @@ class _Place:
             design = design.shifted(self.mean)
         self.gram = design.gram(self.curvature)
 
-    def settle(self, strength: float, target: float, share: float = 0.0) -> int | None:
-        """Go to the minimum for a strength; the number of steps, or None if it is not found.
+    @property
+    def point(self) -> Point:
+        """Everything that is smooth in log λ: w, b, z, and the Gram matrix, its mean and total."""
+        return self.w, self.b, self.z, self.gram, self.mean, self.total
 
-        Up to a gap of `target`, or until a step promises at most that share of what the first did.
-        """
-        is_fresh, before, first = False, np.inf, 0.0
+    def leap(self, to: Point, strength: float) -> None:
+        """Go to a point, if the objective is smaller there."""
+        before, primal = self.point, self._primal(strength)
+        self.w, self.b, z, self.gram, self.mean, self.total = to
+        self._look(z)
+        if not self._primal(strength) < primal:
+            self.w, self.b, z, self.gram, self.mean, self.total = before
+            self._look(z)
+
+    def settle(self, strength: float, target: float) -> int | None:
+        """Go to the minimum for a strength, up to a gap; the steps, or None if it is not found."""
+        is_fresh, before = False, np.inf
         factor = self._factor(strength)
         for steps in range(1, MOST_STEPS):
+            if factor is None and not is_fresh:
+                self.curve()
+                factor, is_fresh = self._factor(strength), True
             if factor is None:
                 return None
             g, g_bias = self._gradient(strength)
+            if self._gap(g, g_bias, strength) <= target:
+                return steps
             step = -factor.solve(g)
             decrement = -inner(g, step)
             is_slow = decrement > CONTRACTS * before and not is_fresh
@@ -160,9 +183,7 @@ class _Place:
                 self.curve()
                 factor, is_fresh = self._factor(strength), True
                 continue
-            before, is_fresh, first = decrement, False, max(first, decrement)
-            if inner(g, g) <= 2 * strength * target or decrement <= share * first:
-                return steps
+            before, is_fresh = decrement, False
         return None
 
     def _factor(self, strength: float) -> Cholesky | None:
@@ -200,11 +221,14 @@ class _Place:
         return self.loss_sum + 0.5 * strength * inner(self.w, self.w)
 
     def gap(self, strength: float) -> float:
-        """P − D at θ = −sℓ′ for the best bias, which is next to this one.
+        """P − D at θ = −sℓ′ for the best bias, which is next to this one."""
+        return self._gap(*self._gradient(strength), strength)
+
+    def _gap(self, g: Array, g_bias: float, strength: float) -> float:
+        """The same from the gradient.
 
         Fenchel's inequality is tight in every row, so what is left is that of the penalty,
         ‖∇P‖²/2λ, and what the bias could still gain.
         """
-        g, g_bias = self._gradient(strength)
         of_bias = g_bias**2 / (2 * self.total) if self.total > 0 else 0.0
         return inner(g, g) / (2 * strength) + of_bias
