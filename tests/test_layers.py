@@ -19,6 +19,8 @@ ORDER = [
     "losses",
     "penalties",
     "design",
+    "kernels",
+    "kernel_matrix",
     "dual_points",
     "null_model",
     "problem",

@@ -74,6 +74,8 @@ _MODULES = (
     "evaluation",
     "generalization",
     "interrupt",
+    "kernel_matrix",
+    "kernels",
     "linear",
     "losses",
     "penalties",

@@ -1,4 +1,4 @@
-"""The checks that losses and penalties make of their parameters when they are built."""
+"""The checks that losses, penalties and kernels make of their parameters when they are built."""
 
 from __future__ import annotations
 
@@ -19,6 +19,12 @@ def check_nonnegative(name: str, value: float) -> None:
     """A finite number ≥ 0."""
     if not isinstance(value, Real) or not math.isfinite(value) or value < 0:
         raise ValueError(f"{name} must be a finite number ≥ 0, got {value!r}.")
+
+
+def check_finite(name: str, value: float) -> None:
+    """A finite number."""
+    if not isinstance(value, Real) or not math.isfinite(value):
+        raise ValueError(f"{name} must be a finite number, got {value!r}.")
 
 
 def check_fraction(name: str, value: float) -> None:

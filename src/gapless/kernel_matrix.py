@@ -1,0 +1,150 @@
+"""KernelMatrix: the Gram matrix of the training rows, whole or by blocks, within a memory limit."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .kernels import Kernel, Rows
+
+Array = np.ndarray
+
+GIGABYTE = 1e9
+
+
+class KernelMatrix:
+    """The n × n matrix K of a kernel between training rows, as solvers see it.
+
+    Blocks are computed when they are asked for; the whole matrix is computed once, if it fits.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel; parameters that depend on the data are taken from X. For `Precomputed`, X is the
+        matrix itself.
+    X : {ndarray, sparse matrix} of shape (n, d), or what the kernel takes
+        The training rows.
+    dtype : float32 or float64, default=float64
+        Precision of blocks and of the whole matrix. Products by `times` are float64 in any case.
+    memory_limit : float, optional
+        The most bytes that a block or the whole matrix may take; half of the free memory by
+        default.
+
+    Attributes
+    ----------
+    n : int
+        Number of rows.
+    kernel : Kernel
+        The kernel, all parameters numbers.
+    diagonal : ndarray of shape (n,)
+        k(xᵢ, xᵢ), float64.
+
+    Notes
+    -----
+    The whole matrix takes n² numbers and O(n²d/2) operations, a block of b rows O(bnd).
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        X: Any,
+        *,
+        dtype: Any = np.float64,
+        memory_limit: float | None = None,
+    ):
+        self.kernel = kernel.resolve(X)
+        self.X = X
+        self.dtype = np.dtype(dtype)
+        self.memory_limit = free_memory() / 2 if memory_limit is None else float(memory_limit)
+        self._rows = self.kernel.rows(X, self.dtype)
+        self.n = len(self._rows)
+        self._whole: Array | None = None
+
+    @cached_property
+    def diagonal(self) -> Array:
+        """k(xᵢ, xᵢ), float64."""
+        return self._exact_rows.diagonal()
+
+    def whole(self) -> Array | None:
+        """K (n × n), or None if it does not fit the memory limit; kept, so do not write to it."""
+        if self._whole is None and self._bytes(self.n, self.n) <= self.memory_limit:
+            self._whole = self._rows.gram()
+        return self._whole
+
+    def block(self, rows: Array, columns: Array | None = None) -> Array:
+        """K[rows][:, columns], all columns by default; a new array.
+
+        Raises MemoryError before it allocates anything if the block is over the memory limit.
+        """
+        rows = np.asarray(rows)
+        count = self.n if columns is None else len(columns)
+        if self._whole is not None:
+            return self._whole[rows] if columns is None else self._whole[np.ix_(rows, columns)]
+        self._check_memory(len(rows), count)
+        chosen = self._rows if columns is None else self._rows.only(np.asarray(columns))
+        out = self._rows.only(rows).gram(chosen)
+        # Of a row with itself the diagonal is exact, where a product would leave rounding.
+        if columns is None:
+            out[np.arange(len(rows)), rows] = self.diagonal[rows]
+        else:
+            i, j = np.nonzero(rows[:, None] == np.asarray(columns))
+            out[i, j] = self.diagonal[rows[i]]
+        return out
+
+    def times(self, coef: Array, rows: Array | None = None) -> Array:
+        """K[rows] @ coef for coef (n,) or (n, k), float64: the kernel computed again from X.
+
+        Rows of zeros in coef cost nothing.
+        """
+        coef = np.asarray(coef, dtype=np.float64)
+        matrix = np.ascontiguousarray(coef if coef.ndim == 2 else coef[:, None])
+        exact = self._exact_rows
+        used = np.flatnonzero(matrix.any(axis=1))
+        left = exact if rows is None else exact.only(np.asarray(rows))
+        out = left.times(exact.only(used), np.ascontiguousarray(matrix[used]))
+        if self.kernel.noise:
+            out += self.kernel.noise * (matrix if rows is None else matrix[rows])
+        return out.reshape(len(left), *coef.shape[1:])
+
+    def only(self, rows: Array) -> KernelMatrix:
+        """The matrix of some of the rows; read off the whole one where that is there."""
+        rows = np.asarray(rows)
+        part = KernelMatrix.__new__(KernelMatrix)
+        part.kernel, part.dtype, part.memory_limit = self.kernel, self.dtype, self.memory_limit
+        part._rows = self._rows.only(rows)
+        part.n = len(rows)
+        part._whole = None if self._whole is None else self._whole[np.ix_(rows, rows)]
+        part.__dict__["_exact_rows"] = self._exact_rows.only(rows)
+        return part
+
+    @cached_property
+    def _exact_rows(self) -> Rows:
+        """The rows in float64."""
+        return self._rows if self.dtype == np.float64 else self.kernel.rows(self.X, np.float64)
+
+    def _bytes(self, rows: int, columns: int) -> float:
+        return float(rows) * columns * self.dtype.itemsize
+
+    def _check_memory(self, rows: int, columns: int) -> None:
+        needed = self._bytes(rows, columns)
+        if needed > self.memory_limit:
+            raise MemoryError(
+                f"{rows:,} × {columns:,} kernel values take {needed / GIGABYTE:.2g} GB, and the "
+                f"limit is {self.memory_limit / GIGABYTE:.2g} GB; use fewer rows, an approximation "
+                "of the kernel, or a larger memory limit."
+            )
+
+
+def free_memory() -> float:
+    """Bytes that can be allocated without swapping, as the system says; half of all if it won't."""
+    try:
+        with open("/proc/meminfo") as lines:
+            for line in lines:
+                if line.startswith("MemAvailable:"):
+                    return 1024.0 * int(line.split()[1])
+    except OSError:
+        pass
+    return 0.5 * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

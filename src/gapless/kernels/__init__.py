@@ -1,0 +1,50 @@
+"""Kernels k(x, z): how alike two rows are. Each file is one kernel, a frozen dataclass.
+
+Called by `kernel_matrix` and by all kernel machines. Built-in kernels let the compiled core make
+their values, tile by tile; a kernel of one's own needs `gram` and `diagonal` in NumPy. `+` and `*`
+join kernels. To add one, see docs/add_a_kernel.md; the contract is in `_base.Kernel`.
+"""
+
+from ._base import Constant, Kernel, Product, Scaled, Sum
+from ._by_name import by_name
+from ._rows import Rows
+from .callable import Callable
+from .chi2 import AdditiveChi2, Chi2
+from .cosine import Cosine
+from .gaussian import Gaussian
+from .laplacian import Laplacian
+from .linear import Linear
+from .matern import Matern
+from .mercer import MercerCheck, mercer_check
+from .polynomial import Polynomial
+from .precomputed import Precomputed
+from .quadratic import Quadratic
+from .sigmoid import Sigmoid
+from .spectrum import Spectrum
+from .white import White
+
+__all__ = [
+    "AdditiveChi2",
+    "Callable",
+    "Chi2",
+    "Constant",
+    "Cosine",
+    "Gaussian",
+    "Kernel",
+    "Laplacian",
+    "Linear",
+    "Matern",
+    "MercerCheck",
+    "Polynomial",
+    "Precomputed",
+    "Product",
+    "Quadratic",
+    "Rows",
+    "Scaled",
+    "Sigmoid",
+    "Spectrum",
+    "Sum",
+    "White",
+    "by_name",
+    "mercer_check",
+]

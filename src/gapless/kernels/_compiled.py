@@ -1,0 +1,210 @@
+"""Kernels whose values the compiled core makes: a measure of two rows, and a curve of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .. import _core
+from ..design import Design
+from ..interrupt import deadline
+from ..threads import single_blas, thread_count
+from ._base import Kernel
+from ._rows import BLOCK, Rows, as_rows
+
+Array = np.ndarray
+
+# A sparse matrix product costs about so many times a dense one, per multiplication.
+SPARSE_COST = 16
+
+
+class _Compiled(Kernel):
+    """A kernel k(x, z) = curve(scale · measure(x, z) + shift), with both of the compiled core.
+
+    A subclass gives `form`, and may change rows by `prepare` before they are measured.
+    """
+
+    def form(self) -> _core.KernelForm:
+        """Measure, curve and numbers, as the core takes them; all parameters are numbers by now."""
+        raise NotImplementedError
+
+    def prepare(self, X: Any) -> Any:
+        """The rows that are measured in place of X, of the same type."""
+        return X
+
+    def rows(self, X, dtype=None):
+        X = as_rows(X)
+        kernel = self.resolve(X)
+        dtype = np.dtype(X.dtype if dtype is None else dtype)
+        if sp.issparse(X) and _is_thin(X, kernel.form()):
+            return SparseRows(kernel, X, dtype)
+        if sp.issparse(X):
+            X = X.toarray()
+        return DenseRows(kernel, X, dtype, _center(X) if _has_no_origin(kernel.form()) else None)
+
+    def gram(self, X, Z=None):
+        if Z is None:
+            return self.rows(X).gram()
+        X, Z = as_rows(X), as_rows(Z)
+        base = self.rows(Z, np.result_type(X, Z))
+        return base.of(X).gram(base)
+
+    def diagonal(self, X):
+        return self.rows(X).diagonal()
+
+
+class DenseRows(Rows):
+    """Rows as an array, moved by a centre where the kernel depends on differences alone.
+
+    ‖x − z‖² is computed as ‖x‖² + ‖z‖² − 2⟨x, z⟩, which loses digits far from the origin.
+    """
+
+    def __init__(self, kernel: Any, X: Array, dtype: Any, center: Array | None):
+        X = kernel.prepare(X)
+        if center is not None:
+            # Subtracted before rounding, so that a large mean costs no digits of float32 either.
+            X = np.subtract(X, center, dtype=np.result_type(X.dtype, dtype))
+        X = np.ascontiguousarray(X, dtype=dtype)
+        self._set(kernel, X, _squares(X), center)
+
+    def _set(self, kernel: Any, X: Array, squares: Array, center: Array | None) -> DenseRows:
+        self.kernel = kernel
+        self.X = X
+        self.squares = squares
+        self.center = center
+        self.dtype = X.dtype
+        return self
+
+    def of(self, X: Any) -> Rows:
+        X = as_rows(X)
+        _check_columns(X, self.X)
+        X = X.toarray() if sp.issparse(X) else X
+        return DenseRows(self.kernel, X, self.dtype, self.center)
+
+    def only(self, index: Array | slice) -> Rows:
+        X, squares = np.ascontiguousarray(self.X[index]), np.ascontiguousarray(self.squares[index])
+        return DenseRows.__new__(DenseRows)._set(self.kernel, X, squares, self.center)
+
+    def diagonal(self) -> Array:
+        return _diagonal(self.kernel.form(), self.squares)
+
+    def gram(self, other: Rows | None = None) -> Array:
+        form = self.kernel.form()
+        if other is None:
+            out = np.empty((len(self), len(self)), self.dtype)
+            _call(_core.kernel_gram, form, self.X, self.squares, out)
+            return out
+        assert isinstance(other, DenseRows)
+        out = np.empty((len(self), len(other)), self.dtype)
+        _call(_core.kernel_block, form, self.X, self.squares, other.X, other.squares, out)
+        return out
+
+    def times(self, other: Rows, coef: Array) -> Array:
+        assert isinstance(other, DenseRows)
+        out = np.empty((len(self), coef.shape[1]))
+        operands = (self.X, self.squares, other.X, other.squares)
+        _call(_core.kernel_times, self.kernel.form(), *operands, coef, out)
+        return out
+
+
+class SparseRows(Rows):
+    """Rows of a sparse matrix, multiplied as such and bent by the same curves as dense ones."""
+
+    def __init__(self, kernel: Any, X: Any, dtype: Any):
+        X = kernel.prepare(X).astype(dtype, copy=False)
+        self._set(kernel, X, _squares(X))
+
+    def _set(self, kernel: Any, X: Any, squares: Array) -> SparseRows:
+        self.kernel = kernel
+        self.X = X
+        self.squares = squares
+        self.dtype = X.dtype
+        return self
+
+    def of(self, X: Any) -> Rows:
+        X = as_rows(X)
+        _check_columns(X, self.X)
+        return SparseRows(self.kernel, sp.csr_matrix(X), self.dtype)
+
+    def only(self, index: Array | slice) -> Rows:
+        squares = np.ascontiguousarray(self.squares[index])
+        return SparseRows.__new__(SparseRows)._set(self.kernel, self.X[index], squares)
+
+    def diagonal(self) -> Array:
+        return _diagonal(self.kernel.form(), self.squares)
+
+    def gram(self, other: Rows | None = None) -> Array:
+        right = self if other is None else other
+        assert isinstance(right, SparseRows)
+        out = np.empty((len(self), len(right)), self.dtype)
+        design = Design(self.X)
+        # Some rows of the other side at a time become columns of a dense matrix.
+        step = max(BLOCK // max(self.X.shape[1], 1), 16)
+        for begin in range(0, len(right), step):
+            chunk = slice(begin, min(begin + step, len(right)))
+            out[:, chunk] = design.times(right.X[chunk].toarray().T)
+        form = self.kernel.form()
+        _call(_core.kernel_of_products, form, self.squares, right.squares, out)
+        if other is None:
+            lower = np.tril_indices(len(self), -1)
+            out.T[lower] = out[lower]
+            np.fill_diagonal(out, self.diagonal())
+        return out
+
+
+def _call(function: Any, *args: Any) -> None:
+    with single_blas():
+        function(*args, thread_count(), deadline())
+
+
+def _is_by_product(form: _core.KernelForm) -> bool:
+    return form.measure in (_core.Measure.product, _core.Measure.squared_distance)
+
+
+def _has_no_origin(form: _core.KernelForm) -> bool:
+    """Whether the kernel is computed by inner products, and depends on differences alone."""
+    return form.measure == _core.Measure.squared_distance
+
+
+def _is_thin(X: Any, form: _core.KernelForm) -> bool:
+    """Whether a sparse X is better left so: products with it are cheaper than dense ones."""
+    return _is_by_product(form) and SPARSE_COST * X.nnz < X.shape[0] * X.shape[1]
+
+
+def _center(X: Array) -> Array:
+    """About the mean of the columns, rounded to a power of two not above their spread.
+
+    So rounded, whole numbers stay whole, and their products exact, when it is subtracted.
+    """
+    if not len(X):
+        return np.zeros(X.shape[1])
+    design = Design(X)
+    mean = design.transposed_times(np.full(len(X), 1 / len(X)))
+    spread = np.sqrt(Design(X, mean).column_square_sums() / len(X))
+    with np.errstate(divide="ignore"):
+        step = np.exp2(np.floor(np.log2(spread)))
+    return np.where(spread > 0, np.round(mean / np.where(spread > 0, step, 1)) * step, mean)
+
+
+def _squares(X: Any) -> Array:
+    return Design(X).row_square_sums(np.ones(X.shape[1])).astype(X.dtype)
+
+
+def _diagonal(form: _core.KernelForm, squares: Array) -> Array:
+    """k(xᵢ, xᵢ): of ‖x‖² for a kernel of products, else of distance 0."""
+    if form.measure == _core.Measure.product:
+        values = squares.astype(np.float64)[:, None]
+    else:
+        values = np.zeros((len(squares), 1))
+    _call(_core.kernel_of_products, form, np.zeros(len(squares)), np.zeros(1), values)
+    return values[:, 0]
+
+
+def _check_columns(X: Any, like: Any) -> None:
+    if X.shape[1] != like.shape[1]:
+        raise ValueError(
+            f"X has {X.shape[1]} columns and the rows it is compared with have {like.shape[1]}; "
+            "give both the same features."
+        )

@@ -1,0 +1,126 @@
+"""Rows made ready for a kernel, once, so that many blocks of its values can be asked of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+Array = np.ndarray
+
+# Entries of the largest block of kernel values, or of rows, that is held while a product is formed.
+BLOCK = 1 << 22
+
+
+def as_rows(X: Any) -> Any:
+    """X as a two-dimensional array or a CSR matrix of float32 or float64; itself where it is."""
+    X = X.tocsr() if sp.issparse(X) else np.asarray(X)
+    if X.dtype not in (np.float32, np.float64):
+        X = X.astype(np.float64)
+    if X.ndim != 2:
+        raise ValueError(f"X must have two dimensions, got shape {X.shape}; use X.reshape(-1, 1).")
+    return X
+
+
+def count_rows(X: Any) -> int:
+    """The number of rows of an array, a sparse matrix or a sequence."""
+    return X.shape[0] if hasattr(X, "shape") else len(X)
+
+
+def take_rows(X: Any, index: Array | slice) -> Any:
+    """Some rows of an array, a sparse matrix or a sequence."""
+    if hasattr(X, "shape"):
+        return X[index]
+    return X[index] if isinstance(index, slice) else [X[i] for i in index]
+
+
+def chunk_length(X: Any) -> int:
+    """How many rows of X to make ready at a time."""
+    columns = X.shape[1] if len(getattr(X, "shape", ())) == 2 else 1
+    return max(4 * BLOCK // max(columns, 1), 256)
+
+
+class Rows:
+    """Rows made ready for a kernel; this class asks the kernel's own `gram` for everything.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel, whose parameters that depend on the data are taken from X.
+    X : {array-like, sparse matrix} of shape (n, d), or what the kernel takes
+        The rows.
+    dtype : float32 or float64, optional
+        Precision of the values; that of X by default.
+    """
+
+    def __init__(self, kernel: Any, X: Any, dtype: Any = None):
+        self.kernel = kernel.resolve(X)
+        self.X = X
+        given = getattr(X, "dtype", None)
+        default = np.float32 if given == np.float32 else np.float64
+        self.dtype = np.dtype(default if dtype is None else dtype)
+
+    def __len__(self) -> int:
+        return count_rows(self.X)
+
+    def of(self, X: Any) -> Rows:
+        """Other rows, made ready in the same way, to compare with these."""
+        return Rows(self.kernel, X, self.dtype)
+
+    def only(self, index: Array | slice) -> Rows:
+        """Some of the rows."""
+        return Rows(self.kernel, take_rows(self.X, index), self.dtype)
+
+    def diagonal(self) -> Array:
+        """k(xᵢ, xᵢ), float64."""
+        return np.asarray(self.kernel.diagonal(self.X), dtype=np.float64)
+
+    def gram(self, other: Rows | None = None) -> Array:
+        """Values between these rows and the others (or all pairs of these), a new array."""
+        values = self.kernel.gram(self.X) if other is None else self.kernel.gram(self.X, other.X)
+        shape = (len(self), len(self if other is None else other))
+        if np.shape(values) != shape:
+            raise ValueError(
+                f"the {self.kernel.name} kernel made values of shape {np.shape(values)} "
+                f"from {shape[0]} and {shape[1]} rows; its gram must return shape {shape}."
+            )
+        return np.ascontiguousarray(values, dtype=self.dtype)
+
+    def times(self, other: Rows, coef: Array) -> Array:
+        """gram(other) @ coef for coef (m, k), by blocks, float64."""
+        n = len(self)
+        out = np.empty((n, coef.shape[1]))
+        step = max(BLOCK // max(len(other), 1), 1)
+        for begin in range(0, n, step):
+            chunk = slice(begin, min(begin + step, n))
+            out[chunk] = self.only(chunk).gram(other) @ coef
+        return out
+
+
+class CombinedRows(Rows):
+    """Rows made ready for the parts of a kernel, whose values it combines."""
+
+    def __init__(self, kernel: Any, parts: list[Rows]):
+        self.kernel = kernel
+        self.parts = parts
+        self.dtype = parts[0].dtype
+
+    def __len__(self) -> int:
+        return len(self.parts[0])
+
+    def of(self, X: Any) -> Rows:
+        return CombinedRows(self.kernel, [part.of(X) for part in self.parts])
+
+    def only(self, index: Array | slice) -> Rows:
+        return CombinedRows(self.kernel, [part.only(index) for part in self.parts])
+
+    def diagonal(self) -> Array:
+        return self.kernel.combine(*(part.diagonal() for part in self.parts))
+
+    def gram(self, other: Rows | None = None) -> Array:
+        if other is None:
+            return self.kernel.combine(*(part.gram() for part in self.parts))
+        assert isinstance(other, CombinedRows)
+        pairs = zip(self.parts, other.parts, strict=True)
+        return self.kernel.combine(*(mine.gram(theirs) for mine, theirs in pairs))

@@ -1,0 +1,63 @@
+"""A kernel that is a function of the user's."""
+
+from collections.abc import Callable as Function
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from ._base import Kernel
+from ._rows import count_rows
+
+
+@dataclass(frozen=True)
+class Callable(Kernel):
+    """k(x, z) = function(X, Z) for whole matrices at once, or function(x, z) for two rows.
+
+    Parameters
+    ----------
+    function : callable
+        Called as function(X, Z), it returns an array with a row per row of X and a column per row
+        of Z.
+    of_pairs : bool, default=False
+        Whether the function takes two rows and returns a number, which is slow: it is called for
+        every pair.
+    options : dict, default=None
+        Keyword arguments that every call gets.
+    """
+
+    function: Function
+    of_pairs: bool = False
+    options: dict | None = None
+    is_mercer = False
+
+    def __post_init__(self):
+        if not callable(self.function):
+            raise TypeError(f"function must be callable, got {self.function!r}.")
+
+    def __hash__(self):
+        return hash((self.function, self.of_pairs))
+
+    def gram(self, X, Z=None):
+        Z = X if Z is None else Z
+        if not self.of_pairs:
+            return np.asarray(self.function(X, Z, **(self.options or {})))
+        values = np.empty((count_rows(X), count_rows(Z)))
+        for i in range(len(values)):
+            values[i] = [self._value(X, i, Z, j) for j in range(values.shape[1])]
+        return values
+
+    def diagonal(self, X):
+        if self.of_pairs:
+            values = [self._value(X, i, X, i) for i in range(count_rows(X))]
+        else:
+            values = [self.gram(X[i : i + 1], X[i : i + 1])[0, 0] for i in range(count_rows(X))]
+        return np.array(values, dtype=np.float64)
+
+    def _value(self, X, i, Z, j):
+        x, z = (_row(X, i), _row(Z, j))
+        return self.function(x, z, **(self.options or {}))
+
+
+def _row(X, i):
+    return X[[i]].toarray()[0] if sp.issparse(X) else X[i]

@@ -1,0 +1,66 @@
+"""Chi-squared kernels, for histograms: rows of counts or shares."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from .. import _core
+from ._compiled import _Compiled
+from ._gamma import check_gamma, resolve_gamma
+
+
+@dataclass(frozen=True)
+class Chi2(_Compiled):
+    """k(x, z) = exp(−γ Σⱼ (xⱼ − zⱼ)²/(xⱼ + zⱼ)) for rows of numbers ≥ 0.
+
+    Parameters
+    ----------
+    gamma : float ≥ 0, "scale", "auto" or None, default=1.0
+        γ. "scale" is 1/(d · variance of the entries of X), "auto" is 1/d, None is 1.
+    """
+
+    gamma: float | str | None = 1.0
+
+    def __post_init__(self):
+        check_gamma(self.gamma)
+
+    def resolve(self, X, weights=None):
+        return resolve_gamma(self, X, weights, of_none=1.0)
+
+    def prepare(self, X):
+        return check_histograms(X)
+
+    def form(self):
+        return _core.KernelForm(
+            _core.Measure.chi_square, _core.Curve.exponential, scale=-self.gamma
+        )
+
+
+@dataclass(frozen=True)
+class AdditiveChi2(_Compiled):
+    """k(x, z) = −Σⱼ (xⱼ − zⱼ)²/(xⱼ + zⱼ) for rows of numbers ≥ 0.
+
+    Positive semi-definite only among coefficients that sum to 0, as those of an SVM with a bias do.
+    """
+
+    name = "additive_chi2"
+    is_mercer = False
+
+    def prepare(self, X):
+        return check_histograms(X)
+
+    def form(self):
+        return _core.KernelForm(_core.Measure.chi_square, _core.Curve.identity, scale=-1.0)
+
+
+def check_histograms(X):
+    """X itself, or an error that names its first negative entry."""
+    wrong = np.argwhere((X.toarray() if sp.issparse(X) else X) < 0)
+    if len(wrong):
+        row, column = wrong[0]
+        raise ValueError(
+            f"X contains negative values, the first in row {row}, column {column}; a chi-squared "
+            "kernel compares histograms: shift or bin the features, or use another kernel."
+        )
+    return X

@@ -1,0 +1,39 @@
+"""The Gaussian kernel, also called the radial basis function (RBF)."""
+
+from dataclasses import dataclass
+
+import scipy.special
+
+from .. import _core
+from ._compiled import _Compiled
+from ._gamma import check_gamma, resolve_gamma
+
+
+@dataclass(frozen=True)
+class Gaussian(_Compiled):
+    """k(x, z) = exp(−γ‖x − z‖²), of width σ with γ = 1/(2σ²).
+
+    Parameters
+    ----------
+    gamma : float ≥ 0, "scale", "auto" or None, default="scale"
+        γ. "scale" is 1/(d · variance of the entries of X), "auto" or None is 1/d.
+    """
+
+    gamma: float | str | None = "scale"
+    aliases = ("rbf",)
+    positive_parameters = ("gamma",)
+
+    def __post_init__(self):
+        check_gamma(self.gamma)
+
+    def resolve(self, X, weights=None):
+        return resolve_gamma(self, X, weights)
+
+    def form(self):
+        return _core.KernelForm(
+            _core.Measure.squared_distance, _core.Curve.exponential, scale=-self.gamma
+        )
+
+    def gram_gradients(self, X):
+        K = self.gram(X)
+        return [scipy.special.xlogy(K, K)]  # −γ‖x − z‖² k, and log k = −γ‖x − z‖²

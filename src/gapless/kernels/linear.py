@@ -1,0 +1,18 @@
+"""The linear kernel: inner products."""
+
+from dataclasses import dataclass
+
+from .. import _core
+from ._compiled import _Compiled
+from ._rows import as_rows
+
+
+@dataclass(frozen=True)
+class Linear(_Compiled):
+    """k(x, z) = ⟨x, z⟩; its features are the entries of x."""
+
+    def form(self):
+        return _core.KernelForm(_core.Measure.product, _core.Curve.identity)
+
+    def features(self, X):
+        return as_rows(X)

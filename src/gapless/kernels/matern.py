@@ -1,0 +1,102 @@
+"""Matérn's kernels: between the Laplacian and the Gaussian in smoothness."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.special
+
+from .. import _core
+from .._parameters import check_positive
+from ._compiled import _Compiled
+from ._rows import Rows, count_rows
+
+# The values of ν whose kernels are an exponential and a short polynomial.
+CURVES = {
+    0.5: _core.Curve.matern_1,
+    1.5: _core.Curve.matern_3,
+    2.5: _core.Curve.matern_5,
+    math.inf: _core.Curve.exponential,
+}
+
+
+@dataclass(frozen=True)
+class Matern(_Compiled):
+    """k(x, z) = 2^(1−ν)/Γ(ν) · rᵛ K_ν(r) with r = √(2ν)‖x − z‖/ℓ (K_ν a Bessel function).
+
+    ν = ½ is exp(−‖x − z‖/ℓ), ν = ∞ the Gaussian exp(−‖x − z‖²/(2ℓ²)). A function drawn from the
+    Gaussian process of this kernel has as many derivatives as there are whole numbers below ν.
+
+    Parameters
+    ----------
+    length_scale : float > 0, default=1.0
+        ℓ, the distance over which functions change.
+    nu : float > 0, default=1.5
+        ν. The values ½, 3/2, 5/2 and ∞ are fast; others take a Bessel function.
+
+    References
+    ----------
+    Rasmussen and Williams (2006), Gaussian Processes for Machine Learning, section 4.2.
+    """
+
+    length_scale: float = 1.0
+    nu: float = 1.5
+    positive_parameters = ("length_scale",)
+
+    def __post_init__(self):
+        check_positive("length_scale", self.length_scale)
+        if self.nu != math.inf:
+            check_positive("nu", self.nu)
+
+    def form(self):
+        scale = -0.5 if self.nu == math.inf else 2 * self.nu
+        return _core.KernelForm(
+            _core.Measure.squared_distance, CURVES[self.nu], scale=scale / self.length_scale**2
+        )
+
+    def rows(self, X, dtype=None):
+        return super().rows(X, dtype) if self.nu in CURVES else Rows(self, X, dtype)
+
+    def gram(self, X, Z=None):
+        if self.nu in CURVES:
+            return super().gram(X, Z)
+        r = self._radius(X, Z)
+        return bessel_term(self.nu, self.nu, r, at_zero=1.0).astype(r.dtype, copy=False)
+
+    def diagonal(self, X):
+        return np.ones(count_rows(X))
+
+    def gram_gradients(self, X):
+        if self.nu == math.inf:
+            K = self.gram(X)
+            return [-2 * scipy.special.xlogy(K, K)]
+        # dk/dr = −2^(1−ν)/Γ(ν) · rᵛ K_(ν−1)(r), and r falls as 1/ℓ.
+        r = self._radius(X)
+        return [r * bessel_term(self.nu, self.nu - 1, r, at_zero=0.0)]
+
+    def _radius(self, X, Z=None):
+        squares = _SquaredDistance(2 * self.nu / self.length_scale**2).gram(X, Z)
+        return np.sqrt(squares, out=squares)
+
+
+@dataclass(frozen=True)
+class _SquaredDistance(_Compiled):
+    """factor · ‖x − z‖²: no kernel, but computed as one."""
+
+    factor: float
+    is_mercer = False
+
+    def form(self):
+        return _core.KernelForm(
+            _core.Measure.squared_distance, _core.Curve.identity, scale=self.factor
+        )
+
+
+def bessel_term(nu, order, r, at_zero):
+    """2^(1−ν)/Γ(ν) · rᵛ K_order(r), float64, and its limit where r is 0; 0 where K underflows."""
+    r = r.astype(np.float64, copy=False)
+    with np.errstate(invalid="ignore", over="ignore"):
+        log_scale = (1 - nu) * math.log(2) - math.lgamma(nu)
+        value = np.exp(log_scale + nu * np.log(np.where(r > 0, r, 1)) - r)
+        value *= scipy.special.kve(order, np.where(r > 0, r, 1))
+    return np.where(r > 0, value, at_zero)

@@ -1,0 +1,58 @@
+"""Polynomial kernels: all monomials of degree d, or up to d."""
+
+from dataclasses import dataclass
+
+from .. import _core
+from .._parameters import check_finite
+from ._compiled import _Compiled
+from ._gamma import check_gamma, resolve_gamma
+from ._monomials import check_degree, monomials
+
+
+@dataclass(frozen=True)
+class Polynomial(_Compiled):
+    """k(x, z) = (γ⟨x, z⟩ + c)^degree.
+
+    With c = 0 its features are the monomials of exactly that degree, with c > 0 all up to it.
+
+    Parameters
+    ----------
+    degree : int ≥ 0, default=3
+        The degree.
+    gamma : float ≥ 0, "scale", "auto" or None, default=1.0
+        γ. "scale" is 1/(d · variance of the entries of X), "auto" or None is 1/d.
+    coef0 : float ≥ 0, default=1.0
+        c. A negative one is accepted as scikit-learn does, but makes no positive semi-definite
+        kernel.
+    """
+
+    degree: int = 3
+    gamma: float | str | None = 1.0
+    coef0: float = 1.0
+    aliases = ("poly",)
+
+    def __post_init__(self):
+        check_degree(self.degree)
+        check_gamma(self.gamma)
+        check_finite("coef0", self.coef0)
+
+    def resolve(self, X, weights=None):
+        return resolve_gamma(self, X, weights)
+
+    @property
+    def is_mercer(self):
+        """Whether coef0 ≥ 0."""
+        return self.coef0 >= 0
+
+    def form(self):
+        return _core.KernelForm(
+            _core.Measure.product,
+            _core.Curve.power,
+            scale=self.gamma,
+            shift=self.coef0,
+            degree=int(self.degree),
+        )
+
+    def features(self, X):
+        kernel = self.resolve(X)
+        return monomials(X, int(self.degree), kernel.gamma, self.coef0)
