@@ -16,11 +16,11 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from .design import Design
+from .generalization import Refittable
 from .generalization.fitted import Fitted
 from .generalization.held_out import FEW_UNITS, by_formula, drawn
 from .leave_one_out import NotAvailable
 from .leave_one_out.new_rows import WithoutEach
-from .problem import Parameters
 
 Array = np.ndarray
 Respond = Callable[[Array], Array]
@@ -141,12 +141,10 @@ def quantiles(values: Array, weights: Array, coverage: float) -> Array:
 # ---- calibrating ---------------------------------------------------------------------------------
 
 
-@singledispatch
-def calibrate(fitted: Any) -> Calibration:
+def calibrate(fitted: Fitted | Refittable) -> Calibration:
     """Leave rows out of a fit, in closed form or by refits, and keep what new rows need of it.
 
-    Refits are one for each distinct row up to 40, and 10 for more. Fits that are no solution of a
-    `Problem` register their own way.
+    Refits are one for each distinct row up to 40, and 10 for more.
     """
     units = fitted.distinct
     count = int(units.max(initial=-1)) + 1
@@ -158,7 +156,7 @@ def calibrate(fitted: Any) -> Calibration:
     rows = counted[np.unique(units[counted], return_index=True)[1]][chosen]
     in_fit, in_score = (
         np.bincount(units[counted], weights[counted])[chosen]
-        for weights in (fitted.problems[0].weights, fitted.weights)
+        for weights in (fitted.fit_weights, fitted.weights)
     )
     models: LeftOut
     try:
@@ -170,7 +168,9 @@ def calibrate(fitted: Any) -> Calibration:
     return Calibration(held, fitted.targets[rows], in_score, models, method)
 
 
-def _in_closed_form(fitted: Fitted, rows: Array, weights: Array) -> tuple[LeftOut, Array]:
+@singledispatch
+def _in_closed_form(fitted: Any, rows: Array, weights: Array) -> tuple[LeftOut, Array]:
+    """Models without each of the rows, and what these predict for their own row."""
     if fitted.averages or any(p.loss.name != "squared" for p in fitted.problems):
         raise NotAvailable("only least squares whose penalty stays has a closed form")
     held = by_formula(fitted).z[rows]
@@ -180,6 +180,23 @@ def _in_closed_form(fitted: Fitted, rows: Array, weights: Array) -> tuple[LeftOu
         parts.append(WithoutEach.of(problem, parameters, rows, weights, held[:, columns]))
         start = columns.stop
     return Together(parts), held
+
+
+@_in_closed_form.register
+def _of_refittable(fitted: Refittable, rows: Array, weights: Array) -> tuple[LeftOut, Array]:
+    held, predict = fitted.without_each(rows)
+    return ByFunction(predict), held
+
+
+@dataclass(frozen=True, eq=False)
+class ByFunction:
+    """Models without each of the rows, as a function that predicts by all of them."""
+
+    function: Callable[[Design], Array]
+
+    def predict(self, design: Design) -> Array:
+        """Scores of new rows, (new rows, calibrating rows, K)."""
+        return self.function(design)
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,35 +210,49 @@ class Together:
         return np.concatenate([part.predict(design) for part in self.parts], axis=2)
 
 
-def _by_refits(fitted: Fitted, units: Array, order: Array, rows: Array) -> tuple[LeftOut, Array]:
+def _by_refits(
+    fitted: Fitted | Refittable, units: Array, order: Array, rows: Array
+) -> tuple[LeftOut, Array]:
     """One model for each fold of the units, which are dealt out in a random order."""
     count = len(order)
     folds = count if count <= FEW_UNITS else FOLDS
     of_unit = np.empty(count, dtype=int)
     of_unit[order] = np.arange(count) * folds // count
     of_row = np.where(units >= 0, of_unit[units], -1)
-    models = [fitted.without(np.flatnonzero(of_row == k)) for k in range(folds)]
+    models = [_without(fitted, np.flatnonzero(of_row == k)) for k in range(folds)]
     fold = of_row[rows]
     held = np.empty((len(rows), fitted.predictions.shape[1]))
     for k, model in enumerate(models):
-        held[fold == k] = fitted.predict(model, rows[fold == k])
+        held[fold == k] = model(fitted.design.rows(rows[fold == k]))
     return Folds(models, fold), held
+
+
+@singledispatch
+def _without(fitted: Any, rows: Array) -> Callable[[Design], Array]:
+    """The model without some rows, as a function of rows to predict, (n, K)."""
+    parameters = fitted.without(rows)
+
+    def predict(design: Design) -> Array:
+        return np.hstack([(design.times(p.w) + p.b).reshape(design.n, -1) for p in parameters])
+
+    return predict
+
+
+@_without.register
+def _without_of_refittable(fitted: Refittable, rows: Array) -> Callable[[Design], Array]:
+    return fitted.without(rows)
 
 
 @dataclass(frozen=True, eq=False)
 class Folds:
     """Models that were fitted without each fold, and the fold of each calibrating row."""
 
-    models: list[list[Parameters]]
+    models: list[Callable[[Design], Array]]
     fold: Array
 
     def predict(self, design: Design) -> Array:
         """Scores of new rows, (new rows, calibrating rows, K)."""
-        scores = [
-            np.hstack([(design.times(p.w) + p.b).reshape(design.n, -1) for p in model])
-            for model in self.models
-        ]
-        return np.stack(scores, axis=1)[:, self.fold]
+        return np.stack([model(design) for model in self.models], axis=1)[:, self.fold]
 
 
 # ---- for a fitted model and its data -------------------------------------------------------------

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ..design import Design
 from ..interrupt import TimeLimit
 from ..penalties import Penalty
 from ..problem import Parameters, Problem
@@ -73,6 +74,16 @@ class Fitted:
     def objective(self) -> float:
         """P at the parameters, summed over the problems."""
         return sum(p.primal(q.w, q.b) for p, q in zip(self.problems, self.parameters))
+
+    @property
+    def design(self) -> Design:
+        """The rows."""
+        return self.problems[0].design
+
+    @property
+    def fit_weights(self) -> Array:
+        """How much each row counts in the fit."""
+        return self.problems[0].weights
 
     @cached_property
     def is_counted(self) -> Array:

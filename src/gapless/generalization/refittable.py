@@ -7,15 +7,18 @@ Kernel and local regression derive from `Refittable`. What is asked of it here, 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 
 import numpy as np
 
+from ..design import Design
 from ..leave_one_out import NotAvailable
 from ..leave_one_out.forward import time_windows
 from .fitted import Array, counted_labels
 from .held_out import Estimate, by_formula, by_refits, by_time, folds_of
+
+Model = Callable[[Design], Array]
 
 
 class Refittable(ABC):
@@ -23,8 +26,8 @@ class Refittable(ABC):
 
     Parameters
     ----------
-    labels : ndarray of int, shape (n,)
-        Equal rows (x, y) have equal labels, numbered by content.
+    design : Design
+        The n rows.
     y : ndarray of shape (n,) or (n, K)
         Targets.
     weights : ndarray of shape (n,)
@@ -35,13 +38,18 @@ class Refittable(ABC):
     # Refits are few and cheap, or there is a formula.
     is_large = False
 
-    def __init__(self, labels: Array, y: Array, weights: Array):
-        self.labels, self.y, self.weights = labels, y, weights
+    def __init__(self, design: Design, y: Array, weights: Array):
+        self.design, self.y, self.weights = design, y, weights
 
     @property
     def targets(self) -> Array:
         """The targets as numbers."""
         return self.y
+
+    @property
+    def fit_weights(self) -> Array:
+        """How much each row counts in the fit."""
+        return self.weights
 
     @cached_property
     def is_counted(self) -> Array:
@@ -49,14 +57,28 @@ class Refittable(ABC):
         return self.weights > 0
 
     @cached_property
+    def labels(self) -> Array:
+        """Numbers of the rows (x, y), the same for equal ones, by content."""
+        return self.design.equal_rows(self.y)
+
+    @cached_property
     def distinct(self) -> Array:
         """Which distinct row each row is: 0, 1, … by content, −1 for rows without weight."""
         return counted_labels(self.labels, self.is_counted)
 
-    @property
-    @abstractmethod
+    @cached_property
     def predictions(self) -> Array:
         """What the model predicts for its own rows, (n, K)."""
+        return self.model(self.design)
+
+    @property
+    @abstractmethod
+    def model(self) -> Model:
+        """The model itself: a function that predicts rows, (rows, K)."""
+
+    @abstractmethod
+    def fit_to(self, rows: Array) -> Model:
+        """A model of some of the rows alone."""
 
     @abstractmethod
     def held_out(self, groups: Array | None) -> Array:
@@ -66,12 +88,26 @@ class Refittable(ABC):
         """
 
     @abstractmethod
-    def refitted(self, train: Array, test: Array) -> Array:
-        """What a model of some rows predicts for others, (len(test), K)."""
+    def without_each(self, rows: Array) -> tuple[Array, Model]:
+        """Distinct rows predicted without themselves, (r, K), and what predicts new rows so.
+
+        That function has results of shape (new rows, r, K): by each of the models that left a row
+        out. NotAvailable where there is no formula.
+        """
 
     def scaled(self, factor: float) -> Refittable | None:
         """The fit with a penalty `factor` times as strong; None where there is none."""
         return None
+
+    def without(self, rows: Array) -> Model:
+        """A model of the other rows."""
+        is_kept = self.is_counted.copy()
+        is_kept[rows] = False
+        return self.fit_to(np.flatnonzero(is_kept))
+
+    def predict(self, model: Model, rows: Array) -> Array:
+        """What a model predicts for some of the rows, (rows, K)."""
+        return model(self.design.rows(rows))
 
 
 @by_formula.register
@@ -100,9 +136,10 @@ def _growing(window: Array) -> Iterator[tuple[Array, Array]]:
         yield np.flatnonzero(window < now), np.flatnonzero(window == now)
 
 
-def _predict_each(fitted: Refittable, parts) -> Array:
+def _predict_each(fitted: Refittable, parts: Iterable[tuple[Array, Array]]) -> Array:
     """Predictions of each test part by a model of its training part; NaN for rows in none."""
-    z = np.full(fitted.predictions.shape, np.nan)
+    z = np.full((len(fitted.y), np.size(fitted.y[:1])), np.nan)
     for train, test in parts:
-        z[test] = fitted.refitted(train[fitted.weights[train] > 0], test)
+        model = fitted.fit_to(train[fitted.is_counted[train]])
+        z[test] = fitted.predict(model, test)
     return z
