@@ -12,7 +12,6 @@ import time
 import warnings
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -25,15 +24,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._validation import Training, read_classification, read_regression, read_rows
 from ..certificates import NO_MINIMISER, Certificate, certify_all
-from ..conformal import Calibration, Intervals, calibrate
+from ..conformal import Calibration, Intervals
 from ..design import Design
-from ..generalization import Fitted, Generalization, measure
+from ..generalization import Fitted, Generalization
 from ..interrupt import TimeLimit, time_limit
 from ..leave_one_out import NotAvailable
 from ..losses import Loss
 from ..penalties import Penalty
 from ..problem import Parameters, Problem
 from ..progress import CallbackSupport, watch
+from ..remembering import Remembering
 from ..solvers import Solution, Trace, choose, solve_many
 from ..threads import single_blas
 from .corrected import corrected
@@ -62,15 +62,17 @@ class Mapped:
     """What problems are made of: data whose X may be features, and what made them.
 
     `features` is what has mapped X and will map other rows, None where nothing did; `starts` are
-    parameters near the solution, where making the features has found some.
+    parameters near the solution, where making the features has found some, and `status` is what
+    ended that.
     """
 
     data: Training
     features: Any = None
     starts: list[Parameters] | None = None
+    status: str = "optimal"
 
 
-class LinearModel(CallbackSupport, BaseEstimator):
+class LinearModel(Remembering, CallbackSupport, BaseEstimator):
     """Base of the linear estimators.
 
     A subclass gives `_read`, which turns X, y and weights into `Training` data, and `_problems`,
@@ -133,7 +135,7 @@ class LinearModel(CallbackSupport, BaseEstimator):
             model = self if choice is None else self._at(**choice.values)
             mapped, left = model._map_in_time(data, callback, left)
             problems = model._problems(mapped.data)
-            solutions = self._solve(problems, callback, choice, left, mapped.starts)
+            solutions = self._solve(problems, callback, choice, left, mapped)
         learned = self._learned(data, problems, solutions, mapped.features)
         if choice is not None:
             learned |= choice.attributes()
@@ -161,6 +163,10 @@ class LinearModel(CallbackSupport, BaseEstimator):
 
     def _map(self, data: Training, callback) -> Mapped:
         """The data that problems are made of: features of a kernel, or the data themselves."""
+        return Mapped(data)
+
+    def _map_late(self, data: Training) -> Mapped:
+        """The same when the time is up: as little as there can be."""
         return Mapped(data)
 
     def _remap(self, data: Training) -> Training:
@@ -237,8 +243,11 @@ class LinearModel(CallbackSupport, BaseEstimator):
     ) -> tuple[Mapped, float | None]:
         """The data that problems are made of, and the seconds that are left."""
         began = time.monotonic()
-        with time_limit(seconds):
-            mapped = self._map(data, callback)
+        try:
+            with time_limit(seconds):
+                mapped = self._map(data, callback)
+        except TimeLimit:
+            mapped = self._map_late(data)
         return mapped, None if seconds is None else max(seconds - (time.monotonic() - began), 0.0)
 
     def _solve(
@@ -247,14 +256,13 @@ class LinearModel(CallbackSupport, BaseEstimator):
         callback,
         choice: Choice | None,
         seconds: float | None,
-        known: list[Parameters] | None = None,
+        mapped: Mapped,
     ) -> list[Solution]:
-        """Solve the problems; those that Ctrl-C or a time limit left out stay where they begin.
-
-        `known` are parameters near the solution, if making the features has found any.
-        """
+        """Solve the problems; those that Ctrl-C or a time limit left out stay where they begin."""
         name: str = self._peer_solvers.get(self.solver) or self.solver
-        starts = self._starts(problems) if known is None else [*known]
+        starts = self._starts(problems) if mapped.starts is None else [*mapped.starts]
+        if mapped.status in ("interrupted", "time_limit"):
+            return [_unsolved(p, start, mapped.status, name) for p, start in zip(problems, starts)]
         if choice is not None:
             if choice.status != "optimal":
                 reached = choice.start or [problem.null for problem in problems]
@@ -388,35 +396,11 @@ class LinearModel(CallbackSupport, BaseEstimator):
 
     # ---- unseen data -----------------------------------------------------------------------------
 
-    @cached_property
-    def generalization_(self) -> Generalization:
-        """What the model will score on data it has not seen; computed when first asked for.
-
-        The fit keeps a reference to its data. A copy of the model has none: call
-        `gapless.generalize(model, X, y, sample_weight)`.
-        """
-        fitted = self._remembered("gapless.generalize(model, X, y, sample_weight)")
-        result = measure(self, fitted)
+    def _corrected(self, fitted: Fitted, plain: Generalization) -> Generalization:
         if self._choice is not None:
-            result = corrected(self, fitted, self._choice, result)
+            plain = corrected(self, fitted, self._choice, plain)
         del self._choice
-        return result
-
-    def _calibrated(self, cure: str) -> Calibration:
-        """What the fit knows of its errors on unseen rows; found when first asked for."""
-        calibration: Calibration | None = vars(self).get("_calibration")
-        if calibration is None:
-            calibration = self._calibration = calibrate(self._remembered(cure))
-        return calibration
-
-    def _remembered(self, cure: str) -> Fitted:
-        """The fit with its data, while the model refers to them."""
-        check_is_fitted(self)
-        if "_training" not in vars(self):
-            raise AttributeError(
-                f"this {type(self).__name__} has no reference to the data of its fit; call {cure}."
-            )
-        return self._fitted(*self._training)
+        return plain
 
     def _fitted_to(self, X, y, sample_weight=None) -> Fitted:
         """The fit, rebuilt from its data."""
@@ -442,17 +426,6 @@ class LinearModel(CallbackSupport, BaseEstimator):
         scores = z[:, 0] if self.coef_.ndim == 1 else z
         twin._scores = lambda X: scores[X[:, 0]]
         return twin
-
-    def __getstate__(self):
-        # Neither a copy nor a file takes the training data along.
-        private = ("_training", "_choice", "_calibration")
-        return {k: v for k, v in super().__getstate__().items() if k not in private}
-
-    def __dir__(self):
-        # scikit-learn looks at all members that it lists, as to show a model in a notebook, which
-        # must not compute anything.
-        names, known = object.__dir__(self), vars(self)
-        return [k for k in names if k in known or (k != "generalization_" and hasattr(self, k))]
 
     # ---- predicting ------------------------------------------------------------------------------
 

@@ -1,0 +1,66 @@
+"""What an estimator keeps of its fit, so that it can say later how it will do on unseen data.
+
+Estimators inherit `Remembering` and keep `_training`, what their method `_fitted` rebuilds the fit
+from. It refers to the data and does not copy them; a copy of the model, or a file, has none of it.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from .conformal import Calibration, calibrate
+from .generalization import Generalization, measure
+
+PRIVATE = ("_training", "_choice", "_calibration")
+
+
+class Remembering:
+    """Base of estimators with a `generalization_` that is computed when it is first asked for."""
+
+    @cached_property
+    def generalization_(self) -> Generalization:
+        """What the model will score on data it has not seen; computed when first asked for.
+
+        The fit keeps a reference to its data. A copy of the model has none: call
+        `gapless.generalize(model, X, y, sample_weight)`.
+        """
+        fitted = self._remembered("gapless.generalize(model, X, y, sample_weight)")
+        return self._corrected(fitted, measure(self, fitted))
+
+    def _fitted(self, *training: Any) -> Any:
+        """The fit, as far as held-out predictions need it."""
+        raise NotImplementedError
+
+    def _corrected(self, fitted: Any, plain: Generalization) -> Generalization:
+        """The estimate, corrected for parameters that were chosen."""
+        return plain
+
+    def _calibrated(self, cure: str) -> Calibration:
+        """What the fit knows of its errors on unseen rows; found when first asked for."""
+        calibration: Calibration | None = vars(self).get("_calibration")
+        if calibration is None:
+            calibration = self._calibration = calibrate(self._remembered(cure))
+        return calibration
+
+    def _remembered(self, cure: str) -> Any:
+        """The fit with its data, while the model refers to them."""
+        check_is_fitted(self)
+        if "_training" not in vars(self):
+            raise AttributeError(
+                f"this {type(self).__name__} has no reference to the data of its fit; call {cure}."
+            )
+        return self._fitted(*vars(self)["_training"])
+
+    def __getstate__(self):
+        # Neither a copy nor a file takes the training data along.
+        state = super().__getstate__()
+        return {k: v for k, v in state.items() if k not in PRIVATE}
+
+    def __dir__(self):
+        # scikit-learn looks at all members that it lists, as to show a model in a notebook, which
+        # must not compute anything.
+        names, known = object.__dir__(self), vars(self)
+        return [k for k in names if k in known or (k != "generalization_" and hasattr(self, k))]
