@@ -74,6 +74,11 @@ class BoxProblem:
             return [slice(None)]
         return [np.flatnonzero(self.groups == g) for g in range(np.max(self.groups, initial=0) + 1)]
 
+    def biases(self, theta: Array, gradient: Array) -> Array:
+        """The multiplier of each group's sum."""
+        rise, fall = self.slopes(theta, gradient)
+        return np.array([_bias(rise[g], fall[g]) for g in self.each_group()])
+
 
 @dataclass(frozen=True, eq=False)
 class BoxSolution:
@@ -224,7 +229,7 @@ class Descent:
             status = "stalled" if ending == "optimal" else ending
         else:
             status = self.ending
-        bias = self._biases()
+        bias = self.problem.biases(self.theta, self.gradient)
         return BoxSolution(self.theta, self.gradient, self.violation, bias, self.steps, status)
 
     def _true_gradient(self) -> Array:
@@ -238,10 +243,6 @@ class Descent:
         ends = [(fall[g].max(initial=-np.inf), rise[g].min(initial=np.inf)) for g in groups]
         self.violation = float(max((f - r for f, r in ends if np.isfinite(f - r)), default=0.0))
         self.violation = max(self.violation, 0.0)
-
-    def _biases(self) -> Array:
-        rise, fall = self.problem.slopes(self.theta, self.gradient)
-        return np.array([_bias(rise[g], fall[g]) for g in self.problem.each_group()])
 
 
 def _bias(rise: Array, fall: Array) -> float:
