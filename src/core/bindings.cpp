@@ -172,16 +172,18 @@ void dense_times(const DenseIn<X>& X_, const Maybe<double>& center, const Matrix
 }
 
 template <class X, class V>
-void dense_transposed_times(const DenseIn<X>& X_, const Maybe<double>& center, const MatrixIn<V>& r,
+void dense_transposed_times(const DenseIn<X>& X_, const Maybe<double>& center,
+                            const Maybe<std::int64_t>& columns, const MatrixIn<V>& r,
                             const MatrixOut<V>& out, int threads, double deadline) {
     Dense<X> x = dense(X_);
     Index outputs = extent(r, 1);
     check_length(center, x.columns, "center must have one entry per column of X");
     check(extent(r, 0) == x.rows, "r must have one row per row of X");
-    check_shape(out, x.columns, outputs,
-                "out must have a row per column of X and the columns of r");
+    Columns picked = chosen(columns, x.columns);
+    check_shape(out, picked.count, outputs,
+                "out must have a row per chosen column of X and the columns of r");
     run(threads, deadline, [&](const Context& context) {
-        transposed_times(x, data_or_null(center), r.data(), outputs, out.data(), context);
+        transposed_times(x, data_or_null(center), picked, r.data(), outputs, out.data(), context);
     });
 }
 
@@ -851,7 +853,7 @@ void define_for_vectors(nb::module_& m) {
     m.def("dense_times", &dense_times<X, V>, array("X"), maybe("center"), array("w"), array("out"),
           "threads"_a, "deadline"_a);
     m.def("dense_transposed_times", &dense_transposed_times<X, V>, array("X"), maybe("center"),
-          array("r"), array("out"), "threads"_a, "deadline"_a);
+          maybe("columns"), array("r"), array("out"), "threads"_a, "deadline"_a);
     m.def("dense_gram", &dense_gram<X, V>, array("X"), maybe("center"), maybe("weights"),
           maybe("columns"), array("out"), "threads"_a, "deadline"_a);
     m.def("sparse_times", &sparse_times<X, V>, array("start"), array("index"), array("value"),

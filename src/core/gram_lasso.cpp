@@ -12,7 +12,11 @@ constexpr double dependent = 1e-11;
 constexpr double rounding = 1e-12;
 // Of the features that should join, those whose excess is at least this part of the largest do.
 constexpr double joining = 0.1;
-constexpr Index block = 64;
+// The factor for another l2 serves while l2 is at least this part of what it was made for, and
+// leads to the minimiser within so many steps.
+constexpr double stale = 0.5;
+constexpr int most_steps = 12;
+constexpr Index block = 32;
 
 }  // namespace
 
@@ -93,12 +97,30 @@ void UpperFactor::refactor(Index size, Entry&& entry, const Blas& blas, Checkpoi
     }
 }
 
-double UpperFactor::project(std::vector<double>& h, double diagonal) const {
-    solve_transposed(h, 0);
-    return diagonal - dot(h.data(), h.data(), size_);
+void UpperFactor::project(double* h, Index count, Index stride, const Blas& blas) const {
+    constexpr Index few = 3;
+    if (count <= few) {
+        for (Index c = 0; c < count; ++c) solve_transposed(h + c * stride, 0);
+        return;
+    }
+    std::vector<double> negative(count * block);
+    for (Index k = 0; k < size_; k += block) {
+        const Index end = std::min(k + block, size_), width = end - k, rest = size_ - end;
+        for (Index c = 0; c < count; ++c) {
+            double* x = h + c * stride;
+            for (Index i = k; i < end; ++i) {
+                x[i] /= row(i)[i];
+                axpy(-x[i], row(i) + i + 1, x + i + 1, end - i - 1);
+                negative[c * width + i - k] = -x[i];
+            }
+        }
+        if (rest > 0)
+            gemm(blas, rest, count, width, Operand<double>{row(k) + end, stride_, Transpose::no},
+                 Operand<double>{negative.data(), width, Transpose::no}, 1.0, h + end, stride);
+    }
 }
 
-void UpperFactor::solve_transposed(std::vector<double>& x, Index zeros) const {
+void UpperFactor::solve_transposed(double* x, Index zeros) const {
     Index i = zeros;
     for (; i + 4 <= size_; i += 4) {
         const double* rows[4] = {row(i), row(i + 1), row(i + 2), row(i + 3)};
@@ -110,19 +132,21 @@ void UpperFactor::solve_transposed(std::vector<double>& x, Index zeros) const {
             scale[k] = -v;
         }
         for (const double*& r : rows) r += i + 4;
-        add_rows(rows, scale, x.data() + i + 4, size_ - i - 4);
+        add_rows(rows, scale, x + i + 4, size_ - i - 4);
     }
     for (; i < size_; ++i) {
         x[i] /= row(i)[i];
-        axpy(-x[i], row(i) + i + 1, x.data() + i + 1, size_ - i - 1);
+        axpy(-x[i], row(i) + i + 1, x + i + 1, size_ - i - 1);
     }
 }
 
-void UpperFactor::append(const std::vector<double>& u, double rest) {
-    reserve(size_ + 1);
-    for (Index i = 0; i < size_; ++i) row(i)[size_] = u[i];
-    row(size_)[size_] = std::sqrt(rest);
-    ++size_;
+void UpperFactor::append(const std::vector<const double*>& columns) {
+    const Index count = static_cast<Index>(columns.size()), size = size_ + count;
+    reserve(size);
+    for (Index i = 0; i < size; ++i)
+        for (Index c = std::max<Index>(i - size_, 0); c < count; ++c)
+            row(i)[size_ + c] = columns[c][i];
+    size_ = size;
 }
 
 void UpperFactor::remove(Index position) {
@@ -160,7 +184,7 @@ void UpperFactor::solve_upper(std::vector<double>& x) const {
 }
 
 void UpperFactor::solve(std::vector<double>& x, Index zeros) const {
-    solve_transposed(x, zeros);
+    solve_transposed(x.data(), zeros);
     solve_upper(x);
 }
 
@@ -171,17 +195,18 @@ void GramLasso::grow(const double* products, const double* q, const bool* may_ri
     const Index before = features(), all = before + added;
     if (all > stride_) {
         const Index stride = std::max<Index>(64, all + all / 2);
-        std::vector<double> gram(stride * stride);
+        auto gram = std::make_unique_for_overwrite<double[]>(stride * stride);
         for (Index j = 0; j < before; ++j)
             std::copy(gram_row(j), gram_row(j) + before, &gram[j * stride]);
         gram_.swap(gram);
         stride_ = stride;
     }
     for (Index i = 0; i < all; ++i)
-        for (Index j = 0; j < added; ++j) {
-            gram_[i * stride_ + before + j] = products[i * added + j];
-            gram_[(before + j) * stride_ + i] = products[i * added + j];
-        }
+        std::copy_n(products + i * added, added, &gram_[i * stride_ + before]);
+    for (Index i = 0; i < before; i += block)  // rows and columns in turn, within the cache
+        for (Index j = 0; j < added; ++j)
+            for (Index k = i; k < std::min(i + block, before); ++k)
+                gram_[(before + j) * stride_ + k] = products[k * added + j];
     q_.insert(q_.end(), q, q + added);
     may_rise_.insert(may_rise_.end(), may_rise, may_rise + added);
     may_fall_.insert(may_fall_.end(), may_fall, may_fall + added);
@@ -211,23 +236,25 @@ GramLasso::Result GramLasso::solve(const double* l1, const double* l2, const Goa
     is_barred_.assign(features(), 0);
     changes_ = 0;
     Index zeros = 0;
-    while (changes_ <= goal.most_changes) {
+    for (int steps = 1; changes_ <= goal.most_changes; ++steps) {
         settle(zeros, checkpoint);
         refresh_gradient();
-        for (int round = 1; round < 6; ++round) {
-            if (gap(goal.target_square) <= goal.gap) return {changes_, true};
-            if (is_settled(goal.tolerance)) break;
-            if (round == 4) refactor(checkpoint);
-            settle(0, checkpoint);
-            refresh_gradient();
-        }
+        checkpoint();
+        if (gap(goal.target_square) <= goal.gap) return {changes_, true};
         const std::vector<Index> chosen = violators(goal.tolerance);
+        // What the steps have left need not be smaller than what pushes the others.
+        const double left = chosen.empty() ? 0.0 : joining * excess(chosen[0]);
+        if (steps < most_steps + 2 && !is_settled(std::max(goal.tolerance, left))) {
+            if (steps == most_steps) refactor(checkpoint);
+            zeros = 0;
+            continue;
+        }
         const bool is_still = is_settled(goal.tolerance);
         if (chosen.empty()) return {changes_, is_still || is_settled(1e3 * goal.tolerance)};
         zeros = is_still ? active() : 0;
         admit(chosen);
         zeros = std::min(zeros, active());
-        checkpoint();
+        steps = 0;
     }
     return {changes_, false};
 }
@@ -238,7 +265,7 @@ void GramLasso::set_penalty(const double* l1, const double* l2, Checkpoint& chec
     std::copy(l1, l1 + features(), l1_.begin());
     std::copy(l2, l2 + features(), l2_.begin());
     const bool is_good = std::all_of(active_.begin(), active_.end(), [&](Index j) {
-        return l2_[j] <= factored_l2_[j] && l2_[j] >= 0.8 * factored_l2_[j];
+        return l2_[j] <= factored_l2_[j] && l2_[j] >= stale * factored_l2_[j];
     });
     if (!is_good) refactor(checkpoint);
 }
@@ -268,7 +295,7 @@ double GramLasso::gap(double target_square) const {
 void GramLasso::refactor(Checkpoint& checkpoint) {
     auto entry = [&](Index i, Index j) {
         const double h = gram_row(active_[i])[active_[j]];
-        return i == j ? h + l2_[active_[i]] : h;
+        return i == j ? diagonal(active_[i]) : h;
     };
     factor_.refactor(active(), entry, blas_, checkpoint);
     for (Index j : active_) factored_l2_[j] = l2_[j];
@@ -356,50 +383,63 @@ void GramLasso::leave(Index position) {
 // Features at 0 that the gradient pushes away, those that it pushes hardest first.
 std::vector<Index> GramLasso::violators(double tolerance) const {
     std::vector<Index> found;
-    std::vector<double> excess(features());
     double largest = 0;
     for (Index j = 0; j < features(); ++j) {
         const bool is_free = gradient_[j] > 0 ? may_rise_[j] : may_fall_[j];
         if (is_active_[j] || is_barred_[j] || !is_free) continue;
-        excess[j] = std::abs(gradient_[j]) / l1_[j] - 1;
-        if (excess[j] <= tolerance) continue;
+        if (excess(j) <= tolerance) continue;
         found.push_back(j);
-        largest = std::max(largest, excess[j]);
+        largest = std::max(largest, excess(j));
     }
-    std::erase_if(found, [&](Index j) { return excess[j] < joining * largest; });
+    std::erase_if(found, [&](Index j) { return excess(j) < joining * largest; });
     std::stable_sort(found.begin(), found.end(),
-                     [&](Index a, Index b) { return excess[a] > excess[b]; });
+                     [&](Index a, Index b) { return excess(a) > excess(b); });
     return found;
 }
 
 // Let features join the active set; one that depends on it takes the place of another.
 void GramLasso::admit(const std::vector<Index>& chosen) {
-    for (Index j : chosen) {
-        sign_[j] = gradient_[j] > 0 ? 1 : -1;
-        std::vector<double> u = column(j);
-        const double diagonal = gram_row(j)[j] + l2_[j];
-        double rest = factor_.project(u, diagonal);
-        if (rest <= dependent * diagonal) {
-            // Where others have just joined, the slopes are not 0, and it has to wait.
-            if (j != chosen[0]) continue;
-            if (!make_room(j, u, rest)) {
-                is_barred_[j] = 1;
-                continue;
-            }
+    const Index before = active(), count = static_cast<Index>(chosen.size());
+    const Index stride = before + count;
+    std::vector<double> projected(count * stride);
+    for (Index c = 0; c < count; ++c) copy_column(chosen[c], &projected[c * stride]);
+    factor_.project(projected.data(), count, stride, blas_);
+    std::vector<const double*> joined;
+    for (Index c = 0; c < count; ++c) {
+        const Index j = chosen[c];
+        double* u = &projected[c * stride];
+        Index size = before;
+        for (const double* other : joined) {
+            u[size] = (gram_row(j)[active_[size]] - dot(u, other, size)) / other[size];
+            ++size;
         }
-        factor_.append(u, rest);
+        sign_[j] = gradient_[j] > 0 ? 1 : -1;
+        const double rest = diagonal(j) - dot(u, u, size);
+        if (rest <= dependent * diagonal(j)) {
+            // Where others have just joined, the slopes are not 0, and it has to wait.
+            if (c > 0) continue;
+            if (make_room(j)) return admit({j});
+            is_barred_[j] = 1;
+            continue;
+        }
+        u[size] = std::sqrt(rest);
+        joined.push_back(u);
         active_.push_back(j);
         factored_l2_[j] = l2_[j];
         is_active_[j] = 1;
         ++changes_;
     }
+    factor_.append(joined);
 }
 
-// xⱼ is a combination of active columns: shift weight from them to it, which leaves Xw as it is
+// If xⱼ is a combination of active columns, shift weight from them to it, which leaves Xw as it is
 // and lowers the penalty, until enough of them are 0. False if that does not end.
-bool GramLasso::make_room(Index j, std::vector<double>& u, double& rest) {
-    const double diagonal = gram_row(j)[j] + l2_[j];
-    while (rest <= dependent * diagonal) {
+bool GramLasso::make_room(Index j) {
+    while (true) {
+        std::vector<double> u(active());
+        copy_column(j, u.data());
+        factor_.solve_transposed(u.data(), 0);
+        if (diagonal(j) - dot(u.data(), u.data(), active()) > dependent * diagonal(j)) return true;
         factor_.solve_upper(u);
         for (double& x : u) x *= -sign_[j];
         const double length = move(u, std::numeric_limits<double>::infinity());
@@ -407,16 +447,12 @@ bool GramLasso::make_room(Index j, std::vector<double>& u, double& rest) {
         w_[j] += length * sign_[j];
         for (Index i = active() - 1; i >= 0; --i)
             if (is_at_end(i, u)) leave(i);
-        u = column(j);
-        rest = factor_.project(u, diagonal);
     }
-    return true;
 }
 
-std::vector<double> GramLasso::column(Index j) const {
-    std::vector<double> h(active());
+// The products of a feature with the active ones.
+void GramLasso::copy_column(Index j, double* h) const {
     for (Index i = 0; i < active(); ++i) h[i] = gram_row(j)[active_[i]];
-    return h;
 }
 
 }  // namespace gapless

@@ -10,6 +10,8 @@
 // Gill, Golub, Murray and Saunders (1974), Math. Comp. 28, for changing the factor.
 #pragma once
 
+#include <cmath>
+#include <memory>
 #include <vector>
 
 #include "blas.hpp"
@@ -24,15 +26,14 @@ public:
     // Make it the factor of H (size × size), whose upper triangle `entry(i, j)`, i ≤ j, gives.
     template <class Entry>
     void refactor(Index size, Entry&& entry, const Blas& blas, Checkpoint& checkpoint);
-    // u = U⁻ᵀh for a column h of H that would join. Returns what is left of its diagonal entry:
-    // about 0 if the column depends on the others.
-    double project(std::vector<double>& h, double diagonal) const;
-    // Take in the column whose projection and remaining diagonal entry are given.
-    void append(const std::vector<double>& u, double rest);
+    // u = U⁻ᵀh for columns h of H that would join, `stride` apart.
+    void project(double* h, Index count, Index stride, const Blas& blas) const;
+    // Take in columns of U: the first has size() + 1 entries, down to its pivot, the next one more.
+    void append(const std::vector<const double*>& columns);
     void remove(Index position);
     // x = U⁻¹x; and x = U⁻ᵀx, x = H⁻¹x where the first `zeros` entries of x are 0.
     void solve_upper(std::vector<double>& x) const;
-    void solve_transposed(std::vector<double>& x, Index zeros) const;
+    void solve_transposed(double* x, Index zeros) const;
     void solve(std::vector<double>& x, Index zeros) const;
 
 private:
@@ -77,25 +78,28 @@ public:
 
 private:
     Index active() const { return static_cast<Index>(active_.size()); }
-    const double* gram_row(Index j) const { return gram_.data() + j * stride_; }
+    const double* gram_row(Index j) const { return gram_.get() + j * stride_; }
+    double diagonal(Index j) const { return gram_row(j)[j] + l2_[j]; }
     double slope(Index j) const { return gradient_[j] - l1_[j] * sign_[j] - l2_[j] * w_[j]; }
     void set_penalty(const double* l1, const double* l2, Checkpoint& checkpoint);
     void refactor(Checkpoint& checkpoint);
     void refresh_gradient();
     double gap(double target_square) const;
+    double excess(Index j) const { return std::abs(gradient_[j]) / l1_[j] - 1; }
     bool is_settled(double tolerance) const;
     void settle(Index zeros, Checkpoint& checkpoint);
     std::vector<Index> violators(double tolerance) const;
     void admit(const std::vector<Index>& chosen);
-    bool make_room(Index j, std::vector<double>& u, double& rest);
-    std::vector<double> column(Index j) const;
+    bool make_room(Index j);
+    void copy_column(Index j, double* h) const;
     double move(const std::vector<double>& step, double length);
     bool is_at_end(Index position, const std::vector<double>& step) const;
     void leave(Index position);
 
     const Blas& blas_;
     Index stride_ = 0, changes_ = 0;
-    std::vector<double> gram_, q_, w_, gradient_, sign_, l1_, l2_, factored_l2_;
+    std::unique_ptr<double[]> gram_;  // rows `stride_` apart
+    std::vector<double> q_, w_, gradient_, sign_, l1_, l2_, factored_l2_;
     std::vector<char> may_rise_, may_fall_, is_active_, is_barred_;
     std::vector<Index> active_;  // features in the order of the factor
     UpperFactor factor_;

@@ -203,7 +203,7 @@ void product(const Source<X, V>& a, Index outer, Index inner, Entry entry, const
                      Range rows = part(task / plan.lanes, plan.block, outer);
                      Range slice = part(l, plan.lane, inner);
                      V* to = (lanes ? lanes.get() + l * size : out) + rows.begin * outputs;
-                     if (outputs == 1)
+                     if (outputs == 1 && !a.outer_index)
                          multiply_vector(a, rows, slice, entry, v, to, checkpoint);
                      else
                          multiply_matrix(a, rows, slice, v, outputs, to, context, checkpoint);
@@ -216,17 +216,17 @@ void product(const Source<X, V>& a, Index outer, Index inner, Entry entry, const
     }
 }
 
-// The centre in the type of the sums, made only if it differs.
+// The centre of the chosen columns in the type of the sums, made only if it differs.
 template <class V>
 class Center {
 public:
-    Center(const double* center, Index size) {
-        if constexpr (std::is_same_v<V, double>) {
-            data_ = center;
-        } else if (center) {
-            converted_.assign(center, center + size);
-            data_ = converted_.data();
-        }
+    Center(const double* center, Columns columns) {
+        if constexpr (std::is_same_v<V, double>) data_ = center;
+        if (!center || (data_ && !columns.index)) return;
+        converted_.resize(columns.count);
+        for (Index j = 0; j < columns.count; ++j)
+            converted_[j] = static_cast<V>(center[columns.index ? columns.index[j] : j]);
+        data_ = converted_.data();
     }
     const V* data() const { return data_; }
 
@@ -384,17 +384,18 @@ void mirror_lower(V* out, Index n, const Context& context) {
 template <class X, class V>
 void times(const Dense<X>& x, const double* center, const V* w, Index outputs, V* z,
            const Context& context) {
-    Center<V> mean(center, x.columns);
+    Center<V> mean(center, {nullptr, x.columns});
     product(source<V>(x, true, mean.data()), x.rows, x.columns, Entry::value, w, outputs, z,
             context);
 }
 
 template <class X, class V>
-void transposed_times(const Dense<X>& x, const double* center, const V* r, Index outputs, V* g,
-                      const Context& context) {
-    Center<V> mean(center, x.columns);
-    product(source<V>(x, false, mean.data()), x.columns, x.rows, Entry::value, r, outputs, g,
-            context);
+void transposed_times(const Dense<X>& x, const double* center, Columns columns, const V* r,
+                      Index outputs, V* g, const Context& context) {
+    Center<V> mean(center, columns);
+    auto a = source<V>(x, false, mean.data());
+    a.outer_index = columns.index;
+    product(a, columns.count, x.rows, Entry::value, r, outputs, g, context);
 }
 
 template <class X>
@@ -402,7 +403,7 @@ void hessian_times(const Dense<X>& x, const double* center, const RowHessians<X>
                    const X* shift, X* w, double* b, const Context& context) {
     constexpr Index max_lanes = 32, lanes_size = Index(1) << 23;
     const Index d = x.columns, K = h.outputs, size = d * K;
-    Center<X> mean(center, d);
+    Center<X> mean(center, {nullptr, d});
     Source<X, X> xt = source<X>(x, false, mean.data());
     // As in `Pieces`: small products are not repacked. X is read from memory once.
     const Index height = std::clamp<Index>(1000000 / std::max<Index>(size, 1), 16, 256);
@@ -452,12 +453,7 @@ void row_square_sums(const Dense<X>& x, const double* center, const double* weig
 template <class X, class V>
 void gram(const Dense<X>& x, const double* center, const double* weights, Columns columns, V* out,
           const Context& context) {
-    std::vector<double> chosen;
-    if (columns.index && center) {
-        for (Index j = 0; j < columns.count; ++j) chosen.push_back(center[columns.index[j]]);
-        center = chosen.data();
-    }
-    Center<V> mean(center, columns.count);
+    Center<V> mean(center, columns);
     auto a = source<V>(x, false, mean.data());
     a.outer_index = columns.index;
     symmetric_product(a, columns.count, x.rows, weights, out, context);
@@ -477,12 +473,12 @@ template void times(const Dense<float>&, const double*, const double*, Index, do
                     const Context&);
 template void times(const Dense<double>&, const double*, const double*, Index, double*,
                     const Context&);
-template void transposed_times(const Dense<float>&, const double*, const float*, Index, float*,
-                               const Context&);
-template void transposed_times(const Dense<float>&, const double*, const double*, Index, double*,
-                               const Context&);
-template void transposed_times(const Dense<double>&, const double*, const double*, Index, double*,
-                               const Context&);
+template void transposed_times(const Dense<float>&, const double*, Columns, const float*, Index,
+                               float*, const Context&);
+template void transposed_times(const Dense<float>&, const double*, Columns, const double*, Index,
+                               double*, const Context&);
+template void transposed_times(const Dense<double>&, const double*, Columns, const double*, Index,
+                               double*, const Context&);
 template void hessian_times(const Dense<float>&, const double*, const RowHessians<float>&,
                             const float*, const float*, float*, double*, const Context&);
 template void hessian_times(const Dense<double>&, const double*, const RowHessians<double>&,

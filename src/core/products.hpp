@@ -24,10 +24,16 @@ template <class X, class V>
 void times(const Dense<X>& x, const double* center, const V* w, Index outputs, V* z,
            const Context& context);
 
-// g (d × outputs) = Xᵀ r, with r (n × outputs).
+// Some columns of a matrix, or all of them when `index` is null.
+struct Columns {
+    const std::int64_t* index;
+    Index count;
+};
+
+// g (count × outputs) = Xᵀ r of the chosen columns, with r (n × outputs).
 template <class X, class V>
-void transposed_times(const Dense<X>& x, const double* center, const V* r, Index outputs, V* g,
-                      const Context& context);
+void transposed_times(const Dense<X>& x, const double* center, Columns columns, const V* r,
+                      Index outputs, V* g, const Context& context);
 
 // The Hessian of each row in its scores, diag(aᵢ) − fᵢfᵢᵀ; a and f (n × outputs), f null for none.
 template <class V>
@@ -52,12 +58,6 @@ void column_square_sums(const Dense<X>& x, const double* center, const double* w
 template <class X>
 void row_square_sums(const Dense<X>& x, const double* center, const double* weights, double* out,
                      const Context& context);
-
-// Some columns of a matrix, or all of them when `index` is null.
-struct Columns {
-    const std::int64_t* index;
-    Index count;
-};
 
 // out (count × count) = Xᵀ D X of the chosen columns; D = diag(weights) ≥ 0, or null for the
 // identity. Samples of weight 0 are not even read.

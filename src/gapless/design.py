@@ -88,8 +88,13 @@ class Design:
             self._dense_call(_core.dense_times, matrix, out)
         return out.reshape(self.n, *w.shape[1:])
 
-    def transposed_times(self, r: Array) -> Array:
-        """Xᵀ @ r for r of shape (n,) or (n, K). Where most of r (n,) is 0, that costs less."""
+    def transposed_times(self, r: Array, columns: Array | None = None) -> Array:
+        """Xᵀ @ r for r of shape (n,) or (n, K), of all columns or of those at some positions.
+
+        Where most of r (n,) is 0, that costs less.
+        """
+        if columns is not None:
+            return self._multiply_columns(r, columns)
         matrix = self._as_matrix(r)
         out = np.empty((self.d, matrix.shape[1]), matrix.dtype)
         has_rows = self.is_sparse or self.X.flags.c_contiguous
@@ -100,14 +105,23 @@ class Design:
             if self.center is not None:
                 out -= np.multiply.outer(self._center_as(matrix.dtype), matrix.sum(axis=0))
         else:
-            self._dense_call(_core.dense_transposed_times, matrix, out)
+            self._dense_call(_core.dense_transposed_times, None, matrix, out)
         return out.reshape(self.d, *r.shape[1:])
+
+    def _multiply_columns(self, r: Array, columns: Array) -> Array:
+        if self.is_sparse:
+            return self.columns(columns).transposed_times(r)
+        matrix = self._as_matrix(r)
+        out = np.empty((len(columns), matrix.shape[1]), matrix.dtype)
+        columns = np.ascontiguousarray(columns, dtype=np.int64)
+        _call_blas(_core.dense_transposed_times, self.X, self.center, columns, matrix, out)
+        return out.reshape(len(columns), *r.shape[1:])
 
     def _multiply_few_rows(self, r: Array, out: Array) -> None:
         """Xᵀ @ r for r of shape (n, 1), from the rows in which it is not 0."""
         if not self.is_sparse:
             rows = np.flatnonzero(r)
-            _call(_core.dense_transposed_times, self.X[rows], self.center, r[rows], out)
+            _call(_core.dense_transposed_times, self.X[rows], self.center, None, r[rows], out)
             return
         _call(_core.sparse_transposed_times, *self._rows, r[:, 0], out[:, 0])
         if self.center is not None:
@@ -288,10 +302,10 @@ class Design:
         assert self.center is not None
         return self.center.astype(dtype, copy=False)
 
-    def _dense_call(self, function: Any, matrix: Array, out: Array) -> None:
+    def _dense_call(self, function: Any, *args: Any) -> None:
         # One column is multiplied without BLAS.
-        call = _call if matrix.shape[1] == 1 else _call_blas
-        call(function, self.X, self.center, matrix, out)
+        call = _call if args[-1].shape[1] == 1 else _call_blas
+        call(function, self.X, self.center, *args)
 
     def _center_gram(self, G: Array, weights: Array | None, chosen: Any) -> None:
         """Turn G = XᵀDX into (X − 1μᵀ)ᵀD(X − 1μᵀ) = G − aμᵀ − μaᵀ with a = XᵀD1 − ½μ·ΣD."""

@@ -67,6 +67,11 @@ def test_products_with_vectors_are_right(rng, form, dtype, centred, outputs):
             eps = np.finfo(vector_dtype).eps
             assert_near(z, sample.exact @ w, sample.size @ np.abs(w), d, eps)
             assert_near(g, sample.exact.T @ r, sample.size.T @ np.abs(r), n, eps)
+            some = rng.permutation(d)[: d // 2 + 1]
+            g = sample.design.transposed_times(r, columns=some)
+            assert g.dtype == vector_dtype
+            size = sample.size.T[some] @ np.abs(r)
+            assert_near(g, sample.exact.T[some] @ r, size, n, eps)
 
 
 @every_form

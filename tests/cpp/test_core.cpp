@@ -163,10 +163,20 @@ void test_vectors(const Data<X>& data) {
                 check_product(z, n, d, outputs, w,
                               [&](Index i, Index j) { return data.at(i, j, centered); });
                 auto g = same_bits<V>(d * outputs, [&](V* out, const Context& context) {
-                    transposed_times(data.dense(order), center, r.data(), outputs, out, context);
+                    transposed_times(data.dense(order), center, {nullptr, d}, r.data(), outputs,
+                                     out, context);
                 });
                 check_product(g, d, n, outputs, r,
                               [&](Index j, Index i) { return data.at(i, j, centered); });
+                std::vector<std::int64_t> last(std::min<Index>(d, 3));
+                for (Index j = 0; j < std::ssize(last); ++j) last[j] = d - 1 - j;
+                auto some =
+                    same_bits<V>(std::ssize(last) * outputs, [&](V* out, const Context& context) {
+                        transposed_times(data.dense(order), center, {last.data(), std::ssize(last)},
+                                         r.data(), outputs, out, context);
+                    });
+                check_product(some, std::ssize(last), n, outputs, r,
+                              [&](Index j, Index i) { return data.at(i, d - 1 - j, centered); });
             }
         auto z = same_bits<V>(n * outputs, [&](V* out, const Context& context) {
             times(data.rows(), w.data(), outputs, out, context);

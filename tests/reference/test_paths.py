@@ -54,7 +54,6 @@ def both_ways(request, monkeypatch):
     if request.param == "working sets":
         monkeypatch.setattr(engine, "FEW_FEATURES", 5)
         monkeypatch.setattr(engine, "FEWEST_NEW", 4)
-        monkeypatch.setattr(engine, "OVERHEAD", 0)
 
 
 PENALTIES = {

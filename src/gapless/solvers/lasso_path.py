@@ -15,7 +15,6 @@ Fercoq, Gramfort and Salmon (2015), Mind the duality gap: safer rules for the la
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -27,7 +26,6 @@ from ..interrupt import check, deadline
 from ..penalties import Coordinates, Penalty
 from ..problem import Problem
 from ..threads import single_blas
-from .quadratic_model import prediction_step
 from .working_set import choose_blocks
 
 Array = np.ndarray
@@ -35,9 +33,9 @@ EPS = float(np.finfo(float).eps)
 
 # Up to so many features all are in the working set from the start.
 FEW_FEATURES = 400
-# A pass over the data serves at most so many strengths, and fewer as the active set grows: beyond
-# SHARE·(active coefficients)² entries of the data, solving twice costs more than a second pass.
-MOST_AT_ONCE, SHARE, OVERHEAD = 10, 40, 2_000_000
+# A pass over the data serves at most so many strengths, and fewer after some had to be solved twice
+# because features were missing.
+MOST_AT_ONCE = 10
 # Entries of a matrix with one column per strength or per feature that joins.
 MOST_ENTRIES = 8_000_000
 # Products with so many residuals are kept. If more than this part of the columns may matter, all of
@@ -134,26 +132,22 @@ class LassoPath:
             self.y_mean = float(np.sum(s * problem.y) / np.sum(s))
             design = design.shifted(self.mean)
         self.design, self.y = design, problem.y - self.y_mean
-        self.centred = dataclasses.replace(problem, design=design)
         self.q = design.transposed_times(s * self.y)
         self.square = float(np.sum(s * self.y**2))
         self.lasso = _core.GramLasso()
         self.features = np.zeros(0, dtype=np.int64)
         self.is_in = np.zeros(problem.d, dtype=bool)
         self.columns: list[Design] = []  # those of the working set, as they came
-        self.active = 0
+        self.active, self.at_once = 0, MOST_AT_ONCE
         self.products = Products(design, s, self.y, self.q)
 
     def strengths_at_once(self, left: int) -> int:
         """How many strengths the next pass over the data should serve."""
-        n, d = self.problem.n, self.problem.d
-        most = left if d <= FEW_FEATURES else MOST_AT_ONCE
-        pass_cost = n * d + OVERHEAD
-        worth = left if d <= FEW_FEATURES else pass_cost // (SHARE * self.active**2 + 1)
-        return int(max(1, min(most, worth, left, MOST_ENTRIES // n)))
+        most = left if self.problem.d <= FEW_FEATURES else self.at_once
+        return max(1, min(most, left, MOST_ENTRIES // self.problem.n))
 
     def solve(self, penalties: list[Coordinates]) -> list[PathPoint] | None:
-        """The solutions for some penalties, from the last one on; None where it gets nowhere."""
+        """The solutions for the first of some penalties, one at least; None if it gets nowhere."""
         if not len(self.features):
             self._set_signs(penalties[0])
         l1, l2 = np.stack([c.l1 for c in penalties]).T, np.stack([c.l2 for c in penalties]).T
@@ -170,14 +164,20 @@ class LassoPath:
             every = np.concatenate([self.features, checked])
             primal, gap = self._gaps(W, R, every, np.concatenate([inside, V]), l1, l2)
             reached = gap <= self.target + 8 * EPS * (primal + self.problem.scale)
-            new = self._candidates(checked, V, l1[checked]) if not np.all(reached) else checked[:0]
-            if np.all(reached) or step == self.max_iter:
-                return self._points(W, primal, gap, reached, step)
+            is_over = np.all(reached) or step == self.max_iter
+            done = len(reached) if is_over else int(np.argmin(reached))
+            points = self._points(W, primal, gap, reached, step)[:done]
+            self.at_once = max(1, min(done + 2, MOST_AT_ONCE) if is_over else done)
+            if is_over:
+                return points
+            new = self._candidates(checked, V, l1[checked])
             if not len(new):
                 return None
             self._join(new)
             if len(penalties) > 1:
                 self.lasso.restore()
+            if points:
+                return points
         return None
 
     def _set_signs(self, c: Coordinates) -> None:
@@ -192,7 +192,7 @@ class LassoPath:
             if not len(self.features):
                 self._join(np.arange(d))
             return
-        score = self._score(np.arange(d), self.products.known[:, -1:], l1)
+        score = self._score(np.arange(d), self.products.last[:, None], l1)
         likely = _largest(score, self.active + self._new_count)
         self._join(likely[~self.is_in[likely]])
 
@@ -205,15 +205,20 @@ class LassoPath:
         most = max(1, MOST_ENTRIES // self.problem.n)
         for begin in range(0, len(new), most):
             some = new[begin : begin + most]
-            columns = self.design.columns(some)
             if len(self.columns) == MOST_PARTS:
-                self.columns = [self.design.columns(self.features)]
-            self.columns.append(columns)
+                self.columns = [self._columns(self.features)]
+            self.columns.append(self._columns(some))
             self.features = np.concatenate([self.features, some])
             self.is_in[some] = True
-            weighted = self.weights[:, None] * columns.dense()
+            weighted = self.weights[:, None] * self.columns[-1].dense()
             products = np.concatenate([part.transposed_times(weighted) for part in self.columns])
             self.lasso.grow(products, self.q[some], self.may_rise[some], self.may_fall[some])
+
+    def _columns(self, features: Array) -> Design:
+        """Columns of the data, centred once and for all if they are dense."""
+        columns = self.design.columns(features)
+        is_plain = columns.is_sparse or columns.center is None
+        return columns if is_plain else Design(columns.dense())
 
     def _solve_on_working_set(self, l1: Array, l2: Array) -> tuple[Array, Array] | None:
         """Coefficients of the working set and its products with the residuals, (p, penalties).
@@ -233,7 +238,9 @@ class LassoPath:
 
     def _residuals(self, W: Array) -> Array:
         """y − Xw of every penalty, (n, penalties), without their mean if there is a bias."""
-        R = self.y[:, None] - prediction_step(self.centred, self.features, W)
+        ends = np.cumsum([part.d for part in self.columns])[:-1]
+        parts = zip(self.columns, np.split(W, ends))
+        R = self.y[:, None] - sum(part.times(w) for part, w in parts)
         if self.problem.fit_bias:
             R -= np.sum(self.weights[:, None] * R, axis=0) / np.sum(self.weights)
         return R
@@ -292,6 +299,7 @@ class Products:
         self.design, self.root = design, np.sqrt(weights)
         self.norms = np.sqrt(np.maximum(design.column_square_sums(weights), 0.0))
         self.residuals, self.known = (self.root * y)[:, None], values[:, None]
+        self.last = values  # products with the last residual, some of them extrapolated
 
     def of(self, R: Array, l1: Array, is_in: Array) -> tuple[Array, Array]:
         """Columns that may matter for the residuals R (n, k), and their products with them.
@@ -301,8 +309,11 @@ class Products:
         R = self.root[:, None] * R
         checked = np.flatnonzero(self._is_uncertain(R, l1) & ~is_in)
         if len(checked) <= WORTH_A_PASS * self.design.d:
-            return checked, self.design.columns(checked).transposed_times(self.root[:, None] * R)
+            V = self.design.transposed_times(self.root[:, None] * R, columns=checked)
+            self.last[checked] = V[:, -1]
+            return checked, V
         V = self.design.transposed_times(self.root[:, None] * R)
+        self.last = V[:, -1].copy()
         self.residuals = np.hstack([self.residuals, R])[:, -MOST_KNOWN:]
         self.known = np.hstack([self.known, V])[:, -MOST_KNOWN:]
         checked = np.flatnonzero(~is_in)
@@ -315,7 +326,9 @@ class Products:
         # The products are known up to rounding, which large multiples of them would enlarge.
         sizes = np.sqrt(np.sum(self.residuals**2, axis=0))
         left = left + 1e-9 * np.sum(np.abs(a) * sizes[:, None], axis=0)
-        reach = np.abs(a.T @ self.known.T) + np.multiply.outer(left, self.norms)
+        guess = a.T @ self.known.T
+        self.last = guess[-1].copy()
+        reach = np.abs(guess) + np.multiply.outer(left, self.norms)
         return np.any(reach >= l1.T, axis=0)
 
 
