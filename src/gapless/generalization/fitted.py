@@ -104,6 +104,11 @@ class Fitted:
         work = design.density * design.n * design.d * outputs
         return design.n > LARGE_ROWS or work > LARGE_WORK
 
+    @property
+    def ignores_shifts(self) -> bool:
+        """Whether the same number added to all scores of a row changes nothing, as for softmax."""
+        return self.problems[0].loss.task == "multiclass"
+
     # ---- other fits ------------------------------------------------------------------------------
 
     def scaled(self, factor: float) -> Fitted | None:
@@ -132,6 +137,10 @@ class Fitted:
             weights=self.weights[rows],
             is_solved=False,
         )
+
+    def sample(self, rows: Array) -> Fitted:
+        """The same on some of the rows, with the same ratio of penalty to weight."""
+        return replace(replace(self, averages=True).only(rows), averages=self.averages)
 
     def without(self, rows: Array) -> list[Parameters]:
         """The solution without some of the rows, from where the fit ended."""

@@ -35,6 +35,7 @@ class Refittable(ABC):
     """
 
     has_classes = False
+    ignores_shifts = False
     # Refits are few and cheap, or there is a formula.
     is_large = False
 
@@ -45,6 +46,11 @@ class Refittable(ABC):
     def targets(self) -> Array:
         """The targets as numbers."""
         return self.y
+
+    @property
+    def outputs(self) -> int:
+        """How many predictions a row has."""
+        return int(np.size(self.y[:1]))
 
     @property
     def fit_weights(self) -> Array:
@@ -99,6 +105,10 @@ class Refittable(ABC):
         """The fit with a penalty `factor` times as strong; None where there is none."""
         return None
 
+    def sample(self, rows: Array) -> Refittable:
+        """The fit to some rows, as if they were all; asked of fits that are large."""
+        raise NotAvailable("no part of the rows stands for all")
+
     def without(self, rows: Array) -> Model:
         """A model of the other rows."""
         is_kept = self.is_counted.copy()
@@ -138,7 +148,7 @@ def _growing(window: Array) -> Iterator[tuple[Array, Array]]:
 
 def _predict_each(fitted: Refittable, parts: Iterable[tuple[Array, Array]]) -> Array:
     """Predictions of each test part by a model of its training part; NaN for rows in none."""
-    z = np.full((len(fitted.y), np.size(fitted.y[:1])), np.nan)
+    z = np.full((len(fitted.y), fitted.outputs), np.nan)
     for train, test in parts:
         model = fitted.fit_to(train[fitted.is_counted[train]])
         z[test] = fitted.predict(model, test)

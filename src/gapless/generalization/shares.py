@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from functools import singledispatch
+from typing import Any
+
 import numpy as np
 
 from ..leave_one_out import keep_shares
-from .fitted import Array, Fitted
+from .fitted import Array
+from .refittable import Refittable
 
 
-def with_shares(fitted: Fitted, z: Array) -> Array:
+@singledispatch
+def with_shares(fitted: Any, z: Array) -> Array:
     """Held-out scores z (n, K) of all problems, moved to where the old shares hold the biases."""
     parts, start = [], 0
     for problem in fitted.problems:
@@ -18,3 +23,9 @@ def with_shares(fitted: Fitted, z: Array) -> Array:
         parts.append(keep_shares(problem, held, fitted.targets).reshape(part.shape))
         start = columns.stop
     return np.hstack(parts)
+
+
+@with_shares.register
+def _of_refittable(fitted: Refittable, z: Array) -> Array:
+    """Without a loss there is no curvature by which a step in the biases could be found."""
+    return z

@@ -183,7 +183,7 @@ class Trial:
         strata = fitted.targets if fitted.has_classes and self.groups is None else None
         chosen = drawn(self.units, LARGE_SAMPLE, strata)
         rows = np.flatnonzero(np.isin(self.units, chosen))
-        sample = replace(replace(fitted, averages=True).only(rows), averages=fitted.averages)
+        sample = fitted.sample(rows)
         groups = None if self.groups is None else self.groups[rows]
         trial = Trial(sample, self.judge.only(rows), groups)
         _, disagreement = trial._refitted(sample, by_formula(sample, groups))
@@ -198,7 +198,7 @@ def _moved(fitted: Fitted, estimate: Estimate) -> Array:
 
 def _comparable(fitted: Fitted, difference: Array) -> Array:
     """Differences of scores, without a shift of all classes where that means nothing."""
-    if fitted.problems[0].loss.task == "multiclass":
+    if fitted.ignores_shifts:
         return difference - difference.mean(axis=1, keepdims=True)
     return difference
 
