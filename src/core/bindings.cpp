@@ -21,6 +21,7 @@
 #include "equal_rows.hpp"
 #include "gram_lasso.hpp"
 #include "kernel_blocks.hpp"
+#include "left_out.hpp"
 #include "products.hpp"
 #include "quadratic_cd.hpp"
 #include "smo.hpp"
@@ -748,6 +749,35 @@ std::vector<SumResult> sum_descent(const MatrixIn<T>& gram, const Maybe<std::int
     return results;
 }
 
+// Scores of rows by problems at their solution without them: the row of variable `variables[c]` by
+// problem `which[c]`.
+template <class T>
+void sum_leave_out(const MatrixIn<T>& gram, const std::vector<SumTask>& tasks,
+                   const VectorIn<std::int64_t>& which, const VectorIn<std::int64_t>& variables,
+                   const VectorOut<double>& scores, int threads, double deadline) {
+    const Index n = extent(gram, 0), count = extent(which, 0);
+    check(extent(gram, 1) == n, "gram must be square");
+    check(extent(variables, 0) == count && extent(scores, 0) == count,
+          "which, variables and scores must have one entry per case");
+    GramRows<T> rows{gram.data(), n, nullptr};
+    std::vector<SumProblem> problems;
+    for (const SumTask& task : tasks) problems.push_back(sum_problem(task, n));
+    std::vector<LeftOut> cases;
+    for (Index c = 0; c < count; ++c) {
+        const Index p = which.data()[c], v = variables.data()[c];
+        check(0 <= p && p < static_cast<Index>(problems.size()), "a problem is out of range");
+        check(0 <= v && v < problems[p].count, "a variable is out of range");
+        check(!problems[p].group, "only problems with one sum can be left a variable out of");
+        cases.push_back({p, v});
+    }
+    if (cases.empty()) return;
+    const double tol = std::get<9>(tasks[0]);
+    const Index steps = std::get<10>(tasks[0]);
+    run(threads, deadline, [&](const Context& context) {
+        leave_out(rows, problems, cases, tol, steps, scores.data(), context);
+    });
+}
+
 // ---- the module ----
 
 // An array argument: never converted, because a conversion would be a silent copy.
@@ -837,6 +867,8 @@ template <class T>
 void define_sum_descent(nb::module_& m) {
     m.def("sum_descent", &sum_descent<T>, array("gram"), maybe("slot"), array("tasks"), "threads"_a,
           "deadline"_a);
+    m.def("sum_leave_out", &sum_leave_out<T>, array("gram"), array("tasks"), array("which"),
+          array("variables"), array("scores"), "threads"_a, "deadline"_a);
 }
 
 template <class X>
