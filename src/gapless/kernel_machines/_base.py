@@ -1,0 +1,143 @@
+"""What kernel ridge, Gaussian processes and local regression share, being regressors."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from .._validation import Training, read_regression, read_rows
+from ..certificates import Certificate
+from ..conformal import Calibration, Intervals
+from ..design import Design
+from ..generalization import Refittable
+from ..progress import CallbackSupport
+from ..remembering import Remembering
+
+Array = np.ndarray
+
+
+class KernelRegressor(RegressorMixin, Remembering, CallbackSupport, BaseEstimator):
+    """Base of regressors that predict from their training rows.
+
+    A subclass gives `fit`, `_predict` for rows that have been read, `_refittable` for held-out
+    predictions and `_certify` for the data of the fit; `_stored` lists what a fit leaves.
+    """
+
+    _stored: ClassVar[tuple[str, ...]] = (
+        "certificate_",
+        "n_features_in_",
+        "feature_names_in_",
+        "generalization_",
+    )
+
+    def _read(self, X, y, sample_weight=None, *, reset: bool = True) -> Training:
+        """X, y and weights, validated; with reset=False the features must be those of the fit."""
+        return read_regression(self, X, y, sample_weight, multi_output=True, reset=reset)
+
+    def _predict(self, X: Any) -> Array:
+        """Predictions (n, K) of rows that have been read."""
+        raise NotImplementedError
+
+    def _certify(self, data: Training) -> Certificate:
+        """The certificate of the stored model on the data of its fit."""
+        raise NotImplementedError
+
+    def _tuned(self) -> tuple[str, ...]:
+        """The parameters whose values the fit chooses."""
+        return ()
+
+    @property
+    def _is_flat(self) -> bool:
+        """Whether y had one dimension."""
+        raise NotImplementedError
+
+    def _keep(self, learned: dict[str, Any], data: Training) -> None:
+        """Replace what an earlier fit has left by what this one has learned, all at once."""
+        learned["n_features_in_"] = data.X.shape[1]
+        if data.feature_names is not None:
+            learned["feature_names_in_"] = data.feature_names
+        learned["_training"], learned["_calibration"] = (data,), None
+        self.__dict__ = {k: v for k, v in vars(self).items() if k not in self._stored} | learned
+
+    # ---- predicting ------------------------------------------------------------------------------
+
+    def predict(self, X, *, interval=None):
+        """Predict targets, with intervals where they are asked for.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to predict.
+        interval : float, default=None
+            The share of new rows, such as 0.9, whose target is to be inside its interval. See
+            `gapless.intervals` for what is promised.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Predicted values. With `interval`, a tuple `(prediction, lower, upper)` of such arrays.
+        """
+        if interval is None:
+            return self._scores(X)
+        calibration = self._calibrated(
+            "gapless.intervals(model, X_train, y_train, X, coverage=..., sample_weight=...)"
+        )
+        return self._intervals(calibration, X, interval)
+
+    def _scores(self, X) -> Array:
+        """Predictions of rows as the caller gives them, (n,) or (n, K), in the precision of X."""
+        check_is_fitted(self)
+        X = read_rows(self, X)
+        z = self._predict(X).astype(X.dtype, copy=False)
+        return z[:, 0] if self._is_flat else z
+
+    def _intervals(self, calibration: Calibration, X, coverage: float) -> Intervals:
+        prediction = self.predict(X)
+        ends = calibration.intervals(Design(read_rows(self, X)), coverage, lambda z: z)
+        lower, upper = (end.reshape(prediction.shape).astype(prediction.dtype) for end in ends)
+        return Intervals(prediction, lower, upper)
+
+    # ---- both gaps -------------------------------------------------------------------------------
+
+    def _standing_in(self, z: Array) -> Any:
+        """A copy of the model that gives row i, asked for by X = [[i]], the prediction z[i]."""
+        twin: Any = copy.copy(self)
+        scores = z[:, 0] if self._is_flat else z
+        twin._scores = lambda X: scores[X[:, 0]]
+        return twin
+
+    def _certified(self, X, y, sample_weight=None) -> Certificate:
+        """The certificate, computed again from the data of the fit."""
+        check_is_fitted(self)
+        return self._certify(self._read(X, y, sample_weight, reset=False))
+
+    def _fitted_to(self, X, y, sample_weight=None) -> Refittable:
+        """The fit, rebuilt from its data."""
+        check_is_fitted(self)
+        return self._fitted(self._read(X, y, sample_weight, reset=False))
+
+    def _fitted(self, data: Training) -> Refittable:
+        """The fit, or an error if its data has changed."""
+        found, expected = self._certify(data).primal, self.certificate_.primal
+        room = 1e-6 * (abs(expected) + self.certificate_.scale)
+        if np.isfinite(expected) and not abs(found - expected) <= room:
+            raise ValueError(
+                f"this is not the fit of this data: the objective is {found:.9g}, and was "
+                f"{expected:.9g} when {type(self).__name__} was fitted; X, y or the weights have "
+                "changed since. Fit again."
+            )
+        return self._refittable(data)
+
+    def _refittable(self, data: Training) -> Refittable:
+        """The fit, as far as held-out predictions need it."""
+        raise NotImplementedError
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.multi_output = True
+        return tags

@@ -1,0 +1,197 @@
+"""Kernel ridge regression without some of its rows: exactly, from one inverse.
+
+With P the inverse of K + λS⁻¹ off the bias, y₍₋ᵢ₎ = yᵢ − cᵢ/Pᵢᵢ, for groups y_G − P_GG⁻¹c_G. The
+model without row i predicts f(x) − (k(x)ᵀP + Qᵀ)ᵢ cᵢ/Pᵢᵢ for a new x, Q being what moves the bias.
+Called by `generalization` and `conformal`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..design import Design
+from ..generalization.refittable import Model, Refittable
+from ..leave_one_out._base import NotAvailable, members
+from ..leave_one_out.distinct import Distinct
+from ..leave_one_out.rows import Answer
+from ..threads import single_blas
+from .squares import Array, Coefficients, KernelSquares
+
+# Up to so many distinct rows an inverse takes a few seconds; beyond, folds are faster.
+MOST_ROWS = 5000
+
+
+@dataclass(frozen=True, eq=False)
+class Pulls:
+    """How targets of one strength move when rows are left out.
+
+    `columns` (n, r) and `of_bias` (r,) are P and Q of these rows, `pull` (r, K) is cᵢ/Pᵢᵢ.
+    """
+
+    targets: Array
+    columns: Array
+    of_bias: Array
+    pull: Array
+
+
+class KernelFit(Refittable):
+    """A kernel ridge regression, and how to do it again.
+
+    Parameters
+    ----------
+    design, y, weights
+        As in `Refittable`.
+    kernel : Kernel
+        With all its parameters numbers.
+    strengths : ndarray of shape (K,)
+        λ of each target.
+    fit_bias : bool
+        Whether there is a bias.
+    found : Coefficients, optional
+        Those of all rows, where the model is fitted already.
+    """
+
+    def __init__(
+        self,
+        design: Design,
+        y: Array,
+        weights: Array,
+        kernel: Any,
+        strengths: Array,
+        fit_bias: bool,
+        found: Coefficients | None = None,
+    ):
+        super().__init__(design, y, weights)
+        self.kernel, self.strengths, self.fit_bias = kernel, strengths, fit_bias
+        self.found = found
+
+    def squares(self, distinct: Distinct) -> KernelSquares:
+        """What is minimised, with equal rows as one."""
+        rows = None if distinct.is_everything else distinct.first
+        y = self.y.reshape(len(self.y), -1)
+        y = y if rows is None else y[rows]
+        return KernelSquares(self.kernel, self.design.X, rows, y, distinct.weights, self.fit_bias)
+
+    @property
+    def model(self) -> Model:
+        """The fitted model, or one that is fitted now."""
+        if self.found is None:
+            return self.fit_to(np.flatnonzero(self.is_counted))
+        rows = np.flatnonzero(np.any(self.found.c != 0, axis=1))
+        return self._model(rows, replace(self.found, c=self.found.c[rows]))
+
+    def fit_to(self, rows):
+        """The same kernel and strengths on some rows."""
+        y = self.y.reshape(len(self.y), -1)[rows]
+        part = KernelSquares(self.kernel, self.design.X, rows, y, self.weights[rows], self.fit_bias)
+        return self._model(rows, solve_each(part, self.strengths))
+
+    def _model(self, rows: Array, found: Coefficients) -> Model:
+        """What predicts new rows from the coefficients of some rows."""
+        base = base_rows(self.kernel, self.design, rows)
+
+        def predict(design: Design) -> Array:
+            return self.kernel.times(design.X, base, found.c) + found.b
+
+        return predict
+
+    def held_out(self, groups):
+        """Exact, from one inverse for each strength."""
+        labels = self.labels
+        if groups is not None:
+            pairs = groups * (labels.max(initial=0) + 1) + labels
+            labels = np.unique(pairs, return_inverse=True)[1]
+        distinct = Distinct.of(labels, self.weights)
+        groups = None if groups is None else groups[distinct.first]
+        squares = self.squares(distinct)
+        held = np.empty_like(squares.y)
+        for strength in np.unique(self.strengths):
+            targets = self.strengths == strength
+            answer = self._inverse(squares, strength)
+            held[:, targets] = _without_groups(answer.P, squares.y[:, targets], groups)
+        return distinct.spread(held, np.zeros((len(self.y), held.shape[1])))
+
+    def without_each(self, rows):
+        """Exact, from the columns of P that belong to the rows."""
+        distinct = Distinct.of(self.labels, self.weights)
+        squares = self.squares(distinct)
+        order = np.argsort(self.labels[distinct.first])
+        at = order[np.searchsorted(self.labels[distinct.first], self.labels[rows], sorter=order)]
+        parts = [self._pulls(squares, strength, at) for strength in np.unique(self.strengths)]
+        held = squares.y[at].copy()
+        for part in parts:
+            held[:, part.targets] -= part.pull
+        base = base_rows(self.kernel, self.design, distinct.first)
+        full = self.model
+
+        def predict(design: Design) -> Array:
+            k = self.kernel.gram(design.X, base)
+            z = np.repeat(full(design)[:, None, :], len(rows), axis=1)
+            for part in parts:
+                with single_blas():
+                    moved = k @ part.columns + part.of_bias
+                z[:, :, part.targets] -= moved[:, :, None] * part.pull
+            return z
+
+        return held, predict
+
+    def _pulls(self, squares: KernelSquares, strength: float, at: Array) -> Pulls:
+        answer, targets = self._inverse(squares, strength), self.strengths == strength
+        with single_blas():
+            c = answer.P[at] @ squares.y[:, targets]
+        pull = c / np.diag(answer.P)[at, None]
+        return Pulls(targets, answer.P[:, at], answer.Q[at].sum(axis=1), pull)
+
+    def scaled(self, factor):
+        """All strengths times so much."""
+        if not np.all(self.strengths > 0):
+            return None
+        return KernelFit(
+            self.design,
+            self.y,
+            self.weights,
+            self.kernel,
+            factor * self.strengths,
+            self.fit_bias,
+        )
+
+    def _inverse(self, squares: KernelSquares, strength: float) -> Answer:
+        if squares.n > MOST_ROWS:
+            raise NotAvailable(f"{squares.n} rows are too many for one dense system")
+        K = squares.new_gram()
+        K[np.diag_indices(squares.n)] += strength / squares.weights
+        free = np.ones((squares.n, int(self.fit_bias)))
+        return Answer.of(K, free)
+
+
+def base_rows(kernel: Any, design: Design, rows: Array) -> Any:
+    """The rows that a model is made of, as the kernel wants them when it predicts others."""
+    return rows if kernel.name == "precomputed" else design.rows(rows).X
+
+
+def solve_each(squares: KernelSquares, strengths: Array) -> Coefficients:
+    """The coefficients of all targets, each with its own strength."""
+    if np.all(strengths == strengths[0]):
+        return squares.solve(float(strengths[0]))
+    found = [
+        replace(squares, y=squares.y[:, [k]]).solve(float(strength))
+        for k, strength in enumerate(strengths)
+    ]
+    c, Kc = (np.hstack([getattr(part, name) for part in found]) for name in ("c", "Kc"))
+    b = np.concatenate([part.b for part in found])
+    return Coefficients(c, b, Kc, all(part.is_solved for part in found))
+
+
+def _without_groups(P: Array, y: Array, groups: Array | None) -> Array:
+    """Each row predicted without itself or its group, for targets (n, K)."""
+    with single_blas():
+        c = P @ y
+        if groups is None:
+            return y - c / np.diag(P)[:, None]
+        held = y.copy()
+        for rows in members(groups):
+            held[rows] -= np.linalg.solve(P[np.ix_(rows, rows)], c[rows])
+    return held

@@ -1,0 +1,222 @@
+"""Choosing the strength and the scale of a kernel by what the models score on unseen rows.
+
+Every scale γ costs one decomposition of the kernel matrix, which serves all strengths. Scales are
+tried at steps of a factor of 4 until one in the middle is the best, and then between its
+neighbours. With many rows, a sample of them chooses γ. The held-out predictions of all models are
+kept until the score of the winner has been corrected for the choice.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..generalization import Generalization, Judge, sentence, uncorrected
+from ..generalization.held_out import drawn
+from ..selection_bias import correct
+from .rows import Merged
+from .spectrum import Trail, follow
+from .squares import Array, KernelSquares
+
+# Rows beyond which a sample chooses the scale, and beyond which one chooses the strength as well.
+MOST_FOR_SCALES, MOST_FOR_STRENGTHS = 2000, 4000
+# The scales to begin with, in steps of a factor of 4 around 1/(d·variance); how far to go; and how
+# often the step is halved around the best.
+FIRST, FARTHEST, HALVINGS = (-2.0, -1.0, 0.0, 1.0), 6, 2
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """What a search has tried, as plain data: one entry per model.
+
+    Parameters
+    ----------
+    alphas : ndarray of shape (m,)
+        Strength of each model.
+    gammas : ndarray of shape (m,) or None
+        Scale of its kernel; None where that was given.
+    unseen, standard_errors : ndarray of shape (m,)
+        Minus its mean squared error on held-out rows, and the standard error of that.
+    chosen : int
+        The model that was chosen.
+    rows : int
+        How many distinct rows the models were fitted to.
+    """
+
+    alphas: Array
+    gammas: Array | None
+    unseen: Array
+    standard_errors: Array
+    chosen: int
+    rows: int
+
+    def plot(self, *, axes=None):
+        """Draw the score on unseen rows against the strength, one line for each scale.
+
+        Parameters
+        ----------
+        axes : matplotlib Axes, default=None
+            Where to draw; a new figure if None.
+
+        Returns
+        -------
+        axes : matplotlib Axes
+        """
+        # matplotlib takes as long to import as all the rest, so it waits until it is needed.
+        plots = importlib.import_module("gapless.plots")
+        return plots.search(
+            self.alphas, self.unseen, groups=self.gammas, chosen=self.chosen, axes=axes
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """The kernel and the strength that were chosen, what was tried, and the predictions of that.
+
+    `trails` are those of the models in `search`, one for each scale, and `is_whole` tells whether
+    they were fitted to all rows.
+    """
+
+    kernel: Any
+    strength: float
+    gamma: float | None
+    search: Search
+    trails: list[Trail]
+    is_whole: bool
+
+
+def choose(
+    squares: KernelSquares,
+    scale: Callable[[float], Any] | None,
+    strengths: Callable[[KernelSquares], Array],
+    select: str,
+    callback: Callable[[float], bool],
+) -> Choice:
+    """Choose the strength and, if `scale` is given, the scale γ of the kernel.
+
+    Parameters
+    ----------
+    squares : KernelSquares
+        The distinct rows; its kernel has the scale around which to look.
+    scale : callable or None
+        scale(γ) is the kernel of that scale.
+    strengths : callable
+        The strengths to try, given the squares.
+    select : {"min", "1se"}
+        The best model, or the strongest penalty within one standard error of it.
+    callback : callable
+        Called with the best score of each scale; True ends the search.
+    """
+    if scale is None:
+        part = _sample(squares, MOST_FOR_STRENGTHS)
+        trails = {None: follow(part, strengths(part))}
+        return _chosen(squares, part, {None: squares.kernel}, trails, select)
+    part = _sample(squares, MOST_FOR_SCALES)
+    trails, kernels = _scales(part, scale, strengths, callback)
+    gamma = max(trails, key=lambda g: np.nanmax(trails[g].unseen))
+    if part is squares or squares.n > MOST_FOR_STRENGTHS:
+        return _chosen(squares, part, kernels, trails, select)
+    whole = replace(squares, kernel=kernels[gamma])
+    return _chosen(squares, whole, kernels, {gamma: follow(whole, strengths(whole))}, select)
+
+
+def _scales(
+    squares: KernelSquares, scale, strengths, callback
+) -> tuple[dict[Any, Trail], dict[Any, Any]]:
+    """Trails by γ, coarse first and then finer around the best."""
+    base, trails, kernels = float(squares.kernel.gamma), {}, {}
+    seen: dict[float, float] = {}
+    is_over = False
+
+    def look(power: float) -> None:
+        nonlocal is_over
+        if power in seen or is_over:
+            return
+        gamma = base * 4.0**power
+        kernels[gamma] = scale(gamma)
+        part = replace(squares, kernel=kernels[gamma])
+        trails[gamma] = follow(part, strengths(part))
+        seen[power] = float(np.nanmax(trails[gamma].unseen))
+        is_over = callback(seen[power])
+
+    for power in FIRST:
+        look(power)
+    while not is_over:
+        best = max(seen, key=lambda power: seen[power])
+        beyond = best + (1.0 if best == max(seen) else -1.0)
+        if min(seen) < best < max(seen) or abs(beyond) > FARTHEST:
+            break
+        look(beyond)
+    for halving in range(1, HALVINGS + 1):
+        best = max(seen, key=lambda power: seen[power])
+        look(best - 0.5**halving)
+        look(best + 0.5**halving)
+    return trails, kernels
+
+
+def _sample(squares: KernelSquares, most: int) -> KernelSquares:
+    """All rows, or so many: drawn from distinct rows, which are in the order of their content."""
+    if squares.n <= most:
+        return squares
+    chosen = np.sort(drawn(np.arange(squares.n), most))
+    rows = chosen if squares.rows is None else squares.rows[chosen]
+    return replace(squares, rows=rows, y=squares.y[chosen], weights=squares.weights[chosen])
+
+
+def _chosen(
+    squares: KernelSquares, part: KernelSquares, kernels: dict, trails: dict, select: str
+) -> Choice:
+    """The winner among all models of the trails."""
+    gammas = sorted(trails, key=lambda g: 0.0 if g is None else g)
+    ordered = [trails[gamma] for gamma in gammas]
+    best = max(range(len(ordered)), key=lambda k: np.nanmax(ordered[k].unseen))
+    trail = ordered[best]
+    at = int(np.nanargmax(trail.unseen))
+    if select == "1se":
+        enough = trail.unseen[at] - np.nan_to_num(trail.standard_errors[at])
+        at = int(np.flatnonzero(trail.unseen >= enough)[0])
+    sizes = [len(t.strengths) for t in ordered]
+    search = Search(
+        alphas=np.concatenate([t.strengths for t in ordered]) - squares.kernel.noise,
+        gammas=None if gammas[0] is None else np.repeat(gammas, sizes),
+        unseen=np.concatenate([t.unseen for t in ordered]),
+        standard_errors=np.concatenate([t.standard_errors for t in ordered]),
+        chosen=sum(sizes[:best]) + at,
+        rows=part.n,
+    )
+    kernel, strength = kernels[gammas[best]], float(trail.strengths[at])
+    return Choice(kernel, strength, gammas[best], search, ordered, part.n == squares.n)
+
+
+def corrected(model: Any, choice: Choice, rows: Merged, plain: Generalization) -> Generalization:
+    """What the tuned model scores on unseen data, corrected for having been chosen."""
+    if plain.kind == "unknown" or not choice.is_whole:
+        return uncorrected(plain, model._tuned())
+    y, weights = rows.data.y[rows.first], rows.weights
+    judge = Judge(model, y, weights)
+    z = np.concatenate([trail.z for trail in choice.trails], axis=1)
+    shown = np.stack([judge.of_rows(z[:, k]) for k in range(z.shape[1])], axis=1)
+    by = -np.mean((z - y.reshape(len(y), 1, -1)) ** 2, axis=2)
+    found = correct(
+        shown,
+        weights,
+        choose_by=by,
+        within=1.0 if model.select == "1se" else 0.0,
+        families=np.repeat(range(len(choice.trails)), [len(t.strengths) for t in choice.trails]),
+        chosen=choice.search.chosen,
+    )
+    numbers = plain.metric, plain.train, found.unseen, found.standard_error
+    advice = f"being chosen had added {max(found.optimism, 0.0):.2g}"
+    how = "corrected for the choice among" if found.is_winner else "less the optimism found among"
+    return replace(
+        plain,
+        unseen=found.unseen,
+        standard_error=found.standard_error,
+        gap=plain.train - found.unseen,
+        method=f"loo, {how} {z.shape[1]} models",
+        verdict=sentence(plain.kind, *numbers, advice),
+    )

@@ -1,0 +1,286 @@
+"""Kernel least squares in its rows: one system of linear equations, solved to the last digit.
+
+min ½Σ sᵢ(yᵢ − f(xᵢ) − b)² + ½λ‖f‖²  has  f = Σ cᵢ k(xᵢ, ·)  with
+
+    (K + λS⁻¹) c + b1 = y,        and 1ᵀc = 0 where there is a bias b.
+
+Large systems are factored in float32, which takes half the time and half the memory, and the factor
+preconditions conjugate gradients on float64 residuals: a few products with K give all digits back.
+The products compute K anew, block by block. Called by kernel ridge and by Gaussian processes.
+
+References
+----------
+Saunders, Gammerman and Vovk (1998), Ridge regression learning algorithm in dual variables, ICML.
+Carson and Higham (2018), Accelerating the solution of linear systems by iterative refinement in
+three precisions, SIAM J. Sci. Comput. 40.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from ..certificates import Certificate, judged
+from ..design import Design
+from ..interrupt import check
+from ..kernel_matrix import KernelMatrix
+from ..optimality import Conditions, Violation
+from ..solvers.positive_definite import EPS, Cholesky, call_lapack
+
+Array = np.ndarray
+
+# Up to so many rows K is kept in float64: its factor takes a fifth of a second.
+SMALL = 2000
+# Steps of conjugate gradients with a float32 factor before float64 takes over.
+MOST_STEPS = 40
+# A residual of this part of its terms is as small as it gets, and of that part good enough.
+ROUNDING, ENOUGH = 4 * EPS, 1e-12
+# After so many steps in a row that do not halve the residual nothing more is gained.
+PATIENCE = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Coefficients:
+    """Coefficients c (n, K) and biases b (K,), and f at the rows without the bias, Kc.
+
+    `is_solved` is False where the equations have no solution up to rounding, and c is the one of
+    least norm that comes nearest.
+    """
+
+    c: Array
+    b: Array
+    Kc: Array
+    is_solved: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class KernelSquares:
+    """Distinct rows with their kernel: what is minimised, but for the strength λ.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        With all its parameters numbers. Its white noise, if it has any, is no part of K here: it
+        belongs to λ, because weight 2 halves it as it halves λ.
+    X : array-like or sparse matrix
+        The rows, as the kernel takes them.
+    rows : ndarray of int, shape (n,)
+        Which of them these are; all of them if None.
+    y : ndarray of shape (n, K)
+        Targets.
+    weights : ndarray of shape (n,)
+        Sample weights > 0.
+    fit_bias : bool
+        Whether there is a bias without a penalty.
+    """
+
+    kernel: Any
+    X: Any
+    rows: Array | None
+    y: Array
+    weights: Array
+    fit_bias: bool = False
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.y)
+
+    def matrix(self, dtype: Any) -> KernelMatrix:
+        """K, with the noise, as it is computed in that precision."""
+        matrix = KernelMatrix(self.kernel, self.X, dtype=dtype)
+        return matrix if self.rows is None else matrix.only(self.rows)
+
+    def new_gram(self, dtype: Any = np.float64) -> Array:
+        """K in that precision, an array of the caller's; MemoryError where it does not fit."""
+        matrix = self.matrix(dtype)
+        K = matrix.whole()
+        if K is None:
+            K = matrix.block(np.arange(self.n))
+        if self.kernel.noise:
+            K[np.diag_indices(self.n)] -= self.kernel.noise
+        return K
+
+    @cached_property
+    def _gram(self) -> Array:
+        return self.new_gram()
+
+    @cached_property
+    def _exact(self) -> KernelMatrix:
+        return self.matrix(np.float64)
+
+    @cached_property
+    def diagonal(self) -> Array:
+        """Kᵢᵢ, float64."""
+        return self._exact.diagonal - self.kernel.noise
+
+    def times(self, c: Array) -> Array:
+        """Kc in float64 for c (n, K)."""
+        if self.n <= SMALL:
+            return Design(self._gram).times(np.ascontiguousarray(c))
+        return self._exact.times(c) - self.kernel.noise * c
+
+    @property
+    def scale(self) -> float:
+        """The objective without f, and with the best bias."""
+        y = self.y
+        if self.fit_bias:
+            y = y - np.average(y, axis=0, weights=self.weights)
+        return 0.5 * float(np.sum(self.weights[:, None] * y**2))
+
+    @cached_property
+    def is_convex(self) -> bool:
+        """Whether K has no negative eigenvalue beyond rounding, as kernels promise or it shows."""
+        if self.kernel.is_mercer:
+            return True
+        K = self.new_gram()
+        shift = 64 * self.n * EPS * max(float(np.max(np.abs(np.diag(K)))), 1e-300)
+        K[np.diag_indices(self.n)] += shift
+        _, failed = call_lapack(scipy.linalg.lapack.dpotrf, K.T, 1, 0, 1)
+        return failed == 0
+
+    # ---- solving ---------------------------------------------------------------------------------
+
+    def solve(self, strength: float) -> Coefficients:
+        """The minimum for one strength λ ≥ 0."""
+        softness = strength / self.weights
+        right = np.column_stack([self.y, np.ones(self.n)]) if self.fit_bias else self.y
+        if self.n > SMALL:
+            solved, is_good = self._refined(self._factor(np.float32, softness), softness, right)
+            if is_good:
+                return self._coefficients(*solved)
+        factor = self._factor(np.float64, softness)
+        if factor.is_reliable:
+            return self._coefficients(*self._refined(factor, softness, right)[0])
+        return self._coefficients(*self._nearest(softness, right), is_solved=False)
+
+    def _factor(self, dtype: Any, softness: Array) -> Cholesky:
+        K = self._gram.copy() if self.n <= SMALL else self.new_gram(dtype)
+        K[np.diag_indices(self.n)] += softness.astype(dtype)
+        return Cholesky(K)
+
+    def _refined(
+        self, factor: Cholesky, softness: Array, right: Array
+    ) -> tuple[tuple[Array, Array], bool]:
+        """x with (K + diag)x = right, Kx, and whether all digits are there.
+
+        Conjugate gradients for all columns side by side; each takes its own step length.
+        """
+        x, Kx, r = np.zeros_like(right), np.zeros_like(right), right
+        direction, before = np.zeros_like(right), np.ones(right.shape[1])
+        length, norm, idle = _norms(r), np.zeros(right.shape[1]), 0
+        for _ in range(MOST_STEPS):
+            check()
+            z = factor.solve(r).astype(float)
+            if not np.all(np.isfinite(z)):
+                return (x, Kx), False
+            along = _sums(r, z)
+            direction = z + _ratio(along, before) * direction
+            moved = self.times(direction)
+            product = moved + softness[:, None] * direction
+            step = _ratio(along, _sums(direction, product))
+            x += step * direction
+            Kx += step * moved
+            r = right - Kx - softness[:, None] * x
+            norm = np.maximum(norm, _ratio(_norms(product), _norms(direction)))
+            before, last, length = along, length, _norms(r)
+            size = norm * _norms(x) + _norms(right)
+            idle = idle + 1 if np.all((length <= ROUNDING * size) | (length > last / 2)) else 0
+            if np.all(length <= ROUNDING * size) or idle == PATIENCE:
+                break
+        # What counts is the rounding of one product, not that of a sum of products.
+        return (x, self.times(x)), bool(np.all(length <= ENOUGH * size))
+
+    def _nearest(self, softness: Array, right: Array) -> tuple[Array, Array]:
+        """The x of least norm that comes nearest to solving equations that are singular."""
+        K = self.new_gram()
+        K[np.diag_indices(self.n)] += softness
+        x = call_lapack(_lstsq, K, right)
+        return x, self.times(x)
+
+    def _coefficients(self, x: Array, Kx: Array, is_solved: bool = True) -> Coefficients:
+        """The coefficients, the bias eliminated: 1ᵀc = 0."""
+        if not self.fit_bias:
+            return Coefficients(x, np.zeros(x.shape[1]), Kx, is_solved)
+        total = x[:, -1].sum()
+        b = x[:, :-1].sum(axis=0) / total if total else np.zeros(x.shape[1] - 1)
+        return Coefficients(x[:, :-1] - x[:, -1:] * b, b, Kx[:, :-1] - Kx[:, -1:] * b, is_solved)
+
+    def null(self) -> Coefficients:
+        """f = 0 with the best bias."""
+        b = np.average(self.y, axis=0, weights=self.weights)
+        zeros = np.zeros_like(self.y)
+        return Coefficients(zeros, b if self.fit_bias else 0.0 * b, zeros, False)
+
+    # ---- proving ---------------------------------------------------------------------------------
+
+    def certify(self, found: Coefficients, strengths: Array, tol: float) -> Certificate:
+        """How far c is from the best possible, by the dual point θ = λc; one λ for each target.
+
+        P − D = ½Σ(sr − λc)²/s − λbΣc with r = y − Kc − b: what the equations leave, squared.
+        """
+        c, b, s = found.c, found.b, self.weights[:, None]
+        r = self.y - found.Kc - b
+        theta = strengths * c
+        squares, energy = 0.5 * s * r**2, 0.5 * strengths * c * found.Kc
+        linear, conjugate = theta * self.y, 0.5 * theta**2 / s
+        primal = float(np.sum(squares) + np.sum(energy))
+        dual = float(np.sum(linear) - np.sum(conjugate) - np.sum(energy))
+        terms = sum(float(np.sum(np.abs(t))) for t in (squares, energy, linear, conjugate))
+        rounding = (8 + np.log2(1 + self.n)) * EPS * terms
+        if self.fit_bias:
+            # Σθ = 0 but for rounding; a bias up to twice as large as b changes D by no more.
+            total = np.abs(theta.sum(axis=0))
+            rounding += float(np.sum(total * (2 * np.abs(b) + np.max(np.abs(self.y), axis=0))))
+        missed = (s * r - theta) ** 2 / (2 * s)
+        conditions = Conditions(
+            feasibility=Violation.largest(np.abs(theta.sum(axis=0)))
+            if self.fit_bias
+            else Violation(),
+            complementarity=Violation.largest(missed),
+        )
+        if not self.is_convex:
+            return self._stationary(primal, float(missed.sum()), tol, conditions)
+        return judged(
+            primal, dual, scale=self.scale, tol=tol, rounding=rounding, exact=True, kkt=conditions
+        )
+
+    def _stationary(
+        self, primal: float, missed: float, tol: float, conditions: Conditions
+    ) -> Certificate:
+        """With negative eigenvalues of K there is no minimum, only a solution of the equations."""
+        is_solved = missed <= tol * self.scale
+        solved = "its gradient is 0" if is_solved else f"and its gradient is not 0 ({missed:.2g})"
+        return Certificate(
+            kind="stationary" if is_solved else "stopped",
+            verdict=f"{'stationary' if is_solved else 'stopped'}: the kernel matrix has negative "
+            f"eigenvalues, so the objective has no minimum; {solved}. Use a kernel that is "
+            "positive semi-definite, or a larger alpha.",
+            primal=primal,
+            dual=-np.inf,
+            gap=np.inf,
+            relative_gap=np.inf,
+            tolerance=tol * self.scale,
+            scale=self.scale,
+            kkt=conditions,
+        )
+
+
+def _lstsq(K: Array, right: Array) -> Array:
+    return scipy.linalg.lstsq(K, right, check_finite=False)[0]
+
+
+def _sums(a: Array, b: Array) -> Array:
+    return np.einsum("ij,ij->j", a, b)
+
+
+def _norms(a: Array) -> Array:
+    return np.sqrt(_sums(a, a))
+
+
+def _ratio(a: Array, b: Array) -> Array:
+    return np.divide(a, b, out=np.zeros_like(a), where=b > 0)
