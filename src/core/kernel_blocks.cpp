@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -127,9 +128,13 @@ template <class T>
 GAPLESS_BODY void finish_row(const KernelForm& form, T square, const T* squares, const T* from,
                              T* to, Index n) {
     if (form.measure == Measure::squared_distance) {
-        // Rounding may leave a distance a little below 0.
+        // What is within the rounding of the product is the distance of equal rows: exactly 0.
+        constexpr T rounding = 8 * std::numeric_limits<T>::epsilon();
 #pragma omp simd
-        for (Index j = 0; j < n; ++j) to[j] = std::max(square + squares[j] - 2 * from[j], T(0));
+        for (Index j = 0; j < n; ++j) {
+            const T sum = square + squares[j], distance = sum - 2 * from[j];
+            to[j] = distance <= rounding * sum ? T(0) : distance;
+        }
         bend(form, to, to, n);
     } else {
         bend(form, from, to, n);

@@ -36,9 +36,9 @@ def take_rows(X: Any, index: Array | slice) -> Any:
 
 
 def chunk_length(X: Any) -> int:
-    """How many rows of X to make ready at a time."""
+    """How many rows of X to make ready at a time: few enough for memory that is used again."""
     columns = X.shape[1] if len(getattr(X, "shape", ())) == 2 else 1
-    return max(4 * BLOCK // max(columns, 1), 256)
+    return max(BLOCK // (2 * max(columns, 1)), 256)
 
 
 class Rows:

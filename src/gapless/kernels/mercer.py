@@ -116,7 +116,8 @@ def mercer_check(kernel: Any, X: Any = None) -> MercerCheck:
         part = by_name(kernel).resolve(X)
         # Asked for between X and itself, an asymmetric function shows.
         rows = part.rows(X)
-        K = rows.gram(rows) + part.noise * np.eye(len(rows))
+        K = rows.gram(rows)
+        K[np.diag_indices(len(K))] += part.noise
         name = f"The Gram matrix of {part!r}"
     K = _check_matrix(K, kernel)
     difference = np.abs(K - K.T)
