@@ -170,7 +170,9 @@ def certify_all(
     return certificates
 
 
-def certify_model(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Certificate:
+def certify_model(
+    model: Any, X: Any, y: Any, sample_weight: Any = None, *, exact_kernel: bool = False
+) -> Certificate:
     """Recompute the certificate of a fitted model from the data, exported as `gapless.certify`.
 
     Parameters
@@ -181,13 +183,21 @@ def certify_model(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Cert
         The data it was fitted to.
     sample_weight : array-like of shape (n,), optional
         The weights it was fitted with.
+    exact_kernel : bool, default=False
+        For a model with a kernel and landmarks in place of it: how far the model is at most from
+        the best one of the kernel itself. This takes n² kernel values, some at a time.
 
     Returns
     -------
     Certificate
         The sum over classes or outputs where the model solves one problem for each.
     """
-    recompute = getattr(model, "_certified", None)
+    recompute = getattr(model, "_certified_exactly" if exact_kernel else "_certified", None)
+    if exact_kernel and recompute is None:
+        raise ValueError(
+            f"exact_kernel=True is for models with a kernel, and {type(model).__name__} has none; "
+            "leave it out."
+        )
     if recompute is not None:  # a model that is no linear one, and knows its own objective
         return recompute(X, y, sample_weight)
     parts = getattr(model, "_certification_problem", None)

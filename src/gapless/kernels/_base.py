@@ -65,6 +65,16 @@ class Kernel:
         """φ(xᵢ) with ⟨φ(x), φ(z)⟩ = k(x, z), one row each; kernels with a short φ have it."""
         raise NotImplementedError(f"the {self.name} kernel has no short list of features.")
 
+    def frequencies(self, rng: np.random.Generator, d: int, count: int) -> Array:
+        """ω in columns (d, count) with k(x, z) the mean of cos(ωᵀ(x − z)), drawn at random.
+
+        Kernels that depend on x − z alone have them (Bochner's theorem).
+        """
+        raise ValueError(
+            f"the {self.name} kernel has no random features, as it is no known function of x − z; "
+            "use landmarks (nystroem), or the gaussian, laplacian or matern kernel."
+        )
+
     def resolve(self, X: Any, weights: Array | None = None) -> Kernel:
         """The kernel with all parameters numbers, those that depend on the data from X, weighted.
 

@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass
 
+import numpy as np
 import scipy.special
 
 from .. import _core
 from ._compiled import _Compiled
+from ._frequencies import orthogonal_normals
 from ._gamma import check_gamma, resolve_gamma
 
 
@@ -33,6 +35,9 @@ class Gaussian(_Compiled):
         return _core.KernelForm(
             _core.Measure.squared_distance, _core.Curve.exponential, scale=-self.gamma
         )
+
+    def frequencies(self, rng, d, count):
+        return np.sqrt(2 * self.gamma) * orthogonal_normals(rng, d, count)
 
     def gram_gradients(self, X):
         K = self.gram(X)

@@ -33,6 +33,9 @@ class Laplacian(_Compiled):
             _core.Measure.absolute_distance, _core.Curve.exponential, scale=-self.gamma
         )
 
+    def frequencies(self, rng, d, count):
+        return self.gamma * rng.standard_cauchy((count, d)).T
+
     def gram_gradients(self, X):
         K = self.gram(X)
         return [scipy.special.xlogy(K, K)]  # log k = −γ‖x − z‖₁

@@ -9,6 +9,7 @@ import scipy.special
 from .. import _core
 from .._parameters import check_positive
 from ._compiled import _Compiled
+from ._frequencies import orthogonal_normals
 from ._rows import Rows, count_rows
 
 # The values of ν whose kernels are an exponential and a short polynomial.
@@ -65,6 +66,14 @@ class Matern(_Compiled):
 
     def diagonal(self, X):
         return np.ones(count_rows(X))
+
+    def frequencies(self, rng, d, count):
+        radii = rng.spawn(1)[0]
+        normals = orthogonal_normals(rng, d, count) / self.length_scale
+        if self.nu == math.inf:
+            return normals
+        # A multivariate t of 2ν degrees of freedom (Rasmussen and Williams 2006, 4.15).
+        return normals / np.sqrt(radii.chisquare(2 * self.nu, size=count) / (2 * self.nu))
 
     def gram_gradients(self, X):
         if self.nu == math.inf:

@@ -1,0 +1,468 @@
+"""Features Φ of a kernel, with ΦΦᵀ = K: on them a kernel machine is a linear model.
+
+A model f = Σⱼ αⱼ k(zⱼ, ·) + b with any loss and the penalty ½λ‖f‖² is the linear model Φw + b with
+½λ‖w‖², where Φ is any factor of the Gram matrix. So problems, solvers, certificates and
+leave-one-out serve kernels as they are. `factor` makes the features: exact to rounding (pivoted
+Cholesky), of landmarks (Nyström), or random (Fourier). Called by the estimators with a kernel;
+knows kernels and designs, never an estimator.
+
+References
+----------
+Williams and Seeger (2001), Using the Nyström method to speed up kernel machines, NIPS 13.
+Musco and Musco (2017), Recursive sampling for the Nyström method, NeurIPS 30.
+Chen, Epperly, Tropp and Webber (2025), Randomly pivoted Cholesky, Comm. Pure Appl. Math. 78.
+Rahimi and Recht (2007), Random features for large-scale kernel machines, NIPS 20.
+Yu, Suresh, Choromanski, Holtmann-Rice and Kumar (2016), Orthogonal random features, NIPS 29.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from scipy.linalg.lapack import dpstrf
+
+from .design import Design
+from .interrupt import check
+from .kernels import Kernel, Rows
+from .solvers.positive_definite import call_lapack
+from .threads import single_blas
+
+Array = np.ndarray
+
+EXACT, NYSTROEM, RANDOM, UNFINISHED = "exact", "nystroem", "random_features", "unfinished"
+PRECOMPUTED = "precomputed"
+# What is left of kᵢᵢ, relative to the largest, when a row counts as explained by the landmarks.
+RESIDUAL = {np.dtype(np.float64): 1e-13, np.dtype(np.float32): 1e-6}
+# A larger error of ΦΦᵀ, relative to the largest kᵢᵢ, shows that K is not positive semi-definite.
+INDEFINITE = 1e-6
+# So many rows that were no pivots are looked at.
+CHECKED = 500
+# Landmarks are drawn so many at a time, among so many rows for each of them and at least so many.
+BLOCK, ROWS_PER_LANDMARK, SMALLEST_POOL = 128, 10, 5000
+# Numbers in a block of features that is made at a time.
+ENTRIES = 1 << 22
+
+
+@dataclass(frozen=True, eq=False)
+class KernelFeatures:
+    """A map of rows to features φ(x) with φ(x)ᵀφ(z) ≈ k(x, z); the base of both kinds.
+
+    `train` are the features of the rows it was made from, None in what a model stores; `kind` is
+    "exact", "nystroem", "random_features", or "unfinished" where the time was up before any of
+    them; `dtype` is that of the features.
+    """
+
+    kernel: Kernel
+    kind: str
+    dtype: np.dtype
+    train: Array | None = field(default=None, repr=False)
+
+    @property
+    def rank(self) -> int:
+        """How many features."""
+        raise NotImplementedError
+
+    def transform(self, X: Any) -> Array:
+        """The features of rows, (n, rank)."""
+        out = np.empty((X.shape[0], self.rank), self.dtype)
+        for rows in row_blocks(X.shape[0], self.rank):
+            out[rows] = self._of(X[rows])
+        return out
+
+    def transform_training(self, X: Any) -> Array:
+        """The same for rows among which some may be equal: equal rows get equal bits.
+
+        Where a row stands in a block may change its last digit, so distinct rows are transformed in
+        the order of their content.
+        """
+        labels = row_labels(X)
+        order = np.argsort(labels, kind="stable")
+        first = order[np.unique(labels[order], return_index=True)[1]]
+        ends = np.searchsorted(labels[order], np.arange(len(first) + 1))
+        out = np.empty((len(labels), self.rank), self.dtype)
+        for rows in row_blocks(len(first), self.rank):
+            members = order[ends[rows.start] : ends[rows.stop]]
+            out[members] = self._of(X[first[rows]])[labels[members] - rows.start]
+        return out
+
+    def scores(self, X: Any, w: Array) -> Array:
+        """φ(x)ᵀw of rows for w (rank,) or (rank, K), float64, some rows at a time."""
+        out = np.empty((X.shape[0], *w.shape[1:]))
+        for rows in row_blocks(X.shape[0], self.rank):
+            out[rows] = Design(self._of(X[rows])).times(w)
+        return out
+
+    def carried(self, w: Array) -> Array:
+        """Coefficients of the first features, where more have been added, in terms of all."""
+        raise NotImplementedError
+
+    def without_training(self) -> KernelFeatures:
+        """The same without the features of the training rows."""
+        return replace(self, train=None)
+
+    def dual_coef(self, w: Array) -> Array | None:
+        """α with φ(x)ᵀw = Σⱼ αⱼ k(zⱼ, x), (m,) or (m, K); None for random features."""
+        raise NotImplementedError
+
+    def _of(self, X: Any) -> Array:
+        """The features of a block of rows."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class LandmarkFeatures(KernelFeatures):
+    """φ(x) = L⁻¹ k(Z, x) for landmarks Z with K(Z, Z) = LLᵀ.
+
+    φ(x)ᵀφ(z) is k itself wherever x or z is a landmark, or a combination of landmarks in the space
+    of the kernel. Further landmarks add features, and leave the first ones as they are.
+
+    Parameters
+    ----------
+    landmarks : array or sparse matrix of shape (r, d)
+        Z, rows of the training data; their positions if the kernel is precomputed.
+    positions : ndarray of int, shape (r,)
+        Where they stand in it.
+    lower : ndarray of shape (r, r)
+        L, float64.
+    """
+
+    landmarks: Any = None
+    positions: Array = field(default_factory=lambda: np.zeros(0, dtype=int))
+    lower: Array = field(default_factory=lambda: np.zeros((0, 0)), repr=False)
+
+    @property
+    def rank(self) -> int:
+        """How many landmarks."""
+        return len(self.lower)
+
+    @cached_property
+    def basis(self) -> Array:
+        """L⁻ᵀ (r, r), with which features are kernel values times it."""
+        return self.dual_coef(np.eye(self.rank))
+
+    def dual_coef(self, w: Array) -> Array:
+        """α = L⁻ᵀw, float64."""
+        if not self.rank:
+            return np.zeros_like(w)
+        with single_blas():
+            return scipy.linalg.solve_triangular(
+                self.lower, w, trans="T", lower=True, check_finite=False
+            )
+
+    def scores(self, X: Any, w: Array) -> Array:
+        """φ(x)ᵀw by kernel values alone."""
+        return self.kernel.times(X, self.landmarks, self.dual_coef(w))
+
+    def carried(self, w: Array) -> Array:
+        """The same with zeros for the new features."""
+        more = np.zeros((self.rank - len(w), *w.shape[1:]))
+        return np.concatenate([w, more])
+
+    def _of(self, X: Any) -> Array:
+        return self.kernel.times(X, self.landmarks, self.basis, dtype=self.dtype)
+
+
+@dataclass(frozen=True, eq=False)
+class RandomFeatures(KernelFeatures):
+    """φ(x) = (cos(ωⱼᵀx), sin(ωⱼᵀx))/√m for frequencies ωⱼ drawn from the spectrum of the kernel.
+
+    Parameters
+    ----------
+    frequencies : ndarray of shape (d, m)
+        The ωⱼ in columns.
+    """
+
+    frequencies: Array = field(default_factory=lambda: np.zeros((0, 0)), repr=False)
+
+    @property
+    def rank(self) -> int:
+        """Two for each frequency."""
+        return 2 * self.frequencies.shape[1]
+
+    def dual_coef(self, w: Array) -> None:
+        """None: the features are not made of kernel values."""
+
+    def carried(self, w: Array) -> Array:
+        """The same, cosines and sines apart, with zeros for the new ones."""
+        m, before = self.rank // 2, len(w) // 2
+        more = np.zeros((m - before, *w.shape[1:]))
+        return np.sqrt(m / before) * np.concatenate([w[:before], more, w[before:], more])
+
+    def _of(self, X: Any) -> Array:
+        angles = Design(X).times(self.frequencies.astype(X.dtype, copy=False))
+        m = angles.shape[1]
+        out = np.empty((len(angles), 2 * m), angles.dtype)
+        np.cos(angles, out=out[:, :m])
+        np.sin(angles, out=out[:, m:])
+        out *= np.asarray(m**-0.5, out.dtype)
+        return out
+
+
+# ---- making features -----------------------------------------------------------------------------
+
+
+def factor(
+    kernel: Kernel,
+    X: Any,
+    weights: Array | None = None,
+    *,
+    kind: str = EXACT,
+    rank: int = 0,
+    seed: int = 0,
+    dtype: Any = None,
+) -> KernelFeatures:
+    """Features of a kernel, with those of the rows of X as `train`.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel; resolved by X and the weights.
+    X : ndarray or sparse matrix of shape (n, d)
+        Training rows, float32 or float64.
+    weights : ndarray of shape (n,), optional
+        Their weights. Rows of weight 0 are no landmarks; equal rows count as one row with the sum
+        of their weights, and the order of the rows does not matter.
+    kind : {"exact", "nystroem", "random_features"}
+        How they are made.
+    rank : int
+        How many features at most; without meaning where they are exact.
+    seed : int
+        Of what is drawn.
+    dtype : dtype, optional
+        Precision of approximate features, by default that of X. Exact ones are float64.
+
+    Returns
+    -------
+    KernelFeatures
+
+    Notes
+    -----
+    Exact features cost m³/3 operations and 16m² bytes for m distinct rows, and leave a residual of
+    1e-13 of the largest kᵢᵢ. Landmarks cost n·r·(d + r); a landmark is drawn with a probability in
+    proportion to what those before it leave of its kᵢᵢ, which is its ridge leverage score up to
+    the strength.
+    """
+    weights = np.ones(X.shape[0]) if weights is None else weights
+    kernel = kernel.resolve(X, weights)
+    if kind == RANDOM:
+        return random_features(kernel, X, rank, seed, dtype)
+    distinct = Distinct.of(X, weights)
+    if kind == EXACT:
+        return exact_features(kernel, X, distinct)
+    return Drawing(kernel, X, distinct, seed, rank, dtype).features(rank)
+
+
+def one_landmark(kernel: Kernel, X: Any, weights: Array) -> LandmarkFeatures:
+    """The feature of the first row that counts, for when there is no time for more."""
+    positions = np.flatnonzero(weights > 0)[:1]
+    kernel, Z = kernel.resolve(X, weights), landmarks(kernel, X, positions)
+    size = some_rows(kernel, X, positions).diagonal()
+    lower = np.sqrt(np.where(size > 0, size, 1.0))[:, None]
+    single = np.dtype(np.float32)
+    features = LandmarkFeatures(kernel, UNFINISHED, single, None, Z, positions, lower)
+    return replace(features, train=features.transform(X))
+
+
+def some_rows(kernel: Kernel, X: Any, positions: Array) -> Rows:
+    """Training rows, ready for float64 values of a kernel among them."""
+    if kernel.noise:
+        raise ValueError(
+            f"{kernel!r} has noise, which no feature of a row can have; leave White out of it, "
+            "the loss takes care of noise."
+        )
+    if kernel.name == PRECOMPUTED:
+        return kernel.rows(X, np.float64).only(positions)
+    return kernel.rows(X[positions], np.float64)
+
+
+def landmarks(kernel: Kernel, X: Any, positions: Array) -> Any:
+    """What stands for training rows in a model: themselves, or their positions in given values."""
+    return positions if kernel.name == PRECOMPUTED else X[positions]
+
+
+def row_labels(X: Any) -> Array:
+    """Labels 0, 1, … of the rows, the same for equal rows, numbered by their content."""
+    return Design(X).equal_rows(np.zeros(X.shape[0]))
+
+
+def row_blocks(n: int, rank: int) -> Iterator[slice]:
+    """Stretches of rows whose features fit a block; Ctrl-C and the time limit come between."""
+    size = max(ENTRIES // max(rank, 1), 1)
+    for start in range(0, n, size):
+        check()
+        yield slice(start, min(start + size, n))
+
+
+@dataclass(frozen=True, eq=False)
+class Distinct:
+    """The distinct rows that count, by content: where they first stand, and their weights.
+
+    `inverse` says for all rows which distinct row they are, −1 without weight.
+    """
+
+    first: Array
+    weights: Array
+    inverse: Array
+
+    @classmethod
+    def of(cls, X: Any, weights: Array) -> Distinct:
+        """Those of X."""
+        labels, counted = row_labels(X), np.flatnonzero(weights > 0)
+        _, first, numbers = np.unique(labels[counted], return_index=True, return_inverse=True)
+        inverse = np.full(len(labels), -1)
+        inverse[counted] = numbers
+        return cls(counted[first], np.bincount(numbers, weights[counted]), inverse)
+
+
+def exact_features(kernel: Kernel, X: Any, distinct: Distinct) -> LandmarkFeatures:
+    """All that K says, up to rounding."""
+    K = some_rows(kernel, X, distinct.first).gram()
+    largest = float(np.max(np.abs(np.diag(K)), initial=0.0))
+    L, pivots = pivoted_cholesky(K, largest)
+    positions, double = distinct.first[pivots], np.dtype(np.float64)
+    Z = landmarks(kernel, X, positions)
+    features = LandmarkFeatures(kernel, EXACT, double, None, Z, positions, L[pivots])
+    train = L[distinct.inverse]
+    absent = np.flatnonzero(distinct.inverse < 0)
+    if len(absent):
+        train[absent] = features.transform(X[absent])
+    return replace(features, train=train)
+
+
+def pivoted_cholesky(
+    K: Array, largest: float, residual: float = RESIDUAL[np.dtype(np.float64)]
+) -> tuple[Array, Array]:
+    """L (n, r) and pivots (r,) with K = LLᵀ up to a residual, relative to the largest kᵢᵢ.
+
+    L[pivots] is lower triangular. K, float64, is overwritten. A matrix that is not positive
+    semi-definite is an error.
+    """
+    n = len(K)
+    if not n:
+        return np.zeros((0, 0)), np.zeros(0, dtype=int)
+    if not np.all(np.isfinite(K)):
+        raise ValueError(
+            "the kernel overflows float64; rescale the features, e.g. with StandardScaler()."
+        )
+    diagonal = np.diag(K).copy()
+    # The transpose is in LAPACK's order, and the same matrix.
+    factored, order, rank, _ = call_lapack(dpstrf, K.T, residual * largest, 1, 1)
+    order = order - 1
+    L = np.empty((n, rank))
+    L[order] = np.tril(factored[:, :rank])
+    _refuse_indefinite(factored, diagonal, L, order[rank:][:CHECKED], largest)
+    return L, order[:rank]
+
+
+def _refuse_indefinite(
+    factored: Array, diagonal: Array, L: Array, rest: Array, largest: float
+) -> None:
+    """Raise an error unless LLᵀ also is K among the rows that were no pivots.
+
+    LAPACK has left K above the diagonal, where the rows still stand in their first order.
+    """
+    if not len(rest):
+        return
+    rest = np.sort(rest)
+    with single_blas():
+        missed = np.triu(factored[np.ix_(rest, rest)] - L[rest] @ L[rest].T, 1)
+    np.fill_diagonal(missed, diagonal[rest] - np.sum(L[rest] ** 2, axis=1))
+    worst = float(np.max(np.abs(missed), initial=0.0))
+    if worst > INDEFINITE * largest:
+        raise ValueError(
+            "the kernel is not positive semi-definite on these rows: a factor of its Gram matrix "
+            f"misses an entry by {worst:.2g}, where the largest is {largest:.2g}; "
+            "gapless.kernels.mercer_check says more. Use another kernel, such as rbf."
+        )
+
+
+class Drawing:
+    """Landmarks, drawn one block after the other among the distinct rows of X.
+
+    A landmark is drawn with a probability in proportion to the weight of its row and to what the
+    landmarks before it leave of kᵢᵢ. The first `count` landmarks are the same however many follow.
+    """
+
+    def __init__(
+        self, kernel: Kernel, X: Any, distinct: Distinct, seed: int, most: int, dtype: Any = None
+    ):
+        self.kernel, self.X = kernel, X
+        self.dtype = np.dtype(X.dtype if dtype is None else dtype)
+        self.rng = np.random.default_rng(seed)
+        pool = self._pool(distinct.weights, max(SMALLEST_POOL, ROWS_PER_LANDMARK * most))
+        self.positions, self.weights = distinct.first[pool], distinct.weights[pool]
+        self.rows = some_rows(kernel, X, self.positions)
+        self.left = self.rows.diagonal()
+        self.largest = float(np.max(self.left, initial=0.0))
+        self.known = np.zeros((len(pool), 0))
+        self.chosen = np.zeros(0, dtype=int)
+
+    def _pool(self, weights: Array, size: int) -> Array:
+        """The rows to draw from: all, or so many of them, by weight."""
+        if len(weights) <= size:
+            return np.arange(len(weights))
+        return np.sort(smallest(self.rng.standard_exponential(len(weights)) / weights, size))
+
+    def grow(self, count: int) -> None:
+        """Draw until there are so many landmarks, or until they explain all rows."""
+        while len(self.chosen) < count:
+            check()
+            if not self._draw(min(BLOCK, count - len(self.chosen))):
+                break
+
+    def _draw(self, count: int) -> bool:
+        """Draw a block; False if there is nothing left to explain."""
+        least = RESIDUAL[self.dtype] * self.largest
+        keys = self.rng.standard_exponential(len(self.left))
+        is_left = self.left > least
+        if not is_left.any():
+            return False
+        keys[is_left] /= (self.weights * self.left)[is_left]
+        keys[~is_left] = np.inf
+        drawn = smallest(keys, min(count, int(is_left.sum())))
+        with single_blas():
+            among = self.rows.gram(self.rows.only(drawn))
+            among -= self.known @ self.known[drawn].T
+            L, pivots = pivoted_cholesky(among[drawn], self.largest, RESIDUAL[self.dtype])
+            new = scipy.linalg.solve_triangular(
+                L[pivots], among[:, pivots].T, lower=True, check_finite=False
+            ).T
+        self.known = np.hstack([self.known, new])
+        self.chosen = np.concatenate([self.chosen, drawn[pivots]])
+        self.left = np.maximum(self.left - np.sum(new**2, axis=1), 0.0)
+        # Near-copies of a landmark in its block, which the factor left out, are explained too.
+        self.left[drawn] = 0.0
+        return True
+
+    def features(self, rank: int) -> LandmarkFeatures:
+        """Features of so many landmarks, or of all that are needed."""
+        self.grow(rank)
+        chosen = self.chosen[:rank]
+        positions = self.positions[chosen]
+        Z, lower = landmarks(self.kernel, self.X, positions), self.known[chosen, : len(chosen)]
+        features = LandmarkFeatures(self.kernel, NYSTROEM, self.dtype, None, Z, positions, lower)
+        return replace(features, train=features.transform_training(self.X))
+
+
+def smallest(keys: Array, count: int) -> Array:
+    """Positions of the smallest keys, in their order."""
+    if count < len(keys):
+        some = np.argpartition(keys, count)[:count]
+        return some[np.argsort(keys[some], kind="stable")]
+    return np.argsort(keys, kind="stable")[:count]
+
+
+def random_features(
+    kernel: Kernel, X: Any, rank: int, seed: int, dtype: Any = None
+) -> RandomFeatures:
+    """Frequencies in pairs of a cosine and a sine, whose product has less variance than others."""
+    rng = np.random.default_rng(seed)
+    frequencies = kernel.frequencies(rng, X.shape[1], max((rank + 1) // 2, 1))
+    dtype = np.dtype(X.dtype if dtype is None else dtype)
+    features = RandomFeatures(kernel, RANDOM, dtype, None, frequencies)
+    return replace(features, train=features.transform_training(X))

@@ -1,0 +1,335 @@
+"""Linear models on the features of a kernel: what estimators with a parameter `kernel` share.
+
+By the representer theorem the best f in the space of a kernel, for any loss and ½λ‖f‖², is a
+combination of the kernel at the training rows: a linear model on features Φ with ΦΦᵀ = K. So a
+kernel changes X, once, in `fit` and in prediction; all else is as for linear models. Where K is too
+large, features of landmarks or random ones stand for it, and their number grows until leave-one-out
+no longer asks for more.
+
+References
+----------
+Schölkopf, Herbrich and Smola (2001), A generalized representer theorem, COLT.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from .._validation import Training, read_rows
+from ..certificates import Certificate, certify_all, judged
+from ..design import Design
+from ..generalization.held_out import by_formula, by_refits
+from ..interrupt import TimeLimit, check
+from ..kernel_features import (
+    EXACT,
+    NYSTROEM,
+    RANDOM,
+    UNFINISHED,
+    Distinct,
+    Drawing,
+    KernelFeatures,
+    exact_features,
+    one_landmark,
+    random_features,
+)
+from ..kernels import Kernel
+from ..leave_one_out import NotAvailable
+from ..problem import Parameters, Problem
+from ..solvers import solve_many
+from ._base import Mapped, unpack
+from .selection import fitted_of, mean_and_error, row_scores
+
+Array = np.ndarray
+
+AUTO = "auto"
+APPROXIMATIONS = (AUTO, NYSTROEM, RANDOM)
+# Up to so many rows a factor of the Gram matrix takes seconds, and steps on it no more.
+EXACT_ROWS = 3000
+# Ranks that are tried one after the other, and the most; the bytes that their features may take.
+FIRST_RANK, MOST_FEATURES, MOST_BYTES = 64, 2048, 2 << 30
+# The rank has grown enough when this part of a standard error was all that doubling it brought.
+ENOUGH = 0.5
+# Models that only serve to compare ranks need no more digits.
+ROUGH = 1e-4
+# The parameters of every estimator with a kernel.
+KERNEL_CONSTRAINTS = {
+    "kernel": [str, Kernel, callable],
+    "approximation": [StrOptions(set(APPROXIMATIONS)), None],
+    "n_components": [Interval(Integral, 1, None, closed="left"), None],
+    "random_state": [Interval(Integral, 0, None, closed="left")],
+}
+
+
+class WithKernel:
+    """Mixin of estimators that fit linear models on features of a kernel, if they have one.
+
+    Goes before the linear base in a class statement. The estimator has the parameters `kernel`,
+    `approximation`, `n_components` and `random_state`.
+    """
+
+    _kernel_attributes: ClassVar[tuple[str, ...]] = ("features_", "X_fit_", "dual_coef_")
+
+    def _kernel(self) -> Kernel | None:
+        """The kernel; None for a linear model."""
+        raise NotImplementedError
+
+    def _map(self, data, callback):
+        kernel = self._kernel()
+        if kernel is None:
+            return super()._map(data, callback)
+        supply = Supply.of(self, kernel, data)
+        if supply.kind == EXACT or self.n_components is not None:
+            return _mapped(data, supply.features(self.n_components or 0))
+        return _grown(self, data, supply, callback)
+
+    def _map_late(self, data):
+        kernel = self._kernel()
+        if kernel is None:
+            return super()._map_late(data)
+        return _mapped(data, one_landmark(kernel, data.X, data.weights))
+
+    def _remap(self, data):
+        features = vars(self).get("features_")
+        if features is None:
+            return super()._remap(data)
+        return replace(data, X=features.transform_training(data.X))
+
+    def _design(self, X):
+        features = vars(self).get("features_")
+        if features is None:
+            return super()._design(X)
+        return Design(features.transform(read_rows(self, X)))
+
+    def _scores(self, X):
+        features = vars(self).get("features_")
+        if features is None:
+            return super()._scores(X)
+        check_is_fitted(self)
+        X = read_rows(self, X)
+        if features.kind == RANDOM:
+            scores = features.scores(X, np.asarray(self.coef_.T, dtype=float))
+        else:
+            scores = features.kernel.times(X, self.X_fit_, self.dual_coef_.T)
+        return scores.astype(np.result_type(self.coef_, X.dtype)) + self.intercept_
+
+    def _specifics(self, data, learned, solutions, certificates):
+        specifics = super()._specifics(data, learned, solutions, certificates)
+        features = learned.get("features_")
+        if features is None:
+            return specifics
+        said = concerning(learned["certificate_"], features)
+        specifics |= {"features_": features.without_training(), "certificate_": said}
+        if features.kind != RANDOM:
+            # In float64 whatever the data are: many nearly cancel where a kernel is smooth.
+            w = np.vstack([np.atleast_2d(s.parameters.w.T) for s in solutions])
+            shape = specifics.get("coef_", learned["coef_"]).shape
+            specifics["dual_coef_"] = features.dual_coef(w.T).T.reshape(*shape[:-1], -1)
+            specifics["X_fit_"] = features.landmarks
+        return specifics
+
+    def _certified(self, X, y, sample_weight):
+        """The certificate, recomputed from the data."""
+        problems, parameters = zip(*self._certification_problem(X, y, sample_weight))
+        found = sum(certify_all(problems, parameters, tol=self.tol))
+        return concerning(found, vars(self).get("features_"))
+
+    def _certified_exactly(self, X, y, sample_weight):
+        """The same for the kernel itself, if landmarks stood for it."""
+        return exact_certificate(self, X, y, sample_weight)
+
+
+# ---- features ------------------------------------------------------------------------------------
+
+
+def chosen_kind(approximation: str | None, n: int, exact_rows: int = EXACT_ROWS) -> str:
+    """What `approximation` means for so many rows: "exact", "nystroem" or "random_features"."""
+    if approximation is None or (approximation == AUTO and n <= exact_rows):
+        return EXACT
+    return NYSTROEM if approximation == AUTO else approximation
+
+
+@dataclass(eq=False)
+class Supply:
+    """Features of one kernel for the same rows, of any rank; those of landmarks are nested."""
+
+    kernel: Kernel
+    kind: str
+    X: Any
+    distinct: Distinct
+    seed: int
+
+    @classmethod
+    def of(cls, model: Any, kernel: Kernel, data: Training) -> Supply:
+        """What an estimator asks for."""
+        distinct = Distinct.of(data.X, data.weights)
+        kind = chosen_kind(model.approximation, len(distinct.first))
+        kernel = kernel.resolve(data.X, data.weights)
+        return cls(kernel, kind, data.X, distinct, model.random_state)
+
+    def features(self, rank: int) -> KernelFeatures:
+        """Features of at most that rank, if they are approximate, which then are float32."""
+        if self.kind == EXACT:
+            return exact_features(self.kernel, self.X, self.distinct)
+        if self.kind == RANDOM:
+            return random_features(self.kernel, self.X, rank, self.seed, np.float32)
+        return self._drawing.features(rank)
+
+    @cached_property
+    def _drawing(self) -> Drawing:
+        return Drawing(self.kernel, self.X, self.distinct, self.seed, self.most, np.float32)
+
+    @property
+    def most(self) -> int:
+        """The largest rank whose features fit their memory."""
+        fitting = MOST_BYTES // (4 * self.X.shape[0])
+        return max(min(fitting, MOST_FEATURES, len(self.distinct.first)), 1)
+
+    def ranks(self) -> Iterator[int]:
+        """Ranks to try, each twice the one before."""
+        rank = min(FIRST_RANK, self.most)
+        while rank < self.most:
+            yield rank
+            rank *= 2
+        yield self.most
+
+
+def _mapped(data: Training, features: KernelFeatures) -> Mapped:
+    return Mapped(replace(data, X=features.train), features)
+
+
+def _grown(model: Any, data: Training, supply: Supply, callback: Any) -> Mapped:
+    """Features of a rank that twice as many would hardly improve, and the solution on them."""
+    found, before = None, -np.inf
+    try:
+        for rank in supply.ranks():
+            check()
+            found = _solved(model, _mapped(data, supply.features(rank)), found, callback)
+            if found.status in ("time_limit", "interrupted", "callback"):
+                break
+            unseen, error = _unseen(model, found)
+            if unseen - before <= ENOUGH * error or found.features.rank < rank:
+                break
+            before = unseen
+    except (TimeLimit, KeyboardInterrupt) as stop:
+        if found is None:
+            raise
+        status = "time_limit" if isinstance(stop, TimeLimit) else "interrupted"
+        found = replace(found, status=status)
+    assert found is not None
+    return found
+
+
+def _solved(model: Any, mapped: Mapped, smaller: Mapped | None, callback: Any) -> Mapped:
+    """Roughly the solution on these features, from that on fewer of them."""
+    problems, starts = model._problems(mapped.data), None
+    if smaller is not None and smaller.starts is not None:
+        carry = mapped.features.carried
+        starts = [Parameters(carry(start.w), start.b) for start in smaller.starts]
+    options = {"tol": max(ROUGH, model.tol), "polish": False, "callback": callback}
+    solutions = solve_many(problems, starts=starts, **options)
+    reached = [solution.parameters for solution in solutions]
+    reached += [problem.null for problem in problems[len(solutions) :]]
+    status = solutions[-1].status if solutions else "time_limit"
+    return replace(mapped, starts=reached, status=status)
+
+
+def _unseen(model: Any, found: Mapped) -> tuple[float, float]:
+    """Minus the mean loss of held-out rows, and its standard error."""
+    problems = model._problems(found.data)
+    fitted = fitted_of(model, found.data, (problems, found.starts or []))
+    try:
+        z = by_formula(fitted).z
+    except NotAvailable as reason:
+        z = by_refits(fitted, fitted.distinct, str(reason)).z
+    is_known = np.all(np.isfinite(z), axis=1)
+    return mean_and_error(row_scores(problems, z), np.where(is_known, problems[0].weights, 0.0))
+
+
+# ---- certificates --------------------------------------------------------------------------------
+
+
+def concerning(certificate: Certificate, features: KernelFeatures | None) -> Certificate:
+    """The certificate with a verdict that says which objective it is about."""
+    if features is None or features.kind == EXACT:
+        return certificate
+    if features.kind == UNFINISHED:
+        # w = 0, and θ = 0 bounds every objective from below by what P₀ is measured from.
+        return replace(
+            certificate,
+            kind="stopped",
+            verdict="stopped: out of time before there were features of the kernel; raise "
+            "time_limit, or set n_components.",
+            dual=certificate.primal - certificate.scale,
+            gap=certificate.scale + certificate.rounding,
+            relative_gap=1.0,
+        )
+    of = "landmarks" if features.kind == NYSTROEM else "random features"
+    more = f"This concerns the objective with {features.rank} {of} in place of the kernel"
+    if features.kind == NYSTROEM:
+        more += "; certify(model, X, y, exact_kernel=True) compares with the kernel itself"
+    return replace(certificate, verdict=f"{certificate.verdict} {more}.")
+
+
+def exact_certificate(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
+    """How far the model is at most from the best one of the kernel itself, whatever was fitted.
+
+    A model on landmarks is a function f of the kernel's space, and its P is that of f. Only the
+    dual changes, in which θᵀKθ takes the place of ‖Φᵀθ‖²: n² kernel values, a block at a time.
+    """
+    check_is_fitted(model)
+    features = vars(model).get("features_")
+    if features is None or features.kind == RANDOM:
+        raise ValueError(
+            f"exact_kernel=True compares with the best model of the kernel, but this "
+            f"{type(model).__name__} has {'no kernel' if features is None else 'random features'}, "
+            "so it is none of the kernel's; leave exact_kernel out."
+        )
+    data = model._read(X, y, sample_weight, reset=False)
+    problems = model._settled()._problems(data)
+    alpha = np.atleast_2d(model.dual_coef_).T
+    kernel, Z = features.kernel, model.X_fit_
+    z = kernel.times(data.X, Z, alpha) + model.intercept_
+    squares = np.maximum(np.sum(alpha * kernel.times(Z, Z, alpha), axis=0), 0.0)
+    sizes = np.sqrt(np.maximum(kernel.diagonal(data.X), 0.0))
+    certificates, start = [], 0
+    for problem, parameters in zip(problems, unpack(problems, alpha.T, 0.0, model.dual_)):
+        columns = slice(start, start + (problem.outputs or 1))
+        start = columns.stop
+        own = z[:, columns].reshape(problem.n, *parameters.w.shape[1:])
+        primal = problem.loss_sum(own) + problem.penalty.value(_as_vector(squares[columns]))
+        thetas = [-problem.derivative(own)]
+        if parameters.theta is not None:
+            thetas.append(parameters.theta.reshape(own.shape))
+        bounds = [_kernel_bound(problem, theta, kernel, data.X, sizes) for theta in thetas]
+        dual, rounding = max(bounds)
+        certificates.append(
+            judged(primal, dual, scale=problem.scale, tol=model.tol, rounding=rounding)
+        )
+    return sum(certificates[1:], start=certificates[0])
+
+
+def _kernel_bound(
+    problem: Problem, theta: Array, kernel: Kernel, X: Any, sizes: Array
+) -> tuple[float, float]:
+    """D(θ) with R* from θᵀKθ for a θ moved to where it is feasible, and what rounding may hide."""
+    theta = problem.orthogonal(theta)
+    columns = theta.reshape(problem.n, -1)
+    squares = np.maximum(np.sum(columns * kernel.times(X, X, columns), axis=0), 0.0)
+    dual = problem.dual(theta, _as_vector(squares))
+    largest = np.sum(sizes[:, None] * np.abs(columns), axis=0)
+    walk = np.finfo(float).eps * (4 + np.sqrt(problem.n))
+    rounding = walk * (problem.scale + problem.penalty.conjugate(_as_vector(largest**2)))
+    return dual, rounding
+
+
+def _as_vector(squares: Array) -> Array:
+    """A vector of that squared norm, or several in columns: all that ½λ‖w‖² looks at."""
+    return np.sqrt(squares) if len(squares) == 1 else np.sqrt(squares)[None, :]
