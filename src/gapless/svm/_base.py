@@ -1,0 +1,438 @@
+"""What all support vector machines share: fit = validate → problems → solve → certify → attributes.
+
+An estimator says how its data is read (`_read`), what is minimised (`_form`) and how its scores are
+arranged (`_arrangement`); the rest is here. A fit works on the distinct rows, sorted by class; what
+is stored is on the rows of the caller, in the layout of scikit-learn.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from itertools import pairwise
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from .. import kernels
+from .._validation import Training, read_rows
+from ..certificates import Certificate
+from ..interrupt import time_limit
+from ..kernel_matrix import KernelMatrix
+from ..kernels import Kernel
+from ..progress import CallbackSupport, watch
+from ..threads import single_blas
+from .forms import BOUNDED, INACTIVE, ON_MARGIN, Form
+from .machine import Machine, Solved, certificate_of
+from .multiclass import Arrangement, Single, blocks_of
+from .rows import DistinctRows
+
+Array = np.ndarray
+
+PRECOMPUTED = "precomputed"
+# In words what a row is: absent without weight, and else by its multiplier α and bound C.
+STATUS = {INACTIVE: "inactive", ON_MARGIN: "on margin", BOUNDED: "bounded"}
+ABSENT = "absent"
+# Kernel values in float32 take half the time and memory; what they hide is corrected afterwards.
+# Below so many rows, or for so small a tolerance, it does not pay.
+FEW_ROWS, SHARP = 1000, 1e-5
+MAX_ITER_WARNING = (
+    "Solver terminated early (max_iter={max_iter}).  Consider pre-processing your data with "
+    "StandardScaler or MinMaxScaler."
+)
+
+
+class SupportVectorMachine(CallbackSupport, BaseEstimator):
+    """Base of the support vector machines."""
+
+    _stored: ClassVar[tuple[str, ...]] = (
+        "support_",
+        "support_vectors_",
+        "n_support_",
+        "dual_coef_",
+        "intercept_",
+        "kernel_",
+        "fit_status_",
+        "shape_fit_",
+        "n_iter_",
+        "n_features_in_",
+        "feature_names_in_",
+        "certificate_",
+        "kkt_status_",
+        "kkt_violation_",
+        "margin_",
+        "generalization_",
+    )
+    _parameter_constraints: ClassVar[dict] = {
+        "kernel": [str, callable, Kernel],
+        "degree": [Interval(Integral, 0, None, closed="left")],
+        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="left")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "tol": [Interval(Real, 0.0, None, closed="neither")],
+        "shrinking": ["boolean"],
+        "cache_size": [Interval(Real, 0, None, closed="neither"), None],
+        "verbose": ["verbose"],
+        "max_iter": [Interval(Integral, -1, None, closed="left")],
+        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
+    }
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """Fit the machine.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Training data, or kernel values (n_samples, n_samples) with kernel="precomputed", or
+            anything that a kernel of one's own can read. Never written to.
+        y : array-like of shape (n_samples,)
+            Target values.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights ≥ 0, by which C is multiplied for each row. Weight 2 means the row twice, weight
+            0 means the row is not there.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. Ctrl-C keeps the best solution found so far and raises
+            KeyboardInterrupt; an error leaves the estimator as it was.
+        """
+        data = self._read(X, y, sample_weight)
+        with single_blas(), watch(self, data.X, data.y) as callback:
+            rows = self._distinct(data)
+            machine = self._machine(data, rows)
+            max_iter = None if self.max_iter < 0 else self.max_iter
+            with time_limit(self.time_limit):
+                solved = machine.solve(self.tol, max_iter, callback)
+        self._check_solved(machine, solved)
+        learned = self._learned(data, rows, machine, solved)
+        learned["_training"] = data
+        # One assignment, so that another Ctrl-C finds either the old model or the new one.
+        self.__dict__ = {k: v for k, v in vars(self).items() if k not in self._stored} | learned
+        if any(one.status == "interrupted" for one in solved):
+            raise KeyboardInterrupt
+        self._warn_if_stopped(solved)
+        return self
+
+    # ---- what a subclass says --------------------------------------------------------------------
+
+    def _read(self, X, y, sample_weight, *, reset: bool = True) -> Training:
+        """X, y and weights, validated; with reset=False the features must be those of the fit."""
+        raise NotImplementedError
+
+    def _form(self) -> Form:
+        """What is minimised."""
+        raise NotImplementedError
+
+    def _arrangement(self, count: int) -> Arrangement:
+        """How problems and scores are arranged, for so many classes."""
+        return Single()
+
+    # ---- the problems ----------------------------------------------------------------------------
+
+    def _distinct(self, data: Training) -> DistinctRows:
+        classes = np.zeros(len(data.y)) if data.classes is None else data.y
+        return DistinctRows.of(data.X, data.y, data.weights, data.sample_weight, classes)
+
+    def _machine(self, data: Training, rows: DistinctRows, kernel: Kernel | None = None) -> Machine:
+        """The problems on the distinct rows; the kernel is that of the parameters by default."""
+        X = data.X[rows.first]
+        if kernel is None:
+            kernel = self._kernel().resolve(X, rows.sample_weights)
+        if self._is_precomputed:
+            X = X[:, rows.first]
+        is_small = len(rows.first) <= FEW_ROWS or self.tol < SHARP
+        limit = None if self.cache_size is None else int(self.cache_size * 1e6)
+        matrix = KernelMatrix(
+            kernel, X, dtype=np.float64 if is_small else np.float32, memory_limit=limit
+        )
+        y = data.y[rows.first]
+        count = 1 if data.classes is None else len(data.classes)
+        blocks = blocks_of(np.zeros(len(y)) if data.classes is None else y, count)
+        parts = self._arrangement(count).parts(blocks, y)
+        return Machine(matrix, self._form(), parts, rows.weights, blocks)
+
+    def _kernel(self) -> Kernel:
+        return kernels.by_name(self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
+
+    @property
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == PRECOMPUTED
+
+    def _check_solved(self, machine: Machine, solved: list[Solved]) -> None:
+        """Refuse what has no solution, or none in finite numbers."""
+        for one in solved:
+            if one.status == "unbounded" or not np.isfinite(one.judgement.primal):
+                raise ValueError(f"{type(self).__name__}: {machine.form.missing}.")
+            theta, b = machine.form.stored(one.point)
+            if not (np.all(np.isfinite(theta)) and np.isfinite(b)):
+                raise ValueError(
+                    "The dual coefficients or intercepts are not finite. The input data may "
+                    "contain large values and need to be preprocessed, e.g. with StandardScaler()."
+                )
+
+    # ---- what is learned -------------------------------------------------------------------------
+
+    def _learned(
+        self, data: Training, rows: DistinctRows, machine: Machine, solved: list[Solved]
+    ) -> dict[str, Any]:
+        """Every attribute in `_stored` that this fit has, by name."""
+        count = 1 if data.classes is None else len(data.classes)
+        stored = [machine.form.stored(one.point) for one in solved]
+        packed = self._arrangement(count).pack(machine.blocks, [theta for theta, _ in stored])
+        support, coef = _on_rows_of_the_caller(data, rows, packed)
+        status, violations = _conditions(machine, solved)
+        steps = np.array([one.steps for one in solved], dtype=np.int32)
+        classes = np.zeros(len(support), dtype=int) if data.classes is None else data.y[support]
+        learned = {
+            "support_": support.astype(np.int32),
+            "support_vectors_": _support_vectors(data.X, support, self._is_precomputed),
+            "n_support_": np.bincount(classes, minlength=count).astype(np.int32),
+            "dual_coef_": _like(data.X, coef),
+            "intercept_": np.array([b for _, b in stored]),
+            "kernel_": machine.matrix.kernel,
+            "fit_status_": int(any(one.status != "optimal" for one in solved)),
+            "shape_fit_": data.X.shape,
+            "n_iter_": steps if data.classes is not None else int(steps[0]),
+            "n_features_in_": data.X.shape[1] if data.X.ndim == 2 else 1,
+            "certificate_": self._certificate(machine, solved, rows),
+            "kkt_status_": np.append(status, ABSENT)[rows.place],
+            "kkt_violation_": np.append(violations, 0.0)[rows.place],
+        }
+        if data.feature_names is not None:
+            learned["feature_names_in_"] = data.feature_names
+        return learned | self._specifics(data, machine, solved)
+
+    def _specifics(self, data: Training, machine: Machine, solved: list[Solved]) -> dict[str, Any]:
+        """What this kind of machine adds to the learned attributes."""
+        return {}
+
+    def _certificate(
+        self, machine: Machine, solved: list[Solved], rows: DistinctRows
+    ) -> Certificate:
+        parts = [replace(part, rows=rows.first[part.rows]) for part in machine.parts]
+        points, judgements = zip(*((one.point, one.judgement) for one in solved))
+        is_mercer = bool(machine.matrix.kernel.is_mercer)
+        return certificate_of(judgements, parts, points, self.tol, is_mercer=is_mercer)
+
+    def _certified(self, X, y=None, sample_weight=None) -> Certificate:
+        """The certificate, recomputed from the data and what the model has stored."""
+        check_is_fitted(self)
+        data = self._read(X, y, sample_weight, reset=False)
+        self._check_same_data(data)
+        rows = self._distinct(data)
+        machine = self._machine(data, rows, self.kernel_)
+        count = 1 if data.classes is None else len(data.classes)
+        coef = np.zeros((_dense(self.dual_coef_).shape[0], len(data.y)))
+        coef[:, self.support_] = _dense(self.dual_coef_)
+        thetas = self._arrangement(count).unpack(machine.blocks, rows.gather(coef))
+        scores = self._problem_scores(data.X)[rows.first]
+        solved = []
+        for k, (part, theta) in enumerate(zip(machine.parts, thetas)):
+            weights, z = machine.weights[part.rows], scores[part.rows, k]
+            point, z = machine.form.restored(part.y, weights, theta, self.intercept_[k], z)
+            judgement = machine.form.judge(part.y, weights, point, z, machine.norm)
+            solved.append(Solved(point, judgement, 0, "optimal"))
+        return self._certificate(machine, solved, rows)
+
+    def _check_same_data(self, data: Training) -> None:
+        if data.X.shape != self.shape_fit_:
+            raise ValueError(
+                f"X has shape {data.X.shape}, but {type(self).__name__} was fitted with "
+                f"{self.shape_fit_}; pass the data of the fit."
+            )
+        if data.classes is not None and not np.array_equal(data.classes, self.classes_):
+            raise ValueError(
+                f"y has the classes {data.classes.tolist()}, but {type(self).__name__} was fitted "
+                f"with {self.classes_.tolist()}; pass the data of the fit."
+            )
+
+    def _warn_if_stopped(self, solved: list[Solved]) -> None:
+        """Say that the gap is too large, and what would help."""
+        status = next((one.status for one in solved if one.status != "optimal"), "optimal")
+        if status == "max_iter":
+            message = MAX_ITER_WARNING.format(max_iter=self.max_iter)
+        elif self.certificate_.kind == "stopped":
+            cure = {
+                "time_limit": "Increase the time_limit",
+                "callback": "A callback asked to stop",
+            }.get(status, "Increase the tolerance, tol")
+            message = (
+                f"{type(self).__name__} stopped at relative gap "
+                f"{self.certificate_.relative_gap:.2g} > tol {self.tol:.2g}. {cure}, or scale the "
+                "features, e.g. with StandardScaler()."
+            )
+        else:
+            return
+        warnings.warn(message, ConvergenceWarning, stacklevel=4)
+
+    # ---- predicting ------------------------------------------------------------------------------
+
+    def _problem_scores(self, X: Any) -> Array:
+        """Scores of all problems, (n, problems), of rows that have been read."""
+        coef = _dense(self.dual_coef_)
+        blocks = self._support_blocks()
+
+        def times(block: slice, of_block: Array) -> Array:
+            if self._is_precomputed:
+                return X[:, self.support_[block]] @ of_block.T
+            dtype = X.dtype if X.ndim == 2 else np.float64
+            return self.kernel_.times(X, self.support_vectors_[block], of_block.T, dtype)
+
+        with single_blas():
+            scores = self._arrangement(len(blocks)).scores(blocks, coef, times)
+        return scores + self.intercept_
+
+    def _support_blocks(self) -> list[slice]:
+        """Where the support vectors of each class are."""
+        ends, count = np.cumsum([0, *self.n_support_]), self.dual_coef_.shape[1]
+        if ends[-1] != count:
+            raise ValueError(
+                f"The internal representation of {type(self).__name__} was altered: n_support_ "
+                f"counts {ends[-1]} support vectors, dual_coef_ has {count}; fit again."
+            )
+        return [slice(int(first), int(last)) for first, last in pairwise(ends)]
+
+    def _scores(self, X) -> Array:
+        """Scores of all problems, in the precision of X."""
+        check_is_fitted(self)
+        X = self._read_rows(X)
+        scores = self._problem_scores(X)
+        return scores.astype(X.dtype) if X.ndim == 2 else scores
+
+    def _read_rows(self, X: Any) -> Any:
+        """X for prediction."""
+        if is_text(X):
+            return np.asarray(X, dtype=object)
+        X = read_rows(self, X)
+        if self._is_precomputed and X.shape[1] != self.shape_fit_[0]:
+            raise ValueError(
+                f"X.shape[1] = {X.shape[1]} should be equal to {self.shape_fit_[0]}, the number of "
+                "samples at training time."
+            )
+        return X
+
+    @property
+    def coef_(self):
+        """Coefficients w of the features, one row for each problem; linear kernels alone."""
+        check_is_fitted(self)
+        if not self._is_linear:
+            raise AttributeError("coef_ is only available when using a linear kernel")
+        dual, blocks = _dense(self.dual_coef_), self._support_blocks()
+
+        def times(block: slice, of_block: Array) -> Array:
+            product = self.support_vectors_[block].T @ of_block.T
+            return product.toarray() if sp.issparse(product) else np.asarray(product)
+
+        coef = self._arrangement(len(blocks)).scores(blocks, dual, times).T
+        coef = _like(self.support_vectors_, coef.astype(self.support_vectors_.dtype))
+        # A change would do nothing, so it must not look as if it did.
+        (coef.data if sp.issparse(coef) else coef).flags.writeable = False
+        return coef
+
+    @property
+    def _is_linear(self) -> bool:
+        return isinstance(self.kernel_, kernels.Linear)
+
+    @property
+    def _gamma(self) -> float:
+        """γ as a number; tools that read models of scikit-learn look for it here."""
+        return float(getattr(self.kernel_, "gamma", 0.0))
+
+    def __getstate__(self):
+        # Neither a copy nor a file takes the training data along.
+        return {k: v for k, v in super().__getstate__().items() if k != "_training"}
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._is_precomputed
+        tags.input_tags.sparse = not self._is_precomputed
+        return tags
+
+
+def read_any(read: Any, estimator: Any, X: Any, *args: Any, **options: Any) -> Training:
+    """`read` for X that may also be texts, which only the kernel understands."""
+    if not is_text(X):
+        return read(estimator, X, *args, **options)
+    # The rest is checked beside a column of numbers.
+    X = np.asarray(X, dtype=object)
+    data = read(estimator, np.zeros((len(X), 1)), *args, **options)
+    return replace(data, X=X, feature_names=None)
+
+
+def is_text(X: Any) -> bool:
+    """Whether X is a sequence of texts."""
+    if sp.issparse(X) or np.ndim(X) != 1 or _num_samples(X) == 0:
+        return False
+    return isinstance(np.asarray(X, dtype=object)[0], str)
+
+
+def check_precomputed(X: Any) -> None:
+    """Refuse kernel values that cannot be those between the rows of the training data."""
+    if sp.issparse(X):
+        raise TypeError("Sparse precomputed kernels are not supported; use X.toarray().")
+    shape = np.shape(X)
+    if len(shape) == 2 and shape[0] != shape[1]:
+        raise ValueError(
+            f"Precomputed matrix must be a square matrix. Input is a {shape[0]}x{shape[1]} matrix; "
+            "give the kernel values between all pairs of training rows."
+        )
+
+
+def check_some_weight(sample_weight: Any) -> None:
+    """Refuse weights none of which is positive, in the words of scikit-learn."""
+    if sample_weight is None or np.ndim(sample_weight) != 1:
+        return
+    weights = np.asarray(sample_weight)
+    if weights.dtype.kind in "fiub" and len(weights) and not np.any(weights > 0):
+        raise ValueError(
+            "Invalid input - all samples have zero or negative weights. Give at least one row a "
+            "positive sample_weight."
+        )
+
+
+def _on_rows_of_the_caller(
+    data: Training, rows: DistinctRows, packed: Array
+) -> tuple[Array, Array]:
+    """Positions of the support vectors, by class and row, and their coefficients (columns, n)."""
+    counts = np.append(np.any(packed != 0, axis=0), False)
+    support = np.flatnonzero(counts[rows.place])
+    if data.classes is not None:
+        support = support[np.argsort(data.y[support], kind="stable")]
+    return support, packed[:, rows.place[support]] * rows.shares[support]
+
+
+def _conditions(machine: Machine, solved: list[Solved]) -> tuple[Array, Array]:
+    """For each distinct row its status in words and its violation, the worst of all problems."""
+    status = np.full(machine.matrix.n, INACTIVE)
+    violations = np.zeros(machine.matrix.n)
+    for part, one in zip(machine.parts, solved):
+        for worst, values in (
+            (status, one.judgement.status),
+            (violations, one.judgement.violations),
+        ):
+            worst[part.rows] = np.maximum(worst[part.rows], values)
+    words = np.array([STATUS[code] for code in sorted(STATUS)])
+    return words[status], violations
+
+
+def _support_vectors(X: Any, support: Array, is_precomputed: bool) -> Any:
+    """The rows themselves; none for kernel values, whose rows are not known."""
+    return np.empty((0, 0)) if is_precomputed else X[support]
+
+
+def _like(X: Any, values: Array) -> Any:
+    """Values as an array, or as a sparse matrix of the kind that X is."""
+    if not sp.issparse(X):
+        return values
+    return sp.csr_array(values) if isinstance(X, sp.sparray) else sp.csr_matrix(values)
+
+
+def _dense(values: Any) -> Array:
+    return values.toarray() if sp.issparse(values) else values

@@ -1,0 +1,423 @@
+"""What each machine minimises: as a problem in a box for the solver, and as primal and dual values.
+
+A form knows targets y, weights s and scores z of the rows of one problem, and no kernel: the
+solver and `machine` bring those in. θ is the dual variable of the rows with w = Σ θᵢφ(xᵢ), so that
+‖w‖² = θᵀKθ = Σ θᵢ(zᵢ − b) with z = Kθ + b. Every form gives the gap P − D row by row, so that one
+can see where it comes from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from ..losses import EpsilonInsensitive
+from ..null_model import minimise_bias
+from ..solvers.smo import BoxProblem, BoxSolution
+
+Array = np.ndarray
+
+INACTIVE, ON_MARGIN, BOUNDED = 0, 1, 2
+# A multiplier this near to its bound, relative to it, is at the bound.
+AT_BOUND = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """A solution of one problem: θ of the rows, the bias b, and the width ρ or ε where one is free.
+
+    θ and b are those of the problem that is solved; `Form.stored` says what a model keeps.
+    """
+
+    theta: Array
+    b: float
+    width: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """Primal and dual value, P₀ as their scale, and for each row what it adds to the gap.
+
+    `violations` say by how much a row misses its condition of optimality, on the scale of the
+    stored scores; `status` is INACTIVE (θ = 0), ON_MARGIN or BOUNDED (θ at its bound). The dual is
+    a lower bound only if θ keeps to its box and its sums: `outside` is the largest part of its
+    length by which an interval is left, `imbalance` the largest error of a sum. `square` is ‖w‖²,
+    and `has_origin` tells whether θ = 0 is a dual point, of value 0.
+    """
+
+    primal: float
+    dual: float
+    scale: float
+    gaps: Array
+    violations: Array
+    status: Array
+    outside: float
+    imbalance: float
+    square: float
+    has_origin: bool = True
+
+
+class Form:
+    """Base of the forms.
+
+    `box` poses the problem for the solver, `point` reads its answer, `judge` values a point by its
+    scores z = Kθ + b; y are targets, s weights > 0 of the rows.
+    """
+
+    # Why no solution may exist, for the error that says so.
+    missing: ClassVar[str] = ""
+    # Whether the width of the margin, or of the tube, is given: the span rule needs it.
+    has_span: ClassVar[bool] = False
+
+    def box(self, y: Array, s: Array) -> BoxProblem:
+        """The dual problem; its `rows` are positions among the rows of y."""
+        raise NotImplementedError
+
+    def point(self, y: Array, s: Array, solution: BoxSolution) -> Point:
+        """The solution on the rows, from that of the box problem."""
+        raise NotImplementedError
+
+    def judge(self, y: Array, s: Array, point: Point, z: Array, norm: float) -> Judgement:
+        """Primal, dual and conditions at a point of scores z; `norm` is the largest k(x, x)."""
+        raise NotImplementedError
+
+    # Whether a model keeps the solution divided by its width ρ, so that the margin is at ±1.
+    divides: ClassVar[bool] = False
+
+    def stored(self, point: Point) -> tuple[Array, float]:
+        """Dual coefficients and bias as the model keeps them."""
+        width = point.width if self.divides else 1.0
+        return point.theta / width, point.b / width
+
+    def restored(self, y: Array, s: Array, theta: Array, b: float, z: Array) -> tuple[Point, Array]:
+        """The point, and its scores, from what a model has kept and the scores that gives."""
+        return Point(theta, b), z
+
+
+@dataclass(frozen=True)
+class SoftMargin(Form):
+    """½‖w‖² + C Σ sᵢ max(0, 1 − yᵢzᵢ);   D = Σ|θᵢ| − ½θᵀKθ, yᵢθᵢ ∈ [0, Csᵢ], Σθ = 0."""
+
+    C: float
+
+    has_span: ClassVar[bool] = True
+
+    def box(self, y: Array, s: Array) -> BoxProblem:
+        end = self.C * s * y
+        return BoxProblem(-y, np.minimum(end, 0.0), np.maximum(end, 0.0))
+
+    def point(self, y: Array, s: Array, solution: BoxSolution) -> Point:
+        return Point(solution.theta, float(solution.bias[0]))
+
+    def judge(self, y: Array, s: Array, point: Point, z: Array, norm: float) -> Judgement:
+        size, limit = np.abs(point.theta), self.C * s
+        short = 1 - y * z
+        loss = limit * np.maximum(short, 0.0)
+        half = 0.5 * float(point.theta @ (z - point.b))
+        status = status_of(size, limit)
+        return Judgement(
+            primal=half + float(loss.sum()),
+            dual=float(size.sum()) - half,
+            scale=2 * self.C * float(min(s[y > 0].sum(), s[y < 0].sum())),
+            gaps=loss - size * short,
+            violations=misses(status, short),
+            status=status,
+            outside=outside(y * point.theta, limit),
+            imbalance=abs(float(point.theta.sum())),
+            square=2 * half,
+        )
+
+
+@dataclass(frozen=True)
+class HardMargin(Form):
+    """½‖w‖² with yᵢzᵢ ≥ 1 for all rows: the widest margin between separable classes.
+
+    Solved as the shortest way between the convex hulls of the classes, min ½θᵀKθ with Σθ = ±1 over
+    either class (Bennett and Bredensteiner 2000): bounded also where the classes are not separable,
+    and then its minimum is 0. For w of that problem and margin ρ = minᵢ yᵢzᵢ, P = ½‖w‖²/ρ² and
+    D = max over t of t Σ|θᵢ| − ½t²θᵀKθ = (Σ|θᵢ|)²/(2θᵀKθ).
+    """
+
+    divides: ClassVar[bool] = True
+    missing: ClassVar[str] = (
+        "the classes are not separable, so C=inf has no solution; set a finite C"
+    )
+
+    def box(self, y: Array, s: Array) -> BoxProblem:
+        return in_two_groups(y, np.ones_like(s), 1.0)
+
+    def point(self, y: Array, s: Array, solution: BoxSolution) -> Point:
+        # The middle between the rows nearest to the border, so that no row has less than ρ.
+        z = solution.gradient
+        low, high = float(z[y > 0].min()), float(z[y < 0].max())
+        return Point(solution.theta, -0.5 * (low + high), 0.5 * (low - high))
+
+    def judge(self, y: Array, s: Array, point: Point, z: Array, norm: float) -> Judgement:
+        size = np.abs(point.theta)
+        square, rho = float(point.theta @ (z - point.b)), float(np.min(y * z))
+        if not (square > 0 and rho > 0):
+            nothing = np.zeros_like(z)
+            status = nothing.astype(np.int8)
+            return Judgement(
+                np.inf, 0.0, np.inf, nothing, nothing, status, 0.0, 0.0, max(square, 0.0), False
+            )
+        status = np.where(size > 0, ON_MARGIN, INACTIVE).astype(np.int8)
+        primal = 0.5 * square / rho**2
+        return Judgement(
+            primal=primal,
+            dual=float(size.sum()) ** 2 / (2 * square),
+            scale=primal,
+            gaps=size * (y * z - rho) / rho**2,
+            violations=misses(status, 1 - y * z / rho),
+            status=status,
+            outside=outside(y * point.theta, np.ones_like(y)),
+            imbalance=abs(float(point.theta.sum())),
+            square=square,
+            has_origin=False,
+        )
+
+    def restored(self, y: Array, s: Array, theta: Array, b: float, z: Array) -> tuple[Point, Array]:
+        rho = 2 / max(float(np.abs(theta).sum()), np.finfo(float).tiny)
+        return Point(theta * rho, b * rho, rho), z * rho
+
+
+@dataclass(frozen=True)
+class NuMargin(Form):
+    """½‖w‖² − νSρ + Σ sᵢ max(0, ρ − yᵢzᵢ) with S = Σsᵢ;  D = −½θᵀKθ, yᵢθᵢ ∈ [0, sᵢ], Σyᵢθᵢ = νS.
+
+    The model keeps w/ρ and b/ρ, which is the machine of C = 1/ρ (Schölkopf et al. 2000).
+    """
+
+    nu: float
+
+    divides: ClassVar[bool] = True
+    missing: ClassVar[str] = "the margin ρ is 0: the classes overlap too much; lower nu"
+
+    def box(self, y: Array, s: Array) -> BoxProblem:
+        half = 0.5 * self.nu * float(s.sum())
+        if half > min(s[y > 0].sum(), s[y < 0].sum()) * (1 + 1e-12):
+            largest = 2 * min(s[y > 0].sum(), s[y < 0].sum()) / s.sum()
+            raise ValueError(
+                f"specified nu is infeasible: nu={self.nu:g} is more than the classes allow, "
+                f"{largest:.3g}, twice the share of the smaller one; lower nu."
+            )
+        return in_two_groups(y, s, half)
+
+    def point(self, y: Array, s: Array, solution: BoxSolution) -> Point:
+        # The bias of a group is −Kθ at its margin: b − ρ for the positive class, b + ρ else.
+        positive, negative = (float(b) for b in solution.bias)
+        return Point(solution.theta, 0.5 * (positive + negative), 0.5 * (negative - positive))
+
+    def judge(self, y: Array, s: Array, point: Point, z: Array, norm: float) -> Judgement:
+        size, rho = np.abs(point.theta), point.width
+        short = rho - y * z
+        loss = s * np.maximum(short, 0.0)
+        half = 0.5 * float(point.theta @ (z - point.b))
+        status = status_of(size, s)
+        return Judgement(
+            primal=half - self.nu * float(s.sum()) * rho + float(loss.sum()),
+            dual=-half,
+            # The objective of C = 1/ρ at w = 0, times ρ²: at w = 0 that of ν itself is 0.
+            scale=2 * rho * float(min(s[y > 0].sum(), s[y < 0].sum())),
+            gaps=loss - size * short,
+            violations=misses(status, short) / rho if rho > 0 else np.abs(short),
+            status=status,
+            outside=outside(y * point.theta, s),
+            imbalance=max(
+                abs(float(size[of].sum()) - 0.5 * self.nu * float(s.sum())) for of in (y > 0, y < 0)
+            ),
+            square=2 * half,
+            has_origin=False,
+        )
+
+    def restored(self, y: Array, s: Array, theta: Array, b: float, z: Array) -> tuple[Point, Array]:
+        total = self.nu * float(s.sum())
+        rho = total / max(float(np.abs(theta).sum()), np.finfo(float).tiny)
+        return Point(theta * rho, b * rho, rho), z * rho
+
+
+@dataclass(frozen=True)
+class Tube(Form):
+    """½‖w‖² + C Σ sᵢ max(0, |yᵢ − zᵢ| − ε);   D = Σ yᵢθᵢ − ε Σ|θᵢ| − ½θᵀKθ, |θᵢ| ≤ Csᵢ, Σθ = 0."""
+
+    C: float
+    epsilon: float
+
+    has_span: ClassVar[bool] = True
+    missing: ClassVar[str] = (
+        "no function keeps all targets within epsilon, so C=inf has no solution; set a finite C"
+    )
+
+    def box(self, y: Array, s: Array) -> BoxProblem:
+        limit = self.C * s
+        return BoxProblem(-y, -limit, limit, absolute=self.epsilon)
+
+    def point(self, y: Array, s: Array, solution: BoxSolution) -> Point:
+        return Point(solution.theta, float(solution.bias[0]))
+
+    def judge(self, y: Array, s: Array, point: Point, z: Array, norm: float) -> Judgement:
+        # A tube that must hold all targets is that of every C beyond the largest multiplier.
+        largest = float(np.max(np.abs(point.theta) / s, initial=0.0))
+        C = self.C if np.isfinite(self.C) else 2 * largest + 1.0
+        return judge_tube(C * s, self.epsilon, y, s, point, z)
+
+
+@dataclass(frozen=True)
+class NuTube(Form):
+    """½‖w‖² + C(νSε + Σ sᵢ max(0, |yᵢ − zᵢ| − ε)) with a free ε ≥ 0 and S = Σsᵢ.
+
+    D = Σ yᵢθᵢ − ½θᵀKθ, |θᵢ| ≤ Csᵢ, Σ|θᵢ| ≤ CνS, Σθ = 0. The solver keeps Σθ⁺ = −Σθ⁻ = ½CνS, where
+    a row may have both (Schölkopf et al. 2000; Chang and Lin 2002).
+    """
+
+    C: float
+    nu: float
+
+    def box(self, y: Array, s: Array) -> BoxProblem:
+        limit, nothing, rows = self.C * s, np.zeros_like(s), np.arange(len(y))
+        filled = fill(limit, 0.5 * self.nu * float(limit.sum()))
+        return BoxProblem(
+            linear=-np.concatenate([y, y]),
+            lower=np.concatenate([nothing, -limit]),
+            upper=np.concatenate([limit, nothing]),
+            rows=np.concatenate([rows, rows]),
+            groups=np.repeat([0, 1], len(y)),
+            start=np.concatenate([filled, -filled]),
+        )
+
+    def point(self, y: Array, s: Array, solution: BoxSolution) -> Point:
+        # The bias of a group is y − Kθ where θ is free: b + ε above the tube, b − ε below.
+        above, below = (float(b) for b in solution.bias)
+        theta = solution.theta[: len(y)] + solution.theta[len(y) :]
+        return Point(theta, 0.5 * (above + below), max(0.5 * (above - below), 0.0))
+
+    def judge(self, y: Array, s: Array, point: Point, z: Array, norm: float) -> Judgement:
+        found = judge_tube(self.C * s, point.width, y, s, point, z)
+        # εΣ|θᵢ| is what the dual of a fixed ε loses; here the tube costs CνSε instead.
+        total = self.nu * self.C * float(s.sum())
+        dual = found.dual + point.width * float(np.abs(point.theta).sum())
+        primal = found.primal + point.width * total
+        middle = weighted_quantile(y, s, 0.5)
+        away = np.abs(y - middle)
+        width = weighted_quantile(away, s, 1 - self.nu)
+        outside = float(s @ np.maximum(away - width, 0.0))
+        scale = total * width + self.C * outside
+        excess = max(float(np.abs(point.theta).sum()) - total, 0.0)
+        return replace(
+            found, primal=primal, dual=dual, scale=scale, imbalance=max(found.imbalance, excess)
+        )
+
+    def restored(self, y: Array, s: Array, theta: Array, b: float, z: Array) -> tuple[Point, Array]:
+        # Of all widths the best for these scores.
+        return Point(theta, b, weighted_quantile(np.abs(y - z), s, 1 - self.nu)), z
+
+
+@dataclass(frozen=True)
+class OneClass(Form):
+    """½‖w‖² − νSρ + Σ sᵢ max(0, ρ − ⟨w, φ(xᵢ)⟩);   D = −½θᵀKθ, θᵢ ∈ [0, sᵢ], Σθ = νS.
+
+    The bias is −ρ, so that z < 0 are outliers (Schölkopf et al. 2001).
+    """
+
+    nu: float
+
+    def box(self, y: Array, s: Array) -> BoxProblem:
+        return BoxProblem(
+            np.zeros_like(s), np.zeros_like(s), s, start=fill(s, self.nu * float(s.sum()))
+        )
+
+    def point(self, y: Array, s: Array, solution: BoxSolution) -> Point:
+        return Point(solution.theta, float(solution.bias[0]))
+
+    def judge(self, y: Array, s: Array, point: Point, z: Array, norm: float) -> Judgement:
+        rho, total = -point.b, float(s.sum())
+        loss = s * np.maximum(-z, 0.0)
+        half = 0.5 * float(point.theta @ (z + rho))
+        status = status_of(point.theta, s)
+        return Judgement(
+            primal=half - self.nu * total * rho + float(loss.sum()),
+            dual=-half,
+            # The largest that ½‖w‖² may be: at w = 0 the objective is 0, the best one negative.
+            scale=0.5 * (self.nu * total) ** 2 * norm,
+            gaps=loss + point.theta * z,
+            violations=misses(status, -z),
+            status=status,
+            outside=outside(point.theta, s),
+            imbalance=abs(float(point.theta.sum()) - self.nu * total),
+            square=2 * half,
+            has_origin=False,
+        )
+
+
+# ---- what the forms share ------------------------------------------------------------------------
+
+
+def in_two_groups(y: Array, limit: Array, total: float) -> BoxProblem:
+    """min ½θᵀKθ where yᵢθᵢ ∈ [0, limitᵢ] sums to `total` over either class."""
+    end, groups = limit * y, (y < 0).astype(np.int64)
+    start = np.zeros_like(y)
+    for of in (y > 0, y < 0):
+        start[of] = y[of] * fill(limit[of], total)
+    return BoxProblem(
+        np.zeros_like(y), np.minimum(end, 0.0), np.maximum(end, 0.0), groups=groups, start=start
+    )
+
+
+def fill(limit: Array, total: float) -> Array:
+    """The first variables at their limits until their sum is `total`."""
+    before = np.cumsum(limit) - limit
+    return np.clip(total - before, 0.0, limit)
+
+
+def status_of(size: Array, limit: Array) -> Array:
+    """INACTIVE, ON_MARGIN or BOUNDED by |θ| and its limit."""
+    is_bounded = size >= limit * (1 - AT_BOUND)
+    return np.where(size == 0, INACTIVE, np.where(is_bounded, BOUNDED, ON_MARGIN)).astype(np.int8)
+
+
+def outside(theta: Array, limit: Array) -> float:
+    """The largest part of its length by which an interval [0, limit] is left."""
+    return max(float(np.max(np.maximum(theta - limit, -theta) / limit)), 0.0)
+
+
+def misses(status: Array, short: Array) -> Array:
+    """By how much rows that are `short` of their margin (negative: beyond it) miss KKT."""
+    allowed = np.where(status == BOUNDED, np.maximum(short, 0.0), 0.0)
+    allowed = np.where(status == INACTIVE, np.minimum(short, 0.0), allowed)
+    return np.abs(short - allowed)
+
+
+def judge_tube(
+    limit: Array, epsilon: float, y: Array, s: Array, point: Point, z: Array
+) -> Judgement:
+    """½‖w‖² + Σ limitᵢ max(0, |yᵢ − zᵢ| − ε) and its dual."""
+    size, error = np.abs(point.theta), y - z
+    loss = limit * np.maximum(np.abs(error) - epsilon, 0.0)
+    half = 0.5 * float(point.theta @ (z - point.b))
+    status = status_of(size, limit)
+    # Outside on the side of θ; a row with θ = 0 may be on either.
+    side = np.where(point.theta == 0, np.sign(error), np.sign(point.theta))
+    out = side * error - epsilon
+    tube = EpsilonInsensitive(epsilon)
+    middle = minimise_bias(tube, y, np.zeros_like(y), s)
+    return Judgement(
+        primal=half + float(loss.sum()),
+        dual=float(y @ point.theta) - epsilon * float(size.sum()) - half,
+        scale=float(limit @ tube.value(y, np.full_like(y, middle))),
+        gaps=loss - size * out,
+        violations=misses(status, out),
+        status=status,
+        outside=outside(size, limit),
+        imbalance=abs(float(point.theta.sum())),
+        square=2 * half,
+    )
+
+
+def weighted_quantile(values: Array, weights: Array, share: float) -> float:
+    """The smallest value such that values up to it have this share of the weight."""
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(weights[order])
+    place = np.searchsorted(reached, share * reached[-1] * (1 - 1e-12))
+    return float(values[order[min(place, len(order) - 1)]])

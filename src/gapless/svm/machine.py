@@ -1,0 +1,199 @@
+"""The problems of one fit on one kernel matrix: solve them, and say how well that was done.
+
+The solver stops by the violation of the optimality conditions, as LIBSVM does. What is promised is
+a gap: where that is still above its tolerance, the solver goes on with a smaller one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from ..certificates import Certificate, judged
+from ..kernel_matrix import KernelMatrix
+from ..optimality import Conditions, Violation
+from ..solvers.smo import BoxProblem, BoxSolution, solve_box
+from .forms import Form, Judgement, Point
+from .multiclass import Part
+
+Array = np.ndarray
+EPS = np.finfo(float).eps
+# How often the solver is asked again, each time with a smaller tolerance.
+ROUNDS = 8
+# A violation below this part of the largest kᵢᵢ is rounding.
+RESOLVED = 1e-12
+# A lower bound holds for biases up to so many times the size of this one, since Σθ = 0 but for
+# rounding; a larger share of Σ|θ| than this is no rounding, and such a θ proves nothing.
+FAR, BALANCED = 1e3, 1e-9
+# The bias is in the middle of what KKT allows: a row misses its own condition by up to this.
+ROOM = 1.0 + 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """One problem's solution, what it is worth, and why the solver stopped."""
+
+    point: Point
+    judgement: Judgement
+    steps: int
+    status: str
+
+
+@dataclass(frozen=True, eq=False)
+class Machine:
+    """Problems on one kernel matrix.
+
+    Parameters
+    ----------
+    matrix : KernelMatrix
+        Kernel values of the distinct rows, sorted by class.
+    form : Form
+        What is minimised.
+    parts : list of Part
+        The problems.
+    weights : ndarray of shape (matrix.n,)
+        Weights of the rows.
+    blocks : sequence of slice
+        The rows of each class: two rows of a block are in the same problems.
+    """
+
+    matrix: KernelMatrix
+    form: Form
+    parts: list[Part]
+    weights: Array
+    blocks: Sequence[slice]
+
+    @cached_property
+    def norm(self) -> float:
+        """The largest k(x, x)."""
+        return float(np.max(np.abs(self.matrix.diagonal), initial=0.0))
+
+    def solve(
+        self, tol: float, max_iter: int | None = None, callback: Callable | None = None
+    ) -> list[Solved]:
+        """Solve all problems to the tolerance, or as far as the limits allow."""
+        boxes = [self._box(part) for part in self.parts]
+        solved: dict[int, Solved] = {}
+        todo, sharper, left = list(range(len(boxes))), tol, max_iter
+        for _ in range(ROUNDS):
+            solutions = solve_box(
+                self.matrix,
+                [boxes[k] for k in todo],
+                tol=sharper,
+                max_iter=left,
+                callback=callback,
+            )
+            excesses = {}
+            for k, solution in zip(todo, solutions):
+                before = solved[k].steps if k in solved else 0
+                solved[k] = self._look(self.parts[k], boxes[k], solution, before)
+                boxes[k] = replace(boxes[k], start=solution.theta)
+                excess = _excess(solved[k].judgement, tol)
+                if excess > 1 and solution.status == "optimal":
+                    excesses[k] = excess
+            if not excesses or sharper < RESOLVED * self.norm:
+                break
+            if max_iter is not None:
+                left = max(max_iter - max(solved[k].steps for k in excesses), 0)
+            todo, sharper = list(excesses), sharper * _factor(max(excesses.values()))
+        return [solved[k] for k in range(len(boxes))]
+
+    def _box(self, part: Part) -> BoxProblem:
+        """The problem of a part, on the rows of the matrix."""
+        box = self.form.box(part.y, self.weights[part.rows])
+        return replace(box, rows=part.rows if box.rows is None else part.rows[box.rows])
+
+    def _look(self, part: Part, box: BoxProblem, solution: BoxSolution, before: int) -> Solved:
+        """What a solution is worth, by its scores Kθ + b, which are its gradient less q."""
+        s = self.weights[part.rows]
+        point = self.form.point(part.y, s, solution)
+        z = (solution.gradient - box.linear)[: len(part.rows)] + point.b
+        judgement = self.form.judge(part.y, s, point, z, self.norm)
+        return Solved(point, judgement, before + solution.steps, solution.status)
+
+
+def certificate_of(
+    judgements: Sequence[Judgement],
+    parts: Sequence[Part],
+    points: Sequence[Point],
+    tol: float,
+    *,
+    is_mercer: bool = True,
+) -> Certificate:
+    """One certificate for all problems: their values add up, and the worst conditions count."""
+    proofs = [_is_proof(j, q) for j, q in zip(judgements, points)]
+    # θ = 0 is what is left where θ is no dual point; its value is 0 where it is one itself.
+    dual = sum(j.dual if holds else _without(j) for j, holds in zip(judgements, proofs))
+    kkt = Conditions()
+    for j, part in zip(judgements, parts):
+        kkt = kkt.worst_of(
+            Conditions(
+                feasibility=Violation(j.imbalance) if j.imbalance > 0 else Violation(),
+                complementarity=Violation.largest(j.gaps, part.rows),
+            )
+        )
+    if not is_mercer:
+        return _stationary(judgements, kkt, tol)
+    return judged(
+        sum(j.primal for j in judgements),
+        dual,
+        scale=sum(j.scale for j in judgements),
+        tol=tol,
+        rounding=sum(_rounding(j, q) for j, q in zip(judgements, points)),
+        kkt=kkt,
+        method="stored" if all(proofs) else "zero",
+    )
+
+
+def _stationary(judgements: Sequence[Judgement], kkt: Conditions, tol: float) -> Certificate:
+    """What can be said where the kernel is indefinite, so that the problem is not convex."""
+    worst = max(float(np.max(j.violations, initial=0.0)) for j in judgements)
+    kind = "stationary" if worst <= ROOM * tol else "stopped"
+    said = "no pair of multipliers improves the objective" if kind == "stationary" else "not done"
+    scale = sum(j.scale for j in judgements)
+    return Certificate(
+        kind=kind,
+        verdict=f"{kind}: {said} at first order (largest violation {worst:.2g}, tolerance "
+        f"{tol:.2g}); the kernel is not positive semi-definite, so no bound is known.",
+        primal=sum(j.primal for j in judgements),
+        dual=-np.inf,
+        gap=np.inf,
+        relative_gap=np.inf,
+        tolerance=tol * scale,
+        scale=scale,
+        kkt=kkt,
+    )
+
+
+def _is_proof(judgement: Judgement, point: Point) -> bool:
+    """Whether θ is a dual point but for rounding."""
+    size = float(np.abs(point.theta).sum())
+    return judgement.outside <= BALANCED and judgement.imbalance <= BALANCED * size
+
+
+def _without(judgement: Judgement) -> float:
+    """The dual value of θ = 0: 0, or nothing where sums of θ must not vanish."""
+    return 0.0 if judgement.has_origin else -np.inf
+
+
+def _rounding(judgement: Judgement, point: Point) -> float:
+    """How much rounding may change P − D, and what the bias may gain where Σθ is not quite 0."""
+    terms = abs(judgement.primal) + abs(judgement.dual) + float(np.abs(judgement.gaps).sum())
+    reach = FAR * (abs(point.b) + 1.0)
+    return 16 * EPS * terms + min(judgement.imbalance * reach, EPS * len(point.theta) * terms * FAR)
+
+
+def _excess(judgement: Judgement, tol: float) -> float:
+    """The gap, in units of what is allowed."""
+    if not np.isfinite(judgement.primal):
+        return np.inf
+    gap, allowed = judgement.primal - judgement.dual, tol * judgement.scale
+    return gap / allowed if allowed > 0 else 0.0
+
+
+def _factor(excess: float) -> float:
+    """How much smaller the next tolerance of the solver is."""
+    return min(max(0.5 / excess, 1e-3), 0.5)

@@ -1,0 +1,293 @@
+"""Support vector classification with the hinge loss: SVC."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils._param_validation import Hidden, Interval, StrOptions
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.validation import check_is_fitted
+
+from .._validation import Training, read_classification
+from ._base import (
+    SupportVectorMachine,
+    check_precomputed,
+    check_some_weight,
+    read_any,
+)
+from .forms import Form, HardMargin, SoftMargin
+from .machine import Machine, Solved
+from .multiclass import ARRANGEMENTS, Arrangement, arrange
+
+Array = np.ndarray
+
+
+class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
+    """Base of the classifiers."""
+
+    _stored: ClassVar[tuple[str, ...]] = (
+        *SupportVectorMachine._stored,
+        "classes_",
+        "class_weight_",
+    )
+    _parameter_constraints: ClassVar[dict] = {
+        **SupportVectorMachine._parameter_constraints,
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "decision_function_shape": [StrOptions({"ovr", "ovo"})],
+        "break_ties": ["boolean", None],
+        "multi_class": [StrOptions(set(ARRANGEMENTS))],
+        "probability": ["boolean", Hidden(StrOptions({"deprecated"}))],
+        "random_state": ["random_state"],
+    }
+
+    def _read(self, X, y, sample_weight, *, reset=True) -> Training:
+        if self._is_precomputed:
+            check_precomputed(X)
+        check_some_weight(sample_weight)
+        _check_two_classes(y, sample_weight)
+        return read_any(
+            read_classification, self, X, y, sample_weight, self.class_weight, reset=reset
+        )
+
+    def _arrangement(self, count: int) -> Arrangement:
+        return arrange(self.multi_class, count)
+
+    def _specifics(self, data: Training, machine: Machine, solved: list[Solved]) -> dict[str, Any]:
+        assert data.classes is not None
+        labels = data.classes[data.y]
+        weight = compute_class_weight(
+            self.class_weight,
+            classes=data.classes,
+            y=labels[data.weights > 0],
+            sample_weight=data.sample_weight[data.weights > 0],
+        )
+        margins = [
+            2 * (one.point.width if machine.form.divides else 1.0) / np.sqrt(one.judgement.square)
+            if one.judgement.square > 0
+            else np.inf
+            for one in solved
+        ]
+        return {
+            "classes_": data.classes,
+            "class_weight_": weight,
+            "margin_": float(margins[0]) if len(margins) == 1 else np.array(margins),
+        }
+
+    def decision_function(self, X):
+        """Scores of the classes, or of the pairs of classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to score; kernel values with the training rows if kernel="precomputed".
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_pairs)
+            For two classes one score, positive where `classes_[1]` is predicted. For more, one per
+            class; with decision_function_shape="ovo" one per pair i < j, positive for class i.
+        """
+        scores = self._scores(X)
+        arrangement = self._arrangement(len(self.classes_))
+        if self.decision_function_shape == "ovo" and len(self.classes_) > 2:
+            return scores
+        return arrangement.by_class(scores).astype(scores.dtype)
+
+    def predict(self, X):
+        """Predict classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to classify; kernel values with the training rows if kernel="precomputed".
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            The class with the largest score.
+        """
+        check_is_fitted(self)
+        if self.break_ties and self.decision_function_shape == "ovo":
+            raise ValueError(
+                "break_ties must be False when decision_function_shape is 'ovo'; leave it at None, "
+                "which breaks ties for every shape."
+            )
+        scores = self._scores(X)
+        arrangement = self._arrangement(len(self.classes_))
+        if len(self.classes_) > 2 and (self.break_ties is None or self.break_ties):
+            return self.classes_[arrangement.by_class(scores).argmax(axis=1)]
+        return self.classes_[arrangement.decide(scores)]
+
+
+def _check_two_classes(y: Any, sample_weight: Any) -> None:
+    """Refuse weights that leave one class, in the words of scikit-learn."""
+    if sample_weight is None or np.ndim(sample_weight) != 1 or np.ndim(y) != 1:
+        return
+    weights, labels = np.asarray(sample_weight), np.asarray(y)
+    if weights.dtype.kind not in "fiub" or len(weights) != len(labels):
+        return
+    if len(set(labels.tolist())) > 1 and len(set(labels[weights > 0].tolist())) == 1:
+        raise ValueError(
+            "Invalid input - all samples with positive weights belong to the same class. Give rows "
+            "of another class a positive sample_weight."
+        )
+
+
+class SVC(SupportVectorClassifier):
+    """Support vector classification.
+
+    Minimises  ½‖w‖² + C Σᵢ sᵢ max(0, 1 − tᵢ(⟨w, φ(xᵢ)⟩ + b))  with t = ±1, where ⟨φ(x), φ(z)⟩ is
+    the kernel: for two classes once, for more once for each pair of them.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Weight C > 0 of the errors; np.inf allows none, which needs separable classes.
+    kernel : str, Kernel or callable, default="rbf"
+        "linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "chi2" and others, see
+        `gapless.kernels`; "precomputed" if X holds kernel values; or a function of two lists of
+        rows that returns their kernel values.
+    degree : int, default=3
+        Degree of the polynomial kernel.
+    gamma : {"scale", "auto"} or float, default="scale"
+        γ ≥ 0 of the kernels that have one; "scale" is 1/(n_features·Var(X)), "auto"
+        1/n_features.
+    coef0 : float, default=0.0
+        The constant of the polynomial and the sigmoid kernel.
+    shrinking : bool, default=True
+        Accepted for scikit-learn's sake; the solver shrinks where that pays.
+    probability : bool, default="deprecated"
+        Deprecated in scikit-learn 1.9: `predict_proba` is always there.
+    tol : float, default=1e-3
+        Stop when no optimality condition is violated by more, as LIBSVM does, and when the duality
+        gap is at most `tol` times the objective at w = 0.
+    cache_size : float, default=None
+        Megabytes that kernel values may take; None for what fits the memory.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes, by which C is multiplied; "balanced" gives all classes the same
+        total weight.
+    verbose : bool, default=False
+        Accepted for scikit-learn's sake; long fits show their progress on a terminal.
+    max_iter : int, default=-1
+        Largest number of steps for each problem; −1 for no limit.
+    decision_function_shape : {"ovr", "ovo"}, default="ovr"
+        Whether `decision_function` has a column for each class or for each pair of classes.
+    break_ties : bool, default=None
+        How `predict` decides where classes have equally many votes: by the sum of their scores
+        (None, True), or for the first of them, as LIBSVM does (False).
+    random_state : int, RandomState instance or None, default=None
+        Accepted for scikit-learn's sake; nothing here is random.
+    multi_class : {"ovo", "ovr"}, default="ovo"
+        One problem for each pair of classes, or for each class against the rest.
+    time_limit : float, default=None
+        Seconds after which the best solution found so far is kept.
+
+    Attributes
+    ----------
+    support_ : ndarray of shape (n_SV,)
+        Rows of the support vectors, by class.
+    support_vectors_ : {ndarray, sparse matrix} of shape (n_SV, n_features)
+        The support vectors; empty for kernel="precomputed".
+    n_support_ : ndarray of shape (n_classes,)
+        How many support vectors each class has.
+    dual_coef_ : {ndarray, sparse matrix} of shape (n_classes - 1, n_SV)
+        Signed multipliers: ⟨w, φ(x)⟩ is their sum over kernel values. In the layout of LIBSVM for
+        pairs of classes; (n_classes, n_SV) with multi_class="ovr" and more than two classes.
+    intercept_ : ndarray of shape (n_problems,)
+        Biases b.
+    coef_ : ndarray of shape (n_problems, n_features)
+        Coefficients w, for a linear kernel.
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    class_weight_ : ndarray of shape (n_classes,)
+        Weights of the classes.
+    kernel_ : Kernel
+        The kernel with all its parameters as numbers.
+    margin_ : float or ndarray of shape (n_problems,)
+        Width 2/‖w‖ of the margin.
+    certificate_ : Certificate
+        How far the fit can be from the best possible one, over all problems.
+    kkt_status_ : ndarray of str, shape (n_samples,)
+        "inactive" (multiplier 0), "on margin" (between 0 and its bound), "bounded" (at it), or
+        "absent" for a row of weight 0; the last of these in any of its problems.
+    kkt_violation_ : ndarray of shape (n_samples,)
+        By how much the score of each row violates what its multiplier demands.
+    fit_status_ : int
+        0 if the solver reached its tolerance, else 1.
+    n_iter_ : ndarray of shape (n_problems,)
+        Number of steps for each problem.
+    shape_fit_ : tuple of int
+        Shape of the training data.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had names.
+
+    Notes
+    -----
+    Time grows with n²·d for the kernel values and with the number of support vectors; memory with
+    n² as long as it is there, else with the block at hand. Equal rows are merged, so repeated rows
+    cost nothing. For a linear kernel and many rows LinearSVC is faster.
+
+    References
+    ----------
+    Cortes and Vapnik (1995), Support-vector networks. Fan, Chen and Lin (2005), Working set
+    selection using second order information.
+
+    Examples
+    --------
+    >>> from gapless import SVC
+    >>> model = SVC(C=np.inf, kernel="linear").fit([[0.0], [1.0], [3.0]], ["no", "no", "yes"])
+    >>> print(model.margin_, model.support_)
+    2.0 [1 2]
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **SupportVectorClassifier._parameter_constraints,
+        "C": [Interval(Real, 0.0, None, closed="right")],
+    }
+
+    def __init__(
+        self,
+        *,
+        C=1.0,
+        kernel="rbf",
+        degree=3,
+        gamma="scale",
+        coef0=0.0,
+        shrinking=True,
+        probability="deprecated",
+        tol=1e-3,
+        cache_size=None,
+        class_weight=None,
+        verbose=False,
+        max_iter=-1,
+        decision_function_shape="ovr",
+        break_ties=None,
+        random_state=None,
+        multi_class="ovo",
+        time_limit=None,
+    ):
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.shrinking = shrinking
+        self.probability = probability
+        self.tol = tol
+        self.cache_size = cache_size
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.random_state = random_state
+        self.multi_class = multi_class
+        self.time_limit = time_limit
+
+    def _form(self) -> Form:
+        return SoftMargin(float(self.C)) if np.isfinite(self.C) else HardMargin()

@@ -1,0 +1,164 @@
+"""Support vector regression with the ε-insensitive loss: SVR."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import ClassVar
+
+from sklearn.base import RegressorMixin
+from sklearn.utils._param_validation import Interval
+
+from .._validation import Training, read_regression
+from ._base import SupportVectorMachine, check_precomputed, check_some_weight, read_any
+from .forms import Form, Tube
+
+
+class SupportVectorRegressor(RegressorMixin, SupportVectorMachine):
+    """Base of the regressors: they predict their scores."""
+
+    def _read(self, X, y, sample_weight, *, reset=True) -> Training:
+        if self._is_precomputed:
+            check_precomputed(X)
+        check_some_weight(sample_weight)
+        return read_any(read_regression, self, X, y, sample_weight, reset=reset)
+
+    def predict(self, X):
+        """Predict targets.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to predict; kernel values with the training rows if kernel="precomputed".
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Predicted values.
+        """
+        return self._scores(X)[:, 0]
+
+
+class SVR(SupportVectorRegressor):
+    """Support vector regression.
+
+    Minimises  ½‖w‖² + C Σᵢ sᵢ max(0, |yᵢ − ⟨w, φ(xᵢ)⟩ − b| − ε), where ⟨φ(x), φ(z)⟩ is the kernel.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable, default="rbf"
+        "linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "chi2" and others, see
+        `gapless.kernels`; "precomputed" if X holds kernel values; or a function of two lists of
+        rows that returns their kernel values.
+    degree : int, default=3
+        Degree of the polynomial kernel.
+    gamma : {"scale", "auto"} or float, default="scale"
+        γ ≥ 0 of the kernels that have one; "scale" is 1/(n_features·Var(X)), "auto"
+        1/n_features.
+    coef0 : float, default=0.0
+        The constant of the polynomial and the sigmoid kernel.
+    tol : float, default=1e-3
+        Stop when no optimality condition is violated by more, as LIBSVM does, and when the duality
+        gap is at most `tol` times the objective at w = 0.
+    C : float, default=1.0
+        Weight C > 0 of the errors; np.inf allows none beyond epsilon.
+    epsilon : float, default=0.1
+        Half the width ε ≥ 0 of the tube in which errors cost nothing.
+    shrinking : bool, default=True
+        Accepted for scikit-learn's sake; the solver shrinks where that pays.
+    cache_size : float, default=None
+        Megabytes that kernel values may take; None for what fits the memory.
+    verbose : bool, default=False
+        Accepted for scikit-learn's sake; long fits show their progress on a terminal.
+    max_iter : int, default=-1
+        Largest number of steps; −1 for no limit.
+    time_limit : float, default=None
+        Seconds after which the best solution found so far is kept.
+
+    Attributes
+    ----------
+    support_ : ndarray of shape (n_SV,)
+        Rows of the support vectors.
+    support_vectors_ : {ndarray, sparse matrix} of shape (n_SV, n_features)
+        The support vectors; empty for kernel="precomputed".
+    n_support_ : ndarray of shape (1,)
+        How many support vectors there are.
+    dual_coef_ : {ndarray, sparse matrix} of shape (1, n_SV)
+        Signed multipliers: ⟨w, φ(x)⟩ is their sum over kernel values.
+    intercept_ : ndarray of shape (1,)
+        Bias b.
+    coef_ : ndarray of shape (1, n_features)
+        Coefficients w, for a linear kernel.
+    kernel_ : Kernel
+        The kernel with all its parameters as numbers.
+    certificate_ : Certificate
+        How far the fit can be from the best possible one.
+    kkt_status_ : ndarray of str, shape (n_samples,)
+        "inactive" (multiplier 0), "on margin" (between 0 and its bound, at the edge of the tube),
+        "bounded" (at its bound, outside), or "absent" for a row of weight 0.
+    kkt_violation_ : ndarray of shape (n_samples,)
+        By how much the prediction of each row violates what its multiplier demands.
+    fit_status_ : int
+        0 if the solver reached its tolerance, else 1.
+    n_iter_ : int
+        Number of steps.
+    shape_fit_ : tuple of int
+        Shape of the training data.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had names.
+
+    Notes
+    -----
+    Time grows with n²·d for the kernel values and with the number of support vectors, which are all
+    rows outside the tube: a larger epsilon gives fewer. C and epsilon have the unit of y.
+
+    References
+    ----------
+    Smola and Schölkopf (2004), A tutorial on support vector regression.
+
+    Examples
+    --------
+    >>> from gapless import SVR
+    >>> model = SVR(kernel="linear", C=10, epsilon=0.5).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
+    >>> print(model.predict([[1.0], [4.0]]).round(3))
+    [1.  2.5]
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **SupportVectorMachine._parameter_constraints,
+        "C": [Interval(Real, 0.0, None, closed="right")],
+        "epsilon": [Interval(Real, 0.0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        *,
+        kernel="rbf",
+        degree=3,
+        gamma="scale",
+        coef0=0.0,
+        tol=1e-3,
+        C=1.0,
+        epsilon=0.1,
+        shrinking=True,
+        cache_size=None,
+        verbose=False,
+        max_iter=-1,
+        time_limit=None,
+    ):
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.C = C
+        self.epsilon = epsilon
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+
+    def _form(self) -> Form:
+        return Tube(float(self.C), float(self.epsilon))
