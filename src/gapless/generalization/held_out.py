@@ -43,11 +43,14 @@ class Estimate:
         How, in words.
     is_exact : bool
         Whether they are what real refits predict.
+    is_refitted : ndarray of bool, shape (n, K), optional
+        Which of them are, where not all.
     """
 
     z: Array
     method: str
     is_exact: bool
+    is_refitted: Array | None = None
 
 
 @singledispatch

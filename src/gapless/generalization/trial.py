@@ -192,8 +192,9 @@ class Trial:
 
 
 def _moved(fitted: Fitted, estimate: Estimate) -> Array:
-    """How far predictions move when their row is left out."""
-    return _comparable(fitted, estimate.z - fitted.predictions)
+    """How far predictions move when their row is left out, by the formula."""
+    moved = _comparable(fitted, estimate.z - fitted.predictions)
+    return moved if estimate.is_refitted is None else np.where(estimate.is_refitted, 0.0, moved)
 
 
 def _comparable(fitted: Fitted, difference: Array) -> Array:

@@ -1,0 +1,531 @@
+"""What support vector machines say of rows that they have not seen: by the span rule, by refits.
+
+Leaving out a row that is no support vector changes nothing. For the others `span_losses` has a
+formula (src/core/span.hpp), exact where support vectors stay what they are, inside their bounds or
+at them; else machines are solved again without the row, from where they were. Of several problems
+only those change that the row takes part in. `MachineFit` hands both to `generalization`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from ..design import Design
+from ..generalization import Refittable
+from ..generalization.held_out import Estimate, by_formula
+from ..interrupt import TimeLimit, deadline
+from ..leave_one_out import NotAvailable
+from ..leave_one_out._base import LARGEST_SYSTEM
+from ..solvers.smo import STATUS, BoxProblem, BoxSolution, solve_box
+from ..threads import single_blas, thread_count
+from .forms import BOUNDED, INACTIVE, ON_MARGIN, Point
+from .machine import Machine
+from .multiclass import Part
+from .rows import DistinctRows
+
+Array = np.ndarray
+
+# All support vectors are left out for real if that takes no more operations than this, about a tenth
+# of a second; a refit takes about so many steps, each through all rows of its problem, and where the
+# sums change with the rows so many times as long.
+CHEAP, STEPS_OF_REFIT, SLOWER = 3e7, 100, 10
+# The span rule is not trusted where it leaves less of a score than this part of what it takes away.
+UNSURE = 0.5
+# Beyond so many entries of the kernel matrices of all problems, a fit is not repeated often.
+LARGE_WORK = 2e7
+# Steps after which a problem that is solved beside many others is left as it is.
+MOST_STEPS = 10**6
+# A dual variable this near to an end of its interval, relative to its length, is at that end.
+AT_END = 1e-9
+
+
+# ---- the span rule -------------------------------------------------------------------------------
+
+
+def statuses_of(theta: Array, box: BoxProblem) -> Array:
+    """INACTIVE, ON_MARGIN or BOUNDED for the dual variables of a problem with one for each row."""
+    room = AT_END * (box.upper - box.lower)
+    inside = (theta > box.lower + room) & (theta < box.upper - room)
+    kind = np.where(theta == 0, INACTIVE, np.where(inside, ON_MARGIN, BOUNDED))
+    return kind.astype(np.uint8)
+
+
+def span_losses(
+    gram: Array, parts: Sequence[Part], thetas: Sequence[Array], statuses: Sequence[Array]
+) -> list[Array]:
+    """By how much the scores of rows fall without them, for each problem on its rows.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (m, m), float32 or float64
+        Kernel values of all rows.
+    parts : sequence of Part
+        The problems.
+    thetas, statuses : sequences of ndarray
+        Their dual variables, and which of them are inside their bounds.
+
+    Returns
+    -------
+    list of ndarray
+        θᵢSᵢ²: the score without the row is the score less this. Not finite where the rule has no
+        answer: rows that are their problem's only one inside the bounds, and singular systems.
+    """
+    start = np.cumsum([0, *(len(part.rows) for part in parts)], dtype=np.int64)
+    rows = np.concatenate([part.rows for part in parts]).astype(np.int64)
+    support, squares = np.concatenate(statuses), np.empty(len(rows))
+    noise = float(np.finfo(gram.dtype).eps)
+    with single_blas():
+        _core.span_squares(gram, start, rows, support, noise, squares, thread_count(), deadline())
+    with np.errstate(invalid="ignore"):
+        lost = np.where(support == INACTIVE, 0.0, np.concatenate(thetas) * squares)
+    return np.split(lost, start[1:-1])
+
+
+# ---- solving again -------------------------------------------------------------------------------
+
+
+def warm_start(theta: Array, box: BoxProblem) -> Array:
+    """A feasible start near dual variables whose sums are no longer right.
+
+    What is missing is shared by the variables that are not 0, in proportion to their room; by all
+    if those have too little.
+    """
+    theta = np.clip(theta, box.lower, box.upper)
+    wanted = np.zeros_like(theta) if box.start is None else box.start
+    for of in box.each_group():
+        some = theta[of]
+        for is_open in (some != 0, np.ones(len(some), dtype=bool)):
+            missing = float(wanted[of].sum() - some.sum())
+            end = box.upper[of] if missing > 0 else box.lower[of]
+            room = np.where(is_open, end - some, 0.0)
+            total = float(room.sum())
+            if missing and total:
+                some = some + room * min(missing / total, 1.0)
+        theta[of] = some
+    return theta
+
+
+def tasks_of(
+    gram: Array, boxes: Sequence[BoxProblem], gradients: Sequence[Array], tol: float
+) -> list[tuple]:
+    """Problems on a whole kernel matrix, at their starts, as the core takes them."""
+    diagonal = np.ascontiguousarray(np.diagonal(gram), dtype=float)
+    tasks = []
+    for box, gradient in zip(boxes, gradients):
+        m = len(box.linear)
+        rows = np.arange(m) if box.rows is None else box.rows.astype(np.int64, copy=False)
+        absolute = np.full(m, box.absolute, dtype=float) if np.any(box.absolute) else None
+        start = np.zeros(m) if box.start is None else np.array(box.start, dtype=float)
+        groups = None if box.groups is None else box.groups.astype(np.int64)
+        ends = (np.ascontiguousarray(end, dtype=float) for end in (box.lower, box.upper))
+        moving = start, np.array(gradient, dtype=float)
+        limits = tol, max(MOST_STEPS, 100 * m)
+        linear = np.ascontiguousarray(box.linear, dtype=float)
+        tasks.append((rows, diagonal[rows], linear, absolute, *ends, groups, *moving, *limits))
+    return tasks
+
+
+def descend(
+    gram: Array, boxes: Sequence[BoxProblem], gradients: Sequence[Array], tol: float
+) -> list[BoxSolution]:
+    """Solve problems on a whole kernel matrix as it is, from their starts and gradients there.
+
+    `solve_box` does it to the digits of the exact kernel, for one fit; this is for many.
+    """
+    tasks = tasks_of(gram, boxes, gradients, tol)
+    results = _core.sum_descent(gram, None, tasks, thread_count(), deadline())
+    solutions = []
+    for box, task, (violation, steps, status) in zip(boxes, tasks, results):
+        theta, gradient = task[7:9]
+        bias = box.biases(theta, gradient)
+        solutions.append(BoxSolution(theta, gradient, violation, bias, steps, STATUS[status]))
+    return solutions
+
+
+def refit_without(
+    gram: Array,
+    boxes: Sequence[BoxProblem],
+    gradients: Sequence[Array],
+    cases: Array,
+    tol: float,
+) -> Array:
+    """The scores of rows by problems, at their solution, that are solved again without them.
+
+    Each of the cases (c, 2) is a problem with one sum and the position of a variable. NaN where no
+    other variable has room for it.
+    """
+    scores = np.empty(len(cases))
+    which, variables = np.ascontiguousarray(cases.T, dtype=np.int64)
+    tasks = tasks_of(gram, boxes, gradients, tol)
+    _core.sum_leave_out(gram, tasks, which, variables, scores, thread_count(), deadline())
+    return scores
+
+
+# ---- the fit -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Fittings:
+    """Machines on some of the distinct rows: a function that predicts rows, (rows, P)."""
+
+    fit: MachineFit
+    parts: list[Part]
+    points: list[Point]
+
+    def __call__(self, design: Design) -> Array:
+        """Scores of any rows."""
+        matrix = self.fit.machine.matrix
+        coef, b = self._coefficients(matrix.n)
+        return matrix.kernel.times(design.X, matrix.X, coef) + b
+
+    def on_rows(self, at: Array) -> Array:
+        """Scores of some of the distinct rows."""
+        coef, b = self._coefficients(self.fit.machine.matrix.n)
+        used = np.flatnonzero(coef.any(axis=1))
+        values = self.fit.block(at, used)
+        with single_blas():
+            return (values @ coef[used].astype(values.dtype)).astype(float) + b
+
+    def _coefficients(self, count: int) -> tuple[Array, Array]:
+        """Coefficients of all distinct rows (m, P), and biases (P,)."""
+        coef, b = np.zeros((count, len(self.parts))), np.empty(len(self.parts))
+        for k, (part, point) in enumerate(zip(self.parts, self.points)):
+            coef[part.rows, k], b[k] = self.fit.machine.form.stored(point)
+        return coef, b
+
+
+class MachineFit(Refittable):
+    """The machines of one estimator and their solution, as far as held-out scores need them.
+
+    Parameters
+    ----------
+    machine : Machine
+        The problems on the distinct rows, and their kernel matrix.
+    points : list of Point
+        Their solutions, or where another fit may begin.
+    rows : DistinctRows
+        Which rows of the data those stand for.
+    design : Design or None
+        The rows of the data; None where they are no numbers.
+    y, weights : ndarray of shape (n,)
+        Targets, or classes, of all rows, and how much each counts in a score.
+    tol : float
+        The tolerance of the solver.
+    has_classes : bool
+        Whether the targets are classes.
+    is_solved : bool
+        Whether the points are the solution.
+
+    Notes
+    -----
+    Parameters that were set from the data, such as gamma="scale" and balanced weights of classes,
+    stay what they are when rows are left out.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        points: list[Point],
+        rows: DistinctRows,
+        design: Design | None,
+        y: Array,
+        weights: Array,
+        *,
+        tol: float,
+        has_classes: bool,
+        is_solved: bool = True,
+    ):
+        super().__init__(design, y, weights)  # type: ignore[arg-type]
+        self.machine, self.start, self.rows = machine, points, rows
+        self.tol, self.has_classes, self.is_solved = tol, has_classes, is_solved
+
+    @cached_property
+    def targets(self) -> Array:
+        """The targets as numbers, classes by their order."""
+        return np.unique(self.y, return_inverse=True)[1] if self.has_classes else self.y
+
+    @property
+    def labels(self) -> Array:
+        """The distinct row of each row."""
+        return self.rows.place
+
+    @cached_property
+    def is_counted(self) -> Array:
+        """Which rows have any weight."""
+        return (self.weights > 0) & (self.rows.place >= 0)
+
+    @property
+    def outputs(self) -> int:
+        """How many scores a row has."""
+        return len(self.machine.parts)
+
+    @cached_property
+    def is_large(self) -> bool:  # type: ignore[override]
+        """Whether another fit takes a good part of a second."""
+        return sum(float(len(part.rows)) ** 2 for part in self.machine.parts) > LARGE_WORK
+
+    @cached_property
+    def points(self) -> list[Point]:
+        """The solutions; found when they are first asked for."""
+        if self.is_solved:
+            return self.start
+        thetas = [point.theta for point in self.start]
+        return self._solve(self.machine.parts, self.machine.weights, thetas)
+
+    @cached_property
+    def model(self) -> Fittings:
+        """The fitted machines."""
+        return Fittings(self, self.machine.parts, self.points)
+
+    @cached_property
+    def scores(self) -> Array:
+        """Scores of the distinct rows by all machines, (m, P)."""
+        return self.model.on_rows(np.arange(self.machine.matrix.n))
+
+    @cached_property
+    def predictions(self) -> Array:
+        """Scores of all rows; a row without weight has those of any other."""
+        return self.scores[self.rows.place]
+
+    # ---- held out --------------------------------------------------------------------------------
+
+    def held_out(self, groups: Array | None) -> Array:
+        """Scores of rows by machines that have not seen them, all left out for real: (n, P)."""
+        if groups is not None:
+            raise NotAvailable("rows leave in groups")
+        cases = self._support
+        if self.work_of(cases) > CHEAP:
+            raise NotAvailable("there are too many support vectors to leave each out")
+        z = self.scores.copy()
+        self._leave_out(z, cases)
+        return z[self.rows.place]
+
+    def by_span(self) -> tuple[Array, Array]:
+        """The same by the span rule, and which scores are those of real refits: (n, P) both.
+
+        Rows that the rule has no answer for are left out for real, and so are those that it leaves
+        near the border of two classes.
+        """
+        if not self.machine.form.has_span:
+            raise NotAvailable("there is no span rule where the width of the margin is free")
+        parts, thetas = self.machine.parts, [point.theta for point in self.points]
+        statuses = [statuses_of(theta, box) for theta, box in zip(thetas, self._boxes)]
+        if max(np.count_nonzero(status == ON_MARGIN) for status in statuses) > LARGEST_SYSTEM:
+            raise NotAvailable("the support vectors inside their bounds are too many")
+        losses = span_losses(self._gram, parts, thetas, statuses)
+        cases, z = [], self.scores.copy()
+        for column, (part, lost, status) in enumerate(zip(parts, losses, statuses)):
+            is_unsure = ~(np.isfinite(lost) & np.any(status == ON_MARGIN))
+            z[part.rows, column] -= np.where(is_unsure, 0.0, lost)
+            if self.has_classes:
+                is_unsure |= np.abs(z[part.rows, column]) < UNSURE * np.abs(lost)
+            left = np.flatnonzero(is_unsure & (status != INACTIVE))
+            cases.append(np.stack([np.full(len(left), column), left], axis=1))
+        left_out = np.concatenate(cases)
+        if self.work_of(left_out) > CHEAP:
+            raise NotAvailable("the span rule has no answer for most support vectors")
+        self._leave_out(z, left_out)
+        is_exact = np.zeros(z.shape, dtype=bool)
+        is_exact[self._rows_of(left_out), left_out[:, 0]] = True
+        return z[self.rows.place], is_exact[self.rows.place]
+
+    def without_each(self, rows: Array) -> tuple[Array, Callable[[Design], Array]]:
+        """No formula predicts new rows without each of many."""
+        raise NotAvailable("machines without each row must be fitted")
+
+    @cached_property
+    def _support(self) -> Array:
+        """All support vectors: the machine, and their position among its rows."""
+        found = [np.flatnonzero(point.theta) for point in self.points]
+        machines = np.repeat(np.arange(len(found)), [len(positions) for positions in found])
+        return np.stack([machines, np.concatenate(found)], axis=1)
+
+    def work_of(self, cases: Array) -> float:
+        """Operations of leaving these support vectors out for real."""
+        sizes = np.array([len(part.rows) for part in self.machine.parts], dtype=float)
+        each = sizes * STEPS_OF_REFIT * (1 if self.machine.form.has_span else SLOWER)
+        return float(each[cases[:, 0]].sum())
+
+    def _rows_of(self, cases: Array) -> Array:
+        """The distinct row of each case."""
+        parts = self.machine.parts
+        return np.array([parts[k].rows[position] for k, position in cases], dtype=int)
+
+    @cached_property
+    def _gram(self) -> Array:
+        gram = self.machine.matrix.whole()
+        if gram is None:
+            raise NotAvailable(f"{self.machine.matrix.n} rows are too many for one kernel matrix")
+        return gram
+
+    @cached_property
+    def _boxes(self) -> list[BoxProblem]:
+        """The problems at their solution; each has one sum, and one variable for each row."""
+        machine = self.machine
+        return [
+            replace(machine.form.box(part.y, machine.weights[part.rows]), rows=part.rows, start=at)
+            for part, at in zip(machine.parts, (point.theta for point in self.points))
+        ]
+
+    def _leave_out(self, z: Array, cases: Array) -> None:
+        """Put into z the scores of rows by a machine without them."""
+        if not len(cases):
+            return
+        rows = self._rows_of(cases)
+        if self.machine.form.has_span:
+            gradients = [
+                self.scores[part.rows, k] - point.b + box.linear
+                for k, (part, point, box) in enumerate(
+                    zip(self.machine.parts, self.points, self._boxes)
+                )
+            ]
+            z[rows, cases[:, 0]] = refit_without(
+                self._gram, self._boxes, gradients, cases, self.tol
+            )
+            return
+        for (column, position), row in zip(cases, rows):
+            part, theta = self.machine.parts[column], self.points[column].theta
+            rest = Part(np.delete(part.rows, position), np.delete(part.y, position))
+            point = self._solve([rest], self.machine.weights, [np.delete(theta, position)])
+            z[row, column] = Fittings(self, [rest], point).on_rows(np.array([row]))[0, 0]
+
+    # ---- other fits ------------------------------------------------------------------------------
+
+    def fit_to(self, rows: Array) -> Fittings:
+        """Machines of some rows of the data alone."""
+        place, shares = self.rows.place[rows], self.rows.shares[rows]
+        weights = np.bincount(place, shares, self.machine.matrix.n) * self.machine.weights
+        parts, thetas = [], []
+        is_same = weights == self.machine.weights
+        points: list[Point | None] = []
+        for part, point in zip(self.machine.parts, self.points):
+            inside = weights[part.rows] > 0
+            is_kept = is_same[part.rows] | (point.theta == 0)
+            parts.append(Part(part.rows[inside], part.y[inside]))
+            thetas.append(point.theta[inside])
+            # A problem that has lost no support vector has the solution that it had.
+            points.append(replace(point, theta=thetas[-1]) if is_kept.all() else None)
+        changed = [k for k, point in enumerate(points) if point is None]
+        found = self._solve([parts[k] for k in changed], weights, [thetas[k] for k in changed])
+        for k, point in zip(changed, found):
+            points[k] = point
+        return Fittings(self, parts, [point for point in points if point is not None])
+
+    def predict(self, model: Any, rows: Array) -> Array:
+        """What machines say of some rows of the data, (rows, P)."""
+        return model.on_rows(self.rows.place[rows])
+
+    def scaled(self, factor: float) -> MachineFit | None:
+        """The same with C divided by `factor`; None for machines that have no C."""
+        C = getattr(self.machine.form, "C", None)
+        if C is None:
+            return None
+        form = replace(self.machine.form, C=C / factor)  # type: ignore[type-var]
+        return self._with(replace(self.machine, form=form), self.points, self.rows, slice(None))
+
+    def sample(self, rows: Array) -> MachineFit:
+        """The same on some rows of the data, whose weights grow to that of all."""
+        machine, chosen = self.machine, np.unique(self.rows.place[rows])
+        position = np.full(machine.matrix.n, -1)
+        position[chosen] = np.arange(len(chosen))
+        parts, points = [], []
+        for part, point in zip(machine.parts, self.points):
+            inside = position[part.rows] >= 0
+            parts.append(Part(position[part.rows[inside]], part.y[inside]))
+            points.append(replace(point, theta=point.theta[inside]))
+        weights = machine.weights[chosen]
+        smaller = replace(
+            machine,
+            matrix=machine.matrix.only(chosen),
+            parts=parts,
+            weights=weights * (machine.weights.sum() / weights.sum()),
+        )
+        place, shares = position[self.rows.place[rows]], self.rows.shares[rows]
+        return self._with(smaller, points, replace(self.rows, place=place, shares=shares), rows)
+
+    def _with(
+        self, machine: Machine, points: list[Point], distinct: DistinctRows, rows: Array | slice
+    ) -> MachineFit:
+        """Other machines on some rows of the data, not yet solved."""
+        return MachineFit(
+            machine,
+            points,
+            distinct,
+            None,
+            self.y[rows],
+            self.weights[rows],
+            tol=self.tol,
+            has_classes=self.has_classes,
+            is_solved=False,
+        )
+
+    def _solve(self, parts: list[Part], weights: Array, thetas: list[Array]) -> list[Point]:
+        """Solve problems, given weights of all distinct rows and dual variables to begin near."""
+        form, boxes = self.machine.form, []
+        is_open = [not self.has_classes or len(np.unique(part.y)) > 1 for part in parts]
+        for part, theta in itertools.compress(zip(parts, thetas), is_open):
+            box = form.box(part.y, weights[part.rows])
+            start = warm_start(_on_variables(theta, box), box)
+            rows = part.rows if box.rows is None else part.rows[box.rows]
+            boxes.append(replace(box, rows=rows, start=start))
+        solutions = iter(self._descend(boxes))
+        # One class alone needs no machine.
+        return [
+            form.point(part.y, weights[part.rows], next(solutions))
+            if has_two
+            else Point(np.zeros(len(part.y)), float(part.y[0]) if len(part.y) else 0.0)
+            for part, has_two in zip(parts, is_open)
+        ]
+
+    def _descend(self, boxes: list[BoxProblem]) -> list[BoxSolution]:
+        matrix = self.machine.matrix
+        gram = matrix.whole()
+        if gram is None:
+            solutions = solve_box(matrix, boxes, tol=self.tol)
+            statuses = {solution.status for solution in solutions}
+            if "interrupted" in statuses:
+                raise KeyboardInterrupt
+            if "time_limit" in statuses:
+                raise TimeLimit
+            return solutions
+        gradients = []
+        for box in boxes:
+            rows, start = np.asarray(box.rows), np.asarray(box.start)
+            used = np.flatnonzero(start)
+            values = gram[np.ix_(rows, rows[used])]
+            with single_blas():
+                gradients.append(values @ start[used].astype(values.dtype) + box.linear)
+        return descend(gram, boxes, gradients, self.tol)
+
+    def block(self, rows: Array, columns: Array) -> Array:
+        """Kernel values of some distinct rows with others."""
+        gram = self.machine.matrix.whole()
+        if gram is None:
+            return self.machine.matrix.block(rows, columns)
+        return gram[np.ix_(rows, columns)]
+
+
+def _on_variables(theta: Array, box: BoxProblem) -> Array:
+    """Dual variables of rows as those of a box, which may have two for each: above and below 0."""
+    if len(box.linear) == len(theta):
+        return theta
+    return np.concatenate([np.maximum(theta, 0.0), np.minimum(theta, 0.0)])
+
+
+@by_formula.register
+def _by_formula(fitted: MachineFit, groups: Array | None = None) -> Estimate:
+    """All support vectors left out for real where that is cheap, else by the span rule."""
+    try:
+        return Estimate(fitted.held_out(groups), "loo", True)
+    except NotAvailable:
+        if groups is not None or not fitted.machine.form.has_span:
+            raise
+    z, is_refitted = fitted.by_span()
+    return Estimate(z, "span", False, is_refitted)
