@@ -25,6 +25,13 @@ GAPLESS_BODY Floats load(const float* x) {
     return v;
 }
 
+// The last entries of a row, as many as it has.
+GAPLESS_BODY Floats load_end(const float* x, Index count) {
+    Floats v{};
+    std::memcpy(&v, x, std::min(count, lanes) * sizeof(float));
+    return v;
+}
+
 GAPLESS_BODY void store(float* x, const Floats& v) { std::memcpy(x, &v, sizeof v); }
 
 GAPLESS_BODY Floats all(float x) { return Floats{} + x; }
@@ -33,96 +40,115 @@ GAPLESS_BODY Ints first_lanes() {
     return Ints{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 }
 
-// The smallest of values over all lanes, and the first position that has it.
+// The smallest of some values, and the first position that has it.
 struct Best {
     float value;
     Index at;
 };
 
-GAPLESS_BODY Best smallest(const Floats& values, const Ints& positions) {
-    Best best{values[0], positions[0]};
-    for (Index l = 1; l < lanes; ++l)
-        if (values[l] < best.value || (values[l] == best.value && positions[l] < best.at))
-            best = {values[l], positions[l]};
-    return best;
+// Of two vectors of values and their positions, the smaller in every lane. No branches: which lane
+// wins cannot be predicted.
+GAPLESS_BODY void keep_smaller(Floats& values, Ints& at, const Floats& others, const Ints& theirs) {
+    const Ints is_less = (others < values) | ((others == values) & (theirs < at));
+    values = is_less ? others : values;
+    at = is_less ? theirs : at;
 }
 
-// slope += a·x + b·y for members [begin, end).
-GAPLESS_CLONES
-void add_two(float* slope, float a, const float* x, float b, const float* y, Index begin,
-             Index end) {
-    for (Index p = begin; p < end; p += lanes)
-        store(slope + p, load(slope + p) + (all(a) * load(x + p) + all(b) * load(y + p)));
+GAPLESS_BODY Best smallest(const Floats& values, const Ints& positions) {
+    Floats v = values;
+    Ints at = positions;
+#define GAPLESS_SWAP(x, ...) __builtin_shufflevector(x, x, __VA_ARGS__)
+#define GAPLESS_HALVES 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7
+#define GAPLESS_QUARTERS 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11
+#define GAPLESS_PAIRS 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13
+#define GAPLESS_SINGLES 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14
+    keep_smaller(v, at, GAPLESS_SWAP(v, GAPLESS_HALVES), GAPLESS_SWAP(at, GAPLESS_HALVES));
+    keep_smaller(v, at, GAPLESS_SWAP(v, GAPLESS_QUARTERS), GAPLESS_SWAP(at, GAPLESS_QUARTERS));
+    keep_smaller(v, at, GAPLESS_SWAP(v, GAPLESS_PAIRS), GAPLESS_SWAP(at, GAPLESS_PAIRS));
+    keep_smaller(v, at, GAPLESS_SWAP(v, GAPLESS_SINGLES), GAPLESS_SWAP(at, GAPLESS_SINGLES));
+    return {v[0], at[0]};
 }
+
+// The members' slopes: of the smooth part, and what to add to it when θ grows and when it falls.
+struct Slopes {
+    float *smooth, *up, *down;
+};
+
+// Members [begin, end) of a group; rows have `width` entries.
+struct Span {
+    Index begin, end, width;
+};
 
 struct Extremes {
     Best rise;   // where θ had best grow
     float fall;  // the largest slope of a θ that may fall
 };
 
+// The smooth slopes += by·(x − y), and where that leaves them.
 GAPLESS_CLONES
-Extremes scan(const float* slope, const float* up, const float* down, Index begin, Index end) {
-    Floats rise = all(infinity), fall = all(-infinity);
-    Ints at = first_lanes() + static_cast<std::int32_t>(begin), here = at;
-    for (Index p = begin; p < end; p += lanes, here += static_cast<std::int32_t>(lanes)) {
-        const Floats g = load(slope + p), r = g + load(up + p), f = g + load(down + p);
+Extremes move(const Slopes& slopes, float by, const float* x, const float* y, const Span& span) {
+    Floats rise = all(infinity), fall = all(infinity);  // the fall is negated
+    Ints at = first_lanes() + static_cast<std::int32_t>(span.begin), here = at;
+    auto visit = [&](Index p, const Floats& xp, const Floats& yp) __attribute__((always_inline)) {
+        const Floats g = load(slopes.smooth + p) + by * (xp - yp);
+        store(slopes.smooth + p, g);
+        const Floats r = g + load(slopes.up + p), f = -(g + load(slopes.down + p));
         const Ints is_less = r < rise;
         rise = is_less ? r : rise;
         at = is_less ? here : at;
-        fall = f > fall ? f : fall;
-    }
-    float most = fall[0];
-    for (Index l = 1; l < lanes; ++l) most = std::max(most, fall[l]);
-    return {smallest(rise, at), most};
+        fall = f < fall ? f : fall;
+        here += static_cast<std::int32_t>(lanes);
+    };
+    Index p = span.begin;
+    for (const Index end = std::min(span.end, span.width - lanes + 1); p < end; p += lanes)
+        visit(p, load(x + p), load(y + p));
+    for (; p < span.end; p += lanes)
+        visit(p, load_end(x + p, span.width - p), load_end(y + p, span.width - p));
+    return {smallest(rise, at), -smallest(fall, at).value};
 }
 
-// The member j that may fall and with which i gains most: (fallⱼ − riseᵢ)² / curvature.
+// A member that grows: its slope, its K(x, x), its kernel row; `least` curvature of a pair.
+struct Growing {
+    float rise, diagonal;
+    const float* row;
+    float least;
+};
+
+// The member that may fall and with which i gains most: (fallⱼ − riseᵢ)² / curvature.
 GAPLESS_CLONES
-Best partner(const float* slope, const float* down, const float* diagonal, const float* row,
-             float rise, float diagonal_i, float least, Index begin, Index end) {
-    Floats gain = all(0.0f);
-    Ints at = first_lanes() + static_cast<std::int32_t>(begin), here = at;
-    for (Index p = begin; p < end; p += lanes, here += static_cast<std::int32_t>(lanes)) {
-        const Floats b = (load(slope + p) + load(down + p)) - rise;
-        Floats a = (load(diagonal + p) + diagonal_i) - 2.0f * load(row + p);
-        a = a > least ? a : all(least);
-        // The gain is negated, so that the smallest is the best.
-        Floats g = -b * (b / a);
-        g = b > 0.0f ? g : all(0.0f);
+Best partner(const Slopes& slopes, const float* diagonal, const Growing& i, const Span& span) {
+    Floats gain = all(0.0f);  // negated
+    Ints at = first_lanes() + static_cast<std::int32_t>(span.begin), here = at;
+    auto visit = [&](Index p, const Floats& row) __attribute__((always_inline)) {
+        const Floats b = (load(slopes.smooth + p) + load(slopes.down + p)) - i.rise;
+        Floats a = (load(diagonal + p) + i.diagonal) - 2.0f * row;
+        a = a > i.least ? a : all(i.least);
+        const Floats g = b > 0.0f ? -b * (b / a) : all(0.0f);
         const Ints is_less = g < gain;
         gain = is_less ? g : gain;
         at = is_less ? here : at;
-    }
+        here += static_cast<std::int32_t>(lanes);
+    };
+    Index p = span.begin;
+    for (const Index end = std::min(span.end, span.width - lanes + 1); p < end; p += lanes)
+        visit(p, load(i.row + p));
+    for (; p < span.end; p += lanes) visit(p, load_end(i.row + p, span.width - p));
     return smallest(gain, at);
 }
 
 }  // namespace
 
-void PairSteps::clear() {
-    variables_.clear();
-    columns_.clear();
-    groups_.clear();
-    is_fetched_.clear();
-}
-
-void PairSteps::push(std::int32_t column, const Variable& variable) {
-    columns_.push_back(column);
-    variables_.push_back(variable);
-}
-
 void PairSteps::close_group() {
     const Index begin = groups_.empty() ? 0 : groups_.back().end;
-    // The padding has the kernel values of a member but no room, hence is never chosen.
-    while (size() > begin && size() % lanes != 0) push(columns_.back(), {0, 0, 0, 0, 0});
+    while (size() % lanes != 0) push({0, 0, 0, 0, 0});
     groups_.push_back({begin, size()});
     for (auto* v : {&slope_, &up_, &down_, &diagonal_}) v->resize(size());
     side_.resize(size());
-    is_fetched_.assign(size(), 0);
-    for (Index k = begin; k < size(); ++k)
+    rows_.resize(size());
+    copies_.resize(size());
+    for (Index k = begin; k < size(); ++k) {
         diagonal_[k] = static_cast<float>(variables_[k].diagonal);
-    if (size() * size() > capacity_) {
-        capacity_ = size() * size();
-        rows_ = std::make_unique_for_overwrite<float[]>(capacity_);
+        set_slope(k, 0.0);
     }
 }
 
@@ -142,13 +168,13 @@ void PairSteps::refresh(Index k) {
 }
 
 const float* PairSteps::fetched(Index k, const Fetch& fetch) {
-    if (!is_fetched_[k]) fetch(k, place(k));
-    is_fetched_[k] = 1;
-    return place(k);
+    if (rows_[k]) return rows_[k];
+    if (!copies_[k]) copies_[k] = std::make_unique_for_overwrite<float[]>(size());
+    return rows_[k] = fetch(k, copies_[k].get());
 }
 
-// θᵢ grows and θⱼ falls by the minimiser along that line.
-void PairSteps::step(Index i, Index j, double difference, double curvature) {
+// θᵢ grows and θⱼ falls by what is returned, to the minimiser along that line.
+double PairSteps::step(Index i, Index j, double difference, double curvature) {
     Variable &up = variables_[i], &down = variables_[j];
     const double above = up.room_above(), below = down.room_below();
     const double t = std::min(difference / curvature, std::min(above, below));
@@ -159,43 +185,45 @@ void PairSteps::step(Index i, Index j, double difference, double curvature) {
                                                        : down.lower;
     refresh(i);
     refresh(j);
-    step_i_ = t;
-    step_j_ = -t;
+    return t;
 }
 
-PairSteps::Outcome PairSteps::descend(const Fetch& fetch, double target, Index most,
+PairSteps::Outcome PairSteps::descend(const Fetch& fetch, Index width, double target, Index most,
                                       Checkpoint& checkpoint) {
     float largest = 0;
     for (float d : diagonal_) largest = std::max(largest, std::abs(d));
     // q ≤ 0 happens for equal rows and indefinite kernels; this keeps the step finite (as τ in
     // Fan, Chen and Lin 2005), and float cannot tell smaller curvatures from 0.
     const float least = std::max(1e-30f, 2.5e-7f * largest);
+    const Slopes slopes{slope_.data(), up_.data(), down_.data()};
     Outcome done{0, 0};
+    float by = 0;  // what i has grown and j has fallen by
+    const float *row_i = slope_.data(), *row_j = slope_.data();
     while (true) {
         Extremes worst{};
-        Group group{};
+        Span span{};
         done.violation = -infinity;
-        for (const Group& g : groups_) {
-            const Extremes e = scan(slope_.data(), up_.data(), down_.data(), g.begin, g.end);
+        for (const Group& group : groups_) {
+            const Span members{group.begin, group.end, width};
+            const Extremes e = move(slopes, by, row_i, row_j, members);
             const double violation = static_cast<double>(e.fall) - e.rise.value;
             if (!(violation > done.violation)) continue;
             done.violation = violation;
             worst = e;
-            group = g;
+            span = members;
         }
         if (!(done.violation > target) || done.steps >= most) return done;
         const Index i = worst.rise.at;
-        const float* row_i = fetched(i, fetch);
-        const Best best = partner(slope_.data(), down_.data(), diagonal_.data(), row_i,
-                                  worst.rise.value, diagonal_[i], least, group.begin, group.end);
+        row_i = fetched(i, fetch);
+        const Best best =
+            partner(slopes, diagonal_.data(), {worst.rise.value, diagonal_[i], row_i, least}, span);
         if (!(best.value < 0)) return done;  // kernel values that are not numbers
         const Index j = best.at;
-        const float* row_j = fetched(j, fetch);
+        row_j = fetched(j, fetch);
         const float curvature = std::max(least, diagonal_[i] + diagonal_[j] - 2.0f * row_i[j]);
-        step(i, j, static_cast<double>(slope_[j] + down_[j]) - worst.rise.value, curvature);
-        add_two(slope_.data(), static_cast<float>(step_i_), row_i, static_cast<float>(step_j_),
-                row_j, 0, size());
-        if (++done.steps % 1024 == 0) checkpoint();
+        const double difference = static_cast<double>(slope_[j] + down_[j]) - worst.rise.value;
+        by = static_cast<float>(step(i, j, difference, curvature));
+        if (++done.steps % 256 == 0) checkpoint();
     }
 }
 

@@ -38,51 +38,47 @@ public:
     // Vectors of so many floats; each group fills whole ones.
     static constexpr Index lanes = 16;
 
-    // Start with an empty working set.
-    void clear();
-    // A variable joins the present group; `column` is its place in the rows the caller has.
-    void push(std::int32_t column, const Variable& variable);
-    // The present group is complete: pad it.
+    // A variable joins the present group.
+    void push(const Variable& variable) { variables_.push_back(variable); }
+    // The present group is complete: pad it with members that have no room to move.
     void close_group();
 
-    // Members, with the padding, whose variables have no room to move.
+    // Members, with the padding.
     Index size() const { return static_cast<Index>(variables_.size()); }
-    const Variable& variable(Index k) const { return variables_[k]; }
-    const std::vector<std::int32_t>& columns() const { return columns_; }
+    const Variable& operator[](Index k) const { return variables_[k]; }
     // Set member k's slope, from which the level of its group has been taken off.
     void set_slope(Index k, double slope);
 
-    // Write the kernel values of member k with all members.
-    using Fetch = std::function<void(Index k, float* row)>;
+    // Where the kernel values of member k with all members are: in memory that stays, or in `room`.
+    // The padding at the end may be missing.
+    using Fetch = std::function<const float*(Index k, float* room)>;
 
     struct Outcome {
         double violation;
         Index steps;
     };
-    // Take steps until the largest violation is at most `target`, or `most` of them.
-    Outcome descend(const Fetch& fetch, double target, Index most, Checkpoint& checkpoint);
+    // Take steps until the largest violation is at most `target`, or `most` of them; `width` is how
+    // many entries a row has.
+    Outcome descend(const Fetch& fetch, Index width, double target, Index most,
+                    Checkpoint& checkpoint);
 
-    // The kernel row of member k, if a step needed it.
-    const float* row(Index k) const { return is_fetched_[k] ? place(k) : nullptr; }
+    // The kernel row of member k; null if no step needed it.
+    const float* row(Index k) const { return rows_[k]; }
 
 private:
     struct Group {
         Index begin, end;
     };
-    float* place(Index k) const { return rows_.get() + k * size(); }
     const float* fetched(Index k, const Fetch& fetch);
     void refresh(Index k);
-    void step(Index i, Index j, double difference, double curvature);
+    double step(Index i, Index j, double difference, double curvature);
 
     std::vector<Variable> variables_;
-    std::vector<std::int32_t> columns_;
     std::vector<Group> groups_;
     std::vector<signed char> side_;  // of the kink whose slope `slope_` is
     std::vector<float> slope_, up_, down_, diagonal_;
-    std::vector<char> is_fetched_;
-    std::unique_ptr<float[]> rows_;
-    Index capacity_ = 0;
-    double step_i_ = 0, step_j_ = 0;
+    std::vector<const float*> rows_;
+    std::vector<std::unique_ptr<float[]>> copies_;
 };
 
 }  // namespace gapless
