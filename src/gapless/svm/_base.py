@@ -368,9 +368,9 @@ def read_any(read: Any, estimator: Any, X: Any, *args: Any, **options: Any) -> T
 
 def is_text(X: Any) -> bool:
     """Whether X is a sequence of texts."""
-    if sp.issparse(X) or np.ndim(X) != 1 or _num_samples(X) == 0:
+    if not isinstance(X, (list, tuple)) and getattr(X, "ndim", None) != 1:
         return False
-    return isinstance(np.asarray(X, dtype=object)[0], str)
+    return len(X) > 0 and isinstance(next(iter(X)), str)
 
 
 def check_precomputed(X: Any) -> None:
@@ -387,10 +387,8 @@ def check_precomputed(X: Any) -> None:
 
 def check_some_weight(sample_weight: Any) -> None:
     """Refuse weights none of which is positive, in the words of scikit-learn."""
-    if sample_weight is None or np.ndim(sample_weight) != 1:
-        return
-    weights = np.asarray(sample_weight)
-    if weights.dtype.kind in "fiub" and len(weights) and not np.any(weights > 0):
+    weights = np.asarray(1.0 if sample_weight is None else sample_weight)
+    if weights.dtype.kind in "fiub" and weights.size and not np.any(weights > 0):
         raise ValueError(
             "Invalid input - all samples have zero or negative weights. Give at least one row a "
             "positive sample_weight."

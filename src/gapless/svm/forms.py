@@ -196,19 +196,24 @@ class NuMargin(Form):
     missing: ClassVar[str] = "the margin ρ is 0: the classes overlap too much; lower nu"
 
     def box(self, y: Array, s: Array) -> BoxProblem:
-        half = 0.5 * self.nu * float(s.sum())
-        if half > min(s[y > 0].sum(), s[y < 0].sum()) * (1 + 1e-12):
-            largest = 2 * min(s[y > 0].sum(), s[y < 0].sum()) / s.sum()
-            raise ValueError(
-                f"specified nu is infeasible: nu={self.nu:g} is more than the classes allow, "
-                f"{largest:.3g}, twice the share of the smaller one; lower nu."
-            )
-        return in_two_groups(y, s, half)
+        return in_two_groups(y, s, self._half(y, s))
+
+    def _half(self, y: Array, s: Array) -> float:
+        """The sum of θ over a class: νS/2, or all that the smaller class has."""
+        return min(0.5 * self.nu * float(s.sum()), float(s[y > 0].sum()), float(s[y < 0].sum()))
 
     def point(self, y: Array, s: Array, solution: BoxSolution) -> Point:
         # The bias of a group is −Kθ at its margin: b − ρ for the positive class, b + ρ else.
         positive, negative = (float(b) for b in solution.bias)
-        return Point(solution.theta, 0.5 * (positive + negative), 0.5 * (negative - positive))
+        theta, product = solution.theta, solution.gradient
+        half = self._half(y, s)
+        # A class that is at its bounds as a whole leaves ρ open: let all its rows be errors, and
+        # the other class, which has more weight, be what is predicted there.
+        if half < float(s[y < 0].sum()) and half >= float(s[y > 0].sum()):
+            positive = min(positive, -2 * float(product[y > 0].max()) - negative)
+        elif half < float(s[y > 0].sum()) and half >= float(s[y < 0].sum()):
+            negative = max(negative, -2 * float(product[y < 0].min()) - positive)
+        return Point(theta, 0.5 * (positive + negative), 0.5 * (negative - positive))
 
     def judge(self, y: Array, s: Array, point: Point, z: Array, norm: float) -> Judgement:
         size, rho = np.abs(point.theta), point.width
@@ -217,7 +222,7 @@ class NuMargin(Form):
         half = 0.5 * float(point.theta @ (z - point.b))
         status = status_of(size, s)
         return Judgement(
-            primal=half - self.nu * float(s.sum()) * rho + float(loss.sum()),
+            primal=half - 2 * self._half(y, s) * rho + float(loss.sum()),
             dual=-half,
             # The objective of C = 1/ρ at w = 0, times ρ²: at w = 0 that of ν itself is 0.
             scale=2 * rho * float(min(s[y > 0].sum(), s[y < 0].sum())),
@@ -225,15 +230,13 @@ class NuMargin(Form):
             violations=misses(status, short) / rho if rho > 0 else np.abs(short),
             status=status,
             outside=outside(y * point.theta, s),
-            imbalance=max(
-                abs(float(size[of].sum()) - 0.5 * self.nu * float(s.sum())) for of in (y > 0, y < 0)
-            ),
+            imbalance=max(abs(float(size[of].sum()) - self._half(y, s)) for of in (y > 0, y < 0)),
             square=2 * half,
             has_origin=False,
         )
 
     def restored(self, y: Array, s: Array, theta: Array, b: float, z: Array) -> tuple[Point, Array]:
-        total = self.nu * float(s.sum())
+        total = 2 * self._half(y, s)
         rho = total / max(float(np.abs(theta).sum()), np.finfo(float).tiny)
         return Point(theta * rho, b * rho, rho), z * rho
 

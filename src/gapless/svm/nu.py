@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Real
 from typing import ClassVar
 
@@ -26,7 +27,8 @@ class NuSVC(SupportVectorClassifier):
     Parameters
     ----------
     nu : float, default=0.5
-        ν in (0, 1], at most twice the share of the smaller class.
+        ν in (0, 1]; where it is more than twice the share of the smaller of two classes, that is
+        taken, with a warning.
     kernel : str, Kernel or callable, default="rbf"
         "linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "chi2" and others, see
         `gapless.kernels`; "precomputed" if X holds kernel values; or a function of two lists of
@@ -142,6 +144,22 @@ class NuSVC(SupportVectorClassifier):
 
     def _form(self) -> Form:
         return NuMargin(float(self.nu))
+
+    def _specifics(self, data, machine, solved):
+        sums = [
+            (machine.weights[part.rows][part.y > 0].sum(), machine.weights[part.rows].sum())
+            for part in machine.parts
+        ]
+        largest = min(2 * min(positive, total - positive) / total for positive, total in sums)
+        if self.nu > largest * (1 + 1e-12):
+            warnings.warn(
+                f"specified nu is infeasible: nu={self.nu:g} is more than {largest:.3g}, twice the "
+                "share of the smaller of two classes; there, the largest that is possible was "
+                "taken. Lower nu.",
+                UserWarning,
+                stacklevel=5,
+            )
+        return super()._specifics(data, machine, solved)
 
 
 class NuSVR(SupportVectorRegressor):

@@ -124,10 +124,10 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
 
 def _check_two_classes(y: Any, sample_weight: Any) -> None:
     """Refuse weights that leave one class, in the words of scikit-learn."""
-    if sample_weight is None or np.ndim(sample_weight) != 1 or np.ndim(y) != 1:
+    if sample_weight is None:
         return
     weights, labels = np.asarray(sample_weight), np.asarray(y)
-    if weights.dtype.kind not in "fiub" or len(weights) != len(labels):
+    if weights.dtype.kind not in "fiub" or weights.shape != labels.shape or labels.ndim != 1:
         return
     if len(set(labels.tolist())) > 1 and len(set(labels[weights > 0].tolist())) == 1:
         raise ValueError(
