@@ -152,6 +152,23 @@ def test_times_is_the_product_without_the_matrix(rng, kernel, dtype):
     assert kernel.times(X[:0], Z, coef).shape == (0, 3)
 
 
+def test_rows_made_ready_once_serve_many_products(rng):
+    """How a machine with many classes predicts: each class has its own rows and coefficients."""
+    X, Z, coef = sample(rng, 600, 40), sample(rng, 30, 40), rng.standard_normal((30, 2))
+    blocks = [slice(0, 11), slice(11, 30)]
+    new = Gaussian(0.1).gram(X, Z)
+    for kernel, rows, model in (
+        (Gaussian(0.1), X, Z),
+        (Precomputed(), new, np.arange(30)),
+    ):
+        base = kernel.rows(model, np.float64)
+        for block in blocks:
+            parts = [ready.times(base.only(block), coef[block]) for _, ready in base.chunks(rows)]
+            is_near(np.vstack(parts), new[:, block] @ coef[block])
+        places = [chunk for chunk, _ in base.chunks(rows)]
+        assert places[0].start == 0 and places[-1].stop == 600
+
+
 @every_kernel
 @pytest.mark.parametrize("density", [0.02, 0.5])
 def test_sparse_rows_are_the_same_rows(rng, kernel, density):

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._named import register
 from .._parameters import check_nonnegative
-from ._rows import CombinedRows, Rows, chunk_length, count_rows, take_rows
+from ._rows import CombinedRows, Rows, count_rows
 
 Array = np.ndarray
 
@@ -109,13 +109,10 @@ class Kernel:
         coef = np.asarray(coef, dtype=np.float64)
         matrix = np.ascontiguousarray(coef if coef.ndim == 2 else coef[:, None])
         base = self.rows(Z, dtype)
-        n = count_rows(X)
-        out = np.empty((n, matrix.shape[1]))
-        step = chunk_length(X)
-        for begin in range(0, n, step):
-            chunk = slice(begin, min(begin + step, n))
-            out[chunk] = base.of(take_rows(X, chunk)).times(base, matrix)
-        return out.reshape(n, *coef.shape[1:])
+        out = np.empty((count_rows(X), matrix.shape[1]))
+        for chunk, rows in base.chunks(X):
+            out[chunk] = rows.times(base, matrix)
+        return out.reshape(len(out), *coef.shape[1:])
 
     @property
     def noise(self) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -35,12 +36,6 @@ def take_rows(X: Any, index: Array | slice) -> Any:
     return X[index] if isinstance(index, slice) else [X[i] for i in index]
 
 
-def chunk_length(X: Any) -> int:
-    """How many rows of X to make ready at a time: few enough for memory that is used again."""
-    columns = X.shape[1] if len(getattr(X, "shape", ())) == 2 else 1
-    return max(BLOCK // (2 * max(columns, 1)), 256)
-
-
 class Rows:
     """Rows made ready for a kernel; this class asks the kernel's own `gram` for everything.
 
@@ -71,6 +66,15 @@ class Rows:
     def only(self, index: Array | slice) -> Rows:
         """Some of the rows."""
         return Rows(self.kernel, take_rows(self.X, index), self.dtype)
+
+    def chunks(self, X: Any) -> Iterator[tuple[slice, Rows]]:
+        """Other rows, some at a time: where they are in X, and made ready to compare with these."""
+        columns = X.shape[1] if len(getattr(X, "shape", ())) == 2 else 1
+        # Few enough for memory that is used again instead of being asked for anew.
+        step = max(BLOCK // (2 * max(columns, 1)), 256)
+        for begin in range(0, count_rows(X), step):
+            chunk = slice(begin, min(begin + step, count_rows(X)))
+            yield chunk, self.of(take_rows(X, chunk))
 
     def diagonal(self) -> Array:
         """k(xᵢ, xᵢ), float64."""

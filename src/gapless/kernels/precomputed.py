@@ -44,6 +44,9 @@ class _Positions(Rows):
     def of(self, X):
         return _GivenRows(self.kernel, np.asarray(X), self.dtype)
 
+    def only(self, index):
+        return _Positions(self.kernel, self.X[index], self.dtype)
+
 
 class _GivenRows(Rows):
     """Rows of a matrix of values, and which of its columns belong to them."""
