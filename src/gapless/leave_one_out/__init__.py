@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..problem import Parameters, Problem
+from ..solvers.newton_path import Curved
 from . import joint, span
 from ._base import (
     LARGEST_ACTIVE_SHARE,
@@ -51,7 +52,7 @@ def leave_out(
     problem: Problem,
     parameters: Parameters,
     groups: Array | None = None,
-    gram: Array | None = None,
+    curved: Curved | None = None,
 ) -> HeldOut:
     """Predict each row without itself and its equals, or without its group of rows.
 
@@ -64,9 +65,9 @@ def leave_out(
     groups : array-like of shape (n,), optional
         Labels of rows that are left out together. Without, equal rows (x, y) are: all the weight of
         a distinct row goes.
-    gram : ndarray of shape (d, d), optional
-        The Hessian of the loss in the coefficients, the bias eliminated, if it is known from the
-        fit: for a smooth loss of one prediction, ½Σ l2ⱼwⱼ², and rows that are all different.
+    curved : Curved, optional
+        The loss to second order at the solution, if it is known from the fit: for a smooth loss of
+        one prediction, ½Σ l2ⱼwⱼ², and rows that are all different.
 
     Returns
     -------
@@ -89,10 +90,13 @@ def leave_out(
     Allen (1974), Technometrics 16. Vapnik and Chapelle (2000), Neural Computation 12.
     Rad and Maleki (2020), J. R. Stat. Soc. B 82.
     """
-    if gram is not None:
-        z, leverage = _one_step(problem, parameters, None, gram)
-        _refuse_wild_steps(z, leverage, 1.0)
-        return HeldOut(z, leverage, "approximate loo")
+    if curved is not None:
+        l2 = squares_of(problem)
+        assert l2 is not None
+        system = InFeatures.around(problem.design, l2, curved, problem.fit_bias)
+        held, leverage = system.leave_each()
+        _refuse_wild_steps(held, leverage, 1.0)
+        return HeldOut(held[:, 0], leverage, "approximate loo")
     labels = problem.equal_rows
     if groups is not None:
         groups = _labels(groups, problem.n)
@@ -185,7 +189,7 @@ def _by_outputs(hold_out, problem: Problem, parameters: Parameters, groups: Arra
 
 
 def _one_step(
-    problem: Problem, parameters: Parameters, groups: Array | None, gram: Array | None = None
+    problem: Problem, parameters: Parameters, groups: Array | None
 ) -> tuple[Array, Array]:
     """A smooth loss of one prediction."""
     w, penalty, design = parameters.w, problem.penalty, problem.design
@@ -202,7 +206,7 @@ def _one_step(
         if not active.all():
             design = design.columns(np.flatnonzero(active))
         curvature = penalty.hessian(w)
-        system = InFeatures(design, curvature, A, g[:, None], z[:, None], problem.fit_bias, gram)
+        system = InFeatures(design, curvature, A, g[:, None], z[:, None], problem.fit_bias)
     held, leverage = system.leave(groups)
     return held[:, 0], leverage
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..design import Design
+from ..solvers.newton_path import Curved
 from ..solvers.positive_definite import EPS, drop_constants
 from ..threads import single_blas
 from ._base import LARGEST_SYSTEM, Array, NotAvailable, block_step, blocks, members, whiten
@@ -25,8 +26,8 @@ class InFeatures:
     """Rows that are left out of a fit, given by its predictions z, slopes g, both (n, K), and A.
 
     `penalty` is the curvature of the penalty in the columns of the design: a matrix or its
-    diagonal. A (n,) is shared by the K columns of g and z. `gram` is X̃ᵀAX̃ with the bias eliminated,
-    where it is known.
+    diagonal. A (n,) is shared by the K columns of g and z. `known` are the mean of the rows under A
+    and X̃ᵀAX̃ with the bias eliminated, where a fit has made them.
     """
 
     def __init__(
@@ -37,7 +38,7 @@ class InFeatures:
         g: Array,
         z: Array,
         fit_bias: bool,
-        gram: Array | None = None,
+        known: tuple[Array, Array] | None = None,
     ):
         if design.d > LARGEST_SYSTEM:
             raise NotAvailable(f"{design.d} coefficients are too many for one dense system")
@@ -45,10 +46,11 @@ class InFeatures:
         if fit_bias:
             if not total > 0:
                 raise NotAvailable("no row has any curvature left")
-            design = design.shifted(design.transposed_times(A / total))
+            mean = design.transposed_times(A / total) if known is None else known[0]
+            design = design.shifted(mean)
         self.design, self.A, self.g, self.z = design, A, g, z
         self.of_bias = 1 / total if fit_bias else 0.0
-        H = design.gram(A) if gram is None else gram.copy()
+        H = design.gram(A) if known is None else known[1].copy()
         if penalty.ndim == 2:
             H += penalty
         else:
@@ -56,6 +58,12 @@ class InFeatures:
             if design.center is not None:
                 drop_constants(H, penalty, total * design.center**2)
         self.W, self.condition = whiten(H)
+
+    @classmethod
+    def around(cls, design: Design, penalty: Array, at: Curved, fit_bias: bool) -> InFeatures:
+        """The same for one prediction per row, given the loss at the solution."""
+        known = at.mean, at.gram
+        return cls(design, penalty, at.curvature, at.slope[:, None], at.z[:, None], fit_bias, known)
 
     def settle(self, l2: Array, w: Array) -> None:
         """Move z and g to the minimum of ½Σ A(z − y)² + ½Σ l2ⱼwⱼ², from parameters near it."""

@@ -430,7 +430,7 @@ class _Walk:
         while len(self.fitted.problems) == 1 and self.unseen:
             best = int(np.argmax(self.unseen))
             station = self.stations[best][0]
-            if best in seen or station.gram is None:
+            if best in seen or station.curved is None:
                 break
             seen.add(best)
             z = _farthest_refitted(problem, self.strengths[best], station, self.z[best])
@@ -517,7 +517,7 @@ def _held_out(fitted: Fitted, strength: float, stations: list[Station]) -> tuple
     """Predictions (n, K) of each row without itself, and the method."""
     parts = [p.with_penalty(scaled(p.penalty, strength)) for p in fitted.problems]
     if len(parts) == 1:
-        held = leave_out(parts[0], stations[0].parameters, gram=stations[0].gram)
+        held = leave_out(parts[0], stations[0].parameters, curved=stations[0].curved)
         return held.z.reshape(len(held.z), -1), held.method
     parameters = [station.parameters for station in stations]
     estimate = by_formula(replace(fitted, problems=parts, start=parameters))
@@ -526,9 +526,9 @@ def _held_out(fitted: Fitted, strength: float, stations: list[Station]) -> tuple
 
 def _farthest_refitted(problem: Problem, strength: float, station: Station, z: Array) -> Array:
     """Held-out predictions (n, 1), by real refits for the rows that lose most by being held out."""
-    plain = problem.predictions(station.parameters.w, station.parameters.b)
+    assert station.curved is not None
     value = problem.loss.value
-    lost = problem.weights * (value(problem.y, z[:, 0]) - value(problem.y, plain))
+    lost = problem.weights * (value(problem.y, z[:, 0]) - value(problem.y, station.curved.z))
     rows = np.argsort(-lost, kind="stable")[:FARTHEST]
     found = predict_without(problem, strength, station, rows)
     z = z.copy()

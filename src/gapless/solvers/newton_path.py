@@ -9,7 +9,8 @@ this fails is left to `solve`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,7 +32,7 @@ CONTRACTS = 0.25
 MOST_STEPS = 50
 # Steps go on until the gap is this part of the tolerance: held-out predictions take the solution
 # for the minimum, and the last steps cost little.
-TARGET = 0.01
+TARGET = 0.1
 # The part of the objective that is the gap of a solution whose digits all count.
 MANY_DIGITS = 1e-18
 # So many solutions say where the next one may be: a parabola in log λ.
@@ -41,17 +42,37 @@ FEW_FEATURES = 500
 
 
 @dataclass(frozen=True, eq=False)
+class Curved:
+    """The loss to second order at a point, one prediction per row.
+
+    Parameters
+    ----------
+    z, slope, curvature : ndarray of shape (n,)
+        Predictions, g = s·ℓ′ and A = s·ℓ″.
+    mean : ndarray of shape (d,)
+        m, the mean of the rows weighted by A; 0 without a bias.
+    gram : ndarray of shape (d, d)
+        (X − 1mᵀ)ᵀA(X − 1mᵀ), the Hessian in the coefficients with the bias eliminated.
+    """
+
+    z: Array
+    slope: Array
+    curvature: Array
+    mean: Array
+    gram: Array
+
+
+@dataclass(frozen=True, eq=False)
 class Station:
     """A solution on the path: its parameters, a bound of its gap, and how many steps it took.
 
-    `gram` is (X − 1mᵀ)ᵀD(X − 1mᵀ) there, D = s·ℓ″ and m the mean of the rows weighted by D (0
-    without a bias); None where another solver found the solution.
+    `curved` is the loss there, None where another solver found the solution.
     """
 
     parameters: Parameters
     gap: float
     steps: int
-    gram: Array | None = None
+    curved: Curved | None = None
 
 
 def is_for(problem: Problem) -> bool:
@@ -79,18 +100,19 @@ def newton_path(
     """
     at = _Place(problem, problem.null.w, problem.null.b)
     at.curve()
-    past: list[tuple[float, Point]] = []
+    past: deque[tuple[float, Point]] = deque(maxlen=REMEMBERED)
     for strength in strengths:
         check()
         if len(past) > 1 and strength != past[-1][0]:
-            at.leap(_ahead(past[-REMEMBERED:], strength), strength)
+            at.leap(_ahead(past, strength), strength)
         steps = at.settle(strength, TARGET * tol * problem.scale)
         if steps is not None:
             at.curve()
             if not past or strength != past[-1][0]:
                 past.append((strength, at.point))
             parameters = Parameters(at.w, at.b, -at.slope)
-            yield Station(parameters, at.gap(strength), steps, at.gram)
+            curved = Curved(at.z, at.slope, at.curvature, at.mean, at.gram)
+            yield Station(parameters, at.gap(strength), steps, curved)
             continue
         past.clear()
         part = problem.with_penalty(L2(strength))
@@ -113,7 +135,7 @@ def settled(problem: Problem, start: Parameters) -> Parameters | None:
     return None if steps is None else Parameters(at.w, at.b, -at.slope)
 
 
-def _ahead(past: list[tuple[float, Point]], strength: float) -> Point:
+def _ahead(past: Collection[tuple[float, Point]], strength: float) -> Point:
     """Where a polynomial in log λ through the last points is at a strength (Lagrange)."""
     at, known = np.log(strength), np.log([before for before, _ in past])
     shares = [
@@ -198,7 +220,11 @@ class _Place:
     def _gradient(self, strength: float) -> tuple[Array, float]:
         """∇P in w after the best change of the bias, and in the bias itself."""
         g = self.problem.design.transposed_times(self.slope) + strength * self.w
-        g_bias = float(self.slope.sum()) if self.problem.fit_bias else 0.0
+        self.gradient = g, float(self.slope.sum()) if self.problem.fit_bias else 0.0
+        return self._centred()
+
+    def _centred(self) -> tuple[Array, float]:
+        g, g_bias = self.gradient
         return g - g_bias * self.mean, g_bias
 
     def _move(self, step: Array, g_bias: float, strength: float, most_trials: int) -> bool:
@@ -221,8 +247,8 @@ class _Place:
         return self.loss_sum + 0.5 * strength * inner(self.w, self.w)
 
     def gap(self, strength: float) -> float:
-        """P − D at θ = −sℓ′ for the best bias, which is next to this one."""
-        return self._gap(*self._gradient(strength), strength)
+        """P − D where it has settled, at θ = −sℓ′ for the best bias, which is next to this one."""
+        return self._gap(*self._centred(), strength)
 
     def _gap(self, g: Array, g_bias: float, strength: float) -> float:
         """The same from the gradient.

@@ -116,29 +116,32 @@ class _Descent:
     """
 
     def __init__(self, problem: Problem, strength: float, station: Station):
-        assert station.gram is not None
-        self.problem, self.strength, self.w = problem, strength, station.parameters.w
-        self.z = problem.predictions(self.w, station.parameters.b)
-        self.A = problem.weights * problem.loss.derivatives(problem.y, self.z)[2]
-        self.design, self.of_bias, total = problem.design, 0.0, float(self.A.sum())
+        assert station.curved is not None
+        self.problem, self.strength = problem, strength
+        self.w, self.at = station.parameters.w, station.curved
+        self.design, self.of_bias, total = problem.design, 0.0, float(self.at.curvature.sum())
         if problem.fit_bias and total > 0:
-            self.design = self.design.shifted(self.design.transposed_times(self.A) / total)
-            self.of_bias = 1 / total
-        H = station.gram.copy()
+            self.design, self.of_bias = self.design.shifted(self.at.mean), 1 / total
+        H = self.at.gram.copy()
         H[np.diag_indices(len(H))] += strength
         self.factor = Cholesky(H)
 
     def begin(self, rows: Array) -> _Models:
         """The models without these rows, where the full solution is."""
-        a, K = self.A[rows], len(rows)
+        a, K = self.at.curvature[rows], len(rows)
         x = np.vstack([self.design.rows(rows).dense().T, np.ones(K)])
         answer = self._solve(x)
         leverage = a * _sums(x, answer)
         scale = np.divide(a, 1 - leverage, out=np.full(K, -1.0), where=leverage < 1)
-        w, z = (np.repeat(values[:, None], K, axis=1) for values in (self.w, self.z))
-        look, nothing = self._look(rows, w, z), np.zeros_like(x)
+        known = self.w, self.at.z, self.at.slope, self.at.curvature
+        w, z, slope, curvature = (np.repeat(values[:, None], K, axis=1) for values in known)
+        slope[rows, np.arange(K)] = curvature[rows, np.arange(K)] = 0.0
+        value = self.problem.weights * self.problem.loss.value(self.problem.y, self.at.z)
+        primal = value.sum() - value[rows] + 0.5 * self.strength * _sums(w, w)
+        nothing, limit = np.zeros_like(x), np.full(K, np.inf)
         return _Models(
-            rows, x, answer, scale, w, z, *look, nothing, nothing, np.full(K, np.inf), np.zeros(K)
+            *(rows, x, answer, scale, w, z, primal, slope, curvature),
+            *(nothing, nothing, limit, np.zeros(K)),
         )
 
     def _solve(self, g: Array) -> Array:
