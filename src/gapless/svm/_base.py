@@ -7,8 +7,10 @@ is stored is on the rows of the caller, in the layout of scikit-learn.
 
 from __future__ import annotations
 
+import copy
 import warnings
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -18,17 +20,20 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from .. import kernels
 from .._validation import Training, read_rows
 from ..certificates import Certificate
+from ..design import Design
 from ..interrupt import time_limit
 from ..kernel_matrix import KernelMatrix
-from ..kernels import Kernel
+from ..kernels import Kernel, Rows
 from ..progress import CallbackSupport, watch
+from ..remembering import Remembering
 from ..threads import single_blas
-from .forms import BOUNDED, INACTIVE, ON_MARGIN, Form
+from .forms import BOUNDED, INACTIVE, ON_MARGIN, Form, Point
+from .held_out import MachineFit
 from .machine import Machine, Solved, certificate_of
 from .multiclass import Arrangement, Single, blocks_of
 from .rows import DistinctRows
@@ -42,13 +47,15 @@ ABSENT = "absent"
 # Kernel values in float32 take half the time and memory; what they hide is corrected afterwards.
 # Below so many rows, or for so small a tolerance, it does not pay.
 FEW_ROWS, SHARP = 1000, 1e-5
+# Of so many rows the fit keeps the kernel matrix, for questions about unseen data.
+KEPT_ROWS = 3000
 MAX_ITER_WARNING = (
     "Solver terminated early (max_iter={max_iter}).  Consider pre-processing your data with "
     "StandardScaler or MinMaxScaler."
 )
 
 
-class SupportVectorMachine(CallbackSupport, BaseEstimator):
+class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
     """Base of the support vector machines."""
 
     _stored: ClassVar[tuple[str, ...]] = (
@@ -112,7 +119,10 @@ class SupportVectorMachine(CallbackSupport, BaseEstimator):
                 solved = machine.solve(self.tol, max_iter, callback)
         self._check_solved(machine, solved)
         learned = self._learned(data, rows, machine, solved)
-        learned["_training"] = data
+        # The kernel matrix of many rows is too large to be kept; it can be computed again.
+        kept = machine if machine.matrix.n <= KEPT_ROWS else None
+        learned["_training"] = (data, [one.point for one in solved], kept)
+        learned["_calibration"] = None
         # One assignment, so that another Ctrl-C finds either the old model or the new one.
         self.__dict__ = {k: v for k, v in vars(self).items() if k not in self._stored} | learned
         if any(one.status == "interrupted" for one in solved):
@@ -223,23 +233,29 @@ class SupportVectorMachine(CallbackSupport, BaseEstimator):
 
     def _certified(self, X, y=None, sample_weight=None) -> Certificate:
         """The certificate, recomputed from the data and what the model has stored."""
+        _, rows, machine, solved = self._rebuilt(X, y, sample_weight)
+        return self._certificate(machine, solved, rows)
+
+    def _rebuilt(self, X, y, sample_weight) -> tuple[Training, DistinctRows, Machine, list[Solved]]:
+        """The problems of the fit and their solution, from the data and what the model stores."""
         check_is_fitted(self)
         data = self._read(X, y, sample_weight, reset=False)
         self._check_same_data(data)
         rows = self._distinct(data)
         machine = self._machine(data, rows, self.kernel_)
+        dual = _dense(self.dual_coef_)
+        coef = np.zeros((len(dual), len(data.y)))
+        coef[:, self.support_] = dual
         count = 1 if data.classes is None else len(data.classes)
-        coef = np.zeros((_dense(self.dual_coef_).shape[0], len(data.y)))
-        coef[:, self.support_] = _dense(self.dual_coef_)
         thetas = self._arrangement(count).unpack(machine.blocks, rows.gather(coef))
         scores = self._problem_scores(data.X)[rows.first]
         solved = []
         for k, (part, theta) in enumerate(zip(machine.parts, thetas)):
             weights, z = machine.weights[part.rows], scores[part.rows, k]
-            point, z = machine.form.restored(part.y, weights, theta, self.intercept_[k], z)
+            point, z = machine.form.restored(part.y, weights, theta, float(self.intercept_[k]), z)
             judgement = machine.form.judge(part.y, weights, point, z, machine.norm)
             solved.append(Solved(point, judgement, 0, "optimal"))
-        return self._certificate(machine, solved, rows)
+        return data, rows, machine, solved
 
     def _check_same_data(self, data: Training) -> None:
         if data.X.shape != self.shape_fit_:
@@ -272,21 +288,63 @@ class SupportVectorMachine(CallbackSupport, BaseEstimator):
             return
         warnings.warn(message, ConvergenceWarning, stacklevel=4)
 
+    # ---- unseen data -----------------------------------------------------------------------------
+
+    def _fitted(
+        self, data: Training, points: list[Point], machine: Machine | None = None
+    ) -> MachineFit:
+        """The fit, as far as held-out predictions need it."""
+        rows = self._distinct(data)
+        if machine is None:
+            machine = self._machine(data, rows, self.kernel_)
+        return MachineFit(
+            machine,
+            points,
+            rows,
+            Design(data.X) if data.X.ndim == 2 else None,
+            data.y if data.classes is None else data.classes[data.y],
+            data.sample_weight,
+            tol=self.tol,
+            has_classes=data.classes is not None,
+        )
+
+    def _fitted_to(self, X, y, sample_weight=None) -> MachineFit:
+        """The fit, rebuilt from its data, or an error if they are others."""
+        data, rows, machine, solved = self._rebuilt(X, y, sample_weight)
+        found, expected = self._certificate(machine, solved, rows).primal, self.certificate_.primal
+        room = 1e-6 * (abs(expected) + self.certificate_.scale)
+        if np.isfinite(expected) and not abs(found - expected) <= room:
+            raise ValueError(
+                f"this is not the fit of this data: the objective is {found:.9g}, and was "
+                f"{expected:.9g} when {type(self).__name__} was fitted; X, y, the weights or the "
+                "coefficients have changed since. Fit again."
+            )
+        return self._fitted(data, [one.point for one in solved], machine)
+
+    def _standing_in(self, z: Array) -> Any:
+        """A copy of the model that gives row i, asked for by X = [[i]], the scores z[i]."""
+        twin: Any = copy.copy(self)
+        twin._scores = lambda X: z[X[:, 0]]
+        return twin
+
+    def _tuned(self) -> tuple[str, ...]:
+        """The parameters whose values the fit chooses."""
+        return ()
+
     # ---- predicting ------------------------------------------------------------------------------
 
     def _problem_scores(self, X: Any) -> Array:
         """Scores of all problems, (n, problems), of rows that have been read."""
         coef = _dense(self.dual_coef_)
         blocks = self._support_blocks()
-
-        def times(block: slice, of_block: Array) -> Array:
-            if self._is_precomputed:
-                return X[:, self.support_[block]] @ of_block.T
-            dtype = X.dtype if X.ndim == 2 else np.float64
-            return self.kernel_.times(X, self.support_vectors_[block], of_block.T, dtype)
-
-        with single_blas():
-            scores = self._arrangement(len(blocks)).scores(blocks, coef, times)
+        arrangement = self._arrangement(len(blocks))
+        dtype = X.dtype if X.ndim == 2 else np.float64
+        support = self.support_ if self._is_precomputed else self.support_vectors_
+        # Made ready once for the products with the support vectors of all classes.
+        base = self.kernel_.rows(support, dtype)
+        scores = np.empty((X.shape[0], arrangement.problems))
+        for chunk, rows in base.chunks(X):
+            scores[chunk] = arrangement.scores(blocks, coef, partial(_products, rows, base))
         return scores + self.intercept_
 
     def _support_blocks(self) -> list[slice]:
@@ -344,10 +402,6 @@ class SupportVectorMachine(CallbackSupport, BaseEstimator):
     def _gamma(self) -> float:
         """γ as a number; tools that read models of scikit-learn look for it here."""
         return float(getattr(self.kernel_, "gamma", 0.0))
-
-    def __getstate__(self):
-        # Neither a copy nor a file takes the training data along.
-        return {k: v for k, v in super().__getstate__().items() if k != "_training"}
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -430,6 +484,11 @@ def _like(X: Any, values: Array) -> Any:
     if not sp.issparse(X):
         return values
     return sp.csr_array(values) if isinstance(X, sp.sparray) else sp.csr_matrix(values)
+
+
+def _products(rows: Rows, base: Rows, block: slice, coef: Array) -> Array:
+    """Products of rows with some of the support vectors, and their coefficients."""
+    return rows.times(base.only(block), np.ascontiguousarray(coef.T))
 
 
 def _dense(values: Any) -> Array:

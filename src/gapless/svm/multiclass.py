@@ -40,6 +40,14 @@ class Arrangement:
         """How many problems there are."""
         raise NotImplementedError
 
+    @property
+    def sides(self) -> Array | None:
+        """Of each problem the classes for which positive and negative scores speak, (problems, 2).
+
+        None where there is a score for each class.
+        """
+        return None
+
     def parts(self, blocks: Blocks, y: Array) -> list[Part]:
         """The problems on rows sorted by class; y are the targets of a machine without classes."""
         raise NotImplementedError
@@ -92,6 +100,10 @@ class Single(Arrangement):
 class TwoClasses(Single):
     """One problem, in which the second class is the positive one."""
 
+    @property
+    def sides(self) -> Array:
+        return np.array([[1, 0]])
+
     def parts(self, blocks: Blocks, y: Array) -> list[Part]:
         sizes = [block.stop - block.start for block in blocks]
         return [Part(np.arange(sum(sizes)), np.repeat([-1.0, 1.0], sizes))]
@@ -115,6 +127,10 @@ class OneVsOne(Arrangement):
     @property
     def problems(self) -> int:
         return self.count * (self.count - 1) // 2
+
+    @property
+    def sides(self) -> Array:
+        return np.array(self.pairs)
 
     def parts(self, blocks: Blocks, y: Array) -> list[Part]:
         rows = [np.arange(block.start, block.stop) for block in blocks]

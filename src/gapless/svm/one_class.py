@@ -81,7 +81,10 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):
     [-1  1  1  1 -1]
     """
 
-    _stored: ClassVar[tuple[str, ...]] = (*SupportVectorMachine._stored, "offset_")
+    _stored: ClassVar[tuple[str, ...]] = (
+        *(name for name in SupportVectorMachine._stored if name != "generalization_"),
+        "offset_",
+    )
     _parameter_constraints: ClassVar[dict] = {
         **SupportVectorMachine._parameter_constraints,
         "nu": [NU],
@@ -145,6 +148,11 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):
 
     def _specifics(self, data, machine, solved):
         return {"offset_": -solved[0].point.b}
+
+    @property
+    def generalization_(self):
+        """Not there: without targets there is no score on unseen data."""
+        raise AttributeError("OneClassSVM has no targets, so nothing can be scored on unseen data")
 
     def decision_function(self, X):
         """Signed distance to the border of the region, up to a factor.

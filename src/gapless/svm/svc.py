@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -12,6 +13,8 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import Training, read_classification
+from ..generalization.held_out import by_formula, by_refits
+from ..leave_one_out import NotAvailable
 from ._base import (
     SupportVectorMachine,
     check_precomputed,
@@ -21,6 +24,7 @@ from ._base import (
 from .forms import Form, HardMargin, SoftMargin
 from .machine import Machine, Solved
 from .multiclass import ARRANGEMENTS, Arrangement, arrange
+from .probability import Probabilities
 
 Array = np.ndarray
 
@@ -32,6 +36,7 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
         *SupportVectorMachine._stored,
         "classes_",
         "class_weight_",
+        "probabilities_",
     )
     _parameter_constraints: ClassVar[dict] = {
         **SupportVectorMachine._parameter_constraints,
@@ -42,6 +47,38 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
         "probability": ["boolean", Hidden(StrOptions({"deprecated"}))],
         "random_state": ["random_state"],
     }
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit the machines.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Training data, or kernel values (n_samples, n_samples) with kernel="precomputed", or
+            texts for a kernel that reads them. Never written to.
+        y : array-like of shape (n_samples,)
+            Classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights ≥ 0, by which C is multiplied for each row. Weight 2 means the row twice, weight
+            0 means the row is not there.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. Ctrl-C keeps the best solution found so far and raises
+            KeyboardInterrupt; an error leaves the estimator as it was.
+        """
+        if self.probability != "deprecated":
+            warnings.warn(
+                f"The `probability` parameter was deprecated in scikit-learn 1.9: predict_proba of "
+                f"{type(self).__name__} is there without it, at no second fit. Leave it out.",
+                FutureWarning,
+                stacklevel=2,
+            )
+        super().fit(X, y, sample_weight)
+        if self.probability is True:
+            self._probabilities()
+        return self
 
     def _read(self, X, y, sample_weight, *, reset=True) -> Training:
         if self._is_precomputed:
@@ -115,11 +152,64 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
                 "break_ties must be False when decision_function_shape is 'ovo'; leave it at None, "
                 "which breaks ties for every shape."
             )
-        scores = self._scores(X)
+        return self.classes_[self._positions(self._scores(X))]
+
+    def _positions(self, scores: Array) -> Array:
+        """Positions of the classes that are predicted from the scores of all problems."""
         arrangement = self._arrangement(len(self.classes_))
         if len(self.classes_) > 2 and (self.break_ties is None or self.break_ties):
-            return self.classes_[arrangement.by_class(scores).argmax(axis=1)]
-        return self.classes_[arrangement.decide(scores)]
+            return arrangement.by_class(scores).argmax(axis=1)
+        return arrangement.decide(scores)
+
+    def predict_proba(self, X):
+        """Probabilities of the classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to classify; kernel values with the training rows if kernel="precomputed".
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+            The largest is that of the predicted class. From sigmoids on scores of rows that were
+            held out, which are found when probabilities are first asked for: ask once before a
+            model is saved.
+        """
+        check_is_fitted(self)
+        scores = self._scores(X)
+        p = self._probabilities().of(scores.astype(float), self._positions(scores))
+        return p.astype(scores.dtype)
+
+    def predict_log_proba(self, X):
+        """Logarithms of the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        log_p : ndarray of shape (n_samples, n_classes)
+            Logarithms of what `predict_proba` returns.
+        """
+        return np.log(self.predict_proba(X))
+
+    def _probabilities(self) -> Probabilities:
+        """How scores become probabilities; found when first asked for."""
+        if "probabilities_" not in vars(self):
+            fitted = self._remembered(
+                "predict_proba before the model is copied or saved, or fit it again"
+            )
+            try:
+                held = by_formula(fitted)
+            except NotAvailable as reason:
+                held = by_refits(fitted, fitted.distinct, str(reason))
+            weights = np.where(np.isfinite(held.z).all(axis=1), fitted.weights, 0.0)
+            pairs = self._arrangement(len(self.classes_)).sides
+            self.probabilities_ = Probabilities.fit(held.z, fitted.targets, weights, pairs)
+        return self.probabilities_
 
 
 def _check_two_classes(y: Any, sample_weight: Any) -> None:
