@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .certificates import certify_model as certify
     from .conformal import intervals, prediction_sets
     from .generalization import Generalization, generalize
+    from .kernel_machines import KernelLogisticRegression
     from .linear import (
         ElasticNet,
         ElasticNetCV,
@@ -44,6 +45,7 @@ _HOMES = {
     "ElasticNet": "linear",
     "ElasticNetCV": "linear",
     "Generalization": "generalization",
+    "KernelLogisticRegression": "kernel_machines",
     "Lasso": "linear",
     "LassoCV": "linear",
     "LinearRegression": "linear",
@@ -74,6 +76,8 @@ _MODULES = (
     "evaluation",
     "generalization",
     "interrupt",
+    "kernel_features",
+    "kernel_machines",
     "kernel_matrix",
     "kernels",
     "linear",
@@ -90,6 +94,7 @@ __all__ = [
     "ElasticNet",
     "ElasticNetCV",
     "Generalization",
+    "KernelLogisticRegression",
     "Lasso",
     "LassoCV",
     "LinearRegression",

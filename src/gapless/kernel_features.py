@@ -43,7 +43,7 @@ INDEFINITE = 1e-6
 # So many rows that were no pivots are looked at.
 CHECKED = 500
 # Landmarks are drawn so many at a time, among so many rows for each of them and at least so many.
-BLOCK, ROWS_PER_LANDMARK, SMALLEST_POOL = 128, 10, 5000
+BLOCK, ROWS_PER_LANDMARK, SMALLEST_POOL = 32, 10, 5000
 # Numbers in a block of features that is made at a time.
 ENTRIES = 1 << 22
 
@@ -399,8 +399,9 @@ class Drawing:
         self.rows = some_rows(kernel, X, self.positions)
         self.left = self.rows.diagonal()
         self.largest = float(np.max(self.left, initial=0.0))
-        self.known = np.zeros((len(pool), 0))
         self.chosen = np.zeros(0, dtype=int)
+        # The features of the pool so far, in the first columns.
+        self.known = np.empty((len(pool), min(most, len(pool))))
 
     def _pool(self, weights: Array, size: int) -> Array:
         """The rows to draw from: all, or so many of them, by weight."""
@@ -410,6 +411,7 @@ class Drawing:
 
     def grow(self, count: int) -> None:
         """Draw until there are so many landmarks, or until they explain all rows."""
+        count = min(count, self.known.shape[1])
         while len(self.chosen) < count:
             check()
             if not self._draw(min(BLOCK, count - len(self.chosen))):
@@ -425,14 +427,16 @@ class Drawing:
         keys[is_left] /= (self.weights * self.left)[is_left]
         keys[~is_left] = np.inf
         drawn = smallest(keys, min(count, int(is_left.sum())))
+        m = len(self.chosen)
+        known = self.known[:, :m]
         with single_blas():
             among = self.rows.gram(self.rows.only(drawn))
-            among -= self.known @ self.known[drawn].T
+            among -= known @ known[drawn].T
             L, pivots = pivoted_cholesky(among[drawn], self.largest, RESIDUAL[self.dtype])
             new = scipy.linalg.solve_triangular(
                 L[pivots], among[:, pivots].T, lower=True, check_finite=False
             ).T
-        self.known = np.hstack([self.known, new])
+        self.known[:, m : m + len(pivots)] = new
         self.chosen = np.concatenate([self.chosen, drawn[pivots]])
         self.left = np.maximum(self.left - np.sum(new**2, axis=1), 0.0)
         # Near-copies of a landmark in its block, which the factor left out, are explained too.

@@ -48,6 +48,12 @@ FORMS = {
         {"l1_ratio": 0.5},
         {"class_weight": "balanced", "fit_intercept": False},
     ],
+    "KernelLogisticRegression": [
+        {},
+        {"kernel": "laplacian", "class_weight": "balanced", "fit_intercept": False},
+        {"approximation": "nystroem", "n_components": 20},
+        {"approximation": "random_features"},
+    ],
     "LinearSVC": [{}, {"loss": "hinge"}, {"penalty": "l1", "C": 0.5}, {"fit_intercept": False}],
     "LinearSVR": [{"epsilon": 0.1}, {"loss": "squared_epsilon_insensitive", "epsilon": 0.1}],
     # Of strengths so far apart that the choice does not depend on how the folds fall.

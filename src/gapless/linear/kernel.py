@@ -54,7 +54,7 @@ APPROXIMATIONS = (AUTO, NYSTROEM, RANDOM)
 # Up to so many rows a factor of the Gram matrix takes seconds, and steps on it no more.
 EXACT_ROWS = 3000
 # Ranks that are tried one after the other, and the most; the bytes that their features may take.
-FIRST_RANK, MOST_FEATURES, MOST_BYTES = 64, 2048, 2 << 30
+FIRST_RANK, MOST_FEATURES, MOST_BYTES = 64, 1024, 2 << 30
 # The rank has grown enough when this part of a standard error was all that doubling it brought.
 ENOUGH = 0.5
 # Models that only serve to compare ranks need no more digits.
