@@ -6,7 +6,8 @@ point) have closed forms, and share `_base`: `squares` solves the equations of t
 for many strengths, `search` chooses among them, `held_out` leaves rows out. Import all above them.
 """
 
+from .gaussian_process import GaussianProcessRegressor
 from .logistic import KernelLogisticRegression
 from .ridge import KernelRidge
 
-__all__ = ["KernelLogisticRegression", "KernelRidge"]
+__all__ = ["GaussianProcessRegressor", "KernelLogisticRegression", "KernelRidge"]

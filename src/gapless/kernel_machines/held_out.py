@@ -8,6 +8,7 @@ Called by `generalization` and `conformal`.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,10 @@ class KernelFit(Refittable):
         Whether there is a bias.
     found : Coefficients, optional
         Those of all rows, where the model is fitted already.
+    noise : ndarray of shape (n,), optional
+        By what the strength of each row is multiplied.
+    offset : ndarray of shape (K,), optional
+        What is subtracted from the targets first, and not fitted.
     """
 
     def __init__(
@@ -63,17 +68,30 @@ class KernelFit(Refittable):
         strengths: Array,
         fit_bias: bool,
         found: Coefficients | None = None,
+        noise: Array | None = None,
+        offset: Array | float = 0.0,
     ):
         super().__init__(design, y, weights)
         self.kernel, self.strengths, self.fit_bias = kernel, strengths, fit_bias
-        self.found = found
+        self.found, self.noise, self.offset = found, noise, offset
+        # A row of less noise counts for more.
+        self.trust = weights if noise is None else weights / noise
 
     def squares(self, distinct: Distinct) -> KernelSquares:
         """What is minimised, with equal rows as one."""
         rows = None if distinct.is_everything else distinct.first
-        y = self.y.reshape(len(self.y), -1)
-        y = y if rows is None else y[rows]
+        y = self._targets if rows is None else self._targets[rows]
         return KernelSquares(self.kernel, self.design.X, rows, y, distinct.weights, self.fit_bias)
+
+    @property
+    def _targets(self) -> Array:
+        return self.y.reshape(len(self.y), -1) - self.offset
+
+    @cached_property
+    def labels(self) -> Array:
+        """Rows that differ in their noise are not equal."""
+        y = self.y.reshape(len(self.y), -1)
+        return self.design.equal_rows(y if self.noise is None else np.column_stack([y, self.noise]))
 
     @property
     def model(self) -> Model:
@@ -85,8 +103,8 @@ class KernelFit(Refittable):
 
     def fit_to(self, rows):
         """The same kernel and strengths on some rows."""
-        y = self.y.reshape(len(self.y), -1)[rows]
-        part = KernelSquares(self.kernel, self.design.X, rows, y, self.weights[rows], self.fit_bias)
+        y, trust = self._targets[rows], self.trust[rows]
+        part = KernelSquares(self.kernel, self.design.X, rows, y, trust, self.fit_bias)
         return self._model(rows, solve_each(part, self.strengths))
 
     def _model(self, rows: Array, found: Coefficients) -> Model:
@@ -94,7 +112,7 @@ class KernelFit(Refittable):
         base = base_rows(self.kernel, self.design, rows)
 
         def predict(design: Design) -> Array:
-            return self.kernel.times(design.X, base, found.c) + found.b
+            return self.kernel.times(design.X, base, found.c) + found.b + self.offset
 
         return predict
 
@@ -104,7 +122,7 @@ class KernelFit(Refittable):
         if groups is not None:
             pairs = groups * (labels.max(initial=0) + 1) + labels
             labels = np.unique(pairs, return_inverse=True)[1]
-        distinct = Distinct.of(labels, self.weights)
+        distinct = Distinct.of(labels, self.trust)
         groups = None if groups is None else groups[distinct.first]
         squares = self.squares(distinct)
         held = np.empty_like(squares.y)
@@ -112,11 +130,12 @@ class KernelFit(Refittable):
             targets = self.strengths == strength
             answer = self._inverse(squares, strength)
             held[:, targets] = _without_groups(answer.P, squares.y[:, targets], groups)
+        held += self.offset
         return distinct.spread(held, np.zeros((len(self.y), held.shape[1])))
 
     def without_each(self, rows):
         """Exact, from the columns of P that belong to the rows."""
-        distinct = Distinct.of(self.labels, self.weights)
+        distinct = Distinct.of(self.labels, self.trust)
         squares = self.squares(distinct)
         order = np.argsort(self.labels[distinct.first])
         at = order[np.searchsorted(self.labels[distinct.first], self.labels[rows], sorter=order)]
@@ -124,6 +143,7 @@ class KernelFit(Refittable):
         held = squares.y[at].copy()
         for part in parts:
             held[:, part.targets] -= part.pull
+        held += self.offset
         base = base_rows(self.kernel, self.design, distinct.first)
         full = self.model
 
@@ -156,6 +176,8 @@ class KernelFit(Refittable):
             self.kernel,
             factor * self.strengths,
             self.fit_bias,
+            noise=self.noise,
+            offset=self.offset,
         )
 
     def _inverse(self, squares: KernelSquares, strength: float) -> Answer:

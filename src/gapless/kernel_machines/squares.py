@@ -17,12 +17,14 @@ three precisions, SIAM J. Sci. Comput. 40.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.linalg
+from scipy.linalg import lapack
 
 from ..certificates import Certificate, judged
 from ..design import Design
@@ -30,6 +32,7 @@ from ..interrupt import check
 from ..kernel_matrix import KernelMatrix
 from ..optimality import Conditions, Violation
 from ..solvers.positive_definite import EPS, Cholesky, call_lapack
+from ..threads import single_blas
 
 Array = np.ndarray
 
@@ -140,7 +143,7 @@ class KernelSquares:
         K = self.new_gram()
         shift = 64 * self.n * EPS * max(float(np.max(np.abs(np.diag(K)))), 1e-300)
         K[np.diag_indices(self.n)] += shift
-        _, failed = call_lapack(scipy.linalg.lapack.dpotrf, K.T, 1, 0, 1)
+        _, failed = call_lapack(lapack.dpotrf, K.T, 1, 0, 1)
         return failed == 0
 
     # ---- solving ---------------------------------------------------------------------------------
@@ -150,21 +153,23 @@ class KernelSquares:
         softness = strength / self.weights
         right = np.column_stack([self.y, np.ones(self.n)]) if self.fit_bias else self.y
         if self.n > SMALL:
-            solved, is_good = self._refined(self._factor(np.float32, softness), softness, right)
+            factor = Single(self._system(softness, np.float32))
+            solved, is_good = self._refined(factor, softness, right)
             if is_good:
                 return self._coefficients(*solved)
-        factor = self._factor(np.float64, softness)
-        if factor.is_reliable:
-            return self._coefficients(*self._refined(factor, softness, right)[0])
+        exact = Cholesky(self._system(softness, np.float64))
+        if exact.is_reliable:
+            return self._coefficients(*self._refined(exact.solve, softness, right)[0])
         return self._coefficients(*self._nearest(softness, right), is_solved=False)
 
-    def _factor(self, dtype: Any, softness: Array) -> Cholesky:
+    def _system(self, softness: Array, dtype: Any) -> Array:
+        """K + λS⁻¹."""
         K = self._gram.copy() if self.n <= SMALL else self.new_gram(dtype)
         K[np.diag_indices(self.n)] += softness.astype(dtype)
-        return Cholesky(K)
+        return K
 
     def _refined(
-        self, factor: Cholesky, softness: Array, right: Array
+        self, precondition: Callable[[Array], Array], softness: Array, right: Array
     ) -> tuple[tuple[Array, Array], bool]:
         """x with (K + diag)x = right, Kx, and whether all digits are there.
 
@@ -175,7 +180,7 @@ class KernelSquares:
         length, norm, idle = _norms(r), np.zeros(right.shape[1]), 0
         for _ in range(MOST_STEPS):
             check()
-            z = factor.solve(r).astype(float)
+            z = precondition(r)
             if not np.all(np.isfinite(z)):
                 return (x, Kx), False
             along = _sums(r, z)
@@ -197,8 +202,7 @@ class KernelSquares:
 
     def _nearest(self, softness: Array, right: Array) -> tuple[Array, Array]:
         """The x of least norm that comes nearest to solving equations that are singular."""
-        K = self.new_gram()
-        K[np.diag_indices(self.n)] += softness
+        K = self._system(softness, np.float64)
         x = call_lapack(_lstsq, K, right)
         return x, self.times(x)
 
@@ -216,58 +220,101 @@ class KernelSquares:
         zeros = np.zeros_like(self.y)
         return Coefficients(zeros, b if self.fit_bias else 0.0 * b, zeros, False)
 
-    # ---- proving ---------------------------------------------------------------------------------
-
     def certify(self, found: Coefficients, strengths: Array, tol: float) -> Certificate:
-        """How far c is from the best possible, by the dual point θ = λc; one λ for each target.
+        """How far the coefficients are from the best possible; one λ for each target."""
+        proof = Proof.of(self.y, self.weights, found, strengths, self.fit_bias)
+        return (
+            proof.certificate(self.scale, tol)
+            if self.is_convex
+            else proof.stationary(self.scale, tol)
+        )
 
-        P − D = ½Σ(sr − λc)²/s − λbΣc with r = y − Kc − b: what the equations leave, squared.
-        """
-        c, b, s = found.c, found.b, self.weights[:, None]
-        r = self.y - found.Kc - b
-        theta = strengths * c
+
+@dataclass(frozen=True, eq=False)
+class Proof:
+    """P at coefficients c, D at the dual point θ = λc, and what rounding may do to them.
+
+    P − D = ½Σ(sr − λc)²/s − λbΣc with r = y − Kc − b: what the equations leave, squared.
+    """
+
+    primal: float
+    dual: float
+    rounding: float
+    missed: float
+    conditions: Conditions
+
+    @classmethod
+    def of(
+        cls, y: Array, weights: Array, found: Coefficients, strengths: Array, fit_bias: bool
+    ) -> Proof:
+        """From targets (n, K), weights (n,) and one λ for each target."""
+        c, b, s = found.c, found.b, weights[:, None]
+        r, theta = y - found.Kc - b, strengths * c
         squares, energy = 0.5 * s * r**2, 0.5 * strengths * c * found.Kc
-        linear, conjugate = theta * self.y, 0.5 * theta**2 / s
+        linear, conjugate = theta * y, 0.5 * theta**2 / s
         primal = float(np.sum(squares) + np.sum(energy))
         dual = float(np.sum(linear) - np.sum(conjugate) - np.sum(energy))
         terms = sum(float(np.sum(np.abs(t))) for t in (squares, energy, linear, conjugate))
-        rounding = (8 + np.log2(1 + self.n)) * EPS * terms
-        if self.fit_bias:
+        rounding = (8 + np.log2(1 + len(y))) * EPS * terms
+        feasibility = Violation()
+        if fit_bias:
             # Σθ = 0 but for rounding; a bias up to twice as large as b changes D by no more.
             total = np.abs(theta.sum(axis=0))
-            rounding += float(np.sum(total * (2 * np.abs(b) + np.max(np.abs(self.y), axis=0))))
+            rounding += float(np.sum(total * (2 * np.abs(b) + np.max(np.abs(y), axis=0))))
+            feasibility = Violation.largest(total)
         missed = (s * r - theta) ** 2 / (2 * s)
-        conditions = Conditions(
-            feasibility=Violation.largest(np.abs(theta.sum(axis=0)))
-            if self.fit_bias
-            else Violation(),
-            complementarity=Violation.largest(missed),
-        )
-        if not self.is_convex:
-            return self._stationary(primal, float(missed.sum()), tol, conditions)
+        conditions = Conditions(feasibility=feasibility, complementarity=Violation.largest(missed))
+        return cls(primal, dual, rounding, float(missed.sum()), conditions)
+
+    def certificate(self, scale: float, tol: float) -> Certificate:
+        """The verdict where K has no negative eigenvalues."""
         return judged(
-            primal, dual, scale=self.scale, tol=tol, rounding=rounding, exact=True, kkt=conditions
+            self.primal,
+            self.dual,
+            scale=scale,
+            tol=tol,
+            rounding=self.rounding,
+            exact=True,
+            kkt=self.conditions,
         )
 
-    def _stationary(
-        self, primal: float, missed: float, tol: float, conditions: Conditions
-    ) -> Certificate:
+    def stationary(self, scale: float, tol: float) -> Certificate:
         """With negative eigenvalues of K there is no minimum, only a solution of the equations."""
-        is_solved = missed <= tol * self.scale
-        solved = "its gradient is 0" if is_solved else f"and its gradient is not 0 ({missed:.2g})"
+        kind, solved = "stationary", "its gradient is 0 here"
+        if not self.missed <= tol * scale:
+            kind, solved = "stopped", f"its gradient is not 0 here ({self.missed:.2g})"
         return Certificate(
-            kind="stationary" if is_solved else "stopped",
-            verdict=f"{'stationary' if is_solved else 'stopped'}: the kernel matrix has negative "
-            f"eigenvalues, so the objective has no minimum; {solved}. Use a kernel that is "
-            "positive semi-definite, or a larger alpha.",
-            primal=primal,
+            kind=kind,
+            verdict=f"{kind}: the kernel matrix has negative eigenvalues, so the objective has no "
+            f"minimum; {solved}. Use a kernel that is positive semi-definite.",
+            primal=self.primal,
             dual=-np.inf,
             gap=np.inf,
             relative_gap=np.inf,
-            tolerance=tol * self.scale,
-            scale=self.scale,
-            kkt=conditions,
+            tolerance=tol * scale,
+            scale=scale,
+            kkt=self.conditions,
         )
+
+
+class Single:
+    """About the inverse of a positive definite float32 matrix, which is overwritten.
+
+    Calls return NaN where it is not positive definite in that precision.
+    """
+
+    def __init__(self, H: Array):
+        # The transpose is in LAPACK's order, and the same matrix.
+        self.factor, self.failed = call_lapack(lapack.spotrf, H.T, 1, 0, 1)
+
+    def __call__(self, r: Array) -> Array:
+        """H⁻¹r for r of shape (n, K), whatever the size of its columns."""
+        if self.failed:
+            return np.full_like(r, np.nan)
+        size = np.maximum(np.max(np.abs(r), axis=0), np.finfo(float).tiny)
+        with single_blas():
+            x, _ = lapack.spotrs(self.factor, (r / size).astype(np.float32), lower=1)
+        return x * size
 
 
 def _lstsq(K: Array, right: Array) -> Array:

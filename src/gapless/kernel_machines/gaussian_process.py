@@ -1,0 +1,581 @@
+"""Gaussian process regression: kernel ridge with variances, and a fit of the kernel itself."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.optimize
+from scipy.linalg import lapack
+from sklearn.base import _fit_context, clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from .. import kernels
+from .._validation import Training, read_rows
+from ..certificates import Certificate
+from ..design import Design
+from ..interrupt import TimeLimit, check, time_limit
+from ..progress import watch
+from ..solvers import Trace
+from ..threads import single_blas
+from ._base import Array, KernelRegressor
+from .held_out import KernelFit
+from .processes import Parametrised, Posterior, Process, Theirs
+from .squares import EPS, Coefficients, Proof
+
+# A slope of the log likelihood of this part of it, or less than this, is no slope.
+FLAT = 1e-3
+# Rows that are predicted with their variances at a time.
+ROWS_AT_A_TIME = 4096
+
+
+class GaussianProcessRegressor(KernelRegressor):
+    """Gaussian process regression, the kernel's parameters by maximum marginal likelihood.
+
+    The mean minimises  ½ Σᵢ sᵢ (yᵢ − f(xᵢ))²/νᵢ + ½‖f‖²  over the functions of the kernel's space,
+    ν being the variance of the noise: kernel ridge regression with α = ν. The process adds how
+    sure that is, and how probable y is under the kernel, by which its parameters are fitted.
+
+    Parameters
+    ----------
+    kernel : Kernel, default=None
+        Covariance of the process: an instance from `gapless.kernels`, such as
+        ``1.0 * Gaussian(0.5) + White(0.1)``, or a kernel of scikit-learn's. None is
+        ``1.0 * Gaussian(0.5)``.
+    alpha : float or array-like of shape (n_samples,), default=1e-10
+        Variance ν ≥ 0 of the noise, added to the diagonal of the kernel matrix.
+    optimizer : "fmin_l_bfgs_b", callable or None, default="fmin_l_bfgs_b"
+        How the kernel's parameters are found; a function is called as optimizer(objective, start,
+        bounds=…) and returns parameters and the objective there. None keeps them as they are.
+    n_restarts_optimizer : int, default=0
+        How many more starts are tried, drawn within the bounds.
+    normalize_y : bool, default=False
+        Whether to subtract the mean of y and divide by its standard deviation.
+    copy_X_train : bool, default=True
+        Accepted for scikit-learn's sake; X is never written to.
+    n_targets : int, default=None
+        Number of targets, which predictions before a fit need.
+    random_state : int, RandomState or None, default=None
+        Of the starts.
+    tol : float, default=1e-6
+        The certificate of the mean is "exact" up to this duality gap, relative to that at f = 0.
+    time_limit : float, default=None
+        Seconds after which the best parameters so far are kept.
+
+    Attributes
+    ----------
+    X_train_ : ndarray of shape (n, n_features)
+        Training rows; of equal rows (x, y) one, as weights have it.
+    y_train_ : ndarray of shape (n,) or (n, n_targets)
+        Their targets, normalised if asked for.
+    kernel_ : Kernel
+        The kernel with its parameters.
+    L_ : ndarray of shape (n, n)
+        Lower Cholesky factor of the kernel matrix with its noise.
+    alpha_ : ndarray of shape (n,) or (n, n_targets)
+        Coefficients of the mean.
+    log_marginal_likelihood_value_ : float
+        Log-marginal likelihood of `kernel_`.
+    certificate_ : Certificate
+        The mean is exact. Where parameters were fitted the kind is "stationary", since their
+        likelihood may have several maxima, and the verdict says how far its gradient is from 0.
+    generalization_ : Generalization
+        What the mean will score on unseen data, by exact leave-one-out for this kernel.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had names.
+
+    Notes
+    -----
+    Costs n³/3 operations, and about n³ for each evaluation of the likelihood with its gradient. A
+    row of weight s counts as s equal rows, in the likelihood too.
+
+    References
+    ----------
+    Rasmussen and Williams (2006), Gaussian Processes for Machine Learning, MIT Press.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gapless import GaussianProcessRegressor
+    >>> from gapless.kernels import Gaussian, White
+    >>> x = np.linspace(0, 6, 30)[:, None]
+    >>> y = np.sin(x[:, 0]) + 0.1 * np.cos(40 * x[:, 0])
+    >>> model = GaussianProcessRegressor(1.0 * Gaussian(0.5) + White(0.1)).fit(x, y)
+    >>> mean, std = model.predict([[3.0]], return_std=True)
+    >>> print(mean.round(1), std.round(1))
+    [0.1] [0.1]
+    """
+
+    _stored: ClassVar[tuple[str, ...]] = (
+        "X_train_",
+        "y_train_",
+        "kernel_",
+        "L_",
+        "alpha_",
+        "log_marginal_likelihood_value_",
+        "_noise",
+        "_normal",
+        "_slope",
+        *KernelRegressor._stored,
+    )
+    _parameter_constraints: ClassVar[dict] = {
+        "kernel": [object],
+        "alpha": [Interval(Real, 0, None, closed="left"), np.ndarray, list],
+        "optimizer": [StrOptions({"fmin_l_bfgs_b"}), callable, None],
+        "n_restarts_optimizer": [Interval(Integral, 0, None, closed="left")],
+        "normalize_y": ["boolean"],
+        "copy_X_train": ["boolean"],
+        "n_targets": [Interval(Integral, 1, None, closed="left"), None],
+        "random_state": ["random_state"],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
+    }
+
+    def __init__(
+        self,
+        kernel=None,
+        *,
+        alpha=1e-10,
+        optimizer="fmin_l_bfgs_b",
+        n_restarts_optimizer=0,
+        normalize_y=False,
+        copy_X_train=True,
+        n_targets=None,
+        random_state=None,
+        tol=1e-6,
+        time_limit=None,
+    ):
+        self.kernel = kernel
+        self.alpha = alpha
+        self.optimizer = optimizer
+        self.n_restarts_optimizer = n_restarts_optimizer
+        self.normalize_y = normalize_y
+        self.copy_X_train = copy_X_train
+        self.n_targets = n_targets
+        self.random_state = random_state
+        self.tol = tol
+        self.time_limit = time_limit
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """Fit the process.
+
+        Parameters
+        ----------
+        X : {array-like, data frame} of shape (n_samples, n_features)
+            Training data.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Target values.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights ≥ 0. Weight 2 means the row twice, weight 0 means the row is not there.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. Ctrl-C keeps the best parameters so far and raises
+            KeyboardInterrupt; an error leaves the estimator as it was.
+        """
+        data = self._read(X, y, sample_weight)
+        process, mean, std = self._process(data)
+        kernel = self._parametrised(process.X)
+        with single_blas(), watch(self, data.X, data.y) as callback:
+            search = LikelihoodSearch(process, kernel, callback)
+            status = search.run(self)
+        if search.best is None:
+            raise np.linalg.LinAlgError(
+                f"The kernel, {kernel.kernel}, is not returning a positive definite matrix. Try "
+                "gradually increasing the 'alpha' parameter of your GaussianProcessRegressor "
+                "estimator."
+            )
+        is_fitted = self.optimizer is not None and len(kernel.theta) > 0
+        posterior, slope = search.best.refined, search.slope if is_fitted else None
+        if is_fitted:
+            posterior.kernel.check()
+        learned = self._learned(data, posterior, mean, std)
+        learned["_slope"] = slope
+        learned["certificate_"] = self._certificate(posterior, slope)
+        self._keep(learned, data)
+        if status == "interrupted":
+            raise KeyboardInterrupt
+        if status == "time_limit":
+            warnings.warn(
+                f"GaussianProcessRegressor reached its time_limit of {self.time_limit:g} s, and "
+                "keeps the best parameters so far; raise the time_limit.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return self
+
+    # ---- the process -----------------------------------------------------------------------------
+
+    def _parametrised(self, X: Any) -> Any:
+        """The kernel as a function of its parameters."""
+        kernel = 1.0 * kernels.Gaussian(0.5) if self.kernel is None else self.kernel
+        return parametrised(kernel, X)
+
+    def _process(self, data: Training) -> tuple[Process, Array, Array]:
+        """Distinct rows in the order of the data, and mean and scale of each target."""
+        y = data.y.reshape(len(data.y), -1)
+        count = y.shape[1]
+        if self.n_targets is not None and count != self.n_targets:
+            raise ValueError(
+                "The number of targets seen in `y` is different from the parameter `n_targets`. "
+                f"Got {count} != {self.n_targets}."
+            )
+        noise = self._noise_of(len(y))
+        mean, std = np.zeros(count), np.ones(count)
+        if self.normalize_y:
+            mean = np.average(y, axis=0, weights=data.weights)
+            std = np.sqrt(np.average((y - mean) ** 2, axis=0, weights=data.weights))
+            std = np.where(std > 10 * np.finfo(float).eps * np.abs(mean), std, 1.0)
+        labels = Design(data.X).equal_rows(np.column_stack([y, noise]))
+        kept = np.flatnonzero(data.weights > 0)
+        _, first, inverse = np.unique(labels[kept], return_index=True, return_inverse=True)
+        weights, order = np.bincount(inverse, data.weights[kept]), np.argsort(first)
+        rows = kept[first[order]]
+        process = Process(
+            Design(data.X).rows(rows).X, (y[rows] - mean) / std, noise[rows], weights[order]
+        )
+        return process, mean, std
+
+    def _noise_of(self, n: int) -> Array:
+        """Variances that are added to the diagonal, (n,)."""
+        alpha = np.ravel(np.asarray(self.alpha, dtype=float))
+        if len(alpha) not in (1, n):
+            raise ValueError(
+                "alpha must be a scalar or an array with same number of entries as y. "
+                f"({len(alpha)} != {n})"
+            )
+        return np.broadcast_to(alpha, n)
+
+    def log_marginal_likelihood(self, theta=None, eval_gradient=False, clone_kernel=True):
+        """Log-marginal likelihood of the training data for parameters of the kernel.
+
+        Parameters
+        ----------
+        theta : array-like of shape (n_parameters,), default=None
+            Logarithms of the kernel's parameters; None stands for those of `kernel_`.
+        eval_gradient : bool, default=False
+            Whether to return the gradient as well, which needs theta.
+        clone_kernel : bool, default=True
+            If False, `kernel_` gets these parameters.
+
+        Returns
+        -------
+        log_likelihood : float
+            Summed over the targets; −inf where the kernel matrix is not positive definite.
+        gradient : ndarray of shape (n_parameters,)
+            In theta; only with `eval_gradient`.
+        """
+        if theta is None:
+            if eval_gradient:
+                raise ValueError("Gradient can only be evaluated for theta!=None")
+            return self.log_marginal_likelihood_value_
+        kernel = parametrised(self.kernel_, self.X_train_).at(np.asarray(theta, dtype=float))
+        if not clone_kernel:
+            self.kernel_ = kernel.kernel
+        with single_blas():
+            posterior = self._stored_process().posterior(kernel)
+            if posterior is None:
+                return (-np.inf, np.zeros(len(theta))) if eval_gradient else -np.inf
+            value = posterior.log_likelihood
+            return (value, posterior.gradient()) if eval_gradient else value
+
+    def _stored_process(self) -> Process:
+        y = self.y_train_.reshape(len(self.y_train_), -1)
+        return Process(self.X_train_, y, *self._noise)
+
+    # ---- what is learned -------------------------------------------------------------------------
+
+    def _learned(self, data, posterior: Posterior, mean: Array, std: Array) -> dict[str, Any]:
+        process, flat = posterior.process, data.y.ndim == 1
+        return {
+            "X_train_": process.X,
+            "y_train_": process.y[:, 0] if flat else process.y,
+            "kernel_": posterior.kernel.kernel,
+            "L_": posterior.L,
+            "alpha_": posterior.c[:, 0] if flat else posterior.c,
+            "log_marginal_likelihood_value_": posterior.log_likelihood,
+            "_noise": (process.noise, process.weights),
+            "_normal": (mean, std),
+        }
+
+    def _certificate(self, posterior: Posterior, slope: float | None) -> Certificate:
+        """That of the mean; with what is known of fitted parameters, `slope` being ‖∇‖∞."""
+        process, kernel = posterior.process, posterior.kernel
+        noise = process.noise + kernel.noise(process.X)
+        # Without any noise the mean goes through all points, up to rounding.
+        noise = np.maximum(noise, EPS * np.mean(np.diag(posterior.K))) / process.weights
+        with single_blas():
+            Kc = posterior.K @ posterior.c - noise[:, None] * posterior.c
+        found = Coefficients(posterior.c, np.zeros(process.y.shape[1]), Kc)
+        proof = Proof.of(process.y, 1 / noise, found, np.ones(process.y.shape[1]), False)
+        scale = 0.5 * float(np.sum(process.y**2 / noise[:, None]))
+        certificate = proof.certificate(scale, self.tol)
+        if slope is None:
+            return certificate
+        is_flat = slope <= FLAT * max(abs(posterior.log_likelihood), 1.0)
+        return replace(
+            certificate,
+            kind="stationary" if is_flat and certificate.kind == "exact" else "stopped",
+            verdict=f"{'stationary' if is_flat else 'stopped'}: for this kernel the mean is "
+            f"{certificate.verdict.removesuffix('.')}. The likelihood of the kernel's parameters "
+            f"may have several maxima; here its largest slope is {slope:.2g}"
+            + ("." if is_flat else ", so it is none yet; raise n_restarts_optimizer."),
+        )
+
+    # ---- predicting ------------------------------------------------------------------------------
+
+    def predict(self, X, return_std=False, return_cov=False, *, interval=None):
+        """Predict the mean of the process, and its spread where asked for.
+
+        Parameters
+        ----------
+        X : {array-like, data frame} of shape (n_samples, n_features)
+            Rows to predict. Before a fit, by what the kernel alone says.
+        return_std : bool, default=False
+            Whether to return standard deviations as well, noise of the kernel included.
+        return_cov : bool, default=False
+            Whether to return the covariance of all rows instead.
+        interval : float, default=None
+            The share of new rows, such as 0.9, whose target is to be inside its interval, whether
+            the kernel is right or not: see `gapless.intervals`.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
+            Means; with `interval`, a tuple `(prediction, lower, upper)`.
+        spread : ndarray
+            Standard deviations in the shape of y, or covariances with the rows twice.
+        """
+        if return_std and return_cov:
+            raise RuntimeError("At most one of return_std or return_cov can be requested.")
+        if interval is not None:
+            return super().predict(X, interval=interval)
+        if not hasattr(self, "X_train_"):
+            return self._prior(read_rows(self, X), return_std, return_cov)
+        if not (return_std or return_cov):
+            return self._scores(X)
+        X = read_rows(self, X)
+        mean = self._shaped(self._predict(X))
+        spread = self._covariance(X) if return_cov else self._variance(X)
+        scaled = spread[..., None] * self._normal[1] ** 2
+        scaled = scaled[..., 0] if self._is_flat or scaled.shape[-1] == 1 else scaled
+        return mean, scaled if return_cov else np.sqrt(scaled)
+
+    def _prior(self, X: Any, return_std: bool, return_cov: bool) -> Any:
+        """What the kernel says before any data."""
+        kernel, count = self._parametrised(X), self.n_targets or 1
+        mean = np.zeros((X.shape[0], count))
+        spread = kernel.gram(X) if return_cov else np.sqrt(kernel.diagonal(X))
+        if count == 1:
+            mean = mean[:, 0]
+        else:
+            spread = np.repeat(spread[..., None], count, axis=-1)
+        return (mean, spread) if return_std or return_cov else mean
+
+    def _scores(self, X):
+        return self._shaped(super()._scores(X))
+
+    def _shaped(self, z: Array) -> Array:
+        """A single target is a vector, as in scikit-learn."""
+        return z[:, 0] if z.ndim == 2 and z.shape[1] == 1 else z
+
+    @property
+    def _is_flat(self):
+        return self.alpha_.ndim == 1
+
+    def _predict(self, X):
+        mean, std = self._normal
+        c = self.alpha_.reshape(len(self.alpha_), -1)
+        kernel = parametrised(self.kernel_, self.X_train_)
+        return std * kernel.times(X, self.X_train_, c) + mean
+
+    def _reduced(self, kernel: Any, X: Any) -> Array:
+        """V = L⁻¹K(X_train, X), (n, rows): what the training rows tell of these is VᵀV."""
+        with single_blas():
+            V, _ = lapack.dtrtrs(self.L_, kernel.between(X, self.X_train_).T, lower=1)
+        return V
+
+    def _covariance(self, X: Any) -> Array:
+        kernel = parametrised(self.kernel_, self.X_train_)
+        V = self._reduced(kernel, X)
+        with single_blas():
+            return kernel.gram(X) - V.T @ V
+
+    def _variance(self, X: Any) -> Array:
+        """Variances, some rows at a time."""
+        kernel = parametrised(self.kernel_, self.X_train_)
+        variance = np.array(kernel.diagonal(X), dtype=float)
+        for start in range(0, len(variance), ROWS_AT_A_TIME):
+            part = slice(start, start + ROWS_AT_A_TIME)
+            variance[part] -= np.einsum("ij,ij->j", *2 * (self._reduced(kernel, X[part]),))
+        if np.any(variance < 0):
+            warnings.warn(
+                "Predicted variances smaller than 0. Setting those variances to 0.", stacklevel=4
+            )
+        return np.maximum(variance, 0.0)
+
+    def sample_y(self, X, n_samples=1, random_state=0):
+        """Draw functions from the process, at given rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples_X, n_features)
+            Where the functions are evaluated.
+        n_samples : int, default=1
+            How many are drawn.
+        random_state : int, RandomState or None, default=0
+            Of the draw.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples_X, n_samples) or (n_samples_X, n_targets, n_samples)
+            Their values.
+        """
+        rng = check_random_state(random_state)
+        mean, covariance = self.predict(X, return_cov=True)
+        if mean.ndim == 1:
+            return rng.multivariate_normal(mean, covariance, n_samples).T
+        draws = [
+            rng.multivariate_normal(mean[:, k], covariance[..., k], n_samples).T
+            for k in range(mean.shape[1])
+        ]
+        return np.stack(draws, axis=1)
+
+    # ---- both gaps -------------------------------------------------------------------------------
+
+    def _certify(self, data):
+        process = self._process(data)[0]
+        kernel = parametrised(self.kernel_, process.X)
+        posterior = process.posterior(kernel)
+        if posterior is None or len(posterior.c) != len(self.alpha_):
+            raise ValueError(
+                "this is not the data of the fit: the kernel matrix is not the same. Fit again."
+            )
+        posterior = replace(posterior, c=self.alpha_.reshape(posterior.c.shape))
+        return self._certificate(posterior, self._slope)
+
+    def _refittable(self, data):
+        mean, _ = self._normal
+        kernel = parametrised(self.kernel_, self.X_train_)
+        noise = self._noise_of(len(data.y)) + kernel.noise(self.X_train_)
+        noise = np.maximum(noise, EPS * float(np.mean(kernel.diagonal(self.X_train_))))
+        count = len(mean)
+        return KernelFit(
+            Design(data.X),
+            data.y,
+            data.weights,
+            kernel.plain(),
+            np.ones(count),
+            False,
+            noise=noise,
+            offset=mean,
+        )
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.requires_fit = False
+        return tags
+
+
+def parametrised(kernel: Any, X: Any) -> Any:
+    """A kernel of gapless or scikit-learn as a function of its parameters."""
+    if isinstance(kernel, kernels.Kernel):
+        return Parametrised(kernel, X)
+    if hasattr(kernel, "clone_with_theta"):
+        return Theirs(clone(kernel))
+    raise TypeError(
+        f"kernel={kernel!r} is no kernel; use one of gapless.kernels, such as 1.0 * Gaussian(0.5), "
+        "or of sklearn.gaussian_process.kernels."
+    )
+
+
+class LikelihoodSearch:
+    """Looks for the parameters of a kernel that make the data most probable, and keeps the best."""
+
+    def __init__(self, process: Process, kernel: Any, callback: Any):
+        self.process, self.kernel, self.callback = process, kernel, callback
+        self.best: Posterior | None = None
+        self.slopes: Array | None = None
+        self.trace = Trace()
+
+    def run(self, model: GaussianProcessRegressor) -> str:
+        """Search as the model says; "found", or what ended it."""
+        # Without one factorisation there is no model, however short the time.
+        self._look(self.kernel, False)
+        if model.optimizer is None or not len(self.kernel.theta):
+            return "found"
+        try:
+            with time_limit(model.time_limit):
+                for start in self._starts(model):
+                    self._maximise(model.optimizer, start)
+                if self.slopes is None and self.best is not None:
+                    self.slopes = self.best.gradient()
+        except TimeLimit:
+            return "time_limit"
+        except KeyboardInterrupt:
+            return "interrupted"
+        return "found"
+
+    @property
+    def slope(self) -> float:
+        """The largest slope of the likelihood that leads to parameters within the bounds."""
+        if self.slopes is None or self.best is None:
+            return np.inf
+        theta, (low, high) = self.best.kernel.theta, self.kernel.bounds.T
+        leads_out = ((theta <= low) & (self.slopes < 0)) | ((theta >= high) & (self.slopes > 0))
+        return float(np.max(np.abs(np.where(leads_out, 0.0, self.slopes)), initial=0.0))
+
+    def _starts(self, model: GaussianProcessRegressor):
+        yield self.kernel.theta
+        rng, bounds = check_random_state(model.random_state), self.kernel.bounds
+        if model.n_restarts_optimizer and not np.isfinite(bounds).all():
+            raise ValueError(
+                "Multiple optimizer restarts (n_restarts_optimizer>0) requires that all bounds are "
+                "finite."
+            )
+        for _ in range(model.n_restarts_optimizer):
+            yield rng.uniform(bounds[:, 0], bounds[:, 1])
+
+    def _maximise(self, optimizer: Any, start: Array) -> None:
+        if callable(optimizer):
+            optimizer(self.objective, start, bounds=self.kernel.bounds)
+            return
+        result = scipy.optimize.minimize(
+            self.objective, start, method="L-BFGS-B", jac=True, bounds=self.kernel.bounds
+        )
+        if result.status != 0:
+            warnings.warn(
+                f"lbfgs failed to converge (status={result.status}): {result.message}. Scale the "
+                "data, or begin with other parameters of the kernel.",
+                ConvergenceWarning,
+                stacklevel=6,
+            )
+
+    def objective(self, theta, eval_gradient=True):
+        """Minus the log likelihood, and minus its gradient."""
+        check()
+        value, slopes = self._look(self.kernel.at(np.asarray(theta, dtype=float)), eval_gradient)
+        self.trace.steps += 1
+        self.trace.primal.append(-value)
+        if self.callback(self.trace, np.inf):
+            raise TimeLimit("a callback asked to stop")
+        return (-value, -slopes) if eval_gradient else -value
+
+    def _look(self, kernel: Any, eval_gradient: bool) -> tuple[float, Array]:
+        posterior = self.process.posterior(kernel)
+        if posterior is None:
+            return -np.inf, np.zeros(len(kernel.theta))
+        value = posterior.log_likelihood
+        slopes = posterior.gradient() if eval_gradient else None
+        if self.best is None or value > self.best.log_likelihood:
+            self.best, self.slopes = posterior, slopes
+        return value, np.zeros(0) if slopes is None else slopes
