@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import ClassVar
 
@@ -15,13 +16,14 @@ from ..linear.kernel import KERNEL_CONSTRAINTS, WithKernel
 from ..linear.selection import LOO
 from ..losses import Logistic, Softmax
 from ..penalties import L2
+from .scales import rough, tune_scale
 
 
 class KernelLogisticRegression(WithKernel, LinearClassifier):
     """Logistic regression with a kernel; for more than two classes by softmax.
 
-    Minimises  Σᵢ sᵢ ℓ(yᵢ, f(xᵢ) + b) + 1/(2C) ‖f‖²  over functions f of the kernel's space, with the
-    log loss ℓ. The bias b is free. By the representer theorem f(x) = Σⱼ αⱼ k(zⱼ, x) for training
+    Minimises  Σᵢ sᵢ ℓ(yᵢ, f(xᵢ) + b) + 1/(2C) ‖f‖²  over functions f of the kernel's space, ℓ the
+    log loss. The bias b is free. By the representer theorem f(x) = Σⱼ αⱼ k(zⱼ, x) for training
     rows zⱼ.
 
     Parameters
@@ -96,7 +98,7 @@ class KernelLogisticRegression(WithKernel, LinearClassifier):
         The chosen values, with C="loo" and gamma="loo".
     path_ : Path
         The models along all C and their scores on unseen data, with C="loo".
-    tried_ : dict of ndarray
+    search_ : Search
         Every pair of gamma and C that was tried, with its score on unseen data and its standard
         error, with gamma="loo".
     n_features_in_ : int
@@ -134,7 +136,7 @@ class KernelLogisticRegression(WithKernel, LinearClassifier):
         "C_",
         "gamma_",
         "path_",
-        "tried_",
+        "search_",
     )
     _parameter_constraints: ClassVar[dict] = {
         **LinearClassifier._parameter_constraints,
@@ -185,6 +187,24 @@ class KernelLogisticRegression(WithKernel, LinearClassifier):
         self.warm_start = warm_start
         self.time_limit = time_limit
         self.select = select
+
+    def _tuned(self):
+        is_open = isinstance(self.gamma, str) and self.gamma == LOO
+        return (*super()._tuned(), "gamma") if is_open else super()._tuned()
+
+    def _choose(self, data, callback):
+        if "gamma" in self._tuned():
+            return tune_scale(self, data, callback)
+        if self._tuned():
+            # Its start belongs to rougher features than those of the fit.
+            return replace(super()._choose(rough(self, data), callback), start=None)
+        return None
+
+    def _unchosen(self, status):
+        choice = super()._unchosen(status)
+        if "gamma" not in choice.values:
+            return choice
+        return replace(choice, values={**choice.values, "gamma": "scale"})
 
     def _kernel(self):
         return kernels.by_name(self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
