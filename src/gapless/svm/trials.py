@@ -1,0 +1,283 @@
+"""Machines at many values of their parameters, solved and held out side by side.
+
+`Batch` has all problems of a machine in one set of arrays, which the core moves in place: along C
+each begins where the last one ended. `Trials` asks for kernel matrices, each once, and scores what
+the machines say of rows that they have not seen, by the span rule. Called by `tuning`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+from scipy.special import log_expit
+
+from .. import _core
+from ..interrupt import check, deadline
+from ..linear.selection import mean_and_error
+from ..threads import thread_count
+from .forms import BOUNDED, INACTIVE, ON_MARGIN
+from .machine import Machine
+from .multiclass import Arrangement
+from .probability import fit_slopes
+
+Array = np.ndarray
+
+# A search has no use for more digits, and few for more steps for each variable.
+TOLERANCE, STEPS = 1e-2, 200
+# A dual variable this near to an end of its interval, relative to its length, is at that end.
+AT_END = 1e-9
+# What the likelihood of a row counts beside whether it is right, and how unlikely it may be.
+LIGHT, UNLIKELY = 0.05, -5.0
+ONE_AGAINST_NONE = np.array([[0, 1]])
+
+
+class Batch:
+    """The problems of a machine, one after the other in the same arrays.
+
+    Parameters
+    ----------
+    machine : Machine
+        The problems: each with one sum, one variable for each row, and bounds that grow with C.
+    """
+
+    def __init__(self, machine: Machine):
+        form, parts = replace(machine.form, C=1.0), machine.parts  # type: ignore[type-var]
+        boxes = [form.box(part.y, machine.weights[part.rows]) for part in parts]
+        sizes = [len(part.rows) for part in parts]
+        self.start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        self.part = np.repeat(np.arange(len(parts)), sizes)
+        self.rows = np.concatenate([part.rows for part in parts]).astype(np.int64)
+        self.y = np.concatenate([part.y for part in parts])
+        self.linear = np.concatenate([box.linear for box in boxes])
+        self.unit_lower = np.concatenate([box.lower for box in boxes])
+        self.unit_upper = np.concatenate([box.upper for box in boxes])
+        self.has_kink = any(np.any(box.absolute) for box in boxes)
+        self.lower, self.upper, self.theta, self.gradient, self.absolute, self.diagonal = (
+            np.zeros(len(self.rows)) for _ in range(6)
+        )
+
+    def begin(self, gram: Array) -> None:
+        """Take another kernel matrix, and begin at θ = 0."""
+        self.gram, self.C = gram, 0.0
+        self.diagonal[:] = np.diagonal(gram)[self.rows]
+        self.theta[:], self.gradient[:] = 0.0, self.linear
+        cuts = [slice(a, b) for a, b in pairwise(self.start.tolist())]
+        self.tasks = [
+            (
+                self.rows[cut],
+                self.diagonal[cut],
+                self.linear[cut],
+                self.absolute[cut] if self.has_kink else None,
+                self.lower[cut],
+                self.upper[cut],
+                None,
+                self.theta[cut],
+                self.gradient[cut],
+                TOLERANCE,
+                STEPS * (cut.stop - cut.start),
+            )
+            for cut in cuts
+        ]
+
+    def move_to(self, C: float, epsilon: float = 0.0) -> None:
+        """Solve at this C, from the solution at the last one."""
+        if C < self.C:
+            # θ must shrink with its bounds; then Kθ does as well.
+            self.gradient[:] = (self.gradient - self.linear) * (C / self.C) + self.linear
+            self.theta *= C / self.C
+        self.C, self.absolute[:] = C, epsilon
+        self.lower[:], self.upper[:] = C * self.unit_lower, C * self.unit_upper
+        np.clip(self.theta, self.lower, self.upper, out=self.theta)
+        _core.sum_descent(self.gram, None, self.tasks, thread_count(), deadline())
+
+    @property
+    def status(self) -> Array:
+        """INACTIVE, ON_MARGIN or BOUNDED for each variable."""
+        room = AT_END * (self.upper - self.lower)
+        inside = (self.theta > self.lower + room) & (self.theta < self.upper - room)
+        kind = np.where(self.theta == 0, INACTIVE, np.where(inside, ON_MARGIN, BOUNDED))
+        return kind.astype(np.uint8)
+
+    def biases(self) -> Array:
+        """b of each problem, as `BoxProblem.biases` has it."""
+        cost = self.absolute
+        above = self.gradient + np.where(self.theta >= 0, cost, -cost)
+        below = self.gradient + np.where(self.theta > 0, cost, -cost)
+        rise = np.where(self.theta < self.upper, above, np.inf)
+        fall = np.where(self.theta > self.lower, below, -np.inf)
+        free, first = rise == fall, self.start[:-1]
+        count = np.add.reduceat(free, first, dtype=float)
+        total = np.add.reduceat(np.where(free, above, 0.0), first)
+        low, high = np.minimum.reduceat(rise, first), np.maximum.reduceat(fall, first)
+        low, high = np.where(np.isinf(low), high, low), np.where(np.isinf(high), low, high)
+        with np.errstate(invalid="ignore"):
+            return -np.where(count > 0, total / np.maximum(count, 1), 0.5 * (low + high))
+
+    def held_out(self, biases: Array) -> Array:
+        """The score of each variable's row by its problem without it.
+
+        Where the span rule has no answer, a row takes all that it has given away with it.
+        """
+        support, squares = self.status, np.empty(len(self.rows))
+        noise = float(np.finfo(self.gram.dtype).eps)
+        _core.span_squares(
+            self.gram, self.start, self.rows, support, noise, squares, thread_count(), deadline()
+        )
+        squares = np.where(np.isfinite(squares), squares, self.diagonal)
+        return self.gradient - self.linear + biases[self.part] - self.theta * squares
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """Machines at one set of values, judged by rows that they have not seen.
+
+    Attributes
+    ----------
+    values : dict
+        The parameters by name.
+    shown, by : ndarray of shape (m,)
+        Scores of the distinct rows: those that are reported, and those that decide.
+    unseen, standard_error : float
+        Mean of `shown`.
+    merit : float
+        Mean of `by`.
+    freedom : int
+        Support vectors inside their bounds, the degrees of freedom of a machine (Gunter and Zhu
+        2007): of machines that do equally well, the one with the fewest is the simplest.
+    is_final : bool
+        Whether no variable is at its bound, so that a larger C changes nothing.
+    """
+
+    values: dict[str, float]
+    shown: Array
+    by: Array
+    unseen: float
+    standard_error: float
+    merit: float
+    freedom: int
+    is_final: bool
+
+
+class Trials:
+    """The trials so far, and how to make another one.
+
+    Parameters
+    ----------
+    build : callable
+        build(gamma) is the machine with this γ; None leaves it as it is.
+    arrangement : Arrangement
+        How the scores of several problems are read.
+    y : ndarray of shape (m,)
+        The targets of the distinct rows; classes by their position.
+    weights : ndarray of shape (m,)
+        How much each counts in the score.
+    has_classes : bool
+        Whether the targets are classes.
+    """
+
+    def __init__(
+        self,
+        build: Callable[[float | None], Machine],
+        arrangement: Arrangement,
+        y: Array,
+        weights: Array,
+        *,
+        has_classes: bool,
+    ):
+        self.build, self.arrangement, self.y, self.weights = build, arrangement, y, weights
+        self.has_classes = has_classes
+        self.found: dict[tuple, Trial] = {}
+        self.gamma: float | None = None
+        self.batch: Batch | None = None
+
+    def at(self, values: dict[str, float]) -> Trial:
+        """The trial of these values of C, and where they are open of gamma and epsilon."""
+        C, gamma, epsilon = key = tuple(values.get(name) for name in ("C", "gamma", "epsilon"))
+        if key not in self.found:
+            same = next(
+                (
+                    trial
+                    for (smaller, *others), trial in self.found.items()
+                    if trial.is_final and smaller <= C and others == [gamma, epsilon]
+                ),
+                None,
+            )
+            self.found[key] = (
+                self._new(values) if same is None else replace(same, values=dict(values))
+            )
+        return self.found[key]
+
+    def _new(self, values: dict[str, float]) -> Trial:
+        check()
+        batch = self._loaded(values.get("gamma"))
+        batch.move_to(values["C"], values.get("epsilon", 0.0))
+        biases = batch.biases()
+        held, status = batch.held_out(biases), batch.status
+        if self.has_classes:
+            shown, by = self._of_classes(batch, held, biases)
+        else:
+            shown = by = self._of_numbers(held)
+        unseen, error = mean_and_error(shown, self.weights)
+        return Trial(
+            dict(values),
+            shown,
+            by,
+            unseen,
+            error,
+            float(np.average(by, weights=self.weights)),
+            int(np.count_nonzero(status == ON_MARGIN)),
+            not np.any(status == BOUNDED),
+        )
+
+    def _loaded(self, gamma: float | None) -> Batch:
+        """The problems on the kernel matrix of this γ."""
+        if self.batch is None or gamma != self.gamma:
+            machine = self.build(gamma)
+            if self.batch is None:
+                self.batch = Batch(machine)
+            self.gamma, self.blocks = gamma, machine.blocks
+            # Searches are on so few rows that their matrix fits any memory.
+            self.batch.begin(machine.matrix.block(np.arange(machine.matrix.n)))
+        return self.batch
+
+    def _of_numbers(self, held: Array) -> Array:
+        """Each row's part of R², whose mean it is."""
+        mean = np.average(self.y, weights=self.weights)
+        spread = np.average((self.y - mean) ** 2, weights=self.weights)
+        return 1 - (self.y - held) ** 2 / (spread if spread > 0 else 1.0)
+
+    def _of_classes(self, batch: Batch, held: Array, biases: Array) -> tuple[Array, Array]:
+        """Whether each row is right; and with it, how likely its class is by its closest problem.
+
+        Rows that are right differ in how near they are to being wrong, and a likelihood, with one
+        slope for all, varies less from one set of rows to the next than the count of the errors.
+        """
+        lead = np.full(len(self.y), np.inf)
+        np.minimum.at(lead, batch.rows, held * batch.y)
+        right = lead > 0
+        # A row that wins all its problems is right. Others may win by votes, or by sums.
+        others = np.flatnonzero(~right)
+        if len(batch.tasks) > 1 and len(others):
+            right[others] = self._predicted(batch, others, held, biases) == self.y[others]
+        slope = fit_slopes(lead[:, None], np.zeros(len(lead), int), self.weights, ONE_AGAINST_NONE)
+        likelihood = np.maximum(log_expit(slope[0] * lead), UNLIKELY)
+        return right.astype(float), right + LIGHT * likelihood
+
+    def _predicted(self, batch: Batch, rows: Array, held: Array, biases: Array) -> Array:
+        """The classes of some rows, by machines without them."""
+        thetas = np.split(batch.theta, batch.start[1:-1])
+        coef = self.arrangement.pack(self.blocks, thetas).astype(batch.gram.dtype)
+        some = batch.gram[rows]
+
+        def times(block: slice, of_block: Array) -> Array:
+            return some[:, block] @ of_block.T
+
+        scores = self.arrangement.scores(self.blocks, coef, times) + biases
+        position = np.full(len(self.y), -1)
+        position[rows] = np.arange(len(rows))
+        own = np.flatnonzero(position[batch.rows] >= 0)
+        scores[position[batch.rows[own]], batch.part[own]] = held[own]
+        return self.arrangement.by_class(scores).argmax(axis=1)

@@ -1,0 +1,309 @@
+"""Choosing C, γ and ε by what machines say of rows that they have not seen.
+
+Values that are given as a list are all tried. For those that are left open ("loo") the search looks
+at the neighbours of the best on a logarithmic grid, first far ones, by a sample of the rows, and
+then near ones, until none is better. Estimators call `tune` when a parameter is to be chosen, and
+`corrected` when they say what the chosen machine will score.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..generalization import Generalization, sentence, uncorrected
+from ..generalization.held_out import drawn
+from ..interrupt import TimeLimit
+from ..linear.selection import LOO, mean_and_error
+from ..selection_bias import correct
+from .rows import DistinctRows
+from .trials import Trial, Trials
+
+Array = np.ndarray
+
+# By which factor an open parameter moves, and how often at most from where it begins. First it
+# moves twice at a time.
+FACTORS = {"C": 10**0.5, "gamma": 2.0, "epsilon": 2.0}
+MOST_MOVES = {"C": 8, "gamma": 10, "epsilon": 6}
+# C begins here, γ at "scale", and ε at this part of the spread of the targets.
+FIRST_C, FIRST_EPSILON = 10.0, 0.1
+# How many distinct rows are searched, at first and in the end, and at least of each class.
+FIRST_ROWS, MOST_ROWS, FEWEST_OF_CLASS = 800, 4000, 2
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """What a search has tried, as plain data.
+
+    Attributes
+    ----------
+    values : dict of str to ndarray of shape (m,)
+        The values of each parameter that was chosen, by name.
+    unseen, standard_errors : ndarray of shape (m,)
+        Accuracy, or R², of rows that the machines had not seen.
+    rows : ndarray of int, shape (m,)
+        How many distinct rows there were; the first look is at fewer.
+    chosen : int
+        Which of them was chosen.
+    metric : str
+        "accuracy" or "R²".
+    """
+
+    values: dict[str, Array]
+    unseen: Array
+    standard_errors: Array
+    rows: Array
+    chosen: int
+    metric: str
+
+    def __repr__(self) -> str:
+        best = ", ".join(f"{name}={of[self.chosen]:.3g}" for name, of in self.values.items())
+        return (
+            f"<Search of {len(self.unseen)} models: {best}; {self.metric} "
+            f"{self.unseen[self.chosen]:.3g} ± {self.standard_errors[self.chosen]:.2g}>"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """The chosen values, and the trials among which they were found.
+
+    `trials` are on all rows that were searched, with these `weights`, the simplest first where
+    that counts; `first` those of a first look.
+    """
+
+    values: dict[str, float]
+    first: list[Trial]
+    trials: list[Trial]
+    chosen: int
+    weights: Array
+    is_sampled: bool
+    within: float
+    metric: str
+
+    @property
+    def search(self) -> Search:
+        """All trials as plain data."""
+        tried = self.first + self.trials
+        return Search(
+            {name: np.array([trial.values[name] for trial in tried]) for name in self.values},
+            np.array([trial.unseen for trial in tried]),
+            np.array([trial.standard_error for trial in tried]),
+            np.array([len(trial.shown) for trial in tried]),
+            len(self.first) + self.chosen,
+            self.metric,
+        )
+
+    def attributes(self) -> dict[str, Any]:
+        """What the fitted estimator says of the choice."""
+        return {f"{name}_": value for name, value in self.values.items()} | {"search_": self.search}
+
+
+def is_open(value: Any) -> bool:
+    """Whether a parameter is to be chosen: it is "loo", or a list of values."""
+    return (isinstance(value, str) and value == LOO) or isinstance(value, list | tuple | np.ndarray)
+
+
+def tune(model: Any, data: Any, rows: DistinctRows) -> Choice:
+    """Choose the parameters `model._tuned()` of an estimator.
+
+    Parameters
+    ----------
+    model : estimator
+        With parameters at "loo" or lists of values.
+    data : Training
+        Its data.
+    rows : DistinctRows
+        The distinct rows of those.
+
+    Returns
+    -------
+    Choice
+        Where the time limit ended the search, the best of what was tried.
+    """
+    part = _sample(data, rows, MOST_ROWS)
+    begin, trials = _first_values(model, data, part), _trials(model, data, part)
+    first = trials
+    if begin and len(part.first) > 2 * FIRST_ROWS:
+        first = _trials(model, data, _sample(data, rows, FIRST_ROWS))
+    try:
+        for values in _listed(model):
+            best = _climb(first, values, begin, (0,) * len(begin), 2)
+            _climb(trials, values, begin, best, 1)
+    except TimeLimit:
+        trials = trials if trials.found else first
+        if not trials.found:
+            raise
+    tried = list(trials.found.values())
+    within = 1.0 if model.select == "1se" else 0.0
+    if within:
+        # The simplest first, since the first that is good enough is taken.
+        tried.sort(key=lambda trial: (trial.freedom, *trial.values.values()))
+    chosen = _winner(tried, trials.weights, within)
+    return Choice(
+        {name: float(tried[chosen].values[name]) for name in model._tuned()},
+        [] if first is trials else list(first.found.values()),
+        tried,
+        chosen,
+        trials.weights,
+        len(trials.y) < len(rows.first),
+        within,
+        "accuracy" if trials.has_classes else "R²",
+    )
+
+
+def _sample(data: Any, rows: DistinctRows, most: int) -> DistinctRows:
+    """The distinct rows, or some of them, drawn by content and with all classes."""
+    count = len(rows.first)
+    if count <= most:
+        return rows
+    classes = None if data.classes is None else data.y[rows.first]
+    order = drawn(np.arange(count), count, classes)
+    chosen = [order[:most]]
+    if classes is not None:
+        chosen += [order[classes[order] == k][:FEWEST_OF_CLASS] for k in np.unique(classes)]
+    at = np.unique(np.concatenate(chosen))
+    return replace(
+        rows,
+        first=rows.first[at],
+        weights=rows.weights[at],
+        sample_weights=rows.sample_weights[at],
+    )
+
+
+def _trials(model: Any, data: Any, rows: DistinctRows) -> Trials:
+    """No trials yet."""
+    settled = {name: 1.0 for name in model._tuned() if name != "gamma"}
+
+    def build(gamma: float | None):
+        values = settled if gamma is None else settled | {"gamma": gamma}
+        return model._at(**values)._machine(data, rows)
+
+    count = 1 if data.classes is None else len(data.classes)
+    return Trials(
+        build,
+        model._arrangement(count),
+        data.y[rows.first],
+        rows.sample_weights,
+        has_classes=data.classes is not None,
+    )
+
+
+# ---- where to look -------------------------------------------------------------------------------
+
+
+def _is_climbed(value: Any) -> bool:
+    return isinstance(value, str) and value == LOO
+
+
+def _listed(model: Any) -> Iterator[dict[str, float]]:
+    """All combinations of values that are given, one or several for a parameter."""
+    names = [name for name in ("gamma", "epsilon", "C") if hasattr(model, name)]
+    lists = {
+        name: np.sort(np.asarray(getattr(model, name), dtype=float).ravel())
+        for name in names
+        if not isinstance(getattr(model, name), str)
+    }
+    # C is last: it grows while all else stays.
+    for values in itertools.product(*lists.values()):
+        yield {name: float(value) for name, value in zip(lists, values)}
+
+
+def _first_values(model: Any, data: Any, rows: DistinctRows) -> dict[str, float]:
+    """Where the open parameters begin."""
+    first = {"C": FIRST_C} if _is_climbed(model.C) else {}
+    if _is_climbed(model.gamma):
+        kernel = model._at(gamma="scale")._kernel()
+        first["gamma"] = kernel.resolve(data.X[rows.first], rows.sample_weights).gamma
+    if _is_climbed(getattr(model, "epsilon", None)):
+        y, s = data.y[rows.first], rows.sample_weights
+        spread = float(np.average((y - np.average(y, weights=s)) ** 2, weights=s))
+        first["epsilon"] = FIRST_EPSILON * (np.sqrt(spread) or 1.0)
+    return first
+
+
+Moves = tuple[int, ...]
+
+
+def _climb(
+    trials: Trials, values: dict[str, float], begin: dict[str, float], best: Moves, length: int
+) -> Moves:
+    """Go from neighbour to better neighbour until none is better; where that is.
+
+    Open parameters are so many moves from where they begin, the others have their values.
+    """
+
+    def at(moves: Moves) -> Trial:
+        opens = {name: of * FACTORS[name] ** k for (name, of), k in zip(begin.items(), moves)}
+        return trials.at(values | opens)
+
+    while True:
+        reached = at(best).merit
+        others = [
+            moves
+            for moves in _neighbours(best, length, begin)
+            if all(abs(k) <= MOST_MOVES[name] for name, k in zip(begin, moves))
+        ]
+        better = max(others, key=lambda moves: at(moves).merit, default=best)
+        if not at(better).merit > reached:
+            return best
+        best = better
+
+
+def _neighbours(moves: Moves, length: int, names: Iterable[str]) -> Iterator[Moves]:
+    """Moves of one parameter; and at last of C and γ against each other, along their valley."""
+    for axis in range(len(moves)):
+        for step in (length, -length):
+            yield tuple(k + step * (a == axis) for a, k in enumerate(moves))
+    if length == 1 and {"C", "gamma"} <= set(names):
+        against = {"C": 1, "gamma": -1}
+        for step in (1, -1):
+            yield tuple(k + step * against.get(name, 0) for k, name in zip(moves, names))
+
+
+def _winner(tried: list[Trial], weights: Array, within: float) -> int:
+    """The best, or the first that is within so many standard errors of it."""
+    merits = np.array([trial.merit for trial in tried])
+    best = int(np.argmax(merits))
+    error = mean_and_error(tried[best].by, weights)[1]
+    return int(np.argmax(merits >= merits[best] - within * error))
+
+
+# ---- the honest score ----------------------------------------------------------------------------
+
+
+def corrected(choice: Choice, plain: Generalization) -> Generalization:
+    """What the chosen machine scores on unseen data, corrected for having been chosen.
+
+    `plain` is the estimate as if nobody had chosen it.
+    """
+    if plain.kind == "unknown" or len(choice.trials) < 2:
+        return uncorrected(plain, tuple(choice.values))
+    found = correct(
+        np.stack([trial.shown for trial in choice.trials], axis=1),
+        choice.weights,
+        choose_by=np.stack([trial.by for trial in choice.trials], axis=1),
+        within=choice.within,
+        chosen=choice.chosen,
+    )
+    optimism = max(found.optimism, 0.0)
+    unseen, error = plain.unseen - optimism, max(found.standard_error, plain.standard_error)
+    if choice.is_sampled:
+        # Of all rows, fewer are up to chance than of those that were searched.
+        error = plain.standard_error
+    method = f"{plain.method}, corrected for the choice among {len(choice.trials)} models"
+    if choice.is_sampled:
+        method += f" on {len(choice.weights)} rows"
+    advice = f"being chosen had added {optimism:.2g}"
+    return replace(
+        plain,
+        unseen=unseen,
+        standard_error=error,
+        gap=plain.train - unseen,
+        method=method,
+        verdict=sentence(plain.kind, plain.metric, plain.train, unseen, error, advice),
+    )
