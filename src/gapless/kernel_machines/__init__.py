@@ -7,7 +7,13 @@ for many strengths, `search` chooses among them, `held_out` leaves rows out. Imp
 """
 
 from .gaussian_process import GaussianProcessRegressor
+from .local import KernelRegression
 from .logistic import KernelLogisticRegression
 from .ridge import KernelRidge
 
-__all__ = ["GaussianProcessRegressor", "KernelLogisticRegression", "KernelRidge"]
+__all__ = [
+    "GaussianProcessRegressor",
+    "KernelLogisticRegression",
+    "KernelRegression",
+    "KernelRidge",
+]

@@ -35,27 +35,24 @@ class Search:
 
     Parameters
     ----------
-    alphas : ndarray of shape (m,)
-        Strength of each model.
-    gammas : ndarray of shape (m,) or None
-        Scale of its kernel; None where that was given.
+    tried : dict of str to ndarray of shape (m,)
+        The values of each chosen parameter, by name.
     unseen, standard_errors : ndarray of shape (m,)
-        Minus its mean squared error on held-out rows, and the standard error of that.
+        Minus the mean squared error of each model on held-out rows, and the standard error of that.
     chosen : int
         The model that was chosen.
     rows : int
         How many distinct rows the models were fitted to.
     """
 
-    alphas: Array
-    gammas: Array | None
+    tried: dict[str, Array]
     unseen: Array
     standard_errors: Array
     chosen: int
     rows: int
 
     def plot(self, *, axes=None):
-        """Draw the score on unseen rows against the strength, one line for each scale.
+        """Draw the score on unseen rows against the first parameter, a line for each other value.
 
         Parameters
         ----------
@@ -68,22 +65,19 @@ class Search:
         """
         # matplotlib takes as long to import as all the rest, so it waits until it is needed.
         plots = importlib.import_module("gapless.plots")
-        return plots.search(
-            self.alphas, self.unseen, groups=self.gammas, chosen=self.chosen, axes=axes
-        )
+        return plots.search(self.tried, self.unseen, chosen=self.chosen, axes=axes)
 
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """The kernel and the strength that were chosen, what was tried, and the predictions of that.
+    """What was chosen and what was tried.
 
     `trails` are those of the models in `search`, one for each scale, and `is_whole` tells whether
-    they were fitted to all rows.
+    they were fitted to all rows and have predictions for all.
     """
 
     kernel: Any
     strength: float
-    gamma: float | None
     search: Search
     trails: list[Trail]
     is_whole: bool
@@ -175,21 +169,20 @@ def _chosen(
     ordered = [trails[gamma] for gamma in gammas]
     best = max(range(len(ordered)), key=lambda k: np.nanmax(ordered[k].unseen))
     trail = ordered[best]
-    at = int(np.nanargmax(trail.unseen))
-    if select == "1se":
-        enough = trail.unseen[at] - np.nan_to_num(trail.standard_errors[at])
-        at = int(np.flatnonzero(trail.unseen >= enough)[0])
+    at = trail.best(select)
     sizes = [len(t.strengths) for t in ordered]
+    tried = {"alpha": np.concatenate([t.strengths for t in ordered]) - squares.kernel.noise}
+    if gammas[0] is not None:
+        tried["gamma"] = np.repeat(gammas, sizes)
     search = Search(
-        alphas=np.concatenate([t.strengths for t in ordered]) - squares.kernel.noise,
-        gammas=None if gammas[0] is None else np.repeat(gammas, sizes),
+        tried=tried,
         unseen=np.concatenate([t.unseen for t in ordered]),
         standard_errors=np.concatenate([t.standard_errors for t in ordered]),
         chosen=sum(sizes[:best]) + at,
         rows=part.n,
     )
     kernel, strength = kernels[gammas[best]], float(trail.strengths[at])
-    return Choice(kernel, strength, gammas[best], search, ordered, part.n == squares.n)
+    return Choice(kernel, strength, search, ordered, part.n == squares.n)
 
 
 def corrected(model: Any, choice: Choice, rows: Merged, plain: Generalization) -> Generalization:

@@ -23,7 +23,7 @@ SMALL = 1000
 # The weakest strength that float32 resolves, as a part of the largest eigenvalue.
 RESOLVED = 1e-5
 # Strengths that are looked at: so many, from ten times the sum of all eigenvalues downwards.
-STRENGTHS, DECADES = 50, 10
+STRENGTHS, DECADES = 75, 10
 
 
 def default_strengths(squares: KernelSquares) -> Array:
@@ -45,15 +45,29 @@ class Trail:
         What each row is predicted without itself.
     unseen, standard_errors : ndarray of shape (m,)
         Minus the mean squared error of held-out rows, over all targets.
-    of_targets : ndarray of shape (m, K)
-        The same for each target.
     """
 
     strengths: Array
     z: Array
     unseen: Array
     standard_errors: Array
-    of_targets: Array
+
+    @classmethod
+    def of(cls, strengths: Array, z: Array, y: Array, weights: Array) -> Trail:
+        """With the scores of the predictions z of targets y (n, K)."""
+        of_rows = np.mean((z - y[:, None, :]) ** 2, axis=2)
+        means = np.average(of_rows, axis=0, weights=weights)
+        spread = np.sum((weights[:, None] * (of_rows - means)) ** 2, axis=0)
+        errors = np.sqrt(spread * len(y) / max(len(y) - 1, 1)) / weights.sum()
+        return cls(strengths, z, -means, errors)
+
+    def best(self, select: str) -> int:
+        """The best, or with "1se" the first (the strongest penalty) within a standard error."""
+        best = int(np.nanargmax(self.unseen))
+        if select == "min":
+            return best
+        enough = self.unseen[best] - np.nan_to_num(self.standard_errors[best])
+        return int(np.flatnonzero(self.unseen >= enough)[0])
 
 
 def follow(squares: KernelSquares, strengths: Array) -> Trail:
@@ -94,7 +108,7 @@ def _held_out(squares: KernelSquares, values: Array, vectors: Array, strengths: 
     if squares.fit_bias:
         pull, own = _off_bias(pull, own, root[:, 0])
     z = squares.y[:, None, :] - pull / own[:, :, None] / root[:, :, None]
-    return Trail(strengths, z, *_scores(squares.y, z, squares.weights))
+    return Trail.of(strengths, z, squares.y, squares.weights)
 
 
 def _off_bias(pull: Array, own: Array, root: Array) -> tuple[Array, Array]:
@@ -103,13 +117,3 @@ def _off_bias(pull: Array, own: Array, root: Array) -> tuple[Array, Array]:
     size = np.einsum("i,im->m", root, of_ones)
     b = np.einsum("i,imk->mk", root, pull[:, :, :-1]) / size[:, None]
     return pull[:, :, :-1] - of_ones[:, :, None] * b, own - of_ones**2 / size
-
-
-def _scores(y: Array, z: Array, weights: Array) -> tuple[Array, Array, Array]:
-    """Minus the mean squared errors, their standard errors, and those of each target."""
-    errors = (z - y[:, None, :]) ** 2
-    of_targets = np.einsum("i,imk->mk", weights, errors) / weights.sum()
-    of_rows, means = errors.mean(axis=2), of_targets.mean(axis=1)
-    spread = np.sum((weights[:, None] * (of_rows - means)) ** 2, axis=0)
-    n = len(y)
-    return -means, np.sqrt(spread * n / max(n - 1, 1)) / weights.sum(), -of_targets

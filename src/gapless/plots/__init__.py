@@ -6,5 +6,6 @@ one if None), and returns the axes. Imports matplotlib and nothing of gapless.
 
 from .convergence import convergence
 from .path import path
+from .search import search
 
-__all__ = ["convergence", "path"]
+__all__ = ["convergence", "path", "search"]
