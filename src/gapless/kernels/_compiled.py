@@ -12,7 +12,7 @@ from ..design import Design
 from ..interrupt import deadline
 from ..threads import single_blas, thread_count
 from ._base import Kernel
-from ._rows import BLOCK, Rows, as_rows
+from ._rows import BLOCK, Rows, as_rows, blank
 
 Array = np.ndarray
 
@@ -93,11 +93,11 @@ class DenseRows(Rows):
     def gram(self, other: Rows | None = None) -> Array:
         form = self.kernel.form()
         if other is None:
-            out = np.empty((len(self), len(self)), self.dtype)
+            out = blank((len(self), len(self)), self.dtype)
             _call(_core.kernel_gram, form, self.X, self.squares, out)
             return out
         assert isinstance(other, DenseRows)
-        out = np.empty((len(self), len(other)), self.dtype)
+        out = blank((len(self), len(other)), self.dtype)
         _call(_core.kernel_block, form, self.X, self.squares, other.X, other.squares, out)
         return out
 
@@ -138,7 +138,7 @@ class SparseRows(Rows):
     def gram(self, other: Rows | None = None) -> Array:
         right = self if other is None else other
         assert isinstance(right, SparseRows)
-        out = np.empty((len(self), len(right)), self.dtype)
+        out = blank((len(self), len(right)), self.dtype)
         design = Design(self.X)
         # Some rows of the other side at a time become columns of a dense matrix.
         step = max(BLOCK // max(self.X.shape[1], 1), 16)
