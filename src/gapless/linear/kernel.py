@@ -31,6 +31,7 @@ from ..interrupt import TimeLimit, check
 from ..kernel_features import (
     EXACT,
     NYSTROEM,
+    PRECOMPUTED,
     RANDOM,
     UNFINISHED,
     Distinct,
@@ -80,6 +81,13 @@ class WithKernel:
     def _kernel(self) -> Kernel | None:
         """The kernel; None for a linear model."""
         raise NotImplementedError
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        is_given = isinstance(self.kernel, str) and self.kernel == PRECOMPUTED
+        tags.input_tags.pairwise = is_given
+        tags.input_tags.sparse = not is_given
+        return tags
 
     def _map(self, data, callback):
         kernel = self._kernel()

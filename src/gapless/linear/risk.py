@@ -1,32 +1,53 @@
-"""Any loss with any penalty: RiskRegressor and RiskClassifier, for one's own classes too."""
+"""Any loss, penalty and kernel: RiskRegressor and RiskClassifier, for one's own classes too."""
 
 from __future__ import annotations
 
 import copy
 import dataclasses
-from typing import ClassVar
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from .. import losses, penalties
+from .. import kernels, losses, penalties
+from ..kernels import Kernel
 from ..losses import Loss
-from ..penalties import Penalty
+from ..penalties import L2, Penalty
 from ._base import LinearClassifier, LinearRegressor, classification_problems, regression_problems
 from .classification import log_probabilities
+from .kernel import KERNEL_CONSTRAINTS, WithKernel
+
+
+def _fields(part: Any) -> dict[str, Any]:
+    return {field.name: getattr(part, field.name) for field in dataclasses.fields(part)}
+
+
+@dataclass(frozen=True)
+class Family:
+    """How a part of an estimator is found by its name, what parameters it has, and another one."""
+
+    by_name: Callable[[Any], Any]
+    parameters: Callable[[Any], dict[str, Any]] = _fields
+    replace: Callable[..., Any] = dataclasses.replace
 
 
 class OfParts:
-    """Base of estimators whose loss and penalty have parameters of their own.
+    """Base of estimators whose loss, penalty and kernel have parameters of their own.
 
-    `loss__delta` or `penalty__strength` can be set and searched like any parameter. Losses and
-    penalties are values, so that setting one makes another loss or penalty.
+    `loss__delta` or `penalty__strength` can be set and searched like any parameter. The parts are
+    values, so that setting one makes another loss, penalty or kernel.
     """
 
-    _families: ClassVar[dict] = {"loss": losses.by_name, "penalty": penalties.by_name}
+    _families: ClassVar[dict[str, Family]] = {
+        "loss": Family(losses.by_name),
+        "penalty": Family(penalties.by_name),
+        "kernel": Family(kernels.by_name, Kernel.parameters, Kernel.replace),
+    }
 
     def get_params(self, deep=True):
-        """The parameters by name, with `deep` those of the loss and the penalty too."""
+        """The parameters by name, with `deep` those of the parts too."""
         params = super().get_params(deep=False)
         if deep:
             for part in self._families:
@@ -52,23 +73,37 @@ class OfParts:
                     f"Invalid parameter {name!r} for {part}={getattr(self, part)!r}. "
                     f"Valid parameters are: {sorted(inner)!r}."
                 )
-            before = self._families[part](getattr(self, part))
-            setattr(self, part, dataclasses.replace(before, **{name: value}))
+            family = self._families[part]
+            before = family.by_name(getattr(self, part))
+            setattr(self, part, family.replace(before, **{name: value}))
         return self
 
     def _inner(self, part):
-        """The parameters of the loss or the penalty; none of what is neither, as `fit` will say."""
+        """The parameters of a part; none of what is no such part, as `fit` will say."""
+        family = self._families[part]
         try:
-            given = self._families[part](getattr(self, part))
+            return family.parameters(family.by_name(getattr(self, part)))
         except (TypeError, ValueError):
             return {}
-        return {field.name: getattr(given, field.name) for field in dataclasses.fields(given)}
+
+    def _check_parameters(self):
+        if self.kernel is None:
+            return
+        penalty = penalties.by_name(self.penalty)
+        if not isinstance(penalty, L2) or penalty.weights is not None:
+            raise ValueError(
+                f"with a kernel the penalty must be ½λ‖f‖², got {self.penalty!r}; use "
+                "penalty=L2(strength), or kernel=None for a linear model."
+            )
+
+    def _kernel(self):
+        return None if self.kernel is None else kernels.by_name(self.kernel)
 
 
-class RiskRegressor(OfParts, LinearRegressor):
-    """Linear regression with any loss and any penalty.
+class RiskRegressor(OfParts, WithKernel, LinearRegressor):
+    """Regression with any loss, any penalty and any kernel.
 
-    Minimises  Σᵢ sᵢ ℓ(yᵢ, xᵢᵀw + b) + R(w).
+    Minimises  Σᵢ sᵢ ℓ(yᵢ, xᵢᵀw + b) + R(w),  or with a kernel  Σᵢ sᵢ ℓ(yᵢ, f(xᵢ) + b) + ½λ‖f‖².
 
     Parameters
     ----------
@@ -90,6 +125,18 @@ class RiskRegressor(OfParts, LinearRegressor):
         Whether to start from the coefficients of the last fit.
     time_limit : float, default=None
         Seconds after which the best coefficients found so far are kept.
+    kernel : str, Kernel, callable or None, default=None
+        None is a linear model. With a kernel, a name ("rbf", "poly", …) or an instance such as
+        Gaussian(0.5), the model is f(x) + b with f in the space of the kernel and the penalty
+        ½λ‖f‖²: the penalty must be L2.
+    approximation : {"auto", "nystroem", "random_features"} or None, default="auto"
+        What stands for the kernel: itself (None), landmarks, or random features; "auto" takes
+        the kernel itself up to 3,000 rows, and landmarks beyond.
+    n_components : int, default=None
+        How many landmarks or random features. None doubles them until leave-one-out no longer
+        improves by half its standard error.
+    random_state : int, default=0
+        Seed of the landmarks or the random features.
 
     Attributes
     ----------
@@ -103,6 +150,13 @@ class RiskRegressor(OfParts, LinearRegressor):
         How far the fit can be from the best possible one.
     generalization_ : Generalization
         What the model will score on data it has not seen; computed when first asked for.
+    features_ : KernelFeatures
+        With a kernel: the features on which the model is linear, and of which `coef_` are the
+        coefficients.
+    X_fit_ : {ndarray, sparse matrix} of shape (m, n_features)
+        With a kernel, unless the features are random: the rows z of f(x) = Σⱼ αⱼ k(zⱼ, x).
+    dual_coef_ : ndarray of shape (m,) or (n_targets, m)
+        The αⱼ of these rows, float64.
     trace_ : Trace or list of Trace
         Objective, gap and seconds of every step; one per problem that was solved.
     solver_ : str
@@ -130,10 +184,13 @@ class RiskRegressor(OfParts, LinearRegressor):
     True
     """
 
+    _stored: ClassVar[tuple[str, ...]] = (*LinearRegressor._stored, *WithKernel._kernel_attributes)
     _parameter_constraints: ClassVar[dict] = {
         **LinearRegressor._parameter_constraints,
+        **KERNEL_CONSTRAINTS,
         "loss": [str, Loss],
         "penalty": [str, Penalty],
+        "kernel": [*KERNEL_CONSTRAINTS["kernel"], None],
     }
 
     def __init__(
@@ -147,6 +204,10 @@ class RiskRegressor(OfParts, LinearRegressor):
         solver="auto",
         warm_start=False,
         time_limit=None,
+        kernel=None,
+        approximation="auto",
+        n_components=None,
+        random_state=0,
     ):
         self.loss = loss
         self.penalty = penalty
@@ -156,6 +217,10 @@ class RiskRegressor(OfParts, LinearRegressor):
         self.solver = solver
         self.warm_start = warm_start
         self.time_limit = time_limit
+        self.kernel = kernel
+        self.approximation = approximation
+        self.n_components = n_components
+        self.random_state = random_state
 
     def _problems(self, data):
         loss, penalty = _parts(self)
@@ -182,11 +247,12 @@ def _has_probabilities(estimator) -> bool:
     return True
 
 
-class RiskClassifier(OfParts, LinearClassifier):
-    """Linear classification with any loss and any penalty.
+class RiskClassifier(OfParts, WithKernel, LinearClassifier):
+    """Classification with any loss, any penalty and any kernel.
 
     Minimises  Σᵢ sᵢ ℓ(tᵢ, xᵢᵀw + b) + R(w)  with t = ±1, one class against the rest where there are
-    more than two; a multi-class loss such as softmax takes all classes at once.
+    more than two; a multi-class loss such as softmax takes all classes at once. With a kernel,
+    Σᵢ sᵢ ℓ(tᵢ, f(xᵢ) + b) + ½λ‖f‖².
 
     Parameters
     ----------
@@ -211,6 +277,18 @@ class RiskClassifier(OfParts, LinearClassifier):
         Whether to start from the coefficients of the last fit.
     time_limit : float, default=None
         Seconds after which the best coefficients found so far are kept.
+    kernel : str, Kernel, callable or None, default=None
+        None is a linear model. With a kernel, a name ("rbf", "poly", …) or an instance such as
+        Gaussian(0.5), the model is f(x) + b with f in the space of the kernel and the penalty
+        ½λ‖f‖²: the penalty must be L2.
+    approximation : {"auto", "nystroem", "random_features"} or None, default="auto"
+        What stands for the kernel: itself (None), landmarks, or random features; "auto" takes
+        the kernel itself up to 3,000 rows, and landmarks beyond.
+    n_components : int, default=None
+        How many landmarks or random features. None doubles them until leave-one-out no longer
+        improves by half its standard error.
+    random_state : int, default=0
+        Seed of the landmarks or the random features.
 
     Attributes
     ----------
@@ -226,6 +304,13 @@ class RiskClassifier(OfParts, LinearClassifier):
         How far the fit can be from the best possible one, summed over the classes.
     generalization_ : Generalization
         What the model will score on data it has not seen; computed when first asked for.
+    features_ : KernelFeatures
+        With a kernel: the features on which the model is linear, and of which `coef_` are the
+        coefficients.
+    X_fit_ : {ndarray, sparse matrix} of shape (m, n_features)
+        With a kernel, unless the features are random: the rows z of f(x) = Σⱼ αⱼ k(zⱼ, x).
+    dual_coef_ : ndarray of shape (1, m) or (n_classes, m)
+        The αⱼ of these rows, float64.
     trace_ : Trace or list of Trace
         Objective, gap and seconds of every step; one per problem that was solved.
     solver_ : str
@@ -252,10 +337,13 @@ class RiskClassifier(OfParts, LinearClassifier):
     array([0, 1])
     """
 
+    _stored: ClassVar[tuple[str, ...]] = (*LinearClassifier._stored, *WithKernel._kernel_attributes)
     _parameter_constraints: ClassVar[dict] = {
         **LinearClassifier._parameter_constraints,
+        **KERNEL_CONSTRAINTS,
         "loss": [str, Loss],
         "penalty": [str, Penalty],
+        "kernel": [*KERNEL_CONSTRAINTS["kernel"], None],
     }
 
     def __init__(
@@ -270,6 +358,10 @@ class RiskClassifier(OfParts, LinearClassifier):
         solver="auto",
         warm_start=False,
         time_limit=None,
+        kernel=None,
+        approximation="auto",
+        n_components=None,
+        random_state=0,
     ):
         self.loss = loss
         self.penalty = penalty
@@ -280,6 +372,10 @@ class RiskClassifier(OfParts, LinearClassifier):
         self.solver = solver
         self.warm_start = warm_start
         self.time_limit = time_limit
+        self.kernel = kernel
+        self.approximation = approximation
+        self.n_components = n_components
+        self.random_state = random_state
 
     def _problems(self, data):
         loss, penalty = _parts(self)
