@@ -95,8 +95,12 @@ class KernelSquares:
 
     def matrix(self, dtype: Any) -> KernelMatrix:
         """K, with the noise, as it is computed in that precision."""
-        matrix = KernelMatrix(self.kernel, self.X, dtype=dtype)
-        return matrix if self.rows is None else matrix.only(self.rows)
+        if self.rows is None:
+            return KernelMatrix(self.kernel, self.X, dtype=dtype)
+        if self.kernel.name == "precomputed":
+            return KernelMatrix(self.kernel, self.X, dtype=dtype).only(self.rows)
+        # Rows that are not there must not even shift the origin.
+        return KernelMatrix(self.kernel, Design(self.X).rows(self.rows).X, dtype=dtype)
 
     def new_gram(self, dtype: Any = np.float64) -> Array:
         """K in that precision, an array of the caller's; MemoryError where it does not fit."""
