@@ -668,6 +668,25 @@ void dense_kernel_times(const KernelForm& form, const MatrixIn<T>& X, const Vect
     });
 }
 
+// X by its rows, Z by its columns; `is_gram` says that both are the same matrix.
+template <class T>
+void sparse_kernel_block(const KernelForm& form, const SparseIn<T>& X, const VectorIn<T>& X_squares,
+                         const SparseIn<T>& Z, const VectorIn<T>& Z_squares, bool is_gram,
+                         const MatrixOut<T>& out, int threads, double deadline) {
+    const Index n = extent(X_squares, 0), m = extent(Z_squares, 0);
+    const auto& [start, index, value] = X;
+    const auto& [z_start, z_index, z_value] = Z;
+    Compressed<T> rows = compressed(start, index, value, extent(z_start, 0) - 1);
+    Compressed<T> columns = compressed(z_start, z_index, z_value, m);
+    check(rows.lines == n, "X_squares must have one entry per row of X");
+    check(!is_gram || n == m, "the rows of a Gram matrix are its columns");
+    check_shape(out, n, m, "out must have a row per row of X and a column per row of Z");
+    run(threads, deadline, [&](const Context& context) {
+        kernel_block(form, SparseKernelRows<T>{rows, X_squares.data()},
+                     SparseKernelRows<T>{columns, Z_squares.data()}, is_gram, out.data(), context);
+    });
+}
+
 template <class T>
 void kernel_of_products(const KernelForm& form, const VectorIn<T>& row_squares,
                         const VectorIn<T>& column_squares, const MatrixOut<T>& values, int threads,
@@ -836,6 +855,8 @@ void define_kernels(nb::module_& m) {
           array("out"), "threads"_a, "deadline"_a);
     m.def("kernel_times", &dense_kernel_times<T>, "form"_a, array("X"), array("X_squares"),
           array("Z"), array("Z_squares"), array("coef"), array("out"), "threads"_a, "deadline"_a);
+    m.def("sparse_kernel_block", &sparse_kernel_block<T>, "form"_a, array("X"), array("X_squares"),
+          array("Z"), array("Z_squares"), "is_gram"_a, array("out"), "threads"_a, "deadline"_a);
     m.def("kernel_of_products", &kernel_of_products<T>, "form"_a, array("row_squares"),
           array("column_squares"), array("values"), "threads"_a, "deadline"_a);
 }

@@ -211,15 +211,12 @@ bool is_by_product(Measure measure) {
 
 // Sides of a tile: it stays in the second-level cache between the product and the curve, and takes
 // milliseconds, so that a stop is heard.
-template <class T>
 struct Sides {
     Index rows, columns;
 
-    explicit Sides(const KernelForm& form, Index features) {
-        constexpr Index width = 512 * sizeof(float) / sizeof(T);
+    Sides(const KernelForm& form, Index features) : columns(256) {
         const Index slowness = is_by_product(form.measure) ? 1 : 16;
-        const Index most = (Index(1) << 30) / (slowness * std::max<Index>(features, 1) * width);
-        columns = width;
+        const Index most = (Index(1) << 30) / (slowness * std::max<Index>(features, 1) * columns);
         rows = std::clamp<Index>(most, 32, 256);
     }
 };
@@ -260,6 +257,22 @@ void finish_tile(const KernelForm& form, const T* a_squares, const T* b_squares,
         finish(form, a_squares[r], b_squares, tile + r * columns, to + r * stride, columns);
 }
 
+// The kernel at distance 0.
+template <class T>
+T value_of_equal_rows(const KernelForm& form) {
+    const T zero = 0;
+    T value;
+    finish(form, zero, &zero, &zero, &value, 1);
+    return value;
+}
+
+// to += scale · column j, of which only the first `end` rows are wanted.
+template <class T>
+void add_column(const Compressed<T>& columns, Index j, T scale, Index end, T* to) {
+    for (Index p = columns.start[j]; p < columns.start[j + 1] && columns.index[p] < end; ++p)
+        to[columns.index[p]] += scale * columns.value[p];
+}
+
 template <class T>
 double operations(const KernelRows<T>& a, const KernelRows<T>& b) {
     return double(a.rows) * double(b.rows) * double(a.columns + 8);
@@ -295,7 +308,7 @@ void add_product(const T* tile, Index rows, Index columns, const double* coef, c
 template <class T>
 void kernel_block(const KernelForm& form, const KernelRows<T>& a, const KernelRows<T>& b, T* out,
                   const Context& context) {
-    const Sides<T> side(form, a.columns);
+    const Sides side(form, a.columns);
     const Index down = ceil_div(a.rows, side.rows), across = ceil_div(b.rows, side.columns);
     const int threads = useful_threads(operations(a, b), context.threads);
     parallel_for(down * across, threads, context.poll, [&](Index task) {
@@ -309,12 +322,36 @@ void kernel_block(const KernelForm& form, const KernelRows<T>& a, const KernelRo
 }
 
 template <class T>
+void kernel_block(const KernelForm& form, const SparseKernelRows<T>& rows,
+                  const SparseKernelRows<T>& columns, bool is_gram, T* out,
+                  const Context& context) {
+    constexpr Index height = 32;
+    const Compressed<T>&a = rows.x, &b = columns.x;
+    const Index n = a.lines, m = b.length;
+    const T itself = value_of_equal_rows<T>(form);
+    const int threads = useful_threads(double(n) * double(m), context.threads);
+    parallel_for(ceil_div(n, height), threads, context.poll,
+                 [&](Index task, Checkpoint& checkpoint) {
+                     Range lines = part(task, height, n);
+                     for (Index i = lines.begin; i < lines.end; ++i) {
+                         checkpoint();
+                         T* to = out + i * m;
+                         const Index end = is_gram ? i + 1 : m;
+                         std::fill_n(to, end, T(0));
+                         for (Index p = a.start[i]; p < a.start[i + 1]; ++p)
+                             add_column(b, a.index[p], a.value[p], end, to);
+                         finish(form, rows.squares[i], columns.squares, to, to, end);
+                         if (is_gram && form.measure != Measure::product) to[i] = itself;
+                     }
+                 });
+    if (is_gram) mirror_lower(out, n, context);
+}
+
+template <class T>
 void kernel_gram(const KernelForm& form, const KernelRows<T>& a, T* out, const Context& context) {
-    const Index n = a.rows, side = Sides<T>(form, a.columns).rows, sides = ceil_div(n, side);
+    const Index n = a.rows, side = Sides(form, a.columns).rows, sides = ceil_div(n, side);
     const int threads = useful_threads(operations(a, a) / 2, context.threads);
-    T itself = 0;
-    const T zero = 0;
-    finish(form, zero, &zero, &zero, &itself, 1);
+    const T itself = value_of_equal_rows<T>(form);
     parallel_for(sides * (sides + 1) / 2, threads, context.poll, [&](Index task) {
         // task = row (row + 1) / 2 + column
         Index row = static_cast<Index>((std::sqrt(8.0 * double(task) + 1) - 1) / 2);
@@ -344,7 +381,7 @@ void kernel_times(const KernelForm& form, const KernelRows<T>& a, const KernelRo
                   const double* coef, Index outputs, double* out, const Context& context) {
     std::fill_n(out, a.rows * outputs, 0.0);
     if (outputs == 0 || b.rows == 0) return;
-    const Sides<T> side(form, a.columns);
+    const Sides side(form, a.columns);
     // Few rows are cut finer, so that all threads have some.
     const Index height = std::clamp<Index>(ceil_div(a.rows, 16), 16, side.rows);
     std::vector<T> typed;
@@ -384,6 +421,10 @@ template void kernel_block(const KernelForm&, const KernelRows<float>&, const Ke
                            float*, const Context&);
 template void kernel_block(const KernelForm&, const KernelRows<double>&, const KernelRows<double>&,
                            double*, const Context&);
+template void kernel_block(const KernelForm&, const SparseKernelRows<float>&,
+                           const SparseKernelRows<float>&, bool, float*, const Context&);
+template void kernel_block(const KernelForm&, const SparseKernelRows<double>&,
+                           const SparseKernelRows<double>&, bool, double*, const Context&);
 template void kernel_gram(const KernelForm&, const KernelRows<float>&, float*, const Context&);
 template void kernel_gram(const KernelForm&, const KernelRows<double>&, double*, const Context&);
 template void kernel_times(const KernelForm&, const KernelRows<float>&, const KernelRows<float>&,

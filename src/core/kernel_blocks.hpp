@@ -60,6 +60,20 @@ template <class T>
 void kernel_times(const KernelForm& form, const KernelRows<T>& a, const KernelRows<T>& b,
                   const double* coef, Index outputs, double* out, const Context& context);
 
+// The rows of a sparse matrix, or its columns, and the squared lengths of the rows.
+template <class T>
+struct SparseKernelRows {
+    Compressed<T> x;
+    const T* squares;
+};
+
+// out (n × m) = k(aᵢ, bⱼ) for sparse rows a and the columns of b; where b is a as well
+// (`is_gram`), symmetric to the bit. Costs a multiplication per pair of entries in one column;
+// `measure` is one of the first two.
+template <class T>
+void kernel_block(const KernelForm& form, const SparseKernelRows<T>& rows,
+                  const SparseKernelRows<T>& columns, bool is_gram, T* out, const Context& context);
+
 // Inner products ⟨aᵢ, bⱼ⟩ (rows × columns) become kernel values in place, for rows that are stored
 // in another way; `measure` is one of the first two.
 template <class T>

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,12 @@ from ..design import Design
 from ..interrupt import deadline
 from ..threads import single_blas, thread_count
 from ._base import Kernel
-from ._rows import BLOCK, Rows, as_rows, blank
+from ._rows import Rows, as_rows, blank
 
 Array = np.ndarray
 
-# A sparse matrix product costs about so many times a dense one, per multiplication.
-SPARSE_COST = 16
+# What a multiplication costs in a sparse product of matrices, a dense one being 1.
+SPARSE_COST = 32
 
 
 class _Compiled(Kernel):
@@ -139,19 +140,14 @@ class SparseRows(Rows):
         right = self if other is None else other
         assert isinstance(right, SparseRows)
         out = blank((len(self), len(right)), self.dtype)
-        design = Design(self.X)
-        # Some rows of the other side at a time become columns of a dense matrix.
-        step = max(BLOCK // max(self.X.shape[1], 1), 16)
-        for begin in range(0, len(right), step):
-            chunk = slice(begin, min(begin + step, len(right)))
-            out[:, chunk] = design.times(right.X[chunk].toarray().T)
-        form = self.kernel.form()
-        _call(_core.kernel_of_products, form, self.squares, right.squares, out)
-        if other is None:
-            lower = np.tril_indices(len(self), -1)
-            out.T[lower] = out[lower]
-            np.fill_diagonal(out, self.diagonal())
+        left = self._design.rows_view()
+        operands = (left, self.squares, right._design.columns_view(), right.squares)
+        _call(_core.sparse_kernel_block, self.kernel.form(), *operands, other is None, out)
         return out
+
+    @cached_property
+    def _design(self) -> Design:
+        return Design(self.X)
 
 
 def _call(function: Any, *args: Any) -> None:
@@ -169,8 +165,12 @@ def _has_no_origin(form: _core.KernelForm) -> bool:
 
 
 def _is_thin(X: Any, form: _core.KernelForm) -> bool:
-    """Whether a sparse X is better left so: products with it are cheaper than dense ones."""
-    return _is_by_product(form) and SPARSE_COST * X.nnz < X.shape[0] * X.shape[1]
+    """Whether products of the rows of a sparse X cost less as they are than of dense ones.
+
+    Sparse, they take a multiplication for each pair of entries in one column.
+    """
+    pairs = np.sum(np.bincount(X.indices, minlength=1).astype(float) ** 2)
+    return _is_by_product(form) and SPARSE_COST * pairs < float(X.shape[0]) ** 2 * X.shape[1]
 
 
 def _center(X: Array) -> Array:
