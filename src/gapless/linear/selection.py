@@ -38,8 +38,9 @@ DECADES, KINKED_DECADES, SPARSE_DECADES = 10, 6, 3
 RIDGE_STRENGTHS, STRENGTHS, KINKED_STRENGTHS, FINER = 100, 25, 13, 3
 # A path may end after so many strengths that were worse than the best by so many standard errors.
 PATIENCE, CLEARLY = 3, 2.0
-# So many of the rows that lie farthest out are left out by real refits.
-FARTHEST = 20
+# So many of the rows that lie farthest out are left out by real refits, from which models learn
+# whose strengths are within so many decades, the less the farther they are.
+FARTHEST, REACH = 20, 2.0
 FOLDS, STRENGTHS_AT_A_TIME = 5, 5
 L1_RATIOS = (0.1, 0.5, 0.7, 0.9, 0.95, 0.99, 1.0)
 LOO = "loo"
@@ -425,19 +426,48 @@ class _Walk:
 
         One Newton step takes too lightly what the others will say of a row that they predict badly,
         the more so the weaker the penalty: of few rows, but they decide where the curve is flat.
+        How much farther these rows really move, the other models learn from the nearest refits.
         """
-        problem, seen = self.fitted.problems[0], set()
+        refitted: list[int] = []
+        steps, place = list(self.z), np.log10(self.strengths)
         while len(self.fitted.problems) == 1 and self.unseen:
             best = int(np.argmax(self.unseen))
-            station = self.stations[best][0]
-            if best in seen or station.curved is None:
+            if best in refitted or self.stations[best][0].curved is None:
                 break
-            seen.add(best)
-            z = _farthest_refitted(problem, self.strengths[best], station, self.z[best])
-            self.z[best] = z
-            scores = row_scores(self.fitted.problems, z)
-            self.unseen[best], self.errors[best] = mean_and_error(scores, self.weights)
+            rows, times = self._refit_farthest(best, steps[best][:, 0])
+            decades = np.abs(place - place[best])
+            from_others = np.abs(np.subtract.outer(place, place[refitted]))
+            for k in np.flatnonzero(decades < np.min(from_others, axis=1, initial=REACH)):
+                share = 1 - decades[k] / REACH
+                self._move_farther(int(k), steps[k], rows, 1 + share * (times - 1))
+            refitted.append(best)
         return "optimal"
+
+    def _move_farther(self, k: int, step: Array, rows: Array, times: Array) -> None:
+        """Move some rows so many times as far from the plain predictions as one Newton step."""
+        curved = self.stations[k][0].curved
+        if curved is None:
+            return
+        plain, z = curved.z[rows], step.copy()
+        z[rows, 0] = plain + times * (step[rows, 0] - plain)
+        scores = row_scores(self.fitted.problems, z)
+        self.z[k] = z
+        self.unseen[k], self.errors[k] = mean_and_error(scores, self.weights)
+
+    def _refit_farthest(self, k: int, step: Array) -> tuple[Array, Array]:
+        """The rows that lose most by being held out, and how many times as far they really move.
+
+        `step` are the predictions (n,) by one Newton step.
+        """
+        problem, station = self.fitted.problems[0], self.stations[k][0]
+        assert station.curved is not None
+        plain, value = station.curved.z, problem.loss.value
+        lost = problem.weights * (value(problem.y, step) - value(problem.y, plain))
+        rows = np.argsort(-lost, kind="stable")[:FARTHEST]
+        found = predict_without(problem, self.strengths[k], station, rows)
+        moved, really = step[rows] - plain[rows], found - plain[rows]
+        is_known = np.isfinite(really) & (moved != 0)
+        return rows, np.divide(really, moved, out=np.ones(len(rows)), where=is_known)
 
     def is_past(self, clearly: float = CLEARLY) -> bool:
         """Whether the last few were worse than the best by so many standard errors."""
@@ -522,18 +552,6 @@ def _held_out(fitted: Fitted, strength: float, stations: list[Station]) -> tuple
     parameters = [station.parameters for station in stations]
     estimate = by_formula(replace(fitted, problems=parts, start=parameters))
     return estimate.z, estimate.method
-
-
-def _farthest_refitted(problem: Problem, strength: float, station: Station, z: Array) -> Array:
-    """Held-out predictions (n, 1), by real refits for the rows that lose most by being held out."""
-    assert station.curved is not None
-    value = problem.loss.value
-    lost = problem.weights * (value(problem.y, z[:, 0]) - value(problem.y, station.curved.z))
-    rows = np.argsort(-lost, kind="stable")[:FARTHEST]
-    found = predict_without(problem, strength, station, rows)
-    z = z.copy()
-    z[rows, 0] = np.where(np.isfinite(found), found, z[rows, 0])
-    return z
 
 
 def _distinct(fitted: Fitted) -> tuple[Fitted, Array, Array]:
