@@ -34,6 +34,7 @@ ORDER = [
     "generalization",
     "conformal",
     "remembering",
+    "search",
     "progress",
     "_validation",
     "linear",

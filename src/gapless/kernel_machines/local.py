@@ -19,10 +19,11 @@ from ..generalization.held_out import drawn
 from ..interrupt import TimeLimit, check, time_limit
 from ..leave_one_out import NotAvailable
 from ..progress import watch
+from ..search import Search
 from ..solvers import Trace
 from ._base import Array, KernelRegressor
 from .rows import Merged
-from .search import Choice, Search, corrected
+from .search import METRIC, Choice, corrected
 from .smoothing import KERNELS, Smoother
 from .spectrum import Trail
 
@@ -322,11 +323,12 @@ class BandwidthSearch:
         trail = self._trail()
         at = trail.best(self.select)
         search = Search(
-            {"bandwidth": trail.strengths},
-            trail.unseen,
-            trail.standard_errors,
-            at,
-            len(self.smoother.X),
+            values={"bandwidth": trail.strengths},
+            unseen=trail.unseen,
+            standard_errors=trail.standard_errors,
+            rows=np.full(len(trail.strengths), len(self.smoother.X)),
+            chosen=at,
+            metric=METRIC,
         )
         is_whole = len(self.rows) == len(self.smoother.X)
         return Choice(None, float(trail.strengths[at]), search, [trail], is_whole)

@@ -8,7 +8,6 @@ kept until the score of the winner has been corrected for the choice.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,55 +16,19 @@ import numpy as np
 
 from ..generalization import Generalization, Judge, sentence, uncorrected
 from ..generalization.held_out import drawn
+from ..search import Search
 from ..selection_bias import correct
 from .rows import Merged
 from .spectrum import Trail, follow
 from .squares import Array, KernelSquares
 
+# What models are chosen by.
+METRIC = "neg_mean_squared_error"
 # Rows beyond which a sample chooses the scale, and beyond which one chooses the strength as well.
 MOST_FOR_SCALES, MOST_FOR_STRENGTHS = 2000, 4000
 # The scales to begin with, in steps of a factor of 4 around 1/(d·variance); how far to go; and how
 # often the step is halved around the best.
 FIRST, FARTHEST, HALVINGS = (-2.0, -1.0, 0.0, 1.0), 6, 2
-
-
-@dataclass(frozen=True, eq=False)
-class Search:
-    """What a search has tried, as plain data: one entry per model.
-
-    Parameters
-    ----------
-    tried : dict of str to ndarray of shape (m,)
-        The values of each chosen parameter, by name.
-    unseen, standard_errors : ndarray of shape (m,)
-        Minus the mean squared error of each model on held-out rows, and the standard error of that.
-    chosen : int
-        The model that was chosen.
-    rows : int
-        How many distinct rows the models were fitted to.
-    """
-
-    tried: dict[str, Array]
-    unseen: Array
-    standard_errors: Array
-    chosen: int
-    rows: int
-
-    def plot(self, *, axes=None):
-        """Draw the score on unseen rows against the first parameter, a line for each other value.
-
-        Parameters
-        ----------
-        axes : matplotlib Axes, default=None
-            Where to draw; a new figure if None.
-
-        Returns
-        -------
-        axes : matplotlib Axes
-        """
-        # matplotlib takes as long to import as all the rest, so it waits until it is needed.
-        plots = importlib.import_module("gapless.plots")
-        return plots.search(self.tried, self.unseen, chosen=self.chosen, axes=axes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,15 +134,16 @@ def _chosen(
     trail = ordered[best]
     at = trail.best(select)
     sizes = [len(t.strengths) for t in ordered]
-    tried = {"alpha": np.concatenate([t.strengths for t in ordered]) - squares.kernel.noise}
+    values = {"alpha": np.concatenate([t.strengths for t in ordered]) - squares.kernel.noise}
     if gammas[0] is not None:
-        tried["gamma"] = np.repeat(gammas, sizes)
+        values["gamma"] = np.repeat(gammas, sizes)
     search = Search(
-        tried=tried,
+        values=values,
         unseen=np.concatenate([t.unseen for t in ordered]),
         standard_errors=np.concatenate([t.standard_errors for t in ordered]),
+        rows=np.full(sum(sizes), part.n),
         chosen=sum(sizes[:best]) + at,
-        rows=part.n,
+        metric=METRIC,
     )
     kernel, strength = kernels[gammas[best]], float(trail.strengths[at])
     return Choice(kernel, strength, search, ordered, part.n == squares.n)

@@ -13,6 +13,7 @@ def search(
     tried: Mapping[str, Sequence[float]],
     unseen: Sequence[float],
     *,
+    metric: str = "score",
     chosen: int | None = None,
     axes: Axes | None = None,
 ) -> Axes:
@@ -24,6 +25,8 @@ def search(
         The values of one or two parameters, by name; the first is on the axis, logarithmic.
     unseen : sequence of m floats
         Score of each model.
+    metric : str, default="score"
+        What the score is.
     chosen : int, default=None
         The model to mark.
     axes : matplotlib Axes, default=None
@@ -47,7 +50,7 @@ def search(
         axes.plot(along[rows], scores[rows], color=f"C{k % 10}", linewidth=1.5, label=label)
     if chosen is not None:
         axes.plot(along[chosen], scores[chosen], "o", color="0.2", zorder=3)
-    axes.set(xscale="log", xlabel=name, ylabel="score on unseen data")
+    axes.set(xscale="log", xlabel=name, ylabel=f"{metric} on unseen data")
     axes.grid(True, which="major", color="0.9")
     axes.spines[["top", "right"]].set_visible(False)
     if others:

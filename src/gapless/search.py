@@ -1,0 +1,62 @@
+"""What a search over parameters has tried, as plain data. Made by every estimator that tunes."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+
+import numpy as np
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """What a search has tried, as plain data: one entry for each of m models.
+
+    Attributes
+    ----------
+    values : dict of str to ndarray of shape (m,)
+        The values of each parameter that was chosen, by name.
+    unseen, standard_errors : ndarray of shape (m,)
+        The score of rows that the models had not seen, and its standard error.
+    rows : ndarray of int, shape (m,)
+        How many distinct rows there were; a first look may be at fewer.
+    chosen : int
+        Which of them was chosen.
+    metric : str
+        What the score is, such as "accuracy" or "R²".
+    """
+
+    values: dict[str, Array]
+    unseen: Array
+    standard_errors: Array
+    rows: Array
+    chosen: int
+    metric: str
+
+    def __repr__(self) -> str:
+        best = ", ".join(f"{name}={of[self.chosen]:.3g}" for name, of in self.values.items())
+        return (
+            f"<Search of {len(self.unseen)} models: {best}; {self.metric} "
+            f"{self.unseen[self.chosen]:.3g} ± {self.standard_errors[self.chosen]:.2g}>"
+        )
+
+    def plot(self, *, axes=None):
+        """Draw the score on unseen rows against the first parameter, a line for each other value.
+
+        Parameters
+        ----------
+        axes : matplotlib Axes, default=None
+            Where to draw; a new figure if None.
+
+        Returns
+        -------
+        axes : matplotlib Axes
+            With the lines.
+        """
+        # matplotlib takes as long to import as all the rest, so it waits until it is needed.
+        plots = importlib.import_module("gapless.plots")
+        return plots.search(
+            self.values, self.unseen, metric=self.metric, chosen=self.chosen, axes=axes
+        )
