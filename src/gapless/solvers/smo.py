@@ -24,6 +24,7 @@ import numpy as np
 
 from .. import _core
 from ..interrupt import TimeLimit, deadline
+from ..kernel_matrix import KernelMatrix
 from ..threads import thread_count
 from ._base import Callback, Trace
 
@@ -31,7 +32,11 @@ Array = np.ndarray
 
 STATUS = ("optimal", "stalled", "max_iter", "unbounded")
 MARGIN = 0.9  # of tol is aimed at in the matrix at hand, so that rounding does not undo it
-REFINEMENTS = 20
+ROUNDS = 100  # of one problem: corrections by slopes in float64, or parts of it
+WHOLE = 4000  # rows of a problem that is not cut into parts
+FIRST_ROWS, FIRST_SHARE = 1000, 8  # variables of the first part: so many, and 1 of 8
+GROWTH, MOST_ROWS = 4, 12_000  # the next part is at most so many times larger; of any part
+SHARE = 0.1  # of the violation is left by a part
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +108,7 @@ class BoxSolution:
 
 
 def solve_box(
-    matrix: Any,
+    matrix: KernelMatrix,
     problems: Sequence[BoxProblem],
     *,
     tol: float = 1e-3,
@@ -135,16 +140,15 @@ def solve_box(
     Joachims (1999), Making large-scale SVM learning practical.
     """
     descents = [Descent(matrix, problem, max_iter) for problem in problems]
-    status = "optimal"
-    trace, began = Trace(), time.monotonic()
+    going = [descent for descent in descents if not descent.is_done(tol)]
+    status, trace, began = "optimal", Trace(), time.monotonic()
     try:
-        going = [descent for descent in descents if not descent.is_done(tol)]
-        for _ in range(REFINEMENTS):
-            if not going:
-                break
-            _advance(matrix, going, tol)
-            for descent in going:
-                descent.refine(tol)
+        whole = matrix.whole() if going and (matrix.n <= WHOLE or len(going) > 1) else None
+        while going:
+            if whole is not None:
+                _advance(whole, going, tol)
+            else:
+                going[0].advance_part(tol)
             going = [descent for descent in going if not descent.is_done(tol)]
             trace.steps = sum(descent.steps for descent in descents)
             trace.gap.append(max((descent.violation for descent in descents), default=0.0))
@@ -160,55 +164,66 @@ def solve_box(
     return [descent.solution(tol, status) for descent in descents]
 
 
-def _advance(matrix: Any, descents: Sequence[Descent], tol: float) -> None:
-    """Move every descent until the matrix at hand calls it solved."""
+def _advance(whole: Array, descents: Sequence[Descent], tol: float) -> None:
+    """Solve all on the whole matrix, and see what is left to do with its values in float64."""
     tasks = [descent.task(MARGIN * tol) for descent in descents]
-    results = _core.sum_descent(matrix.whole(), None, tasks, thread_count(), deadline())
+    results = _core.sum_descent(whole, None, tasks, thread_count(), deadline())
     for descent, result in zip(descents, results):
         descent.take(result)
+
+
+def _spread(count: int, some: int) -> Array:
+    """About so many of the positions 0 … count − 1, evenly spread over any order they are in."""
+    golden = 0.5 * (np.sqrt(5.0) - 1)
+    return np.unique((np.arange(some) * golden % 1 * count).astype(np.int64))
 
 
 class Descent:
     """Where one problem stands between compiled calls."""
 
-    def __init__(self, matrix: Any, problem: BoxProblem, max_iter: int | None):
+    def __init__(self, matrix: KernelMatrix, problem: BoxProblem, max_iter: int | None):
         m = len(problem.linear)
         self.matrix, self.problem = matrix, problem
-        self.rows = np.arange(m) if problem.rows is None else problem.rows
+        self.rows = np.arange(m) if problem.rows is None else np.asarray(problem.rows, np.int64)
         self.theta = np.zeros(m) if problem.start is None else np.array(problem.start, float)
         self.most = max(10**7, 100 * m) if max_iter is None else max_iter
-        self.steps, self.ending = 0, "optimal"
-        self.gradient = np.array(problem.linear, float)
-        if np.any(self.theta):
-            self.gradient = self._true_gradient()
-        self._measure()
+        self.steps, self.rounds, self.ending = 0, 0, "optimal"
+        self.part = 0  # how many variables the last part had
+        self.gradient = np.array(problem.linear, float) + self._times(self.theta)
+        self.violation = self._violation()
 
     def task(self, tol: float) -> tuple:
-        """What the core is asked to do."""
-        problem = self.problem
-        m = len(self.theta)
-        absolute = None
-        if np.any(problem.absolute):
-            absolute = np.ascontiguousarray(np.broadcast_to(problem.absolute, m), float)
-        diagonal = np.asarray(self.matrix.diagonal, float)[self.rows]
-        vectors = [np.ascontiguousarray(v, float) for v in (problem.lower, problem.upper)]
-        linear = np.ascontiguousarray(problem.linear, float)
-        rows = None if problem.rows is None else np.ascontiguousarray(problem.rows, np.int64)
-        groups = None if problem.groups is None else np.ascontiguousarray(problem.groups, np.int64)
-        moving = (self.theta, self.gradient)
-        limits = (tol, self.most - self.steps)
-        return (rows, diagonal, linear, absolute, *vectors, groups, *moving, *limits)
+        """All variables, as the core takes them; θ and gradient are moved in place."""
+        return self._task(tol, slice(None), self.rows, self.theta, self.gradient)
 
     def take(self, result: tuple) -> None:
-        """Take over what the core did."""
-        self.violation, steps, status = result
-        self.steps += steps
-        self.ending = STATUS[status]
+        """Take over what the core did on the whole matrix, and compute float64 slopes of it."""
+        self._note(result)
+        if self.matrix.dtype != np.float64:
+            self.gradient = self.problem.linear + self._times(self.theta)
+        self.violation = self._violation()
 
-    def refine(self, tol: float) -> None:
-        """Compute the gradient again, with kernel values in float64."""
-        self.gradient = self._true_gradient()
-        self._measure()
+    def advance_part(self, tol: float) -> None:
+        """Solve for the variables that want to move, on the kernel matrix of their rows alone.
+
+        First for some that are spread over all variables: their solution tells of most of the
+        others whether they will be support vectors. The slopes of all variables then follow, by
+        kernel values in float64 that are not kept.
+        """
+        part = self._choose_part()
+        rows, places = np.unique(self.rows[part], return_inverse=True)
+        gram = self.matrix.only(rows).whole()
+        theta, gradient = self.theta[part], self.gradient[part]
+        target = max(MARGIN * tol, SHARE * self.violation)
+        task = self._task(target, part, places, theta, gradient)
+        [result] = _core.sum_descent(gram, None, [task], thread_count(), deadline())
+        change = np.zeros(len(self.theta))
+        change[part] = theta - self.theta[part]
+        self.gradient += self._times(change)
+        self.theta[part] = theta
+        self.part = len(part)
+        self._note(result)
+        self.violation = self._violation()
 
     def is_done(self, tol: float) -> bool:
         """Whether nothing is left to do."""
@@ -223,34 +238,87 @@ class Descent:
 
     def solution(self, tol: float, ending: str) -> BoxSolution:
         """What was reached."""
-        if self.violation <= tol:
-            status = "optimal"
-        elif self.ending == "optimal":
-            status = "stalled" if ending == "optimal" else ending
-        else:
-            status = self.ending
-        bias = self.problem.biases(self.theta, self.gradient)
+        is_over = self.ending != "optimal"
+        status = "optimal" if self.violation <= tol else self.ending if is_over else ending
+        rise, fall = self.problem.slopes(self.theta, self.gradient)
+        bias = np.array([_bias(rise[g], fall[g]) for g in self.problem.each_group()])
         return BoxSolution(self.theta, self.gradient, self.violation, bias, self.steps, status)
 
-    def _true_gradient(self) -> Array:
-        moved = np.flatnonzero(self.theta)
-        coef = np.bincount(self.rows[moved], self.theta[moved], minlength=self.matrix.n)
-        return self.matrix.times(coef)[self.rows] + self.problem.linear
+    def _task(
+        self, tol: float, part: Any, rows: Array, theta: Array, gradient: Array
+    ) -> tuple[Any, ...]:
+        """A problem for the core: some variables, and their rows in the matrix it is given."""
+        problem, m = self.problem, len(self.theta)
+        absolute = None
+        if np.any(problem.absolute):
+            absolute = np.ascontiguousarray(np.broadcast_to(problem.absolute, m)[part], float)
+        diagonal = np.ascontiguousarray(self.matrix.diagonal[self.rows[part]], float)
+        linear, lower, upper = (
+            np.ascontiguousarray(v[part], float)
+            for v in (problem.linear, problem.lower, problem.upper)
+        )
+        groups = None
+        if problem.groups is not None:
+            groups = np.ascontiguousarray(problem.groups[part], np.int64)
+        moving, limits = (theta, gradient), (tol, max(self.most - self.steps, 0))
+        return (rows, diagonal, linear, absolute, lower, upper, groups, *moving, *limits)
 
-    def _measure(self) -> None:
+    def _note(self, result: tuple) -> None:
+        _, steps, status = result
+        self.steps += steps
+        self.rounds += 1
+        self.ending = STATUS[status]
+        if self.rounds >= ROUNDS and self.ending == "optimal":
+            self.ending = "stalled"
+
+    def _choose_part(self) -> Array:
+        """Variables that want to move: those in violating pairs, the worst ones first."""
+        limit = int(np.sqrt(self.matrix.memory_limit / self.matrix.dtype.itemsize))
+        limit = min(limit, MOST_ROWS)
         rise, fall = self.problem.slopes(self.theta, self.gradient)
-        groups = self.problem.each_group()
-        ends = [(fall[g].max(initial=-np.inf), rise[g].min(initial=np.inf)) for g in groups]
-        self.violation = float(max((f - r for f, r in ends if np.isfinite(f - r)), default=0.0))
-        self.violation = max(self.violation, 0.0)
+        urgency = np.full(len(rise), -np.inf)
+        for group in self.problem.each_group():
+            low, high = rise[group].min(initial=np.inf), fall[group].max(initial=-np.inf)
+            level = -_middle(rise[group], fall[group])
+            worst = np.maximum(level - rise[group], fall[group] - level)
+            urgency[group] = np.where((rise[group] < high) | (fall[group] > low), worst, -np.inf)
+        wanted = np.flatnonzero(urgency > -np.inf)
+        if not self.part:
+            some = max(FIRST_ROWS, len(wanted) // FIRST_SHARE)
+            return wanted[_spread(len(wanted), min(some, limit))]
+        # A stable sort, so that ties are broken by position.
+        order = np.argsort(-urgency[wanted], kind="stable")
+        return np.sort(wanted[order[: min(GROWTH * self.part, limit)]])
+
+    def _times(self, theta: Array) -> Array:
+        """Kθ for θ of all variables, in float64."""
+        moved = np.flatnonzero(theta)
+        if not len(moved):
+            return np.zeros(len(theta))
+        coef = np.bincount(self.rows[moved], theta[moved], minlength=self.matrix.n)
+        if self.problem.rows is None:
+            return self.matrix.times(coef)
+        rows, places = np.unique(self.rows, return_inverse=True)
+        return self.matrix.times(coef, rows)[places]
+
+    def _violation(self) -> float:
+        rise, fall = self.problem.slopes(self.theta, self.gradient)
+        ends = [
+            (fall[g].max(initial=-np.inf), rise[g].min(initial=np.inf))
+            for g in self.problem.each_group()
+        ]
+        return float(max((high - low for high, low in ends if low < high), default=0.0))
+
+
+def _middle(rise: Array, fall: Array) -> float:
+    """The middle of the multipliers that the slopes of a group allow."""
+    low, high = -float(rise.min(initial=np.inf)), -float(fall.max(initial=-np.inf))
+    if np.isfinite(low) and np.isfinite(high):
+        return 0.5 * (low + high)
+    return low if np.isfinite(low) else high if np.isfinite(high) else 0.0
 
 
 def _bias(rise: Array, fall: Array) -> float:
     """The multiplier of a sum, from slopes of its variables as they grow and as they fall."""
     free = rise == fall
-    if np.any(free):
-        return -float(np.mean(rise[free]))
-    low, high = -float(rise.min(initial=np.inf)), -float(fall.max(initial=-np.inf))
-    if np.isfinite(low) and np.isfinite(high):
-        return 0.5 * (low + high)
-    return low if np.isfinite(low) else high if np.isfinite(high) else 0.0
+    return -float(np.mean(rise[free])) if np.any(free) else _middle(rise, fall)
