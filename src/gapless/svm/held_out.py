@@ -41,7 +41,7 @@ UNSURE = 0.5
 # Beyond so many entries of the kernel matrices of all problems, a fit is not repeated often.
 LARGE_WORK = 2e7
 # Steps after which a problem that is solved beside many others is left as it is.
-MOST_STEPS = 10**6
+MOST_STEPS = 10**5
 # A dual variable this near to an end of its interval, relative to its length, is at that end.
 AT_END = 1e-9
 
@@ -310,8 +310,8 @@ class MachineFit(Refittable):
     def by_span(self) -> tuple[Array, Array]:
         """The same by the span rule, and which scores are those of real refits: (n, P) both.
 
-        Rows that the rule has no answer for are left out for real, and so are those that it leaves
-        near the border of two classes.
+        Rows that the rule has no answer for are left out for real, and of those that it leaves near
+        the border of two classes as many as are cheap, the nearest first.
         """
         if not self.machine.form.has_span:
             raise NotAvailable("there is no span rule where the width of the margin is free")
@@ -320,21 +320,29 @@ class MachineFit(Refittable):
         if max(np.count_nonzero(status == ON_MARGIN) for status in statuses) > LARGEST_SYSTEM:
             raise NotAvailable("the support vectors inside their bounds are too many")
         losses = span_losses(self._gram, parts, thetas, statuses)
-        cases, z = [], self.scores.copy()
+        z, sureness = self.scores.copy(), []
         for column, (part, lost, status) in enumerate(zip(parts, losses, statuses)):
-            is_unsure = ~(np.isfinite(lost) & np.any(status == ON_MARGIN))
-            z[part.rows, column] -= np.where(is_unsure, 0.0, lost)
-            if self.has_classes:
-                is_unsure |= np.abs(z[part.rows, column]) < UNSURE * np.abs(lost)
-            left = np.flatnonzero(is_unsure & (status != INACTIVE))
-            cases.append(np.stack([np.full(len(left), column), left], axis=1))
-        left_out = np.concatenate(cases)
-        if self.work_of(left_out) > CHEAP:
-            raise NotAvailable("the span rule has no answer for most support vectors")
+            has_answer = np.isfinite(lost) & np.any(status == ON_MARGIN)
+            z[part.rows, column] -= np.where(has_answer, lost, 0.0)
+            left = np.abs(z[part.rows, column]) if self.has_classes else np.inf
+            with np.errstate(divide="ignore", invalid="ignore"):
+                sure = np.where(has_answer, left / np.abs(lost), -1.0)
+            sureness.append(sure[status != INACTIVE])
+        left_out = self._unsure(np.concatenate(sureness))
         self._leave_out(z, left_out)
         is_exact = np.zeros(z.shape, dtype=bool)
         is_exact[self._rows_of(left_out), left_out[:, 0]] = True
         return z[self.rows.place], is_exact[self.rows.place]
+
+    def _unsure(self, sureness: Array) -> Array:
+        """The support vectors to leave out for real, given how sure the rule is of each."""
+        order = np.argsort(sureness, kind="stable")
+        order = order[sureness[order] < UNSURE]
+        done = np.cumsum([self.work_of(self._support[k : k + 1]) for k in order])
+        has_none = sureness[order] < 0
+        if np.any(done[has_none] > 10 * CHEAP):
+            raise NotAvailable("no support vector is strictly between its bounds")
+        return self._support[order[has_none | (done <= CHEAP)]]
 
     def without_each(self, rows: Array) -> tuple[Array, Callable[[Design], Array]]:
         """No formula predicts new rows without each of many."""

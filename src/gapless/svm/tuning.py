@@ -18,7 +18,9 @@ import numpy as np
 from ..generalization import Generalization, sentence, uncorrected
 from ..generalization.held_out import drawn
 from ..interrupt import TimeLimit
+from ..kernels import Kernel
 from ..linear.selection import LOO, mean_and_error
+from ..search import Search
 from ..selection_bias import correct
 from .rows import DistinctRows
 from .trials import Trial, Trials
@@ -33,39 +35,6 @@ MOST_MOVES = {"C": 8, "gamma": 10, "epsilon": 6}
 FIRST_C, FIRST_EPSILON = 10.0, 0.1
 # How many distinct rows are searched, at first and in the end, and at least of each class.
 FIRST_ROWS, MOST_ROWS, FEWEST_OF_CLASS = 800, 4000, 2
-
-
-@dataclass(frozen=True, eq=False)
-class Search:
-    """What a search has tried, as plain data.
-
-    Attributes
-    ----------
-    values : dict of str to ndarray of shape (m,)
-        The values of each parameter that was chosen, by name.
-    unseen, standard_errors : ndarray of shape (m,)
-        Accuracy, or R², of rows that the machines had not seen.
-    rows : ndarray of int, shape (m,)
-        How many distinct rows there were; the first look is at fewer.
-    chosen : int
-        Which of them was chosen.
-    metric : str
-        "accuracy" or "R²".
-    """
-
-    values: dict[str, Array]
-    unseen: Array
-    standard_errors: Array
-    rows: Array
-    chosen: int
-    metric: str
-
-    def __repr__(self) -> str:
-        best = ", ".join(f"{name}={of[self.chosen]:.3g}" for name, of in self.values.items())
-        return (
-            f"<Search of {len(self.unseen)} models: {best}; {self.metric} "
-            f"{self.unseen[self.chosen]:.3g} ± {self.standard_errors[self.chosen]:.2g}>"
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +94,7 @@ def tune(model: Any, data: Any, rows: DistinctRows) -> Choice:
     Choice
         Where the time limit ended the search, the best of what was tried.
     """
+    _check(model)
     part = _sample(data, rows, MOST_ROWS)
     begin, trials = _first_values(model, data, part), _trials(model, data, part)
     first = trials
@@ -154,6 +124,28 @@ def tune(model: Any, data: Any, rows: DistinctRows) -> Choice:
         within,
         "accuracy" if trials.has_classes else "R²",
     )
+
+
+def _check(model: Any) -> None:
+    """Refuse values that cannot be tried, and a γ of kernels that have none."""
+    for name in model._tuned():
+        value = getattr(model, name)
+        if isinstance(value, str):
+            continue
+        values = np.asarray(value, dtype=float).ravel()
+        is_right = np.isfinite(values) & ((values > 0) if name == "C" else (values >= 0))
+        if not (len(values) and is_right.all()):
+            least = "> 0" if name == "C" else "≥ 0"
+            raise ValueError(
+                f"the values of {name} to try must be finite and {least}, got {value}."
+            )
+    if "gamma" in model._tuned():
+        twin = model._at(gamma=1.0)._kernel()
+        if getattr(twin, "gamma", None) != 1.0 or isinstance(model.kernel, Kernel):
+            raise ValueError(
+                f"kernel={model.kernel!r} takes no gamma from {type(model).__name__}, so there is "
+                'none to choose; set gamma="scale", or give the kernel by its name.'
+            )
 
 
 def _sample(data: Any, rows: DistinctRows, most: int) -> DistinctRows:
