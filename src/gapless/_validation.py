@@ -49,6 +49,13 @@ def read_rows(estimator: Any, X: Any) -> Any:
     return _read_matrix(estimator, X, reset=False)
 
 
+def read_table(estimator: Any, X: Any, sample_weight: Any = None) -> Training:
+    """X and weights where nothing is to be predicted; y is 0 in all rows."""
+    X, names = _read_training_matrix(estimator, X, X, True)
+    weights = _read_weights(sample_weight, X)
+    return Training(X, np.zeros(X.shape[0]), weights, weights, feature_names=names)
+
+
 def read_regression(
     estimator: Any,
     X: Any,

@@ -1,4 +1,4 @@
-"""Every public estimator, in every form of its objective, keeps every promise."""
+"""Every public linear estimator, in every form of its objective, keeps every promise."""
 
 import pickle
 import time
@@ -9,7 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import check_estimator
@@ -17,6 +17,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import gapless
 from gapless import interrupt
 from gapless.kernels import Matern
+from gapless.linear._base import LinearModel
 from gapless.losses import Huber
 from gapless.penalties import L1, Box, ElasticNet, Group
 from gapless.threads import threads
@@ -24,7 +25,7 @@ from gapless.threads import threads
 ESTIMATORS = [
     public
     for public in (getattr(gapless, name) for name in gapless.__all__)
-    if isinstance(public, type) and issubclass(public, BaseEstimator)
+    if isinstance(public, type) and issubclass(public, LinearModel)
 ]
 
 # What scikit-learn's LogisticRegressionCV will do by default.

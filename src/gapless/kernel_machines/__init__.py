@@ -1,6 +1,7 @@
 """Kernel machines other than support vectors.
 
-`logistic` is a linear model on features of the kernel. `ridge`, `gaussian_process` (the same with
+`logistic` is a linear model on features of the kernel, with `scales` to choose γ; `nystroem` and
+`random_features` make such features, for pipelines. `ridge`, `gaussian_process` (the same with
 predictive variances and a fit of the kernel) and `local` (weighted means and lines around each
 point) have closed forms, and share `_base`: `squares` solves the equations of the rows, `spectrum`
 for many strengths, `search` chooses among them, `held_out` leaves rows out. Import all above them.
@@ -9,6 +10,8 @@ for many strengths, `search` chooses among them, `held_out` leaves rows out. Imp
 from .gaussian_process import GaussianProcessRegressor
 from .local import KernelRegression
 from .logistic import KernelLogisticRegression
+from .nystroem import Nystroem
+from .random_features import RBFSampler
 from .ridge import KernelRidge
 
 __all__ = [
@@ -16,4 +19,6 @@ __all__ = [
     "KernelLogisticRegression",
     "KernelRegression",
     "KernelRidge",
+    "Nystroem",
+    "RBFSampler",
 ]

@@ -39,12 +39,22 @@ class Callable(Kernel):
         return hash((self.function, self.of_pairs))
 
     def gram(self, X, Z=None):
-        Z = X if Z is None else Z
         if not self.of_pairs:
-            return np.asarray(self.function(X, Z, **(self.options or {})))
+            return np.asarray(self.function(X, X if Z is None else Z, **(self.options or {})))
+        if Z is None:
+            return self._among(X)
         values = np.empty((count_rows(X), count_rows(Z)))
         for i in range(len(values)):
             values[i] = [self._value(X, i, Z, j) for j in range(values.shape[1])]
+        return values
+
+    def _among(self, X):
+        """All pairs of rows of X, each of them once."""
+        n = count_rows(X)
+        values = np.empty((n, n))
+        for i in range(n):
+            values[i, i:] = [self._value(X, i, X, j) for j in range(i, n)]
+            values[i:, i] = values[i, i:]
         return values
 
     def diagonal(self, X):
