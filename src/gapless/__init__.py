@@ -15,7 +15,14 @@ if TYPE_CHECKING:
     from .certificates import certify_model as certify
     from .conformal import intervals, prediction_sets
     from .generalization import Generalization, generalize
-    from .kernel_machines import KernelLogisticRegression
+    from .kernel_machines import (
+        GaussianProcessRegressor,
+        KernelLogisticRegression,
+        KernelRegression,
+        KernelRidge,
+        Nystroem,
+        RBFSampler,
+    )
     from .linear import (
         ElasticNet,
         ElasticNetCV,
@@ -38,14 +45,18 @@ if TYPE_CHECKING:
         lasso_path,
     )
     from .solvers import solve
+    from .svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
 # Each public name, and where it lives.
 _HOMES = {
     "Certificate": "certificates",
     "ElasticNet": "linear",
     "ElasticNetCV": "linear",
+    "GaussianProcessRegressor": "kernel_machines",
     "Generalization": "generalization",
     "KernelLogisticRegression": "kernel_machines",
+    "KernelRegression": "kernel_machines",
+    "KernelRidge": "kernel_machines",
     "Lasso": "linear",
     "LassoCV": "linear",
     "LinearRegression": "linear",
@@ -55,12 +66,19 @@ _HOMES = {
     "LogisticRegressionCV": "linear",
     "MultiTaskLasso": "linear",
     "MultiTaskLassoCV": "linear",
+    "NuSVC": "svm",
+    "NuSVR": "svm",
+    "Nystroem": "kernel_machines",
+    "OneClassSVM": "svm",
+    "RBFSampler": "kernel_machines",
     "Ridge": "linear",
     "RidgeCV": "linear",
     "RidgeClassifier": "linear",
     "RidgeClassifierCV": "linear",
     "RiskClassifier": "linear",
     "RiskRegressor": "linear",
+    "SVC": "svm",
+    "SVR": "svm",
     "certify": "certificates:certify_model",
     "enet_path": "linear",
     "generalize": "generalization",
@@ -84,17 +102,24 @@ _MODULES = (
     "losses",
     "penalties",
     "problem",
+    "search",
     "selection_bias",
     "solvers",
+    "svm",
     "threads",
 )
 
 __all__ = [
+    "SVC",
+    "SVR",
     "Certificate",
     "ElasticNet",
     "ElasticNetCV",
+    "GaussianProcessRegressor",
     "Generalization",
     "KernelLogisticRegression",
+    "KernelRegression",
+    "KernelRidge",
     "Lasso",
     "LassoCV",
     "LinearRegression",
@@ -104,6 +129,11 @@ __all__ = [
     "LogisticRegressionCV",
     "MultiTaskLasso",
     "MultiTaskLassoCV",
+    "NuSVC",
+    "NuSVR",
+    "Nystroem",
+    "OneClassSVM",
+    "RBFSampler",
     "Ridge",
     "RidgeCV",
     "RidgeClassifier",

@@ -8,6 +8,7 @@ is stored is on the rows of the caller, in the layout of scikit-learn.
 from __future__ import annotations
 
 import copy
+import time
 import warnings
 from dataclasses import replace
 from functools import partial
@@ -26,6 +27,7 @@ from .. import kernels
 from .._validation import Training, read_rows
 from ..certificates import Certificate
 from ..design import Design
+from ..generalization import Generalization
 from ..interrupt import time_limit
 from ..kernel_matrix import KernelMatrix
 from ..kernels import Kernel, Rows
@@ -37,6 +39,7 @@ from .held_out import MachineFit
 from .machine import Machine, Solved, certificate_of
 from .multiclass import Arrangement, Single, blocks_of
 from .rows import DistinctRows
+from .tuning import LOO, Choice, corrected, is_open, tune
 
 Array = np.ndarray
 
@@ -49,6 +52,8 @@ ABSENT = "absent"
 FEW_ROWS, SHARP = 1000, 1e-5
 # Of so many rows the fit keeps the kernel matrix, for questions about unseen data.
 KEPT_ROWS = 3000
+# What a parameter may be that is to be chosen.
+OPEN = [StrOptions({LOO}), "array-like"]
 MAX_ITER_WARNING = (
     "Solver terminated early (max_iter={max_iter}).  Consider pre-processing your data with "
     "StandardScaler or MinMaxScaler."
@@ -57,6 +62,9 @@ MAX_ITER_WARNING = (
 
 class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
     """Base of the support vector machines."""
+
+    # The parameters that can be chosen by leave-one-out.
+    _tunable: ClassVar[tuple[str, ...]] = ()
 
     _stored: ClassVar[tuple[str, ...]] = (
         "support_",
@@ -113,16 +121,21 @@ class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
         data = self._read(X, y, sample_weight)
         with single_blas(), watch(self, data.X, data.y) as callback:
             rows = self._distinct(data)
-            machine = self._machine(data, rows)
+            began = time.monotonic()
+            choice = self._choose(data, rows)
+            model = self if choice is None else self._at(**choice.values)
+            machine = model._machine(data, rows)
             max_iter = None if self.max_iter < 0 else self.max_iter
-            with time_limit(self.time_limit):
+            with time_limit(_left(self.time_limit, began)):
                 solved = machine.solve(self.tol, max_iter, callback)
         self._check_solved(machine, solved)
         learned = self._learned(data, rows, machine, solved)
+        if choice is not None:
+            learned |= choice.attributes()
         # The kernel matrix of many rows is too large to be kept; it can be computed again.
         kept = machine if machine.matrix.n <= KEPT_ROWS else None
         learned["_training"] = (data, [one.point for one in solved], kept)
-        learned["_calibration"] = None
+        learned["_choice"], learned["_calibration"] = choice, None
         # One assignment, so that another Ctrl-C finds either the old model or the new one.
         self.__dict__ = {k: v for k, v in vars(self).items() if k not in self._stored} | learned
         if any(one.status == "interrupted" for one in solved):
@@ -144,6 +157,31 @@ class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
         """How problems and scores are arranged, for so many classes."""
         return Single()
 
+    # ---- tuning ----------------------------------------------------------------------------------
+
+    def _tuned(self) -> tuple[str, ...]:
+        """The parameters whose values the fit chooses."""
+        return tuple(name for name in self._tunable if is_open(getattr(self, name)))
+
+    def _at(self, **values) -> Any:
+        """A copy with these values of its parameters."""
+        twin = copy.copy(self)
+        for name, value in values.items():
+            setattr(twin, name, value)
+        return twin
+
+    def _settled(self) -> Any:
+        """The estimator with the values that a fit has chosen."""
+        return self._at(**{name: getattr(self, f"{name}_") for name in self._tuned()})
+
+    def _choose(self, data: Training, rows: DistinctRows) -> Choice | None:
+        """Choose the tuned parameters, within half of the time; None where there are none."""
+        if not self._tuned():
+            return None
+        half = None if self.time_limit is None else 0.5 * self.time_limit
+        with time_limit(half):
+            return tune(self, data, rows)
+
     # ---- the problems ----------------------------------------------------------------------------
 
     def _distinct(self, data: Training) -> DistinctRows:
@@ -153,8 +191,9 @@ class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
     def _machine(self, data: Training, rows: DistinctRows, kernel: Kernel | None = None) -> Machine:
         """The problems on the distinct rows; the kernel is that of the parameters by default."""
         X = data.X[rows.first]
+        settled = self._settled()
         if kernel is None:
-            kernel = self._kernel().resolve(X, rows.sample_weights)
+            kernel = settled._kernel().resolve(X, rows.sample_weights)
         if self._is_precomputed:
             X = X[:, rows.first]
         is_small = len(rows.first) <= FEW_ROWS or self.tol < SHARP
@@ -166,7 +205,7 @@ class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
         count = 1 if data.classes is None else len(data.classes)
         blocks = blocks_of(np.zeros(len(y)) if data.classes is None else y, count)
         parts = self._arrangement(count).parts(blocks, y)
-        return Machine(matrix, self._form(), parts, rows.weights, blocks)
+        return Machine(matrix, settled._form(), parts, rows.weights, blocks)
 
     def _kernel(self) -> Kernel:
         return kernels.by_name(self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
@@ -179,6 +218,14 @@ class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
         """Refuse what has no solution, or none in finite numbers."""
         for one in solved:
             if one.status == "unbounded" or not np.isfinite(one.judgement.primal):
+                if one.status == "interrupted":
+                    raise KeyboardInterrupt
+                if one.status in ("time_limit", "max_iter", "callback"):
+                    raise ValueError(
+                        f"{type(self).__name__} found no solution before it was stopped; raise "
+                        f"{'time_limit' if one.status == 'time_limit' else 'max_iter'}, or set a "
+                        "finite C, which has one at any time."
+                    )
                 raise ValueError(f"{type(self).__name__}: {machine.form.missing}.")
             theta, b = machine.form.stored(one.point)
             if not (np.all(np.isfinite(theta)) and np.isfinite(b)):
@@ -228,8 +275,7 @@ class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
     ) -> Certificate:
         parts = [replace(part, rows=rows.first[part.rows]) for part in machine.parts]
         points, judgements = zip(*((one.point, one.judgement) for one in solved))
-        is_mercer = bool(machine.matrix.kernel.is_mercer)
-        return certificate_of(judgements, parts, points, self.tol, is_mercer=is_mercer)
+        return certificate_of(judgements, parts, points, self.tol, machine.is_convex)
 
     def _certified(self, X, y=None, sample_weight=None) -> Certificate:
         """The certificate, recomputed from the data and what the model has stored."""
@@ -263,6 +309,13 @@ class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
                 f"X has shape {data.X.shape}, but {type(self).__name__} was fitted with "
                 f"{self.shape_fit_}; pass the data of the fit."
             )
+        if not self._is_precomputed:
+            differs = data.X[self.support_] != self.support_vectors_
+            if differs.nnz if sp.issparse(differs) else np.any(differs):
+                raise ValueError(
+                    f"this is not the fit of this data: the support vectors of "
+                    f"{type(self).__name__} are not rows of X; pass the data of the fit."
+                )
         if data.classes is not None and not np.array_equal(data.classes, self.classes_):
             raise ValueError(
                 f"y has the classes {data.classes.tolist()}, but {type(self).__name__} was fitted "
@@ -327,9 +380,9 @@ class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
         twin._scores = lambda X: z[X[:, 0]]
         return twin
 
-    def _tuned(self) -> tuple[str, ...]:
-        """The parameters whose values the fit chooses."""
-        return ()
+    def _corrected(self, fitted: MachineFit, plain: Generalization) -> Generalization:
+        choice = self.__dict__.pop("_choice", None)
+        return plain if choice is None else corrected(choice, plain)
 
     # ---- predicting ------------------------------------------------------------------------------
 
@@ -493,3 +546,8 @@ def _products(rows: Rows, base: Rows, block: slice, coef: Array) -> Array:
 
 def _dense(values: Any) -> Array:
     return values.toarray() if sp.issparse(values) else values
+
+
+def _left(limit: float | None, began: float) -> float | None:
+    """What is left of a time limit."""
+    return None if limit is None else max(limit - (time.monotonic() - began), 0.0)

@@ -22,6 +22,9 @@ Array = np.ndarray
 INACTIVE, ON_MARGIN, BOUNDED = 0, 1, 2
 # A multiplier this near to its bound, relative to it, is at the bound.
 AT_BOUND = 1e-10
+# Classes whose hulls are less than √ of this apart, relative to √k(x, x), count as touching; hulls
+# that leave out a share of the rows may come nearer.
+NARROW, NARROWER = 1e-6, 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +47,8 @@ class Judgement:
     stored scores; `status` is INACTIVE (θ = 0), ON_MARGIN or BOUNDED (θ at its bound). The dual is
     a lower bound only if θ keeps to its box and its sums: `outside` is the largest part of its
     length by which an interval is left, `imbalance` the largest error of a sum. `square` is ‖w‖²,
-    and `has_origin` tells whether θ = 0 is a dual point, of value 0.
+    `has_origin` tells whether θ = 0 is a dual point, of value 0, and `is_void` that the best margin
+    is 0, so that no machine exists.
     """
 
     primal: float
@@ -57,6 +61,7 @@ class Judgement:
     imbalance: float
     square: float
     has_origin: bool = True
+    is_void: bool = False
 
 
 class Form:
@@ -142,7 +147,8 @@ class HardMargin(Form):
 
     divides: ClassVar[bool] = True
     missing: ClassVar[str] = (
-        "the classes are not separable, so C=inf has no solution; set a finite C"
+        "the classes are not separable, so C=inf has no solution; set a finite C (or their margin "
+        "is less than a thousandth of the size of the data)"
     )
 
     def box(self, y: Array, s: Array) -> BoxProblem:
@@ -157,12 +163,8 @@ class HardMargin(Form):
     def judge(self, y: Array, s: Array, point: Point, z: Array, norm: float) -> Judgement:
         size = np.abs(point.theta)
         square, rho = float(point.theta @ (z - point.b)), float(np.min(y * z))
-        if not (square > 0 and rho > 0):
-            nothing = np.zeros_like(z)
-            status = nothing.astype(np.int8)
-            return Judgement(
-                np.inf, 0.0, np.inf, nothing, nothing, status, 0.0, 0.0, max(square, 0.0), False
-            )
+        if not (square > NARROW * norm and rho > 0):
+            return worthless(square, square <= NARROW * norm, len(y))
         status = np.where(size > 0, ON_MARGIN, INACTIVE).astype(np.int8)
         primal = 0.5 * square / rho**2
         return Judgement(
@@ -193,7 +195,10 @@ class NuMargin(Form):
     nu: float
 
     divides: ClassVar[bool] = True
-    missing: ClassVar[str] = "the margin ρ is 0: the classes overlap too much; lower nu"
+    missing: ClassVar[str] = (
+        "the classes overlap so much that the margin ρ is 0 for so small a nu; raise nu, at most "
+        "to twice the share of the smaller class"
+    )
 
     def box(self, y: Array, s: Array) -> BoxProblem:
         return in_two_groups(y, s, self._half(y, s))
@@ -220,6 +225,9 @@ class NuMargin(Form):
         short = rho - y * z
         loss = s * np.maximum(short, 0.0)
         half = 0.5 * float(point.theta @ (z - point.b))
+        is_void = 2 * half <= NARROWER * norm * self._half(y, s) ** 2
+        if is_void or not rho > 0:
+            return worthless(2 * half, is_void, len(y))
         status = status_of(size, s)
         return Judgement(
             primal=half - 2 * self._half(y, s) * rho + float(loss.sum()),
@@ -227,7 +235,7 @@ class NuMargin(Form):
             # The objective of C = 1/ρ at w = 0, times ρ²: at w = 0 that of ν itself is 0.
             scale=2 * rho * float(min(s[y > 0].sum(), s[y < 0].sum())),
             gaps=loss - size * short,
-            violations=misses(status, short) / rho if rho > 0 else np.abs(short),
+            violations=misses(status, short) / rho,
             status=status,
             outside=outside(y * point.theta, s),
             imbalance=max(abs(float(size[of].sum()) - self._half(y, s)) for of in (y > 0, y < 0)),
@@ -297,11 +305,13 @@ class NuTube(Form):
         return Point(theta, 0.5 * (above + below), max(0.5 * (above - below), 0.0))
 
     def judge(self, y: Array, s: Array, point: Point, z: Array, norm: float) -> Judgement:
-        found = judge_tube(self.C * s, point.width, y, s, point, z)
+        # Of all widths the best for these scores.
+        epsilon = weighted_quantile(np.abs(y - z), s, 1 - self.nu)
+        found = judge_tube(self.C * s, epsilon, y, s, point, z)
         # εΣ|θᵢ| is what the dual of a fixed ε loses; here the tube costs CνSε instead.
         total = self.nu * self.C * float(s.sum())
-        dual = found.dual + point.width * float(np.abs(point.theta).sum())
-        primal = found.primal + point.width * total
+        dual = found.dual + epsilon * float(np.abs(point.theta).sum())
+        primal = found.primal + epsilon * total
         middle = weighted_quantile(y, s, 0.5)
         away = np.abs(y - middle)
         width = weighted_quantile(away, s, 1 - self.nu)
@@ -313,7 +323,6 @@ class NuTube(Form):
         )
 
     def restored(self, y: Array, s: Array, theta: Array, b: float, z: Array) -> tuple[Point, Array]:
-        # Of all widths the best for these scores.
         return Point(theta, b, weighted_quantile(np.abs(y - z), s, 1 - self.nu)), z
 
 
@@ -365,6 +374,24 @@ def in_two_groups(y: Array, limit: Array, total: float) -> BoxProblem:
         start[of] = y[of] * fill(limit[of], total)
     return BoxProblem(
         np.zeros_like(y), np.minimum(end, 0.0), np.maximum(end, 0.0), groups=groups, start=start
+    )
+
+
+def worthless(square: float, is_void: bool, count: int) -> Judgement:
+    """What is said of a point that has no margin."""
+    nothing = np.zeros(count)
+    return Judgement(
+        primal=np.inf,
+        dual=0.0,
+        scale=np.inf,
+        gaps=nothing,
+        violations=nothing,
+        status=nothing.astype(np.int8),
+        outside=0.0,
+        imbalance=0.0,
+        square=square,
+        has_origin=False,
+        is_void=is_void,
     )
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..certificates import Certificate, judged
 from ..kernel_matrix import KernelMatrix
+from ..kernels import mercer_check
 from ..optimality import Conditions, Violation
 from ..solvers.smo import BoxProblem, BoxSolution, solve_box
 from .forms import Form, Judgement, Point
@@ -25,6 +26,8 @@ EPS = np.finfo(float).eps
 ROUNDS = 8
 # A violation below this part of the largest kᵢᵢ is rounding.
 RESOLVED = 1e-12
+# Of so many rows the eigenvalues of a kernel that may be indefinite are computed.
+CHECKED_ROWS = 1000
 # A lower bound holds for biases up to so many times the size of this one, since Σθ = 0 but for
 # rounding; a larger share of Σ|θ| than this is no rounding, and such a θ proves nothing.
 FAR, BALANCED = 1e3, 1e-9
@@ -65,6 +68,14 @@ class Machine:
     parts: list[Part]
     weights: Array
     blocks: Sequence[slice]
+
+    @cached_property
+    def is_convex(self) -> bool:
+        """Whether K is known to be positive semi-definite; few rows are looked at."""
+        kernel = self.matrix.kernel
+        if kernel.is_mercer or self.matrix.n > CHECKED_ROWS:
+            return bool(kernel.is_mercer)
+        return mercer_check(self.matrix.block(np.arange(self.matrix.n))).holds
 
     @cached_property
     def norm(self) -> float:
@@ -120,10 +131,11 @@ def certificate_of(
     parts: Sequence[Part],
     points: Sequence[Point],
     tol: float,
-    *,
-    is_mercer: bool = True,
+    is_convex: bool = True,
 ) -> Certificate:
     """One certificate for all problems: their values add up, and the worst conditions count."""
+    if not all(np.isfinite(j.primal) for j in judgements):
+        return _without_value(tol)
     proofs = [_is_proof(j, q) for j, q in zip(judgements, points)]
     # θ = 0 is what is left where θ is no dual point; its value is 0 where it is one itself.
     dual = sum(j.dual if holds else _without(j) for j, holds in zip(judgements, proofs))
@@ -135,7 +147,7 @@ def certificate_of(
                 complementarity=Violation.largest(j.gaps, part.rows),
             )
         )
-    if not is_mercer:
+    if not is_convex:
         return _stationary(judgements, kkt, tol)
     return judged(
         sum(j.primal for j in judgements),
@@ -145,6 +157,20 @@ def certificate_of(
         rounding=sum(_rounding(j, q) for j, q in zip(judgements, points)),
         kkt=kkt,
         method="stored" if all(proofs) else "zero",
+    )
+
+
+def _without_value(tol: float) -> Certificate:
+    """What is said of a model without a margin."""
+    return Certificate(
+        kind="stopped",
+        verdict="stopped: no finite gap: the model has no margin; fit again.",
+        primal=np.inf,
+        dual=-np.inf,
+        gap=np.inf,
+        relative_gap=np.inf,
+        tolerance=tol,
+        scale=np.inf,
     )
 
 
@@ -187,13 +213,13 @@ def _rounding(judgement: Judgement, point: Point) -> float:
 
 
 def _excess(judgement: Judgement, tol: float) -> float:
-    """The gap, in units of what is allowed."""
+    """The gap, in units of what is allowed; 0 where nothing better is to be hoped for."""
     if not np.isfinite(judgement.primal):
-        return np.inf
+        return 0.0 if judgement.is_void else np.inf
     gap, allowed = judgement.primal - judgement.dual, tol * judgement.scale
     return gap / allowed if allowed > 0 else 0.0
 
 
 def _factor(excess: float) -> float:
     """How much smaller the next tolerance of the solver is."""
-    return min(max(0.5 / excess, 1e-3), 0.5)
+    return min(max(0.5 / excess, 0.1), 0.5)

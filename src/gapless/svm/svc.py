@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from contextlib import suppress
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -16,12 +18,15 @@ from .._validation import Training, read_classification
 from ..generalization.held_out import by_formula, by_refits
 from ..leave_one_out import NotAvailable
 from ._base import (
+    KEPT_ROWS,
+    OPEN,
     SupportVectorMachine,
     check_precomputed,
     check_some_weight,
     read_any,
 )
 from .forms import Form, HardMargin, SoftMargin
+from .held_out import MachineFit
 from .machine import Machine, Solved
 from .multiclass import ARRANGEMENTS, Arrangement, arrange
 from .probability import Probabilities
@@ -107,7 +112,11 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
             else np.inf
             for one in solved
         ]
+        is_small = machine.matrix.n <= KEPT_ROWS
+        fitted = self._fitted(data, [one.point for one in solved], machine) if is_small else None
+        sides = self._arrangement(len(data.classes)).sides
         return {
+            "probabilities_": LaterProbabilities(fitted, sides),
             "classes_": data.classes,
             "class_weight_": weight,
             "margin_": float(margins[0]) if len(margins) == 1 else np.array(margins),
@@ -173,8 +182,8 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
         -------
         p : ndarray of shape (n_samples, n_classes)
             The largest is that of the predicted class. From sigmoids on scores of rows that were
-            held out, which are found when probabilities are first asked for: ask once before a
-            model is saved.
+            held out, which are found when probabilities are first asked for, or when a model of
+            few rows is saved; for one of many rows ask once before it is.
         """
         check_is_fitted(self)
         scores = self._scores(X)
@@ -198,18 +207,44 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
 
     def _probabilities(self) -> Probabilities:
         """How scores become probabilities; found when first asked for."""
-        if "probabilities_" not in vars(self):
-            fitted = self._remembered(
-                "predict_proba before the model is copied or saved, or fit it again"
-            )
+        cure = "predict_proba once before a model of many rows is saved or copied, or fit it again"
+        return self.probabilities_.get(lambda: self._remembered(cure))
+
+
+class LaterProbabilities:
+    """Probabilities that are fitted when first asked for, or when a model of few rows is saved.
+
+    Parameters
+    ----------
+    fitted : MachineFit or None
+        The fit, if it is small enough to be kept.
+    sides : ndarray of int, shape (problems, 2), or None
+        The classes for which positive and negative scores of each problem speak.
+    """
+
+    def __init__(self, fitted: MachineFit | None, sides: Array | None):
+        self.fitted, self.sides = fitted, sides
+        self.found: Probabilities | None = None
+
+    def get(self, remembered: Callable[[], MachineFit]) -> Probabilities:
+        """The probabilities; `remembered` has the fit where it is not kept here."""
+        if self.found is None:
+            fitted = remembered() if self.fitted is None else self.fitted
             try:
                 held = by_formula(fitted)
             except NotAvailable as reason:
                 held = by_refits(fitted, fitted.distinct, str(reason))
             weights = np.where(np.isfinite(held.z).all(axis=1), fitted.weights, 0.0)
-            pairs = self._arrangement(len(self.classes_)).sides
-            self.probabilities_ = Probabilities.fit(held.z, fitted.targets, weights, pairs)
-        return self.probabilities_
+            self.found = Probabilities.fit(held.z, fitted.targets, weights, self.sides)
+            self.fitted = None
+        return self.found
+
+    def __getstate__(self):
+        # Neither a copy nor a file takes the training data along, so what needs them is done now.
+        if self.fitted is not None:
+            with suppress(NotAvailable):
+                self.get(lambda: self.fitted)
+        return {"fitted": None, "sides": self.sides, "found": self.found}
 
 
 def _check_two_classes(y: Any, sample_weight: Any) -> None:
@@ -234,17 +269,18 @@ class SVC(SupportVectorClassifier):
 
     Parameters
     ----------
-    C : float, default=1.0
-        Weight C > 0 of the errors; np.inf allows none, which needs separable classes.
+    C : float, "loo" or array-like, default=1.0
+        Weight C > 0 of the errors; np.inf allows none, which needs separable classes. "loo" chooses
+        it by what machines say of rows that they have not seen, as does a list, among its values.
     kernel : str, Kernel or callable, default="rbf"
         "linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "chi2" and others, see
         `gapless.kernels`; "precomputed" if X holds kernel values; or a function of two lists of
         rows that returns their kernel values.
     degree : int, default=3
         Degree of the polynomial kernel.
-    gamma : {"scale", "auto"} or float, default="scale"
+    gamma : {"scale", "auto", "loo"}, float or array-like, default="scale"
         γ ≥ 0 of the kernels that have one; "scale" is 1/(n_features·Var(X)), "auto"
-        1/n_features.
+        1/n_features. "loo", or a list, as for C, and together with it.
     coef0 : float, default=0.0
         The constant of the polynomial and the sigmoid kernel.
     shrinking : bool, default=True
@@ -273,7 +309,11 @@ class SVC(SupportVectorClassifier):
     multi_class : {"ovo", "ovr"}, default="ovo"
         One problem for each pair of classes, or for each class against the rest.
     time_limit : float, default=None
-        Seconds after which the best solution found so far is kept.
+        Seconds after which the best solution found so far is kept; a choice of parameters takes
+        at most half of them.
+    select : {"min", "1se"}, default="min"
+        Of parameters that are chosen: the best, or the machine with the fewest support vectors
+        inside the margin's bounds that is within one standard error of it.
 
     Attributes
     ----------
@@ -315,6 +355,10 @@ class SVC(SupportVectorClassifier):
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, where X had names.
+    C_, gamma_ : float
+        The chosen values, of parameters that were to be chosen.
+    search_ : Search
+        What was tried for them, and how it did on rows that had been left out.
 
     Notes
     -----
@@ -335,9 +379,18 @@ class SVC(SupportVectorClassifier):
     2.0 [1 2]
     """
 
+    _tunable = ("C", "gamma")
+    _stored: ClassVar[tuple[str, ...]] = (
+        *SupportVectorClassifier._stored,
+        "C_",
+        "gamma_",
+        "search_",
+    )
     _parameter_constraints: ClassVar[dict] = {
         **SupportVectorClassifier._parameter_constraints,
-        "C": [Interval(Real, 0.0, None, closed="right")],
+        "C": [Interval(Real, 0.0, None, closed="right"), *OPEN],
+        "gamma": [*SupportVectorMachine._parameter_constraints["gamma"], *OPEN],
+        "select": [StrOptions({"min", "1se"})],
     }
 
     def __init__(
@@ -360,6 +413,7 @@ class SVC(SupportVectorClassifier):
         random_state=None,
         multi_class="ovo",
         time_limit=None,
+        select="min",
     ):
         self.C = C
         self.kernel = kernel
@@ -378,6 +432,7 @@ class SVC(SupportVectorClassifier):
         self.random_state = random_state
         self.multi_class = multi_class
         self.time_limit = time_limit
+        self.select = select
 
     def _form(self) -> Form:
         return SoftMargin(float(self.C)) if np.isfinite(self.C) else HardMargin()

@@ -6,10 +6,10 @@ from numbers import Real
 from typing import ClassVar
 
 from sklearn.base import RegressorMixin
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._validation import Training, read_regression
-from ._base import SupportVectorMachine, check_precomputed, check_some_weight, read_any
+from ._base import OPEN, SupportVectorMachine, check_precomputed, check_some_weight, read_any
 from .forms import Form, Tube
 
 
@@ -51,18 +51,19 @@ class SVR(SupportVectorRegressor):
         rows that returns their kernel values.
     degree : int, default=3
         Degree of the polynomial kernel.
-    gamma : {"scale", "auto"} or float, default="scale"
+    gamma : {"scale", "auto", "loo"}, float or array-like, default="scale"
         γ ≥ 0 of the kernels that have one; "scale" is 1/(n_features·Var(X)), "auto"
-        1/n_features.
+        1/n_features. "loo", or a list, as for C.
     coef0 : float, default=0.0
         The constant of the polynomial and the sigmoid kernel.
     tol : float, default=1e-3
         Stop when no optimality condition is violated by more, as LIBSVM does, and when the duality
         gap is at most `tol` times the objective at w = 0.
-    C : float, default=1.0
-        Weight C > 0 of the errors; np.inf allows none beyond epsilon.
-    epsilon : float, default=0.1
-        Half the width ε ≥ 0 of the tube in which errors cost nothing.
+    C : float, "loo" or array-like, default=1.0
+        Weight C > 0 of the errors; np.inf allows none beyond epsilon. "loo" chooses it by what
+        machines say of rows that they have not seen, as does a list, among its values.
+    epsilon : float, "loo" or array-like, default=0.1
+        Half the width ε ≥ 0 of the tube in which errors cost nothing. "loo", or a list, as for C.
     shrinking : bool, default=True
         Accepted for scikit-learn's sake; the solver shrinks where that pays.
     cache_size : float, default=None
@@ -72,7 +73,11 @@ class SVR(SupportVectorRegressor):
     max_iter : int, default=-1
         Largest number of steps; −1 for no limit.
     time_limit : float, default=None
-        Seconds after which the best solution found so far is kept.
+        Seconds after which the best solution found so far is kept; a choice of parameters takes
+        at most half of them.
+    select : {"min", "1se"}, default="min"
+        Of parameters that are chosen: the best, or the machine with the fewest support vectors
+        inside the margin's bounds that is within one standard error of it.
 
     Attributes
     ----------
@@ -107,6 +112,10 @@ class SVR(SupportVectorRegressor):
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, where X had names.
+    C_, gamma_, epsilon_ : float
+        The chosen values, of parameters that were to be chosen.
+    search_ : Search
+        What was tried for them, and how it did on rows that had been left out.
 
     Notes
     -----
@@ -125,10 +134,20 @@ class SVR(SupportVectorRegressor):
     [1.  2.5]
     """
 
+    _tunable = ("C", "gamma", "epsilon")
+    _stored: ClassVar[tuple[str, ...]] = (
+        *SupportVectorRegressor._stored,
+        "C_",
+        "gamma_",
+        "epsilon_",
+        "search_",
+    )
     _parameter_constraints: ClassVar[dict] = {
         **SupportVectorMachine._parameter_constraints,
-        "C": [Interval(Real, 0.0, None, closed="right")],
-        "epsilon": [Interval(Real, 0.0, None, closed="left")],
+        "C": [Interval(Real, 0.0, None, closed="right"), *OPEN],
+        "gamma": [*SupportVectorMachine._parameter_constraints["gamma"], *OPEN],
+        "select": [StrOptions({"min", "1se"})],
+        "epsilon": [Interval(Real, 0.0, None, closed="left"), *OPEN],
     }
 
     def __init__(
@@ -146,6 +165,7 @@ class SVR(SupportVectorRegressor):
         verbose=False,
         max_iter=-1,
         time_limit=None,
+        select="min",
     ):
         self.kernel = kernel
         self.degree = degree
@@ -159,6 +179,7 @@ class SVR(SupportVectorRegressor):
         self.verbose = verbose
         self.max_iter = max_iter
         self.time_limit = time_limit
+        self.select = select
 
     def _form(self) -> Form:
         return Tube(float(self.C), float(self.epsilon))
