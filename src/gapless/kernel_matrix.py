@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from functools import cached_property
 from typing import Any
@@ -62,6 +63,7 @@ class KernelMatrix:
         self._rows = self.kernel.rows(X, self.dtype)
         self.n = len(self._rows)
         self._whole: Array | None = None
+        self._origin: tuple[KernelMatrix, Array] | None = None
 
     @cached_property
     def diagonal(self) -> Array:
@@ -112,18 +114,25 @@ class KernelMatrix:
     def only(self, rows: Array) -> KernelMatrix:
         """The matrix of some of the rows; read off the whole one where that is there."""
         rows = np.asarray(rows)
-        part = KernelMatrix.__new__(KernelMatrix)
-        part.kernel, part.dtype, part.memory_limit = self.kernel, self.dtype, self.memory_limit
-        part._rows = self._rows.only(rows)
+        part = copy.copy(self)
+        for made in ("diagonal", "_exact_rows"):
+            part.__dict__.pop(made, None)
         part.n = len(rows)
+        part.X = self.kernel.pick(self.X, rows)
+        part._rows = self._rows.only(rows)
         part._whole = None if self._whole is None else self._whole[np.ix_(rows, rows)]
-        part.__dict__["_exact_rows"] = self._exact_rows.only(rows)
+        part._origin = (self, rows)
         return part
 
     @cached_property
     def _exact_rows(self) -> Rows:
         """The rows in float64."""
-        return self._rows if self.dtype == np.float64 else self.kernel.rows(self.X, np.float64)
+        if self.dtype == np.float64:
+            return self._rows
+        if self._origin is not None:
+            matrix, rows = self._origin
+            return matrix._exact_rows.only(rows)
+        return self.kernel.rows(self.X, np.float64)
 
     def _bytes(self, rows: int, columns: int) -> float:
         return float(rows) * columns * self.dtype.itemsize

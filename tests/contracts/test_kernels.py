@@ -200,6 +200,7 @@ def test_matrix_agrees_with_its_blocks_parts_and_products(rng, kernel, dtype):
         is_near(matrix.diagonal, np.diag(whole))
         part = matrix.only(some)
         assert part.n == 7
+        is_near(kernel.resolve(X).times(X, part.X, np.eye(7)), kernel.resolve(X).gram(X, X[some]))
         is_near(part.block(np.array([2, 0])), whole[np.ix_(some[[2, 0]], some)], dtype, kernel)
         is_near(part.whole(), whole[np.ix_(some, some)], dtype, kernel)
         is_near(part.diagonal, np.diag(whole)[some])
@@ -440,10 +441,15 @@ def test_a_given_matrix_is_a_kernel_matrix_too(rng, dtype):
     np.testing.assert_array_equal(matrix.block(some), K[some].astype(dtype))
     np.testing.assert_array_equal(matrix.whole(), K.astype(dtype))
     part = KernelMatrix(Precomputed(), K, dtype=dtype).only(some).only(np.array([3, 1]))
-    np.testing.assert_array_equal(part.whole(), K[np.ix_(some[[3, 1]], some[[3, 1]])].astype(dtype))
+    part_of = some[[3, 1]]
+    np.testing.assert_array_equal(part.whole(), K[np.ix_(part_of, part_of)].astype(dtype))
+    np.testing.assert_allclose(part.times(np.ones(2)), K[np.ix_(part_of, part_of)].sum(axis=1))
     np.testing.assert_allclose(matrix.times(np.ones(30)), K.sum(axis=1), rtol=1e-13)
     new = Gaussian(0.4).gram(sample(rng, 5), X)
     coef = rng.standard_normal(8)
+    np.testing.assert_allclose(
+        Precomputed().times(new, part.X, coef[:2]), new[:, part_of] @ coef[:2]
+    )
     np.testing.assert_allclose(Precomputed().times(new, some, coef), new[:, some] @ coef)
     with pytest.raises(ValueError, match=r"must be square, got shape \(5, 30\)"):
         Precomputed().diagonal(new)

@@ -4,8 +4,10 @@ import time
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from gapless import _core
+from gapless.design import Design
 from gapless.interrupt import TimeLimit
 from gapless.threads import single_blas
 
@@ -133,6 +135,34 @@ def test_bits_do_not_depend_on_the_number_of_threads(rng, form, dtype):
         (times(form, a, b, coef[:, :1].copy(), 1), times(form, a, b, coef[:, :1].copy(), 5)),
     ):
         np.testing.assert_array_equal(one, several)
+
+
+@every_dtype
+def test_sparse_rows_have_the_same_values_and_bits_on_any_threads(rng, dtype):
+    X, squares = sample(rng, 150, 40, dtype)
+    Z, Z_squares = sample(rng, 90, 40, dtype)
+    rows, columns = Design(sp.csr_matrix(X)).rows_view(), Design(sp.csr_matrix(Z)).columns_view()
+    own = Design(sp.csr_matrix(X)).columns_view()
+    for form in FORMS:
+        if form[0] in (Measure.absolute_distance, Measure.chi_square):
+            continue
+        found = []
+        for threads in (1, 4):
+            out, gram_out = np.empty((150, 90), dtype), np.empty((150, 150), dtype)
+            operands = (rows, squares, columns, Z_squares, False, out)
+            call("sparse_kernel_block", form, *operands, threads=threads)
+            operands = (rows, squares, own, squares, True, gram_out)
+            call("sparse_kernel_block", form, *operands, threads=threads)
+            found.append((out, gram_out))
+        np.testing.assert_array_equal(found[0][0], found[1][0])
+        np.testing.assert_array_equal(found[0][1], found[1][1])
+        np.testing.assert_array_equal(found[0][1], found[0][1].T)
+        right = block(form, (X, squares), (Z, Z_squares))
+        atol = 1e3 * np.finfo(dtype).eps * max(1, np.abs(right).max())
+        np.testing.assert_allclose(found[0][0], right, rtol=0, atol=atol)
+        right = gram(form, (X, squares))
+        atol = 1e3 * np.finfo(dtype).eps * max(1, np.abs(right).max())
+        np.testing.assert_allclose(found[0][1], right, rtol=0, atol=atol)
 
 
 @every_dtype

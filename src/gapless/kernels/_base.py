@@ -11,7 +11,7 @@ import numpy as np
 
 from .._named import register
 from .._parameters import check_nonnegative
-from ._rows import CombinedRows, Rows, count_rows
+from ._rows import CombinedRows, Rows, count_rows, take_rows
 
 Array = np.ndarray
 
@@ -85,6 +85,10 @@ class Kernel:
     def rows(self, X: Any, dtype: Any = None) -> Rows:
         """X made ready for blocks of this kernel in the given precision, that of X by default."""
         return Rows(self, X, dtype)
+
+    def pick(self, X: Any, positions: Array) -> Any:
+        """Some of the training rows X, in the form in which `times` and `gram` take them as Z."""
+        return take_rows(X, positions)
 
     def times(self, X: Any, Z: Any, coef: Array, dtype: Any = np.float64) -> Array:
         """gram(X, Z) @ coef for coef (m,) or (m, k), float64, without ever holding gram(X, Z).

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..interrupt import check
+
 Array = np.ndarray
 
 # Entries of the largest block of kernel values, or of rows, that is held while a product is formed.
@@ -118,6 +120,7 @@ class Rows:
         out = np.empty((n, coef.shape[1]))
         step = max(BLOCK // max(len(other), 1), 1)
         for begin in range(0, n, step):
+            check()
             chunk = slice(begin, min(begin + step, n))
             out[chunk] = self.only(chunk).gram(other) @ coef
         return out

@@ -31,6 +31,10 @@ class Precomputed(Kernel):
             )
         return np.diagonal(X).astype(np.float64)
 
+    def pick(self, X, positions):
+        X = np.asarray(X)
+        return X[positions] if X.ndim == 1 else np.arange(len(X))[positions]
+
     def rows(self, X, dtype=None):
         X = np.asarray(X)
         if X.ndim == 1:  # positions of training rows
