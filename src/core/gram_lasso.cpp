@@ -14,8 +14,8 @@ constexpr double rounding = 1e-12;
 constexpr double joining = 0.1;
 // The factor for another l2 serves while l2 is at least this part of what it was made for, and
 // leads to the minimiser within so many steps.
-constexpr double stale = 0.5;
-constexpr int most_steps = 12;
+constexpr double stale = 0.7;
+constexpr int most_steps = 8;
 constexpr Index block = 32;
 
 }  // namespace

@@ -140,6 +140,23 @@ def test_a_path_may_go_up_and_reach_no_penalty_at_all():
     assert not path.w[-1].any()
 
 
+@pytest.mark.parametrize("ratio", [1.0, 0.5])
+def test_few_features_join_however_far_apart_the_strengths_are(ratio):
+    rng = np.random.default_rng(0)
+    p = problem(rng.normal(size=(60, 4000)), rng.normal(size=60))
+    path = engine.LassoPath(p, 1e-5, 100)
+    coordinates = [
+        c.coordinates(p.d)
+        for c in falling(p, lambda strength: ElasticNet(strength / ratio, ratio), count=4)
+    ]
+    points = []
+    while len(points) < len(coordinates):
+        points += path.solve(coordinates[len(points) :])
+    assert all(point.is_optimal for point in points)
+    # On the first few features, chosen for the largest strength, nearly all others look needed.
+    assert len(path.features) < p.d / 4
+
+
 @pytest.mark.parametrize("loss", [Logistic(), Squared()])
 def test_other_losses_and_groups_start_from_the_last_point(loss):
     X, y = make_regression(60, 8, n_informative=3, noise=10.0, random_state=0)

@@ -170,7 +170,8 @@ class LassoPath:
             self.at_once = max(1, min(done + 2, MOST_AT_ONCE) if is_over else done)
             if is_over:
                 return points
-            new = self._candidates(checked, V, l1[checked])
+            # Those after the first that is not reached may be far off, and suggest too much.
+            new = self._candidates(checked, V[:, : done + 1], l1[checked, : done + 1])
             if not len(new):
                 return None
             self._join(new)
@@ -178,6 +179,7 @@ class LassoPath:
                 self.lasso.restore()
             if points:
                 return points
+            l1, l2 = l1[:, :1], l2[:, :1]
         return None
 
     def _set_signs(self, c: Coordinates) -> None:
@@ -257,10 +259,14 @@ class LassoPath:
         return np.max(self._push(checked, V) / l1, axis=1, initial=0.0)
 
     def _candidates(self, checked: Array, V: Array, l1: Array) -> Array:
-        """Features outside the working set that must join, and some that are close to it."""
+        """Features outside the working set that must join, and some that are close to it.
+
+        No more than it has already: on too small a set, nearly all of the others seem to matter.
+        """
         score = self._score(checked, V, l1)
         over = int(np.count_nonzero(score > 1 + 0.1 * self.tolerance))
-        return checked[_largest(score, max(over, self._new_count // 4))] if over else checked[:0]
+        count = min(max(over, self._new_count // 4), max(len(self.features), FEWEST_NEW))
+        return checked[_largest(score, count)] if over else checked[:0]
 
     def _gaps(self, W, R, every, V, l1, l2) -> tuple[Array, Array]:
         """P and the gap P − D of every penalty: the bound of `Problem.bound`, side by side.
