@@ -7,7 +7,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from ._base import Kernel
-from ._rows import count_rows
+from ._rows import count_rows, take_rows
+
+# Rows of which all pairs are asked for at once, to get the pairs of each with itself: fewer calls
+# for more values.
+FEW = 32
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,9 @@ class Callable(Kernel):
         if not callable(self.function):
             raise TypeError(f"function must be callable, got {self.function!r}.")
 
+    def __repr__(self):
+        return f"Callable({getattr(self.function, '__name__', repr(self.function))})"
+
     def __hash__(self):
         return hash((self.function, self.of_pairs))
 
@@ -59,10 +66,12 @@ class Callable(Kernel):
 
     def diagonal(self, X):
         if self.of_pairs:
-            values = [self._value(X, i, X, i) for i in range(count_rows(X))]
-        else:
-            values = [self.gram(X[i : i + 1], X[i : i + 1])[0, 0] for i in range(count_rows(X))]
-        return np.array(values, dtype=np.float64)
+            return np.array([self._value(X, i, X, i) for i in range(count_rows(X))], dtype=float)
+        out = np.empty(count_rows(X))
+        for begin in range(0, len(out), FEW):
+            chunk = slice(begin, min(begin + FEW, len(out)))
+            out[chunk] = np.diagonal(self.gram(take_rows(X, chunk)))
+        return out
 
     def _value(self, X, i, Z, j):
         x, z = (_row(X, i), _row(Z, j))
