@@ -34,9 +34,9 @@ STATUS = ("optimal", "stalled", "max_iter", "unbounded")
 MARGIN = 0.9  # of tol is aimed at in the matrix at hand, so that rounding does not undo it
 ROUNDS = 100  # of one problem: corrections by slopes in float64, or parts of it
 WHOLE = 4000  # rows of a problem that is not cut into parts
-FIRST_ROWS, FIRST_SHARE = 1000, 8  # variables of the first part: so many, and 1 of 8
+FIRST_ROWS, FIRST_SHARE = 1000, 5  # variables of the first part: so many, and 1 of 5
 GROWTH, MOST_ROWS = 4, 12_000  # the next part is at most so many times larger; of any part
-SHARE = 0.1  # of the violation is left by a part
+SHARE = 0.03  # of the violation is left by a part
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,11 +278,10 @@ class Descent:
         rise, fall = self.problem.slopes(self.theta, self.gradient)
         urgency = np.full(len(rise), -np.inf)
         for group in self.problem.each_group():
-            low, high = rise[group].min(initial=np.inf), fall[group].max(initial=-np.inf)
             level = -_middle(rise[group], fall[group])
-            worst = np.maximum(level - rise[group], fall[group] - level)
-            urgency[group] = np.where((rise[group] < high) | (fall[group] > low), worst, -np.inf)
-        wanted = np.flatnonzero(urgency > -np.inf)
+            urgency[group] = np.maximum(level - rise[group], fall[group] - level)
+        # Less than half of the violation behind the level is in a violating pair.
+        wanted = np.flatnonzero(urgency > -0.5 * self.violation)
         if not self.part:
             some = max(FIRST_ROWS, len(wanted) // FIRST_SHARE)
             return wanted[_spread(len(wanted), min(some, limit))]
