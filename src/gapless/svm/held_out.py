@@ -40,8 +40,9 @@ CHEAP, STEPS_OF_REFIT, SLOWER = 3e7, 100, 10
 UNSURE = 0.5
 # Beyond so many entries of the kernel matrices of all problems, a fit is not repeated often.
 LARGE_WORK = 2e7
-# Steps after which a problem that is solved beside many others is left as it is.
-MOST_STEPS = 10**5
+# Steps after which a problem that is solved beside many others is left as it is, and one that has
+# lost no more than a row.
+MOST_STEPS, MOST_STEPS_OF_REFIT = 10**5, 10**4
 # A dual variable this near to an end of its interval, relative to its length, is at that end.
 AT_END = 1e-9
 
@@ -113,7 +114,7 @@ def warm_start(theta: Array, box: BoxProblem) -> Array:
 
 
 def tasks_of(
-    gram: Array, boxes: Sequence[BoxProblem], gradients: Sequence[Array], tol: float
+    gram: Array, boxes: Sequence[BoxProblem], gradients: Sequence[Array], tol: float, steps: int
 ) -> list[tuple]:
     """Problems on a whole kernel matrix, at their starts, as the core takes them."""
     diagonal = np.ascontiguousarray(np.diagonal(gram), dtype=float)
@@ -126,7 +127,7 @@ def tasks_of(
         groups = None if box.groups is None else box.groups.astype(np.int64)
         ends = (np.ascontiguousarray(end, dtype=float) for end in (box.lower, box.upper))
         moving = start, np.array(gradient, dtype=float)
-        limits = tol, max(MOST_STEPS, 100 * m)
+        limits = tol, steps + 10 * m
         linear = np.ascontiguousarray(box.linear, dtype=float)
         tasks.append((rows, diagonal[rows], linear, absolute, *ends, groups, *moving, *limits))
     return tasks
@@ -139,7 +140,7 @@ def descend(
 
     `solve_box` does it to the digits of the exact kernel, for one fit; this is for many.
     """
-    tasks = tasks_of(gram, boxes, gradients, tol)
+    tasks = tasks_of(gram, boxes, gradients, tol, MOST_STEPS)
     results = _core.sum_descent(gram, None, tasks, thread_count(), deadline())
     solutions = []
     for box, task, (violation, steps, status) in zip(boxes, tasks, results):
@@ -163,7 +164,7 @@ def refit_without(
     """
     scores = np.empty(len(cases))
     which, variables = np.ascontiguousarray(cases.T, dtype=np.int64)
-    tasks = tasks_of(gram, boxes, gradients, tol)
+    tasks = tasks_of(gram, boxes, gradients, tol, MOST_STEPS_OF_REFIT)
     _core.sum_leave_out(gram, tasks, which, variables, scores, thread_count(), deadline())
     return scores
 
@@ -350,8 +351,12 @@ class MachineFit(Refittable):
 
     @cached_property
     def _support(self) -> Array:
-        """All support vectors: the machine, and their position among its rows."""
-        found = [np.flatnonzero(point.theta) for point in self.points]
+        """All support vectors: the machine, and their position among its rows.
+
+        All rows where the sums of θ grow with their weight, as for ν.
+        """
+        has_sums = hasattr(self.machine.form, "nu")
+        found = [np.flatnonzero(has_sums | (point.theta != 0)) for point in self.points]
         machines = np.repeat(np.arange(len(found)), [len(positions) for positions in found])
         return np.stack([machines, np.concatenate(found)], axis=1)
 
@@ -529,11 +534,13 @@ def _on_variables(theta: Array, box: BoxProblem) -> Array:
 
 @by_formula.register
 def _by_formula(fitted: MachineFit, groups: Array | None = None) -> Estimate:
-    """All support vectors left out for real where that is cheap, else by the span rule."""
-    try:
+    """All support vectors left out for real where that is cheap, else by the span rule.
+
+    Other penalties, which the verdict looks at, are tried by the rule first.
+    """
+    by_rule = groups is None and fitted.machine.form.has_span
+    is_cheap = fitted.is_solved and fitted.work_of(fitted._support) <= CHEAP
+    if not by_rule or is_cheap:
         return Estimate(fitted.held_out(groups), "loo", True)
-    except NotAvailable:
-        if groups is not None or not fitted.machine.form.has_span:
-            raise
     z, is_refitted = fitted.by_span()
     return Estimate(z, "span", False, is_refitted)
