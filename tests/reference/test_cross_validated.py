@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import sklearn.linear_model as reference
 from sklearn import config_context
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, make_regression
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, cross_val_predict
@@ -357,3 +358,16 @@ def test_constant_columns_ask_for_no_strength():
     y = np.random.default_rng(0).normal(size=30)
     model = gapless.Ridge("loo").fit(np.full((30, 3), 0.1), y)
     assert model.path_.strengths[0] == 1.0
+
+
+@pytest.mark.parametrize("model", [gapless.LassoCV(), gapless.RidgeCV(ALPHAS)], ids=str)
+def test_a_test_without_weight_is_no_test(diabetes, model):
+    X, y = (part[:60] for part in diabetes)
+    weights = np.repeat([0.0, 1.0], [12, 48])
+    found = clone(model).set_params(cv=KFold(5)).fit(X, y, sample_weight=weights)
+    folds = [(train[train >= 12] - 12, test - 12) for train, test in KFold(5).split(X)][1:]
+    expected = clone(model).set_params(cv=folds).fit(X[12:], y[12:])
+    assert found.alpha_ == pytest.approx(expected.alpha_, rel=1e-12)
+    assert found.coef_ == pytest.approx(expected.coef_, rel=1e-6)
+    with pytest.raises(ValueError, match="no fold of cv tests a row"):
+        model.set_params(cv=[(np.arange(12, 60), np.arange(12))]).fit(X, y, sample_weight=weights)

@@ -30,23 +30,28 @@ Fold = tuple[Array, Array]
 def folds_of(
     cv: Any, data: Training, *, classifier: bool, params: dict | None = None
 ) -> list[Fold]:
-    """Pairs (train, test) of rows."""
+    """Pairs (train, test) of rows; tests without any weight are left out."""
     y = data.y if data.classes is None or data.y.ndim == 2 else data.classes[data.y]
     if not (cv is None or isinstance(cv, int | np.integer)):
         splitter = check_cv(cv, y, classifier=classifier)
-        return [
-            (np.asarray(a), np.asarray(b)) for a, b in splitter.split(data.X, y, **params or {})
-        ]
+        pairs = splitter.split(data.X, y, **params or {})
+        folds = [(np.asarray(train), np.asarray(test)) for train, test in pairs]
+        counted = [fold for fold in folds if np.any(data.weights[fold[1]] > 0)]
+        if folds and not counted:
+            raise ValueError(
+                "no fold of cv tests a row with sample_weight > 0; use a cv whose tests have some."
+            )
+        return counted
     units, first = _units(data)
     if cv is None:
         # Five, or fewer where there are not as many distinct rows, or rows of any class.
         most = len(first) if not classifier else max(np.unique(y[first], return_counts=True)[1])
         cv = max(min(5, int(most)), 2)
     splitter = check_cv(cv, y[first], classifier=classifier)
-    pairs = splitter.split(np.zeros((len(first), 1)), y[first])
+    by_unit = splitter.split(np.zeros((len(first), 1)), y[first])
     return [
         (np.flatnonzero(np.isin(units, train)), np.flatnonzero(np.isin(units, test)))
-        for train, test in pairs
+        for train, test in by_unit
     ]
 
 
