@@ -40,7 +40,7 @@ RIDGE_STRENGTHS, STRENGTHS, KINKED_STRENGTHS, FINER = 100, 25, 13, 3
 PATIENCE, CLEARLY = 3, 2.0
 # So many of the rows that lie farthest out are left out by real refits, from which models learn
 # whose strengths are within so many decades, the less the farther they are.
-FARTHEST, REACH = 20, 2.0
+FARTHEST, REACH = 10, 2.0
 FOLDS, STRENGTHS_AT_A_TIME = 5, 5
 L1_RATIOS = (0.1, 0.5, 0.7, 0.9, 0.95, 0.99, 1.0)
 LOO = "loo"
