@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -48,19 +48,30 @@ BLOCK, ROWS_PER_LANDMARK, SMALLEST_POOL = 32, 10, 5000
 ENTRIES = 1 << 22
 
 
+class Tried(NamedTuple):
+    """A number of features, minus the mean loss of held-out rows, and its standard error."""
+
+    rank: int
+    unseen: float
+    standard_error: float
+
+
 @dataclass(frozen=True, eq=False)
 class KernelFeatures:
     """A map of rows to features φ(x) with φ(x)ᵀφ(z) ≈ k(x, z); the base of both kinds.
 
     `train` are the features of the rows it was made from, None in what a model stores; `kind` is
     "exact", "nystroem", "random_features", or "unfinished" where the time was up before any of
-    them; `dtype` is that of the features.
+    them; `dtype` is that of the features. Where their number was chosen, `tried` are the numbers
+    that were looked at, and `is_enough` tells whether the last step brought little.
     """
 
     kernel: Kernel
     kind: str
     dtype: np.dtype
     train: Array | None = field(default=None, repr=False)
+    tried: tuple[Tried, ...] = field(default=(), kw_only=True)
+    is_enough: bool = field(default=True, kw_only=True)
 
     @property
     def rank(self) -> int:

@@ -37,6 +37,7 @@ from ..kernel_features import (
     Distinct,
     Drawing,
     KernelFeatures,
+    Tried,
     exact_features,
     one_landmark,
     random_features,
@@ -196,17 +197,26 @@ class Supply:
 
     @property
     def most(self) -> int:
+        """The largest rank, by memory, time and need."""
+        return max(min(self._fitting, MOST_FEATURES, len(self.distinct.first)), 1)
+
+    @property
+    def _fitting(self) -> int:
         """The largest rank whose features fit their memory."""
-        fitting = MOST_BYTES // (4 * self.X.shape[0])
-        return max(min(fitting, MOST_FEATURES, len(self.distinct.first)), 1)
+        return MOST_BYTES // (4 * self.X.shape[0])
 
     def ranks(self) -> Iterator[int]:
-        """Ranks to try, each twice the one before."""
+        """Ranks to try, each twice the one before.
+
+        So the features before take half as much again; a last rank close to the one before, which
+        all the memory is for, would take twice as much.
+        """
         rank = min(FIRST_RANK, self.most)
         while rank < self.most:
             yield rank
             rank *= 2
-        yield self.most
+        if rank == self.most or self.most < self._fitting:
+            yield self.most
 
 
 def _mapped(data: Training, features: KernelFeatures) -> Mapped:
@@ -215,24 +225,33 @@ def _mapped(data: Training, features: KernelFeatures) -> Mapped:
 
 def _grown(model: Any, data: Training, supply: Supply, callback: Any) -> Mapped:
     """Features of a rank that twice as many would hardly improve, and the solution on them."""
-    found, before = None, -np.inf
+    found, tried, is_enough = None, [], False
     try:
         for rank in supply.ranks():
             check()
             found = _solved(model, _mapped(data, supply.features(rank)), found, callback)
             if found.status in ("time_limit", "interrupted", "callback"):
                 break
-            unseen, error = _unseen(model, found)
-            if unseen - before <= ENOUGH * error or found.features.rank < rank:
+            tried.append(Tried(found.features.rank, *_unseen(model, found)))
+            is_all = found.features.rank < rank or rank == len(supply.distinct.first)
+            is_enough = is_all or _is_level(tried)
+            if is_enough:
                 break
-            before = unseen
     except (TimeLimit, KeyboardInterrupt) as stop:
         if found is None:
             raise
         status = "time_limit" if isinstance(stop, TimeLimit) else "interrupted"
         found = replace(found, status=status)
     assert found is not None
-    return found
+    features = replace(found.features, tried=tuple(tried), is_enough=is_enough)
+    return replace(found, features=features)
+
+
+def _is_level(tried: list[Tried]) -> bool:
+    """Whether the last step brought little."""
+    if len(tried) < 2:
+        return False
+    return tried[-1].unseen - tried[-2].unseen <= ENOUGH * tried[-1].standard_error
 
 
 def _solved(model: Any, mapped: Mapped, smaller: Mapped | None, callback: Any) -> Mapped:
@@ -283,6 +302,8 @@ def concerning(certificate: Certificate, features: KernelFeatures | None) -> Cer
     more = f"This concerns the objective with {features.rank} {of} in place of the kernel"
     if features.kind == NYSTROEM:
         more += "; certify(model, X, y, exact_kernel=True) compares with the kernel itself"
+    if not features.is_enough:
+        more += ". More of them would do better on unseen data: raise n_components"
     return replace(certificate, verdict=f"{certificate.verdict} {more}.")
 
 
