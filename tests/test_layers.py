@@ -37,6 +37,7 @@ ORDER = [
     "search",
     "progress",
     "_validation",
+    "parts",
     "linear",
     "kernel_machines",
     "svm",

@@ -14,18 +14,21 @@ from ..certificates import Certificate
 from ..conformal import Calibration, Intervals
 from ..design import Design
 from ..generalization import Refittable
+from ..parts import KERNEL_INSTANCE, OfParts
 from ..progress import CallbackSupport
 from ..remembering import Remembering
 
 Array = np.ndarray
 
 
-class KernelRegressor(RegressorMixin, Remembering, CallbackSupport, BaseEstimator):
+class KernelRegressor(OfParts, RegressorMixin, Remembering, CallbackSupport, BaseEstimator):
     """Base of regressors that predict from their training rows.
 
     A subclass gives `fit`, `_predict` for rows that have been read, `_refittable` for held-out
     predictions and `_certify` for the data of the fit; `_stored` lists what a fit leaves.
     """
+
+    _families = KERNEL_INSTANCE
 
     _stored: ClassVar[tuple[str, ...]] = (
         "certificate_",

@@ -15,11 +15,12 @@ from ..linear.classification import log_probabilities
 from ..linear.kernel import KERNEL_CONSTRAINTS, WithKernel
 from ..linear.selection import LOO
 from ..losses import Logistic, Softmax
+from ..parts import KERNEL_INSTANCE, OfParts
 from ..penalties import L2
 from .scales import rough, tune_scale
 
 
-class KernelLogisticRegression(WithKernel, LinearClassifier):
+class KernelLogisticRegression(OfParts, WithKernel, LinearClassifier):
     """Logistic regression with a kernel; for more than two classes by softmax.
 
     Minimises  Σᵢ sᵢ ℓ(yᵢ, f(xᵢ) + b) + 1/(2C) ‖f‖²  over functions f of the kernel's space, ℓ the
@@ -138,6 +139,8 @@ class KernelLogisticRegression(WithKernel, LinearClassifier):
         "path_",
         "search_",
     )
+    _families = KERNEL_INSTANCE
+
     _parameter_constraints: ClassVar[dict] = {
         **LinearClassifier._parameter_constraints,
         **SELECT,
