@@ -97,7 +97,8 @@ void UpperFactor::refactor(Index size, Entry&& entry, const Blas& blas, Checkpoi
     }
 }
 
-void UpperFactor::project(double* h, Index count, Index stride, const Blas& blas) const {
+void UpperFactor::project(double* h, Index count, Index stride, const Blas& blas,
+                          Checkpoint& checkpoint) const {
     constexpr Index few = 3;
     if (count <= few) {
         for (Index c = 0; c < count; ++c) solve_transposed(h + c * stride, 0);
@@ -106,6 +107,7 @@ void UpperFactor::project(double* h, Index count, Index stride, const Blas& blas
     std::vector<double> negative(count * block);
     for (Index k = 0; k < size_; k += block) {
         const Index end = std::min(k + block, size_), width = end - k, rest = size_ - end;
+        checkpoint();
         for (Index c = 0; c < count; ++c) {
             double* x = h + c * stride;
             for (Index i = k; i < end; ++i) {
@@ -252,7 +254,7 @@ GramLasso::Result GramLasso::solve(const double* l1, const double* l2, const Goa
         const bool is_still = is_settled(goal.tolerance);
         if (chosen.empty()) return {changes_, is_still || is_settled(1e3 * goal.tolerance)};
         zeros = is_still ? active() : 0;
-        admit(chosen);
+        admit(chosen, checkpoint);
         zeros = std::min(zeros, active());
         steps = 0;
     }
@@ -398,17 +400,18 @@ std::vector<Index> GramLasso::violators(double tolerance) const {
 }
 
 // Let features join the active set; one that depends on it takes the place of another.
-void GramLasso::admit(const std::vector<Index>& chosen) {
+void GramLasso::admit(const std::vector<Index>& chosen, Checkpoint& checkpoint) {
     const Index before = active(), count = static_cast<Index>(chosen.size());
     const Index stride = before + count;
     std::vector<double> projected(count * stride);
     for (Index c = 0; c < count; ++c) copy_column(chosen[c], &projected[c * stride]);
-    factor_.project(projected.data(), count, stride, blas_);
+    factor_.project(projected.data(), count, stride, blas_, checkpoint);
     std::vector<const double*> joined;
     for (Index c = 0; c < count; ++c) {
         const Index j = chosen[c];
         double* u = &projected[c * stride];
         Index size = before;
+        checkpoint();
         for (const double* other : joined) {
             u[size] = (gram_row(j)[active_[size]] - dot(u, other, size)) / other[size];
             ++size;
@@ -418,7 +421,7 @@ void GramLasso::admit(const std::vector<Index>& chosen) {
         if (rest <= dependent * diagonal(j)) {
             // Where others have just joined, the slopes are not 0, and it has to wait.
             if (c > 0) continue;
-            if (make_room(j)) return admit({j});
+            if (make_room(j)) return admit({j}, checkpoint);
             is_barred_[j] = 1;
             continue;
         }

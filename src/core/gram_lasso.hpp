@@ -27,7 +27,8 @@ public:
     template <class Entry>
     void refactor(Index size, Entry&& entry, const Blas& blas, Checkpoint& checkpoint);
     // u = U⁻ᵀh for columns h of H that would join, `stride` apart.
-    void project(double* h, Index count, Index stride, const Blas& blas) const;
+    void project(double* h, Index count, Index stride, const Blas& blas,
+                 Checkpoint& checkpoint) const;
     // Take in columns of U: the first has size() + 1 entries, down to its pivot, the next one more.
     void append(const std::vector<const double*>& columns);
     void remove(Index position);
@@ -89,7 +90,7 @@ private:
     bool is_settled(double tolerance) const;
     void settle(Index zeros, Checkpoint& checkpoint);
     std::vector<Index> violators(double tolerance) const;
-    void admit(const std::vector<Index>& chosen);
+    void admit(const std::vector<Index>& chosen, Checkpoint& checkpoint);
     bool make_room(Index j);
     void copy_column(Index j, double* h) const;
     double move(const std::vector<double>& step, double length);
