@@ -37,7 +37,7 @@ ROWS_AT_A_TIME = 4096
 class GaussianProcessRegressor(KernelRegressor):
     """Gaussian process regression, the kernel's parameters by maximum marginal likelihood.
 
-    The mean minimises  ½ Σᵢ sᵢ (yᵢ − f(xᵢ))²/νᵢ + ½‖f‖²  over the functions of the kernel's space,
+    The mean minimises  ½ Σᵢ sᵢ (yᵢ − f(xᵢ))² + ½ν‖f‖²  over the functions f of the kernel's space,
     ν being the variance of the noise: kernel ridge regression with α = ν. The process adds how
     sure that is, and how probable y is under the kernel, by which its parameters are fitted.
 
@@ -121,7 +121,8 @@ class GaussianProcessRegressor(KernelRegressor):
         "alpha_",
         "log_marginal_likelihood_value_",
         "_noise",
-        "_normal",
+        "_y_train_mean",
+        "_y_train_std",
         "_slope",
         *KernelRegressor._stored,
     )
@@ -304,20 +305,22 @@ class GaussianProcessRegressor(KernelRegressor):
             "alpha_": posterior.c[:, 0] if flat else posterior.c,
             "log_marginal_likelihood_value_": posterior.log_likelihood,
             "_noise": (process.noise, process.weights),
-            "_normal": (mean, std),
+            "_y_train_mean": mean,
+            "_y_train_std": std,
         }
 
     def _certificate(self, posterior: Posterior, slope: float | None) -> Certificate:
         """That of the mean; with what is known of fitted parameters, `slope` being ‖∇‖∞."""
         process, kernel = posterior.process, posterior.kernel
-        noise = process.noise + kernel.noise(process.X)
-        # Without any noise the mean goes through all points, up to rounding.
-        noise = np.maximum(noise, EPS * np.mean(np.diag(posterior.K))) / process.weights
+        noise = variances(process.noise, kernel, process.X) / process.weights
         with single_blas():
             Kc = posterior.K @ posterior.c - noise[:, None] * posterior.c
         found = Coefficients(posterior.c, np.zeros(process.y.shape[1]), Kc)
-        proof = Proof.of(process.y, 1 / noise, found, np.ones(process.y.shape[1]), False)
-        scale = 0.5 * float(np.sum(process.y**2 / noise[:, None]))
+        # In units of the mean noise, which may be as small as rounding.
+        unit = float(np.mean(noise))
+        strengths = np.full(process.y.shape[1], unit)
+        proof = Proof.of(process.y, unit / noise, found, strengths, False)
+        scale = 0.5 * float(np.sum(process.y**2 * (unit / noise)[:, None]))
         certificate = proof.certificate(scale, self.tol)
         if slope is None:
             return certificate
@@ -366,7 +369,7 @@ class GaussianProcessRegressor(KernelRegressor):
         X = read_rows(self, X)
         mean = self._shaped(self._predict(X))
         spread = self._covariance(X) if return_cov else self._variance(X)
-        scaled = spread[..., None] * self._normal[1] ** 2
+        scaled = spread[..., None] * self._y_train_std**2
         scaled = scaled[..., 0] if self._is_flat or scaled.shape[-1] == 1 else scaled
         return mean, scaled if return_cov else np.sqrt(scaled)
 
@@ -393,10 +396,10 @@ class GaussianProcessRegressor(KernelRegressor):
         return self.alpha_.ndim == 1
 
     def _predict(self, X):
-        mean, std = self._normal
         c = self.alpha_.reshape(len(self.alpha_), -1)
         kernel = parametrised(self.kernel_, self.X_train_)
-        return std * kernel.times(X, self.X_train_, c) + mean
+        z = kernel.times(X, self.X_train_, c)
+        return self._y_train_std * z + self._y_train_mean
 
     def _reduced(self, kernel: Any, X: Any) -> Array:
         """V = L⁻¹K(X_train, X), (n, rows): what the training rows tell of these is VᵀV."""
@@ -464,26 +467,29 @@ class GaussianProcessRegressor(KernelRegressor):
         return self._certificate(posterior, self._slope)
 
     def _refittable(self, data):
-        mean, _ = self._normal
         kernel = parametrised(self.kernel_, self.X_train_)
-        noise = self._noise_of(len(data.y)) + kernel.noise(self.X_train_)
-        noise = np.maximum(noise, EPS * float(np.mean(kernel.diagonal(self.X_train_))))
-        count = len(mean)
+        noise = variances(self._noise_of(len(data.y)), kernel, self.X_train_)
         return KernelFit(
             Design(data.X),
             data.y,
             data.weights,
             kernel.plain(),
-            np.ones(count),
+            np.ones(len(self._y_train_mean)),
             False,
             noise=noise,
-            offset=mean,
+            offset=self._y_train_mean,
         )
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.requires_fit = False
         return tags
+
+
+def variances(noise: Array, kernel: Any, X: Any) -> Array:
+    """All the noise of the rows; where there is none, what rounding does to the kernel."""
+    noise = noise + kernel.noise(X)
+    return np.maximum(noise, EPS * float(np.mean(kernel.diagonal(X))))
 
 
 def parametrised(kernel: Any, X: Any) -> Any:
@@ -509,9 +515,12 @@ class LikelihoodSearch:
 
     def run(self, model: GaussianProcessRegressor) -> str:
         """Search as the model says; "found", or what ended it."""
+        is_open = model.optimizer is not None and len(self.kernel.theta) > 0
+        if is_open:
+            self.kernel = self.kernel.at(np.clip(self.kernel.theta, *self.kernel.bounds.T))
         # Without one factorisation there is no model, however short the time.
         self._look(self.kernel, False)
-        if model.optimizer is None or not len(self.kernel.theta):
+        if not is_open:
             return "found"
         try:
             with time_limit(model.time_limit):

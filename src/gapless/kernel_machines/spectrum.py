@@ -56,10 +56,13 @@ class Trail:
     def of(cls, strengths: Array, z: Array, y: Array, weights: Array) -> Trail:
         """With the scores of the predictions z of targets y (n, K)."""
         of_rows = np.mean((z - y[:, None, :]) ** 2, axis=2)
-        means = np.average(of_rows, axis=0, weights=weights)
-        spread = np.sum((weights[:, None] * (of_rows - means)) ** 2, axis=0)
-        errors = np.sqrt(spread * len(y) / max(len(y) - 1, 1)) / weights.sum()
-        return cls(strengths, z, -means, errors)
+        shares = weights / weights.sum()
+        means = np.sum(shares[:, None] * of_rows, axis=0)
+        moved = shares[:, None] * (of_rows - means)
+        # Relative to the largest, since squares of squares may overflow.
+        size = np.maximum(np.max(np.abs(moved), axis=0), np.finfo(float).tiny)
+        spread = np.sqrt(np.sum((moved / size) ** 2, axis=0)) * size
+        return cls(strengths, z, -means, spread * np.sqrt(len(y) / max(len(y) - 1, 1)))
 
     def best(self, select: str) -> int:
         """The best, or with "1se" the first (the strongest penalty) within a standard error."""

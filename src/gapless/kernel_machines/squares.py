@@ -238,7 +238,7 @@ class KernelSquares:
 class Proof:
     """P at coefficients c, D at the dual point θ = λc, and what rounding may do to them.
 
-    P − D = ½Σ(sr − λc)²/s − λbΣc with r = y − Kc − b: what the equations leave, squared.
+    P − D = ½Σ(√s·r − λc/√s)² − λbΣc with r = y − Kc − b: what the equations leave, squared.
     """
 
     primal: float
@@ -266,7 +266,7 @@ class Proof:
             total = np.abs(theta.sum(axis=0))
             rounding += float(np.sum(total * (2 * np.abs(b) + np.max(np.abs(y), axis=0))))
             feasibility = Violation.largest(total)
-        missed = (s * r - theta) ** 2 / (2 * s)
+        missed = 0.5 * (np.sqrt(s) * r - theta / np.sqrt(s)) ** 2
         conditions = Conditions(feasibility=feasibility, complementarity=Violation.largest(missed))
         return cls(primal, dual, rounding, float(missed.sum()), conditions)
 
