@@ -27,9 +27,9 @@ from .trials import Trial, Trials
 
 Array = np.ndarray
 
-# By which factor an open parameter moves, and how often at most from where it begins. First it
-# moves twice at a time.
-FACTORS = {"C": 10**0.5, "gamma": 2.0, "epsilon": 2.0}
+# By which factor an open parameter moves first, by its root in the end, and how many of those it
+# may be from where it begins.
+FACTORS = {"C": 10.0, "gamma": 4.0, "epsilon": 4.0}
 MOST_MOVES = {"C": 8, "gamma": 10, "epsilon": 6}
 # C begins here, γ at "scale", and ε at this part of the spread of the targets.
 FIRST_C, FIRST_EPSILON = 10.0, 0.1
@@ -92,7 +92,8 @@ def tune(model: Any, data: Any, rows: DistinctRows) -> Choice:
     Returns
     -------
     Choice
-        Where the time limit ended the search, the best of what was tried.
+        Where the time limit ended the search, the best of what was tried, or where that is
+        nothing, the values with which it begins.
     """
     _check(model)
     part = _sample(data, rows, MOST_ROWS)
@@ -102,20 +103,19 @@ def tune(model: Any, data: Any, rows: DistinctRows) -> Choice:
         first = _trials(model, data, _sample(data, rows, FIRST_ROWS))
     try:
         for values in _listed(model):
-            best = _climb(first, values, begin, (0,) * len(begin), 2)
-            _climb(trials, values, begin, best, 1)
+            near = _climb(first, values, begin, (0,) * len(begin), 2)
+            _climb(trials, values, begin, near, 1)
     except TimeLimit:
         trials = trials if trials.found else first
-        if not trials.found:
-            raise
     tried = list(trials.found.values())
     within = 1.0 if model.select == "1se" else 0.0
     if within:
         # The simplest first, since the first that is good enough is taken.
         tried.sort(key=lambda trial: (trial.freedom, *trial.values.values()))
-    chosen = _winner(tried, trials.weights, within)
+    chosen = _winner(tried, trials.weights, within) if tried else 0
+    best = tried[chosen].values if tried else next(_listed(model)) | begin
     return Choice(
-        {name: float(tried[chosen].values[name]) for name in model._tuned()},
+        {name: float(best[name]) for name in model._tuned()},
         [] if first is trials else list(first.found.values()),
         tried,
         chosen,
@@ -230,7 +230,7 @@ def _climb(
     """
 
     def at(moves: Moves) -> Trial:
-        opens = {name: of * FACTORS[name] ** k for (name, of), k in zip(begin.items(), moves)}
+        opens = {name: of * FACTORS[name] ** (k / 2) for (name, of), k in zip(begin.items(), moves)}
         return trials.at(values | opens)
 
     while True:
