@@ -15,11 +15,15 @@ from contextlib import contextmanager
 from functools import partial
 from importlib.util import module_from_spec
 
+import sklearn.gaussian_process
+import sklearn.kernel_approximation
+import sklearn.kernel_ridge
 import sklearn.linear_model
 import sklearn.svm
 from sklearn.base import BaseEstimator
 
 MODULES = [
+    "sklearn.gaussian_process.tests.test_gpr",
     "sklearn.linear_model.tests.test_base",
     "sklearn.linear_model.tests.test_common",
     "sklearn.linear_model.tests.test_coordinate_descent",
@@ -30,9 +34,14 @@ MODULES = [
     "sklearn.svm.tests.test_bounds",
     "sklearn.svm.tests.test_sparse",
     "sklearn.svm.tests.test_svm",
+    "sklearn.tests.test_kernel_approximation",
+    "sklearn.tests.test_kernel_ridge",
 ]
 
 CLASSES = {
+    sklearn.gaussian_process: ["GaussianProcessRegressor"],
+    sklearn.kernel_approximation: ["Nystroem", "RBFSampler"],
+    sklearn.kernel_ridge: ["KernelRidge"],
     sklearn.linear_model: [
         "ElasticNet",
         "RidgeClassifierCV",
@@ -48,7 +57,7 @@ CLASSES = {
         "Ridge",
         "RidgeClassifier",
     ],
-    sklearn.svm: ["LinearSVC", "LinearSVR"],
+    sklearn.svm: ["LinearSVC", "LinearSVR", "NuSVC", "NuSVR", "OneClassSVM", "SVC", "SVR"],
 }
 
 
