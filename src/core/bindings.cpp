@@ -881,7 +881,11 @@ void define_kernel_forms(nb::module_& m) {
             [](KernelForm* form, Measure measure, Curve curve, double scale, double shift,
                Index degree) { new (form) KernelForm{measure, curve, scale, shift, degree}; },
             "measure"_a, "curve"_a, "scale"_a = 1.0, "shift"_a = 0.0, "degree"_a = 1)
-        .def_ro("measure", &KernelForm::measure);
+        .def_ro("measure", &KernelForm::measure)
+        .def_ro("curve", &KernelForm::curve)
+        .def_ro("scale", &KernelForm::scale)
+        .def_ro("shift", &KernelForm::shift)
+        .def_ro("degree", &KernelForm::degree);
 }
 
 template <class T>

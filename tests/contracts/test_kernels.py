@@ -7,7 +7,9 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.model_selection import GridSearchCV
 
+from gapless.kernel_machines import KernelLogisticRegression, KernelRidge
 from gapless.kernel_matrix import KernelMatrix
 from gapless.kernels import (
     AdditiveChi2,
@@ -328,6 +330,18 @@ def test_parameters_can_be_read_and_replaced_also_in_parts():
         Gaussian(1.0).replace(gama=2.0)
 
 
+@pytest.mark.parametrize("machine", [KernelRidge, KernelLogisticRegression])
+def test_parameters_of_a_kernel_can_be_searched(rng, machine):
+    X = rng.standard_normal((40, 2))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    grid = {"kernel__left__gamma": [1e-9, 1.0]}
+    search = GridSearchCV(machine(kernel=Gaussian(0.1) + Constant(0.1)), grid, cv=3).fit(X, y)
+    assert search.best_params_ == {"kernel__left__gamma": 1.0}
+    assert "kernel__gamma" not in machine(kernel="rbf").get_params()
+    with pytest.raises(ValueError, match="Invalid parameter 'gama' for kernel=Gaussian"):
+        machine(kernel=Gaussian(0.1)).set_params(kernel__gama=1.0)
+
+
 def test_gamma_follows_its_rules(rng):
     X = rng.standard_normal((20, 5)) + 3
     assert Gaussian("scale").resolve(X).gamma == pytest.approx(1 / (5 * X.var()), rel=1e-14)
@@ -410,6 +424,18 @@ def test_distances_keep_their_digits_far_from_the_origin(rng):
     assert np.abs(Gaussian(0.1).times(X, Z, np.ones(50)) - K.sum(axis=1)).max() < 1e-12
     matrix = KernelMatrix(Gaussian(0.1), np.vstack([X, Z]), dtype=np.float32)
     assert np.abs(matrix.block(np.arange(50), np.arange(50, 100)) - K).max() < 1e-6
+
+
+@pytest.mark.parametrize("unit", [2.0**-90, 2.0**80])
+@pytest.mark.parametrize("kernel", [Gaussian("scale"), Polynomial(gamma="scale")], ids=repr)
+def test_odd_units_cost_no_digits_of_float32(rng, kernel, unit):
+    """Squares of such numbers are beyond float32."""
+    X = rng.standard_normal((30, 4)).astype(np.float32)
+    for A in (X, sp.csr_matrix(np.where(rng.random((30, 200)) < 0.02, 1.5, 0).astype(np.float32))):
+        K = kernel.gram(A)
+        is_near(kernel.gram(A * np.float32(unit)), K, np.float32)
+        matrix = KernelMatrix(kernel, A.astype(float) * unit, dtype=np.float32)
+        is_near(matrix.block(np.arange(9)), K[:9], np.float32)
 
 
 def test_equal_rows_of_whole_numbers_are_exactly_alike(rng):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import math
 from functools import cached_property
 from typing import Any
 
@@ -56,27 +58,49 @@ class _Compiled(Kernel):
         return self.rows(X).diagonal()
 
 
-class DenseRows(Rows):
+class CompiledRows(Rows):
+    """Rows and their squared lengths, as the compiled core takes them; dense or sparse."""
+
+    def __init__(self, kernel: Any, X: Any, form: _core.KernelForm):
+        self.kernel = kernel
+        self.X = X
+        self.dtype = X.dtype
+        self.form = form
+        self.squares = Design(X).row_square_sums(np.ones(X.shape[1])).astype(X.dtype)
+
+    def only(self, index: Array | slice) -> Rows:
+        some = copy.copy(self)
+        some.__dict__.pop("_design", None)
+        X, some.squares = self.X[index], np.ascontiguousarray(self.squares[index])
+        some.X = X if sp.issparse(X) else np.ascontiguousarray(X)
+        return some
+
+    def diagonal(self) -> Array:
+        # Of ‖x‖² for a kernel of products, else of distance 0.
+        values = np.zeros((len(self), 1))
+        if self.form.measure == _core.Measure.product:
+            values[:, 0] = self.squares
+        _call(_core.kernel_of_products, self.form, np.zeros(len(self)), np.zeros(1), values)
+        return values[:, 0]
+
+
+class DenseRows(CompiledRows):
     """Rows as an array, moved by a centre where the kernel depends on differences alone.
 
     ‖x − z‖² is computed as ‖x‖² + ‖z‖² − 2⟨x, z⟩, which loses digits far from the origin.
     """
 
     def __init__(self, kernel: Any, X: Array, dtype: Any, center: Array | None):
-        X = kernel.prepare(X)
-        if center is not None:
-            # Subtracted before rounding, so that a large mean costs no digits of float32 either.
-            X = np.subtract(X, center, dtype=np.result_type(X.dtype, dtype))
-        X = np.ascontiguousarray(X, dtype=dtype)
-        self._set(kernel, X, _squares(X), center)
-
-    def _set(self, kernel: Any, X: Array, squares: Array, center: Array | None) -> DenseRows:
-        self.kernel = kernel
-        self.X = X
-        self.squares = squares
         self.center = center
-        self.dtype = X.dtype
-        return self
+        X = kernel.prepare(X)
+        form, power = _rescaled(kernel.form(), dtype)
+        # Moved and scaled before they are rounded to float32, so that neither a large mean nor an
+        # odd unit costs digits.
+        if center is not None:
+            X = np.subtract(X, center, dtype=np.result_type(X.dtype, dtype))
+        if power:
+            X = np.ldexp(X, power)
+        super().__init__(kernel, np.ascontiguousarray(X, dtype=dtype), form)
 
     def of(self, X: Any) -> Rows:
         X = as_rows(X)
@@ -84,57 +108,38 @@ class DenseRows(Rows):
         X = X.toarray() if sp.issparse(X) else X
         return DenseRows(self.kernel, X, self.dtype, self.center)
 
-    def only(self, index: Array | slice) -> Rows:
-        X, squares = np.ascontiguousarray(self.X[index]), np.ascontiguousarray(self.squares[index])
-        return DenseRows.__new__(DenseRows)._set(self.kernel, X, squares, self.center)
-
-    def diagonal(self) -> Array:
-        return _diagonal(self.kernel.form(), self.squares)
-
     def gram(self, other: Rows | None = None) -> Array:
-        form = self.kernel.form()
         if other is None:
             out = blank((len(self), len(self)), self.dtype)
-            _call(_core.kernel_gram, form, self.X, self.squares, out)
+            _call(_core.kernel_gram, self.form, self.X, self.squares, out)
             return out
         assert isinstance(other, DenseRows)
         out = blank((len(self), len(other)), self.dtype)
-        _call(_core.kernel_block, form, self.X, self.squares, other.X, other.squares, out)
+        _call(_core.kernel_block, self.form, self.X, self.squares, other.X, other.squares, out)
         return out
 
     def times(self, other: Rows, coef: Array) -> Array:
         assert isinstance(other, DenseRows)
         out = np.empty((len(self), coef.shape[1]))
         operands = (self.X, self.squares, other.X, other.squares)
-        _call(_core.kernel_times, self.kernel.form(), *operands, coef, out)
+        _call(_core.kernel_times, self.form, *operands, coef, out)
         return out
 
 
-class SparseRows(Rows):
+class SparseRows(CompiledRows):
     """Rows of a sparse matrix, multiplied as such and bent by the same curves as dense ones."""
 
     def __init__(self, kernel: Any, X: Any, dtype: Any):
-        X = kernel.prepare(X).astype(dtype, copy=False)
-        self._set(kernel, X, _squares(X))
-
-    def _set(self, kernel: Any, X: Any, squares: Array) -> SparseRows:
-        self.kernel = kernel
-        self.X = X
-        self.squares = squares
-        self.dtype = X.dtype
-        return self
+        X = kernel.prepare(X)
+        form, power = _rescaled(kernel.form(), dtype)
+        if power:
+            X = sp.csr_array((np.ldexp(X.data, power), X.indices, X.indptr), X.shape)
+        super().__init__(kernel, X.astype(dtype, copy=False), form)
 
     def of(self, X: Any) -> Rows:
         X = as_rows(X)
         _check_columns(X, self.X)
-        return SparseRows(self.kernel, sp.csr_matrix(X), self.dtype)
-
-    def only(self, index: Array | slice) -> Rows:
-        squares = np.ascontiguousarray(self.squares[index])
-        return SparseRows.__new__(SparseRows)._set(self.kernel, self.X[index], squares)
-
-    def diagonal(self) -> Array:
-        return _diagonal(self.kernel.form(), self.squares)
+        return SparseRows(self.kernel, sp.csr_array(X), self.dtype)
 
     def gram(self, other: Rows | None = None) -> Array:
         right = self if other is None else other
@@ -142,7 +147,7 @@ class SparseRows(Rows):
         out = blank((len(self), len(right)), self.dtype)
         left = self._design.rows_view()
         operands = (left, self.squares, right._design.columns_view(), right.squares)
-        _call(_core.sparse_kernel_block, self.kernel.form(), *operands, other is None, out)
+        _call(_core.sparse_kernel_block, self.form, *operands, other is None, out)
         return out
 
     @cached_property
@@ -157,6 +162,19 @@ def _call(function: Any, *args: Any) -> None:
 
 def _is_by_product(form: _core.KernelForm) -> bool:
     return form.measure in (_core.Measure.product, _core.Measure.squared_distance)
+
+
+def _rescaled(form: _core.KernelForm, dtype: Any) -> tuple[_core.KernelForm, int]:
+    """The form for rows times 2^power, such that their squares are of the size that the curve sees.
+
+    In float32 the squares of large or small units would overflow or vanish. A power of two rounds
+    nothing.
+    """
+    if dtype == np.float64 or not _is_by_product(form) or form.scale == 0:
+        return form, 0
+    power = round(math.log2(abs(form.scale)) / 2)
+    scale = math.ldexp(form.scale, -2 * power)
+    return _core.KernelForm(form.measure, form.curve, scale, form.shift, form.degree), power
 
 
 def _has_no_origin(form: _core.KernelForm) -> bool:
@@ -183,23 +201,9 @@ def _center(X: Array) -> Array:
     design = Design(X)
     mean = design.transposed_times(np.full(len(X), 1 / len(X)))
     spread = np.sqrt(Design(X, mean).column_square_sums() / len(X))
-    with np.errstate(divide="ignore"):
-        step = np.exp2(np.floor(np.log2(spread)))
-    return np.where(spread > 0, np.round(mean / np.where(spread > 0, step, 1)) * step, mean)
-
-
-def _squares(X: Any) -> Array:
-    return Design(X).row_square_sums(np.ones(X.shape[1])).astype(X.dtype)
-
-
-def _diagonal(form: _core.KernelForm, squares: Array) -> Array:
-    """k(xᵢ, xᵢ): of ‖x‖² for a kernel of products, else of distance 0."""
-    if form.measure == _core.Measure.product:
-        values = squares.astype(np.float64)[:, None]
-    else:
-        values = np.zeros((len(squares), 1))
-    _call(_core.kernel_of_products, form, np.zeros(len(squares)), np.zeros(1), values)
-    return values[:, 0]
+    is_plain = (spread > 0) & np.isfinite(spread)
+    step = np.exp2(np.floor(np.log2(np.where(is_plain, spread, 1.0))))
+    return np.where(is_plain, np.round(mean / step) * step, mean)
 
 
 def _check_columns(X: Any, like: Any) -> None:

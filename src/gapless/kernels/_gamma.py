@@ -35,8 +35,9 @@ def resolve_gamma(kernel: Kernel, X: Any, weights: Any = None, of_none: float | 
         return kernel.replace(gamma=of_none)
     X = as_rows(X)
     d = max(X.shape[1], 1)
-    variance = _variance(X, weights) if gamma == "scale" else 1.0
-    return kernel.replace(gamma=1.0 / (d * variance) if variance > 0 else 1.0)
+    spread = d * (_variance(X, weights) if gamma == "scale" else 1.0)
+    # Where all entries are equal, or as good as, any number will do.
+    return kernel.replace(gamma=1.0 / spread if spread > np.finfo(float).tiny else 1.0)
 
 
 def _variance(X: Any, weights: Any) -> float:
