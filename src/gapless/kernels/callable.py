@@ -47,7 +47,8 @@ class Callable(Kernel):
 
     def gram(self, X, Z=None):
         if not self.of_pairs:
-            return np.asarray(self.function(X, X if Z is None else Z, **(self.options or {})))
+            values = self.function(X, X if Z is None else Z, **(self.options or {}))
+            return values.toarray() if sp.issparse(values) else np.asarray(values)
         if Z is None:
             return self._among(X)
         values = np.empty((count_rows(X), count_rows(Z)))

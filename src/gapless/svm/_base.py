@@ -24,13 +24,14 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .. import kernels
-from .._validation import Training, read_rows
+from .._validation import LARGEST, Training, read_rows
 from ..certificates import Certificate
 from ..design import Design
 from ..generalization import Generalization
 from ..interrupt import time_limit
 from ..kernel_matrix import KernelMatrix
 from ..kernels import Kernel, Rows
+from ..parts import KERNEL_INSTANCE, OfParts
 from ..progress import CallbackSupport, watch
 from ..remembering import Remembering
 from ..threads import single_blas
@@ -60,8 +61,10 @@ MAX_ITER_WARNING = (
 )
 
 
-class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
+class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator):
     """Base of the support vector machines."""
+
+    _families = KERNEL_INSTANCE
 
     # The parameters that can be chosen by leave-one-out.
     _tunable: ClassVar[tuple[str, ...]] = ()
@@ -201,6 +204,12 @@ class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
         matrix = KernelMatrix(
             kernel, X, dtype=np.float64 if is_small else np.float32, memory_limit=limit
         )
+        # ½‖w‖² may be as large as the square of all weights.
+        if not rows.weights.sum() < LARGEST:
+            raise ValueError(
+                f"the weights sum to {rows.weights.sum():.3g}, whose square is too large for "
+                "float64; rescale sample_weight, e.g. to a mean of 1."
+            )
         y = data.y[rows.first]
         count = 1 if data.classes is None else len(data.classes)
         blocks = blocks_of(np.zeros(len(y)) if data.classes is None else y, count)
@@ -419,7 +428,7 @@ class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
 
     def _read_rows(self, X: Any) -> Any:
         """X for prediction."""
-        if is_text(X):
+        if not isinstance(self.kernel, str) and is_text(X):
             return np.asarray(X, dtype=object)
         X = read_rows(self, X)
         if self._is_precomputed and X.shape[1] != self.shape_fit_[0]:
@@ -465,7 +474,7 @@ class SupportVectorMachine(Remembering, CallbackSupport, BaseEstimator):
 
 def read_any(read: Any, estimator: Any, X: Any, *args: Any, **options: Any) -> Training:
     """`read` for X that may also be texts, which only the kernel understands."""
-    if not is_text(X):
+    if isinstance(estimator.kernel, str) or not is_text(X):
         return read(estimator, X, *args, **options)
     # The rest is checked beside a column of numbers.
     X = np.asarray(X, dtype=object)
@@ -497,8 +506,8 @@ def check_some_weight(sample_weight: Any) -> None:
     weights = np.asarray(1.0 if sample_weight is None else sample_weight)
     if weights.dtype.kind in "fiub" and weights.size and not np.any(weights > 0):
         raise ValueError(
-            "Invalid input - all samples have zero or negative weights. Give at least one row a "
-            "positive sample_weight."
+            "Invalid input - all samples have zero or negative weights; sample_weight must have a "
+            "non-zero number, above 0, for the rows that count."
         )
 
 

@@ -197,7 +197,7 @@ class NuMargin(Form):
     divides: ClassVar[bool] = True
     missing: ClassVar[str] = (
         "the classes overlap so much that the margin ρ is 0 for so small a nu; raise nu, at most "
-        "to twice the share of the smaller class"
+        "to twice the share of the smaller class, or rescale the features"
     )
 
     def box(self, y: Array, s: Array) -> BoxProblem:

@@ -166,22 +166,22 @@ class OneVsOne(Arrangement):
 
     def by_class(self, scores: Array) -> Array:
         """Votes, plus what breaks ties: the sum of confidences, squeezed into (−1/3, 1/3)."""
-        votes, sums = self._votes(scores), np.zeros((len(scores), self.count))
+        votes, sums = self._votes(scores >= 0), np.zeros((len(scores), self.count))
         for column, (i, j) in enumerate(self.pairs):
             sums[:, i] += scores[:, column]
             sums[:, j] -= scores[:, column]
         return votes + sums / (3 * (np.abs(sums) + 1))
 
     def decide(self, scores: Array) -> Array:
-        """The class with most votes, the first one in a tie."""
-        return self._votes(scores).argmax(axis=1)
+        """The class with most votes, the first one in a tie; a score of 0 is for the second."""
+        return self._votes(scores > 0).argmax(axis=1)
 
-    def _votes(self, scores: Array) -> Array:
-        votes = np.zeros((len(scores), self.count))
+    def _votes(self, for_first: Array) -> Array:
+        """How many votes each class has, given who wins each problem."""
+        votes = np.zeros((len(for_first), self.count))
         for column, (i, j) in enumerate(self.pairs):
-            for_first = scores[:, column] > 0
-            votes[:, i] += for_first
-            votes[:, j] += ~for_first
+            votes[:, i] += for_first[:, column]
+            votes[:, j] += ~for_first[:, column]
         return votes
 
 

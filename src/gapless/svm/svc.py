@@ -254,10 +254,11 @@ def _check_two_classes(y: Any, sample_weight: Any) -> None:
     weights, labels = np.asarray(sample_weight), np.asarray(y)
     if weights.dtype.kind not in "fiub" or weights.shape != labels.shape or labels.ndim != 1:
         return
-    if len(set(labels.tolist())) > 1 and len(set(labels[weights > 0].tolist())) == 1:
+    counted = labels[weights > 0]
+    if len(set(labels.tolist())) > 1 and len(set(counted.tolist())) == 1:
         raise ValueError(
-            "Invalid input - all samples with positive weights belong to the same class. Give rows "
-            "of another class a positive sample_weight."
+            "Invalid input - all samples with positive weights belong to the same class. There is "
+            f"only one class: {counted[0]!r}; add rows of another class, or give them weight."
         )
 
 
