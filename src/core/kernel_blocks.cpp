@@ -4,8 +4,9 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <memory>
 #include <vector>
+
+#include "pieces.hpp"
 
 namespace gapless {
 namespace {
@@ -189,22 +190,6 @@ GAPLESS_CLONES void sum_measure(Measure measure, const double* x, const double* 
 
 // ---- tiles ----
 
-Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
-
-struct Range {
-    Index begin, end;
-    Index size() const { return end - begin; }
-};
-
-Range part(Index i, Index step, Index end) {
-    return {std::min(i * step, end), std::min((i + 1) * step, end)};
-}
-
-template <class T>
-std::unique_ptr<T[]> uninitialized(Index size) {
-    return std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(std::max<Index>(size, 1)));
-}
-
 bool is_by_product(Measure measure) {
     return measure == Measure::product || measure == Measure::squared_distance;
 }
@@ -353,11 +338,8 @@ void kernel_gram(const KernelForm& form, const KernelRows<T>& a, T* out, const C
     const int threads = useful_threads(operations(a, a) / 2, context.threads);
     const T itself = value_of_equal_rows<T>(form);
     parallel_for(sides * (sides + 1) / 2, threads, context.poll, [&](Index task) {
-        // task = row (row + 1) / 2 + column
-        Index row = static_cast<Index>((std::sqrt(8.0 * double(task) + 1) - 1) / 2);
-        while (row * (row + 1) / 2 > task) --row;
-        while ((row + 1) * (row + 2) / 2 <= task) ++row;
-        Range i = part(row, side, n), j = part(task - row * (row + 1) / 2, side, n);
+        TriangleTile at(task);
+        Range i = part(at.row, side, n), j = part(at.column, side, n);
         auto tile = uninitialized<T>(i.size() * j.size());
         measure_tile(form, a, i, a, j, tile.get(), context);
         finish_tile(form, a.squares + i.begin, a.squares + j.begin, i.size(), j.size(), tile.get(),

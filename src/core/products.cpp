@@ -8,25 +8,10 @@
 #include <memory>
 #include <vector>
 
+#include "pieces.hpp"
+
 namespace gapless {
 namespace {
-
-Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
-
-// Memory that is written before it is read, so that it need not be cleared.
-template <class T>
-std::unique_ptr<T[]> uninitialized(Index size) {
-    return std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(std::max<Index>(size, 1)));
-}
-
-struct Range {
-    Index begin, end;
-    Index size() const { return end - begin; }
-};
-
-Range part(Index i, Index step, Index end) {
-    return {std::min(i * step, end), std::min((i + 1) * step, end)};
-}
 
 // A dense matrix seen as outer × inner, and what is done to its entries while they are read.
 template <class X, class V>
@@ -311,12 +296,9 @@ void gram_by_tiles(const Source<X, V>& a, Index outer, Index inner, V* out,
     Index sides = ceil_div(outer, side);
     parallel_for(sides * (sides + 1) / 2, context.threads, context.poll,
                  [&](Index task, Checkpoint& checkpoint) {
-                     // task = row (row + 1) / 2 + column
-                     Index row = static_cast<Index>((std::sqrt(8.0 * double(task) + 1) - 1) / 2);
-                     while (row * (row + 1) / 2 > task) --row;
-                     while ((row + 1) * (row + 2) / 2 <= task) ++row;
-                     Range rows = part(row, side, outer);
-                     Range columns = part(task - row * (row + 1) / 2, side, outer);
+                     TriangleTile tile(task);
+                     Range rows = part(tile.row, side, outer);
+                     Range columns = part(tile.column, side, outer);
                      auto left = uninitialized<V>(side * step);
                      auto right = uninitialized<V>(side * step);
                      V* to = out + rows.begin * outer + columns.begin;
