@@ -18,6 +18,8 @@ from sklearn.model_selection import KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from .kernel_machines import GaussianProcessRegressor, KernelRegression, KernelRidge
+from .kernels import Gaussian, White
 from .linear import (
     ElasticNet,
     ElasticNetCV,
@@ -60,6 +62,12 @@ MODELS = [
     (ElasticNetCV(l1_ratio=[0.5, 0.9]), datasets.load_diabetes),
     (LinearSVR(C=10.0, epsilon=5.0), datasets.load_diabetes),
     (RiskRegressor(loss=Huber(20.0), penalty=L1(300.0)), datasets.load_diabetes),
+    (KernelRidge(alpha="loo", kernel="rbf", gamma="loo"), datasets.load_diabetes),
+    (
+        GaussianProcessRegressor(1.0 * Gaussian(0.01) + White(1.0), normalize_y=True),
+        datasets.load_diabetes,
+    ),
+    (KernelRegression(), datasets.load_diabetes),
     (MultiTaskLasso(alpha=0.1), load_digit_halves),
     (MultiTaskLassoCV(alphas=10), datasets.load_linnerud),
     (RidgeClassifier(), datasets.load_breast_cancer),
