@@ -42,8 +42,10 @@ RESIDUAL = {np.dtype(np.float64): 1e-13, np.dtype(np.float32): 1e-6}
 INDEFINITE = 1e-6
 # So many rows that were no pivots are looked at.
 CHECKED = 500
-# Landmarks are drawn so many at a time, among so many rows for each of them and at least so many.
-BLOCK, ROWS_PER_LANDMARK, SMALLEST_POOL = 32, 10, 5000
+# Landmarks are drawn at least and at most so many at a time, half as many as there are between.
+FIRST_BLOCK, BLOCK = 4, 32
+# They are drawn among so many rows for each of them, and at least among so many.
+ROWS_PER_LANDMARK, SMALLEST_POOL = 10, 5000
 # Numbers in a block of features that is made at a time.
 ENTRIES = 1 << 22
 
@@ -425,7 +427,8 @@ class Drawing:
         count = min(count, self.known.shape[1])
         while len(self.chosen) < count:
             check()
-            if not self._draw(min(BLOCK, count - len(self.chosen))):
+            block = min(max(len(self.chosen) // 2, FIRST_BLOCK), BLOCK)
+            if not self._draw(min(block, count - len(self.chosen))):
                 break
 
     def _draw(self, count: int) -> bool:
