@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "pieces.hpp"
@@ -16,50 +17,36 @@ namespace {
 
 // ---- the exponential ----
 
+constexpr double factorial(int k) { return k == 0 ? 1.0 : k * factorial(k - 1); }
+
+// Σ rⁱ⁻ᵏ/i! over i = k … degree
+template <int k, int degree, class T>
+GAPLESS_BODY T taylor(T r) {
+    constexpr T term = static_cast<T>(1 / factorial(k));
+    if constexpr (k == degree)
+        return term;
+    else
+        return taylor<k + 1, degree>(r) * r + term;
+}
+
 // eˣ for x ≤ 0, and 0 where that is below the normal numbers. With x = k log 2 + r, |r| ≤ ½ log 2,
 // k is rounded by adding a number whose last bit counts ones, eʳ is a Taylor polynomial whose
 // remainder is below the rounding, and 2ᵏ is put together from its bits. No table and no branch, so
 // that loops over it are vectorised.
-GAPLESS_BODY float exp_of(float x) {
-    constexpr float ones = 0x1.8p23f, log_2 = 0x1.62e4p-1f, log_2_rest = 0x1.7f7d1cp-20f;
-    const float rounded = x * 0x1.715476p0f + ones;
-    const float k = rounded - ones;
-    const float r = (x - k * log_2) - k * log_2_rest;
-    float p = 1.0f / 5040;
-    p = p * r + 1.0f / 720;
-    p = p * r + 1.0f / 120;
-    p = p * r + 1.0f / 24;
-    p = p * r + 1.0f / 6;
-    p = p * r + 0.5f;
-    p = p * r + 1.0f;
-    p = p * r + 1.0f;
-    const float scale = std::bit_cast<float>((std::bit_cast<std::uint32_t>(rounded) + 127u) << 23);
-    return x < -87.0f ? 0.0f : p * scale;
-}
-
-GAPLESS_BODY double exp_of(double x) {
-    constexpr double ones = 0x1.8p52, log_2 = 0x1.62e42fefa3800p-1,
-                     log_2_rest = 0x1.ef35793c76730p-45;
-    const double rounded = x * 0x1.71547652b82fep0 + ones;
-    const double k = rounded - ones;
-    const double r = (x - k * log_2) - k * log_2_rest;
-    double p = 1.0 / 6227020800;
-    p = p * r + 1.0 / 479001600;
-    p = p * r + 1.0 / 39916800;
-    p = p * r + 1.0 / 3628800;
-    p = p * r + 1.0 / 362880;
-    p = p * r + 1.0 / 40320;
-    p = p * r + 1.0 / 5040;
-    p = p * r + 1.0 / 720;
-    p = p * r + 1.0 / 120;
-    p = p * r + 1.0 / 24;
-    p = p * r + 1.0 / 6;
-    p = p * r + 0.5;
-    p = p * r + 1.0;
-    p = p * r + 1.0;
-    const double scale =
-        std::bit_cast<double>((std::bit_cast<std::uint64_t>(rounded) + 1023u) << 52);
-    return x < -708.0 ? 0.0 : p * scale;
+template <class T>
+GAPLESS_BODY T exp_of(T x) {
+    constexpr bool single = std::is_same_v<T, float>;
+    using Bits = std::conditional_t<single, std::uint32_t, std::uint64_t>;
+    constexpr int mantissa = single ? 23 : 52, degree = single ? 7 : 13;
+    constexpr Bits bias = single ? 127 : 1023;
+    constexpr T ones = single ? 0x1.8p23 : 0x1.8p52, lowest = single ? -87 : -708;
+    // log 2 in two parts, of which the first times k is exact.
+    constexpr T log_2 = single ? 0x1.62e4p-1 : 0x1.62e42fefa3800p-1;
+    constexpr T log_2_rest = single ? 0x1.7f7d1cp-20 : 0x1.ef35793c76730p-45;
+    const T rounded = x * static_cast<T>(0x1.71547652b82fep0) + ones, k = rounded - ones;
+    const T r = (x - k * log_2) - k * log_2_rest;
+    const T power = std::bit_cast<T>((std::bit_cast<Bits>(rounded) + bias) << mantissa);
+    return x < lowest ? T(0) : taylor<0, degree>(r) * power;
 }
 
 // ---- the curves ----
