@@ -12,6 +12,7 @@ from sklearn.preprocessing import scale
 import gapless
 from gapless import (
     ElasticNet,
+    KernelRidge,
     Lasso,
     LinearRegression,
     LinearSVC,
@@ -331,3 +332,11 @@ def test_many_classes_of_wide_large_data_are_held_out(monkeypatch):
     X = rng.normal(size=(60, 80)) + np.eye(3, 80)[y]
     result = LinearSVC().fit(X, y).generalization_
     assert "3 dense systems in 60 rows" in result.method
+
+
+def test_a_penalty_without_effect_does_not_excuse_overfitting(rng):
+    """Fits that learn every row by heart whatever the penalty are not called balanced."""
+    X, y = rng.normal(size=(60, 3)), 5 + rng.normal(size=60)
+    model = KernelRidge(alpha=1e-9, kernel="rbf", gamma=1e6).fit(X, y)
+    assert model.generalization_.kind == "over-fitted"
+    assert "the penalty has no effect" in model.generalization_.verdict

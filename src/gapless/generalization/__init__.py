@@ -162,7 +162,11 @@ def _judgement(trial: Trial, outcome: Outcome, train: float) -> tuple[str, str]:
     """Over-fitted, under-fitted or balanced, and what to do."""
     stronger, weaker = (_other(trial, outcome, factor) for factor in (10.0, 0.1))
     if stronger is None or weaker is None:
-        return _judgement_without_penalty(outcome, train)
+        return _judgement_without_penalty(outcome, train, "add a penalty, or drop features")
+    little = NO_HARM * outcome.standard_error
+    if all(abs(score - outcome.score) <= little for _, score in (stronger, weaker)):
+        cure = "the penalty has no effect, so choose a simpler model"
+        return _judgement_without_penalty(outcome, train, cure)
     factor, score = max(stronger, weaker, key=lambda other: other[1])
     if not score > outcome.score + outcome.standard_error:
         return "balanced", "neither ten times nor a tenth of the penalty does better"
@@ -189,7 +193,7 @@ def _other(trial: Trial, outcome: Outcome, factor: float) -> tuple[float, float]
     return times, score
 
 
-def _judgement_without_penalty(outcome: Outcome, train: float) -> tuple[str, str]:
+def _judgement_without_penalty(outcome: Outcome, train: float, cure: str) -> tuple[str, str]:
     if train - outcome.score > 2 * outcome.standard_error:
-        return "over-fitted", "more than 2 standard errors apart; add a penalty, or drop features"
+        return "over-fitted", f"more than 2 standard errors apart; {cure}"
     return "balanced", "not more than 2 standard errors apart"
