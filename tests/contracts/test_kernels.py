@@ -31,6 +31,7 @@ from gapless.kernels import (
     by_name,
     mercer_check,
 )
+from gapless.svm import SVC, SVR
 from gapless.threads import threads
 
 
@@ -330,7 +331,7 @@ def test_parameters_can_be_read_and_replaced_also_in_parts():
         Gaussian(1.0).replace(gama=2.0)
 
 
-@pytest.mark.parametrize("machine", [KernelRidge, KernelLogisticRegression])
+@pytest.mark.parametrize("machine", [SVC, SVR, KernelRidge, KernelLogisticRegression])
 def test_parameters_of_a_kernel_can_be_searched(rng, machine):
     X = rng.standard_normal((40, 2))
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
@@ -502,6 +503,13 @@ def test_spectrum_counts_common_pieces(rng, length):
     matrix = KernelMatrix(Spectrum(length), words, memory_limit=500)
     is_near(matrix.block(np.array([2, 5])), scaled[[2, 5]])
     is_near(matrix.only(np.array([2, 5, 7])).whole(), scaled[np.ix_([2, 5, 7], [2, 5, 7])])
+
+
+@pytest.mark.parametrize("kernel", ["spectrum", Spectrum(2)])
+def test_a_machine_learns_from_strings_themselves(kernel):
+    words = ["banana", "bandana", "cabana", "kiwi", "kiwano", "wikiwi"]
+    model = SVC(kernel=kernel).fit(words, [0, 0, 0, 1, 1, 1])
+    assert model.predict(["ananas", "wiki"]).tolist() == [0, 1]
 
 
 def test_spectrum_names_the_row_that_is_no_string():

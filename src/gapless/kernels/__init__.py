@@ -23,7 +23,11 @@ from .sigmoid import Sigmoid
 from .spectrum import Spectrum
 from .white import White
 
+# Names of kernels whose rows are strings.
+OF_STRINGS = (Spectrum.name,)
+
 __all__ = [
+    "OF_STRINGS",
     "AdditiveChi2",
     "Callable",
     "Chi2",

@@ -428,7 +428,7 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
 
     def _read_rows(self, X: Any) -> Any:
         """X for prediction."""
-        if not isinstance(self.kernel, str) and is_text(X):
+        if compares_texts(self, X):
             return np.asarray(X, dtype=object)
         X = read_rows(self, X)
         if self._is_precomputed and X.shape[1] != self.shape_fit_[0]:
@@ -474,7 +474,7 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
 
 def read_any(read: Any, estimator: Any, X: Any, *args: Any, **options: Any) -> Training:
     """`read` for X that may also be texts, which only the kernel understands."""
-    if isinstance(estimator.kernel, str) or not is_text(X):
+    if not compares_texts(estimator, X):
         return read(estimator, X, *args, **options)
     # The rest is checked beside a column of numbers.
     X = np.asarray(X, dtype=object)
@@ -482,8 +482,10 @@ def read_any(read: Any, estimator: Any, X: Any, *args: Any, **options: Any) -> T
     return replace(data, X=X, feature_names=None)
 
 
-def is_text(X: Any) -> bool:
-    """Whether X is a sequence of texts."""
+def compares_texts(estimator: Any, X: Any) -> bool:
+    """Whether X is a sequence of texts, and the kernel may be one of those that take them."""
+    if isinstance(estimator.kernel, str) and estimator.kernel not in kernels.OF_STRINGS:
+        return False
     if not isinstance(X, (list, tuple)) and getattr(X, "ndim", None) != 1:
         return False
     return len(X) > 0 and isinstance(next(iter(X)), str)
