@@ -10,9 +10,10 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .. import kernels
-from ..linear._base import SELECT, LinearClassifier, classification_problems
+from ..linear._base import SELECT, LinearClassifier
 from ..linear.classification import log_probabilities
 from ..linear.kernel import KERNEL_CONSTRAINTS, WithKernel
+from ..linear.problems import classification_problems
 from ..linear.selection import LOO
 from ..losses import Logistic, Softmax
 from ..parts import KERNEL_INSTANCE, OfParts

@@ -1,7 +1,8 @@
 """Linear models as scikit-learn classes: each says what is minimised, and `_base` does the rest.
 
 Imports everything above: validation, problem, solvers, certificates. Files: `regression`,
-`classification`, `risk` for any loss with any penalty; `selection`, `folds` and the files with
+`classification`, `risk` for any loss with any penalty; `problems` from data to what is minimised;
+`kernel` lets features of a kernel stand in for X; `selection`, `folds` and the files with
 "cv" in their name choose strengths.
 """
 

@@ -14,7 +14,8 @@ from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 from .._validation import is_multilabel, read_multilabel
 from ..losses import Hinge, Logistic, Softmax, SquaredHinge
 from ..penalties import L1, L2, ElasticNet, NoPenalty
-from ._base import SELECT, LinearClassifier, classification_problems
+from ._base import SELECT, LinearClassifier
+from .problems import classification_problems
 from .regression import RIDGE_SOLVERS, ridge_problems
 from .selection import LOO
 

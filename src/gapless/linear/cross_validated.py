@@ -22,7 +22,7 @@ from sklearn.utils._metadata_requests import (
 from sklearn.utils._param_validation import StrOptions
 
 from ..generalization import Judge
-from ._base import pack
+from .problems import pack
 from .selection import (
     Trail,
 )

@@ -24,7 +24,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import Training, read_rows
-from ..certificates import Certificate, certify_all, judged
+from ..certificates import certify_all
 from ..design import Design
 from ..generalization.held_out import by_formula, by_refits
 from ..interrupt import TimeLimit, check
@@ -33,7 +33,6 @@ from ..kernel_features import (
     NYSTROEM,
     PRECOMPUTED,
     RANDOM,
-    UNFINISHED,
     Distinct,
     Drawing,
     KernelFeatures,
@@ -44,9 +43,10 @@ from ..kernel_features import (
 )
 from ..kernels import Kernel
 from ..leave_one_out import NotAvailable
-from ..problem import Parameters, Problem
+from ..problem import Parameters
 from ..solvers import solve_many
-from ._base import Mapped, unpack
+from ._base import Mapped
+from .problems import unpack
 from .selection import fitted_of, mean_and_error, row_scores
 
 Array = np.ndarray
@@ -278,87 +278,3 @@ def _unseen(model: Any, found: Mapped) -> tuple[float, float]:
         z = by_refits(fitted, fitted.distinct, str(reason)).z
     is_known = np.all(np.isfinite(z), axis=1)
     return mean_and_error(row_scores(problems, z), np.where(is_known, problems[0].weights, 0.0))
-
-
-# ---- certificates --------------------------------------------------------------------------------
-
-
-def concerning(certificate: Certificate, features: KernelFeatures | None) -> Certificate:
-    """The certificate with a verdict that says which objective it is about."""
-    if features is None or features.kind == EXACT:
-        return certificate
-    if features.kind == UNFINISHED:
-        # w = 0, and θ = 0 bounds every objective from below by what P₀ is measured from.
-        return replace(
-            certificate,
-            kind="stopped",
-            verdict="stopped: out of time before there were features of the kernel; raise "
-            "time_limit, or set n_components.",
-            dual=certificate.primal - certificate.scale,
-            gap=certificate.scale + certificate.rounding,
-            relative_gap=1.0,
-        )
-    of = "landmarks" if features.kind == NYSTROEM else "random features"
-    more = f"This concerns the objective with {features.rank} {of} in place of the kernel"
-    if features.kind == NYSTROEM:
-        more += "; certify(model, X, y, exact_kernel=True) compares with the kernel itself"
-    if not features.is_enough:
-        more += ". More of them would do better on unseen data: raise n_components"
-    return replace(certificate, verdict=f"{certificate.verdict} {more}.")
-
-
-def exact_certificate(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
-    """How far the model is at most from the best one of the kernel itself, whatever was fitted.
-
-    A model on landmarks is a function f of the kernel's space, and its P is that of f. Only the
-    dual changes, in which θᵀKθ takes the place of ‖Φᵀθ‖²: n² kernel values, a block at a time.
-    """
-    check_is_fitted(model)
-    features = vars(model).get("features_")
-    if features is None or features.kind == RANDOM:
-        raise ValueError(
-            f"exact_kernel=True compares with the best model of the kernel, but this "
-            f"{type(model).__name__} has {'no kernel' if features is None else 'random features'}, "
-            "so it is none of the kernel's; leave exact_kernel out."
-        )
-    data = model._read(X, y, sample_weight, reset=False)
-    problems = model._settled()._problems(data)
-    alpha = np.atleast_2d(model.dual_coef_).T
-    kernel, Z = features.kernel, model.X_fit_
-    z = kernel.times(data.X, Z, alpha) + model.intercept_
-    squares = np.maximum(np.sum(alpha * kernel.times(Z, Z, alpha), axis=0), 0.0)
-    sizes = np.sqrt(np.maximum(kernel.diagonal(data.X), 0.0))
-    certificates, start = [], 0
-    for problem, parameters in zip(problems, unpack(problems, alpha.T, 0.0, model.dual_)):
-        columns = slice(start, start + (problem.outputs or 1))
-        start = columns.stop
-        own = z[:, columns].reshape(problem.n, *parameters.w.shape[1:])
-        primal = problem.loss_sum(own) + problem.penalty.value(_as_vector(squares[columns]))
-        thetas = [-problem.derivative(own)]
-        if parameters.theta is not None:
-            thetas.append(parameters.theta.reshape(own.shape))
-        bounds = [_kernel_bound(problem, theta, kernel, data.X, sizes) for theta in thetas]
-        dual, rounding = max(bounds)
-        certificates.append(
-            judged(primal, dual, scale=problem.scale, tol=model.tol, rounding=rounding)
-        )
-    return sum(certificates[1:], start=certificates[0])
-
-
-def _kernel_bound(
-    problem: Problem, theta: Array, kernel: Kernel, X: Any, sizes: Array
-) -> tuple[float, float]:
-    """D(θ) with R* from θᵀKθ for a θ moved to where it is feasible, and what rounding may hide."""
-    theta = problem.orthogonal(theta)
-    columns = theta.reshape(problem.n, -1)
-    squares = np.maximum(np.sum(columns * kernel.times(X, X, columns), axis=0), 0.0)
-    dual = problem.dual(theta, _as_vector(squares))
-    largest = np.sum(sizes[:, None] * np.abs(columns), axis=0)
-    walk = np.finfo(float).eps * (4 + np.sqrt(problem.n))
-    rounding = walk * (problem.scale + problem.penalty.conjugate(_as_vector(largest**2)))
-    return dual, rounding
-
-
-def _as_vector(squares: Array) -> Array:
-    """A vector of that squared norm, or several in columns: all that ½λ‖w‖² looks at."""
-    return np.sqrt(squares) if len(squares) == 1 else np.sqrt(squares)[None, :]

@@ -21,7 +21,6 @@ from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 
 from ..interrupt import TimeLimit
 from ..problem import Parameters
-from ._base import pack
 from .classification import LogisticRegression
 from .cross_validated import (
     SCORING,
@@ -32,6 +31,7 @@ from .cross_validated import (
     scored_errors,
 )
 from .folds import Scorer, fold_path, folds_of, part_of
+from .problems import pack
 from .selection import (
     LOO,
     Choice,

@@ -16,7 +16,7 @@ from ..losses import Squared
 from ..penalties import ElasticNet, Group, Penalty
 from ..problem import Problem
 from ..solvers.path import PathSolution, solve_path
-from ._base import regression_problems
+from .problems import regression_problems
 from .regression import Lasso, with_sign
 from .selection import largest_strength
 

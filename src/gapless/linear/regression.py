@@ -16,7 +16,8 @@ from ..design import Design
 from ..losses import EpsilonInsensitive, Squared, SquaredEpsilonInsensitive
 from ..penalties import L1, L2, Box, Group, NoPenalty, Separable
 from ..penalties import ElasticNet as ElasticNetPenalty
-from ._base import SELECT, LinearRegressor, regression_problems
+from ._base import SELECT, LinearRegressor
+from .problems import regression_problems
 from .selection import LOO
 
 # What scikit-learn's solvers of ridge regression mean here; "cholesky" and "svd" are here, too.

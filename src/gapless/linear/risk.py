@@ -13,9 +13,10 @@ from ..kernels import Kernel
 from ..losses import Loss
 from ..parts import Family, OfParts
 from ..penalties import L2, Penalty
-from ._base import LinearClassifier, LinearRegressor, classification_problems, regression_problems
+from ._base import LinearClassifier, LinearRegressor
 from .classification import log_probabilities
 from .kernel import KERNEL_CONSTRAINTS, WithKernel
+from .problems import classification_problems, regression_problems
 
 
 class OfLossPenaltyKernel(OfParts):

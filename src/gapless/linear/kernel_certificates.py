@@ -1,0 +1,146 @@
+"""Certificates of models on features of a kernel: which objective they concern, and the kernel's.
+
+With r landmarks the best model of the r features is found, and that is what the gap of the fit
+says. How far it is from the best one of the kernel itself says `exact_certificate`. Called by
+`kernel`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from sklearn.utils.validation import check_is_fitted
+
+from ..certificates import Certificate, judged
+from ..kernel_features import EXACT, NYSTROEM, RANDOM, UNFINISHED, KernelFeatures
+from ..problem import Problem
+from ._base import unpack
+
+Array = np.ndarray
+
+
+def concerning(certificate: Certificate, features: KernelFeatures | None) -> Certificate:
+    """The certificate with a verdict that says which objective it is about."""
+    if features is None or features.kind == EXACT:
+        return certificate
+    if features.kind == UNFINISHED:
+        # w = 0, and θ = 0 bounds every objective from below by what P₀ is measured from.
+        return replace(
+            certificate,
+            kind="stopped",
+            verdict="stopped: out of time before there were features of the kernel; raise "
+            "time_limit, or set n_components.",
+            dual=certificate.primal - certificate.scale,
+            gap=certificate.scale + certificate.rounding,
+            relative_gap=1.0,
+        )
+    of = "landmarks" if features.kind == NYSTROEM else "random features"
+    more = f"This concerns the objective with {features.rank} {of} in place of the kernel"
+    if features.kind == NYSTROEM:
+        more += "; certify(model, X, y, exact_kernel=True) compares with the kernel itself"
+    if not features.is_enough:
+        more += ". More of them would do better on unseen data: raise n_components"
+    return replace(certificate, verdict=f"{certificate.verdict} {more}.")
+
+
+def exact_certificate(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
+    """How far the model is at most from the best one of the kernel itself, whatever was fitted.
+
+    A model on landmarks is a function f of the kernel's space, and its P is that of f. Only the
+    dual changes, in which θᵀKθ takes the place of ‖Φᵀθ‖²: n² kernel values, a block at a time.
+    """
+    features = _features_of(model)
+    data = model._read(X, y, sample_weight, reset=False)
+    problems = model._settled()._problems(data)
+    kernel, Z, alpha = features.kernel, model.X_fit_, np.atleast_2d(model.dual_coef_).T
+    z = kernel.times(data.X, Z, alpha) + model.intercept_
+    squares = np.maximum(np.sum(alpha * kernel.times(Z, Z, alpha), axis=0), 0.0)
+    columns = _columns(problems)
+    parameters = unpack(problems, alpha.T, 0.0, model.dual_)
+    points = [_dual_points(p, z[:, c], q.theta) for p, c, q in zip(problems, columns, parameters)]
+    stacked = np.hstack([theta.reshape(len(z), -1) for pair in points for theta in pair])
+    products = kernel.times(data.X, data.X, stacked)
+    sizes = np.sqrt(np.maximum(_diagonal(kernel, data.X), 0.0))
+    certificates, start = [], 0
+    for problem, at, pair in zip(problems, columns, points):
+        primal = problem.loss_sum(_shaped(problem, z[:, at]))
+        primal += problem.penalty.value(_as_vector(squares[at]))
+        bounds = []
+        for theta in pair:
+            own = slice(start, start + at.stop - at.start)
+            bounds.append(_bound(problem, theta, products[:, own], sizes))
+            start = own.stop
+        dual, rounding = max(bounds)
+        scale = problem.scale
+        certificates.append(judged(primal, dual, scale=scale, tol=model.tol, rounding=rounding))
+    return _of_kernel(sum(certificates[1:], start=certificates[0]), features)
+
+
+def _features_of(model: Any) -> KernelFeatures:
+    """The features of a model whose function is one of the kernel's; an error for others."""
+    check_is_fitted(model)
+    features = vars(model).get("features_")
+    if features is None or features.kind == RANDOM:
+        raise ValueError(
+            f"exact_kernel=True compares with the best model of the kernel, but this "
+            f"{type(model).__name__} has {'no kernel' if features is None else 'random features'}, "
+            "so it is none of the kernel's; leave exact_kernel out."
+        )
+    return features
+
+
+def _of_kernel(certificate: Certificate, features: KernelFeatures) -> Certificate:
+    """The certificate with a cure that helps where landmarks are the reason of the gap."""
+    if certificate.kind != "stopped" or features.kind == EXACT:
+        return certificate
+    share = 100 * certificate.relative_gap
+    return replace(
+        certificate,
+        verdict=f"with {features.rank} landmarks at most {share:.2g} % of the objective without "
+        "features above the best model of the kernel itself; raise n_components to come closer.",
+    )
+
+
+def _columns(problems: list[Problem]) -> list[slice]:
+    """Which columns of all outputs belong to each problem."""
+    ends = np.cumsum([problem.outputs or 1 for problem in problems])
+    return [slice(end - (p.outputs or 1), end) for p, end in zip(problems, ends)]
+
+
+def _shaped(problem: Problem, z: Array) -> Array:
+    return z[:, 0] if problem.outputs is None else z
+
+
+def _dual_points(problem: Problem, z: Array, stored: Array | None) -> list[Array]:
+    """Feasible dual points: from the slopes of the loss, and the one that was stored."""
+    z = _shaped(problem, z)
+    points = [problem.orthogonal(-problem.derivative(z))]
+    if stored is not None:
+        points.append(problem.orthogonal(stored.reshape(z.shape)))
+    return points
+
+
+def _bound(problem: Problem, theta: Array, products: Array, sizes: Array) -> tuple[float, float]:
+    """The best D(cθ) for 0 ≤ c ≤ 1 with R* from θᵀKθ, and what rounding may hide."""
+    columns = theta.reshape(problem.n, -1)
+    v = _as_vector(np.maximum(np.sum(columns * products, axis=0), 0.0))
+    found = minimize_scalar(
+        lambda c: -problem.dual(c * theta, c * v), bounds=(0.0, 1.0), method="bounded"
+    )
+    dual = max(-float(found.fun), problem.dual(theta, v), problem.origin.dual)
+    largest = np.sum(sizes[:, None] * np.abs(columns), axis=0)
+    walk = np.finfo(float).eps * (4 + np.sqrt(problem.n))
+    rounding = walk * (problem.scale + problem.penalty.conjugate(_as_vector(largest**2)))
+    return dual, rounding
+
+
+def _diagonal(kernel: Any, X: Any) -> Array:
+    return kernel.rows(X, np.float64).diagonal()
+
+
+def _as_vector(squares: Array) -> Array:
+    """A vector of that squared norm, or several in columns: all that ½λ‖w‖² looks at."""
+    return np.sqrt(squares) if len(squares) == 1 else np.sqrt(squares)[None, :]
