@@ -1,98 +1,236 @@
 #include "left_out.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
-
-#include "pair_steps.hpp"
 
 namespace gapless {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
+// Cases of a problem that one task works on: enough to pay for the copy of its kernel values.
+constexpr Index chunk = 64;
 
-// A copy of a problem at its solution, from which one variable goes.
+// The smallest slope of a variable that may rise, and the largest of one that may fall.
+struct Ends {
+    double rise, fall;
+};
+
+GAPLESS_CLONES Ends ends(const double* gradient, const double* rise, const double* fall, Index n) {
+    double least = infinity, most = -infinity;
+#pragma omp simd reduction(min : least) reduction(max : most)
+    for (Index v = 0; v < n; ++v) {
+        least = std::min(least, gradient[v] + rise[v]);
+        most = std::max(most, gradient[v] + fall[v]);
+    }
+    return {least, most};
+}
+
+// gain[v] = d²/curvature for d = a[v] + b[v] − least > 0, else −1; the largest of them. An
+// indefinite kernel has its curvature raised (Fan, Chen and Lin 2005).
 template <class T>
-class Reduced {
+inline double largest_gain_loop(const double* a, const double* b, double least,
+                                const double* diagonal, double own, const T* kernel, double* gain,
+                                Index n) {
+    double largest = -1;
+#pragma omp simd reduction(max : largest)
+    for (Index v = 0; v < n; ++v) {
+        const double d = a[v] + b[v] - least;
+        const double curvature = std::max(diagonal[v] + own - 2.0 * kernel[v], 1e-12);
+        const double value = d > 0 ? d * d / curvature : -1.0;
+        gain[v] = value;
+        largest = std::max(largest, value);
+    }
+    return largest;
+}
+GAPLESS_CLONES double largest_gain(const double* a, const double* b, double least,
+                                   const double* diagonal, double own, const float* kernel,
+                                   double* gain, Index n) {
+    return largest_gain_loop(a, b, least, diagonal, own, kernel, gain, n);
+}
+GAPLESS_CLONES double largest_gain(const double* a, const double* b, double least,
+                                   const double* diagonal, double own, const double* kernel,
+                                   double* gain, Index n) {
+    return largest_gain_loop(a, b, least, diagonal, own, kernel, gain, n);
+}
+
+// gradient += step·(first − second)
+template <class T>
+inline void move_loop(double step, const T* first, const T* second, double* gradient, Index n) {
+#pragma omp simd
+    for (Index v = 0; v < n; ++v)
+        gradient[v] += step * (static_cast<double>(first[v]) - static_cast<double>(second[v]));
+}
+GAPLESS_CLONES void move(double step, const float* first, const float* second, double* gradient,
+                         Index n) {
+    move_loop(step, first, second, gradient, n);
+}
+GAPLESS_CLONES void move(double step, const double* first, const double* second, double* gradient,
+                         Index n) {
+    move_loop(step, first, second, gradient, n);
+}
+
+// A problem with its kernel values side by side, of which one variable goes at a time.
+//
+// Pairs of variables move, chosen by second-order information. All slopes are in one place, so the
+// slope with which a variable rises is gradient + rise_, where rise_ is ±absolute, or ∞ at its
+// upper bound, and likewise for its fall.
+template <class T>
+class Local {
 public:
-    Reduced(const GramRows<T>& kernel, const SumProblem& problem, Index out)
-        : kernel_(kernel),
-          problem_(problem),
-          out_(out),
-          theta_(problem.theta, problem.theta + problem.count),
-          gradient_(problem.gradient, problem.gradient + problem.count),
-          lower_(problem.lower, problem.lower + problem.count),
-          upper_(problem.upper, problem.upper + problem.count) {
-        problem_.theta = theta_.data();
-        problem_.gradient = gradient_.data();
-        problem_.lower = lower_.data();
-        problem_.upper = upper_.data();
+    Local(const GramRows<T>& kernel, const SumProblem& problem)
+        : problem_(problem),
+          n_(problem.count),
+          theta_(n_),
+          gradient_(n_),
+          rise_(n_),
+          fall_(n_),
+          gain_(n_) {
+        bool is_in_place = kernel.stride == n_ || n_ == 1;
+        for (Index v = 0; v < n_ && is_in_place; ++v) is_in_place = row(v) == v;
+        if (is_in_place) {
+            values_ = kernel[0];
+            return;
+        }
+        copy_.resize(n_ * n_);
+        for (Index v = 0; v < n_; ++v) {
+            const T* from = kernel[row(v)];
+            for (Index u = 0; u < n_; ++u) copy_[v * n_ + u] = from[row(u)];
+        }
+        values_ = copy_.data();
     }
 
-    double score(double tol, Index steps, Checkpoint& checkpoint) {
-        while (theta_[out_] != 0) {
+    double score(Index out, double tol, Index steps, Checkpoint& checkpoint) {
+        out_ = out;
+        std::copy_n(problem_.theta, n_, theta_.begin());
+        std::copy_n(problem_.gradient, n_, gradient_.begin());
+        for (Index v = 0; v < n_; ++v) refresh(v);
+        // It may not move by itself; what it has is handed over first.
+        rise_[out] = infinity, fall_[out] = -infinity;
+        while (theta_[out] != 0)
             if (!hand_over()) return std::numeric_limits<double>::quiet_NaN();
-            checkpoint();
-        }
-        lower_[out_] = upper_[out_] = 0;
-        descend_sums(kernel_, problem_, tol, steps, 1, checkpoint);
-        return gradient_[out_] - problem_.linear[out_] + bias();
+        for (Index step = 0; step < steps && descend(tol); ++step)
+            if (step % 64 == 63) checkpoint();
+        return gradient_[out] - problem_.linear[out] + bias();
     }
 
 private:
     Index row(Index v) const { return problem_.rows ? problem_.rows[v] : v; }
-    Variable variable(Index v) const {
-        return {theta_[v], lower_[v], upper_[v], problem_.absolute ? problem_.absolute[v] : 0.0,
-                problem_.diagonal[v]};
+    const T* kernel(Index v) const { return values_ + v * n_; }
+    double absolute(Index v) const { return problem_.absolute ? problem_.absolute[v] : 0.0; }
+
+    // How far θ may grow and fall before its box or the kink of |θ| at 0 ends the quadratic.
+    double room_above(Index v) const {
+        return theta_[v] < 0 && absolute(v) > 0 ? -theta_[v] : problem_.upper[v] - theta_[v];
+    }
+    double room_below(Index v) const {
+        return theta_[v] > 0 && absolute(v) > 0 ? theta_[v] : theta_[v] - problem_.lower[v];
+    }
+
+    void refresh(Index v) {
+        if (v == out_) return;
+        const double cost = absolute(v);
+        rise_[v] = theta_[v] >= problem_.upper[v] ? infinity : theta_[v] >= 0 ? cost : -cost;
+        fall_[v] = theta_[v] <= problem_.lower[v] ? -infinity : theta_[v] > 0 ? cost : -cost;
+    }
+
+    // θ of one grows and of the other falls by as much.
+    void shift(Index grows, Index falls, double step) {
+        theta_[grows] += step;
+        theta_[falls] -= step;
+        move(step, kernel(grows), kernel(falls), gradient_.data(), n_);
+        refresh(grows);
+        refresh(falls);
+    }
+
+    // One step of the pair that violates most; false where no violation is above the tolerance.
+    bool descend(double tol) {
+        const auto [least, most] = ends(gradient_.data(), rise_.data(), fall_.data(), n_);
+        if (!(most - least > tol) || std::isinf(most - least)) return false;
+        Index i = 0, j = 0;
+        while (gradient_[i] + rise_[i] != least) ++i;
+        const double largest =
+            largest_gain(gradient_.data(), fall_.data(), least, problem_.diagonal,
+                         problem_.diagonal[i], kernel(i), gain_.data(), n_);
+        while (gain_[j] != largest) ++j;
+        const double difference = gradient_[j] + fall_[j] - least;
+        const double step = std::min({largest / difference, room_above(i), room_below(j)});
+        if (!(step > 0)) return false;
+        shift(i, j, step);
+        settle(i), settle(j);
+        return true;
+    }
+
+    // What rounding leaves next to an end is at the end.
+    void settle(Index v) {
+        const double room = 1e-12 * (problem_.upper[v] - problem_.lower[v]);
+        for (double end : {problem_.lower[v], 0.0, problem_.upper[v]})
+            if (std::abs(theta_[v] - end) <= room) theta_[v] = end;
+        refresh(v);
     }
 
     // Move as much as will go from the variable that leaves to the one to which that costs least;
     // false if no other has room.
     bool hand_over() {
-        const double sign = theta_[out_] > 0 ? 1 : -1;
-        const T* own = kernel_[row(out_)];
+        const bool is_positive = theta_[out_] > 0;
+        const double left = std::abs(theta_[out_]);
+        const T* own = kernel(out_);
         Index taker = -1;
         double least = infinity, amount = 0;
-        for (Index v = 0; v < problem_.count; ++v) {
-            const Variable other = variable(v);
-            const double room = sign > 0 ? other.room_above() : other.room_below();
-            if (v == out_ || !(room > 0)) continue;
-            const double size = std::min(std::abs(theta_[out_]), room);
-            const double slope = sign > 0 ? other.rise(gradient_[v]) : -other.fall(gradient_[v]);
-            const double curvature =
-                problem_.diagonal[out_] + problem_.diagonal[v] - 2.0 * own[row(v)];
+        for (Index v = 0; v < n_; ++v) {
+            const double room = is_positive ? room_above(v) : room_below(v);
+            const double slope = is_positive ? gradient_[v] + rise_[v] : -gradient_[v] - fall_[v];
+            if (v == out_ || !(room > 0) || std::isinf(slope)) continue;
+            const double size = std::min(left, room);
+            const double curvature = problem_.diagonal[out_] + problem_.diagonal[v] - 2.0 * own[v];
             const double cost = slope + 0.5 * size * curvature;
             if (cost < least) least = cost, taker = v, amount = size;
         }
         if (taker < 0) return false;
-        const T* others = kernel_[row(taker)];
-        const double step = sign * amount;
-        theta_[taker] += step;
-        theta_[out_] = amount == std::abs(theta_[out_]) ? 0.0 : theta_[out_] - step;
-        for (Index v = 0; v < problem_.count; ++v)
-            gradient_[v] += step * (static_cast<double>(others[row(v)]) - own[row(v)]);
+        if (is_positive)
+            shift(taker, out_, amount);
+        else
+            shift(out_, taker, amount);
+        if (amount == left) theta_[out_] = 0;
+        settle(taker);
         return true;
     }
 
     // Minus the mean slope of the free variables, or the middle of what the others allow.
     double bias() const {
-        double total = 0, low = infinity, high = -infinity;
+        double total = 0;
         Index free = 0;
-        for (Index v = 0; v < problem_.count; ++v) {
-            const Variable one = variable(v);
-            const double rise = one.rise(gradient_[v]), fall = one.fall(gradient_[v]);
-            if (rise == fall) total += rise, ++free;
-            low = std::min(low, rise), high = std::max(high, fall);
-        }
+        for (Index v = 0; v < n_; ++v)
+            if (rise_[v] == fall_[v]) total += gradient_[v] + rise_[v], ++free;
+        const auto [low, high] = ends(gradient_.data(), rise_.data(), fall_.data(), n_);
         if (free > 0) return -total / static_cast<double>(free);
         if (std::isinf(low)) return std::isinf(high) ? 0.0 : -high;
         return std::isinf(high) ? -low : -0.5 * (low + high);
     }
 
-    const GramRows<T>& kernel_;
-    SumProblem problem_;
-    const Index out_;
-    std::vector<double> theta_, gradient_, lower_, upper_;
+    const SumProblem& problem_;
+    const Index n_;
+    Index out_ = -1;
+    std::vector<double> theta_, gradient_, rise_, fall_, gain_;
+    std::vector<T> copy_;
+    const T* values_;
 };
+
+// Cases of one problem that follow each other in `order`.
+struct Task {
+    Index problem, begin, end;
+};
+
+std::vector<Task> shared_out(const std::vector<LeftOut>& cases, const std::vector<Index>& order) {
+    std::vector<Task> tasks;
+    for (Index c = 0; c < static_cast<Index>(order.size()); ++c) {
+        const Index problem = cases[order[c]].problem;
+        if (tasks.empty() || tasks.back().problem != problem || c - tasks.back().begin == chunk)
+            tasks.push_back({problem, c, c});
+        tasks.back().end = c + 1;
+    }
+    return tasks;
+}
 
 }  // namespace
 
@@ -100,11 +238,20 @@ template <class T>
 void leave_out(const GramRows<T>& kernel, const std::vector<SumProblem>& problems,
                const std::vector<LeftOut>& cases, double tol, Index steps, double* scores,
                const Context& context) {
-    parallel_for(static_cast<Index>(cases.size()), context.threads, context.poll,
-                 [&](Index c, Checkpoint& checkpoint) {
-                     const LeftOut& one = cases[c];
-                     Reduced<T> reduced(kernel, problems[one.problem], one.variable);
-                     scores[c] = reduced.score(tol, steps, checkpoint);
+    std::vector<Index> order(cases.size());
+    for (Index c = 0; c < static_cast<Index>(order.size()); ++c) order[c] = c;
+    std::stable_sort(order.begin(), order.end(),
+                     [&](Index a, Index b) { return cases[a].problem < cases[b].problem; });
+    const std::vector<Task> tasks = shared_out(cases, order);
+    parallel_for(static_cast<Index>(tasks.size()), context.threads, context.poll,
+                 [&](Index t, Checkpoint& checkpoint) {
+                     const Task& task = tasks[t];
+                     Local<T> local(kernel, problems[task.problem]);
+                     for (Index c = task.begin; c < task.end; ++c) {
+                         const Index variable = cases[order[c]].variable;
+                         scores[order[c]] = local.score(variable, tol, steps, checkpoint);
+                         checkpoint();
+                     }
                  });
 }
 
