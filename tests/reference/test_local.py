@@ -1,0 +1,109 @@
+"""Local regression against its definition, point by point."""
+
+import numpy as np
+import pytest
+
+from gapless import KernelRegression
+from gapless.kernel_machines.smoothing import KERNELS, PROFILES
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(60, 2)) * [1.0, 20.0] + [5.0, 0.0]
+    return X, np.sin(X[:, 0]) + 0.05 * X[:, 1] + 0.1 * rng.normal(size=60)
+
+
+def by_definition(X, y, weights, x, bandwidth, kernel, degree):
+    """Weighted least squares at one point."""
+    mean = np.average(X, axis=0, weights=weights)
+    scale = np.sqrt(np.average((X - mean) ** 2, axis=0, weights=weights))
+    steps = (X - x) / scale
+    u = np.linalg.norm(steps, axis=1) / bandwidth
+    if kernel == "gaussian":
+        k = np.exp(-0.5 * u**2)
+    else:
+        k = np.where(u <= 1, PROFILES[kernel](np.minimum(u, 1.0)), 0.0)
+    A = np.hstack([np.ones((len(X), 1)), steps]) if degree else np.ones((len(X), 1))
+    root = np.sqrt(weights * k)
+    return np.linalg.lstsq(root[:, None] * A, root * y, rcond=None)[0][0]
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("degree", [0, 1])
+def test_predictions_are_the_definition(data, kernel, degree):
+    X, y = data
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, 60)
+    model = KernelRegression(3.0, degree=degree, kernel=kernel).fit(X, y, weights)
+    points = X[:8] + 0.1
+    expected = [by_definition(X, y, weights, x, 3.0, kernel, degree) for x in points]
+    np.testing.assert_allclose(model.predict(points), expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("degree", [0, 1])
+def test_a_line_is_followed_exactly_by_degree_one_only(degree):
+    x = np.linspace(0, 1, 30)[:, None]
+    model = KernelRegression(0.3, degree=degree).fit(x, 2 * x[:, 0] + 1)
+    error = np.abs(model.predict(x) - (2 * x[:, 0] + 1)).max()
+    assert error < 1e-4 if degree else error > 0.05
+
+
+@pytest.mark.parametrize("degree", [0, 1])
+def test_held_out_predictions_are_those_without_the_row(data, degree):
+    X, y = data
+    model = KernelRegression(1.0, degree=degree).fit(X, y)
+    held = model._fitted_to(X, y).held_out(None)[:, 0]
+    for i in range(0, 60, 7):
+        expected = by_definition_without(X, y, i, degree)
+        assert held[i] == pytest.approx(expected, rel=1e-4, abs=1e-4)
+
+
+def by_definition_without(X, y, i, degree):
+    """The definition with the scale of all rows, and no weight on row i."""
+    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+    steps = np.delete(scaled, i, axis=0) - scaled[i]
+    root = np.exp(-0.25 * np.sum(steps**2, axis=1))
+    A = np.hstack([np.ones((len(steps), 1)), steps]) if degree else np.ones((len(steps), 1))
+    return np.linalg.lstsq(root[:, None] * A, root * np.delete(y, i), rcond=None)[0][0]
+
+
+def test_the_bandwidth_is_the_best_of_those_tried(data):
+    X, y = data
+    model = KernelRegression().fit(X, y)
+    found = model.search_
+    assert found.unseen[found.chosen] == found.unseen.max()
+    assert model.bandwidth_ == found.values["bandwidth"][found.chosen]
+    k = 5
+    plain = KernelRegression(found.values["bandwidth"][k]).fit(X, y)
+    held = plain._fitted_to(X, y).held_out(None)[:, 0]
+    assert found.unseen[k] == pytest.approx(-np.mean((y - held) ** 2), rel=1e-9)
+    simple = KernelRegression(select="1se").fit(X, y)
+    assert simple.bandwidth_ > model.bandwidth_
+    assert found.plot().get_xlabel() == "bandwidth"
+
+
+def test_where_no_row_is_in_reach_the_nearest_decides(data):
+    X, y = data
+    model = KernelRegression(0.1, kernel="epanechnikov").fit(X, y)
+    far = np.array([[500.0, 0.0], X[0]])
+    with pytest.warns(UserWarning, match="1 of 2 rows have no training row within the bandwidth"):
+        z = model.predict(far)
+    nearest = np.argmin(np.linalg.norm((X - far[0]) / model.scale_, axis=1))
+    assert z[0] == y[nearest]
+    gaussian = KernelRegression(0.1).fit(X, y)
+    assert gaussian.predict(far)[0] == pytest.approx(y[nearest])
+
+
+def test_units_do_not_matter(data):
+    X, y = data
+    model, scaled = KernelRegression().fit(X, y), KernelRegression().fit(X * [1e6, 1e-3], y)
+    assert scaled.bandwidth_ == pytest.approx(model.bandwidth_)
+    np.testing.assert_allclose(scaled.predict(X * [1e6, 1e-3]), model.predict(X), rtol=1e-9)
+
+
+def test_many_rows_are_judged_by_a_sample(data, monkeypatch):
+    X, y = data
+    monkeypatch.setattr("gapless.kernel_machines.local.MOST_ROWS", 30)
+    model = KernelRegression().fit(X, y)
+    assert "not corrected for the choice of bandwidth" in model.generalization_.method
+    assert model.generalization_.unseen > 0.5
