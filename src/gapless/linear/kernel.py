@@ -46,7 +46,7 @@ from ..leave_one_out import NotAvailable
 from ..problem import Parameters
 from ..solvers import solve_many
 from ._base import Mapped
-from .problems import unpack
+from .kernel_certificates import concerning, exact_certificate
 from .selection import fitted_of, mean_and_error, row_scores
 
 Array = np.ndarray

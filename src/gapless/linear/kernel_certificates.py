@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..certificates import Certificate, judged
 from ..kernel_features import EXACT, NYSTROEM, RANDOM, UNFINISHED, KernelFeatures
 from ..problem import Problem
-from ._base import unpack
+from .problems import unpack
 
 Array = np.ndarray
 
