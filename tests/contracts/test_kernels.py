@@ -365,6 +365,7 @@ def test_gamma_follows_its_rules(rng):
         (lambda: Quadratic(-1.0), "coef0 must be a finite number ≥ 0, got -1.0"),
         (lambda: Matern(0.0), "length_scale must be a finite number > 0, got 0.0"),
         (lambda: Matern(nu=-1.0), "nu must be a finite number > 0, got -1.0"),
+        (lambda: Matern(nu=60.0), "nu must be at most 50 or inf, got 60.0"),
         (lambda: Spectrum(0), "length must be a whole number ≥ 1, got 0"),
         (lambda: -1 * Linear(), "the factor of a kernel must be a finite number ≥ 0, got -1"),
         (lambda: White(0.1) * Linear(), "has noise; add it to the product"),
@@ -444,6 +445,14 @@ def test_equal_rows_of_whole_numbers_are_exactly_alike(rng):
     X = np.vstack([X, X])
     K = Gaussian("scale").gram(X)
     np.testing.assert_array_equal(np.diag(K[:40, 40:]), 1.0)
+
+
+def test_matern_is_finite_and_near_the_gaussian_for_large_nu():
+    X = np.array([[0.0], [1e-9], [1e-4], [0.3], [1.0], [40.0]])
+    K = Matern(1.0, 50.0).gram(X)
+    assert np.all(np.isfinite(K)) and np.all((K >= 0) & (K <= 1 + 1e-12))
+    np.testing.assert_allclose(K, Matern(1.0, math.inf).gram(X), rtol=0, atol=0.02)
+    np.testing.assert_allclose(Matern(1.0, 0.01).gram(X)[0, -1], 0, atol=1e-2)
 
 
 def test_memory_is_predicted_and_the_error_says_what_to_do(rng):

@@ -8,6 +8,7 @@ import scipy.special
 
 from .. import _core
 from .._parameters import check_positive
+from ..interrupt import check
 from ._compiled import _Compiled
 from ._frequencies import orthogonal_normals
 from ._rows import Rows, count_rows
@@ -19,6 +20,10 @@ CURVES = {
     2.5: _core.Curve.matern_5,
     math.inf: _core.Curve.exponential,
 }
+# Beyond this, K_ν overflows for distances that matter.
+LARGEST_NU = 50
+# How many Bessel functions to compute between two looks at Ctrl-C and the clock: some 20 ms.
+ENTRIES = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -32,7 +37,7 @@ class Matern(_Compiled):
     ----------
     length_scale : float > 0, default=1.0
         ℓ, the distance over which functions change.
-    nu : float > 0, default=1.5
+    nu : float from 0 to 50, or inf, default=1.5
         ν. The values ½, 3/2, 5/2 and ∞ are fast; others take a Bessel function.
 
     References
@@ -48,6 +53,11 @@ class Matern(_Compiled):
         check_positive("length_scale", self.length_scale)
         if self.nu != math.inf:
             check_positive("nu", self.nu)
+            if self.nu > LARGEST_NU:
+                raise ValueError(
+                    f"nu must be at most {LARGEST_NU} or inf, got {self.nu!r}; beyond, the kernel "
+                    "is as good as nu=inf, the Gaussian, and its Bessel function overflows."
+                )
 
     def form(self):
         scale = -0.5 if self.nu == math.inf else 2 * self.nu
@@ -102,10 +112,14 @@ class _SquaredDistance(_Compiled):
 
 
 def bessel_term(nu, order, r, at_zero):
-    """2^(1−ν)/Γ(ν) · rᵛ K_order(r), float64, and its limit where r is 0; 0 where K underflows."""
-    r = r.astype(np.float64, copy=False)
-    with np.errstate(invalid="ignore", over="ignore"):
-        log_scale = (1 - nu) * math.log(2) - math.lgamma(nu)
-        value = np.exp(log_scale + nu * np.log(np.where(r > 0, r, 1)) - r)
-        value *= scipy.special.kve(order, np.where(r > 0, r, 1))
-    return np.where(r > 0, value, at_zero)
+    """2^(1−ν)/Γ(ν) · rᵛ K_order(r) for r (n × m), float64, and its limit where r is near 0."""
+    out = np.empty(r.shape)
+    log_scale = (1 - nu) * math.log(2) - math.lgamma(nu)
+    step = max(ENTRIES // max(r.shape[1], 1), 1)
+    for begin in range(0, len(r), step):
+        check()
+        some = r[begin : begin + step].astype(np.float64)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            value = np.exp(log_scale + nu * np.log(some) - some) * scipy.special.kve(order, some)
+        out[begin : begin + step] = np.where(np.isfinite(value), value, at_zero)
+    return out
