@@ -3,6 +3,7 @@
 Called by people and by the report. May import anything above it; nothing of the engine imports it.
 """
 
+from .decision_grid import DecisionGrid, decision_grid
 from .gradient_check import GradientCheck, gradient_check, numerical_gradient
 
-__all__ = ["GradientCheck", "gradient_check", "numerical_gradient"]
+__all__ = ["DecisionGrid", "GradientCheck", "decision_grid", "gradient_check", "numerical_gradient"]

@@ -5,7 +5,8 @@ one if None), and returns the axes. Imports matplotlib and nothing of gapless.
 """
 
 from .convergence import convergence
+from .decision import decision
 from .path import path
 from .search import search
 
-__all__ = ["convergence", "path", "search"]
+__all__ = ["convergence", "decision", "path", "search"]

@@ -47,9 +47,10 @@ def search(
         rows = np.flatnonzero(groups == value)
         rows = rows[np.argsort(along[rows])]
         label = f"{others[0][0]} = {value:.3g}" if others else None
-        axes.plot(along[rows], scores[rows], color=f"C{k % 10}", linewidth=1.5, label=label)
+        style = {"color": f"C{k % 10}", "linewidth": 1.5, "marker": "."}
+        axes.plot(along[rows], scores[rows], **style, label=label)
     if chosen is not None:
-        axes.plot(along[chosen], scores[chosen], "o", color="0.2", zorder=3)
+        axes.plot(along[chosen], scores[chosen], "o", color="0.2", zorder=3, label="chosen")
     axes.set(xscale="log", xlabel=name, ylabel=f"{metric} on unseen data")
     axes.grid(True, which="major", color="0.9")
     axes.spines[["top", "right"]].set_visible(False)

@@ -1,0 +1,74 @@
+"""Regions of the plane that a classifier gives to each class, with margins and support vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap, to_rgb
+
+PALE = 0.75  # how much white is mixed into the colours of the regions
+MARKERS = "os^Dvp*"
+
+
+def decision(
+    x: np.ndarray,
+    y: np.ndarray,
+    regions: np.ndarray,
+    points: np.ndarray,
+    labels: np.ndarray,
+    *,
+    classes: Sequence[object],
+    scores: np.ndarray | None = None,
+    support: Sequence[int] = (),
+    names: tuple[str, str] = ("x₁", "x₂"),
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the regions, the points, and where the decision function is −1, 0 and 1.
+
+    Parameters
+    ----------
+    x, y : array of shape (m,)
+        Coordinates of the grid.
+    regions : int array of shape (m, m)
+        The predicted class at (x[j], y[i]), a position in `classes`.
+    points : array of shape (n, 2)
+        The training rows.
+    labels : int array of shape (n,)
+        Their classes.
+    classes : sequence
+        Names of the classes.
+    scores : array of shape (m, m), default=None
+        The decision function on the grid, drawn as the border (0) and the margins (−1 and 1).
+    support : sequence of int, default=()
+        Points that are circled.
+    names : tuple of two str
+        Names of the axes.
+    ax : matplotlib Axes, default=None
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+    """
+    if ax is None:
+        ax = plt.figure(figsize=(5.2, 4.6), layout="constrained").add_subplot()
+    colours = [f"C{k % 10}" for k in range(len(classes))]
+    pale = ListedColormap([tuple(PALE + (1 - PALE) * np.array(to_rgb(c))) for c in colours])
+    ax.pcolormesh(x, y, regions, cmap=pale, vmin=-0.5, vmax=len(classes) - 0.5, rasterized=True)
+    if scores is not None:
+        levels, styles = (-1.0, 0.0, 1.0), ("--", "-", "--")
+        ax.contour(x, y, scores, levels, colors="0.2", linestyles=styles, linewidths=1.2)
+    for k, (name, colour) in enumerate(zip(classes, colours)):
+        where = points[labels == k].T
+        marker = MARKERS[k % len(MARKERS)]
+        ax.scatter(*where, s=18, c=colour, marker=marker, edgecolors="white", lw=0.5, label=name)
+    if len(support):
+        circled = points[np.asarray(support)].T
+        ax.scatter(*circled, s=60, facecolors="none", edgecolors="0.2", lw=0.8, label="support")
+    ax.set(xlabel=names[0], ylabel=names[1], xlim=(x[0], x[-1]), ylim=(y[0], y[-1]))
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
+    return ax
