@@ -414,6 +414,17 @@ def test_a_kernel_needs_no_more_than_gram_and_diagonal(rng):
         type("Linear", (Kernel,), {})
 
 
+def test_what_a_function_returns_is_not_written_to(rng):
+    X = sample(rng, 6)
+    given = np.arange(36.0).reshape(6, 6)
+    whole = (given + given.T).astype(int)
+    before = whole.copy()
+    kernel = 3 * (Callable(lambda A, B: whole) + Linear())
+    is_near(kernel.gram(X), 3 * (before + X @ X.T))
+    KernelMatrix(kernel, X).whole()[:] = 0.0
+    np.testing.assert_array_equal(whole, before)
+
+
 # ---- accuracy ------------------------------------------------------------------------------------
 
 

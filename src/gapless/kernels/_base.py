@@ -11,7 +11,7 @@ import numpy as np
 
 from .._named import register
 from .._parameters import check_nonnegative
-from ._rows import CombinedRows, Rows, count_rows, take_rows
+from ._rows import CombinedRows, Rows, count_rows, gram_of_rows, take_rows
 
 Array = np.ndarray
 
@@ -125,11 +125,9 @@ class Kernel:
 
     def parameters(self) -> dict[str, Any]:
         """The parameters by name; those of parts as ``left__gamma``."""
-        found = {}
-        for field in dataclasses.fields(self):  # type: ignore[arg-type]
-            value = found[field.name] = getattr(self, field.name)
-            if isinstance(value, Kernel):
-                found |= {f"{field.name}__{name}": of for name, of in value.parameters().items()}
+        found = self._values()
+        for part, kernel in self._parts().items():
+            found |= {f"{part}__{name}": value for name, value in kernel.parameters().items()}
         return found
 
     def replace(self, **parameters: Any) -> Kernel:
@@ -155,7 +153,9 @@ class Kernel:
     def log_parameters(self) -> Array:
         """Logarithms of the positive parameters, parts included, in a fixed order."""
         own = [np.log(getattr(self, name)) for name in self.positive_parameters]
-        return np.concatenate([np.array(own), *(part.log_parameters for part in self._parts())])
+        return np.concatenate(
+            [np.array(own), *(part.log_parameters for part in self._parts().values())]
+        )
 
     def with_log_parameters(self, values: Array) -> Kernel:
         """The kernel whose `log_parameters` are these."""
@@ -164,12 +164,10 @@ class Kernel:
         for name in self.positive_parameters:
             changed[name] = float(np.exp(values[0]))
             values = values[1:]
-        for field in dataclasses.fields(self):  # type: ignore[arg-type]
-            part = getattr(self, field.name)
-            if isinstance(part, Kernel):
-                count = len(part.log_parameters)
-                changed[field.name] = part.with_log_parameters(values[:count])
-                values = values[count:]
+        for name, part in self._parts().items():
+            count = len(part.log_parameters)
+            changed[name] = part.with_log_parameters(values[:count])
+            values = values[count:]
         return dataclasses.replace(self, **changed) if changed else self  # type: ignore[type-var]
 
     def gram_gradients(self, X: Any) -> list[Array]:
@@ -178,9 +176,13 @@ class Kernel:
             return []
         raise NotImplementedError(f"the {self.name} kernel has no gradients in its parameters.")
 
-    def _parts(self) -> list[Kernel]:
-        values = (getattr(self, field.name) for field in dataclasses.fields(self))  # type: ignore[arg-type]
-        return [value for value in values if isinstance(value, Kernel)]
+    def _parts(self) -> dict[str, Kernel]:
+        values = self._values()
+        return {name: value for name, value in values.items() if isinstance(value, Kernel)}
+
+    def _values(self) -> dict[str, Any]:
+        fields = dataclasses.fields(self)  # type: ignore[arg-type]
+        return {field.name: getattr(self, field.name) for field in fields}
 
     def __add__(self, other: Kernel | float) -> Kernel:
         if isinstance(other, Real):
@@ -197,55 +199,49 @@ class Kernel:
     __rmul__ = __mul__
 
 
-class _Pair(Kernel):
-    """Two kernels as one."""
+class _Combined(Kernel):
+    """A kernel made of others, whose values it combines."""
 
-    left: Kernel
-    right: Kernel
-    sign: ClassVar[str]
+    def combine(self, *values: Array) -> Array:
+        """The values of this kernel from those of its parts, in the place of the first."""
+        raise NotImplementedError
 
     def __post_init__(self):
-        for part in (self.left, self.right):
-            if not isinstance(part, Kernel):
-                raise TypeError(f"{type(self).__name__} joins kernels, got {part!r}.")
-
-    def __repr__(self):
-        return f"{self.left!r} {self.sign} {self.right!r}"
-
-    def resolve(self, X, weights=None):
-        left, right = self.left.resolve(X, weights), self.right.resolve(X, weights)
-        return self if (left, right) == (self.left, self.right) else type(self)(left, right)
-
-    def rows(self, X, dtype=None):
-        kernel = self.resolve(X)
-        return CombinedRows(kernel, [part.rows(X, dtype) for part in (kernel.left, kernel.right)])
-
-    def gram(self, X, Z=None):
-        if Z is None:
-            return self.combine(self.left.gram(X), self.right.gram(X))
-        kernel = self.resolve(Z)
-        return self.combine(kernel.left.gram(X, Z), kernel.right.gram(X, Z))
-
-    def diagonal(self, X):
-        return self.combine(self.left.diagonal(X), self.right.diagonal(X))
-
-    def combine(self, left, right):
-        """The values of this kernel from those of its parts, written over the left ones."""
-        raise NotImplementedError
+        for field in dataclasses.fields(self):
+            part = getattr(self, field.name)
+            if field.name != "factor" and not isinstance(part, Kernel):
+                raise TypeError(f"{type(self).__name__} is made of kernels, got {part!r}.")
 
     @property
     def is_mercer(self):
-        """Whether both parts are."""
-        return self.left.is_mercer and self.right.is_mercer
+        """Whether all parts are."""
+        return all(part.is_mercer for part in self._parts().values())
+
+    def resolve(self, X, weights=None):
+        parts = self._parts()
+        resolved = {name: part.resolve(X, weights) for name, part in parts.items()}
+        return self if resolved == parts else dataclasses.replace(self, **resolved)
+
+    def rows(self, X, dtype=None):
+        kernel = self.resolve(X)
+        return CombinedRows(kernel, [part.rows(X, dtype) for part in kernel._parts().values()])
+
+    def gram(self, X, Z=None):
+        return gram_of_rows(self, X, Z)
+
+    def diagonal(self, X):
+        return self.rows(X).diagonal()
 
 
 @dataclass(frozen=True, repr=False)
-class Sum(_Pair):
+class Sum(_Combined):
     """k(x, z) = left(x, z) + right(x, z): the features of both, side by side."""
 
     left: Kernel
     right: Kernel
-    sign = "+"
+
+    def __repr__(self):
+        return f"{self.left!r} + {self.right!r}"
 
     def combine(self, left, right):
         left += right
@@ -263,12 +259,11 @@ class Sum(_Pair):
 
 
 @dataclass(frozen=True, repr=False)
-class Product(_Pair):
+class Product(_Combined):
     """k(x, z) = left(x, z) · right(x, z): all products of their features."""
 
     left: Kernel
     right: Kernel
-    sign = "*"
 
     def __post_init__(self):
         super().__post_init__()
@@ -277,8 +272,7 @@ class Product(_Pair):
                 raise ValueError(f"{part!r} has noise; add it to the product, do not multiply it.")
 
     def __repr__(self):
-        parts = (self.left, self.right)
-        return " * ".join(f"({part!r})" if isinstance(part, Sum) else repr(part) for part in parts)
+        return f"{_as_factor(self.left)} * {_as_factor(self.right)}"
 
     def combine(self, left, right):
         left *= right
@@ -295,7 +289,7 @@ class Product(_Pair):
 
 
 @dataclass(frozen=True, repr=False)
-class Scaled(Kernel):
+class Scaled(_Combined):
     """k(x, z) = factor · kernel(x, z) with factor ≥ 0."""
 
     factor: float
@@ -303,30 +297,13 @@ class Scaled(Kernel):
     positive_parameters = ("factor",)
 
     def __post_init__(self):
+        super().__post_init__()
         check_nonnegative("the factor of a kernel", self.factor)
-        if not isinstance(self.kernel, Kernel):
-            raise TypeError(f"Scaled multiplies a kernel, got {self.kernel!r}.")
 
     def __repr__(self):
-        inner = f"({self.kernel!r})" if isinstance(self.kernel, Sum) else repr(self.kernel)
-        return f"{self.factor:g} * {inner}"
-
-    def resolve(self, X, weights=None):
-        kernel = self.kernel.resolve(X, weights)
-        return self if kernel == self.kernel else Scaled(self.factor, kernel)
-
-    def rows(self, X, dtype=None):
-        kernel = self.resolve(X)
-        return CombinedRows(kernel, [kernel.kernel.rows(X, dtype)])
-
-    def gram(self, X, Z=None):
-        return self.combine(self.kernel.gram(X, Z))
-
-    def diagonal(self, X):
-        return self.combine(self.kernel.diagonal(X))
+        return f"{self.factor:g} * {_as_factor(self.kernel)}"
 
     def combine(self, values):
-        """The values of this kernel from those of its part, in their place."""
         values *= self.factor
         return values
 
@@ -334,17 +311,16 @@ class Scaled(Kernel):
     def noise(self):
         return self.factor * self.kernel.noise
 
-    @property
-    def is_mercer(self):
-        """Whether its part is."""
-        return self.kernel.is_mercer
-
     def features(self, X):
         return np.sqrt(self.factor) * self.kernel.features(X)
 
     def gram_gradients(self, X):
         inner = self.kernel.gram_gradients(X)
         return [self.gram(X), *(self.factor * gradient for gradient in inner)]
+
+
+def _as_factor(kernel: Kernel) -> str:
+    return f"({kernel!r})" if isinstance(kernel, Sum) else repr(kernel)
 
 
 @dataclass(frozen=True)

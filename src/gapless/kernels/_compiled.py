@@ -15,7 +15,7 @@ from ..design import Design
 from ..interrupt import deadline
 from ..threads import single_blas, thread_count
 from ._base import Kernel
-from ._rows import Rows, as_rows, blank
+from ._rows import Rows, as_rows, blank, gram_of_rows
 
 Array = np.ndarray
 
@@ -48,11 +48,7 @@ class _Compiled(Kernel):
         return DenseRows(kernel, X, dtype, _center(X) if _has_no_origin(kernel.form()) else None)
 
     def gram(self, X, Z=None):
-        if Z is None:
-            return self.rows(X).gram()
-        X, Z = as_rows(X), as_rows(Z)
-        base = self.rows(Z, np.result_type(X, Z))
-        return base.of(X).gram(base)
+        return gram_of_rows(self, X, Z)
 
     def diagonal(self, X):
         return self.rows(X).diagonal()

@@ -101,7 +101,7 @@ class Rows:
 
     def diagonal(self) -> Array:
         """k(xᵢ, xᵢ), float64."""
-        return np.asarray(self.kernel.diagonal(self.X), dtype=np.float64)
+        return np.array(self.kernel.diagonal(self.X), dtype=np.float64)
 
     def gram(self, other: Rows | None = None) -> Array:
         """Values between these rows and the others (or all pairs of these), a new array."""
@@ -112,7 +112,7 @@ class Rows:
                 f"the {self.kernel.name} kernel made values of shape {np.shape(values)} "
                 f"from {shape[0]} and {shape[1]} rows; its gram must return shape {shape}."
             )
-        return np.ascontiguousarray(values, dtype=self.dtype)
+        return np.array(values, dtype=self.dtype, order="C")
 
     def times(self, other: Rows, coef: Array) -> Array:
         """gram(other) @ coef for coef (m, k), by blocks, float64."""
@@ -152,3 +152,12 @@ class CombinedRows(Rows):
         assert isinstance(other, CombinedRows)
         pairs = zip(self.parts, other.parts, strict=True)
         return self.kernel.combine(*(mine.gram(theirs) for mine, theirs in pairs))
+
+
+def gram_of_rows(kernel: Any, X: Any, Z: Any = None) -> Array:
+    """`gram` for kernels that make rows ready first: float32 if X and Z are, else float64."""
+    if Z is None:
+        return kernel.rows(X).gram()
+    dtypes = [getattr(rows, "dtype", None) for rows in (X, Z)]
+    base = kernel.rows(Z, np.float32 if dtypes == [np.float32, np.float32] else np.float64)
+    return base.of(X).gram(base)

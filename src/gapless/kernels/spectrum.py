@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from ._base import Kernel
 from ._compiled import SparseRows
-from ._rows import Rows
+from ._rows import Rows, gram_of_rows
 from .linear import Linear
 
 
@@ -48,10 +48,7 @@ class Spectrum(Kernel):
         return SpectrumRows(self, X, np.float64 if dtype is None else dtype)
 
     def gram(self, X, Z=None):
-        if Z is None:
-            return self.rows(X).gram()
-        base = self.rows(Z)
-        return base.of(X).gram(base)
+        return gram_of_rows(self, X, Z)
 
     def diagonal(self, X):
         return self.rows(X).diagonal()
