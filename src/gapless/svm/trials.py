@@ -31,10 +31,14 @@ Array = np.ndarray
 TOLERANCE, STEPS = 1e-2, 200
 # Support vectors are left out for real up to so many operations, about ten milliseconds.
 FEW_REFITS = 3e6
+# A row is refitted that the span rule moves no more than this part of its way beyond the border, or
+# leaves less before it; the tolerance of refits, of which little more than the sign counts.
+UNSURE, STILL, ROUGHLY = 0.5, 0.1, 0.1
 # A dual variable this near to an end of its interval, relative to its length, is at that end.
 AT_END = 1e-9
-# What the likelihood of a row counts beside whether it is right, and how unlikely it may be.
-LIGHT, UNLIKELY = 0.05, -5.0
+# What the likelihood of a row counts beside whether it is right, as good as nothing but in a tie,
+# and how unlikely it may be.
+LIGHT, UNLIKELY = 0.005, -5.0
 ONE_AGAINST_NONE = np.array([[0, 1]])
 
 
@@ -120,34 +124,40 @@ class Batch:
         with np.errstate(invalid="ignore"):
             return -np.where(count > 0, total / np.maximum(count, 1), 0.5 * (low + high))
 
-    def held_out(self, biases: Array) -> Array:
+    def held_out(self, biases: Array, *, has_classes: bool) -> Array:
         """The score of each variable's row by its problem without it.
 
         By real refits where they are few. Else by the span rule, and where that has no answer, a
-        row takes all that it has given with it.
+        row takes all that it has given with it. The rule does not see that other rows may become
+        support vectors in place of the one that leaves, so it errs against the row: of two classes,
+        those that it moves a little beyond the border are refitted.
         """
-        support = self.status
+        support, plain = self.status, self.gradient - self.linear + biases[self.part]
         moved = np.flatnonzero(support != INACTIVE)
         sizes = np.diff(self.start)
         if STEPS_OF_REFIT * float(sizes[self.part[moved]].sum()) <= FEW_REFITS:
-            return self._refitted(biases, moved)
+            return self._refitted(plain, moved, TOLERANCE)
         squares, noise = np.empty(len(self.rows)), float(np.finfo(self.gram.dtype).eps)
         _core.span_squares(
             self.gram, self.start, self.rows, support, noise, squares, thread_count(), deadline()
         )
-        squares = np.where(np.isfinite(squares), squares, self.diagonal)
-        return self.gradient - self.linear + biases[self.part] - self.theta * squares
+        lost = self.theta * np.where(np.isfinite(squares), squares, self.diagonal)
+        held = plain - lost
+        if not has_classes:
+            return held
+        lead = self.y * held / np.where(lost == 0, np.inf, np.abs(lost))
+        is_near = (lead > -UNSURE) & (lead < STILL) & (lost != 0)
+        return self._refitted(held, np.flatnonzero(is_near), ROUGHLY)
 
-    def _refitted(self, biases: Array, moved: Array) -> Array:
-        """The scores of all rows, those of these variables by problems without them."""
-        held, scores = self.gradient - self.linear + biases[self.part], np.empty(len(moved))
-        which = self.part[moved]
-        places = moved - self.start[which]
-        _core.sum_leave_out(
-            self.gram, self.tasks, which, places, scores, thread_count(), deadline()
-        )
-        held[moved] = scores
-        return held
+    def _refitted(self, scores: Array, variables: Array, tol: float) -> Array:
+        """The scores, those of the rows of these variables by problems without them."""
+        found, which = np.empty(len(variables)), self.part[variables]
+        places = variables - self.start[which]
+        tasks = [(*task[:9], tol, task[10]) for task in self.tasks]
+        _core.sum_leave_out(self.gram, tasks, which, places, found, thread_count(), deadline())
+        scores = scores.copy()
+        scores[variables] = found
+        return scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,7 +245,7 @@ class Trials:
         batch = self._loaded(values.get("gamma"))
         batch.move_to(values["C"], values.get("epsilon", 0.0))
         biases = batch.biases()
-        held, status = batch.held_out(biases), batch.status
+        held, status = batch.held_out(biases, has_classes=self.has_classes), batch.status
         if self.has_classes:
             shown, by = self._of_classes(batch, held, biases)
         else:
