@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..design import Design
 from ..interrupt import check
 
 Array = np.ndarray
@@ -122,7 +123,7 @@ class Rows:
         for begin in range(0, n, step):
             check()
             chunk = slice(begin, min(begin + step, n))
-            out[chunk] = self.only(chunk).gram(other) @ coef
+            out[chunk] = Design(self.only(chunk).gram(other)).times(coef)
         return out
 
 
