@@ -1,10 +1,18 @@
 """Kernel ridge regression for many strengths at once, each row predicted without itself by all.
 
-With √S K √S = U diag(v) Uᵀ, the inverse of K + λS⁻¹ is √S U diag(1/(v + λ)) Uᵀ √S for every λ. With
-its part P off the bias, y₍₋ᵢ₎ = yᵢ − cᵢ/Pᵢᵢ: two products with U for all strengths together.
+With √S K √S = U diag(v) Uᵀ, the inverse of K + λS⁻¹ is √S (U diag(1/(v + λ)) Uᵀ + N/λ) √S for all
+λ, where N = I − UUᵀ is what U leaves out. With its part P off the bias, y₍₋ᵢ₎ = yᵢ − cᵢ/Pᵢᵢ: two
+products with U for all strengths together.
 
-In float32 the eigenvectors take half the time, and resolve strengths down to about 1e-5 of the
-largest eigenvalue. Where weaker ones might be the best, float64 takes over.
+In float32 the eigenvectors take half the time, and resolve strengths down to about 1e-6 of the
+largest eigenvalue. Where the matrix has a low rank at that scale, as of smooth kernels, a pivoted
+Cholesky factor gives the eigenvectors that count in a fraction of it. Where weaker strengths might
+be the best, float64 takes over.
+
+References
+----------
+Harbrecht, Peters and Schneider (2012), On the low-rank approximation by the pivoted Cholesky
+decomposition, Applied Numerical Mathematics 62.
 """
 
 from __future__ import annotations
@@ -12,7 +20,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import lapack
 
+from ..design import Design
 from ..leave_one_out._base import eigh
 from ..solvers.positive_definite import call_lapack
 from ..threads import single_blas
@@ -21,7 +31,10 @@ from .squares import Array, KernelSquares
 # Up to so many rows float64 takes a few tenths of a second.
 SMALL = 1000
 # The weakest strength that float32 resolves, as a part of the largest eigenvalue.
-RESOLVED = 1e-5
+RESOLVED = 1e-6
+# A factor leaves out less than this part of the weakest strength, and of the best one; it has at
+# most this part of the columns, or it would take longer than all eigenvectors.
+LEFT_OUT, OF_BEST, LOW_RANK = 0.1, 0.01, 0.6
 # Strengths that are looked at: so many, from ten times the sum of all eigenvalues downwards.
 STRENGTHS, DECADES = 75, 10
 
@@ -76,38 +89,91 @@ class Trail:
 def follow(squares: KernelSquares, strengths: Array) -> Trail:
     """All strengths; in float32 where that decides, else in float64."""
     if squares.n > SMALL:
-        values, vectors = _eigen(squares, np.float32)
-        seen = strengths >= RESOLVED * values[-1]
-        if np.any(seen):
-            trail = _held_out(squares, values, vectors, strengths[seen])
+        K = _scaled_gram(squares, np.float32)
+        weakest = RESOLVED * _largest(K)
+        seen = strengths >= weakest
+        if np.any(seen) and weakest > 0:
+            trail = _in_float32(squares, K, strengths[seen], LEFT_OUT * weakest)
             best = int(np.argmax(trail.unseen))
             if seen.all() or best < len(trail.strengths) - 1:
                 return trail
-    return _held_out(squares, *_eigen(squares, np.float64), strengths)
+        del K
+    return _held_out(squares, *_eigen(_scaled_gram(squares, np.float64)), strengths)
 
 
-def _eigen(squares: KernelSquares, dtype) -> tuple[Array, Array]:
-    """Eigenvalues of √S K √S, increasing and ≥ 0, and eigenvectors."""
+def _in_float32(squares: KernelSquares, K: Array, strengths: Array, left_out: float) -> Trail:
+    """By a factor of low rank, as long as it is good enough for the best strength."""
+    for _ in range(2):
+        spectrum = _low_rank(K, left_out)
+        if spectrum is None:
+            break
+        trail = _held_out(squares, *spectrum, strengths)
+        best = float(strengths[np.argmax(trail.unseen)])
+        if left_out <= OF_BEST * best:
+            return trail
+        left_out = 0.3 * OF_BEST * best
+    return _held_out(squares, *_eigen(K), strengths)
+
+
+def _scaled_gram(squares: KernelSquares, dtype) -> Array:
+    """√S K √S."""
     K = squares.new_gram(dtype)
     if np.any(squares.weights != 1):
         root = np.sqrt(squares.weights).astype(dtype)
         K *= root[:, None]
         K *= root
+    return K
+
+
+def _largest(K: Array) -> float:
+    """About the largest eigenvalue, by a few steps of the power method."""
+    x, size = np.random.default_rng(0).standard_normal(len(K)).astype(K.dtype), 0.0
+    for _ in range(8):
+        with single_blas():
+            x = K @ x
+        size = float(np.linalg.norm(x))
+        if not size > 0:
+            break
+        x /= size
+    return size
+
+
+def _eigen(K: Array) -> tuple[Array, Array]:
+    """Eigenvalues, increasing and ≥ 0, and eigenvectors of K, which is overwritten."""
     values, vectors = call_lapack(eigh, K)
     return np.maximum(values.astype(float), 0.0), vectors
+
+
+def _low_rank(K: Array, left_out: float) -> tuple[Array, Array] | None:
+    """The eigenvalues above so much and their vectors; None where there are too many of them."""
+    n = len(K)
+    factor, pivots, rank, _ = call_lapack(lapack.spstrf, np.array(K.T, order="F"), left_out, 1, 1)
+    if rank > LOW_RANK * n:
+        return None
+    L = np.zeros((n, rank), dtype=np.float32)
+    L[pivots - 1] = np.tril(factor[:, :rank])
+    values, vectors = call_lapack(eigh, Design(L).gram().astype(float))
+    keep = values > left_out
+    right = (vectors[:, keep] / np.sqrt(values[keep])).astype(np.float32)
+    return values[keep], Design(L).times(np.ascontiguousarray(right))
 
 
 def _held_out(squares: KernelSquares, values: Array, vectors: Array, strengths: Array) -> Trail:
     root = np.sqrt(squares.weights)[:, None]
     y = root * squares.y
     inverse = 1 / (values[:, None] + strengths)
+    right = np.hstack([y, root]) if squares.fit_bias else y
     with single_blas():
-        right = np.hstack([y, root]) if squares.fit_bias else y
-        along = vectors.T @ right.astype(vectors.dtype)
+        along = (vectors.T @ right.astype(vectors.dtype)).astype(float)
         filtered = (inverse[:, :, None] * along[:, None, :]).reshape(len(values), -1)
         pull = (vectors @ filtered.astype(vectors.dtype)).astype(float)
         own = (np.square(vectors) @ inverse.astype(vectors.dtype)).astype(float)
-    pull = pull.reshape(len(y), len(strengths), -1)
+        pull = pull.reshape(len(y), len(strengths), -1)
+        if len(values) < len(y):
+            rest = right - vectors @ along
+            pull += rest[:, None, :] / strengths[:, None]
+            rows = np.einsum("ij,ij->i", vectors, vectors, dtype=float)
+            own += np.maximum(1 - rows, 0.0)[:, None] / strengths
     if squares.fit_bias:
         pull, own = _off_bias(pull, own, root[:, 0])
     z = squares.y[:, None, :] - pull / own[:, :, None] / root[:, :, None]
