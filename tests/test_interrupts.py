@@ -37,6 +37,8 @@ fits = [
     (gapless.LinearSVC(loss="hinge", tol=1e-10), *data(3000, 50, classes=4)),
     (gapless.LinearSVR(epsilon=0.1, tol=1e-10), *data(5000, 50)),
     (gapless.Lasso(alpha=0.001, tol=1e-12, solver="ista", max_iter=10**6), *data(2000, 200)),
+    (gapless.KernelLogisticRegression(C=100.0, tol=1e-12), *data(1500, 20, classes=2)),
+    (gapless.RiskClassifier("softmax", kernel="rbf", n_components=50), *data(5000, 20, classes=3)),
 ]
 
 
@@ -53,7 +55,7 @@ for k in range(3 * int(sys.argv[1])):
     if sum("delay" in record for record in results) == int(sys.argv[1]):
         break
     model, X, y, seconds, reached = prepared[k % len(prepared)]
-    fresh = gapless.linear.__dict__[type(model).__name__](**model.get_params())
+    fresh = type(model)(**model.get_params(deep=False))
     fresh.set_params(time_limit=None)
     sent, finished = [], False
 
@@ -76,7 +78,7 @@ for k in range(3 * int(sys.argv[1])):
         if finished:
             record = {"state": "missed"}
         elif not hasattr(fresh, "coef_"):
-            clean = set(vars(fresh)) == set(fresh.get_params())
+            clean = set(vars(fresh)) == set(fresh.get_params(deep=False))
             record = {"state": "untouched" if clean else "half fitted", "delay": delay}
         else:
             above = gapless.certify(fresh, X, y).primal - reached
