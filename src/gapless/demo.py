@@ -18,7 +18,12 @@ from sklearn.model_selection import KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from .kernel_machines import GaussianProcessRegressor, KernelRegression, KernelRidge
+from .kernel_machines import (
+    GaussianProcessRegressor,
+    KernelLogisticRegression,
+    KernelRegression,
+    KernelRidge,
+)
 from .kernels import Gaussian, White
 from .linear import (
     ElasticNet,
@@ -43,6 +48,7 @@ from .losses import Hinge, Huber
 from .penalties import L1
 from .penalties import ElasticNet as ElasticNetPenalty
 from .plots import convergence
+from .svm import SVC, SVR, NuSVC, NuSVR
 
 
 def load_digit_halves(return_X_y: bool = True) -> tuple[np.ndarray, np.ndarray]:
@@ -68,6 +74,8 @@ MODELS = [
         datasets.load_diabetes,
     ),
     (KernelRegression(), datasets.load_diabetes),
+    (SVR(C=50.0, epsilon=5.0), datasets.load_diabetes),
+    (NuSVR(C=50.0), datasets.load_diabetes),
     (MultiTaskLasso(alpha=0.1), load_digit_halves),
     (MultiTaskLassoCV(alphas=10), datasets.load_linnerud),
     (RidgeClassifier(), datasets.load_breast_cancer),
@@ -84,6 +92,10 @@ MODELS = [
     ),
     (LogisticRegression(), datasets.load_digits),
     (LinearSVC(), datasets.load_digits),
+    (KernelLogisticRegression(), datasets.load_breast_cancer),
+    (NuSVC(nu=0.1), datasets.load_breast_cancer),
+    (SVC(C="loo", gamma="loo"), datasets.load_wine),
+    (SVC(), datasets.load_digits),
 ]
 
 
