@@ -35,7 +35,7 @@ Array = np.ndarray
 # All support vectors are left out for real if that takes no more operations than this, about a
 # tenth of a second; a refit takes about so many steps, each through all rows of its problem, and
 # where the sums change with the rows so many times as long.
-CHEAP, STEPS_OF_REFIT, SLOWER = 3e7, 100, 10
+CHEAP, STEPS_OF_REFIT, SLOWER = 1e8, 100, 100
 # The span rule is not trusted where it leaves less of a score than this part of what it takes away.
 UNSURE = 0.5
 # Beyond so many entries of the kernel matrices of all problems, a fit is not repeated often.

@@ -8,6 +8,7 @@ few. Called by `tuning`.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -34,6 +35,8 @@ FEW_REFITS = 3e6
 # A row is refitted that the span rule moves no more than this part of its way beyond the border, or
 # leaves less before it; the tolerance of refits, of which little more than the sign counts.
 UNSURE, STILL, ROUGHLY = 0.5, 0.1, 0.1
+# Kernel matrices are kept up to so many bytes.
+KEPT_BYTES = 3e8
 # A dual variable this near to an end of its interval, relative to its length, is at that end.
 AT_END = 1e-9
 # What the likelihood of a row counts beside whether it is right, as good as nothing but in a tie,
@@ -63,15 +66,18 @@ class Batch:
         self.unit_lower = np.concatenate([box.lower for box in boxes])
         self.unit_upper = np.concatenate([box.upper for box in boxes])
         self.has_kink = any(np.any(box.absolute) for box in boxes)
-        self.lower, self.upper, self.theta, self.gradient, self.absolute, self.diagonal = (
-            np.zeros(len(self.rows)) for _ in range(6)
-        )
 
-    def begin(self, gram: Array) -> None:
-        """Take another kernel matrix, and begin at θ = 0."""
+    def on(self, gram: Array) -> Batch:
+        """The same problems on a kernel matrix, at θ = 0."""
+        twin = copy.copy(self)
+        twin._begin(gram)
+        return twin
+
+    def _begin(self, gram: Array) -> None:
         self.gram, self.C = gram, 0.0
-        self.diagonal[:] = np.diagonal(gram)[self.rows]
-        self.theta[:], self.gradient[:] = 0.0, self.linear
+        self.diagonal = np.diagonal(gram)[self.rows].astype(float)
+        self.lower, self.upper, self.absolute, self.theta = np.zeros((4, len(self.rows)))
+        self.gradient = self.linear.copy()
         cuts = [slice(a, b) for a, b in pairwise(self.start.tolist())]
         self.tasks = [
             (
@@ -220,8 +226,8 @@ class Trials:
         self.build, self.arrangement, self.y, self.weights = build, arrangement, y, weights
         self.has_classes = has_classes
         self.found: dict[tuple, Trial] = {}
-        self.gamma: float | None = None
-        self.batch: Batch | None = None
+        self.first: Batch | None = None
+        self.batches: dict[float | None, Batch] = {}
 
     def at(self, values: dict[str, float]) -> Trial:
         """The trial of these values of C, and where they are open of gamma and epsilon."""
@@ -264,14 +270,17 @@ class Trials:
 
     def _loaded(self, gamma: float | None) -> Batch:
         """The problems on the kernel matrix of this γ."""
-        if self.batch is None or gamma != self.gamma:
+        if gamma not in self.batches:
             machine = self.build(gamma)
-            if self.batch is None:
-                self.batch = Batch(machine)
-            self.gamma, self.blocks = gamma, machine.blocks
-            # Searches are on so few rows that their matrix fits any memory.
-            self.batch.begin(machine.matrix.block(np.arange(machine.matrix.n)))
-        return self.batch
+            if self.first is None:
+                self.first, self.blocks = Batch(machine), machine.blocks
+            gram = machine.matrix.whole()
+            if gram is None:
+                gram = machine.matrix.block(np.arange(machine.matrix.n))
+            if len(self.batches) * gram.nbytes > KEPT_BYTES:
+                self.batches.clear()
+            self.batches[gamma] = self.first.on(gram)
+        return self.batches[gamma]
 
     def _of_numbers(self, held: Array) -> Array:
         """Each row's part of R², whose mean it is."""

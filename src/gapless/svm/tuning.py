@@ -31,6 +31,8 @@ Array = np.ndarray
 # may be from where it begins.
 FACTORS = {"C": 10.0, "gamma": 4.0, "epsilon": 4.0}
 MOST_MOVES = {"C": 8, "gamma": 10, "epsilon": 6}
+# The search goes on where that is better by this part of a standard error.
+WORTH = 0.2
 # C begins here, γ at "scale", and ε at this part of the spread of the targets.
 FIRST_C, FIRST_EPSILON = 10.0, 0.1
 # How many distinct rows are searched, at first and in the end, and at least of each class.
@@ -169,7 +171,8 @@ def _sample(data: Any, rows: DistinctRows, most: int) -> DistinctRows:
 
 def _trials(model: Any, data: Any, rows: DistinctRows) -> Trials:
     """No trials yet."""
-    settled = {name: 1.0 for name in model._tuned() if name != "gamma"}
+    # So few rows fit any memory.
+    settled = {name: 1.0 for name in model._tuned() if name != "gamma"} | {"cache_size": None}
 
     def build(gamma: float | None):
         values = settled if gamma is None else settled | {"gamma": gamma}
@@ -234,27 +237,27 @@ def _climb(
         return trials.at(values | opens)
 
     while True:
-        reached = at(best).merit
-        others = [
-            moves
-            for moves in _neighbours(best, length, begin)
-            if all(abs(k) <= MOST_MOVES[name] for name, k in zip(begin, moves))
-        ]
-        better = max(others, key=lambda moves: at(moves).merit, default=best)
-        if not at(better).merit > reached:
+        enough = at(best).merit + WORTH * at(best).standard_error
+        for others in _neighbours(best, length, begin):
+            better = max(others, key=lambda moves: at(moves).merit, default=best)
+            if at(better).merit > enough:
+                best = better
+                break
+        else:
             return best
-        best = better
 
 
-def _neighbours(moves: Moves, length: int, names: Iterable[str]) -> Iterator[Moves]:
-    """Moves of one parameter; and at last of C and γ against each other, along their valley."""
-    for axis in range(len(moves)):
-        for step in (length, -length):
-            yield tuple(k + step * (a == axis) for a, k in enumerate(moves))
-    if length == 1 and {"C", "gamma"} <= set(names):
-        against = {"C": 1, "gamma": -1}
-        for step in (1, -1):
-            yield tuple(k + step * against.get(name, 0) for k, name in zip(moves, names))
+def _neighbours(moves: Moves, length: int, names: Iterable[str]) -> Iterator[list[Moves]]:
+    """Moves of one parameter; and then of C and γ against each other, along their valley."""
+    directions = [{name: step} for name in names for step in (length, -length)]
+    along = [{"C": step, "gamma": -step} for step in (length, -length)]
+    for some in (directions, along if {"C", "gamma"} <= set(names) else []):
+        others = (tuple(k + of.get(name, 0) for k, name in zip(moves, names)) for of in some)
+        yield [
+            other
+            for other in others
+            if all(abs(k) <= MOST_MOVES[name] for k, name in zip(other, names))
+        ]
 
 
 def _winner(tried: list[Trial], weights: Array, within: float) -> int:
