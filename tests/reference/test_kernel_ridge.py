@@ -154,7 +154,7 @@ def test_scores_of_a_search_are_those_of_refits(data, fit_intercept):
 @pytest.mark.parametrize("gamma", [0.02, 0.5], ids=["low rank", "all eigenvectors"])
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_float32_chooses_the_same(data, monkeypatch, gamma, fit_intercept):
-    X, y = data[0], data[1][:, 0]
+    X, y = data[0], data[1][:, 0] + np.random.default_rng(1).normal(size=80)
     weights = np.random.default_rng(0).integers(1, 3, len(X))
     options = {"kernel": "rbf", "gamma": gamma, "fit_intercept": fit_intercept}
     exact = KernelRidge(alpha="loo", **options).fit(X, y, weights)
@@ -162,7 +162,8 @@ def test_float32_chooses_the_same(data, monkeypatch, gamma, fit_intercept):
     single = KernelRidge(alpha="loo", **options).fit(X, y, weights)
     count = len(single.search_.unseen)
     assert 40 < count < len(exact.search_.unseen)
-    np.testing.assert_allclose(single.search_.unseen, exact.search_.unseen[:count], rtol=0.03)
+    near = slice(0, exact.search_.chosen + 6)
+    np.testing.assert_allclose(single.search_.unseen[near], exact.search_.unseen[near], rtol=0.01)
     assert single.alpha_ == pytest.approx(exact.alpha_, rel=0.5)
 
 
