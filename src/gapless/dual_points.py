@@ -16,6 +16,7 @@ import scipy.sparse.linalg
 
 from .design import Design
 from .interrupt import in_worker
+from .losses import DualBox, nearest_slopes
 
 Array = np.ndarray
 EPS = np.finfo(float).eps
@@ -23,6 +24,7 @@ LARGEST_GRAM = 3000  # beyond so many free columns the steps are solved iterativ
 # Near a solution a few steps are enough. Far from one, or where the data are separable and only
 # θ = 0 is left, they become short or shrink little: so many of those are made.
 SHORT_STEPS, SLOW_STEPS = 12, 3
+PROJECTION_STEPS = 30
 
 
 class FreeColumns:
@@ -375,7 +377,7 @@ def tilt(theta: Array, y: Array, free: FreeColumns, weights: Array) -> Array | N
         left = float(np.max(np.abs(rest) * free.units[:, None]))
         slow_steps += left > 0.1 * last
         last = left
-        step = _newton_tilt(p, rest, free, weights)
+        step = _joint_step(s * p, np.sqrt(s) * p, rest, free)
         step -= np.sum(p * step, axis=1, keepdims=True)
         if not np.any(step) or not np.all(np.isfinite(step)):
             return None
@@ -383,6 +385,92 @@ def tilt(theta: Array, y: Array, free: FreeColumns, weights: Array) -> Array | N
         longest = float(np.max(np.abs(step), where=p > 1e-10, initial=2.0))
         p = _normalised(p * np.exp(np.clip(step * (2.0 / longest), -100, 10)), labels)
         theta = s * (labels - p)
+    return None
+
+
+def orthogonalise_slopes(
+    theta: Array, box: DualBox, free: FreeColumns, weights: Array
+) -> Array | None:
+    """The same for classes with θ = −s·u and u in its box with Σₖuₖ = 0.
+
+    Like `orthogonalise`: first only entries inside their intervals move, by steps that slow down at
+    the ends, since those cost the dual at second order; then all of them.
+    """
+    if free.is_orthogonal(theta, weights):
+        return theta
+    if not np.all(np.isfinite(free.norms)) or free.span_all:
+        return None
+    s = weights[:, None]
+    u = np.divide(-theta, s, out=np.zeros_like(theta), where=s > 0)
+    moved = _balance_slopes(u, box, free, s)
+    return _project_slopes(u, box, free, s) if moved is None else moved
+
+
+def _balance_slopes(u: Array, box: DualBox, free: FreeColumns, s: Array) -> Array | None:
+    """θ with Aᵀθ = 0 by steps on the entries strictly inside; None when they stop short.
+
+    Ω is the room of each entry, which takes the part of the probabilities in `tilt`: a step
+    Ω(x − mean of x under Ω) leaves the sum of a row as it is.
+    """
+    width = box.upper - box.lower
+    full_steps = short_steps = 0
+    while short_steps < SHORT_STEPS:
+        theta = -s * u
+        if free.is_orthogonal(theta, s[:, 0]):
+            return theta
+        if full_steps == 5:
+            return None
+        room = (u - box.lower) * (box.upper - u) / width
+        total = room.sum(axis=1, keepdims=True)
+        share = np.divide(room, total, out=np.zeros_like(room), where=total > 0)
+        f = np.sqrt(s * total) * share
+        step = -_joint_step(s * room, f, free.transposed_times(theta), free)
+        step -= np.sum(share * step, axis=1, keepdims=True)
+        largest = float(np.max(np.abs(step), where=room > 0, initial=0.0))
+        if not 0 < largest < 50:
+            return None
+        length = min(1.0, 0.9 / largest) if largest > 0.9 else 1.0
+        u = np.clip(u - length * room * step, box.lower, box.upper)
+        full_steps += length == 1.0
+        short_steps += length < 1.0
+    return None
+
+
+def _project_slopes(u: Array, box: DualBox, free: FreeColumns, s: Array) -> Array | None:
+    """θ = −s·u with Aᵀθ = 0 for the nearest such slopes; None where they are not found.
+
+    The slopes nearest to u − Aδ; δ minimises a convex function, piecewise quadratic and with the
+    gradient Aᵀθ, by Newton's method.
+    """
+
+    def reached(t: Array) -> tuple[Array, float]:
+        near = nearest_slopes(t, box)
+        return near, float(np.sum(s * near * (t - 0.5 * near)))
+
+    t = u
+    u, value = reached(t)
+    for _ in range(PROJECTION_STEPS):
+        theta = -s * u
+        if free.is_orthogonal(theta, s[:, 0]):
+            return theta
+        moves = (u > box.lower) & (u < box.upper)
+        # Where too little moves, a thousandth of all entries is imagined to.
+        a = s * np.maximum(moves, 1e-3)
+        f = a / np.sqrt(a.sum(axis=1, keepdims=True) + np.finfo(float).tiny)
+        rest = free.transposed_times(theta)
+        step = _joint_step(a, f, rest, free)
+        slope = float(np.sum(theta * step))
+        length = 1.0
+        while length > 1e-6:
+            new, lower = reached(t + length * step)
+            if lower <= value - 1e-4 * length * slope:
+                break
+            length *= 0.5
+        if length <= 1e-6:
+            # The fall is lost in rounding; a whole step may still remove what is left.
+            new, lower = reached(t + step)
+            length = 1.0
+        t, u, value = t + length * step, new, lower
     return None
 
 
@@ -408,16 +496,13 @@ def _normalised(p: Array, labels: Array) -> Array:
     return np.where(total > 0, p / np.where(total > 0, total, 1.0), labels)
 
 
-def _newton_tilt(p: Array, rest: Array, free: FreeColumns, weights: Array) -> Array:
-    """Aδ (n, K) for the Newton step δ that removes Aᵀθ = rest."""
-    m, K = free.m, p.shape[1]
+def _joint_step(a: Array, f: Array, rest: Array, free: FreeColumns) -> Array:
+    """Aδ (n, K) for the δ with AᵀDAδ = rest, where row i of D is diag(aᵢ) − fᵢfᵢᵀ."""
+    m, K = free.m, a.shape[1]
     scale = free.units[:, None]
     if m * K <= LARGEST_GRAM:
-        H = (
-            _softmax_hessian(p, weights, free).reshape(K, m, K, m)
-            * scale[:, 0][:, None, None]
-            * scale[:, 0]
-        )
+        H = joint_hessian(a, f, free).reshape(K, m, K, m)
+        H = H * scale[:, 0][:, None, None] * scale[:, 0]
         right = (scale * rest).ravel(order="F")
         delta = _by_cholesky(_with_shifts(H), right, 1e-6)
         if delta is None:
@@ -426,7 +511,7 @@ def _newton_tilt(p: Array, rest: Array, free: FreeColumns, weights: Array) -> Ar
 
     def hessian_times(delta: Array) -> Array:
         moved = free.times(scale * delta.reshape(m, K))
-        moved = weights[:, None] * p * (moved - np.sum(p * moved, axis=1, keepdims=True))
+        moved = a * moved - f * np.sum(f * moved, axis=1, keepdims=True)
         return (scale * free.transposed_times(moved)).ravel()
 
     operator = scipy.sparse.linalg.LinearOperator((m * K, m * K), matvec=hessian_times, dtype=float)
@@ -447,20 +532,14 @@ def _with_shifts(H: Array) -> Array:
     return lifted.reshape(K * m, K * m)
 
 
-def _softmax_hessian(p: Array, weights: Array, free: FreeColumns) -> Array:
-    """The Hessian in δ, class by class (K·m × K·m): AᵀS(diag pₖ − pₖpⱼ)A."""
-    if free.m == 1 and free.with_ones:
-        weighted = weights[:, None] * p
-        return np.diag(weighted.sum(axis=0)) - weighted.T @ p
-    return joint_hessian(weights[:, None] * p, np.sqrt(weights)[:, None] * p, free)
-
-
 def joint_hessian(a: Array, f: Array | None, columns: FreeColumns) -> Array:
     """AᵀDA (K·m × K·m), score by score, where row i has the Hessian diag(aᵢ) − fᵢfᵢᵀ in its scores.
 
     f ≥ 0 is None where the scores do not meet; the Hessian of a row must be no less than 0.
     """
     m, K = columns.m, a.shape[1]
+    if m == 1 and columns.with_ones:
+        return np.diag(a.sum(axis=0)) - (0.0 if f is None else f.T @ f)
     H = np.zeros((K, m, K, m))
     for k in range(K):
         if f is None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.optimize
+import scipy.sparse
 import scipy.sparse.linalg
 
 from .losses import DualBox, Loss
@@ -173,6 +175,8 @@ def minimise_biases(loss: Loss, y: Array, z: Array, s: Array) -> Array:
     if not np.any(s):
         return b
     s = s / s.max()
+    if loss.is_piecewise_linear:
+        return _at_vertex(loss, y[s > 0], z[s > 0], s[s > 0])
     value = float(s @ loss.value(y, z))
     for _ in range(100):
         g = s @ loss.gradient(y, z + b)
@@ -187,6 +191,28 @@ def minimise_biases(loss: Loss, y: Array, z: Array, s: Array) -> Array:
         if not value - reached > EPS * abs(value):
             break
         b, value = b + length * step, reached
+    return b - b.mean()
+
+
+def _at_vertex(loss: Loss, y: Array, z: Array, s: Array) -> Array:
+    """The same for a loss with kinks, as a linear programme in θ = s·u; b are its multipliers.
+
+    max Σ u·(z − linear) with θ in its box, Σₖθᵢₖ = 0 in every row and Σᵢθᵢₖ = 0 for every class.
+    """
+    n, K = z.shape
+    box = loss.class_box(y, K)
+    rows = scipy.sparse.kron(scipy.sparse.eye(n), np.ones((1, K)))
+    classes = scipy.sparse.kron(np.ones((1, n)), scipy.sparse.eye(K))
+    scale = s[:, None]
+    found = scipy.optimize.linprog(
+        (box.linear - z).ravel(),
+        A_eq=scipy.sparse.vstack([rows, classes], format="csr"),
+        b_eq=np.zeros(n + K),
+        bounds=np.stack([(scale * box.lower).ravel(), (scale * box.upper).ravel()], axis=1),
+    )
+    if found.status != 0:
+        return np.zeros(K)
+    b = found.eqlin.marginals[n:]
     return b - b.mean()
 
 

@@ -24,9 +24,10 @@ from .dual_points import (
     distribution,
     one_hot,
     orthogonalise,
+    orthogonalise_slopes,
     tilt,
 )
-from .losses import Loss
+from .losses import DualBox, Loss, nearest_slopes
 from .null_model import minimise_bias, minimise_biases
 from .penalties import Coordinates, Penalty
 from .threads import single_blas
@@ -34,7 +35,14 @@ from .threads import single_blas
 Array = np.ndarray
 
 # What a problem keeps once it is known, and that does not depend on its penalty.
-OF_THE_DATA = ("has_zero_weights", "equal_rows", "_rows_at_equal_scores", "_slopes", "_intervals")
+OF_THE_DATA = (
+    "has_zero_weights",
+    "equal_rows",
+    "_rows_at_equal_scores",
+    "_slopes",
+    "_intervals",
+    "_class_box",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +172,7 @@ class Problem:
         if self.loss.task == "binary":
             labels = np.array([-1.0, 1.0])
             return labels, np.array([self.weights[self.y == label].sum() for label in labels])
-        if self.loss.task == "multiclass":
+        if self.loss.task == "multiclass" and not self.loss.is_of_rows:
             totals = np.bincount(self.y, self.weights, minlength=self._score_columns)
             return np.arange(self._score_columns), totals
         return self.y, self.weights
@@ -269,6 +277,11 @@ class Problem:
             return [Intervals(lower, upper)]
         return [Intervals(lower[:, k].copy(), upper[:, k].copy()) for k in range(self.outputs)]
 
+    @cached_property
+    def _class_box(self) -> DualBox:
+        """The domain of ℓ*(y, ·) for several scores, where it is a box and Σₖuₖ = 0."""
+        return self.loss.class_box(self.y, self._score_columns)
+
     def _moved(self, theta: Array) -> Array | None:
         """θ moved inside its domain and orthogonal to the free columns; None where that fails."""
         theta = np.asarray(theta, dtype=float)
@@ -288,6 +301,10 @@ class Problem:
 
     def _inside(self, theta: Array) -> Array:
         """θ moved into the domain of the loss, row by row; 0 where the weight is 0."""
+        if self.loss.has_class_box:
+            s = self.row_weights
+            u = np.divide(-theta, s, out=np.zeros_like(theta), where=s > 0)
+            return -s * nearest_slopes(u, self._class_box)
         if self.loss.task == "multiclass":
             labels = one_hot(self.y, self._score_columns)
             return self.row_weights * (labels - distribution(theta, labels, self.row_weights))
@@ -303,6 +320,8 @@ class Problem:
     def _orthogonal(self, theta: Array, columns: FreeColumns) -> Array | None:
         if not columns.m:
             return theta
+        if self.loss.has_class_box:
+            return orthogonalise_slopes(theta, self._class_box, columns, self.weights)
         if self.loss.task == "multiclass":
             return tilt(theta, self.y, columns, self.weights)
         if self.outputs is None:

@@ -29,10 +29,12 @@ from gapless.threads import threads
 
 SHAPES = [(24, 4), (9, 12)]
 PIECEWISE_LINEAR = ("hinge", "epsilon_insensitive")
+# Those of several classes with kinks have no formula: folds and refits serve them.
 COMBINATIONS = [
     (loss, penalty)
     for loss in LOSSES
     for penalty in PENALTIES
+    if not LOSSES[loss].has_class_box
     if loss not in PIECEWISE_LINEAR or penalty == "l2"
 ]
 every_combination = pytest.mark.parametrize(("loss", "penalty"), COMBINATIONS)

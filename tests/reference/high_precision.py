@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 LONG = np.longdouble
+MULTICLASS = ("softmax", "crammer_singer", "weston_watkins")
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +66,7 @@ def objective(case: Case, w, b) -> LONG:
     b = np.asarray(b, dtype=LONG).reshape(case.K)
     z = np.asarray(case.X, dtype=LONG) @ w + b
     s = np.asarray(case.weights, dtype=LONG)
-    y = case.y if case.loss == "softmax" else np.asarray(case.y, dtype=LONG).reshape(z.shape)
+    y = case.y if case.loss in MULTICLASS else np.asarray(case.y, dtype=LONG).reshape(z.shape)
     counted = np.flatnonzero(case.weights > 0)
     losses = _losses(case.loss, case.options, y[counted], z[counted])
     per_row = losses if losses.ndim == 1 else losses.sum(axis=1)
@@ -77,6 +78,11 @@ def _losses(name, options, y, z):
         top = z.max(axis=1, keepdims=True)
         total = top[:, 0] + np.log(np.exp(z - top).sum(axis=1))
         return total - np.take_along_axis(z, y[:, None], axis=1)[:, 0]
+    if name in MULTICLASS:
+        own = np.take_along_axis(z, y[:, None], axis=1)
+        short = np.maximum(LONG(0), LONG(options.get("margin", 1.0)) + z - own)
+        np.put_along_axis(short, y[:, None], LONG(0), axis=1)
+        return short.max(axis=1) if name == "crammer_singer" else short.sum(axis=1)
     if name == "logistic":
         unit = 1 / np.log(LONG(2)) if options.get("base2") else LONG(1)
         return unit * np.logaddexp(LONG(0), -y * z)
@@ -127,7 +133,7 @@ class Programme:
         (n, d), K = X.shape, case.K
         self.shape = (n, d, K)
         first_slack = d * K + K * case.bias
-        slacks = {"hinge": 1, "epsilon_insensitive": 1, "huber": 2}.get(case.loss, 0)
+        slacks = {"huber": 2}.get(case.loss, 0 if case.loss in ("squared", *self.SMOOTH) else 1)
         l1 = np.repeat(case.per_feature(case.l1, 0.0), K)
         self.groups = [] if case.groups is None else self._group_members(case, d, K)
         scores = n * K
@@ -143,7 +149,7 @@ class Programme:
         self.Q, self.q, self.constant = np.zeros((self.size, self.size)), np.zeros(self.size), 0.0
         self.rows, self.limits, self.pulls = [], [], []
         self.s = np.repeat(s, K)
-        self.y = y if case.loss == "softmax" else np.asarray(y, dtype=float).ravel()
+        self.y = y if case.loss in MULTICLASS else np.asarray(y, dtype=float).ravel()
         self._add_loss(case, first_slack)
         self._add_penalty(case, d, K, l1, absolute, first_slack + slacks * scores)
         self.G = np.array(self.rows).reshape(len(self.rows), self.size)
@@ -171,6 +177,9 @@ class Programme:
             self.q -= self.B.T @ (self.s * self.y)
             self.constant = 0.5 * np.sum(self.s * self.y**2)
             return
+        if name in MULTICLASS:
+            self._add_rivals(case, first)
+            return
         for i in range(scores):
             slack = np.zeros(self.size)
             slack[first + i] = 1.0
@@ -194,6 +203,23 @@ class Programme:
             self.Q[place + scores, place + scores] += self.s
         else:
             self.q[place] += self.s
+
+    def _add_rivals(self, case, first):
+        """Slacks of the rivals of each row's own class; all of a row are one for the largest."""
+        (n, _, K), scores = self.shape, len(self.B)
+        for i in range(n):
+            own = i * K + self.y[i]
+            for place in range(i * K, i * K + K):
+                slack, pull = np.zeros(self.size), np.zeros(scores)
+                slack[first + (own if case.loss == "crammer_singer" else place)] = 1.0
+                if place != own:
+                    pull[place], pull[own] = 1.0, -1.0
+                    row = self.B[place] - self.B[own] - slack
+                    self._limit(row, -case.options.get("margin", 1.0), pull)
+                slack = np.zeros(self.size)
+                slack[first + place] = 1.0
+                self._limit(-slack, 0.0)
+        self.q[first : first + scores] += self.s
 
     def _add_penalty(self, case, d, K, l1, absolute, first):
         l2 = np.repeat(case.per_feature(case.l2, 0.0), K)
@@ -306,10 +332,12 @@ def solve_linear(A, r):
     if A.dtype == np.float64:
         return np.linalg.solve(A, r)
     A, r = A.copy(), r.copy()
-    n = len(A)
+    n, least = len(A), np.finfo(A.dtype).eps * np.diag(A)
     for k in range(n):
+        if A[k, k] <= least[k]:
+            A[k, k] = np.inf  # a direction that costs nothing, such as a shift of all scores
         factor = A[k + 1 :, k] / A[k, k]
-        A[k + 1 :, k:] -= np.outer(factor, A[k, k:])
+        A[k + 1 :, k + 1 :] -= np.outer(factor, A[k, k + 1 :])
         r[k + 1 :] -= factor * r[k]
     x = np.zeros_like(r)
     for k in range(n - 1, -1, -1):

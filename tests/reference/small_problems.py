@@ -16,6 +16,8 @@ LOSSES = {
     "logistic": losses.Logistic(),
     "logistic_base2": losses.Logistic(base2=True),
     "softmax": losses.Softmax(),
+    "crammer_singer": losses.CrammerSinger(),
+    "weston_watkins": losses.WestonWatkins(margin=0.7),
     "hinge": losses.Hinge(),
     "squared_hinge": losses.SquaredHinge(),
     "epsilon_insensitive": losses.EpsilonInsensitive(epsilon=0.2),
@@ -24,6 +26,7 @@ LOSSES = {
 }
 OPTIONS = {
     "logistic_base2": {"base2": True},
+    "weston_watkins": {"margin": 0.7},
     "epsilon_insensitive": {"epsilon": 0.2},
     "squared_epsilon_insensitive": {"epsilon": 0.2},
     "huber": {"delta": 0.7},

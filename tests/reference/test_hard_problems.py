@@ -151,8 +151,8 @@ def test_dual_points_of_separable_classes_are_given_up_early(monkeypatch):
     y = np.argmax(X[:, :3], axis=1)
     problem = Problem(Design(X), y, Softmax(), NoPenalty(), np.ones(200), True, 3)
     rounds = []
-    tilt = dual_points._newton_tilt
-    monkeypatch.setattr(dual_points, "_newton_tilt", lambda *a: (rounds.append(1), tilt(*a))[1])
+    step = dual_points._joint_step
+    monkeypatch.setattr(dual_points, "_joint_step", lambda *a: (rounds.append(1), step(*a))[1])
     z = problem.predictions(np.eye(10, 3), np.zeros(3))
     bound = problem.bound(-problem.derivative(z))
     assert bound.dual == problem.origin.dual

@@ -139,7 +139,7 @@ def _estimate(
     """Held-out predictions in the shape of z, leverages, and the method."""
     loss, penalty = problem.loss, problem.penalty
     l2 = squares_of(problem)
-    if loss.is_piecewise_linear:
+    if loss.is_piecewise_linear and loss.has_dual_box:
         return *_by_outputs(span.hold_out, problem, parameters, groups), "span"
     if not loss.has_curvature:
         raise NotAvailable(f"the {loss.name} loss has no curvature")

@@ -5,6 +5,8 @@ To add one, see docs/add_a_loss.md; the contract is in `_base.Loss`.
 """
 
 from ._base import DualBox, Loss, by_name
+from ._classes import nearest_slopes, smoothed
+from .crammer_singer import CrammerSinger
 from .epsilon_insensitive import EpsilonInsensitive
 from .hinge import Hinge
 from .huber import Huber
@@ -13,8 +15,10 @@ from .softmax import Softmax
 from .squared import Squared
 from .squared_epsilon_insensitive import SquaredEpsilonInsensitive
 from .squared_hinge import SquaredHinge
+from .weston_watkins import WestonWatkins
 
 __all__ = [
+    "CrammerSinger",
     "DualBox",
     "EpsilonInsensitive",
     "Hinge",
@@ -25,5 +29,8 @@ __all__ = [
     "Squared",
     "SquaredEpsilonInsensitive",
     "SquaredHinge",
+    "WestonWatkins",
     "by_name",
+    "nearest_slopes",
+    "smoothed",
 ]

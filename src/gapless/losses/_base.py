@@ -18,7 +18,8 @@ class DualBox:
     """A conjugate that is quadratic on an interval.
 
     ℓ*(y, u) = linear·u + absolute·|u| + ½·quadratic·u²  for lower ≤ u ≤ upper, else ∞.
-    `linear`, `lower` and `upper` are arrays like y, `absolute` and `quadratic` numbers.
+    `linear`, `lower` and `upper` are arrays like y, `absolute` and `quadratic` numbers. For K
+    scores they are arrays (n, K), `absolute` is 0, and the entries of u must sum to 0.
     """
 
     linear: Array
@@ -34,8 +35,9 @@ class Loss:
     To add a loss, write one frozen dataclass in one file: set `task`, and give `value` and
     `gradient` in NumPy for whole vectors. Add `curvature` if ℓ has a useful second derivative, so
     that Newton's method can use it. Add either `conjugate` and `dual_domain`, or `dual_box` from
-    which both follow, so that fits can be certified. A loss never sees X, coefficients, weights, n
-    or the bias: those belong to `Problem`.
+    which both follow, so that fits can be certified; for several scores `class_box` is what
+    `dual_box` is for one. A loss never sees X, coefficients, weights, n or the bias: those belong
+    to `Problem`.
 
     ==================  ==================================  ================
     task                target y                            predictions z
@@ -50,8 +52,11 @@ class Loss:
     name: ClassVar[str]
     has_curvature: ClassVar[bool] = False
     has_dual_box: ClassVar[bool] = False
+    has_class_box: ClassVar[bool] = False
     has_conjugate: ClassVar[bool] = False
     has_probabilities: ClassVar[bool] = False
+    # Whether y numbers the rows, each of which has a loss of its own.
+    is_of_rows: ClassVar[bool] = False
     registry: ClassVar[dict[str, type[Loss]]] = {}
 
     def __init_subclass__(cls, **options):
@@ -63,7 +68,9 @@ class Loss:
         register(cls, Loss.registry)
         cls.has_curvature = cls.curvature is not Loss.curvature
         cls.has_dual_box = cls.dual_box is not Loss.dual_box
-        cls.has_conjugate = cls.has_dual_box or cls.conjugate is not Loss.conjugate
+        cls.has_class_box = cls.class_box is not Loss.class_box
+        has_box = cls.has_dual_box or cls.has_class_box
+        cls.has_conjugate = has_box or cls.conjugate is not Loss.conjugate
         has_link = cls.inverse_link is not Loss.inverse_link
         cls.has_probabilities = has_link and task != "regression"
 
@@ -96,6 +103,8 @@ class Loss:
 
     def conjugate(self, y: Array, u: Array) -> Array:
         """ℓ*(y, u) = sup_z u·z − ℓ(y, z), the shape of y; ∞ outside its domain."""
+        if self.has_class_box:
+            return _joint_conjugate(self.class_box(y, u.shape[1]), u)
         box = self.dual_box(y)
         value = box.linear * u + box.absolute * np.abs(u) + 0.5 * box.quadratic * u**2
         return np.where(is_within(u, box.lower, box.upper), value, np.inf)
@@ -110,6 +119,10 @@ class Loss:
 
     def dual_box(self, y: Array) -> DualBox:
         """The conjugate as a quadratic on an interval, for losses that have such a one."""
+        raise NotImplementedError
+
+    def class_box(self, y: Array, K: int) -> DualBox:
+        """The same for K scores whose slopes sum to 0, as they do where only differences count."""
         raise NotImplementedError
 
     def smallest(self, y: Array) -> Array:
@@ -136,9 +149,10 @@ class Loss:
 
     @property
     def is_piecewise_linear(self) -> bool:
-        """Whether ℓ* is linear on an interval, so that ℓ has kinks and no curvature."""
-        has_kinks = self.has_dual_box and not self.has_curvature
-        return has_kinks and self.dual_box(np.ones(1)).quadratic == 0
+        """Whether ℓ* is linear where it is finite, so that ℓ has kinks and no curvature."""
+        if self.has_curvature or not (self.has_dual_box or self.has_class_box):
+            return False
+        return self.has_class_box or self.dual_box(np.ones(1)).quadratic == 0
 
 
 def by_name(name: str | Loss) -> Loss:
@@ -150,6 +164,14 @@ def is_within(u: Array, lower: Array, upper: Array) -> Array:
     """Whether lower ≤ u ≤ upper, up to the rounding of a u that went through θ = −s·u and back."""
     slack = 4 * np.finfo(u.dtype).eps
     return (u >= lower - slack * np.abs(lower)) & (u <= upper + slack * np.abs(upper))
+
+
+def _joint_conjugate(box: DualBox, u: Array) -> Array:
+    """ℓ*(u) of K scores: the box, and a sum of 0 up to rounding."""
+    value = np.einsum("nk,nk->n", box.linear, u) + 0.5 * box.quadratic * np.einsum("nk,nk->n", u, u)
+    inside = np.all(is_within(u, box.lower, box.upper), axis=1)
+    slack = 8 * np.finfo(u.dtype).eps * np.einsum("nk->n", box.upper - box.lower)
+    return np.where(inside & (np.abs(np.einsum("nk->n", u)) <= slack), value, np.inf)
 
 
 def p_log_p(p: Array) -> Array:

@@ -177,7 +177,7 @@ def run(
             begin = problem.null if start is None else start
             if _is_solution(monitor, start):
                 return monitor.solution("optimal", chosen.name)
-            for point in chosen.method(problem, begin) if problem.d else _null_point(problem):
+            for point in _iterates(chosen, problem, begin):
                 monitor.trace.steps += not _is_start(point, begin)
                 done = monitor.observe(point)
                 # Asked after the last step, too, so that a callback sees every one.
@@ -214,6 +214,14 @@ def _is_solution(monitor: Monitor, start: Parameters | None) -> bool:
 
 def _is_start(point: Point, begin: Parameters) -> bool:
     return np.array_equal(point.w, begin.w) and np.array_equal(point.b, begin.b)
+
+
+def _iterates(chosen: Solver, problem: Problem, begin: Parameters) -> Iterator[Point]:
+    """What the solver yields; where there is nothing to solve, the point that is known."""
+    # The best biases of classes at kinks do not tell the slopes.
+    if problem.d or (problem.loss.is_piecewise_linear and problem.loss.has_class_box):
+        return chosen.method(problem, begin)
+    return _null_point(problem)
 
 
 def _null_point(problem: Problem) -> Iterator[Point]:

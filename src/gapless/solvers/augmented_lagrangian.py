@@ -9,7 +9,7 @@ from itertools import islice
 
 import numpy as np
 
-from ..losses import DualBox, Loss
+from ..losses import DualBox, Loss, nearest_slopes, smoothed
 from ..problem import Parameters, Problem
 from ._base import Point, registry, solver
 from .auto import choose
@@ -21,6 +21,7 @@ EPS = np.finfo(float).eps
 
 GROWTH = 2.0  # of ρ from one smooth problem to the next, which takes one to five steps then
 ACCURACY = 0.03  # to which a smooth problem is solved, against the move of θ that it makes
+SHARP = 1e3  # times the first ρ is what adds digits to a solution
 STEPS = 1000  # that one smooth problem may take
 PATIENCE = 20  # steps after which a smooth problem is left as it is if they made no progress
 FEW = 2000  # rows or features for which Newton's equations are solved directly
@@ -97,8 +98,24 @@ def augmented_lagrangian(problem: Problem, start: Parameters) -> Iterator[Point]
     convex programming. Li, Sun and Toh (2018), A highly efficient semismooth Newton augmented
     Lagrangian method for solving Lasso problems.
     """
+    yield from _rounds(problem, *_begin(problem, start))
+
+
+def sharpen(problem: Problem, parameters: Parameters, rounds: int) -> Point | None:
+    """The last iterate of some more smooth problems from a solution, whose θ is near the best.
+
+    ρ is so large that each of them adds digits.
+    """
+    box = _box_of(problem)
+    _, _, u, _ = _begin(problem, parameters)
+    rho = SHARP * _first_rho(problem, box, problem.null)
+    *_, last = islice(_rounds(problem, parameters.w, parameters.b, u, rho), rounds)
+    return last
+
+
+def _rounds(problem: Problem, w: Array, b: Array, u: Array, rho: float) -> Iterator[Point]:
+    """The smooth problems one after the other, from given slopes u₀ and ρ."""
     s = problem.row_weights
-    w, b, u, rho = _begin(problem, start)
     while True:
         smooth = _smooth_problem(problem, u, rho)
         lowest = np.inf
@@ -209,9 +226,15 @@ def _exact_length(
 
 def _smooth_problem(problem: Problem, u: Array, rho: float) -> Problem:
     """The problem with e in place of ℓ. e* = ℓ* + (u − u₀)²/2ρ, up to a constant."""
-    box = problem.loss.dual_box(problem.y)
-    rows = np.arange(problem.y.size, dtype=float).reshape(problem.y.shape)
-    smooth = _Smooth(dataclasses.replace(box, linear=box.linear - u / rho, quadratic=1 / rho), rows)
+    box = _box_of(problem)
+    smooth: Loss
+    if problem.loss.has_class_box:
+        smooth = smoothed(box, u, rho)
+        rows = smooth.rows
+    else:
+        rows = np.arange(problem.y.size, dtype=float).reshape(problem.y.shape)
+        box = dataclasses.replace(box, linear=box.linear - u / rho, quadratic=1 / rho)
+        smooth = _Smooth(box, rows)
     out = dataclasses.replace(problem, loss=smooth, y=rows)
     # The model without features is the same for all of them, near enough, and is known already.
     vars(out).update(null=problem.null, scale=problem.scale)
@@ -220,12 +243,12 @@ def _smooth_problem(problem: Problem, u: Array, rho: float) -> Problem:
 
 def _begin(problem: Problem, start: Parameters) -> tuple[Array, Array, Array, float]:
     """Where to start: w, b, the slopes u₀ and ρ."""
-    box = problem.loss.dual_box(problem.y)
-    middle = 0.5 * (box.lower + box.upper)
+    box = _box_of(problem)
+    middle = _inside(problem, box, 0.5 * (box.lower + box.upper))
     if start.theta is not None:
         s = problem.row_weights
         u = np.divide(-start.theta, s, out=middle, where=s > 0)
-        return start.w, start.b, np.clip(u, box.lower, box.upper), _first_rho(problem, box, start)
+        return start.w, start.b, _inside(problem, box, u), _first_rho(problem, box, start)
     rho = _first_rho(problem, box, problem.null)
     index = np.arange(SAMPLE_STEP // 2, problem.n, SAMPLE_STEP)
     unknowns = (problem.outputs or 1) * (problem.d + 1)
@@ -246,8 +269,26 @@ def _begin(problem: Problem, start: Parameters) -> tuple[Array, Array, Array, fl
     return last.w, last.b, u, rho
 
 
+def _box_of(problem: Problem) -> DualBox:
+    """The conjugate of the loss, of one score or of several."""
+    if problem.loss.has_class_box:
+        return problem.loss.class_box(problem.y, problem.outputs or 1)
+    return problem.loss.dual_box(problem.y)
+
+
+def _inside(problem: Problem, box: DualBox, u: Array) -> Array:
+    """The slopes nearest to u."""
+    if problem.loss.has_class_box:
+        return nearest_slopes(u, box)
+    return np.clip(u, box.lower, box.upper)
+
+
 def _first_rho(problem: Problem, box: DualBox, at: Parameters) -> float:
     """ρ at which a typical row is in the quadratic part of e."""
     width = problem.weighted_sum(box.upper - box.lower)
-    distance = problem.weighted_sum(np.abs(problem.predictions(at.w, at.b) - box.linear))
+    away = problem.predictions(at.w, at.b) - box.linear
+    if problem.loss.has_class_box:
+        # Only differences of scores matter.
+        away = away - away.mean(axis=1, keepdims=True)
+    distance = problem.weighted_sum(np.abs(away))
     return 0.25 * width / distance if distance > 0 else 1.0

@@ -33,7 +33,8 @@ def choose(problem: Problem) -> str:
         return "newton" if quadratic else "prox_newton" if compiled else "proximal_gradient"
     if not loss.is_piecewise_linear:
         return "proximal_gradient"
-    return "interior_point" if has_small_factor(problem) and not ridge else "augmented_lagrangian"
+    by_rows = loss.has_dual_box and has_small_factor(problem) and not ridge
+    return "interior_point" if by_rows else "augmented_lagrangian"
 
 
 def alternative(problem: Problem, name: str) -> str | None:

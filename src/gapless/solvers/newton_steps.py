@@ -394,7 +394,8 @@ def is_answered(blocks: list, gradient: Change) -> bool:
 
 def is_shift_invariant(a: Array, f: Array) -> bool:
     """Whether one shift of all scores changes nothing, as for softmax: (diag(a) − ffᵀ)1 = 0."""
-    return bool(np.max(np.abs(a - f * f.sum(axis=1, keepdims=True)), initial=0.0) <= 1e-10)
+    rest = np.max(np.abs(a - f * f.sum(axis=1, keepdims=True)), initial=0.0)
+    return bool(rest <= 1e-10 * max(1.0, np.max(a, initial=0.0)))
 
 
 def weighted(problem: Problem, values: Array) -> Array:

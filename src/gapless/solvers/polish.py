@@ -20,6 +20,7 @@ from ..null_model import minimise_bias
 from ..penalties import Coordinates
 from ..problem import Parameters, Problem
 from ._base import Solution
+from .augmented_lagrangian import sharpen
 from .newton_steps import inner
 from .normal_equations import NormalMatrix
 
@@ -81,6 +82,9 @@ def polish(problem: Problem, parameters: Parameters) -> Parameters | None:
     It is right only if the active set is: the caller keeps it if its gap is smaller.
     """
     coordinates = problem.penalty.coordinates(problem.d)
+    if problem.loss.is_piecewise_linear and problem.loss.has_class_box:
+        point = sharpen(problem, parameters, ROUNDS)
+        return Parameters(point.w, point.b, point.theta)
     if problem.loss.is_piecewise_linear:
         if coordinates is None or parameters.theta is None:
             return None
