@@ -10,9 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
+
+from ..threads import single_blas
 
 Array = np.ndarray
 # (first, last) of the rows, or support vectors, of each class: they are sorted by class.
@@ -158,19 +161,32 @@ class OneVsOne(Arrangement):
             products = times(block, coef[:, block])
             if found is None:
                 found = np.zeros((len(products), self.problems))
-            for column, (i, j) in enumerate(self.pairs):
-                if k in (i, j):
-                    found[:, column] += products[:, j - 1 if k == i else i]
+            others = np.delete(np.arange(self.count), k)
+            found[:, self._problem_of[k, others]] += products
         assert found is not None
+        return found
+
+    @cached_property
+    def _problem_of(self) -> Array:
+        """Which problem two classes have, (count, count)."""
+        found = np.zeros((self.count, self.count), dtype=int)
+        first, second = self.sides.T
+        found[first, second] = found[second, first] = np.arange(self.problems)
+        return found
+
+    @cached_property
+    def _for(self) -> Array:
+        """+1 for the class that a positive score speaks for, and −1 for the other one."""
+        found = np.zeros((self.problems, self.count))
+        at = np.arange(self.problems)
+        found[at, self.sides[:, 0]], found[at, self.sides[:, 1]] = 1.0, -1.0
         return found
 
     def by_class(self, scores: Array) -> Array:
         """Votes, plus what breaks ties: the sum of confidences, squeezed into (−1/3, 1/3)."""
-        votes, sums = self._votes(scores >= 0), np.zeros((len(scores), self.count))
-        for column, (i, j) in enumerate(self.pairs):
-            sums[:, i] += scores[:, column]
-            sums[:, j] -= scores[:, column]
-        return votes + sums / (3 * (np.abs(sums) + 1))
+        with single_blas():
+            sums = scores.astype(float, copy=False) @ self._for
+        return self._votes(scores >= 0) + sums / (3 * (np.abs(sums) + 1))
 
     def decide(self, scores: Array) -> Array:
         """The class with most votes, the first one in a tie; a score of 0 is for the second."""
@@ -178,11 +194,9 @@ class OneVsOne(Arrangement):
 
     def _votes(self, for_first: Array) -> Array:
         """How many votes each class has, given who wins each problem."""
-        votes = np.zeros((len(for_first), self.count))
-        for column, (i, j) in enumerate(self.pairs):
-            votes[:, i] += for_first[:, column]
-            votes[:, j] += ~for_first[:, column]
-        return votes
+        with single_blas():
+            lead = np.where(for_first, 1.0, -1.0) @ self._for
+        return 0.5 * (lead + self.count - 1)
 
 
 class OneVsRest(Arrangement):
