@@ -28,7 +28,7 @@ from .._validation import LARGEST, Training, read_rows
 from ..certificates import Certificate
 from ..design import Design
 from ..generalization import Generalization
-from ..interrupt import time_limit
+from ..interrupt import TimeLimit, time_limit
 from ..kernel_matrix import KernelMatrix
 from ..kernels import Kernel, Rows
 from ..parts import KERNEL_INSTANCE, OfParts
@@ -130,7 +130,10 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
             machine = model._machine(data, rows)
             max_iter = None if self.max_iter < 0 else self.max_iter
             with time_limit(_left(self.time_limit, began)):
-                solved = machine.solve(self.tol, max_iter, callback)
+                try:
+                    solved = machine.solve(self.tol, max_iter, callback)
+                except TimeLimit:
+                    raise ValueError(_out_of_time(self)) from None
         self._check_solved(machine, solved)
         learned = self._learned(data, rows, machine, solved)
         if choice is not None:
@@ -230,11 +233,7 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
                 if one.status == "interrupted":
                     raise KeyboardInterrupt
                 if one.status in ("time_limit", "max_iter", "callback"):
-                    raise ValueError(
-                        f"{type(self).__name__} found no solution before it was stopped; raise "
-                        f"{'time_limit' if one.status == 'time_limit' else 'max_iter'}, or set a "
-                        "finite C, which has one at any time."
-                    )
+                    raise ValueError(_out_of_time(self))
                 raise ValueError(f"{type(self).__name__}: {machine.form.missing}.")
             theta, b = machine.form.stored(one.point)
             if not (np.all(np.isfinite(theta)) and np.isfinite(b)):
@@ -470,6 +469,14 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
         tags.input_tags.pairwise = self._is_precomputed
         tags.input_tags.sparse = not self._is_precomputed
         return tags
+
+
+def _out_of_time(machine: SupportVectorMachine) -> str:
+    """What is said of machines whose first solution takes time, where a finite C begins at 0."""
+    return (
+        f"{type(machine).__name__} found no solution before it was stopped; raise time_limit or "
+        "max_iter."
+    )
 
 
 def read_any(read: Any, estimator: Any, X: Any, *args: Any, **options: Any) -> Training:
