@@ -141,8 +141,8 @@ private:
                 continue;
             }
             if (!(done.violation > tol_)) return done;
-            if (done.steps >= most || is_unbounded()) {
-                done.status = done.steps >= most ? SumStatus::limit : SumStatus::unbounded;
+            if (is_unbounded() || done.steps >= most) {
+                done.status = is_unbounded() ? SumStatus::unbounded : SumStatus::limit;
                 return done;
             }
             if (is_bounded_) shrink();
