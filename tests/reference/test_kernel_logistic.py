@@ -206,12 +206,10 @@ def test_strength_and_scale_are_chosen_together(moons):
     X, y = moons
     model = KernelLogisticRegression(C="loo", gamma="loo").fit(X, y)
     tried = model.search_
-    assert (model.C_, model.gamma_) == (
-        pytest.approx(tried.C[tried.chosen]),
-        tried.gamma[tried.chosen],
-    )
+    assert pytest.approx(tried.values["C"][tried.chosen]) == model.C_
+    assert model.gamma_ == tried.values["gamma"][tried.chosen]
     assert tried.unseen[tried.chosen] == np.max(tried.unseen)
-    assert len(np.unique(tried.gamma)) >= 5
+    assert len(np.unique(tried.values["gamma"])) >= 5
     # No worse than the default on rows of which none was seen.
     new, labels = make_moons(1000, noise=0.25, random_state=7)
     assert (
@@ -228,8 +226,8 @@ def test_either_can_be_chosen_alone(moons):
     assert by_strength.path_.strengths[at] == pytest.approx(by_strength.C_)
     assert not hasattr(by_strength, "gamma_")
     by_scale = KernelLogisticRegression(C=2.0, gamma="loo").fit(X, y)
-    assert np.all(by_scale.search_.C == 2.0)
-    assert by_scale.gamma_ == by_scale.search_.gamma[np.argmax(by_scale.search_.unseen)]
+    assert np.all(by_scale.search_.values["C"] == 2.0)
+    assert by_scale.gamma_ == by_scale.search_.values["gamma"][np.argmax(by_scale.search_.unseen)]
 
 
 def test_parameters_of_kernels_can_be_searched():

@@ -1,7 +1,7 @@
 """Kernel machines other than support vectors.
 
-`logistic` is a linear model on features of the kernel, with `scales` to choose γ; `nystroem` and
-`random_features` make such features, for pipelines. `ridge`, `gaussian_process` (the same with
+`logistic` is a linear model on features of the kernel, tuned by `logistic_tuning`; `nystroem`
+and `random_features` make such features, for pipelines. `ridge`, `gaussian_process` (the same with
 predictive variances and a fit of the kernel) and `local` (weighted means and lines around each
 point) have closed forms, and share `_base`: `squares` solves the equations of the rows, `spectrum`
 for many strengths, `search` chooses among them, `held_out` leaves rows out. Import all above them.

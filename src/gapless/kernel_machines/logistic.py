@@ -18,7 +18,7 @@ from ..linear.selection import LOO
 from ..losses import Logistic, Softmax
 from ..parts import KERNEL_INSTANCE, OfParts
 from ..penalties import L2
-from .scales import rough, tune_scale
+from .logistic_tuning import rough, tune_scale
 
 
 class KernelLogisticRegression(OfParts, WithKernel, LinearClassifier):

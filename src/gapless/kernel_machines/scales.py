@@ -1,102 +1,18 @@
-"""Choosing the scale γ of a kernel, and C, by what the models score on rows they have not seen.
-
-For each scale the strengths of the penalty are followed as for linear models, on features of that
-kernel; the scales themselves coarse first, then finer around the best. Called by kernel logistic
-regression; what was tried is kept with the fitted model.
-"""
+"""Where to look for the best scale γ of a kernel: coarse first, then finer around the best."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
 
-import numpy as np
-
-from .._validation import Training
-from ..generalization.fitted import Fitted
-from ..kernel_features import EXACT, NYSTROEM, Distinct, factor
-from ..linear.selection import Choice, Trail, fitted_of, follow, tune
-
-Array = np.ndarray
-
-# Exponents of the scales to begin with, in steps of a factor of 4 around the default; how far to
-# go; and how often the step is halved around the best.
-FIRST, FARTHEST, HALVINGS = (-2.0, -1.0, 0.0, 1.0), 6.0, 1
-# Features of models that only serve to choose: of more rows than so many there are so many at most,
-# and with several classes so many in all, as far as Newton's method solves for all at once.
-FEW_ROWS, MANY_ROWS, FEATURES, FEW_FEATURES, UNKNOWNS = 500, 10_000, 500, 256, 1500
+# Exponents of 4 to begin with, around the default scale, and how far to go.
+FIRST, FARTHEST = (-2.0, -1.0, 0.0, 1.0), 6.0
 
 
-@dataclass(frozen=True, eq=False)
-class Search:
-    """What a search has tried, as plain data: one entry per model.
-
-    Attributes
-    ----------
-    C, gamma : ndarray of shape (m,)
-        The parameters of each model.
-    unseen, standard_errors : ndarray of shape (m,)
-        Minus its mean loss on rows that it has not seen, and the standard error of that.
-    chosen : int
-        Which model was chosen.
-    """
-
-    C: Array
-    gamma: Array
-    unseen: Array
-    standard_errors: Array
-    chosen: int
-
-
-def rough(model: Any, data: Training) -> Training:
-    """The data as features that are good enough to compare strengths and scales on."""
-    distinct = Distinct.of(data.X, data.weights)
-    rows, classes = len(distinct.first), len(data.classes) if data.classes is not None else 0
-    rank = FEATURES if rows <= MANY_ROWS else FEW_FEATURES
-    if classes > 2:
-        rank = min(rank, UNKNOWNS // classes - 1)
-    kind = EXACT if rows <= min(FEW_ROWS, rank) else NYSTROEM
-    kernel = model._kernel()
-    features = factor(kernel, data.X, data.weights, kind=kind, rank=rank, seed=model.random_state)
-    return replace(data, X=features.train)
-
-
-def tune_scale(model: Any, data: Training, callback: Any) -> Choice:
-    """The best γ, with the best C for it or the C that was given."""
-    base = float(model._at(gamma="scale")._kernel().resolve(data.X, data.weights).gamma)
-    found: dict[float, Choice] = {}
-
-    def look(power: float) -> float | None:
-        gamma = base * 4.0**power
-        at = model._at(gamma=gamma)
-        found[gamma] = choice = _at_scale(at, rough(at, data), callback)
-        return None if choice.status != "optimal" else float(np.nanmax(_trail(choice).unseen))
-
-    explore(look)
-    reached = [g for g, choice in found.items() if len(_trail(choice).strengths)]
-    status = next((c.status for c in found.values() if c.status != "optimal"), "optimal")
-    if not reached:
-        values = model._unchosen(status).values
-        return Choice(values, None, None, [], status=status)
-    gamma = max(reached, key=lambda g: np.nanmax(_trail(found[g]).unseen))
-    winner = found[gamma]
-    values = {**winner.values, "gamma": gamma}
-    return replace(
-        winner,
-        values={name: values[name] for name in model._tuned()},
-        start=None,
-        trails=[_trail(found[g]) for g in reached],
-        trail=reached.index(gamma),
-        status=status,
-        extra={"search_": _search(found, reached, gamma)},
-    )
-
-
-def explore(look: Callable[[float], float | None]) -> None:
+def explore(look: Callable[[float], float | None], halvings: int) -> None:
     """Look at scales 4^power until the best is none of the outermost, then between them.
 
-    `look` returns the score of a power, or None to end the search.
+    `look` returns the score of a power, or None to end the search; the step of 1 is halved so
+    many times.
     """
     seen: dict[float, float] = {}
 
@@ -117,34 +33,7 @@ def explore(look: Callable[[float], float | None]) -> None:
             break
         if is_over(beyond):
             return
-    for halving in range(1, HALVINGS + 1):
+    for halving in range(1, halvings + 1):
         best, step = max(seen, key=lambda power: seen[power]), 0.5**halving
         if is_over(best - step) or is_over(best + step):
             return
-
-
-def _at_scale(model: Any, data: Training, callback: Any) -> Choice:
-    """The best C for one scale, or the one that was given."""
-    if model._strength_name in model._tuned():
-        return tune(model, data, callback)
-    fitted: Fitted = fitted_of(model._at(C=1.0), data)
-    trail = follow(fitted, np.array([1 / model.C]), callback)
-    return Choice({"C": float(model.C)}, None, None, [trail], status=trail.status)
-
-
-def _trail(choice: Choice) -> Trail:
-    return choice.trails[0]
-
-
-def _search(found: dict[float, Choice], reached: list[float], gamma: float) -> Search:
-    gammas = sorted(reached)
-    trails = [_trail(found[g]) for g in gammas]
-    sizes = [len(trail.strengths) for trail in trails]
-    at = gammas.index(gamma)
-    return Search(
-        C=1 / np.concatenate([trail.strengths for trail in trails]),
-        gamma=np.repeat(gammas, sizes),
-        unseen=np.concatenate([trail.unseen for trail in trails]),
-        standard_errors=np.concatenate([trail.standard_errors for trail in trails]),
-        chosen=sum(sizes[:at]) + found[gamma].winner,
-    )

@@ -19,6 +19,7 @@ from ..generalization.held_out import drawn
 from ..search import Search
 from ..selection_bias import correct
 from .rows import Merged
+from .scales import explore
 from .spectrum import Trail, follow
 from .squares import Array, KernelSquares
 
@@ -26,9 +27,8 @@ from .squares import Array, KernelSquares
 METRIC = "neg_mean_squared_error"
 # Rows beyond which a sample chooses the scale, and beyond which one chooses the strength as well.
 MOST_FOR_SCALES, MOST_FOR_STRENGTHS = 2000, 4000
-# The scales to begin with, in steps of a factor of 4 around 1/(d·variance); how far to go; and how
-# often the step is halved around the best.
-FIRST, FARTHEST, HALVINGS = (-2.0, -1.0, 0.0, 1.0), 6, 2
+# How often the step between scales is halved around the best.
+HALVINGS = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,32 +86,16 @@ def _scales(
 ) -> tuple[dict[Any, Trail], dict[Any, Any]]:
     """Trails by γ, coarse first and then finer around the best."""
     base, trails, kernels = float(squares.kernel.gamma), {}, {}
-    seen: dict[float, float] = {}
-    is_over = False
 
-    def look(power: float) -> None:
-        nonlocal is_over
-        if power in seen or is_over:
-            return
+    def look(power: float) -> float | None:
         gamma = base * 4.0**power
         kernels[gamma] = scale(gamma)
         part = replace(squares, kernel=kernels[gamma])
         trails[gamma] = follow(part, strengths(part))
-        seen[power] = float(np.nanmax(trails[gamma].unseen))
-        is_over = callback(seen[power])
+        score = float(np.nanmax(trails[gamma].unseen))
+        return None if callback(score) else score
 
-    for power in FIRST:
-        look(power)
-    while not is_over:
-        best = max(seen, key=lambda power: seen[power])
-        beyond = best + (1.0 if best == max(seen) else -1.0)
-        if min(seen) < best < max(seen) or abs(beyond) > FARTHEST:
-            break
-        look(beyond)
-    for halving in range(1, HALVINGS + 1):
-        best = max(seen, key=lambda power: seen[power])
-        look(best - 0.5**halving)
-        look(best + 0.5**halving)
+    explore(look, HALVINGS)
     return trails, kernels
 
 
