@@ -134,6 +134,10 @@ private:
         while (true) {
             checkpoint_();
             done.violation = measure();
+            if (std::isnan(done.violation)) {
+                done.status = SumStatus::stalled;
+                return done;
+            }
             if (!(done.violation > tol_) && is_shrunk_) {
                 // What was left out must be looked at again before anything is called solved.
                 settle();
@@ -206,11 +210,13 @@ private:
         return room;
     }
 
-    // The largest violation among the members, by their exact slopes.
+    // The largest violation among the members, by their exact slopes; not a number if one of them
+    // is none.
     double measure() {
         ranges_.assign(groups_, {});
         for (Index m = 0; m < steps_.size(); ++m) {
             if (members_[m] < 0) continue;
+            if (std::isnan(slopes_[m])) return slopes_[m];
             Range& range = ranges_[group(members_[m])];
             range.rise = std::min(range.rise, steps_[m].rise(slopes_[m]));
             range.fall = std::max(range.fall, steps_[m].fall(slopes_[m]));

@@ -301,6 +301,8 @@ class Descent:
         return self.matrix.times(coef, rows)[places]
 
     def _violation(self) -> float:
+        if np.any(np.isnan(self.gradient)):
+            return np.inf
         rise, fall = self.problem.slopes(self.theta, self.gradient)
         ends = [
             (fall[g].max(initial=-np.inf), rise[g].min(initial=np.inf))
