@@ -29,7 +29,7 @@ FORMS = {
     ],
     "SVR": [{}, {"kernel": "linear", "epsilon": 0.5}, {"kernel": "laplacian", "epsilon": 0.0}],
     "NuSVC": [{"nu": 0.2}, {"nu": 0.2, "gamma": 0.1, "multi_class": "ovr"}],
-    "NuSVR": [{}, {"kernel": "linear", "nu": 0.2, "C": 3.0}],
+    "NuSVR": [{}, {"kernel": "linear", "nu": 0.2, "C": 0.03}],
     "OneClassSVM": [{}, {"nu": 0.2, "gamma": 0.1}],
 }
 CASES = [
@@ -226,7 +226,7 @@ def test_model_rebuilt_from_its_stored_attributes_is_the_same(cls, form):
 
 @every_form
 def test_time_limit_keeps_an_honest_gap(cls, form):
-    X, y = make_data(cls, n=300)
+    X, y = make_data(cls, n=150)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -415,6 +415,26 @@ def test_every_machine_with_targets_says_how_it_will_do(cls, form):
             gapless.generalize(model, X, y, np.linspace(0.5, 1.5, len(y)))
     copied = pickle.loads(pickle.dumps(model))
     assert copied.generalization_ == result
+
+
+@pytest.mark.parametrize("cls", [svm.SVR, svm.NuSVR])
+def test_intervals_hold_the_targets_of_most_rows(cls):
+    X, y = make_data(cls, n=300)
+    model = cls(C=3.0).fit(X[:150], y[:150])
+    prediction, lower, upper = model.predict(X[150:], interval=0.8)
+    np.testing.assert_array_equal(prediction, model.predict(X[150:]))
+    assert 0.7 <= np.mean((lower <= y[150:]) & (y[150:] <= upper)) <= 0.95
+    again = gapless.intervals(model, X[:150], y[:150], X[150:], coverage=0.8)
+    np.testing.assert_allclose(again.lower, lower, atol=1e-2)
+
+
+@every_classifier
+def test_sets_hold_the_classes_of_most_rows(cls):
+    X, y = make_data(cls, n=300)
+    model = cls(**FORMS[cls.__name__][0]).fit(X[:150], y[:150])
+    sets = model.predict_set(X[150:], coverage=0.8)
+    assert np.mean(sets[y[150:][:, None] == model.classes_]) >= 0.7
+    assert np.all(sets[model.predict(X[150:])[:, None] == model.classes_])
 
 
 # ---- hard margins, limits, texts -----------------------------------------------------------------

@@ -382,6 +382,16 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
             )
         return self._fitted(data, [one.point for one in solved], machine)
 
+    def _new_rows(self, X: Any) -> Design:
+        """New rows for the models of a calibration, which must be rows of numbers."""
+        X = self._read_rows(X)
+        if self._is_precomputed or X.ndim != 2:
+            raise ValueError(
+                f"{type(self).__name__} has no calibrated sets or intervals for kernel values or "
+                "texts; give it rows of numbers."
+            )
+        return Design(X)
+
     def _standing_in(self, z: Array) -> Any:
         """A copy of the model that gives row i, asked for by X = [[i]], the scores z[i]."""
         twin: Any = copy.copy(self)

@@ -15,6 +15,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import Training, read_classification
+from ..conformal import Calibration
 from ..generalization.held_out import by_formula, by_refits
 from ..leave_one_out import NotAvailable
 from ._base import (
@@ -204,6 +205,36 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
             Logarithms of what `predict_proba` returns.
         """
         return np.log(self.predict_proba(X))
+
+    def predict_set(self, X, coverage=0.9):
+        """Predict sets of classes, such that most rows have their own class in their set.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to classify.
+        coverage : float, default=0.9
+            The share of new rows whose class is to be in their set. See `gapless.prediction_sets`
+            for what is promised; the first call fits ten times again.
+
+        Returns
+        -------
+        sets : ndarray of bool, shape (n_samples, n_classes)
+            Which classes, in the order of `classes_`, are in the set of each row; the predicted
+            class always is.
+        """
+        calibration = self._calibrated(
+            "gapless.prediction_sets(model, X_train, y_train, X, coverage=..., sample_weight=...)"
+        )
+        return self._sets(calibration, X, coverage)
+
+    def _sets(self, calibration: Calibration, X, coverage: float) -> Array:
+        sets = calibration.sets(self._new_rows(X), coverage, self._conformity)
+        return sets | (self.predict(X)[:, None] == self.classes_)
+
+    def _conformity(self, scores: Array) -> Array:
+        """How well each class fits rows of these scores (n, problems): by its probability."""
+        return self._probabilities().of(scores, self._positions(scores))
 
     def _probabilities(self) -> Probabilities:
         """How scores become probabilities; found when first asked for."""

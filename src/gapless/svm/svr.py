@@ -9,6 +9,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._validation import Training, read_regression
+from ..conformal import Calibration, Intervals
 from ._base import OPEN, SupportVectorMachine, check_precomputed, check_some_weight, read_any
 from .forms import Form, Tube
 
@@ -22,20 +23,34 @@ class SupportVectorRegressor(RegressorMixin, SupportVectorMachine):
         check_some_weight(sample_weight)
         return read_any(read_regression, self, X, y, sample_weight, reset=reset)
 
-    def predict(self, X):
-        """Predict targets.
+    def predict(self, X, *, interval=None):
+        """Predict targets, with intervals where they are asked for.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
             Rows to predict; kernel values with the training rows if kernel="precomputed".
+        interval : float, default=None
+            The share of new rows, such as 0.9, whose target is to be inside its interval. See
+            `gapless.intervals` for what is promised; the first call fits ten times again.
 
         Returns
         -------
         y : ndarray of shape (n_samples,)
-            Predicted values.
+            Predicted values. With `interval`, a tuple `(prediction, lower, upper)` of such arrays.
         """
-        return self._scores(X)[:, 0]
+        if interval is None:
+            return self._scores(X)[:, 0]
+        calibration = self._calibrated(
+            "gapless.intervals(model, X_train, y_train, X, coverage=..., sample_weight=...)"
+        )
+        return self._intervals(calibration, X, interval)
+
+    def _intervals(self, calibration: Calibration, X, coverage: float) -> Intervals:
+        prediction = self.predict(X)
+        ends = calibration.intervals(self._new_rows(X), coverage, lambda z: z)
+        lower, upper = (end[:, 0].astype(prediction.dtype) for end in ends)
+        return Intervals(prediction, lower, upper)
 
 
 class SVR(SupportVectorRegressor):
