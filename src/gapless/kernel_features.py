@@ -28,6 +28,7 @@ from scipy.linalg.lapack import dpstrf
 
 from .design import Design
 from .interrupt import check
+from .kernel_matrix import GIGABYTE, free_memory
 from .kernels import Kernel, Rows
 from .solvers.positive_definite import call_lapack
 from .threads import single_blas
@@ -58,7 +59,7 @@ class Tried(NamedTuple):
     standard_error: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class KernelFeatures:
     """A map of rows to features φ(x) with φ(x)ᵀφ(z) ≈ k(x, z); the base of both kinds.
 
@@ -71,9 +72,12 @@ class KernelFeatures:
     kernel: Kernel
     kind: str
     dtype: np.dtype
-    train: Array | None = field(default=None, repr=False)
+    train: Array | None = None
     tried: tuple[Tried, ...] = field(default=(), kw_only=True)
     is_enough: bool = field(default=True, kw_only=True)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}, {self.kind}: {self.rank} features of {self.kernel!r}>"
 
     @property
     def rank(self) -> int:
@@ -93,6 +97,7 @@ class KernelFeatures:
         Where a row stands in a block may change its last digit, so distinct rows are transformed in
         the order of their content.
         """
+        check_memory(X.shape[0], self.rank, self.dtype, "set a smaller n_components")
         labels = row_labels(X)
         order = np.argsort(labels, kind="stable")
         first = order[np.unique(labels[order], return_index=True)[1]]
@@ -127,7 +132,7 @@ class KernelFeatures:
         raise NotImplementedError
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LandmarkFeatures(KernelFeatures):
     """φ(x) = L⁻¹ k(Z, x) for landmarks Z with K(Z, Z) = LLᵀ.
 
@@ -146,7 +151,7 @@ class LandmarkFeatures(KernelFeatures):
 
     landmarks: Any = None
     positions: Array = field(default_factory=lambda: np.zeros(0, dtype=int))
-    lower: Array = field(default_factory=lambda: np.zeros((0, 0)), repr=False)
+    lower: Array = field(default_factory=lambda: np.zeros((0, 0)))
 
     @property
     def rank(self) -> int:
@@ -180,7 +185,7 @@ class LandmarkFeatures(KernelFeatures):
         return self.kernel.times(X, self.landmarks, self.basis, dtype=self.dtype)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RandomFeatures(KernelFeatures):
     """φ(x) = (cos(ωⱼᵀx), sin(ωⱼᵀx))/√m for frequencies ωⱼ drawn from the spectrum of the kernel.
 
@@ -190,7 +195,7 @@ class RandomFeatures(KernelFeatures):
         The ωⱼ in columns.
     """
 
-    frequencies: Array = field(default_factory=lambda: np.zeros((0, 0)), repr=False)
+    frequencies: Array = field(default_factory=lambda: np.zeros((0, 0)))
 
     @property
     def rank(self) -> int:
@@ -298,6 +303,16 @@ def landmarks(kernel: Kernel, X: Any, positions: Array) -> Any:
     return positions if kernel.name == PRECOMPUTED else X[positions]
 
 
+def check_memory(rows: int, columns: int, dtype: Any, cure: str) -> None:
+    """Raise an error before an array is made that does not fit the free memory."""
+    needed, free = float(rows) * columns * np.dtype(dtype).itemsize, free_memory()
+    if needed > free:
+        raise MemoryError(
+            f"features of the kernel for {rows:,} rows take {needed / GIGABYTE:.2g} GB, and "
+            f"{free / GIGABYTE:.2g} GB are free; {cure}."
+        )
+
+
 def row_labels(X: Any) -> Array:
     """Labels 0, 1, … of the rows, the same for equal rows, numbered by their content."""
     return Design(X).equal_rows(np.zeros(X.shape[0]))
@@ -334,6 +349,8 @@ class Distinct:
 
 def exact_features(kernel: Kernel, X: Any, distinct: Distinct) -> LandmarkFeatures:
     """All that K says, up to rounding."""
+    m = len(distinct.first)
+    check_memory(m, 3 * m, np.float64, 'use approximation="nystroem", or fewer rows')
     K = some_rows(kernel, X, distinct.first).gram()
     largest = float(np.max(np.abs(np.diag(K)), initial=0.0))
     L, pivots = pivoted_cholesky(K, largest)

@@ -196,3 +196,19 @@ def test_time_limit_ends_the_making(rng):
     for kind in ("exact", "nystroem", "random_features"):
         with pytest.raises(TimeLimit), time_limit(0.0):
             factor(Gaussian(), X, kind=kind, rank=20)
+
+
+def test_memory_is_predicted(X, monkeypatch):
+    monkeypatch.setattr(kernel_features, "free_memory", lambda: 2e4)
+    with pytest.raises(
+        MemoryError, match=r"for 60 rows take 8.6e-05 GB, and 2e-05 GB are free.*nystroem"
+    ):
+        factor(Gaussian(0.3), X)
+    with pytest.raises(MemoryError, match="smaller n_components"):
+        factor(Gaussian(0.3), X, kind="random_features", rank=100)
+    assert factor(Gaussian(0.3), X, kind="nystroem", rank=10).rank == 10
+
+
+def test_features_are_named_in_a_line(X):
+    features = factor(Gaussian(0.3), X, kind="nystroem", rank=10)
+    assert repr(features) == "<LandmarkFeatures, nystroem: 10 features of Gaussian(gamma=0.3)>"

@@ -71,9 +71,9 @@ class KernelLogisticRegression(OfParts, WithKernel, LinearClassifier):
     Attributes
     ----------
     X_fit_ : {ndarray, sparse matrix} of shape (m, n_features)
-        The rows zⱼ; their positions if the kernel is precomputed. None with random features.
+        The rows zⱼ; their positions if the kernel is precomputed. Not there with random features.
     dual_coef_ : ndarray of shape (1, m) or (n_classes, m)
-        The αⱼ, float64; one row for two classes. None with random features.
+        The αⱼ, float64; one row for two classes. Not there with random features.
     coef_ : ndarray of shape (1, r) or (n_classes, r)
         The same function as coefficients of the features.
     features_ : KernelFeatures
