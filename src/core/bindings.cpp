@@ -21,9 +21,9 @@
 #include "equal_rows.hpp"
 #include "gram_lasso.hpp"
 #include "kernel_blocks.hpp"
-#include "left_out.hpp"
 #include "products.hpp"
 #include "quadratic_cd.hpp"
+#include "small_sums.hpp"
 #include "smo.hpp"
 #include "span.hpp"
 
@@ -768,6 +768,24 @@ std::vector<SumResult> sum_descent(const MatrixIn<T>& gram, const Maybe<std::int
     return results;
 }
 
+// Small problems with one sum, each on its own kernel values; tol and steps are those of the first.
+template <class T>
+void small_sum_descent(const MatrixIn<T>& gram, const std::vector<SumTask>& tasks, int threads,
+                       double deadline) {
+    const Index n = extent(gram, 0);
+    check(extent(gram, 1) == n, "gram must be square");
+    std::vector<SumProblem> problems;
+    for (const SumTask& task : tasks) {
+        problems.push_back(sum_problem(task, n));
+        check(!problems.back().group, "a small problem has one sum");
+    }
+    if (tasks.empty()) return;
+    GramRows<T> rows{gram.data(), n, nullptr};
+    run(threads, deadline, [&](const Context& context) {
+        descend_small(rows, problems, std::get<9>(tasks[0]), std::get<10>(tasks[0]), context);
+    });
+}
+
 // Scores of rows by problems at their solution without them: the row of variable `variables[c]` by
 // problem `which[c]`.
 template <class T>
@@ -891,6 +909,8 @@ void define_kernel_forms(nb::module_& m) {
 template <class T>
 void define_sum_descent(nb::module_& m) {
     m.def("sum_descent", &sum_descent<T>, array("gram"), maybe("slot"), array("tasks"), "threads"_a,
+          "deadline"_a);
+    m.def("small_sum_descent", &small_sum_descent<T>, array("gram"), array("tasks"), "threads"_a,
           "deadline"_a);
     m.def("sum_leave_out", &sum_leave_out<T>, array("gram"), array("tasks"), array("which"),
           array("variables"), array("scores"), "threads"_a, "deadline"_a);

@@ -29,12 +29,14 @@ from .probability import fit_slopes
 Array = np.ndarray
 
 # A search has no use for more digits, and few for more steps for each variable.
-TOLERANCE, STEPS = 1e-2, 200
+TOLERANCE, STEPS = 3e-2, 200
 # Support vectors are left out for real up to so many operations, about ten milliseconds.
 FEW_REFITS = 3e6
 # A row is refitted that the span rule moves no more than this part of its way beyond the border, or
 # leaves less before it; the tolerance of refits, of which little more than the sign counts.
 UNSURE, STILL, ROUGHLY = 0.5, 0.1, 0.1
+# Problems of no more rows are solved on their own kernel values, which fit the cache.
+SMALL = 500
 # Kernel matrices are kept up to so many bytes.
 KEPT_BYTES = 3e8
 # A dual variable this near to an end of its interval, relative to its length, is at that end.
@@ -105,7 +107,10 @@ class Batch:
         self.C, self.absolute[:] = C, epsilon
         self.lower[:], self.upper[:] = C * self.unit_lower, C * self.unit_upper
         np.clip(self.theta, self.lower, self.upper, out=self.theta)
-        _core.sum_descent(self.gram, None, self.tasks, thread_count(), deadline())
+        if max(np.diff(self.start)) <= SMALL:
+            _core.small_sum_descent(self.gram, self.tasks, thread_count(), deadline())
+        else:
+            _core.sum_descent(self.gram, None, self.tasks, thread_count(), deadline())
 
     @property
     def status(self) -> Array:

@@ -1,4 +1,4 @@
-#include "left_out.hpp"
+#include "small_sums.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -70,7 +70,7 @@ GAPLESS_CLONES void move(double step, const double* first, const double* second,
     move_loop(step, first, second, gradient, n);
 }
 
-// A problem with its kernel values side by side, of which one variable goes at a time.
+// A problem with its kernel values side by side.
 //
 // Pairs of variables move, chosen by second-order information. All slopes are in one place, so the
 // slope with which a variable rises is gradient + rise_, where rise_ is ±absolute, or ∞ at its
@@ -100,17 +100,22 @@ public:
         values_ = copy_.data();
     }
 
+    // Solve the problem itself.
+    void solve(double tol, Index steps, Checkpoint& checkpoint) {
+        begin(-1);
+        descend(tol, steps, checkpoint);
+        std::copy_n(theta_.begin(), n_, problem_.theta);
+        std::copy_n(gradient_.begin(), n_, problem_.gradient);
+    }
+
+    // The score of a row without its variable.
     double score(Index out, double tol, Index steps, Checkpoint& checkpoint) {
-        out_ = out;
-        std::copy_n(problem_.theta, n_, theta_.begin());
-        std::copy_n(problem_.gradient, n_, gradient_.begin());
-        for (Index v = 0; v < n_; ++v) refresh(v);
+        begin(out);
         // It may not move by itself; what it has is handed over first.
         rise_[out] = infinity, fall_[out] = -infinity;
         while (theta_[out] != 0)
             if (!hand_over()) return std::numeric_limits<double>::quiet_NaN();
-        for (Index step = 0; step < steps && descend(tol); ++step)
-            if (step % 64 == 63) checkpoint();
+        descend(tol, steps, checkpoint);
         return gradient_[out] - problem_.linear[out] + bias();
     }
 
@@ -118,6 +123,18 @@ private:
     Index row(Index v) const { return problem_.rows ? problem_.rows[v] : v; }
     const T* kernel(Index v) const { return values_ + v * n_; }
     double absolute(Index v) const { return problem_.absolute ? problem_.absolute[v] : 0.0; }
+
+    void begin(Index out) {
+        out_ = out;
+        std::copy_n(problem_.theta, n_, theta_.begin());
+        std::copy_n(problem_.gradient, n_, gradient_.begin());
+        for (Index v = 0; v < n_; ++v) refresh(v);
+    }
+
+    void descend(double tol, Index steps, Checkpoint& checkpoint) {
+        for (Index step = 0; step < steps && take_step(tol); ++step)
+            if (step % 64 == 63) checkpoint();
+    }
 
     // How far θ may grow and fall before its box or the kink of |θ| at 0 ends the quadratic.
     double room_above(Index v) const {
@@ -144,7 +161,7 @@ private:
     }
 
     // One step of the pair that violates most; false where no violation is above the tolerance.
-    bool descend(double tol) {
+    bool take_step(double tol) {
         const auto [least, most] = ends(gradient_.data(), rise_.data(), fall_.data(), n_);
         if (!(most - least > tol) || std::isinf(most - least)) return false;
         Index i = 0, j = 0;
@@ -235,6 +252,15 @@ std::vector<Task> shared_out(const std::vector<LeftOut>& cases, const std::vecto
 }  // namespace
 
 template <class T>
+void descend_small(const GramRows<T>& kernel, const std::vector<SumProblem>& problems, double tol,
+                   Index steps, const Context& context) {
+    parallel_for(static_cast<Index>(problems.size()), context.threads, context.poll,
+                 [&](Index p, Checkpoint& checkpoint) {
+                     Local<T>(kernel, problems[p]).solve(tol, steps, checkpoint);
+                 });
+}
+
+template <class T>
 void leave_out(const GramRows<T>& kernel, const std::vector<SumProblem>& problems,
                const std::vector<LeftOut>& cases, double tol, Index steps, double* scores,
                const Context& context) {
@@ -255,6 +281,10 @@ void leave_out(const GramRows<T>& kernel, const std::vector<SumProblem>& problem
                  });
 }
 
+template void descend_small(const GramRows<float>&, const std::vector<SumProblem>&, double, Index,
+                            const Context&);
+template void descend_small(const GramRows<double>&, const std::vector<SumProblem>&, double, Index,
+                            const Context&);
 template void leave_out(const GramRows<float>&, const std::vector<SumProblem>&,
                         const std::vector<LeftOut>&, double, Index, double*, const Context&);
 template void leave_out(const GramRows<double>&, const std::vector<SumProblem>&,

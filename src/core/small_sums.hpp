@@ -1,0 +1,31 @@
+// Many small problems of smo.hpp with one sum, each on its own kernel values: with all of them side
+// by side in the cache a step is a few passes over short vectors, and nothing need be put off.
+#pragma once
+
+#include <vector>
+
+#include "products.hpp"
+#include "smo.hpp"
+
+namespace gapless {
+
+// Solve every problem, from its θ and gradient, until its violation is at most `tol`, or for so
+// many steps.
+template <class T>
+void descend_small(const GramRows<T>& kernel, const std::vector<SumProblem>& problems, double tol,
+                   Index steps, const Context& context);
+
+// One variable of one problem that is left out.
+struct LeftOut {
+    Index problem, variable;
+};
+
+// Of problems at their solution: scores[c] = (Kθ)ᵢ + b of the problem of case c without its
+// variable i, NaN where the others cannot take over its part of the sum. The problems stay as they
+// are.
+template <class T>
+void leave_out(const GramRows<T>& kernel, const std::vector<SumProblem>& problems,
+               const std::vector<LeftOut>& cases, double tol, Index steps, double* scores,
+               const Context& context);
+
+}  // namespace gapless
