@@ -405,6 +405,7 @@ class SVC(SupportVectorClassifier):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from gapless import SVC
     >>> model = SVC(C=np.inf, kernel="linear").fit([[0.0], [1.0], [3.0]], ["no", "no", "yes"])
     >>> print(model.margin_, model.support_)
