@@ -6,6 +6,7 @@ import scipy.optimize
 import scipy.special
 import sklearn.kernel_ridge
 import sklearn.svm
+from sklearn.base import clone
 from sklearn.datasets import load_iris, make_moons
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
@@ -200,6 +201,24 @@ def test_held_out_scores_are_those_of_refits(moons):
     result = model.fit(X, y).generalization_
     assert abs(result.unseen - np.mean(hits)) <= 1.5 / len(y)
     assert result.method.startswith("approximate loo")
+
+
+@pytest.mark.parametrize("approximation", [None, "nystroem"])
+def test_weights_are_copies_for_unseen_scores_and_choices(moons, approximation):
+    X, y = moons
+    rng = np.random.default_rng(2)
+    weights = rng.integers(0, 3, size=len(y))
+    copies = rng.permutation(np.repeat(np.arange(len(y)), weights))
+    model = KernelLogisticRegression(C="loo", gamma=0.7, approximation=approximation)
+    weighted = clone(model).fit(X, y, sample_weight=weights)
+    copied = clone(model).fit(X[copies], y[copies])
+    assert pytest.approx(weighted.C_, rel=1e-6) == copied.C_
+    np.testing.assert_allclose(copied.dual_coef_, weighted.dual_coef_, rtol=1e-3, atol=1e-4)
+    one, other = weighted.generalization_, copied.generalization_
+    assert (one.unseen, one.standard_error) == (
+        pytest.approx(other.unseen),
+        pytest.approx(other.standard_error),
+    )
 
 
 def test_strength_and_scale_are_chosen_together(moons):
