@@ -24,13 +24,14 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 
 from ..certificates import Certificate, judged
 from ..design import Design
 from ..interrupt import check
 from ..kernel_matrix import KernelMatrix
 from ..optimality import Conditions, Violation
+from ..solvers.blocked_cholesky import blocked_cholesky
 from ..solvers.positive_definite import EPS, Cholesky, call_lapack
 from ..threads import single_blas
 
@@ -40,6 +41,8 @@ Array = np.ndarray
 SMALL = 2000
 # Steps of conjugate gradients with a float32 factor before float64 takes over.
 MOST_STEPS = 40
+# Up to so many columns are solved for one by one, which LAPACK does more slowly.
+FEW_COLUMNS = 5
 # A residual of this part of its terms is as small as it gets, and of that part good enough.
 ROUNDING, ENOUGH = 4 * EPS, 1e-12
 # After so many steps in a row that do not halve the residual nothing more is gained.
@@ -308,17 +311,21 @@ class Single:
     """
 
     def __init__(self, H: Array):
-        # The transpose is in LAPACK's order, and the same matrix.
-        self.factor, self.failed = call_lapack(lapack.spotrf, H.T, 1, 0, 1)
+        self.factor = blocked_cholesky(H)
 
     def __call__(self, r: Array) -> Array:
         """H⁻¹r for r of shape (n, K), whatever the size of its columns."""
-        if self.failed:
+        if self.factor is None:
             return np.full_like(r, np.nan)
         size = np.maximum(np.max(np.abs(r), axis=0), np.finfo(float).tiny)
+        right = (r / size).astype(np.float32)
+        # The transpose of the lower factor is the upper one in LAPACK's order.
+        upper = self.factor.T
         with single_blas():
-            x, _ = lapack.spotrs(self.factor, (r / size).astype(np.float32), lower=1)
-        return x * size
+            if r.shape[1] > FEW_COLUMNS:
+                return lapack.spotrs(upper, right, lower=0)[0] * size
+            halves = [blas.strsv(upper, column, lower=0, trans=1) for column in right.T]
+            return np.column_stack([blas.strsv(upper, half, lower=0) for half in halves]) * size
 
 
 def _lstsq(K: Array, right: Array) -> Array:
