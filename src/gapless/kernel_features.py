@@ -105,7 +105,8 @@ class KernelFeatures:
         out = np.empty((len(labels), self.rank), self.dtype)
         for rows in row_blocks(len(first), self.rank):
             members = order[ends[rows.start] : ends[rows.stop]]
-            out[members] = self._of(X[first[rows]])[labels[members] - rows.start]
+            own = self._of(X[first[rows]])
+            out[members] = own if len(own) == len(members) else own[labels[members] - rows.start]
         return out
 
     def scores(self, X: Any, w: Array) -> Array:

@@ -47,6 +47,7 @@ from ..problem import Parameters
 from ..solvers import solve_many
 from ._base import Mapped
 from .kernel_certificates import concerning, exact_certificate
+from .problems import dense
 from .selection import fitted_of, mean_and_error, row_scores
 
 Array = np.ndarray
@@ -124,10 +125,10 @@ class WithKernel:
         check_is_fitted(self)
         X = read_rows(self, X)
         if features.kind == RANDOM:
-            scores = features.scores(X, np.asarray(self.coef_.T, dtype=float))
+            scores = features.scores(X, dense(self.coef_).T.astype(np.float64))
         else:
             scores = features.kernel.times(X, self.X_fit_, self.dual_coef_.T)
-        return scores.astype(np.result_type(self.coef_, X.dtype)) + self.intercept_
+        return scores.astype(np.result_type(self.coef_.dtype, X.dtype)) + self.intercept_
 
     def _specifics(self, data, learned, solutions, certificates):
         specifics = super()._specifics(data, learned, solutions, certificates)
