@@ -9,7 +9,6 @@ few. Called by `tuning`.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -18,6 +17,7 @@ from scipy.special import log_expit
 
 from .. import _core
 from ..interrupt import check, deadline
+from ..kernel_matrix import KernelMatrix
 from ..linear.selection import mean_and_error
 from ..threads import thread_count
 from .forms import BOUNDED, INACTIVE, ON_MARGIN
@@ -34,7 +34,7 @@ TOLERANCE, STEPS = 3e-2, 200
 FEW_REFITS = 3e6
 # A row is refitted that the span rule moves no more than this part of its way beyond the border, or
 # leaves less before it; the tolerance of refits, of which little more than the sign counts.
-UNSURE, STILL, ROUGHLY = 0.5, 0.1, 0.1
+UNSURE, STILL, ROUGHLY = 0.5, 0.05, 0.15
 # Problems of no more rows are solved on their own kernel values, which fit the cache.
 SMALL = 500
 # Kernel matrices are kept up to so many bytes.
@@ -207,8 +207,8 @@ class Trials:
 
     Parameters
     ----------
-    build : callable
-        build(gamma) is the machine with this γ; None leaves it as it is.
+    machine : Machine
+        The problems, and the kernel with any γ.
     arrangement : Arrangement
         How the scores of several problems are read.
     y : ndarray of shape (m,)
@@ -221,17 +221,21 @@ class Trials:
 
     def __init__(
         self,
-        build: Callable[[float | None], Machine],
+        machine: Machine,
         arrangement: Arrangement,
         y: Array,
         weights: Array,
         *,
         has_classes: bool,
     ):
-        self.build, self.arrangement, self.y, self.weights = build, arrangement, y, weights
+        self.kernel, self.X, self.blocks = machine.matrix.kernel, machine.matrix.X, machine.blocks
+        self.arrangement, self.y, self.weights = arrangement, y, weights
         self.has_classes = has_classes
         self.found: dict[tuple, Trial] = {}
-        self.first: Batch | None = None
+        self.batch = Batch(machine)
+        # Where each variable's θ stands among those of all machines, as the model packs them.
+        places = np.split(np.arange(1, len(self.batch.rows) + 1), self.batch.start[1:-1])
+        self.layout = arrangement.pack(machine.blocks, places).astype(int)
         self.batches: dict[float | None, Batch] = {}
 
     def at(self, values: dict[str, float]) -> Trial:
@@ -276,15 +280,13 @@ class Trials:
     def _loaded(self, gamma: float | None) -> Batch:
         """The problems on the kernel matrix of this γ."""
         if gamma not in self.batches:
-            machine = self.build(gamma)
-            if self.first is None:
-                self.first, self.blocks = Batch(machine), machine.blocks
-            gram = machine.matrix.whole()
+            kernel = self.kernel if gamma is None else self.kernel.replace(gamma=gamma)
+            gram = KernelMatrix(kernel, self.X, dtype=np.float32).whole()
             if gram is None:
-                gram = machine.matrix.block(np.arange(machine.matrix.n))
+                raise MemoryError("the kernel matrix of the rows that are searched does not fit.")
             if len(self.batches) * gram.nbytes > KEPT_BYTES:
                 self.batches.clear()
-            self.batches[gamma] = self.first.on(gram)
+            self.batches[gamma] = self.batch.on(gram)
         return self.batches[gamma]
 
     def _of_numbers(self, held: Array) -> Array:
@@ -312,8 +314,7 @@ class Trials:
 
     def _predicted(self, batch: Batch, rows: Array, held: Array, biases: Array) -> Array:
         """The classes of some rows, by machines without them."""
-        thetas = np.split(batch.theta, batch.start[1:-1])
-        coef = self.arrangement.pack(self.blocks, thetas).astype(batch.gram.dtype)
+        coef = np.append(0.0, batch.theta).astype(batch.gram.dtype)[self.layout]
         some = batch.gram[rows]
 
         def times(block: slice, of_block: Array) -> Array:

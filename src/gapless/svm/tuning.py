@@ -36,7 +36,7 @@ WORTH = 0.2
 # C begins here, γ at "scale", and ε at this part of the spread of the targets.
 FIRST_C, FIRST_EPSILON = 10.0, 0.1
 # How many distinct rows are searched, at first and in the end, and at least of each class.
-FIRST_ROWS, MOST_ROWS, FEWEST_OF_CLASS = 800, 4000, 2
+FIRST_ROWS, MOST_ROWS, FEWEST_OF_CLASS = 600, 4000, 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,16 +171,10 @@ def _sample(data: Any, rows: DistinctRows, most: int) -> DistinctRows:
 
 def _trials(model: Any, data: Any, rows: DistinctRows) -> Trials:
     """No trials yet."""
-    # So few rows fit any memory.
-    settled = {name: 1.0 for name in model._tuned() if name != "gamma"} | {"cache_size": None}
-
-    def build(gamma: float | None):
-        values = settled if gamma is None else settled | {"gamma": gamma}
-        return model._at(**values)._machine(data, rows)
-
+    settled = dict.fromkeys(model._tuned(), 1.0)
     count = 1 if data.classes is None else len(data.classes)
     return Trials(
-        build,
+        model._at(**settled)._machine(data, rows),
         model._arrangement(count),
         data.y[rows.first],
         rows.sample_weights,
@@ -238,26 +232,22 @@ def _climb(
 
     while True:
         enough = at(best).merit + WORTH * at(best).standard_error
-        for others in _neighbours(best, length, begin):
-            better = max(others, key=lambda moves: at(moves).merit, default=best)
-            if at(better).merit > enough:
-                best = better
-                break
-        else:
+        better = (moves for moves in _neighbours(best, length, begin) if at(moves).merit > enough)
+        found = next(better, None)
+        if found is None:
             return best
+        best = found
 
 
-def _neighbours(moves: Moves, length: int, names: Iterable[str]) -> Iterator[list[Moves]]:
+def _neighbours(moves: Moves, length: int, names: Iterable[str]) -> Iterator[Moves]:
     """Moves of one parameter; and then of C and γ against each other, along their valley."""
     directions = [{name: step} for name in names for step in (length, -length)]
-    along = [{"C": step, "gamma": -step} for step in (length, -length)]
-    for some in (directions, along if {"C", "gamma"} <= set(names) else []):
-        others = (tuple(k + of.get(name, 0) for k, name in zip(moves, names)) for of in some)
-        yield [
-            other
-            for other in others
-            if all(abs(k) <= MOST_MOVES[name] for k, name in zip(other, names))
-        ]
+    if {"C", "gamma"} <= set(names):
+        directions += [{"C": step, "gamma": -step} for step in (length, -length)]
+    for of in directions:
+        other = tuple(k + of.get(name, 0) for k, name in zip(moves, names))
+        if all(abs(k) <= MOST_MOVES[name] for k, name in zip(other, names)):
+            yield other
 
 
 def _winner(tried: list[Trial], weights: Array, within: float) -> int:
