@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 from scipy.optimize import LinearConstraint, minimize, minimize_scalar
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.metrics import log_loss
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC as PeerSVC
 
+from gapless.svm import SVC
 from gapless.svm.probability import Probabilities, couple, fit_slopes, with_largest
 
 ONE_PAIR = np.array([[1, 0]])
@@ -131,3 +138,40 @@ def test_scores_of_classes_become_a_softmax(rng):
     scaled = np.exp(model.slopes[0] * held)
     np.testing.assert_allclose(p, scaled / scaled.sum(axis=1, keepdims=True))
     assert 1 < model.slopes[0] < 3  # these scores are likelihoods, up to a factor of about 2
+
+
+# ---- of fitted machines --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer, load_digits])
+def test_log_loss_is_no_worse_than_of_a_second_fit_in_folds(load):
+    X, y = load(return_X_y=True)
+    ours, theirs = [], []
+    for seed in range(3):
+        part = train_test_split(X, y, train_size=0.4, random_state=seed, stratify=y)
+        scaler = StandardScaler().fit(part[0])
+        seen, unseen, y_seen, y_unseen = *(scaler.transform(x) for x in part[:2]), *part[2:]
+        model = SVC().fit(seen, y_seen)
+        ours.append(log_loss(y_unseen, model.predict_proba(unseen)))
+        peer = CalibratedClassifierCV(PeerSVC(), ensemble=False).fit(seen, y_seen)
+        theirs.append(log_loss(y_unseen, peer.predict_proba(unseen)))
+    assert np.mean(ours) <= 1.05 * np.mean(theirs)
+
+
+@pytest.mark.parametrize("parameters", [{}, {"multi_class": "ovr"}, {"break_ties": False}])
+def test_probabilities_predictions_and_decisions_agree_on_every_row(parameters):
+    X, y = load_digits(return_X_y=True)
+    model = SVC(C=0.05, **parameters).fit(X[:400], y[:400])
+    p = model.predict_proba(X)
+    assert np.array_equal(model.classes_[p.argmax(axis=1)], model.predict(X))
+    if "break_ties" not in parameters:
+        assert np.array_equal(model.decision_function(X).argmax(axis=1), p.argmax(axis=1))
+
+
+def test_two_classes_are_even_where_the_decision_is_zero():
+    X, y = load_breast_cancer(return_X_y=True)
+    model = SVC().fit(X, y)
+    p, decision = model.predict_proba(X)[:, 1], model.decision_function(X)
+    assert np.array_equal(p > 0.5, decision > 0)
+    order = np.argsort(decision)
+    assert np.all(np.diff(p[order]) >= 0)
