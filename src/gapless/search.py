@@ -36,6 +36,8 @@ class Search:
     metric: str
 
     def __repr__(self) -> str:
+        if not len(self.unseen):
+            return "<Search of 0 models>"
         best = ", ".join(f"{name}={of[self.chosen]:.3g}" for name, of in self.values.items())
         return (
             f"<Search of {len(self.unseen)} models: {best}; {self.metric} "
