@@ -12,7 +12,7 @@ from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 
-from ..certificates import judged
+from ..certificates import Certificate, judged
 from ..design import Design
 from ..generalization import Refittable
 from ..generalization.held_out import drawn
@@ -31,8 +31,9 @@ LOO = "loo"
 # Bandwidths that are tried, as multiples of n^(−1/(d + 4)): so many from the largest to the
 # smallest, and so many between the neighbours of the best, so often.
 LARGEST, SMALLEST, FIRST, FINER, ROUNDS = 10.0, 0.03, 16, 4, 2
-# Rows that are held out for a choice of bandwidth, and points that certificates look at.
-MOST_ROWS = 2000
+# Rows that are held out for a choice of bandwidth, and points that certificates look at: fewer when
+# Ctrl-C waits for them.
+MOST_ROWS, FEW_ROWS = 2000, 20
 
 
 class KernelRegression(KernelRegressor):
@@ -175,13 +176,19 @@ default="gaussian"
             with watch(self, data.X, data.y) as callback:
                 status = search.run(callback, self.time_limit)
         bandwidth = search.bandwidth if self.bandwidth == LOO else float(self.bandwidth)
+        try:
+            most = FEW_ROWS if status == "interrupted" else MOST_ROWS
+            certificate = _certificate(smoother, bandwidth, self.tol, most)
+        except KeyboardInterrupt:
+            status = "interrupted"
+            certificate = _certificate(smoother, bandwidth, self.tol, FEW_ROWS)
         learned: dict[str, Any] = {
             "bandwidth_": bandwidth,
             "scale_": scale,
             "X_fit_": np.ascontiguousarray(base),
             "y_fit_": targets,
             "weights_": rows.weights,
-            "certificate_": _certificate(smoother, bandwidth, self.tol),
+            "certificate_": certificate,
         }
         choice = search.choice() if self.bandwidth == LOO and search.bandwidths else None
         if choice is not None:
@@ -230,7 +237,22 @@ default="gaussian"
         rows = Merged.of(data)
         base = Design(data.X).rows(rows.first).dense() / self.scale_
         smoother = self._smoother(base, data.y[rows.first], rows.weights)
-        return _certificate(smoother, self.bandwidth_, self.tol)
+        return _certificate(smoother, self.bandwidth_, self.tol, MOST_ROWS)
+
+    def _fitted(self, data):
+        # The model is its data, which need no objective to be compared by.
+        rows = Merged.of(data)
+        pairs = (
+            (Design(data.X).rows(rows.first).dense(), self.X_fit_),
+            (data.y[rows.first], self.y_fit_),
+            (rows.weights, self.weights_),
+        )
+        if not all(np.array_equal(given, kept) for given, kept in pairs):
+            raise ValueError(
+                "this is not the data of the fit: X, y or the weights have changed since "
+                "KernelRegression was fitted. Fit again."
+            )
+        return self._refittable(data)
 
     def _refittable(self, data):
         return LocalFit(self, Design(data.X), data.y, data.weights, self.bandwidth_)
@@ -247,10 +269,10 @@ def _deviations(X: Array, weights: Array) -> Array:
     return np.where(found > 1e-12 * np.abs(mean), found, 1.0)
 
 
-def _certificate(smoother: Smoother, bandwidth: float, tol: float):
+def _certificate(smoother: Smoother, bandwidth: float, tol: float, most: int) -> Certificate:
     """That the values at the rows are the best of their local models; at a sample of many rows."""
     n = len(smoother.X)
-    points = smoother.X[np.sort(drawn(np.arange(n), min(n, MOST_ROWS)))]
+    points = smoother.X[np.sort(drawn(np.arange(n), min(n, most)))]
     values = smoother.at(points, bandwidth).values
     primal, dual = smoother.optimality(points, values, bandwidth)
     centred = smoother.y - np.average(smoother.y, axis=0, weights=smoother.weights)

@@ -20,7 +20,6 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from ..interrupt import check
-from ..leave_one_out._base import blocks
 from ..threads import single_blas
 
 Array = np.ndarray
@@ -34,6 +33,8 @@ PROFILES: dict[str, Callable[[Array], Array]] = {
     "boxcar": np.ones_like,
 }
 KERNELS = ("gaussian", *PROFILES)
+# Numbers in a block that is worked on at a time: it stays in the cache.
+BLOCK = 1 << 18
 # Slopes have a penalty of this part of the weights, in units of the bandwidth: where neighbours do
 # not determine a slope, it is 0.
 RIDGE = 1e-6
@@ -79,8 +80,10 @@ class Smoother:
 
     def _distances(self, points: Array) -> Iterator[tuple[slice, Array]]:
         """Points, some at a time, and their distances to all rows."""
-        for rows in blocks(len(points), len(self.X)):
+        step = max(BLOCK // len(self.X), 1)
+        for start in range(0, len(points), step):
             check()
+            rows = slice(start, min(start + step, len(points)))
             yield rows, cdist(points[rows], self.X)
 
     def _weights(self, distances: Array, bandwidth: float) -> tuple[Array, Array]:
@@ -90,7 +93,7 @@ class Smoother:
         if self.kernel == "gaussian":
             # Relative to the nearest row, whose weight would be 0 in float64 beyond u = 38.
             nearest = np.where(np.isfinite(nearest), nearest, 0.0)
-            w = self.weights * np.exp(-0.5 * (u - nearest) * (u + nearest))
+            w = np.exp(-0.5 * (u - nearest) * (u + nearest)) * self.weights
             is_far = np.zeros(len(u), dtype=bool)
         else:
             w = np.where(u <= 1, PROFILES[self.kernel](np.minimum(u, 1.0)), 0.0) * self.weights

@@ -230,11 +230,10 @@ class KernelSquares:
     def certify(self, found: Coefficients, strengths: Array, tol: float) -> Certificate:
         """How far the coefficients are from the best possible; one λ for each target."""
         proof = Proof.of(self.y, self.weights, found, strengths, self.fit_bias)
-        return (
-            proof.certificate(self.scale, tol)
-            if self.is_convex
-            else proof.stationary(self.scale, tol)
-        )
+        # f = 0 is what is left when the time was up, which then is no time to look for more.
+        if not np.any(found.c) or self.is_convex:
+            return proof.certificate(self.scale, tol)
+        return proof.stationary(self.scale, tol)
 
 
 @dataclass(frozen=True, eq=False)
