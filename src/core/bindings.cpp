@@ -737,16 +737,12 @@ SumProblem sum_problem(const SumTask& task, Index rows) {
             gradient.data()};
 }
 
-// Several problems on one kernel matrix, of which line slot[r] is row r: a thread for each problem,
-// or all threads for one after the other when there are fewer problems than threads.
-template <class T>
-std::vector<SumResult> sum_descent(const MatrixIn<T>& gram, const Maybe<std::int64_t>& slot,
-                                   const std::vector<SumTask>& tasks, int threads,
-                                   double deadline) {
-    const Index columns = extent(gram, 1);
-    check(slot || extent(gram, 0) == columns, "without slots the kernel matrix must be square");
-    check_length(slot, columns, "slot must have one entry per column of the kernel matrix");
-    GramRows<T> rows{gram.data(), columns, data_or_null(slot)};
+// Several problems on the same rows: a thread for each problem, or all threads for one after the
+// other when there are fewer problems than threads.
+template <class Rows>
+std::vector<SumResult> descend_each(const Rows& rows, Index columns,
+                                    const std::vector<SumTask>& tasks, int threads,
+                                    double deadline) {
     std::vector<SumProblem> problems;
     for (const SumTask& task : tasks) problems.push_back(sum_problem(task, columns));
     std::vector<SumResult> results(tasks.size());
@@ -766,6 +762,29 @@ std::vector<SumResult> sum_descent(const MatrixIn<T>& gram, const Maybe<std::int
         }
     });
     return results;
+}
+
+// On a kernel matrix, of which line slot[r] is row r.
+template <class T>
+std::vector<SumResult> sum_descent(const MatrixIn<T>& gram, const Maybe<std::int64_t>& slot,
+                                   const std::vector<SumTask>& tasks, int threads,
+                                   double deadline) {
+    const Index columns = extent(gram, 1);
+    check(slot || extent(gram, 0) == columns, "without slots the kernel matrix must be square");
+    check_length(slot, columns, "slot must have one entry per column of the kernel matrix");
+    return descend_each(GramRows<T>{gram.data(), columns, data_or_null(slot)}, columns, tasks,
+                        threads, deadline);
+}
+
+// On a kernel of rows with few features.
+std::vector<SumResult> sum_descent_of_rows(const KernelForm& form, const MatrixIn<float>& X,
+                                           const VectorIn<float>& squares,
+                                           const std::vector<SumTask>& tasks, int threads,
+                                           double deadline) {
+    check(form.measure == Measure::product || form.measure == Measure::squared_distance,
+          "the kernel must be one of products or of squared distances");
+    return descend_each(KernelSource{form, kernel_rows(X, squares), blas}, extent(X, 0), tasks,
+                        threads, deadline);
 }
 
 // Small problems with one sum, each on its own kernel values; tol and steps are those of the first.
@@ -956,6 +975,8 @@ NB_MODULE(_core, m) {
     define_span_squares<double>(m);
     define_sum_descent<float>(m);
     define_sum_descent<double>(m);
+    m.def("sum_descent_of_rows", &sum_descent_of_rows, "form"_a, array("X"), array("squares"),
+          array("tasks"), "threads"_a, "deadline"_a);
     define_for_vectors<float, float>(m);
     define_for_vectors<float, double>(m);
     define_for_vectors<double, double>(m);

@@ -14,6 +14,7 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
+constexpr Index easy = 2000;          // steps after which it pays to fetch shorter rows
 constexpr Index column_chunk = 2048;  // slopes that stay in the first-level cache
 
 #define GAPLESS_BODY [[gnu::always_inline]] inline
@@ -74,6 +75,27 @@ void gather(const double* row, const std::int32_t* column, Index count, float* o
     gather_loop(row, column, count, out);
 }
 
+// out[c] = Σⱼ xⱼ features[j, c] for c < width, of `count` columns of features
+GAPLESS_CLONES
+void weigh(const float* x, const float* features, Index rows, Index count, Index width,
+           float* __restrict out) {
+    constexpr Index strip = 64;  // sums that stay in registers
+    for (Index begin = 0; begin < width; begin += strip) {
+        const Index size = std::min(strip, width - begin);
+        float sums[strip] = {};
+        for (Index j = 0; j < rows; ++j) {
+            const float* f = features + j * count + begin;
+            if (size == strip) {
+#pragma omp simd
+                for (Index c = 0; c < strip; ++c) sums[c] += x[j] * f[c];
+            } else {
+                for (Index c = 0; c < size; ++c) sums[c] += x[j] * f[c];
+            }
+        }
+        std::copy_n(sums, size, out + begin);
+    }
+}
+
 // out[c] += scale · row[columnᶜ] for c in [begin, end)
 GAPLESS_CLONES
 void add_gathered(const float* row, double scale, const std::int32_t* column, Index begin,
@@ -86,6 +108,122 @@ void add_gathered(const double* row, double scale, const std::int32_t* column, I
     add_gathered_loop(row, scale, column, begin, end, out);
 }
 
+// Share columns among the threads; never interrupted, so that θ and the slopes stay together.
+template <class Work>
+void in_chunks(Index length, std::size_t rows, int threads, Work&& work) {
+    const double operations = static_cast<double>(rows) * static_cast<double>(length);
+    parallel_for(
+        (length + column_chunk - 1) / column_chunk, useful_threads(operations, threads), Poll(),
+        [&](Index c) { work(c * column_chunk, std::min(length, (c + 1) * column_chunk)); });
+}
+
+// out[c] += Σₖ byₖ rowsₖ[c] for c < length.
+template <class T>
+void add(const std::vector<const T*>& rows, const std::vector<double>& by, Index length,
+         int threads, double* out) {
+    in_chunks(length, rows.size(), threads, [&](Index begin, Index end) {
+        add_rows(rows.data(), by.data(), static_cast<Index>(rows.size()), begin, end, out);
+    });
+}
+
+// Which columns of K are asked for: those listed, or (where that is known to be the same) all.
+struct Columns {
+    const std::vector<std::int32_t>& list;
+    bool is_all;
+};
+
+// Rows of K that are stored.
+template <class T>
+class StoredRows {
+public:
+    static constexpr bool is_float = std::is_same_v<T, float>;
+
+    explicit StoredRows(const GramRows<T>& rows) : rows_(rows) {}
+    bool has(Index r) const { return rows_.has(r); }
+
+    // Columns that `row` will give.
+    void select(const Columns&) {}
+
+    // Row r at the selected columns, in its place or in `room`.
+    const float* row(Index r, const Columns& columns, Index width, float* room) const {
+        if constexpr (is_float)
+            if (columns.is_all) return rows_[r];
+        gather(rows_[r], columns.list.data(), width, room);
+        return room;
+    }
+
+    // out += Σₖ byₖ K[rₖ, columns]
+    void add_to(double* out, const std::vector<Index>& r, const std::vector<double>& by,
+                const Columns& columns, int threads) const {
+        std::vector<const T*> rows;
+        for (Index k : r) rows.push_back(rows_[k]);
+        const Index length = static_cast<Index>(columns.list.size());
+        if (columns.is_all) return add(rows, by, length, threads, out);
+        in_chunks(length, rows.size(), threads, [&](Index begin, Index end) {
+            for (std::size_t k = 0; k < rows.size(); ++k)
+                add_gathered(rows[k], by[k], columns.list.data(), begin, end, out);
+        });
+    }
+
+private:
+    GramRows<T> rows_;
+};
+
+// Rows of K that are computed when they are needed, from few features: the features of the selected
+// rows lie side by side, so that all products with a row are one pass over them.
+class ComputedRows {
+public:
+    static constexpr bool is_float = true;
+
+    explicit ComputedRows(const KernelSource& source) : source_(source) {}
+    bool has(Index) const { return true; }
+
+    void select(const Columns& columns) { pack(columns, packed_); }
+
+    const float* row(Index r, const Columns&, Index width, float* room) const {
+        return compute(r, packed_, width, room);
+    }
+
+    void add_to(double* out, const std::vector<Index>& r, const std::vector<double>& by,
+                const Columns& columns, int) const {
+        Packed packed;
+        pack(columns, packed);
+        std::vector<float> row(columns.list.size());
+        for (std::size_t k = 0; k < r.size(); ++k) {
+            compute(r[k], packed, static_cast<Index>(row.size()), row.data());
+            axpy(by[k], row.data(), out, static_cast<Index>(row.size()));
+        }
+    }
+
+private:
+    struct Packed {
+        std::vector<float> features, squares;
+    };
+
+    void pack(const Columns& columns, Packed& packed) const {
+        const Index count = static_cast<Index>(columns.list.size()), d = source_.rows.columns;
+        packed.features.resize(count * d);
+        packed.squares.resize(count);
+        for (Index c = 0; c < count; ++c) {
+            const float* x = source_.rows.row(columns.list[c]);
+            for (Index j = 0; j < d; ++j) packed.features[j * count + c] = x[j];
+            packed.squares[c] = source_.rows.squares[columns.list[c]];
+        }
+    }
+
+    const float* compute(Index r, const Packed& packed, Index width, float* out) const {
+        const Index count = static_cast<Index>(packed.squares.size());
+        weigh(source_.rows.row(r), packed.features.data(), source_.rows.columns, count, width, out);
+        const Poll never;
+        kernel_values(source_.form, source_.rows.squares + r, packed.squares.data(), 1, width, out,
+                      Context{source_.blas, 1, never});
+        return out;
+    }
+
+    const KernelSource& source_;
+    Packed packed_;
+};
+
 // The smallest slope of a variable that may grow and the largest of one that may fall.
 struct Range {
     double rise = infinity, fall = -infinity;
@@ -97,12 +235,16 @@ struct Range {
     }
 };
 
-template <class T>
+template <class Source>
 class Descent {
 public:
-    Descent(const GramRows<T>& gram, const SumProblem& problem, double tol, int threads,
+    Descent(Source source, const SumProblem& problem, double tol, int threads,
             Checkpoint& checkpoint)
-        : gram_(gram), problem_(problem), tol_(tol), threads_(threads), checkpoint_(checkpoint) {
+        : source_(std::move(source)),
+          problem_(problem),
+          tol_(tol),
+          threads_(threads),
+          checkpoint_(checkpoint) {
         for (Index v = 0; v < problem.count; ++v) {
             groups_ = std::max(groups_, group(v) + 1);
             is_bounded_ =
@@ -149,11 +291,11 @@ private:
                 done.status = is_unbounded() ? SumStatus::unbounded : SumStatus::limit;
                 return done;
             }
-            if (is_bounded_) shrink();
+            if (is_bounded_ && done.steps >= easy) shrink();
             take_off_levels();
             const PairSteps::Outcome outcome =
                 steps_.descend([this](Index m, float* room) { return row(m, room); }, width(),
-                               std::max(0.9 * tol_, 0.1 * done.violation),
+                               std::max(0.9 * tol_, 0.01 * done.violation),
                                std::min(most - done.steps, round), checkpoint_);
             done.steps += outcome.steps;
             if (outcome.steps == 0) {
@@ -169,7 +311,7 @@ private:
     void play_everyone() {
         std::vector<Index> all;
         for (Index v = 0; v < problem_.count; ++v)
-            if (gram_.has(columns_[v])) all.push_back(v);
+            if (source_.has(columns_[v])) all.push_back(v);
         play(all, problem_.gradient);
         is_shrunk_ = false;
     }
@@ -196,18 +338,16 @@ private:
             slopes_.resize(steps_.size(), 0.0);
         }
         is_everyone_ = static_cast<Index>(variables.size()) == problem_.count;
+        source_.select(member_places());
     }
 
     // Whether the caller's rows have an entry for each member, in order.
     bool is_whole() const { return is_direct_ && is_everyone_ && groups_ == 1; }
     Index width() const { return is_whole() ? problem_.count : steps_.size(); }
+    Columns member_places() const { return {member_columns_, is_whole()}; }
 
     const float* row(Index m, float* room) const {
-        const T* given = gram_[member_columns_[m]];
-        if constexpr (std::is_same_v<T, float>)
-            if (is_whole()) return given;
-        gather(given, member_columns_.data(), width(), room);
-        return room;
+        return source_.row(member_columns_[m], member_places(), width(), room);
     }
 
     // The largest violation among the members, by their exact slopes; not a number if one of them
@@ -264,14 +404,14 @@ private:
             by.push_back(steps_[m].theta - problem_.theta[members_[m]]);
             problem_.theta[members_[m]] = steps_[m].theta;
         }
-        if constexpr (std::is_same_v<T, float>) {
+        if constexpr (Source::is_float) {
             std::vector<const float*> rows;
             for (Index m : moved) rows.push_back(steps_.row(m));
-            add(rows, by, width(), slopes_.data());
+            add(rows, by, width(), threads_, slopes_.data());
         } else {
-            std::vector<const T*> rows;
-            for (Index m : moved) rows.push_back(gram_[member_columns_[m]]);
-            add_by_columns(rows, by, member_columns_, is_whole(), slopes_.data());
+            std::vector<Index> rows;
+            for (Index m : moved) rows.push_back(member_columns_[m]);
+            source_.add_to(slopes_.data(), rows, by, member_places(), threads_);
         }
     }
 
@@ -281,47 +421,16 @@ private:
             for (Index m = 0; m < steps_.size(); ++m)
                 if (members_[m] >= 0) problem_.gradient[members_[m]] = slopes_[m];
         } else {
-            std::vector<const T*> rows;
+            std::vector<Index> rows;
             std::vector<double> by;
             for (Index v = 0; v < problem_.count; ++v) {
                 if (problem_.theta[v] == settled_[v]) continue;
-                rows.push_back(gram_[columns_[v]]);
+                rows.push_back(columns_[v]);
                 by.push_back(problem_.theta[v] - settled_[v]);
             }
-            add_by_columns(rows, by, columns_, is_direct_, problem_.gradient);
+            source_.add_to(problem_.gradient, rows, by, {columns_, is_direct_}, threads_);
         }
         settled_.assign(problem_.theta, problem_.theta + problem_.count);
-    }
-
-    // out[c] += Σ by·row[columnᶜ] over the rows.
-    void add_by_columns(const std::vector<const T*>& rows, const std::vector<double>& by,
-                        const std::vector<std::int32_t>& columns, bool is_whole,
-                        double* out) const {
-        const Index length = static_cast<Index>(columns.size());
-        if (is_whole) return add(rows, by, problem_.count, out);
-        in_chunks(length, rows.size(), [&](Index begin, Index end) {
-            for (std::size_t k = 0; k < rows.size(); ++k)
-                add_gathered(rows[k], by[k], columns.data(), begin, end, out);
-        });
-    }
-
-    // out[c] += Σ by·row[c] over the rows.
-    template <class F>
-    void add(const std::vector<const F*>& rows, const std::vector<double>& by, Index length,
-             double* out) const {
-        in_chunks(length, rows.size(), [&](Index begin, Index end) {
-            add_rows(rows.data(), by.data(), static_cast<Index>(rows.size()), begin, end, out);
-        });
-    }
-
-    // Share columns among the threads; never interrupted, so that θ and the slopes stay together.
-    template <class Work>
-    void in_chunks(Index length, std::size_t rows, Work&& work) const {
-        const double operations = static_cast<double>(rows) * static_cast<double>(length);
-        parallel_for((length + column_chunk - 1) / column_chunk,
-                     useful_threads(operations, threads_), Poll(), [&](Index c) {
-                         work(c * column_chunk, std::min(length, (c + 1) * column_chunk));
-                     });
     }
 
     // Without finite bounds the objective may fall for ever: along d = θ/Σ|θ| its curvature
@@ -329,7 +438,7 @@ private:
     bool is_unbounded() {
         if (is_bounded_) return false;
         settle();
-        constexpr double vanishing = std::is_same_v<T, float> ? 4e-7 : 1e-9;
+        constexpr double vanishing = Source::is_float ? 4e-7 : 1e-9;
         double curvature = 0, slope = 0, size = 0, scale = 0;
         for (Index v = 0; v < problem_.count; ++v) {
             const double theta = problem_.theta[v];
@@ -342,7 +451,7 @@ private:
         return slope < 0 && curvature <= vanishing * scale * size * size;
     }
 
-    const GramRows<T>& gram_;
+    Source source_;
     const SumProblem& problem_;
     const double tol_;
     const int threads_;
@@ -366,7 +475,12 @@ private:
 template <class T>
 SumProgress descend_sums(const GramRows<T>& gram, const SumProblem& problem, double tol,
                          Index steps, int threads, Checkpoint& checkpoint) {
-    return Descent<T>(gram, problem, tol, threads, checkpoint).run(steps);
+    return Descent(StoredRows<T>(gram), problem, tol, threads, checkpoint).run(steps);
+}
+
+SumProgress descend_sums(const KernelSource& source, const SumProblem& problem, double tol,
+                         Index steps, int threads, Checkpoint& checkpoint) {
+    return Descent(ComputedRows(source), problem, tol, threads, checkpoint).run(steps);
 }
 
 template SumProgress descend_sums(const GramRows<float>&, const SumProblem&, double, Index, int,

@@ -8,6 +8,7 @@
 // end (Joachims 1999; Fan, Chen and Lin 2005).
 #pragma once
 
+#include "kernel_blocks.hpp"
 #include "parallel.hpp"
 
 namespace gapless {
@@ -22,6 +23,13 @@ struct GramRows {
 
     bool has(Index r) const { return !slot || slot[r] >= 0; }
     const T* operator[](Index r) const { return data + (slot ? slot[r] : r) * stride; }
+};
+
+// Or a kernel and rows of features, few enough that a row of K is computed faster than it is read.
+struct KernelSource {
+    KernelForm form;  // of products or squared distances
+    KernelRows<float> rows;
+    const Blas& blas;
 };
 
 // Arrays with one entry per variable. `absolute` and `group` (labels 0, 1, …) may be null; `theta`
@@ -48,6 +56,8 @@ struct SumProgress {
 // Move until the violation is at most `tol`, or for about so many steps.
 template <class T>
 SumProgress descend_sums(const GramRows<T>& kernel, const SumProblem& problem, double tol,
+                         Index steps, int threads, Checkpoint& checkpoint);
+SumProgress descend_sums(const KernelSource& source, const SumProblem& problem, double tol,
                          Index steps, int threads, Checkpoint& checkpoint);
 
 }  // namespace gapless

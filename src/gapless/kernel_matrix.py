@@ -70,6 +70,10 @@ class KernelMatrix:
         """k(xᵢ, xᵢ), float64."""
         return self._exact_rows.diagonal()
 
+    def operands(self) -> tuple | None:
+        """What the core computes values from by products, see `Rows.operands`."""
+        return self._rows.operands()
+
     def whole(self) -> Array | None:
         """K (n × n), or None if it does not fit the memory limit; kept, so do not write to it."""
         if self._whole is None and self._bytes(self.n, self.n) <= self.memory_limit:

@@ -226,6 +226,20 @@ def test_problems_on_one_matrix_do_not_know_of_each_other(rng):
         assert np.array_equal(alone.theta, solution.theta)
 
 
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
+def test_rows_computed_from_few_features_are_those_of_the_matrix(kernel, monkeypatch, rng):
+    X, y = two_classes(150, rng)
+    some = [np.sort(rng.choice(150, 70, replace=False)) for _ in range(3)]
+    problems = [soft_margin(y[rows], 20.0, rows=rows) for rows in some]
+    matrix = KernelMatrix(by_name(kernel, gamma=GAMMA, coef0=1.0), X, dtype=np.float32)
+    stored = solve_box(matrix, problems, tol=1e-5)
+    monkeypatch.setattr(smo, "WHOLE", 100)
+    monkeypatch.setattr(smo._core, "sum_descent", None)  # would be called for a stored matrix
+    for one, other in zip(stored, solve_box(matrix, problems, tol=1e-5)):
+        assert other.status == "optimal" and other.violation <= 1e-5
+        np.testing.assert_allclose(other.gradient + other.bias, one.gradient + one.bias, atol=1e-3)
+
+
 def test_a_solution_is_a_start_that_needs_no_step(rng):
     X, y = two_classes(100, rng)
     [solution] = solve_box(matrix_of(X), [soft_margin(y, 1.0)], tol=1e-6)

@@ -104,6 +104,9 @@ class DenseRows(CompiledRows):
         X = X.toarray() if sp.issparse(X) else X
         return DenseRows(self.kernel, X, self.dtype, self.center)
 
+    def operands(self) -> tuple | None:
+        return (self.form, self.X, self.squares) if _is_by_product(self.form) else None
+
     def gram(self, other: Rows | None = None) -> Array:
         if other is None:
             out = blank((len(self), len(self)), self.dtype)

@@ -100,6 +100,13 @@ class Rows:
             chunk = slice(begin, min(begin + step, count_rows(X)))
             yield chunk, self.of(take_rows(X, chunk))
 
+    def operands(self) -> tuple | None:
+        """Form, rows and their squared lengths, of which the core makes values by products.
+
+        None where values are made in another way.
+        """
+        return None
+
     def diagonal(self) -> Array:
         """k(xᵢ, xᵢ), float64."""
         return np.array(self.kernel.diagonal(self.X), dtype=np.float64)

@@ -16,8 +16,9 @@ one-class                 θ in [0, 1], linear = 0, one group of sum νn
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ STATUS = ("optimal", "stalled", "max_iter", "unbounded")
 MARGIN = 0.9  # of tol is aimed at in the matrix at hand, so that rounding does not undo it
 ROUNDS = 100  # of one problem: corrections by slopes in float64, or parts of it
 WHOLE = 4000  # rows of a problem that is not cut into parts
+FEW = 32  # features from which the kernel rows of small problems are computed, not stored
 FIRST_ROWS, FIRST_SHARE = 1000, 5  # variables of the first part: so many, and 1 of 5
 GROWTH, MOST_ROWS = 4, 12_000  # the next part is at most so many times larger; of any part
 SHARE = 0.03  # of the violation is left by a part
@@ -143,10 +145,10 @@ def solve_box(
     going = [descent for descent in descents if not descent.is_done(tol)]
     status, trace, began = "optimal", Trace(), time.monotonic()
     try:
-        whole = matrix.whole() if going and (matrix.n <= WHOLE or len(going) > 1) else None
+        core = _core_on(matrix, len(going))
         while going:
-            if whole is not None:
-                _advance(whole, going, tol)
+            if core is not None:
+                _advance(core, going, tol)
             else:
                 going[0].advance_part(tol)
             going = [descent for descent in going if not descent.is_done(tol)]
@@ -164,11 +166,19 @@ def solve_box(
     return [descent.solution(tol, status) for descent in descents]
 
 
-def _advance(whole: Array, descents: Sequence[Descent], tol: float) -> None:
-    """Solve all on the whole matrix, and see what is left to do with its values in float64."""
+def _core_on(matrix: KernelMatrix, problems: int) -> Callable | None:
+    """The compiled descent for all variables of the problems; None to solve them by parts."""
+    operands = matrix.operands() if problems > 1 and matrix.dtype == np.float32 else None
+    if operands is not None and matrix.n > WHOLE and operands[1].shape[1] <= FEW:
+        return partial(_core.sum_descent_of_rows, *operands)
+    whole = matrix.whole() if problems > 1 or (problems and matrix.n <= WHOLE) else None
+    return None if whole is None else partial(_core.sum_descent, whole, None)
+
+
+def _advance(core: Callable, descents: Sequence[Descent], tol: float) -> None:
+    """Solve with all kernel values, and see what is left to do with those in float64."""
     tasks = [descent.task(MARGIN * tol) for descent in descents]
-    results = _core.sum_descent(whole, None, tasks, thread_count(), deadline())
-    for descent, result in zip(descents, results):
+    for descent, result in zip(descents, core(tasks, thread_count(), deadline())):
         descent.take(result)
 
 
