@@ -29,6 +29,7 @@ CLASSIFIERS = {
     "logistic": gapless.LogisticRegression(C="loo"),
     "l1 logistic": gapless.LogisticRegression(C="loo", l1_ratio=1.0),
     "svc": gapless.LinearSVC(C="loo"),
+    "kernel logistic": gapless.KernelLogisticRegression(C="loo"),
 }
 every_model = pytest.mark.parametrize("model", [*REGRESSORS.values(), *CLASSIFIERS.values()])
 quick_models = pytest.mark.parametrize(
