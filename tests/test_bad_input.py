@@ -290,7 +290,6 @@ def test_parameters_out_of_range(model):
         (gapless.RiskRegressor(penalty="nonsense"), "penalty='nonsense' is not known; use one of"),
         (gapless.RiskRegressor(loss=Hinge()), "needs a loss for regression, got hinge; use Risk"),
         (gapless.RiskClassifier(solver="closed_form"), 'solver="closed_form" .*; use "newton"'),
-        (gapless.LinearSVC(multi_class="crammer_singer"), 'use "ovr"'),
         (gapless.MultiTaskLasso(), "For mono-task outputs, use Lasso"),
     ],
     ids=lambda value: repr(value) if isinstance(value, BaseEstimator) else "",

@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 
 from .._validation import is_multilabel, read_multilabel
-from ..losses import Hinge, Logistic, Softmax, SquaredHinge
+from ..losses import CrammerSinger, Hinge, Logistic, Softmax, SquaredHinge
 from ..penalties import L1, L2, ElasticNet, NoPenalty
 from ._base import SELECT, LinearClassifier
 from .problems import classification_problems
@@ -491,14 +491,15 @@ class LinearSVC(LinearClassifier):
 
     Minimises  C Σᵢ sᵢ ℓ(tᵢ(xᵢᵀw + b)) + R(w)  with t = ±1, ℓ(m) = max(0, 1 − m) or its square, and
     R = ½‖w‖² or ‖w‖₁. The bias is free; scikit-learn penalises it, so the two differ a little
-    unless `fit_intercept` is False.
+    unless `fit_intercept` is False. With multi_class="crammer_singer" there is one problem for all
+    classes, C Σᵢ sᵢ max(0, maxₖ 1 + zₖ − z_y) + R(W) over k ≠ y with the scores z = Wᵀxᵢ + b.
 
     Parameters
     ----------
     penalty : {"l1", "l2"}, default="l2"
         The penalty R.
     loss : {"hinge", "squared_hinge"}, default="squared_hinge"
-        The loss ℓ.
+        The loss ℓ; without effect where multi_class="crammer_singer".
     dual : bool or "auto", default="auto"
         Accepted for scikit-learn's sake; see `solver`.
     tol : float, default=1e-6
@@ -506,7 +507,8 @@ class LinearSVC(LinearClassifier):
     C : float or "loo", default=1.0
         Weight C > 0 of the errors against the penalty; "loo" chooses it by leave-one-out.
     multi_class : {"ovr", "crammer_singer"}, default="ovr"
-        "ovr" is one class against the rest. "crammer_singer" is not there yet, and says so.
+        One problem for each class against the rest, or one for all of them, with the loss above in
+        place of `loss`.
     fit_intercept : bool, default=True
         Whether to fit the bias b, which is not penalised.
     intercept_scaling : float, default=1
@@ -567,7 +569,8 @@ class LinearSVC(LinearClassifier):
     References
     ----------
     Hsieh, Chang, Lin, Keerthi and Sundararajan (2008), A dual coordinate descent method for
-    large-scale linear SVM.
+    large-scale linear SVM. Crammer and Singer (2001), On the algorithmic implementation of
+    multiclass kernel-based vector machines.
 
     Examples
     --------
@@ -632,15 +635,14 @@ class LinearSVC(LinearClassifier):
         self.time_limit = time_limit
         self.select = select
 
-    def _check_parameters(self):
-        if self.multi_class == "crammer_singer":
-            raise ValueError(
-                'multi_class="crammer_singer" comes with the kernel machines and is not there yet; '
-                'use "ovr".'
-            )
-
     def _problems(self, data):
-        loss, penalty = self._losses[self.loss](), self._penalties[self.penalty](1 / self.C)
+        loss, strength = self._losses[self.loss](), 1 / self.C
+        if self.multi_class == "crammer_singer" and len(data.classes) > 2:
+            loss = CrammerSinger()
+        elif self.multi_class == "crammer_singer":
+            # The best coefficients of two classes are opposite: W = (−w, w)/2 has half the square.
+            loss, strength = Hinge(), strength / 2 if self.penalty == "l2" else strength
+        penalty = self._penalties[self.penalty](strength)
         return classification_problems(data, loss, penalty, self.fit_intercept)
 
 

@@ -12,6 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ..design import Design
 from ..problem import Problem
 from ._base import Point
 from .positive_definite import EPS, Cholesky, Eigen, centred_rows, drop_constants
@@ -29,6 +30,8 @@ SETTLED = 1e-10
 UNANSWERED = 1e-6
 # The rows themselves are factored if their Gram matrix is singular and this takes about a second.
 CHEAP_ROWS = 2e10
+# Rows that do not curve are left out of the Hessian if no more than this part of them does.
+MOST_CURVED = 0.5
 # A mean curvature that counts as none: dividing by it would overflow.
 NOTHING = 1e-100
 
@@ -306,13 +309,19 @@ class Joint(Factored):
         f = np.zeros_like(a) if f is None else f
         extra = damped(at.curvature, problem.weights[:, None], damping.rows) - at.curvature
         K, m = a.shape[1], problem.d + problem.fit_bias
+        design, rows = self.design, np.flatnonzero(np.any(a + extra > 0, axis=1))
+        if len(rows) <= MOST_CURVED * problem.n:
+            design = self.design.rows(rows)
+        else:
+            rows = np.arange(problem.n)
+        a, f, extra, s = a[rows], f[rows], extra[rows], problem.weights[rows]
         H = np.empty((K, m, K, m))
         for k in range(K):
             for j in range(k + 1):
-                c = -problem.weights * f[:, k] * f[:, j]
+                c = -s * f[:, k] * f[:, j]
                 if j == k:
-                    c += problem.weights * a[:, k] + extra[:, k]
-                H[k, :, j] = H[j, :, k] = self._bordered_gram(c)
+                    c += s * a[:, k] + extra[:, k]
+                H[k, :, j] = H[j, :, k] = self._bordered_gram(design, c)
         l2 = np.append(np.ravel(at.l2), np.zeros(m - problem.d))
         if is_shift_invariant(a, f):
             self._fix_shifts(H, l2 == 0)
@@ -320,39 +329,44 @@ class Joint(Factored):
         l2 = np.tile(l2, K) + damping.diagonal * np.diag(H)
         H[np.diag_indices(K * m)] += l2
         self.factor = Cholesky(H.copy())
-        if not self.factor.is_reliable and problem.n * K * (K * m) ** 2 > CHEAP_ROWS:
+        if not self.factor.is_reliable and len(rows) * K * (K * m) ** 2 > CHEAP_ROWS:
             self.factor = Eigen.of(H)
         elif not self.factor.is_reliable:
-            self.factor = Eigen.of_rows(self._roots(a, f, extra, l2))
+            self.factor = Eigen.of_rows(self._roots(rows, a, f, extra, l2))
         missed, whole = self.factor.unanswered(self._stacked(at.gradient))
         return missed <= UNANSWERED * whole
 
-    def _roots(self, a: Array, f: Array, extra: Array, l2: Array) -> Array:
-        """A with AᵀA = H: for every row the K × K square root of its Hessian, times [x, 1]."""
+    def _roots(self, index: Array, a: Array, f: Array, extra: Array, l2: Array) -> Array:
+        """A with AᵀA = H: for each of the rows the K × K square root of its Hessian, times [x, 1].
+
+        The others do not curve.
+        """
         problem = self.problem
-        s, K = problem.weights, a.shape[1]
+        s, K = problem.weights[index], a.shape[1]
         row = -(s[:, None, None] * f[:, :, None] * f[:, None, :])
         row[:, np.arange(K), np.arange(K)] += s[:, None] * a + extra
         values, vectors = np.linalg.eigh(row)
         # The root of a zero that was rounded would pass for something.
         values[values <= 8 * K * EPS * values[:, -1:]] = 0.0
         roots = np.sqrt(values)[:, :, None] * vectors.transpose(0, 2, 1)
-        rows = self.design.dense()
         if problem.fit_bias:
-            rows = np.column_stack([centred_rows(self.design, s), np.ones(problem.n)])
+            rows = centred_rows(self.design, problem.weights)[index]
+            rows = np.column_stack([rows, np.ones(len(index))])
+        else:
+            rows = self.design.rows(index).dense()
         A = roots[:, :, :, None] * rows[:, None, None, :]
-        return np.vstack([A.reshape(problem.n * K, -1), np.diag(np.sqrt(l2))])
+        return np.vstack([A.reshape(len(index) * K, -1), np.diag(np.sqrt(l2))])
 
-    def _bordered_gram(self, c: Array) -> Array:
+    def _bordered_gram(self, design: Design, c: Array) -> Array:
         """[X, 1]ᵀ diag(c) [X, 1] for c of any sign; without the ones where there is no bias."""
         d, m = self.problem.d, self.problem.d + self.problem.fit_bias
         G = np.zeros((m, m))
         for sign in (1.0, -1.0):
             part = np.maximum(sign * c, 0.0)
             if part.any():
-                G[:d, :d] += sign * self.design.gram(part)
+                G[:d, :d] += sign * design.gram(part)
         if m > d:
-            G[:d, d] = G[d, :d] = self.design.transposed_times(c)
+            G[:d, d] = G[d, :d] = design.transposed_times(c)
             G[d, d] = c.sum()
         return G
 

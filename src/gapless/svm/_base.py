@@ -303,12 +303,14 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
         count = 1 if data.classes is None else len(data.classes)
         thetas = self._arrangement(count).unpack(machine.blocks, rows.gather(coef))
         scores = self._problem_scores(data.X)[rows.first]
-        solved = []
+        restored = []
         for k, (part, theta) in enumerate(zip(machine.parts, thetas)):
             weights, z = machine.weights[part.rows], scores[part.rows, k]
-            point, z = machine.form.restored(part.y, weights, theta, float(self.intercept_[k]), z)
-            judgement = machine.form.judge(part.y, weights, point, z, machine.norm)
-            solved.append(Solved(point, judgement, 0, "optimal"))
+            b = float(self.intercept_[k])
+            restored.append(machine.form.restored(part.y, weights, theta, b, z))
+        points, of_rows = zip(*restored)
+        judgements = machine.judge(points, of_rows)
+        solved = [Solved(point, one, 0, "optimal") for point, one in zip(points, judgements)]
         return data, rows, machine, solved
 
     def _check_same_data(self, data: Training) -> None:
@@ -358,7 +360,7 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
         rows = self._distinct(data)
         if machine is None:
             machine = self._machine(data, rows, self.kernel_)
-        return MachineFit(
+        return self._fit_type(machine)(
             machine,
             points,
             rows,
@@ -368,6 +370,10 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
             tol=self.tol,
             has_classes=data.classes is not None,
         )
+
+    def _fit_type(self, machine: Machine) -> type[MachineFit]:
+        """What knows how such machines treat rows that they have not seen."""
+        return MachineFit
 
     def _fitted_to(self, X, y, sample_weight=None) -> MachineFit:
         """The fit, rebuilt from its data, or an error if they are others."""

@@ -33,9 +33,9 @@ from .rows import DistinctRows
 Array = np.ndarray
 
 # All support vectors are left out for real if that takes no more operations than this, about a
-# tenth of a second; a refit takes about so many steps, each through all rows of its problem, and
-# where the sums change with the rows so many times as long.
-CHEAP, STEPS_OF_REFIT, SLOWER = 1e8, 100, 100
+# tenth of a second. A refit takes about so many steps, or one for every so many rows, each through
+# all rows of its problem; where the sums change with the rows it takes so many times as long.
+CHEAP, STEPS_OF_REFIT, ROWS_PER_STEP, SLOWER = 1e8, 100, 4, 100
 # The span rule is not trusted where it leaves less of a score than this part of what it takes away.
 UNSURE = 0.5
 # Beyond so many entries of the kernel matrices of all problems, a fit is not repeated often.
@@ -363,7 +363,8 @@ class MachineFit(Refittable):
     def work_of(self, cases: Array) -> float:
         """Operations of leaving these support vectors out for real."""
         sizes = np.array([len(part.rows) for part in self.machine.parts], dtype=float)
-        each = sizes * STEPS_OF_REFIT * (1 if self.machine.form.has_span else SLOWER)
+        steps = np.maximum(STEPS_OF_REFIT, sizes / ROWS_PER_STEP)
+        each = sizes * steps * (1 if self.machine.form.has_span else SLOWER)
         return float(each[cases[:, 0]].sum())
 
     def _rows_of(self, cases: Array) -> Array:
@@ -467,7 +468,7 @@ class MachineFit(Refittable):
         self, machine: Machine, points: list[Point], distinct: DistinctRows, rows: Array | slice
     ) -> MachineFit:
         """Other machines on some rows of the data, not yet solved."""
-        return MachineFit(
+        return type(self)(
             machine,
             points,
             distinct,

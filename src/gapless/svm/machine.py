@@ -112,6 +112,13 @@ class Machine:
             todo, sharper = list(excesses), sharper * _factor(max(excesses.values()))
         return [solved[k] for k in range(len(boxes))]
 
+    def judge(self, points: Sequence[Point], scores: Sequence[Array]) -> list[Judgement]:
+        """What solutions are worth, from the scores of each problem on its rows."""
+        return [
+            self.form.judge(part.y, self.weights[part.rows], point, z, self.norm)
+            for part, point, z in zip(self.parts, points, scores)
+        ]
+
     def _box(self, part: Part) -> BoxProblem:
         """The problem of a part, on the rows of the matrix."""
         box = self.form.box(part.y, self.weights[part.rows])

@@ -2,8 +2,7 @@
 
 An arrangement says which rows a problem has, with which sign (`parts`), how its dual variables are
 stored beside those of the others (`pack`, `unpack`), which scores the stored ones give (`scores`),
-and how those are read (`by_class`, `decide`). `SVC` looks it up in `ARRANGEMENTS`. An all-in-one
-hinge plugs in here too: one part with its own box problem, one score per class.
+and how those are read (`by_class`, `decide`). `SVC` looks it up in `ARRANGEMENTS`.
 """
 
 from __future__ import annotations
@@ -233,8 +232,8 @@ ARRANGEMENTS: dict[str, type[Arrangement]] = {"ovo": OneVsOne, "ovr": OneVsRest}
 
 
 def arrange(name: str, count: int) -> Arrangement:
-    """The arrangement of that name for so many classes."""
-    return TwoClasses(2) if count == 2 else ARRANGEMENTS[name](count)
+    """The arrangement of that name for so many classes; one problem for all is kept by class."""
+    return TwoClasses(2) if count == 2 else ARRANGEMENTS.get(name, OneVsRest)(count)
 
 
 def blocks_of(classes: Array, count: int) -> list[slice]:

@@ -26,6 +26,7 @@ from ._base import (
     check_some_weight,
     read_any,
 )
+from .all_in_one import HINGES, ClassHinge, JointFit, JointMachine
 from .forms import Form, HardMargin, SoftMargin
 from .held_out import MachineFit
 from .machine import Machine, Solved
@@ -338,8 +339,11 @@ class SVC(SupportVectorClassifier):
         (None, True), or for the first of them, as LIBSVM does (False).
     random_state : int, RandomState instance or None, default=None
         Accepted for scikit-learn's sake; nothing here is random.
-    multi_class : {"ovo", "ovr"}, default="ovo"
-        One problem for each pair of classes, or for each class against the rest.
+    multi_class : {"ovo", "ovr", "crammer_singer", "weston_watkins"}, default="ovo"
+        One problem for each pair of classes, for each class against the rest, or one for all
+        classes, ½Σₖ‖wₖ‖² + C Σᵢ sᵢ ℓᵢ, where ℓ is the largest (Crammer and Singer) or the sum
+        (Weston and Watkins) of what rivals lack of the margin, max(0, 1 + zₖ − z_y) for k ≠ y. Two
+        classes are one problem in any case.
     time_limit : float, default=None
         Seconds after which the best solution found so far is kept; a choice of parameters takes
         at most half of them.
@@ -357,7 +361,8 @@ class SVC(SupportVectorClassifier):
         How many support vectors each class has.
     dual_coef_ : {ndarray, sparse matrix} of shape (n_classes - 1, n_SV)
         Signed multipliers: ⟨w, φ(x)⟩ is their sum over kernel values. In the layout of LIBSVM for
-        pairs of classes; (n_classes, n_SV) with multi_class="ovr" and more than two classes.
+        pairs of classes; (n_classes, n_SV) for more than two classes that are not in pairs, those
+        of a support vector summing to 0 where there is one problem for all.
     intercept_ : ndarray of shape (n_problems,)
         Biases b.
     coef_ : ndarray of shape (n_problems, n_features)
@@ -369,7 +374,7 @@ class SVC(SupportVectorClassifier):
     kernel_ : Kernel
         The kernel with all its parameters as numbers.
     margin_ : float or ndarray of shape (n_problems,)
-        Width 2/‖w‖ of the margin.
+        Width 2/‖w‖ of the margin; of each class alone where there is one problem for all.
     certificate_ : Certificate
         How far the fit can be from the best possible one, over all problems.
     kkt_status_ : ndarray of str, shape (n_samples,)
@@ -422,6 +427,7 @@ class SVC(SupportVectorClassifier):
     _parameter_constraints: ClassVar[dict] = {
         **SupportVectorClassifier._parameter_constraints,
         "C": [Interval(Real, 0.0, None, closed="right"), *OPEN],
+        "multi_class": [StrOptions({*ARRANGEMENTS, *HINGES})],
         "gamma": [*SupportVectorMachine._parameter_constraints["gamma"], *OPEN],
         "select": [StrOptions({"min", "1se"})],
     }
@@ -469,3 +475,31 @@ class SVC(SupportVectorClassifier):
 
     def _form(self) -> Form:
         return SoftMargin(float(self.C)) if np.isfinite(self.C) else HardMargin()
+
+    def _is_joint(self, data: Training) -> bool:
+        """Whether there is one problem for all classes."""
+        assert data.classes is not None
+        return self.multi_class in HINGES and len(data.classes) > 2
+
+    def _choose(self, data, rows):
+        if self._tuned() and self._is_joint(data):
+            raise ValueError(
+                f'multi_class="{self.multi_class}" chooses no parameters; give '
+                f'{" and ".join(self._tuned())} a number, or use multi_class="ovo".'
+            )
+        return super()._choose(data, rows)
+
+    def _machine(self, data, rows, kernel=None) -> Machine:
+        machine = super()._machine(data, rows, kernel)
+        if not self._is_joint(data):
+            return machine
+        if np.isinf(self.C):
+            raise ValueError(
+                f'C=inf is not there for multi_class="{self.multi_class}"; set a large C, or use '
+                'multi_class="ovo".'
+            )
+        form = ClassHinge(float(self.C), HINGES[self.multi_class])
+        return JointMachine(machine.matrix, form, machine.parts, machine.weights, machine.blocks)
+
+    def _fit_type(self, machine):
+        return JointFit if isinstance(machine, JointMachine) else super()._fit_type(machine)

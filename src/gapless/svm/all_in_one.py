@@ -1,0 +1,187 @@
+"""One hinge for all classes: what is minimised, how it is solved, and what unseen rows say of it.
+
+With features Φ of the rows such that ΦΦᵀ is the kernel matrix it is a linear problem, which the
+solvers of `gapless.solvers` take. It is stored as one problem for each class: the multipliers θₖ of
+a class give its score ⟨wₖ, φ(x)⟩ + bₖ, and a row's loss counts in the problem of its own class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ..design import Design
+from ..interrupt import TimeLimit
+from ..kernel_features import pivoted_cholesky
+from ..leave_one_out import NotAvailable
+from ..losses import CrammerSinger, DualBox, Loss, WestonWatkins
+from ..null_model import minimise_biases
+from ..penalties import L2
+from ..problem import Parameters, Problem
+from ..solvers import Solution, solve
+from .forms import Form, Judgement, Point, outside, status_of
+from .held_out import Fittings, MachineFit
+from .machine import Machine, Solved
+from .multiclass import Part
+
+Array = np.ndarray
+
+HINGES: dict[str, Loss] = {
+    "crammer_singer": CrammerSinger(),
+    "weston_watkins": WestonWatkins(),
+}
+GIGABYTE = 1e9
+
+
+@dataclass(frozen=True)
+class ClassHinge(Form):
+    """½Σₖ‖wₖ‖² + C Σ sᵢ ℓ(yᵢ, zᵢ);   D = −C Σ sᵢ ℓ*(yᵢ, −θᵢ/Csᵢ) − ½Σₖ θₖᵀKθₖ, Σᵢθᵢₖ = 0."""
+
+    C: float
+    loss: Loss
+
+    def judge_all(self, y: Array, s: Array, points: list[Point], z: Array) -> list[Judgement]:
+        """Primal, dual and conditions, class by class; y are the classes, z (n, K) the scores."""
+        theta, b = np.stack([p.theta for p in points], axis=1), np.array([p.b for p in points])
+        n, K = theta.shape
+        limit, rows = self.C * s, np.arange(n)
+        box = self.loss.class_box(y, K)
+        losses = limit * self.loss.value(y, z)
+        gains = (box.linear * theta).sum(axis=1)
+        gaps = losses - gains + (theta * z).sum(axis=1)
+        violations = _exchange(-theta / limit[:, None], z - box.linear, box)
+        squares = np.einsum("nk,nk->k", theta, z - b)
+        scale = self._scale(y, s, K)
+        # θ is positive for the own class and negative for its rivals, both up to an end.
+        ends, signed = limit[:, None] * (box.upper - box.lower), -theta
+        signed[rows, y] *= -1
+        uneven = float(np.max(np.abs(theta.sum(axis=1)) / limit))
+        return [
+            Judgement(
+                primal=0.5 * float(squares[k]) + float(losses[y == k].sum()),
+                dual=float(gains[y == k].sum()) - 0.5 * float(squares[k]),
+                scale=scale / K,
+                gaps=np.where(y == k, gaps, 0.0),
+                violations=np.where(y == k, violations, 0.0),
+                status=status_of(np.abs(theta[:, k]), ends[:, k]),
+                outside=max(outside(signed[:, k], ends[:, k]), uneven),
+                imbalance=abs(float(theta[:, k].sum())),
+                square=float(squares[k]),
+            )
+            for k in range(K)
+        ]
+
+    def _scale(self, y: Array, s: Array, K: int) -> float:
+        """The objective at w = 0 with the best biases."""
+        classes, totals = np.arange(K), np.bincount(y, s, minlength=K)
+        b = minimise_biases(self.loss, classes, np.zeros((K, K)), totals)
+        return self.C * float(totals @ self.loss.value(classes, np.tile(b, (K, 1))))
+
+
+def _exchange(u: Array, pull: Array, box: DualBox) -> Array:
+    """By how much the scores of each row violate what its slopes u demand.
+
+    A slope may grow at the cost of another: at the best none that can grow has a larger pull than
+    one that can shrink.
+    """
+    room = 1e-9 * (box.upper - box.lower)
+    most = np.max(np.where(u < box.upper - room, pull, -np.inf), axis=1)
+    least = np.min(np.where(u > box.lower + room, pull, np.inf), axis=1)
+    return np.maximum(np.where(np.isfinite(most - least), most - least, 0.0), 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class JointMachine(Machine):
+    """One problem for all classes, in parts that have all rows, one for each class."""
+
+    form: ClassHinge
+
+    @cached_property
+    def classes(self) -> Array:
+        """The class of each row."""
+        return np.argmax([part.y for part in self.parts], axis=0)
+
+    @cached_property
+    def features(self) -> Array:
+        """Φ (n, r) with ΦΦᵀ = K, float64."""
+        needed, limit = 16.0 * self.matrix.n**2, self.matrix.memory_limit
+        if needed > limit:
+            raise MemoryError(
+                f"the kernel matrix of {self.matrix.n:,} rows and its factor take "
+                f"{needed / GIGABYTE:.2g} GB, and the limit is {limit / GIGABYTE:.2g} GB; use "
+                'multi_class="ovo", fewer rows, or RiskClassifier, which approximates the kernel.'
+            )
+        K = self.matrix.kernel.rows(self.matrix.X, np.float64).gram()
+        return pivoted_cholesky(K, self.norm)[0]
+
+    def problem(self, rows: Array, weights: Array) -> Problem:
+        """The problem on some rows, with the objective divided by C."""
+        form = self.form
+        design, y = Design(self.features[rows]), self.classes[rows]
+        return Problem(design, y, form.loss, L2(1 / form.C), weights[rows], True, len(self.parts))
+
+    def solve(
+        self, tol: float, max_iter: int | None = None, callback: Callable | None = None
+    ) -> list[Solved]:
+        """Solve the problem to the tolerance, or as far as the limits allow."""
+        steps, status = 0, "time_limit"
+        points = [Point(np.zeros(self.matrix.n), 0.0) for _ in self.parts]
+        with suppress(TimeLimit):
+            problem = self.problem(np.arange(self.matrix.n), self.weights)
+            found = solve(problem, tol=tol, max_iter=max_iter, callback=callback)
+            points, steps, status = self.points(found.parameters), found.trace.steps, found.status
+        # Values of the kernel itself, not of its factor.
+        z = self.matrix.times(np.stack([p.theta for p in points], axis=1))
+        z += np.array([p.b for p in points])
+        judgements = self.judge(points, list(z.T))
+        return [Solved(p, j, steps, status) for p, j in zip(points, judgements)]
+
+    def points(self, parameters: Parameters) -> list[Point]:
+        """The solution class by class; θ is C times that of the problem."""
+        b = parameters.b - parameters.b.mean()
+        theta = np.zeros((self.matrix.n, len(b)))
+        if parameters.theta is not None:
+            theta = self.form.C * parameters.theta
+        return [Point(np.ascontiguousarray(theta[:, k]), float(b[k])) for k in range(len(b))]
+
+    def judge(self, points: list[Point], scores: list[Array]) -> list[Judgement]:
+        """What the solution is worth, from the scores of each class."""
+        z = np.stack(scores, axis=1)
+        return self.form.judge_all(self.classes, self.weights, points, z)
+
+
+class JointFit(MachineFit):
+    """The fit of one problem for all classes: rows are left out by refits alone."""
+
+    machine: JointMachine
+
+    def held_out(self, groups: Array | None) -> Array:
+        """No formula."""
+        raise NotAvailable(f"the {self.machine.form.loss.name} loss has no curvature")
+
+    def fit_to(self, rows: Array) -> Fittings:
+        """Machines of some rows of the data alone."""
+        place, shares = self.rows.place[rows], self.rows.shares[rows]
+        weights = np.bincount(place, shares, self.machine.matrix.n) * self.machine.weights
+        kept = np.flatnonzero(weights > 0)
+        parts = [Part(kept, part.y[kept]) for part in self.machine.parts]
+        thetas = [point.theta[kept] for point in self.points]
+        return Fittings(self, parts, self._solve(parts, weights, thetas))
+
+    def _solve(self, parts: list[Part], weights: Array, thetas: list[Array]) -> list[Point]:
+        machine, rows = self.machine, parts[0].rows
+        found = solve(machine.problem(rows, weights), tol=self.tol, polish=False)
+        return machine.points(_finished(found))
+
+
+def _finished(solution: Solution) -> Parameters:
+    """The parameters, unless Ctrl-C or the time limit came first."""
+    if solution.status == "interrupted":
+        raise KeyboardInterrupt
+    if solution.status == "time_limit":
+        raise TimeLimit
+    return solution.parameters
