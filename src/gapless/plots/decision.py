@@ -62,12 +62,12 @@ def decision(
         levels, styles = (-1.0, 0.0, 1.0), ("--", "-", "--")
         ax.contour(x, y, scores, levels, colors="0.2", linestyles=styles, linewidths=1.2)
     for k, (name, colour) in enumerate(zip(classes, colours)):
-        where = points[labels == k].T
+        x1, x2 = points[labels == k].T
         marker = MARKERS[k % len(MARKERS)]
-        ax.scatter(*where, s=18, c=colour, marker=marker, edgecolors="white", lw=0.5, label=name)
+        ax.scatter(x1, x2, s=18, c=colour, marker=marker, edgecolors="white", lw=0.5, label=name)
     if len(support):
-        circled = points[np.asarray(support)].T
-        ax.scatter(*circled, s=60, facecolors="none", edgecolors="0.2", lw=0.8, label="support")
+        x1, x2 = points[np.asarray(support)].T
+        ax.scatter(x1, x2, s=60, facecolors="none", edgecolors="0.2", lw=0.8, label="support")
     ax.set(xlabel=names[0], ylabel=names[1], xlim=(x[0], x[-1]), ylim=(y[0], y[-1]))
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))

@@ -47,8 +47,8 @@ def search(
         rows = np.flatnonzero(groups == value)
         rows = rows[np.argsort(along[rows])]
         label = f"{others[0][0]} = {value:.3g}" if others else None
-        style = {"color": f"C{k % 10}", "linewidth": 1.5, "marker": "."}
-        axes.plot(along[rows], scores[rows], **style, label=label)
+        x, y = along[rows], scores[rows]
+        axes.plot(x, y, color=f"C{k % 10}", linewidth=1.5, marker=".", label=label)
     if chosen is not None:
         axes.plot(along[chosen], scores[chosen], "o", color="0.2", zorder=3, label="chosen")
     axes.set(xscale="log", xlabel=name, ylabel=f"{metric} on unseen data")
