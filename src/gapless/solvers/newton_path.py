@@ -256,5 +256,5 @@ class _Place:
         Fenchel's inequality is tight in every row, so what is left is that of the penalty,
         ‖∇P‖²/2λ, and what the bias could still gain.
         """
-        of_bias = g_bias**2 / (2 * self.total) if self.total > 0 else 0.0
+        of_bias = g_bias * (g_bias / (2 * self.total)) if self.total > 0 else 0.0
         return inner(g, g) / (2 * strength) + of_bias
