@@ -75,6 +75,8 @@ class Form:
     missing: ClassVar[str] = ""
     # Whether the width of the margin, or of the tube, is given: the span rule needs it.
     has_span: ClassVar[bool] = False
+    # Whether sums of θ are a share of the weight of all rows, so that they change with any row.
+    has_share: ClassVar[bool] = False
 
     def box(self, y: Array, s: Array) -> BoxProblem:
         """The dual problem; its `rows` are positions among the rows of y."""
@@ -87,6 +89,10 @@ class Form:
     def judge(self, y: Array, s: Array, point: Point, z: Array, norm: float) -> Judgement:
         """Primal, dual and conditions at a point of scores z; `norm` is the largest k(x, x)."""
         raise NotImplementedError
+
+    def unit(self, y: Array, s: Array, norm: float) -> float:
+        """The size that scores of the problem have, to which tolerances are relative."""
+        return 1.0
 
     # Whether a model keeps the solution divided by its width ρ, so that the margin is at ±1.
     divides: ClassVar[bool] = False
@@ -154,6 +160,9 @@ class HardMargin(Form):
     def box(self, y: Array, s: Array) -> BoxProblem:
         return in_two_groups(y, np.ones_like(s), 1.0)
 
+    def unit(self, y: Array, s: Array, norm: float) -> float:
+        return norm
+
     def point(self, y: Array, s: Array, solution: BoxSolution) -> Point:
         # The middle between the rows nearest to the border, so that no row has less than ρ.
         z = solution.gradient
@@ -195,6 +204,7 @@ class NuMargin(Form):
     nu: float
 
     divides: ClassVar[bool] = True
+    has_share: ClassVar[bool] = True
     missing: ClassVar[str] = (
         "the classes overlap so much that the margin ρ is 0 for so small a nu; raise nu, at most "
         "to twice the share of the smaller class, or rescale the features"
@@ -202,6 +212,9 @@ class NuMargin(Form):
 
     def box(self, y: Array, s: Array) -> BoxProblem:
         return in_two_groups(y, s, self._half(y, s))
+
+    def unit(self, y: Array, s: Array, norm: float) -> float:
+        return norm * self._half(y, s)
 
     def _half(self, y: Array, s: Array) -> float:
         """The sum of θ over a class: νS/2, or all that the smaller class has."""
@@ -265,6 +278,9 @@ class Tube(Form):
         limit = self.C * s
         return BoxProblem(-y, -limit, limit, absolute=self.epsilon)
 
+    def unit(self, y: Array, s: Array, norm: float) -> float:
+        return spread(y, s)
+
     def point(self, y: Array, s: Array, solution: BoxSolution) -> Point:
         return Point(solution.theta, float(solution.bias[0]))
 
@@ -285,6 +301,11 @@ class NuTube(Form):
 
     C: float
     nu: float
+
+    has_share: ClassVar[bool] = True
+
+    def unit(self, y: Array, s: Array, norm: float) -> float:
+        return spread(y, s)
 
     def box(self, y: Array, s: Array) -> BoxProblem:
         limit, nothing, rows = self.C * s, np.zeros_like(s), np.arange(len(y))
@@ -334,6 +355,11 @@ class OneClass(Form):
     """
 
     nu: float
+
+    has_share: ClassVar[bool] = True
+
+    def unit(self, y: Array, s: Array, norm: float) -> float:
+        return norm * self.nu * float(s.sum())
 
     def box(self, y: Array, s: Array) -> BoxProblem:
         return BoxProblem(
@@ -443,6 +469,11 @@ def judge_tube(
         imbalance=abs(float(point.theta.sum())),
         square=2 * half,
     )
+
+
+def spread(y: Array, s: Array) -> float:
+    """The standard deviation of the targets."""
+    return float(np.sqrt(np.average((y - np.average(y, weights=s)) ** 2, weights=s)))
 
 
 def weighted_quantile(values: Array, weights: Array, share: float) -> float:

@@ -18,6 +18,7 @@ from ..kernels import mercer_check
 from ..optimality import Conditions, Violation
 from ..solvers.smo import BoxProblem, BoxSolution, solve_box
 from .forms import Form, Judgement, Point
+from .free_set import to_face_minimum
 from .multiclass import Part
 
 Array = np.ndarray
@@ -26,6 +27,9 @@ EPS = np.finfo(float).eps
 ROUNDS = 8
 # A violation below this part of the largest kᵢᵢ is rounding.
 RESOLVED = 1e-12
+# Problems of no more variables are solved by pairs and by Newton steps in turns, so many of them
+# at most; the pairs have so many steps for each variable.
+FEW_VARIABLES, TURNS, PATIENCE = 1000, 50, 20
 # Of so many rows the eigenvalues of a kernel that may be indefinite are computed.
 CHECKED_ROWS = 1000
 # A lower bound holds for biases up to so many times the size of this one, since Σθ = 0 but for
@@ -82,21 +86,21 @@ class Machine:
         """The largest k(x, x)."""
         return float(np.max(np.abs(self.matrix.diagonal), initial=0.0))
 
+    @cached_property
+    def unit(self) -> float:
+        """The size that scores have, in the problem where they are smallest."""
+        units = [self.form.unit(p.y, self.weights[p.rows], self.norm) for p in self.parts]
+        return min((unit for unit in units if unit > 0), default=1.0)
+
     def solve(
         self, tol: float, max_iter: int | None = None, callback: Callable | None = None
     ) -> list[Solved]:
         """Solve all problems to the tolerance, or as far as the limits allow."""
         boxes = [self._box(part) for part in self.parts]
         solved: dict[int, Solved] = {}
-        todo, sharper, left = list(range(len(boxes))), tol, max_iter
+        todo, sharper, left = list(range(len(boxes))), tol * min(1.0, self.unit), max_iter
         for _ in range(ROUNDS):
-            solutions = solve_box(
-                self.matrix,
-                [boxes[k] for k in todo],
-                tol=sharper,
-                max_iter=left,
-                callback=callback,
-            )
+            solutions = self._descend([boxes[k] for k in todo], sharper, left, callback)
             excesses = {}
             for k, solution in zip(todo, solutions):
                 before = solved[k].steps if k in solved else 0
@@ -105,7 +109,7 @@ class Machine:
                 excess = _excess(solved[k].judgement, tol)
                 if excess > 1 and solution.status == "optimal":
                     excesses[k] = excess
-            if not excesses or sharper < RESOLVED * self.norm:
+            if not excesses or sharper < RESOLVED * min(self.norm, self.unit):
                 break
             if max_iter is not None:
                 left = max(max_iter - max(solved[k].steps for k in excesses), 0)
@@ -118,6 +122,49 @@ class Machine:
             self.form.judge(part.y, self.weights[part.rows], point, z, self.norm)
             for part, point, z in zip(self.parts, points, scores)
         ]
+
+    def _descend(
+        self, boxes: list[BoxProblem], tol: float, max_iter: int | None, callback: Callable | None
+    ) -> list[BoxSolution]:
+        """Solve problems; those of few variables with Newton steps where pairs take long."""
+        size = max(len(box.linear) for box in boxes)
+        gram = self.matrix.whole() if size <= FEW_VARIABLES else None
+        if gram is None:
+            found = solve_box(self.matrix, boxes, tol=tol, max_iter=max_iter, callback=callback)
+        else:
+            found = self._in_turns(gram, list(boxes), tol, max_iter, callback)
+        if max_iter is not None:
+            return found
+        # Nobody has set a limit, so it is the problem that takes too long.
+        return [replace(f, status="stalled") if f.status == "max_iter" else f for f in found]
+
+    def _in_turns(
+        self,
+        gram: Array,
+        boxes: list[BoxProblem],
+        tol: float,
+        max_iter: int | None,
+        callback: Callable | None,
+    ) -> list[BoxSolution]:
+        """Steps of pairs, and for problems that are not done by then, of all free variables."""
+        patience = PATIENCE * (50 + max(len(box.linear) for box in boxes))
+        found: dict[int, BoxSolution] = {}
+        steps, going = np.zeros(len(boxes), dtype=int), list(range(len(boxes)))
+        for _ in range(TURNS):
+            most = patience if max_iter is None else min(patience, max_iter - steps[going].max())
+            some = [boxes[k] for k in going]
+            solutions = solve_box(self.matrix, some, tol=tol, max_iter=int(most), callback=callback)
+            for k, solution in zip(going, solutions):
+                steps[k] += solution.steps
+                found[k] = replace(solution, steps=int(steps[k]))
+            limit = np.inf if max_iter is None else max_iter
+            going = [k for k in going if found[k].status == "max_iter" and steps[k] < limit]
+            if not going:
+                break
+            for k in going:
+                start = to_face_minimum(gram, replace(boxes[k], start=found[k].theta))
+                boxes[k] = replace(boxes[k], start=start)
+        return [found[k] for k in range(len(boxes))]
 
     def _box(self, part: Part) -> BoxProblem:
         """The problem of a part, on the rows of the matrix."""

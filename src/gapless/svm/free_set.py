@@ -1,0 +1,92 @@
+"""Newton steps in the dual variables that are strictly inside their bounds.
+
+Where rows are many for the rank of their kernel values, pairs of variables move by ever smaller
+steps. All free ones together reach the minimum of their face at once, and what that step takes to
+a bound stays there. `machine` turns to it where the solver of pairs has taken long.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..interrupt import check
+from ..solvers.smo import BoxProblem
+
+Array = np.ndarray
+
+# Eigenvalues below this part of the largest one are 0, as are slopes below this part of the others.
+RANK, FLAT = 1e-12, 1e-9
+# More variables are left to the solver of pairs: their eigenvalues take a tenth of a second.
+MOST_FREE = 300
+# Faces, each with fewer free variables than the one before it, that are tried in a row.
+FACES = 50
+
+
+def to_face_minimum(gram: Array, box: BoxProblem) -> Array:
+    """θ from the start of a problem to the minimum on its face, or on one of fewer free variables.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (n, n)
+        Kernel values of all rows.
+    box : BoxProblem
+        The problem, with its start.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+        θ with the same sums, inside the box, and with no larger an objective.
+    """
+    rows = np.arange(len(box.linear)) if box.rows is None else box.rows
+    theta = np.zeros(len(rows)) if box.start is None else np.array(box.start, dtype=float)
+    K = gram[np.ix_(rows, rows)].astype(float, copy=False)
+    # |θ| has a kink at 0, where the quadratic ends as it does at a bound.
+    has_kink, side = np.broadcast_to(box.absolute, theta.shape) > 0, np.sign(theta)
+    lower = np.where(has_kink & (side >= 0), 0.0, box.lower)
+    upper = np.where(has_kink & (side <= 0), 0.0, box.upper)
+    groups = np.zeros(len(rows), dtype=int) if box.groups is None else box.groups
+    for _ in range(FACES):
+        check()
+        free = np.flatnonzero((theta > lower) & (theta < upper))
+        if not 1 < len(free) <= MOST_FREE:
+            break
+        slope = K[free] @ theta + (box.linear + box.absolute * side)[free]
+        step, length = _step(K[np.ix_(free, free)], slope, groups[free])
+        room = np.where(step > 0, upper[free] - theta[free], theta[free] - lower[free])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            until = np.where(step != 0, room / np.abs(step), np.inf)
+        nearest = float(until.min())
+        if not np.isfinite(min(length, nearest)):
+            break
+        moved = theta[free] + min(length, nearest) * step
+        theta[free] = np.clip(moved, lower[free], upper[free])
+        if nearest >= length:
+            break
+        # At its bound to the last digit, so that it is not free again.
+        at = free[until <= nearest]
+        theta[at] = np.where(step[until <= nearest] > 0, upper[at], lower[at])
+    return theta
+
+
+def _step(K: Array, slope: Array, groups: Array) -> tuple[Array, float]:
+    """The way to the minimum with all sums kept and its length, ∞ where slopes never end."""
+    kept = _centred(np.eye(len(slope)), groups)
+    values, vectors = np.linalg.eigh(kept @ K @ kept)
+    along = vectors.T @ _centred(slope, groups)
+    is_curved = values > RANK * max(float(values[-1]), 0.0)
+    if values[0] < -RANK * len(values) * float(np.abs(values).max()):
+        # An indefinite kernel has no minimum inside.
+        return np.zeros_like(slope), 0.0
+    flat = np.where(is_curved, 0.0, along)
+    if np.linalg.norm(flat) > FLAT * np.linalg.norm(slope):
+        return -_centred(vectors @ flat, groups), np.inf
+    curved = np.where(is_curved, along / np.where(is_curved, values, 1.0), 0.0)
+    return -_centred(vectors @ curved, groups), 1.0
+
+
+def _centred(values: Array, groups: Array) -> Array:
+    """Values less the mean of their group."""
+    values = np.array(values)
+    for g in np.unique(groups):
+        values[groups == g] -= values[groups == g].mean(axis=0)
+    return values

@@ -1,0 +1,104 @@
+"""Support vector machines in other units, and where pairs of variables move ever less."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from gapless import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from gapless.solvers.smo import BoxProblem
+from gapless.svm.free_set import to_face_minimum
+
+
+@pytest.fixture(autouse=True)
+def no_warnings():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+def rows(n=60, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    return X, np.sin(2 * X[:, 0]) + 0.2 * rng.normal(size=n)
+
+
+# ---- the fit -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1e-3])
+@pytest.mark.parametrize("build", [lambda u: SVR(C=u, epsilon=0.05 * u), lambda u: NuSVR(C=u)])
+def test_regression_does_not_depend_on_the_unit_of_its_targets(unit, build):
+    X, y = rows()
+    plain, other = build(1.0).fit(X, y), build(unit).fit(X, unit * y)
+    assert other.certificate_.kind == "optimal"
+    assert other.score(X, unit * y) == pytest.approx(plain.score(X, y), abs=1e-3)
+
+
+@pytest.mark.parametrize("unit", [1e-5, 1e-2])
+@pytest.mark.parametrize(
+    "model", [NuSVC(nu=0.3), SVC(C=np.inf), OneClassSVM(nu=0.3)], ids=lambda m: type(m).__name__
+)
+def test_machines_with_a_free_margin_do_not_depend_on_the_unit_of_the_features(unit, model):
+    X, _ = rows()
+    X, y = X + 5, X[:, 0] > 0
+    model.set_params(kernel="linear")
+    expected = model.fit(X, y).predict(X)
+    found = model.fit(unit * X, y)
+    assert found.certificate_.kind == "optimal"
+    assert np.mean(found.predict(unit * X) != expected) <= 0.05
+
+
+# ---- slow pairs ----------------------------------------------------------------------------------
+
+
+def test_classes_that_overlap_in_one_dimension_take_few_steps():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(40, 1))
+    y = (X[:, 0] > 0) ^ (rng.random(40) < 0.3)
+    model = NuSVC(nu=0.4).fit(X, y)
+    assert model.certificate_.kind == "optimal"
+    assert model.n_iter_[0] < 10**5
+
+
+@pytest.mark.parametrize("seed", [1, 5])
+def test_more_features_than_support_vectors_and_a_large_C_take_few_steps(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(10, 6))
+    y = X.sum(axis=1) + 0.3 * rng.normal(size=10)
+    model = NuSVR(kernel="linear", C=1e4).fit(X, y)
+    assert model.certificate_.kind == "optimal"
+    assert model.n_iter_ < 10**5
+
+
+def test_the_limit_of_steps_holds_between_newton_steps():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(10, 6))
+    y = X.sum(axis=1) + 0.3 * rng.normal(size=10)
+    with pytest.warns(ConvergenceWarning, match="max_iter=2000"):
+        model = NuSVR(kernel="linear", C=1e4, max_iter=2000).fit(X, y)
+    assert model.n_iter_ == 2000
+
+
+@pytest.mark.parametrize("absolute", [0.0, 0.3])
+def test_newton_steps_keep_box_and_sums_and_lower_the_objective(rng, absolute):
+    A = rng.normal(size=(30, 5))
+    K, linear = A @ A.T, rng.normal(size=30)
+    groups = np.arange(30) % 2
+    start = rng.uniform(-1, 1, size=30) * rng.integers(0, 2, size=30)
+    box = BoxProblem(linear, -np.ones(30), np.ones(30), absolute, groups=groups, start=start)
+    theta = to_face_minimum(K, box)
+
+    def objective(t):
+        return 0.5 * t @ K @ t + linear @ t + absolute * np.abs(t).sum()
+
+    assert np.all(np.abs(theta) <= 1) and np.all(theta[start == 0] == 0) == (absolute > 0)
+    np.testing.assert_allclose(np.bincount(groups, theta), np.bincount(groups, start), atol=1e-12)
+    assert objective(theta) < objective(start)
+
+
+def test_newton_steps_leave_an_indefinite_kernel_alone(rng):
+    start = np.array([0.2, -0.2])
+    box = BoxProblem(np.zeros(2), -np.ones(2), np.ones(2), start=start)
+    np.testing.assert_array_equal(to_face_minimum(-np.eye(2), box), start)
