@@ -340,3 +340,15 @@ def test_a_penalty_without_effect_does_not_excuse_overfitting(rng):
     model = KernelRidge(alpha=1e-9, kernel="rbf", gamma=1e6).fit(X, y)
     assert model.generalization_.kind == "over-fitted"
     assert "the penalty has no effect" in model.generalization_.verdict
+
+
+@pytest.mark.parametrize("C", [0.1, 1.0])
+def test_few_rows_count_the_same_without_those_of_no_weight(rng, C):
+    X, y = rng.normal(size=(24, 2)), np.arange(24) % 2
+    weights = np.where(np.arange(24) % 5 == 0, 0.0, 1.0)
+    kept = weights > 0
+    result = LogisticRegression(C=C).fit(X, y, weights).generalization_
+    expected = LogisticRegression(C=C).fit(X[kept], y[kept]).generalization_
+    assert result.unseen == expected.unseen
+    assert result.standard_error == pytest.approx(expected.standard_error)
+    assert result.method == expected.method

@@ -41,7 +41,9 @@ def keep_shares(problem: Problem, z: Array, classes: Array) -> Array:
     if not (problem.fit_bias and problem.loss.has_curvature):
         return z
     scores = z.reshape(problem.n, -1)
-    step = _step(problem, z, classes).reshape(scores.shape)
+    # Rows without weight may have no held-out score, and must not spoil those of the others.
+    counted = np.where(problem.weights[:, None] > 0, scores, 0.0).reshape(z.shape)
+    step = _step(problem, counted, classes).reshape(scores.shape)
     moved = scores + step
     # The step is right up to about its square.
     unsure = np.max(step**2, axis=1, keepdims=True) + 1e-12 * np.abs(step)
