@@ -210,7 +210,8 @@ def fit_many(library: str, data: Data, options: dict) -> Any:
     if library == "gapless":
         from gapless import KernelLogisticRegression
 
-        return KernelLogisticRegression(gamma=0.1).fit(data.X, data.y)
+        options = {"approximation": "nystroem", "n_components": 300}
+        return KernelLogisticRegression(gamma=0.1, **options).fit(data.X, data.y)
     from sklearn.kernel_approximation import Nystroem
 
     model = make_pipeline(
