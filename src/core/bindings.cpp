@@ -806,11 +806,12 @@ void small_sum_descent(const MatrixIn<T>& gram, const std::vector<SumTask>& task
 }
 
 // Scores of rows by problems at their solution without them: the row of variable `variables[c]` by
-// problem `which[c]`.
+// problem `which[c]`. How many steps each took; tol and the most steps are those of the first task.
 template <class T>
-void sum_leave_out(const MatrixIn<T>& gram, const std::vector<SumTask>& tasks,
-                   const VectorIn<std::int64_t>& which, const VectorIn<std::int64_t>& variables,
-                   const VectorOut<double>& scores, int threads, double deadline) {
+std::vector<Index> sum_leave_out(const MatrixIn<T>& gram, const std::vector<SumTask>& tasks,
+                                 const VectorIn<std::int64_t>& which,
+                                 const VectorIn<std::int64_t>& variables,
+                                 const VectorOut<double>& scores, int threads, double deadline) {
     const Index n = extent(gram, 0), count = extent(which, 0);
     check(extent(gram, 1) == n, "gram must be square");
     check(extent(variables, 0) == count && extent(scores, 0) == count,
@@ -826,12 +827,14 @@ void sum_leave_out(const MatrixIn<T>& gram, const std::vector<SumTask>& tasks,
         check(!problems[p].group, "only problems with one sum can be left a variable out of");
         cases.push_back({p, v});
     }
-    if (cases.empty()) return;
+    std::vector<Index> taken(count);
+    if (cases.empty()) return taken;
     const double tol = std::get<9>(tasks[0]);
     const Index steps = std::get<10>(tasks[0]);
     run(threads, deadline, [&](const Context& context) {
-        leave_out(rows, problems, cases, tol, steps, scores.data(), context);
+        leave_out(rows, problems, cases, tol, steps, scores.data(), taken.data(), context);
     });
+    return taken;
 }
 
 // ---- the module ----

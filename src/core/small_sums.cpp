@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
+#include <utility>
 
 namespace gapless {
 namespace {
@@ -108,15 +110,15 @@ public:
         std::copy_n(gradient_.begin(), n_, problem_.gradient);
     }
 
-    // The score of a row without its variable.
-    double score(Index out, double tol, Index steps, Checkpoint& checkpoint) {
+    // The score of a row without its variable, and the steps that it took.
+    std::pair<double, Index> score(Index out, double tol, Index steps, Checkpoint& checkpoint) {
         begin(out);
         // It may not move by itself; what it has is handed over first.
         rise_[out] = infinity, fall_[out] = -infinity;
         while (theta_[out] != 0)
-            if (!hand_over()) return std::numeric_limits<double>::quiet_NaN();
-        descend(tol, steps, checkpoint);
-        return gradient_[out] - problem_.linear[out] + bias();
+            if (!hand_over()) return {std::numeric_limits<double>::quiet_NaN(), 0};
+        const Index taken = descend(tol, steps, checkpoint);
+        return {gradient_[out] - problem_.linear[out] + bias(), taken};
     }
 
 private:
@@ -131,9 +133,12 @@ private:
         for (Index v = 0; v < n_; ++v) refresh(v);
     }
 
-    void descend(double tol, Index steps, Checkpoint& checkpoint) {
-        for (Index step = 0; step < steps && take_step(tol); ++step)
+    // How many steps it took, at most `steps`.
+    Index descend(double tol, Index steps, Checkpoint& checkpoint) {
+        Index step = 0;
+        for (; step < steps && take_step(tol); ++step)
             if (step % 64 == 63) checkpoint();
+        return step;
     }
 
     // How far θ may grow and fall before its box or the kink of |θ| at 0 ends the quadratic.
@@ -263,7 +268,7 @@ void descend_small(const GramRows<T>& kernel, const std::vector<SumProblem>& pro
 template <class T>
 void leave_out(const GramRows<T>& kernel, const std::vector<SumProblem>& problems,
                const std::vector<LeftOut>& cases, double tol, Index steps, double* scores,
-               const Context& context) {
+               Index* taken, const Context& context) {
     std::vector<Index> order(cases.size());
     for (Index c = 0; c < static_cast<Index>(order.size()); ++c) order[c] = c;
     std::stable_sort(order.begin(), order.end(),
@@ -275,7 +280,8 @@ void leave_out(const GramRows<T>& kernel, const std::vector<SumProblem>& problem
                      Local<T> local(kernel, problems[task.problem]);
                      for (Index c = task.begin; c < task.end; ++c) {
                          const Index variable = cases[order[c]].variable;
-                         scores[order[c]] = local.score(variable, tol, steps, checkpoint);
+                         std::tie(scores[order[c]], taken[order[c]]) =
+                             local.score(variable, tol, steps, checkpoint);
                          checkpoint();
                      }
                  });
@@ -286,8 +292,10 @@ template void descend_small(const GramRows<float>&, const std::vector<SumProblem
 template void descend_small(const GramRows<double>&, const std::vector<SumProblem>&, double, Index,
                             const Context&);
 template void leave_out(const GramRows<float>&, const std::vector<SumProblem>&,
-                        const std::vector<LeftOut>&, double, Index, double*, const Context&);
+                        const std::vector<LeftOut>&, double, Index, double*, Index*,
+                        const Context&);
 template void leave_out(const GramRows<double>&, const std::vector<SumProblem>&,
-                        const std::vector<LeftOut>&, double, Index, double*, const Context&);
+                        const std::vector<LeftOut>&, double, Index, double*, Index*,
+                        const Context&);
 
 }  // namespace gapless

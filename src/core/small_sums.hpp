@@ -21,11 +21,11 @@ struct LeftOut {
 };
 
 // Of problems at their solution: scores[c] = (Kθ)ᵢ + b of the problem of case c without its
-// variable i, NaN where the others cannot take over its part of the sum. The problems stay as they
-// are.
+// variable i, NaN where the others cannot take over its part of the sum; taken[c] is the number of
+// steps, `steps` where there was more to do. The problems stay as they are.
 template <class T>
 void leave_out(const GramRows<T>& kernel, const std::vector<SumProblem>& problems,
                const std::vector<LeftOut>& cases, double tol, Index steps, double* scores,
-               const Context& context);
+               Index* taken, const Context& context);
 
 }  // namespace gapless
