@@ -25,6 +25,8 @@ Array = np.ndarray
 # gaps together are within their tolerances together.
 KINDS = ("exact", "optimal", "bound", "stationary", "stopped", "none")
 MEASURED = ("exact", "optimal", "stopped")
+# What to do about a gap that is too large, where a solver has steps to take.
+CURE = "raise max_iter or tol"
 # Rounding up to this part of P₀ may be forgiven; beyond it the digits that count are lost.
 RESOLVED = 1e-4
 # So many problems on one design share a product, which bounds the memory that takes.
@@ -315,10 +317,12 @@ def judged(
     exact: bool = False,
     kkt: Conditions | None = None,
     method: str = "stored",
+    cure: str = CURE,
 ) -> Certificate:
     """The certificate of a convex problem whose P and D the caller has computed from the data.
 
-    The attributes of `Certificate` say what the numbers mean; `exact` is for closed forms.
+    The attributes of `Certificate` say what the numbers mean; `exact` is for closed forms, and
+    `cure` is what the verdict advises where the gap is too large.
     """
     gap = max(primal - dual, 0.0) + rounding
     certificate = Certificate(
@@ -336,7 +340,7 @@ def judged(
     )
     if gap <= certificate.tolerance:
         certificate = replace(certificate, kind="exact" if exact else "optimal")
-    return replace(certificate, verdict=_sentence(certificate))
+    return replace(certificate, verdict=_sentence(certificate, cure=cure))
 
 
 def _allowance(rounding: float, scale: float) -> float:
@@ -489,7 +493,7 @@ NO_MINIMISER = (
 )
 
 
-def _sentence(certificate: Certificate, advice: str = "") -> str:
+def _sentence(certificate: Certificate, advice: str = "", cure: str = CURE) -> str:
     """The verdict on a convex problem in words."""
     distance = _in_words(certificate)
     if certificate.kind == "exact":
@@ -499,7 +503,7 @@ def _sentence(certificate: Certificate, advice: str = "") -> str:
     allowed = _percent(_ratio(certificate.tolerance, certificate.scale))
     return (
         f"stopped: {distance}, where {allowed} of the objective without features was allowed; "
-        f"raise max_iter or tol{advice}."
+        f"{cure}{advice}."
     )
 
 

@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
+import gapless
 from gapless import KernelRegression
 from gapless.kernel_machines.smoothing import KERNELS, PROFILES
 
@@ -107,3 +109,44 @@ def test_many_rows_are_judged_by_a_sample(data, monkeypatch):
     model = KernelRegression().fit(X, y)
     assert "not corrected for the choice of bandwidth" in model.generalization_.method
     assert model.generalization_.unseen > 0.5
+
+
+@pytest.mark.parametrize("offset", [1e3, 1e6, -1e8])
+def test_lines_are_the_same_far_from_the_origin(data, offset):
+    X, y = data
+    near, far = (KernelRegression(0.4, degree=1).fit(X + shift, y) for shift in (0.0, offset))
+    np.testing.assert_allclose(far.predict(X + offset), near.predict(X), atol=1e-12 * abs(offset))
+
+
+@pytest.mark.parametrize("bandwidth", ["loo", 0.5])
+@pytest.mark.parametrize("name", ["y_fit_", "bandwidth_", "X_fit_", "scale_", "weights_"])
+def test_certify_looks_at_what_predicts(data, bandwidth, name):
+    X, y = data
+    model = KernelRegression(bandwidth).fit(X, y)
+    assert gapless.certify(model, X, y).kind == "exact"
+    factor = np.linspace(1, 3, len(y)) if name == "weights_" else 1.5
+    setattr(model, name, factor * getattr(model, name))
+    certificate = gapless.certify(model, X, y)
+    assert certificate.kind == "stopped"
+    assert "fit again" in certificate.verdict
+
+
+@pytest.mark.parametrize("degree", [0, 1])
+def test_a_time_limit_leaves_a_model_with_a_certificate_of_few_points(data, degree, monkeypatch):
+    X, y = data
+    for name in ("MUCH_WORK", "LITTLE_WORK"):
+        monkeypatch.setattr(f"gapless.kernel_machines.local.{name}", 1.0)
+    with pytest.warns(ConvergenceWarning, match="rule of thumb; raise the time_limit"):
+        model = KernelRegression(degree=degree, time_limit=1e-9).fit(X, y)
+    assert model.certificate_.kind == "exact"
+    assert model.score(X, y) > 0.3
+    assert KernelRegression(1.0, degree=degree, time_limit=1e-9).fit(X, y).bandwidth_ == 1.0
+
+
+def test_lines_are_found_some_rows_at_a_time(data, monkeypatch):
+    X, y = data
+    whole = KernelRegression(0.5, degree=1).fit(X, y).predict(X)
+    for name, value in {"BLOCK": 64, "TOGETHER": 3, "MOST_SQUARES": 8}.items():
+        monkeypatch.setattr(f"gapless.kernel_machines.smoothing.{name}", value)
+    found = KernelRegression(0.5, degree=1).fit(X, y).predict(X)
+    np.testing.assert_allclose(found, whole, rtol=1e-9)

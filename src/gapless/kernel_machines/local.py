@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
 from typing import Any, ClassVar
@@ -31,9 +32,11 @@ LOO = "loo"
 # Bandwidths that are tried, as multiples of n^(−1/(d + 4)): so many from the largest to the
 # smallest, and so many between the neighbours of the best, so often.
 LARGEST, SMALLEST, FIRST, FINER, ROUNDS = 10.0, 0.03, 16, 4, 2
-# Rows that are held out for a choice of bandwidth, and points that certificates look at: fewer when
-# Ctrl-C waits for them.
-MOST_ROWS, FEW_ROWS = 2000, 20
+# Rows that are held out for a choice of bandwidth.
+MOST_ROWS = 2000
+# Certificates look at so many points as these numbers of operations allow, the second being for
+# when the time is up or Ctrl-C waits; each weight takes about as many as VALUE features.
+MUCH_WORK, LITTLE_WORK, VALUE, FEWEST = 1e9, 1e8, 20, 4
 
 
 class KernelRegression(KernelRegressor):
@@ -64,6 +67,8 @@ default="gaussian"
     ----------
     bandwidth_ : float
         The bandwidth.
+    mean_ : ndarray of shape (n_features,)
+        Weighted means of the features, from which rows are measured.
     scale_ : ndarray of shape (n_features,)
         Weighted standard deviations of the features, by which distances are measured.
     X_fit_ : ndarray of shape (n, n_features)
@@ -107,6 +112,7 @@ default="gaussian"
 
     _stored: ClassVar[tuple[str, ...]] = (
         "bandwidth_",
+        "mean_",
         "scale_",
         "X_fit_",
         "y_fit_",
@@ -162,29 +168,26 @@ default="gaussian"
         data = self._read(X, y, sample_weight)
         rows = Merged.of(data)
         base = Design(data.X).rows(rows.first).dense()
-        scale = _deviations(base, rows.weights)
+        units = Units.of(base, rows.weights)
         targets = data.y[rows.first]
-        smoother = self._smoother(base / scale, targets, rows.weights)
+        smoother = self._smoother(units(base), targets, rows.weights)
         search = BandwidthSearch(smoother, self.select)
-        status = "found"
-        if self.bandwidth == LOO:
-            if len(base) < 2:
-                raise ValueError(
-                    "KernelRegression cannot choose a bandwidth from n_samples = 1, since nothing "
-                    "would be left to learn from; give a number."
-                )
-            with watch(self, data.X, data.y) as callback:
-                status = search.run(callback, self.time_limit)
-        bandwidth = search.bandwidth if self.bandwidth == LOO else float(self.bandwidth)
-        try:
-            most = FEW_ROWS if status == "interrupted" else MOST_ROWS
-            certificate = _certificate(smoother, bandwidth, self.tol, most)
-        except KeyboardInterrupt:
-            status = "interrupted"
-            certificate = _certificate(smoother, bandwidth, self.tol, FEW_ROWS)
+        if self.bandwidth == LOO and len(base) < 2:
+            raise ValueError(
+                "KernelRegression cannot choose a bandwidth from n_samples = 1, since nothing "
+                "would be left to learn from; give a number."
+            )
+        with watch(self, data.X, data.y) as callback, time_limit(self.time_limit):
+            status = search.run(callback) if self.bandwidth == LOO else "found"
+            bandwidth = search.bandwidth if self.bandwidth == LOO else float(self.bandwidth)
+            certificate, status = _in_time(smoother, bandwidth, self.tol, status)
+        if certificate is None:
+            points = _sample(smoother, LITTLE_WORK)
+            certificate = _certificate(smoother, points, None, bandwidth, self.tol)
         learned: dict[str, Any] = {
             "bandwidth_": bandwidth,
-            "scale_": scale,
+            "mean_": units.mean,
+            "scale_": units.scale,
             "X_fit_": np.ascontiguousarray(base),
             "y_fit_": targets,
             "weights_": rows.weights,
@@ -198,14 +201,20 @@ default="gaussian"
         if status == "interrupted":
             raise KeyboardInterrupt
         if status == "time_limit":
-            warnings.warn(
-                f"KernelRegression reached its time_limit of {self.time_limit:g} s after "
-                f"{len(search.bandwidths)} bandwidths, and keeps the best of them; raise the "
-                "time_limit.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+            self._warn(len(search.bandwidths))
         return self
+
+    def _warn(self, tried: int) -> None:
+        """Say that the time was up."""
+        kept = f"after {tried} bandwidths, and keeps the best of them"
+        if not tried:
+            kept = "before any bandwidth was judged, and takes one by a rule of thumb"
+        warnings.warn(
+            f"KernelRegression reached its time_limit of {self.time_limit:g} s {kept}; raise the "
+            "time_limit.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
 
     def _smoother(self, X: Array, y: Array, weights: Array) -> Smoother:
         return Smoother(X, y.reshape(len(y), -1), weights, self.kernel, int(self.degree))
@@ -219,9 +228,16 @@ default="gaussian"
     def _is_flat(self):
         return self.y_fit_.ndim == 1
 
+    @property
+    def _units(self):
+        return Units(self.mean_, self.scale_)
+
+    @property
+    def _stored_smoother(self):
+        return self._smoother(self._units(self.X_fit_), self.y_fit_, self.weights_)
+
     def _predict(self, X):
-        smoother = self._smoother(self.X_fit_ / self.scale_, self.y_fit_, self.weights_)
-        local = smoother.at(Design(X).dense() / self.scale_, self.bandwidth_)
+        local = self._stored_smoother.at(self._units(Design(X).dense()), self.bandwidth_)
         if np.any(local.is_far):
             warnings.warn(
                 f"{np.count_nonzero(local.is_far)} of {len(local.is_far)} rows have no training "
@@ -234,10 +250,23 @@ default="gaussian"
     # ---- both gaps -------------------------------------------------------------------------------
 
     def _certify(self, data):
+        # All that the model should be, from the data; the stored one is asked for its predictions.
         rows = Merged.of(data)
-        base = Design(data.X).rows(rows.first).dense() / self.scale_
-        smoother = self._smoother(base, data.y[rows.first], rows.weights)
-        return _certificate(smoother, self.bandwidth_, self.tol, MOST_ROWS)
+        base = Design(data.X).rows(rows.first).dense()
+        units = Units.of(base, rows.weights)
+        smoother = self._smoother(units(base), data.y[rows.first], rows.weights)
+        points = _sample(smoother, MUCH_WORK)
+        values = self._stored_smoother.at(self._units(base[points]), self.bandwidth_).values
+        bandwidth = self._settled_bandwidth(smoother)
+        return _certificate(smoother, points, values, bandwidth, self.tol)
+
+    def _settled_bandwidth(self, smoother: Smoother) -> float:
+        """The bandwidth as given, or as the search has chosen it."""
+        if self.bandwidth != LOO:
+            return float(self.bandwidth)
+        if not hasattr(self, "search_"):
+            return BandwidthSearch(smoother, self.select).bandwidth
+        return float(self.search_.values["bandwidth"][self.search_.chosen])
 
     def _fitted(self, data):
         # The model is its data, which need no objective to be compared by.
@@ -262,24 +291,65 @@ default="gaussian"
         return plain if choice is None else corrected(self, *choice, plain)
 
 
-def _deviations(X: Array, weights: Array) -> Array:
-    """Weighted standard deviations of the columns; 1 for columns that do not vary."""
-    mean = np.average(X, axis=0, weights=weights)
-    found = np.sqrt(np.average((X - mean) ** 2, axis=0, weights=weights))
-    return np.where(found > 1e-12 * np.abs(mean), found, 1.0)
+@dataclass(frozen=True, eq=False)
+class Units:
+    """Rows as distances are measured: from the means of the features, in standard deviations."""
+
+    mean: Array
+    scale: Array
+
+    @classmethod
+    def of(cls, X: Array, weights: Array) -> Units:
+        """Weighted means and standard deviations; 1 for columns that do not vary."""
+        mean = np.average(X, axis=0, weights=weights)
+        found = np.sqrt(np.average((X - mean) ** 2, axis=0, weights=weights))
+        return cls(mean, np.where(found > 1e-12 * np.abs(mean), found, 1.0))
+
+    def __call__(self, X: Array) -> Array:
+        """Rows in these units, float64."""
+        return (X - self.mean) / self.scale
 
 
-def _certificate(smoother: Smoother, bandwidth: float, tol: float, most: int) -> Certificate:
-    """That the values at the rows are the best of their local models; at a sample of many rows."""
-    n = len(smoother.X)
-    points = smoother.X[np.sort(drawn(np.arange(n), min(n, most)))]
-    values = smoother.at(points, bandwidth).values
-    primal, dual = smoother.optimality(points, values, bandwidth)
+def _in_time(
+    smoother: Smoother, bandwidth: float, tol: float, status: str
+) -> tuple[Certificate | None, str]:
+    """The certificate of what was fitted just now, if there is time for it, and the status."""
+    if status == "found":
+        try:
+            points = _sample(smoother, MUCH_WORK)
+            return _certificate(smoother, points, None, bandwidth, tol), status
+        except TimeLimit:
+            pass
+        except KeyboardInterrupt:
+            status = "interrupted"
+    return None, status
+
+
+def _sample(smoother: Smoother, work: float) -> Array:
+    """Positions of rows that a certificate looks at: all, or as many as the work allows."""
+    n, d = smoother.X.shape
+    each = n * (VALUE + d * (d if smoother.degree else 1))
+    count = int(np.clip(work / each, FEWEST, MOST_ROWS))
+    return np.sort(drawn(np.arange(n), min(n, count)))
+
+
+def _certificate(
+    smoother: Smoother, at: Array, values: Array | None, bandwidth: float, tol: float
+) -> Certificate:
+    """That values at some rows are the best of their local models; None are the smoother's own."""
+    primal, dual = smoother.optimality(smoother.X[at], values, bandwidth)
     centred = smoother.y - np.average(smoother.y, axis=0, weights=smoother.weights)
     scale = 0.5 * float(np.average(np.sum(centred**2, axis=1), weights=smoother.weights))
     size = 0.5 * float(np.average(np.sum(smoother.y**2, axis=1), weights=smoother.weights))
-    rounding = 64 * np.finfo(float).eps * (primal + len(points) * size)
-    return judged(primal, dual, scale=len(points) * scale, tol=tol, rounding=rounding, exact=True)
+    return judged(
+        primal,
+        dual,
+        scale=len(at) * scale,
+        tol=tol,
+        rounding=64 * np.finfo(float).eps * (primal + len(at) * size),
+        exact=True,
+        cure="the model is not that of this data; fit again",
+    )
 
 
 class BandwidthSearch:
@@ -293,18 +363,17 @@ class BandwidthSearch:
         self.bandwidths: list[float] = []
         self.held: list[Array] = []
 
-    def run(self, callback: Any, seconds: float | None) -> str:
+    def run(self, callback: Any) -> str:
         """Search; "found", or what ended it."""
         try:
-            with time_limit(seconds):
-                grid = self.unit * np.geomspace(LARGEST, SMALLEST, FIRST)
-                trace = Trace()
-                for bandwidths in (grid, *(None,) * ROUNDS):
-                    self._look(self._between() if bandwidths is None else bandwidths)
-                    trace.steps += 1
-                    trace.primal.append(-float(np.max(self._trail().unseen)))
-                    if callback(trace, np.inf):
-                        break
+            grid = self.unit * np.geomspace(LARGEST, SMALLEST, FIRST)
+            trace = Trace()
+            for bandwidths in (grid, *(None,) * ROUNDS):
+                self._look(self._between() if bandwidths is None else bandwidths)
+                trace.steps += 1
+                trace.primal.append(-float(np.max(self._trail().unseen)))
+                if callback(trace, np.inf):
+                    break
         except TimeLimit:
             return "time_limit"
         except KeyboardInterrupt:
@@ -365,7 +434,7 @@ class LocalFit(Refittable):
 
     @cached_property
     def _points(self) -> Array:
-        return self.design.dense() / self.estimator.scale_
+        return self.estimator._units(self.design.dense())
 
     @property
     def model(self):
@@ -377,7 +446,7 @@ class LocalFit(Refittable):
         smoother = self.estimator._smoother(self._points[rows], self.y[rows], self.weights[rows])
 
         def predict(design: Design) -> Array:
-            return smoother.at(design.dense() / self.estimator.scale_, self.bandwidth).values
+            return smoother.at(self.estimator._units(design.dense()), self.bandwidth).values
 
         return predict
 

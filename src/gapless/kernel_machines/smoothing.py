@@ -35,6 +35,9 @@ PROFILES: dict[str, Callable[[Array], Array]] = {
 KERNELS = ("gaussian", *PROFILES)
 # Numbers in a block that is worked on at a time: it stays in the cache.
 BLOCK = 1 << 18
+# Lines are found at so many points at a time, as products of features serve all of them; but their
+# d × d matrices have no more numbers than this.
+TOGETHER, MOST_SQUARES = 16, 1 << 22
 # Slopes have a penalty of this part of the weights, in units of the bandwidth: where neighbours do
 # not determine a slope, it is 0.
 RIDGE = 1e-6
@@ -50,7 +53,10 @@ class Local(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Smoother:
-    """Rows (n, d) in units of the bandwidth's scale, their targets (n, K) and weights (n,)."""
+    """Rows (n, d) in units of the bandwidth's scale, their targets (n, K) and weights (n,).
+
+    For lines the rows must have a mean near 0, since Σwxxᵀ − (Σwx)(Σwx)ᵀ loses digits elsewhere.
+    """
 
     X: Array
     y: Array
@@ -80,7 +86,10 @@ class Smoother:
 
     def _distances(self, points: Array) -> Iterator[tuple[slice, Array]]:
         """Points, some at a time, and their distances to all rows."""
-        step = max(BLOCK // len(self.X), 1)
+        n, d = self.X.shape
+        step = max(BLOCK // n, 1)
+        if self.degree > 0:
+            step = min(max(step, TOGETHER), max(MOST_SQUARES // d**2, 1))
         for start in range(0, len(points), step):
             check()
             rows = slice(start, min(start + step, len(points)))
@@ -107,28 +116,42 @@ class Smoother:
             means = w @ self.y
             if self.degree == 0:
                 return Local(means, None, is_far)
-            n, d = self.X.shape
-            centre = w @ self.X
-            squares = (self.X[:, :, None] * self.X[:, None, :]).reshape(n, -1)
-            products = (self.X[:, :, None] * self.y[:, None, :]).reshape(n, -1)
-            spread = (w @ squares).reshape(-1, d, d) - centre[:, :, None] * centre[:, None, :]
-            shared = (w @ products).reshape(-1, d, self.y.shape[1])
-            shared -= centre[:, :, None] * means[:, None, :]
+            d, centre = self.X.shape[1], w @ self.X
+            moments = self._moments(w)
+            moments -= centre[:, :, None] * np.hstack([centre, means])[:, None, :]
+            spread, shared = moments[:, :, :d], moments[:, :, d:]
             spread[:, range(d), range(d)] += RIDGE * bandwidth**2
             slopes = np.linalg.solve(spread, shared)
         values = means + np.einsum("md,mdk->mk", points - centre, slopes)
         return Local(values, slopes, is_far)
 
-    def optimality(self, points: Array, values: Array, bandwidth: float) -> tuple[float, float]:
+    def _moments(self, w: Array) -> Array:
+        """Σᵢ wᵢ xᵢ(xᵢ, yᵢ)ᵀ for each point, (m, d, d + K); some rows at a time."""
+        n, d = self.X.shape
+        right = np.hstack([self.X, self.y])
+        width = d * right.shape[1]
+        found, step = np.zeros((len(w), width)), max(BLOCK // width, TOGETHER)
+        for start in range(0, n, step):
+            check()
+            rows = slice(start, start + step)
+            products = self.X[rows, :, None] * right[rows, None, :]
+            found += w[:, rows] @ products.reshape(-1, width)
+        return found.reshape(len(w), d, -1)
+
+    def optimality(
+        self, points: Array, values: Array | None, bandwidth: float
+    ) -> tuple[float, float]:
         """½Σ wᵢ(yᵢ − a − …)² for given values a (m, K), summed over the points, and its minimum.
 
-        The slopes are those of the minimum, so that only the values are on trial.
+        The slopes are those of the minimum, so that only the values are on trial; None stands for
+        the values of `at`.
         """
         missed = spread = 0.0
         for rows, distances in self._distances(points):
             w, is_far = self._weights(distances, bandwidth)
             local = self._solve(points[rows], (w, is_far), bandwidth)
-            missed += 0.5 * float(np.sum((values[rows] - local.values) ** 2))
+            if values is not None:
+                missed += 0.5 * float(np.sum((values[rows] - local.values) ** 2))
             for k, target in enumerate(self.y.T):
                 rest = target - local.values[:, [k]]
                 if local.slopes is not None:
