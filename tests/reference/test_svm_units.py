@@ -7,7 +7,9 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from gapless import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from gapless.leave_one_out import NotAvailable
 from gapless.solvers.smo import BoxProblem
+from gapless.svm import held_out
 from gapless.svm.free_set import to_face_minimum
 
 
@@ -102,3 +104,46 @@ def test_newton_steps_leave_an_indefinite_kernel_alone(rng):
     start = np.array([0.2, -0.2])
     box = BoxProblem(np.zeros(2), -np.ones(2), np.ones(2), start=start)
     np.testing.assert_array_equal(to_face_minimum(-np.eye(2), box), start)
+
+
+# ---- unseen rows ---------------------------------------------------------------------------------
+
+
+def unseen(model, X, y):
+    return model.fit(X, y).generalization_.unseen
+
+
+def test_the_forecast_of_regression_does_not_depend_on_the_unit_of_the_targets():
+    X, y = rows()
+    for build in (lambda u: SVR(C=u, epsilon=0.05 * u), lambda u: NuSVR(C=u)):
+        expected = unseen(build(1.0), X, y)
+        assert unseen(build(1e-3), X, 1e-3 * y) == pytest.approx(expected, abs=0.01)
+
+
+def test_tuned_regression_does_not_depend_on_the_unit_of_the_targets():
+    X, y = rows()
+    model = SVR(C="loo", gamma="loo", epsilon="loo")
+    expected = unseen(model, X, y)
+    assert unseen(model, X, 1e-3 * y) == pytest.approx(expected, abs=0.02)
+    assert 1e-4 < model.C_ < 1.0
+
+
+@pytest.mark.parametrize("model", [NuSVC(nu=0.3), SVC(C=np.inf)], ids=["nu", "hard"])
+def test_the_forecast_of_a_free_margin_does_not_depend_on_the_unit_of_the_features(model):
+    X, _ = rows()
+    y = X[:, 0] > 0
+    model.set_params(kernel="linear")
+    assert unseen(model, 1e-3 * X, y) == pytest.approx(unseen(model, X, y), abs=1e-9)
+
+
+def test_rows_that_are_slow_to_leave_out_are_not_called_exact(monkeypatch):
+    X, y = rows(120, seed=3)
+    fitted = SVC(C=10.0).fit(X, y > 0)._fitted_to(X, y > 0)
+    exact, _ = fitted.by_span()
+    monkeypatch.setattr(held_out, "MOST_STEPS_OF_REFIT", 1)
+    with pytest.raises(NotAvailable, match="takes too long"):
+        fitted.held_out(None)
+    monkeypatch.setattr(held_out, "BUDGET", -1.0)
+    found, is_refitted = fitted.by_span()
+    assert not is_refitted.any()
+    assert np.mean((found > 0) == (exact > 0)) > 0.95

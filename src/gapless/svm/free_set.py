@@ -2,15 +2,18 @@
 
 Where rows are many for the rank of their kernel values, pairs of variables move by ever smaller
 steps. All free ones together reach the minimum of their face at once, and what that step takes to
-a bound stays there. `machine` turns to it where the solver of pairs has taken long.
+a bound stays there. `in_turns` takes such steps where a solver of pairs takes long.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import numpy as np
 
 from ..interrupt import check
-from ..solvers.smo import BoxProblem
+from ..solvers.smo import BoxProblem, BoxSolution
 
 Array = np.ndarray
 
@@ -20,6 +23,53 @@ RANK, FLAT = 1e-12, 1e-9
 MOST_FREE = 300
 # Faces, each with fewer free variables than the one before it, that are tried in a row.
 FACES = 50
+
+# Problems of no more variables are solved by pairs and by Newton steps in turns, so many of them at
+# most; the pairs have so many steps for each variable, and as many more as if there were so many
+# more variables.
+FEW_VARIABLES, TURNS, PATIENCE, MORE = 1000, 50, 20, 50
+
+
+def in_turns(
+    solve: Callable[[list[BoxProblem], int], list[BoxSolution]],
+    gram: Array,
+    boxes: list[BoxProblem],
+    max_iter: int | None = None,
+) -> list[BoxSolution]:
+    """Solve problems by pairs of variables and, where these take long, by Newton steps.
+
+    Parameters
+    ----------
+    solve : callable
+        Moves pairs in some of the problems, from their starts, for at most so many steps.
+    gram : ndarray of shape (n, n)
+        Kernel values of all rows.
+    boxes : list of BoxProblem
+        The problems.
+    max_iter : int, default=None
+        Steps of pairs for each problem in all.
+
+    Returns
+    -------
+    list of BoxSolution
+        "max_iter" is the status of those that are not solved.
+    """
+    patience = PATIENCE * (MORE + max((len(box.linear) for box in boxes), default=0))
+    found, steps = dict[int, BoxSolution](), np.zeros(len(boxes), dtype=int)
+    boxes, going = list(boxes), list(range(len(boxes)))
+    limit = np.inf if max_iter is None else max_iter
+    for _ in range(TURNS):
+        if not going:
+            break
+        most = int(min(patience, limit - steps[going].max()))
+        for k, solution in zip(going, solve([boxes[k] for k in going], most)):
+            steps[k] += solution.steps
+            found[k] = replace(solution, steps=int(steps[k]))
+            boxes[k] = replace(boxes[k], start=solution.theta)
+        going = [k for k in going if found[k].status == "max_iter" and steps[k] < limit]
+        for k in going:
+            boxes[k] = replace(boxes[k], start=to_face_minimum(gram, boxes[k]))
+    return [found[k] for k in range(len(boxes))]
 
 
 def to_face_minimum(gram: Array, box: BoxProblem) -> Array:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -26,6 +27,7 @@ from ..leave_one_out._base import LARGEST_SYSTEM
 from ..solvers.smo import STATUS, BoxProblem, BoxSolution, solve_box
 from ..threads import single_blas, thread_count
 from .forms import BOUNDED, INACTIVE, ON_MARGIN, Point
+from .free_set import FEW_VARIABLES, in_turns
 from .machine import Machine
 from .multiclass import Part
 from .rows import DistinctRows
@@ -43,6 +45,9 @@ LARGE_WORK = 2e7
 # Steps after which a problem that is solved beside many others is left as it is, and one that has
 # lost no more than a row.
 MOST_STEPS, MOST_STEPS_OF_REFIT = 10**5, 10**4
+# Refits end when they have taken so many operations, a third of a second; so many are made at a
+# time, whatever the number of threads.
+BUDGET, AT_A_TIME = 3e8, 16
 # A dual variable this near to an end of its interval, relative to its length, is at that end.
 AT_END = 1e-9
 
@@ -127,27 +132,40 @@ def tasks_of(
         groups = None if box.groups is None else box.groups.astype(np.int64)
         ends = (np.ascontiguousarray(end, dtype=float) for end in (box.lower, box.upper))
         moving = start, np.array(gradient, dtype=float)
-        limits = tol, steps + 10 * m
+        limits = tol, steps
         linear = np.ascontiguousarray(box.linear, dtype=float)
         tasks.append((rows, diagonal[rows], linear, absolute, *ends, groups, *moving, *limits))
     return tasks
 
 
-def descend(
-    gram: Array, boxes: Sequence[BoxProblem], gradients: Sequence[Array], tol: float
-) -> list[BoxSolution]:
-    """Solve problems on a whole kernel matrix as it is, from their starts and gradients there.
+def descend(gram: Array, boxes: list[BoxProblem], tol: float) -> list[BoxSolution]:
+    """Solve problems on a whole kernel matrix as it is, from their starts.
 
     `solve_box` does it to the digits of the exact kernel, for one fit; this is for many.
     """
-    tasks = tasks_of(gram, boxes, gradients, tol, MOST_STEPS)
-    results = _core.sum_descent(gram, None, tasks, thread_count(), deadline())
-    solutions = []
-    for box, task, (violation, steps, status) in zip(boxes, tasks, results):
-        theta, gradient = task[7:9]
-        bias = box.biases(theta, gradient)
-        solutions.append(BoxSolution(theta, gradient, violation, bias, steps, STATUS[status]))
-    return solutions
+
+    def solve(some: list[BoxProblem], steps: int) -> list[BoxSolution]:
+        tasks = tasks_of(gram, some, [_gradient(gram, box) for box in some], tol, steps)
+        results = _core.sum_descent(gram, None, tasks, thread_count(), deadline())
+        solutions = []
+        for box, task, (violation, taken, status) in zip(some, tasks, results):
+            theta, gradient = task[7:9]
+            bias = box.biases(theta, gradient)
+            solutions.append(BoxSolution(theta, gradient, violation, bias, taken, STATUS[status]))
+        return solutions
+
+    if max((len(box.linear) for box in boxes), default=0) <= FEW_VARIABLES:
+        return in_turns(solve, gram, boxes)
+    return solve(boxes, MOST_STEPS)
+
+
+def _gradient(gram: Array, box: BoxProblem) -> Array:
+    """Kθ + linear at the start of a problem."""
+    rows, start = np.asarray(box.rows), np.asarray(box.start)
+    used = np.flatnonzero(start)
+    values = gram[np.ix_(rows, rows[used])]
+    with single_blas():
+        return values @ start[used].astype(values.dtype) + box.linear
 
 
 def refit_without(
@@ -156,17 +174,29 @@ def refit_without(
     gradients: Sequence[Array],
     cases: Array,
     tol: float,
-) -> Array:
+) -> tuple[Array, Array]:
     """The scores of rows by problems, at their solution, that are solved again without them.
 
     Each of the cases (c, 2) is a problem with one sum and the position of a variable. NaN where no
-    other variable has room for it.
+    other variable has room for it, and for all cases after those that have used up the budget. Also
+    whether the problem was solved in so many steps as a refit has at most.
     """
-    scores = np.empty(len(cases))
+    scores, is_exact = np.full(len(cases), np.nan), np.zeros(len(cases), dtype=bool)
     which, variables = np.ascontiguousarray(cases.T, dtype=np.int64)
+    sizes = np.array([len(box.linear) for box in boxes])
     tasks = tasks_of(gram, boxes, gradients, tol, MOST_STEPS_OF_REFIT)
-    _core.sum_leave_out(gram, tasks, which, variables, scores, thread_count(), deadline())
-    return scores
+    used = 0.0
+    for begin in range(0, len(cases), AT_A_TIME):
+        if used > BUDGET:
+            break
+        some = slice(begin, begin + AT_A_TIME)
+        found = np.empty(len(which[some]))
+        steps = _core.sum_leave_out(
+            gram, tasks, which[some], variables[some], found, thread_count(), deadline()
+        )
+        scores[some], is_exact[some] = found, np.array(steps) < MOST_STEPS_OF_REFIT
+        used += float(sizes[which[some]] @ steps)
+    return scores, is_exact
 
 
 # ---- the fit -------------------------------------------------------------------------------------
@@ -305,7 +335,8 @@ class MachineFit(Refittable):
         if self.work_of(cases) > CHEAP:
             raise NotAvailable("there are too many support vectors to leave each out")
         z = self.scores.copy()
-        self._leave_out(z, cases)
+        if not self._leave_out(z, cases).all():
+            raise NotAvailable("leaving out each support vector takes too long")
         return z[self.rows.place]
 
     def by_span(self) -> tuple[Array, Array]:
@@ -329,21 +360,27 @@ class MachineFit(Refittable):
             with np.errstate(divide="ignore", invalid="ignore"):
                 sure = np.where(has_answer, left / np.abs(lost), -1.0)
             sureness.append(sure[status != INACTIVE])
-        left_out = self._unsure(np.concatenate(sureness))
-        self._leave_out(z, left_out)
+        left_out, has_none = self._unsure(np.concatenate(sureness))
+        is_done = self._leave_out(z, left_out)
         is_exact = np.zeros(z.shape, dtype=bool)
-        is_exact[self._rows_of(left_out), left_out[:, 0]] = True
+        is_exact[self._rows_of(left_out), left_out[:, 0]] = is_done
+        if not is_done[has_none].all():
+            raise NotAvailable("the span rule has no answer for rows that are slow to leave out")
         return z[self.rows.place], is_exact[self.rows.place]
 
-    def _unsure(self, sureness: Array) -> Array:
-        """The support vectors to leave out for real, given how sure the rule is of each."""
+    def _unsure(self, sureness: Array) -> tuple[Array, Array]:
+        """The support vectors to leave out for real, and which the rule has no answer for.
+
+        Given how sure it is of each, −1 for no answer.
+        """
         order = np.argsort(sureness, kind="stable")
         order = order[sureness[order] < UNSURE]
         done = np.cumsum([self.work_of(self._support[k : k + 1]) for k in order])
         has_none = sureness[order] < 0
         if np.any(done[has_none] > 10 * CHEAP):
             raise NotAvailable("no support vector is strictly between its bounds")
-        return self._support[order[has_none | (done <= CHEAP)]]
+        is_chosen = has_none | (done <= CHEAP)
+        return self._support[order[is_chosen]], has_none[is_chosen]
 
     def without_each(self, rows: Array) -> tuple[Array, Callable[[Design], Array]]:
         """No formula predicts new rows without each of many."""
@@ -355,8 +392,8 @@ class MachineFit(Refittable):
 
         All rows where the sums of θ grow with their weight, as for ν.
         """
-        has_sums = hasattr(self.machine.form, "nu")
-        found = [np.flatnonzero(has_sums | (point.theta != 0)) for point in self.points]
+        has_share = self.machine.form.has_share
+        found = [np.flatnonzero(has_share | (point.theta != 0)) for point in self.points]
         machines = np.repeat(np.arange(len(found)), [len(positions) for positions in found])
         return np.stack([machines, np.concatenate(found)], axis=1)
 
@@ -388,11 +425,12 @@ class MachineFit(Refittable):
             for part, at in zip(machine.parts, (point.theta for point in self.points))
         ]
 
-    def _leave_out(self, z: Array, cases: Array) -> None:
-        """Put into z the scores of rows by a machine without them."""
-        if not len(cases):
-            return
-        rows = self._rows_of(cases)
+    def _leave_out(self, z: Array, cases: Array) -> Array:
+        """Put into z the scores of rows by a machine without them; whether those are exact.
+
+        A case that the budget has no room for leaves z as it is.
+        """
+        rows, columns = self._rows_of(cases), cases[:, 0]
         if self.machine.form.has_span:
             gradients = [
                 self.scores[part.rows, k] - point.b + box.linear
@@ -400,15 +438,25 @@ class MachineFit(Refittable):
                     zip(self.machine.parts, self.points, self._boxes)
                 )
             ]
-            z[rows, cases[:, 0]] = refit_without(
-                self._gram, self._boxes, gradients, cases, self.tol
+            scores, is_exact = refit_without(
+                self._gram, self._boxes, gradients, cases, self._tolerance
             )
-            return
-        for (column, position), row in zip(cases, rows):
+            is_known = np.isfinite(scores) | is_exact
+            z[rows[is_known], columns[is_known]] = scores[is_known]
+            return is_exact
+        is_exact, used = np.zeros(len(cases), dtype=bool), 0.0
+        for k, ((column, position), row) in enumerate(zip(cases, rows)):
+            if used > BUDGET:
+                break
             part, theta = self.machine.parts[column], self.points[column].theta
             rest = Part(np.delete(part.rows, position), np.delete(part.y, position))
-            point = self._solve([rest], self.machine.weights, [np.delete(theta, position)])
-            z[row, column] = Fittings(self, [rest], point).on_rows(np.array([row]))[0, 0]
+            [point], work = self._solve_counting(
+                [rest], self.machine.weights, [np.delete(theta, position)]
+            )
+            used += work
+            z[row, column] = Fittings(self, [rest], [point]).on_rows(np.array([row]))[0, 0]
+            is_exact[k] = True
+        return is_exact
 
     # ---- other fits ------------------------------------------------------------------------------
 
@@ -482,6 +530,12 @@ class MachineFit(Refittable):
 
     def _solve(self, parts: list[Part], weights: Array, thetas: list[Array]) -> list[Point]:
         """Solve problems, given weights of all distinct rows and dual variables to begin near."""
+        return self._solve_counting(parts, weights, thetas)[0]
+
+    def _solve_counting(
+        self, parts: list[Part], weights: Array, thetas: list[Array]
+    ) -> tuple[list[Point], float]:
+        """The same, and how many operations that took."""
         form, boxes = self.machine.form, []
         is_open = [not self.has_classes or len(np.unique(part.y)) > 1 for part in parts]
         for part, theta in itertools.compress(zip(parts, thetas), is_open):
@@ -489,34 +543,38 @@ class MachineFit(Refittable):
             start = warm_start(_on_variables(theta, box), box)
             rows = part.rows if box.rows is None else part.rows[box.rows]
             boxes.append(replace(box, rows=rows, start=start))
-        solutions = iter(self._descend(boxes))
+        found = self._descend(boxes)
+        work = float(sum(one.steps * len(one.theta) for one in found))
+        solutions = iter(found)
         # One class alone needs no machine.
         return [
             form.point(part.y, weights[part.rows], next(solutions))
             if has_two
             else Point(np.zeros(len(part.y)), float(part.y[0]) if len(part.y) else 0.0)
             for part, has_two in zip(parts, is_open)
-        ]
+        ], work
+
+    @cached_property
+    def _tolerance(self) -> float:
+        """The tolerance of the solver, in the unit of the scores that the model keeps."""
+        form, widths = self.machine.form, [point.width for point in self.start]
+        unit = self.machine.unit
+        if form.divides:
+            unit = min((width for width in widths if width > 0), default=unit)
+        return self.tol * unit
 
     def _descend(self, boxes: list[BoxProblem]) -> list[BoxSolution]:
         matrix = self.machine.matrix
         gram = matrix.whole()
-        if gram is None:
-            solutions = solve_box(matrix, boxes, tol=self.tol)
-            statuses = {solution.status for solution in solutions}
-            if "interrupted" in statuses:
-                raise KeyboardInterrupt
-            if "time_limit" in statuses:
-                raise TimeLimit
-            return solutions
-        gradients = []
-        for box in boxes:
-            rows, start = np.asarray(box.rows), np.asarray(box.start)
-            used = np.flatnonzero(start)
-            values = gram[np.ix_(rows, rows[used])]
-            with single_blas():
-                gradients.append(values @ start[used].astype(values.dtype) + box.linear)
-        return descend(gram, boxes, gradients, self.tol)
+        if gram is not None:
+            return descend(gram, boxes, self._tolerance)
+        solutions = solve_box(matrix, boxes, tol=self._tolerance)
+        statuses = {solution.status for solution in solutions}
+        if "interrupted" in statuses:
+            raise KeyboardInterrupt
+        if "time_limit" in statuses:
+            raise TimeLimit
+        return solutions
 
     def block(self, rows: Array, columns: Array) -> Array:
         """Kernel values of some distinct rows with others."""
@@ -539,9 +597,11 @@ def _by_formula(fitted: MachineFit, groups: Array | None = None) -> Estimate:
 
     Other penalties, which the verdict looks at, are tried by the rule first.
     """
-    by_rule = groups is None and fitted.machine.form.has_span
-    is_cheap = fitted.is_solved and fitted.work_of(fitted._support) <= CHEAP
-    if not by_rule or is_cheap:
+    if groups is not None or not fitted.machine.form.has_span:
         return Estimate(fitted.held_out(groups), "loo", True)
+    if fitted.is_solved and fitted.work_of(fitted._support) <= CHEAP:
+        # Refits that take longer than it seemed are left to the rule.
+        with suppress(NotAvailable):
+            return Estimate(fitted.held_out(groups), "loo", True)
     z, is_refitted = fitted.by_span()
     return Estimate(z, "span", False, is_refitted)

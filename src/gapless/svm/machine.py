@@ -18,7 +18,7 @@ from ..kernels import mercer_check
 from ..optimality import Conditions, Violation
 from ..solvers.smo import BoxProblem, BoxSolution, solve_box
 from .forms import Form, Judgement, Point
-from .free_set import to_face_minimum
+from .free_set import FEW_VARIABLES, in_turns
 from .multiclass import Part
 
 Array = np.ndarray
@@ -27,9 +27,6 @@ EPS = np.finfo(float).eps
 ROUNDS = 8
 # A violation below this part of the largest kᵢᵢ is rounding.
 RESOLVED = 1e-12
-# Problems of no more variables are solved by pairs and by Newton steps in turns, so many of them
-# at most; the pairs have so many steps for each variable.
-FEW_VARIABLES, TURNS, PATIENCE = 1000, 50, 20
 # Of so many rows the eigenvalues of a kernel that may be indefinite are computed.
 CHECKED_ROWS = 1000
 # A lower bound holds for biases up to so many times the size of this one, since Σθ = 0 but for
@@ -127,44 +124,20 @@ class Machine:
         self, boxes: list[BoxProblem], tol: float, max_iter: int | None, callback: Callable | None
     ) -> list[BoxSolution]:
         """Solve problems; those of few variables with Newton steps where pairs take long."""
+
+        def solve(some: list[BoxProblem], most: int | None) -> list[BoxSolution]:
+            return solve_box(self.matrix, some, tol=tol, max_iter=most, callback=callback)
+
         size = max(len(box.linear) for box in boxes)
         gram = self.matrix.whole() if size <= FEW_VARIABLES else None
         if gram is None:
-            found = solve_box(self.matrix, boxes, tol=tol, max_iter=max_iter, callback=callback)
+            found = solve(boxes, max_iter)
         else:
-            found = self._in_turns(gram, list(boxes), tol, max_iter, callback)
+            found = in_turns(solve, gram, boxes, max_iter)
         if max_iter is not None:
             return found
         # Nobody has set a limit, so it is the problem that takes too long.
         return [replace(f, status="stalled") if f.status == "max_iter" else f for f in found]
-
-    def _in_turns(
-        self,
-        gram: Array,
-        boxes: list[BoxProblem],
-        tol: float,
-        max_iter: int | None,
-        callback: Callable | None,
-    ) -> list[BoxSolution]:
-        """Steps of pairs, and for problems that are not done by then, of all free variables."""
-        patience = PATIENCE * (50 + max(len(box.linear) for box in boxes))
-        found: dict[int, BoxSolution] = {}
-        steps, going = np.zeros(len(boxes), dtype=int), list(range(len(boxes)))
-        for _ in range(TURNS):
-            most = patience if max_iter is None else min(patience, max_iter - steps[going].max())
-            some = [boxes[k] for k in going]
-            solutions = solve_box(self.matrix, some, tol=tol, max_iter=int(most), callback=callback)
-            for k, solution in zip(going, solutions):
-                steps[k] += solution.steps
-                found[k] = replace(solution, steps=int(steps[k]))
-            limit = np.inf if max_iter is None else max_iter
-            going = [k for k in going if found[k].status == "max_iter" and steps[k] < limit]
-            if not going:
-                break
-            for k in going:
-                start = to_face_minimum(gram, replace(boxes[k], start=found[k].theta))
-                boxes[k] = replace(boxes[k], start=start)
-        return [found[k] for k in range(len(boxes))]
 
     def _box(self, part: Part) -> BoxProblem:
         """The problem of a part, on the rows of the matrix."""

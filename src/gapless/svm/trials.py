@@ -19,16 +19,18 @@ from .. import _core
 from ..interrupt import check, deadline
 from ..kernel_matrix import KernelMatrix
 from ..linear.selection import mean_and_error
+from ..solvers.smo import BoxProblem
 from ..threads import thread_count
 from .forms import BOUNDED, INACTIVE, ON_MARGIN
-from .held_out import STEPS_OF_REFIT
+from .held_out import STEPS_OF_REFIT, statuses_of
 from .machine import Machine
 from .multiclass import Arrangement
 from .probability import fit_slopes
 
 Array = np.ndarray
 
-# A search has no use for more digits, and few for more steps for each variable.
+# A search has no use for more digits, in the unit of the scores, and few for more steps for each
+# variable.
 TOLERANCE, STEPS = 3e-2, 200
 # Support vectors are left out for real up to so many operations, about ten milliseconds.
 FEW_REFITS = 3e6
@@ -39,8 +41,6 @@ UNSURE, STILL, ROUGHLY = 0.5, 0.05, 0.15
 SMALL = 500
 # Kernel matrices are kept up to so many bytes.
 KEPT_BYTES = 3e8
-# A dual variable this near to an end of its interval, relative to its length, is at that end.
-AT_END = 1e-9
 # What the likelihood of a row counts beside whether it is right, as good as nothing but in a tie,
 # and how unlikely it may be.
 LIGHT, UNLIKELY = 0.005, -5.0
@@ -67,6 +67,7 @@ class Batch:
         self.linear = np.concatenate([box.linear for box in boxes])
         self.unit_lower = np.concatenate([box.lower for box in boxes])
         self.unit_upper = np.concatenate([box.upper for box in boxes])
+        self.unit = machine.unit
         self.has_kink = any(np.any(box.absolute) for box in boxes)
 
     def on(self, gram: Array) -> Batch:
@@ -92,7 +93,7 @@ class Batch:
                 None,
                 self.theta[cut],
                 self.gradient[cut],
-                TOLERANCE,
+                TOLERANCE * self.unit,
                 STEPS * (cut.stop - cut.start),
             )
             for cut in cuts
@@ -115,25 +116,16 @@ class Batch:
     @property
     def status(self) -> Array:
         """INACTIVE, ON_MARGIN or BOUNDED for each variable."""
-        room = AT_END * (self.upper - self.lower)
-        inside = (self.theta > self.lower + room) & (self.theta < self.upper - room)
-        kind = np.where(self.theta == 0, INACTIVE, np.where(inside, ON_MARGIN, BOUNDED))
-        return kind.astype(np.uint8)
+        return statuses_of(self.theta, self.box)
 
     def biases(self) -> Array:
-        """b of each problem, as `BoxProblem.biases` has it."""
-        cost = self.absolute
-        above = self.gradient + np.where(self.theta >= 0, cost, -cost)
-        below = self.gradient + np.where(self.theta > 0, cost, -cost)
-        rise = np.where(self.theta < self.upper, above, np.inf)
-        fall = np.where(self.theta > self.lower, below, -np.inf)
-        free, first = rise == fall, self.start[:-1]
-        count = np.add.reduceat(free, first, dtype=float)
-        total = np.add.reduceat(np.where(free, above, 0.0), first)
-        low, high = np.minimum.reduceat(rise, first), np.maximum.reduceat(fall, first)
-        low, high = np.where(np.isinf(low), high, low), np.where(np.isinf(high), low, high)
-        with np.errstate(invalid="ignore"):
-            return -np.where(count > 0, total / np.maximum(count, 1), 0.5 * (low + high))
+        """b of each problem."""
+        return self.box.biases(self.theta, self.gradient)
+
+    @property
+    def box(self) -> BoxProblem:
+        """All problems as one, a group for each."""
+        return BoxProblem(self.linear, self.lower, self.upper, self.absolute, groups=self.part)
 
     def held_out(self, biases: Array, *, has_classes: bool) -> Array:
         """The score of each variable's row by its problem without it.
@@ -164,7 +156,7 @@ class Batch:
         """The scores, those of the rows of these variables by problems without them."""
         found, which = np.empty(len(variables)), self.part[variables]
         places = variables - self.start[which]
-        tasks = [(*task[:9], tol, task[10]) for task in self.tasks]
+        tasks = [(*task[:9], tol * self.unit, task[10]) for task in self.tasks]
         _core.sum_leave_out(self.gram, tasks, which, places, found, thread_count(), deadline())
         scores = scores.copy()
         scores[variables] = found

@@ -22,6 +22,7 @@ from ..kernels import Kernel
 from ..linear.selection import LOO, mean_and_error
 from ..search import Search
 from ..selection_bias import correct
+from .forms import spread
 from .rows import DistinctRows
 from .trials import Trial, Trials
 
@@ -33,7 +34,7 @@ FACTORS = {"C": 10.0, "gamma": 4.0, "epsilon": 4.0}
 MOST_MOVES = {"C": 8, "gamma": 10, "epsilon": 6}
 # The search goes on where that is better by this part of a standard error.
 WORTH = 0.2
-# C begins here, γ at "scale", and ε at this part of the spread of the targets.
+# C begins here, γ at "scale", and ε at this, both in units of the spread of the targets.
 FIRST_C, FIRST_EPSILON = 10.0, 0.1
 # How many distinct rows are searched, at first and in the end, and at least of each class.
 FIRST_ROWS, MOST_ROWS, FEWEST_OF_CLASS = 600, 4000, 2
@@ -204,14 +205,15 @@ def _listed(model: Any) -> Iterator[dict[str, float]]:
 
 def _first_values(model: Any, data: Any, rows: DistinctRows) -> dict[str, float]:
     """Where the open parameters begin."""
-    first = {"C": FIRST_C} if _is_climbed(model.C) else {}
+    y, s = data.y[rows.first], rows.sample_weights
+    # Scores grow with C: in another unit of the targets, another C does the same.
+    unit = (spread(y, s) if data.classes is None else 1.0) or 1.0
+    first = {"C": FIRST_C * unit} if _is_climbed(model.C) else {}
     if _is_climbed(model.gamma):
         kernel = model._at(gamma="scale")._kernel()
         first["gamma"] = kernel.resolve(data.X[rows.first], rows.sample_weights).gamma
     if _is_climbed(getattr(model, "epsilon", None)):
-        y, s = data.y[rows.first], rows.sample_weights
-        spread = float(np.average((y - np.average(y, weights=s)) ** 2, weights=s))
-        first["epsilon"] = FIRST_EPSILON * (np.sqrt(spread) or 1.0)
+        first["epsilon"] = FIRST_EPSILON * unit
     return first
 
 
