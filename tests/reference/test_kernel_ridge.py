@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 import sklearn.kernel_ridge
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import r2_score
 from sklearn.metrics.pairwise import rbf_kernel
 
 import gapless
 from gapless import KernelRidge, kernels
+from gapless.interrupt import TimeLimit
 from gapless.kernel_machines import search, spectrum, squares
 
 
@@ -273,7 +275,29 @@ def test_the_time_limit_is_said(data):
     with pytest.warns(ConvergenceWarning, match="time_limit of 1e-09 s"):
         model = KernelRidge(alpha="loo", kernel="rbf", gamma="loo", time_limit=1e-9).fit(*data)
     assert model.certificate_.kind == "stopped"
+    assert "raise time_limit." in model.certificate_.verdict
     assert np.ptp(model.predict(data[0]), axis=0).max() == 0
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_a_model_whose_time_was_up_is_judged_as_what_it_is(data, monkeypatch, fit_intercept):
+    X, y = data[0], data[1][:, 0]
+    model = KernelRidge("loo", kernel="rbf", fit_intercept=fit_intercept, time_limit=100)
+
+    def late(self, strength):
+        raise TimeLimit
+
+    monkeypatch.setattr(squares.KernelSquares, "solve", late)
+    with pytest.warns(ConvergenceWarning, match="predicts a constant"):
+        model.fit(X, y)
+    result = model.generalization_
+    assert result.train == pytest.approx(model.score(X, y))
+    others = (y.sum() - y) / (len(y) - 1) if fit_intercept else np.zeros_like(y)
+    assert result.unseen == pytest.approx(r2_score(y, others))
+    groups = np.arange(len(y)) // 5
+    assert gapless.generalize(model, X, y, groups=groups).unseen < 0.01
+    _, lower, upper = model.predict(X, interval=0.8)
+    assert np.mean((lower <= y) & (y <= upper)) == pytest.approx(0.8, abs=0.15)
 
 
 @pytest.mark.parametrize(

@@ -321,7 +321,7 @@ class GaussianProcessRegressor(KernelRegressor):
         strengths = np.full(process.y.shape[1], unit)
         proof = Proof.of(process.y, unit / noise, found, strengths, False)
         scale = 0.5 * float(np.sum(process.y**2 * (unit / noise)[:, None]))
-        certificate = proof.certificate(scale, self.tol)
+        certificate = proof.certificate(scale, self.tol, "raise alpha, or fit again")
         if slope is None:
             return certificate
         is_flat = slope <= FLAT * max(abs(posterior.log_likelihood), 1.0)

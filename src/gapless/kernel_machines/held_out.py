@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..design import Design
+from ..generalization.fitted import counted_labels
 from ..generalization.refittable import Model, Refittable
 from ..leave_one_out._base import NotAvailable, members
 from ..leave_one_out.distinct import Distinct
@@ -187,6 +188,46 @@ class KernelFit(Refittable):
         K[np.diag_indices(squares.n)] += strength / squares.weights
         free = np.ones((squares.n, int(self.fit_bias)))
         return Answer.of(K, free)
+
+
+class ConstantFit(Refittable):
+    """What is left of a model whose time was up before its equations were solved: f = 0.
+
+    Its bias, where there is one, is the mean of the targets.
+    """
+
+    def __init__(self, design: Design, y: Array, weights: Array, fit_bias: bool):
+        super().__init__(design, y, weights)
+        self.fit_bias = fit_bias
+
+    @property
+    def model(self) -> Model:
+        """The mean of all rows, or 0."""
+        return self.fit_to(np.flatnonzero(self.is_counted))
+
+    def fit_to(self, rows):
+        """The mean of some rows, or 0."""
+        y = self.y.reshape(len(self.y), -1)[rows]
+        b = np.average(y, axis=0, weights=self.weights[rows])
+        b = b if self.fit_bias else np.zeros_like(b)
+        return lambda design: np.tile(b, (design.n, 1))
+
+    def held_out(self, groups):
+        """The mean of the other units, or 0."""
+        units = self.distinct if groups is None else counted_labels(groups, self.is_counted)
+        y, kept = self.y.reshape(len(self.y), -1), np.flatnonzero(self.is_counted)
+        held = np.zeros(y.shape)
+        if self.fit_bias:
+            sums = np.stack([np.bincount(units[kept], (self.weights * t)[kept]) for t in y.T], 1)
+            totals = np.bincount(units[kept], self.weights[kept])[:, None]
+            if len(totals) < 2:
+                raise NotAvailable("nothing would be left to learn from")
+            held[kept] = ((sums.sum(axis=0) - sums) / (totals.sum() - totals))[units[kept]]
+        return held
+
+    def without_each(self, rows):
+        """Not known in a form that is cheaper than folds."""
+        raise NotAvailable("constants without a row are fitted by folds")
 
 
 def base_rows(kernel: Any, design: Design, rows: Array) -> Any:

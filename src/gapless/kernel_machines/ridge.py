@@ -20,7 +20,7 @@ from ..progress import watch
 from ..solvers import Trace
 from ..threads import single_blas
 from ._base import Array, KernelRegressor
-from .held_out import KernelFit, base_rows, solve_each
+from .held_out import ConstantFit, KernelFit, base_rows, solve_each
 from .rows import Merged, check_square
 from .search import Choice, choose, corrected
 from .spectrum import default_strengths
@@ -202,7 +202,9 @@ class KernelRidge(KernelRegressor):
         learned = self._learned(data, rows, squares.kernel, found)
         learned["certificate_"] = squares.certify(found, strengths, self.tol)
         learned |= self._chosen(choice, strengths, squares.kernel)
-        learned["_choice"] = None if choice is None else (choice, rows)
+        # The scores of a search are those of its models, not of one whose time was up.
+        is_chosen = choice is not None and status == "solved"
+        learned["_choice"] = (choice, rows) if is_chosen else None
         self._keep(learned, data)
         if status == "interrupted":
             raise KeyboardInterrupt
@@ -350,6 +352,8 @@ class KernelRidge(KernelRegressor):
 
     def _refittable(self, data):
         c = self.dual_coef_.reshape(len(self.dual_coef_), -1)
+        if not np.any(c):
+            return ConstantFit(Design(data.X), data.y, data.weights, self.fit_intercept)
         b = np.broadcast_to(self.intercept_, c.shape[1])
         squares = Merged.of(data).squares(self.kernel_, self.fit_intercept)
         return KernelFit(

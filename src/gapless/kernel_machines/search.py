@@ -140,7 +140,8 @@ def corrected(model: Any, choice: Choice, rows: Merged, plain: Generalization) -
     y, weights = rows.data.y[rows.first], rows.weights
     judge = Judge(model, y, weights)
     z = np.concatenate([trail.z for trail in choice.trails], axis=1)
-    shown = np.stack([judge.of_rows(z[:, k]) for k in range(z.shape[1])], axis=1)
+    # R², by which regressors are judged, is a mean over rows.
+    shown = np.stack([np.asarray(judge.of_rows(z[:, k])) for k in range(z.shape[1])], axis=1)
     by = -np.mean((z - y.reshape(len(y), 1, -1)) ** 2, axis=2)
     found = correct(
         shown,

@@ -231,8 +231,10 @@ class KernelSquares:
         """How far the coefficients are from the best possible; one λ for each target."""
         proof = Proof.of(self.y, self.weights, found, strengths, self.fit_bias)
         # f = 0 is what is left when the time was up, which then is no time to look for more.
-        if not np.any(found.c) or self.is_convex:
-            return proof.certificate(self.scale, tol)
+        is_null = not np.any(found.c)
+        if is_null or self.is_convex:
+            cure = "raise time_limit" if is_null else "raise alpha, or fit again"
+            return proof.certificate(self.scale, tol, cure)
         return proof.stationary(self.scale, tol)
 
 
@@ -272,8 +274,8 @@ class Proof:
         conditions = Conditions(feasibility=feasibility, complementarity=Violation.largest(missed))
         return cls(primal, dual, rounding, float(missed.sum()), conditions)
 
-    def certificate(self, scale: float, tol: float) -> Certificate:
-        """The verdict where K has no negative eigenvalues."""
+    def certificate(self, scale: float, tol: float, cure: str) -> Certificate:
+        """The verdict where K has no negative eigenvalues; the cure is for a gap that is large."""
         return judged(
             self.primal,
             self.dual,
@@ -282,6 +284,7 @@ class Proof:
             rounding=self.rounding,
             exact=True,
             kkt=self.conditions,
+            cure=cure,
         )
 
     def stationary(self, scale: float, tol: float) -> Certificate:
