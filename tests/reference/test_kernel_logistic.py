@@ -176,6 +176,35 @@ def test_gap_bounds_suboptimality_away_from_the_optimum(moons):
         assert found.gap >= found.primal - best > 0
 
 
+@pytest.mark.parametrize("approximation", [None, "nystroem", "random_features"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        KernelLogisticRegression(10.0, gamma=0.5),
+        RiskClassifier("softmax", L2(0.1), kernel=Gaussian(0.3)),
+        RiskClassifier("squared_hinge", L2(0.1), kernel=Gaussian(0.3)),
+        RiskRegressor(Huber(0.5), L2(0.1), kernel=Gaussian(0.3)),
+    ],
+)
+def test_what_predicts_and_what_is_certified_are_the_same(model, approximation):
+    X, y = load_iris(return_X_y=True)
+    form = {"approximation": approximation, "n_components": approximation and 20}
+    model = clone(model).set_params(**form).fit(X, y)
+    is_random = approximation == "random_features"
+    ways = [False] if is_random else [False, True]
+    assert gapless.certify(model, X, y).kind == "optimal"
+    for name in ("coef_",) if is_random else ("coef_", "dual_coef_", "X_fit_"):
+        stored = getattr(model, name)
+        setattr(model, name, 1.01 * stored)
+        for exact_kernel in ways:
+            found = gapless.certify(model, X, y, exact_kernel=exact_kernel)
+            assert found.kind == "stopped", (name, exact_kernel)
+        setattr(model, name, stored)
+    model.intercept_ = model.intercept_ + 0.05 * np.arange(1, 1 + np.size(model.intercept_))
+    for exact_kernel in ways:
+        assert gapless.certify(model, X, y, exact_kernel=exact_kernel).kind == "stopped"
+
+
 def test_models_that_are_none_of_the_kernel_say_so(moons):
     X, y = moons
     random = KernelLogisticRegression(approximation="random_features", n_components=20).fit(X, y)

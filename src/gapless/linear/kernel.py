@@ -46,8 +46,8 @@ from ..leave_one_out import NotAvailable
 from ..problem import Parameters
 from ..solvers import solve_many
 from ._base import Mapped
-from .kernel_certificates import concerning, exact_certificate
-from .problems import dense
+from .kernel_certificates import concerning, exact_certificate, of_both
+from .problems import dense, unpack
 from .selection import fitted_of, mean_and_error, row_scores
 
 Array = np.ndarray
@@ -153,9 +153,13 @@ class WithKernel:
 
     def _certified(self, X, y, sample_weight):
         """The certificate, recomputed from the data."""
-        problems, parameters = zip(*self._certification_problem(X, y, sample_weight))
+        data, problems = self._rebuilt(X, y, sample_weight)
+        parameters = unpack(problems, self.coef_, self.intercept_, self.dual_)
         found = sum(certify_all(problems, parameters, tol=self.tol))
-        return concerning(found, vars(self).get("features_"))
+        features = vars(self).get("features_")
+        if features is not None and features.kind != RANDOM:
+            found = of_both(found, self, data.X, problems)
+        return concerning(found, features)
 
     def _certified_exactly(self, X, y, sample_weight):
         """The same for the kernel itself, if landmarks stood for it."""
