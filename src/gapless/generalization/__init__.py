@@ -33,6 +33,8 @@ __all__ = [
 # The verdict looks at penalties up to ten to this power as strong, or as weak, as long as the score
 # falls by no more than this part of its standard error. (For large data just ten times.)
 FARTHEST, NO_HARM = 4, 0.02
+# A fit that ended farther from the best one is another model than those that never saw a row.
+FAR = 0.01
 
 
 def generalize(
@@ -117,6 +119,14 @@ def measure(
     if judge.is_empty:
         return _unknown(
             judge.metric, train, f"all targets are equal, so {judge.metric} says nothing"
+        )
+    found = getattr(model, "certificate_", None)
+    if found is not None and found.kind == "stopped" and found.relative_gap > FAR:
+        return _unknown(
+            judge.metric,
+            train,
+            f"the fit stopped too early, at a relative gap of {found.relative_gap:.2g}, where "
+            "models without some rows would not stop; fit again with more time or steps",
         )
     try:
         outcome = trial.run(fitted)
