@@ -22,6 +22,7 @@ from .. import kernels
 from .._validation import read_rows, read_table
 from ..kernel_features import PRECOMPUTED, Distinct, Drawing, smallest, some_rows
 from ..kernels import Kernel
+from ..parts import KERNEL_INSTANCE, OfParts
 from ..solvers.positive_definite import call_lapack
 from ..threads import single_blas
 
@@ -29,7 +30,7 @@ from ..threads import single_blas
 SMALLEST = 1e-12
 
 
-class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class Nystroem(OfParts, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Features whose inner products are nearly those of a kernel, from landmarks of the data.
 
     φ(x) = K(Z, Z)^(−½) k(Z, x)  for landmarks Z among the training rows. Where as many landmarks
@@ -101,6 +102,7 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         "n_features_in_",
         "feature_names_in_",
     )
+    _families = KERNEL_INSTANCE
     _parameter_constraints: ClassVar[dict] = {
         "kernel": [str, Kernel, callable],
         "gamma": [Interval(Real, 0, None, closed="left"), None],
