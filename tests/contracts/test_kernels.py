@@ -7,10 +7,11 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
-from gapless.kernel_machines import KernelLogisticRegression, KernelRidge
-from gapless.kernel_matrix import KernelMatrix
+from gapless.kernel_machines import KernelLogisticRegression, KernelRidge, Nystroem
+from gapless.kernel_matrix import KernelMatrix, free_memory
 from gapless.kernels import (
     AdditiveChi2,
     Callable,
@@ -331,6 +332,13 @@ def test_parameters_can_be_read_and_replaced_also_in_parts():
         Gaussian(1.0).replace(gama=2.0)
 
 
+def test_parameters_of_the_kernel_of_landmarks_can_be_set():
+    landmarks = Nystroem(Gaussian(0.3))
+    assert landmarks.get_params()["kernel__gamma"] == 0.3
+    other = clone(landmarks).set_params(kernel__gamma=2.0)
+    assert (landmarks.kernel, other.kernel) == (Gaussian(0.3), Gaussian(2.0))
+
+
 @pytest.mark.parametrize("machine", [SVC, SVR, KernelRidge, KernelLogisticRegression])
 def test_parameters_of_a_kernel_can_be_searched(rng, machine):
     X = rng.standard_normal((40, 2))
@@ -464,6 +472,34 @@ def test_matern_is_finite_and_near_the_gaussian_for_large_nu():
     assert np.all(np.isfinite(K)) and np.all((K >= 0) & (K <= 1 + 1e-12))
     np.testing.assert_allclose(K, Matern(1.0, math.inf).gram(X), rtol=0, atol=0.02)
     np.testing.assert_allclose(Matern(1.0, 0.01).gram(X)[0, -1], 0, atol=1e-2)
+
+
+def write_files(root, files):
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+
+
+def test_limits_of_control_groups_bound_the_free_memory(tmp_path):
+    machine, root = {"proc/meminfo": "MemTotal: 9000 kB\nMemAvailable: 8000 kB\n"}, str(tmp_path)
+    write_files(tmp_path, machine)
+    assert free_memory(root) == 8000 * 1024
+    # Version 2: the group itself has no limit, the one around it has; caches are given back.
+    one, outer = "sys/fs/cgroup/outer/inner/memory.", "sys/fs/cgroup/outer/memory."
+    write_files(tmp_path, {"proc/self/cgroup": "0::/outer/inner\n"})
+    write_files(tmp_path, {one + "max": "max\n", one + "current": "5\n", one + "stat": "a 1\n"})
+    assert free_memory(root) == 8000 * 1024
+    stat = "anon 7\ninactive_file 400\n"
+    write_files(
+        tmp_path, {outer + "max": "3000\n", outer + "current": "1000", outer + "stat": stat}
+    )
+    assert free_memory(root) == 3000 - 1000 + 400
+    # Version 1, in a container that does not see the path of the host.
+    limits = "sys/fs/cgroup/memory/memory."
+    write_files(tmp_path, {"proc/self/cgroup": "2:cpu,memory:/docker/abc\n1:cpu:/outer\n"})
+    write_files(tmp_path, {limits + "limit_in_bytes": "2000", limits + "usage_in_bytes": "500"})
+    write_files(tmp_path, {limits + "stat": "total_inactive_file 50\n"})
+    assert free_memory(root) == 2000 - 500 + 50
 
 
 def test_memory_is_predicted_and_the_error_says_what_to_do(rng):
