@@ -173,7 +173,7 @@ def certify_all(
 
 
 def certify_model(
-    model: Any, X: Any, y: Any, sample_weight: Any = None, *, exact_kernel: bool = False
+    model: Any, X: Any, y: Any = None, sample_weight: Any = None, *, exact_kernel: bool = False
 ) -> Certificate:
     """Recompute the certificate of a fitted model from the data, exported as `gapless.certify`.
 

@@ -25,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import kernels
 from .._validation import LARGEST, Training, read_rows
-from ..certificates import Certificate
+from ..certificates import CURE, Certificate
 from ..design import Design
 from ..generalization import Generalization
 from ..interrupt import TimeLimit, time_limit
@@ -59,6 +59,9 @@ MAX_ITER_WARNING = (
     "Solver terminated early (max_iter={max_iter}).  Consider pre-processing your data with "
     "StandardScaler or MinMaxScaler."
 )
+
+# What to do where a model that was optimal is so no more.
+OTHER_DATA = "these are not the data of the fit, or the model was changed; pass those, or fit again"
 
 
 class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator):
@@ -129,11 +132,17 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
             model = self if choice is None else self._at(**choice.values)
             machine = model._machine(data, rows)
             max_iter = None if self.max_iter < 0 else self.max_iter
-            with time_limit(_left(self.time_limit, began)):
+            is_interrupted = choice is not None and choice.ending == "interrupted"
+            seconds = 0.0 if is_interrupted else _left(self.time_limit, began)
+            with time_limit(seconds):
                 try:
                     solved = machine.solve(self.tol, max_iter, callback)
                 except TimeLimit:
+                    if is_interrupted:
+                        raise KeyboardInterrupt from None
                     raise ValueError(_out_of_time(self)) from None
+        if is_interrupted:
+            solved = [replace(one, status="interrupted") for one in solved]
         self._check_solved(machine, solved)
         learned = self._learned(data, rows, machine, solved)
         if choice is not None:
@@ -147,6 +156,8 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
         if any(one.status == "interrupted" for one in solved):
             raise KeyboardInterrupt
         self._warn_if_stopped(solved)
+        if choice is not None:
+            self._warn_if_untried(choice)
         return self
 
     # ---- what a subclass says --------------------------------------------------------------------
@@ -162,6 +173,10 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
     def _arrangement(self, count: int) -> Arrangement:
         """How problems and scores are arranged, for so many classes."""
         return Single()
+
+    def _fitted_arrangement(self, count: int) -> Arrangement:
+        """How the scores of the fit are arranged, whatever the parameters are by now."""
+        return self._arrangement(count)
 
     # ---- tuning ----------------------------------------------------------------------------------
 
@@ -232,6 +247,12 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
             if one.status == "unbounded" or not np.isfinite(one.judgement.primal):
                 if one.status == "interrupted":
                     raise KeyboardInterrupt
+                if np.isnan(one.judgement.primal) or not machine.form.missing:
+                    raise ValueError(
+                        f"{type(self).__name__}: the kernel has values that are no finite numbers "
+                        "for these rows; check the kernel and its parameters, or scale the "
+                        "features, e.g. with StandardScaler()."
+                    )
                 if one.status in ("time_limit", "max_iter", "callback"):
                     raise ValueError(_out_of_time(self))
                 raise ValueError(f"{type(self).__name__}: {machine.form.missing}.")
@@ -254,6 +275,7 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
         support, coef = _on_rows_of_the_caller(data, rows, packed)
         status, violations = _conditions(machine, solved)
         steps = np.array([one.steps for one in solved], dtype=np.int32)
+        certificate = self._certificate(machine, solved, rows)
         classes = np.zeros(len(support), dtype=int) if data.classes is None else data.y[support]
         learned = {
             "support_": support.astype(np.int32),
@@ -262,11 +284,11 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
             "dual_coef_": _like(data.X, coef),
             "intercept_": np.array([b for _, b in stored]),
             "kernel_": machine.matrix.kernel,
-            "fit_status_": int(any(one.status != "optimal" for one in solved)),
+            "fit_status_": int(certificate.kind == "stopped"),
             "shape_fit_": data.X.shape,
             "n_iter_": steps if data.classes is not None else int(steps[0]),
             "n_features_in_": data.X.shape[1] if data.X.ndim == 2 else 1,
-            "certificate_": self._certificate(machine, solved, rows),
+            "certificate_": certificate,
             "kkt_status_": np.append(status, ABSENT)[rows.place],
             "kkt_violation_": np.append(violations, 0.0)[rows.place],
         }
@@ -279,16 +301,17 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
         return {}
 
     def _certificate(
-        self, machine: Machine, solved: list[Solved], rows: DistinctRows
+        self, machine: Machine, solved: list[Solved], rows: DistinctRows, cure: str = CURE
     ) -> Certificate:
         parts = [replace(part, rows=rows.first[part.rows]) for part in machine.parts]
         points, judgements = zip(*((one.point, one.judgement) for one in solved))
-        return certificate_of(judgements, parts, points, self.tol, machine.is_convex)
+        return certificate_of(judgements, parts, points, self.tol, machine.fault, cure)
 
     def _certified(self, X, y=None, sample_weight=None) -> Certificate:
         """The certificate, recomputed from the data and what the model has stored."""
         _, rows, machine, solved = self._rebuilt(X, y, sample_weight)
-        return self._certificate(machine, solved, rows)
+        is_done = self.certificate_.kind != "stopped"
+        return self._certificate(machine, solved, rows, OTHER_DATA if is_done else CURE)
 
     def _rebuilt(self, X, y, sample_weight) -> tuple[Training, DistinctRows, Machine, list[Solved]]:
         """The problems of the fit and their solution, from the data and what the model stores."""
@@ -334,10 +357,12 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
 
     def _warn_if_stopped(self, solved: list[Solved]) -> None:
         """Say that the gap is too large, and what would help."""
+        if self.certificate_.kind != "stopped":
+            return
         status = next((one.status for one in solved if one.status != "optimal"), "optimal")
         if status == "max_iter":
             message = MAX_ITER_WARNING.format(max_iter=self.max_iter)
-        elif self.certificate_.kind == "stopped":
+        else:
             cure = {
                 "time_limit": "Increase the time_limit",
                 "callback": "A callback asked to stop",
@@ -347,9 +372,20 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
                 f"{self.certificate_.relative_gap:.2g} > tol {self.tol:.2g}. {cure}, or scale the "
                 "features, e.g. with StandardScaler()."
             )
-        else:
-            return
         warnings.warn(message, ConvergenceWarning, stacklevel=4)
+
+    def _warn_if_untried(self, choice: Choice) -> None:
+        """Say that nothing was chosen, and what would help."""
+        if choice.trials:
+            return
+        values = ", ".join(f"{name}={value:.3g}" for name, value in choice.values.items())
+        warnings.warn(
+            f"{type(self).__name__} chose nothing: half of time_limit={self.time_limit:g} was over "
+            f"before a first model was tried, so {values} are where the search begins. Increase "
+            "the time_limit, or give the parameters numbers.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
 
     # ---- unseen data -----------------------------------------------------------------------------
 
@@ -414,7 +450,7 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
         """Scores of all problems, (n, problems), of rows that have been read."""
         coef = _dense(self.dual_coef_)
         blocks = self._support_blocks()
-        arrangement = self._arrangement(len(blocks))
+        arrangement = self._fitted_arrangement(len(blocks))
         dtype = X.dtype if X.ndim == 2 else np.float64
         support = self.support_ if self._is_precomputed else self.support_vectors_
         # Made ready once for the products with the support vectors of all classes.
@@ -465,7 +501,7 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
             product = self.support_vectors_[block].T @ of_block.T
             return product.toarray() if sp.issparse(product) else np.asarray(product)
 
-        coef = self._arrangement(len(blocks)).scores(blocks, dual, times).T
+        coef = self._fitted_arrangement(len(blocks)).scores(blocks, dual, times).T
         coef = _like(self.support_vectors_, coef.astype(self.support_vectors_.dtype))
         # A change would do nothing, so it must not look as if it did.
         (coef.data if sp.issparse(coef) else coef).flags.writeable = False

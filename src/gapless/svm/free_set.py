@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..interrupt import check
+from ..interrupt import TimeLimit, check
 from ..solvers.smo import BoxProblem, BoxSolution
 
 Array = np.ndarray
@@ -32,7 +32,7 @@ FEW_VARIABLES, TURNS, PATIENCE, MORE = 1000, 50, 20, 50
 
 def in_turns(
     solve: Callable[[list[BoxProblem], int], list[BoxSolution]],
-    gram: Array,
+    block: Callable[[Array], Array],
     boxes: list[BoxProblem],
     max_iter: int | None = None,
 ) -> list[BoxSolution]:
@@ -42,8 +42,8 @@ def in_turns(
     ----------
     solve : callable
         Moves pairs in some of the problems, from their starts, for at most so many steps.
-    gram : ndarray of shape (n, n)
-        Kernel values of all rows.
+    block : callable
+        Kernel values between some rows.
     boxes : list of BoxProblem
         The problems.
     max_iter : int, default=None
@@ -52,7 +52,8 @@ def in_turns(
     Returns
     -------
     list of BoxSolution
-        "max_iter" is the status of those that are not solved.
+        "max_iter" is the status of those that are not solved, "time_limit" or "interrupted" where
+        that came first.
     """
     patience = PATIENCE * (MORE + max((len(box.linear) for box in boxes), default=0))
     found, steps = dict[int, BoxSolution](), np.zeros(len(boxes), dtype=int)
@@ -67,18 +68,32 @@ def in_turns(
             found[k] = replace(solution, steps=int(steps[k]))
             boxes[k] = replace(boxes[k], start=solution.theta)
         going = [k for k in going if found[k].status == "max_iter" and steps[k] < limit]
-        for k in going:
-            boxes[k] = replace(boxes[k], start=to_face_minimum(gram, boxes[k]))
+        status = "max_iter"
+        try:
+            for k in going:
+                K = block(_rows_of(boxes[k]))
+                boxes[k] = replace(boxes[k], start=to_face_minimum(K, boxes[k]))
+        except TimeLimit:
+            status = "time_limit"
+        except KeyboardInterrupt:
+            status = "interrupted"
+        if status != "max_iter":
+            found |= {k: replace(found[k], status=status) for k in going}
+            break
     return [found[k] for k in range(len(boxes))]
 
 
-def to_face_minimum(gram: Array, box: BoxProblem) -> Array:
+def _rows_of(box: BoxProblem) -> Array:
+    return np.arange(len(box.linear)) if box.rows is None else np.asarray(box.rows)
+
+
+def to_face_minimum(K: Array, box: BoxProblem) -> Array:
     """θ from the start of a problem to the minimum on its face, or on one of fewer free variables.
 
     Parameters
     ----------
-    gram : ndarray of shape (n, n)
-        Kernel values of all rows.
+    K : ndarray of shape (m, m)
+        Kernel values between the rows of its variables.
     box : BoxProblem
         The problem, with its start.
 
@@ -87,14 +102,13 @@ def to_face_minimum(gram: Array, box: BoxProblem) -> Array:
     ndarray of shape (m,)
         θ with the same sums, inside the box, and with no larger an objective.
     """
-    rows = np.arange(len(box.linear)) if box.rows is None else box.rows
-    theta = np.zeros(len(rows)) if box.start is None else np.array(box.start, dtype=float)
-    K = gram[np.ix_(rows, rows)].astype(float, copy=False)
+    count, K = len(box.linear), K.astype(float, copy=False)
+    theta = np.zeros(count) if box.start is None else np.array(box.start, dtype=float)
     # |θ| has a kink at 0, where the quadratic ends as it does at a bound.
     has_kink, side = np.broadcast_to(box.absolute, theta.shape) > 0, np.sign(theta)
     lower = np.where(has_kink & (side >= 0), 0.0, box.lower)
     upper = np.where(has_kink & (side <= 0), 0.0, box.upper)
-    groups = np.zeros(len(rows), dtype=int) if box.groups is None else box.groups
+    groups = np.zeros(count, dtype=int) if box.groups is None else box.groups
     for _ in range(FACES):
         check()
         free = np.flatnonzero((theta > lower) & (theta < upper))

@@ -155,7 +155,7 @@ def descend(gram: Array, boxes: list[BoxProblem], tol: float) -> list[BoxSolutio
         return solutions
 
     if max((len(box.linear) for box in boxes), default=0) <= FEW_VARIABLES:
-        return in_turns(solve, gram, boxes)
+        return in_turns(solve, lambda rows: gram[np.ix_(rows, rows)], boxes)
     return solve(boxes, MOST_STEPS)
 
 
@@ -567,8 +567,9 @@ class MachineFit(Refittable):
         matrix = self.machine.matrix
         gram = matrix.whole()
         if gram is not None:
-            return descend(gram, boxes, self._tolerance)
-        solutions = solve_box(matrix, boxes, tol=self._tolerance)
+            solutions = descend(gram, boxes, self._tolerance)
+        else:
+            solutions = solve_box(matrix, boxes, tol=self._tolerance)
         statuses = {solution.status for solution in solutions}
         if "interrupted" in statuses:
             raise KeyboardInterrupt

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..certificates import Certificate, judged
+from ..certificates import CURE, Certificate, judged
 from ..kernel_matrix import KernelMatrix
 from ..kernels import mercer_check
 from ..optimality import Conditions, Violation
@@ -71,12 +71,17 @@ class Machine:
     blocks: Sequence[slice]
 
     @cached_property
-    def is_convex(self) -> bool:
-        """Whether K is known to be positive semi-definite; few rows are looked at."""
-        kernel = self.matrix.kernel
-        if kernel.is_mercer or self.matrix.n > CHECKED_ROWS:
-            return bool(kernel.is_mercer)
-        return mercer_check(self.matrix.block(np.arange(self.matrix.n))).holds
+    def fault(self) -> str:
+        """Why K is not positive semi-definite, or not known to be; nothing where it is.
+
+        The eigenvalues of few rows are computed.
+        """
+        if self.matrix.kernel.is_mercer:
+            return ""
+        if self.matrix.n > CHECKED_ROWS:
+            return "the kernel is not known to be positive semi-definite"
+        check = mercer_check(self.matrix.block(np.arange(self.matrix.n)))
+        return "" if check.holds else str(check).rstrip(".")
 
     @cached_property
     def norm(self) -> float:
@@ -128,12 +133,13 @@ class Machine:
         def solve(some: list[BoxProblem], most: int | None) -> list[BoxSolution]:
             return solve_box(self.matrix, some, tol=tol, max_iter=most, callback=callback)
 
-        size = max(len(box.linear) for box in boxes)
-        gram = self.matrix.whole() if size <= FEW_VARIABLES else None
-        if gram is None:
-            found = solve(boxes, max_iter)
+        def block(rows: Array) -> Array:
+            return self.matrix.block(rows, rows)
+
+        if max(len(box.linear) for box in boxes) <= FEW_VARIABLES:
+            found = in_turns(solve, block, boxes, max_iter)
         else:
-            found = in_turns(solve, gram, boxes, max_iter)
+            found = solve(boxes, max_iter)
         if max_iter is not None:
             return found
         # Nobody has set a limit, so it is the problem that takes too long.
@@ -158,11 +164,15 @@ def certificate_of(
     parts: Sequence[Part],
     points: Sequence[Point],
     tol: float,
-    is_convex: bool = True,
+    fault: str = "",
+    cure: str = CURE,
 ) -> Certificate:
-    """One certificate for all problems: their values add up, and the worst conditions count."""
+    """One certificate for all problems: their values add up, and the worst conditions count.
+
+    `fault` says why the kernel proves nothing, where it does not; `cure` what to do about a gap.
+    """
     if not all(np.isfinite(j.primal) for j in judgements):
-        return _without_value(tol)
+        return _without_value(tol, "the model has no margin")
     proofs = [_is_proof(j, q) for j, q in zip(judgements, points)]
     # θ = 0 is what is left where θ is no dual point; its value is 0 where it is one itself.
     dual = sum(j.dual if holds else _without(j) for j, holds in zip(judgements, proofs))
@@ -174,8 +184,10 @@ def certificate_of(
                 complementarity=Violation.largest(j.gaps, part.rows),
             )
         )
-    if not is_convex:
-        return _stationary(judgements, kkt, tol)
+    if fault:
+        return _stationary(judgements, kkt, tol, fault)
+    if not np.isfinite(dual):
+        return _without_value(tol, "the multipliers do not have the sums that they must have")
     return judged(
         sum(j.primal for j in judgements),
         dual,
@@ -184,14 +196,15 @@ def certificate_of(
         rounding=sum(_rounding(j, q) for j, q in zip(judgements, points)),
         kkt=kkt,
         method="stored" if all(proofs) else "zero",
+        cure=cure,
     )
 
 
-def _without_value(tol: float) -> Certificate:
-    """What is said of a model without a margin."""
+def _without_value(tol: float, why: str) -> Certificate:
+    """What is said of a model of which nothing can be proved."""
     return Certificate(
         kind="stopped",
-        verdict="stopped: no finite gap: the model has no margin; fit again.",
+        verdict=f"stopped: no finite gap: {why}; fit again.",
         primal=np.inf,
         dual=-np.inf,
         gap=np.inf,
@@ -201,7 +214,9 @@ def _without_value(tol: float) -> Certificate:
     )
 
 
-def _stationary(judgements: Sequence[Judgement], kkt: Conditions, tol: float) -> Certificate:
+def _stationary(
+    judgements: Sequence[Judgement], kkt: Conditions, tol: float, fault: str
+) -> Certificate:
     """What can be said where the kernel is indefinite, so that the problem is not convex."""
     worst = max(float(np.max(j.violations, initial=0.0)) for j in judgements)
     kind = "stationary" if worst <= ROOM * tol else "stopped"
@@ -210,7 +225,7 @@ def _stationary(judgements: Sequence[Judgement], kkt: Conditions, tol: float) ->
     return Certificate(
         kind=kind,
         verdict=f"{kind}: {said} at first order (largest violation {worst:.2g}, tolerance "
-        f"{tol:.2g}); the kernel is not positive semi-definite, so no bound is known.",
+        f"{tol:.2g}); no bound is known, since {fault[0].lower()}{fault[1:]}.",
         primal=sum(j.primal for j in judgements),
         dual=-np.inf,
         gap=np.inf,

@@ -31,7 +31,7 @@ from .forms import Form, HardMargin, SoftMargin
 from .held_out import MachineFit
 from .machine import Machine, Solved
 from .multiclass import ARRANGEMENTS, Arrangement, arrange
-from .probability import Probabilities
+from .probability import Probabilities, with_largest
 
 Array = np.ndarray
 
@@ -99,11 +99,18 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
     def _arrangement(self, count: int) -> Arrangement:
         return arrange(self.multi_class, count)
 
+    def _fitted_arrangement(self, count: int) -> Arrangement:
+        # Pairs of classes have one row of multipliers less than there are classes.
+        return arrange("ovo" if self.dual_coef_.shape[0] < count else "ovr", count)
+
     def _specifics(self, data: Training, machine: Machine, solved: list[Solved]) -> dict[str, Any]:
         assert data.classes is not None
-        labels = data.classes[data.y]
+        labels, wanted = data.classes[data.y], self.class_weight
+        if isinstance(wanted, dict):
+            # Classes of weight 0 are not there, as rows of weight 0 are not.
+            wanted = {k: v for k, v in wanted.items() if k in set(data.classes.tolist())}
         weight = compute_class_weight(
-            self.class_weight,
+            wanted,
             classes=data.classes,
             y=labels[data.weights > 0],
             sample_weight=data.sample_weight[data.weights > 0],
@@ -139,7 +146,7 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
             class; with decision_function_shape="ovo" one per pair i < j, positive for class i.
         """
         scores = self._scores(X)
-        arrangement = self._arrangement(len(self.classes_))
+        arrangement = self._fitted_arrangement(len(self.classes_))
         if self.decision_function_shape == "ovo" and len(self.classes_) > 2:
             return scores
         return arrangement.by_class(scores).astype(scores.dtype)
@@ -167,7 +174,7 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
 
     def _positions(self, scores: Array) -> Array:
         """Positions of the classes that are predicted from the scores of all problems."""
-        arrangement = self._arrangement(len(self.classes_))
+        arrangement = self._fitted_arrangement(len(self.classes_))
         if len(self.classes_) > 2 and (self.break_ties is None or self.break_ties):
             return arrangement.by_class(scores).argmax(axis=1)
         return arrangement.decide(scores)
@@ -189,8 +196,10 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
         """
         check_is_fitted(self)
         scores = self._scores(X)
-        p = self._probabilities().of(scores.astype(float), self._positions(scores))
-        return p.astype(scores.dtype)
+        chosen = self._positions(scores)
+        p = self._probabilities().of(scores.astype(float), chosen)
+        # Rounding may make two classes equal, of which the first would be taken for predicted.
+        return p if p.dtype == scores.dtype else with_largest(p.astype(scores.dtype), chosen)
 
     def predict_log_proba(self, X):
         """Logarithms of the probabilities of the classes.
@@ -203,9 +212,10 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
         Returns
         -------
         log_p : ndarray of shape (n_samples, n_classes)
-            Logarithms of what `predict_proba` returns.
+            Logarithms of what `predict_proba` returns, −∞ for a probability that is 0.
         """
-        return np.log(self.predict_proba(X))
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
 
     def predict_set(self, X, coverage=0.9):
         """Predict sets of classes, such that most rows have their own class in their set.

@@ -45,7 +45,8 @@ class Choice:
     """The chosen values, and the trials among which they were found.
 
     `trials` are on all rows that were searched, with these `weights`, the simplest first where
-    that counts; `first` those of a first look.
+    that counts; `first` those of a first look. `ending` tells whether the search came to its end:
+    "optimal", "time_limit" or "interrupted".
     """
 
     values: dict[str, float]
@@ -56,6 +57,7 @@ class Choice:
     is_sampled: bool
     within: float
     metric: str
+    ending: str
 
     @property
     def search(self) -> Search:
@@ -95,8 +97,8 @@ def tune(model: Any, data: Any, rows: DistinctRows) -> Choice:
     Returns
     -------
     Choice
-        Where the time limit ended the search, the best of what was tried, or where that is
-        nothing, the values with which it begins.
+        Where the time limit or Ctrl-C ended the search, the best of what was tried, or where that
+        is nothing, the values with which it begins.
     """
     _check(model)
     part = _sample(data, rows, MOST_ROWS)
@@ -104,11 +106,13 @@ def tune(model: Any, data: Any, rows: DistinctRows) -> Choice:
     first = trials
     if begin and len(part.first) > 2 * FIRST_ROWS:
         first = _trials(model, data, _sample(data, rows, FIRST_ROWS))
+    ending = "optimal"
     try:
         for values in _listed(model):
             near = _climb(first, values, begin, (0,) * len(begin), 2)
             _climb(trials, values, begin, near, 1)
-    except TimeLimit:
+    except (TimeLimit, KeyboardInterrupt) as stop:
+        ending = "time_limit" if isinstance(stop, TimeLimit) else "interrupted"
         trials = trials if trials.found else first
     tried = list(trials.found.values())
     within = 1.0 if model.select == "1se" else 0.0
@@ -126,6 +130,7 @@ def tune(model: Any, data: Any, rows: DistinctRows) -> Choice:
         len(trials.y) < len(rows.first),
         within,
         "accuracy" if trials.has_classes else "R²",
+        ending,
     )
 
 

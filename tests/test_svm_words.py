@@ -1,0 +1,134 @@
+"""What support vector machines say and do where data or limits are not as they should be."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+import gapless
+from gapless import SVC, OneClassSVM
+from gapless.svm import free_set
+from gapless.svm.trials import Trials
+
+
+def make_data(n=60, classes=3):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 2))
+    return X, np.digitize(X[:, 0] + 0.3 * rng.normal(size=n), [-0.5, 0.5][: classes - 1])
+
+
+# ---- limits --------------------------------------------------------------------------------------
+
+
+def test_a_search_without_any_trial_says_so():
+    X, y = make_data()
+    with pytest.warns(ConvergenceWarning, match=r"chose nothing.*Increase the time_limit"):
+        model = SVC(C="loo", gamma="loo", time_limit=1e-9).fit(X, y)
+    assert model.C_ == 10.0
+
+
+def test_ctrl_c_in_a_search_keeps_the_best_values_so_far(monkeypatch):
+    X, y = make_data()
+    new, tried = Trials._new, []
+
+    def stopping(self, values):
+        if len(tried) == 3:
+            raise KeyboardInterrupt
+        tried.append(new(self, values))
+        return tried[-1]
+
+    monkeypatch.setattr(Trials, "_new", stopping)
+    model = SVC(C="loo", gamma="loo")
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    best = max(tried, key=lambda trial: trial.merit)
+    assert {"C": model.C_, "gamma": model.gamma_} == best.values
+    assert len(model.search_.unseen) == 3
+    assert model.predict(X).shape == y.shape
+
+
+def test_a_limit_that_nobody_set_is_not_called_max_iter(monkeypatch):
+    X, y = make_data()
+    monkeypatch.setattr(free_set, "PATIENCE", 1)
+    monkeypatch.setattr(free_set, "MORE", 0)
+    monkeypatch.setattr(free_set, "TURNS", 1)
+    with pytest.warns(ConvergenceWarning, match=r"stopped at relative gap.*tol") as caught:
+        model = SVC(C=1e3, tol=1e-9).fit(X[:, :1], y)
+    assert not any("max_iter" in str(w.message) for w in caught)
+    assert model.certificate_.kind == "stopped" and model.fit_status_ == 1
+
+
+@pytest.mark.parametrize("max_iter", [1, 30, 200, 1000])
+def test_a_warning_comes_exactly_with_a_gap(max_iter):
+    X, y = make_data(classes=2)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = SVC(max_iter=max_iter).fit(X, y)
+    assert (model.certificate_.kind == "stopped") == bool(caught) == bool(model.fit_status_)
+
+
+# ---- data ----------------------------------------------------------------------------------------
+
+
+def test_kernel_values_that_are_no_numbers_are_named():
+    X, y = make_data()
+    with pytest.raises(ValueError, match="values that are no finite numbers"):
+        SVC(kernel=lambda a, b: np.full((len(a), len(b)), np.nan)).fit(X, y)
+
+
+def test_a_class_of_weight_zero_is_not_there():
+    X, y = make_data()
+    model = SVC(class_weight={0: 0}).fit(X, y)
+    np.testing.assert_array_equal(model.classes_, [1, 2])
+    np.testing.assert_array_equal(model.class_weight_, [1.0, 1.0])
+    expected = SVC(gamma=model._gamma).fit(X[y > 0], y[y > 0])
+    np.testing.assert_allclose(model._scores(X), expected._scores(X), atol=1e-2)
+
+
+def test_an_asymmetric_matrix_is_named():
+    rng = np.random.default_rng(0)
+    K = rng.normal(size=(60, 60))
+    model = SVC(kernel="precomputed").fit(K, np.arange(60) % 2)
+    assert "not symmetric" in str(model.certificate_)
+
+
+def test_certify_takes_other_targets_for_what_they_are():
+    X, y = make_data()
+    model = SVC().fit(X, y)
+    assert "not the data of the fit, or" in gapless.certify(model, X, np.roll(y, 7)).verdict
+
+
+def test_the_certificate_of_a_region_needs_no_targets():
+    X, _ = make_data()
+    model = OneClassSVM(nu=0.3).fit(X)
+    assert gapless.certify(model, X).gap == pytest.approx(model.certificate_.gap, rel=1e-6)
+
+
+# ---- predictions ---------------------------------------------------------------------------------
+
+
+def test_predictions_are_those_of_the_fit_whatever_the_parameters_are_by_now():
+    X, y = make_data()
+    model = SVC(multi_class="ovr").fit(X, y)
+    labels, scores = model.predict(X), model.decision_function(X)
+    model.set_params(multi_class="ovo")
+    np.testing.assert_array_equal(model.predict(X), labels)
+    np.testing.assert_array_equal(model.decision_function(X), scores)
+
+
+def test_probabilities_in_single_precision_agree_with_predictions_at_ties():
+    X = np.array([[-1.0], [1.0]], dtype=np.float32)
+    model = SVC(kernel="linear").fit(X, [0, 1])
+    near = np.array([[1e-8], [-1e-8]], dtype=np.float32)
+    p = model.predict_proba(near)
+    assert p.dtype == np.float32
+    np.testing.assert_array_equal(p.argmax(axis=1), model.predict(near))
+
+
+def test_logarithms_of_small_probabilities_come_without_a_warning():
+    X, y = make_data(classes=2)
+    model = SVC(kernel="linear", C=100.0).fit(X.astype(np.float32), y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.all(model.predict_log_proba(1e4 * X.astype(np.float32)) <= 0)
