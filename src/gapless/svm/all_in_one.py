@@ -7,7 +7,7 @@ a class give its score ⟨wₖ, φ(x)⟩ + bₖ, and a row's loss counts in the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -44,7 +44,7 @@ class ClassHinge(Form):
     C: float
     loss: Loss
 
-    def judge_all(self, y: Array, s: Array, points: list[Point], z: Array) -> list[Judgement]:
+    def judge_all(self, y: Array, s: Array, points: Sequence[Point], z: Array) -> list[Judgement]:
         """Primal, dual and conditions, class by class; y are the classes, z (n, K) the scores."""
         theta, b = np.stack([p.theta for p in points], axis=1), np.array([p.b for p in points])
         n, K = theta.shape
@@ -148,7 +148,7 @@ class JointMachine(Machine):
             theta = self.form.C * parameters.theta
         return [Point(np.ascontiguousarray(theta[:, k]), float(b[k])) for k in range(len(b))]
 
-    def judge(self, points: list[Point], scores: list[Array]) -> list[Judgement]:
+    def judge(self, points: Sequence[Point], scores: Sequence[Array]) -> list[Judgement]:
         """What the solution is worth, from the scores of each class."""
         z = np.stack(scores, axis=1)
         return self.form.judge_all(self.classes, self.weights, points, z)
