@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_clas
 from sklearn.utils._param_validation import InvalidParameterError
 
 import gapless
+from gapless.kernels import Spectrum
 from gapless.losses import Hinge
 from gapless.penalties import L1
 
@@ -121,6 +122,21 @@ def test_text_is_named_with_row_and_column(cls):
         cls().fit(pd.DataFrame(columns).to_numpy(), y)
     with pytest.raises(ValueError, match=r"X has 'a text' in row 0.* TfidfVectorizer"):
         cls().fit(["a text"] * 30, y)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        gapless.KernelLogisticRegression(kernel=Spectrum(2)),
+        gapless.KernelLogisticRegression(kernel="spectrum"),
+        gapless.KernelRidge(kernel=Spectrum(2)),
+        gapless.RiskClassifier(kernel=Spectrum(2)),
+        gapless.Nystroem(Spectrum(2)),
+    ],
+)
+def test_machines_that_read_no_texts_name_those_that_do(model):
+    with pytest.raises(ValueError, match=r"for SVC.* with a kernel such as Spectrum.*precomputed"):
+        model.fit(["banana", "kiwi"] * 3, [0, 1] * 3)
 
 
 def test_dates_are_named():

@@ -21,6 +21,8 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
+from .kernels import OF_STRINGS
+
 Array = np.ndarray
 
 # Beyond this, sums of squares overflow in float64, and no objective can be computed.
@@ -155,7 +157,10 @@ def _read_training_matrix(estimator: Any, X: Any, y: Any, reset: bool) -> tuple[
 def _read_matrix(estimator: Any, X: Any, *, reset: bool) -> Any:
     """X as a contiguous array or a canonical sparse matrix, in float64 or float32, finite."""
     columns = getattr(X, "columns", None)
-    with _naming_text(X, "X", columns):
+    kernel = getattr(estimator, "kernel", None)
+    is_plain = kernel is None or (isinstance(kernel, str) and kernel not in OF_STRINGS)
+    texts = TEXTS if is_plain else OF_TEXTS
+    with _naming_text(X, "X", columns, texts):
         X = validate_data(
             estimator,
             X,
@@ -224,11 +229,19 @@ ENCODE = {
     "y": "encode the target as numbers, or use a classifier if these are classes",
     "sample_weight": "give a number for each row",
 }
+TEXTS = "turn texts into numbers, e.g. with TfidfVectorizer()"
+OF_TEXTS = (
+    "texts themselves are for SVC and its kin with a kernel such as Spectrum(3); here compute its "
+    'values, Spectrum(3).gram(texts), and set kernel="precomputed"'
+)
 
 
 @contextmanager
-def _naming_text(values: Any, name: str, columns: Any = None) -> Iterator[None]:
-    """Let an error about text or dates say where they are, and what to do."""
+def _naming_text(values: Any, name: str, columns: Any = None, texts: str = TEXTS) -> Iterator[None]:
+    """Let an error about text or dates say where they are, and what to do.
+
+    `texts` says it where X is a list of texts.
+    """
     try:
         yield
     except (TypeError, ValueError) as error:
@@ -242,7 +255,7 @@ def _naming_text(values: Any, name: str, columns: Any = None) -> Iterator[None]:
         place = np.argwhere(is_text.T)[0][::-1]
         cure = ENCODE[name]
         if name == "X" and entries.ndim == 1:
-            cure = "turn texts into numbers, e.g. with TfidfVectorizer()"
+            cure = texts
         raise ValueError(
             f"could not convert string to float: {name} has {entries[tuple(place)]!r} in "
             f"{_named(place, columns)}, which is no number; {cure}."
