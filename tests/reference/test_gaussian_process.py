@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 import sklearn.gaussian_process
 from scipy.optimize import approx_fprime
+from sklearn.datasets import load_diabetes
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
+import gapless
 from gapless import GaussianProcessRegressor
 from gapless.kernels import Gaussian, Linear, Matern, White
 
@@ -93,6 +95,54 @@ def test_fitted_parameters_are_said_to_be_one_maximum(data):
     assert model.certificate_.gap <= model.certificate_.tolerance
 
 
+@pytest.mark.parametrize("name", ["alpha_", "X_train_", "kernel_"])
+def test_certify_looks_at_what_predicts(data, name):
+    X, y = data
+    model = GaussianProcessRegressor(OURS).fit(X, y)
+    assert gapless.certify(model, X, y).kind == model.certificate_.kind == "stationary"
+    if name == "kernel_":
+        # The mean of another kernel, exact for that one, whose likelihood is no maximum.
+        other = GaussianProcessRegressor(1.0 * Gaussian(5.0) + White(1e-3), optimizer=None)
+        model.kernel_, model.alpha_ = other.fit(X, y).kernel_, other.alpha_
+    else:
+        setattr(model, name, 1.1 * getattr(model, name))
+    certificate = gapless.certify(model, X, y)
+    assert certificate.kind == "stopped"
+    if name == "kernel_":
+        assert "no maximum here" in certificate.verdict
+        assert certificate.gap <= certificate.tolerance
+    else:
+        assert certificate.gap > certificate.tolerance
+
+
+def test_the_default_kernel_knows_noise_and_fits_any_unit():
+    X, y = load_diabetes(return_X_y=True)
+    X, y = X[:150], y[:150]
+    model = GaussianProcessRegressor().fit(X, y)
+    assert model.kernel_.noise > 0
+    assert model.certificate_.kind == "stationary"
+    assert model.generalization_.unseen > 0.4
+    other = GaussianProcessRegressor().fit(X / 1e4, 1e8 * y)
+    np.testing.assert_allclose(other.predict(X / 1e4), 1e8 * model.predict(X), rtol=1e-3)
+
+
+@pytest.mark.parametrize("factor", [1e-4, 1e8])
+def test_the_unit_of_the_targets_does_not_matter(data, factor):
+    X, y = data
+    plain = GaussianProcessRegressor(OURS).fit(X, y)
+    scaled = GaussianProcessRegressor(OURS).fit(X, factor * y)
+    assert scaled.certificate_.kind == "stationary"
+    np.testing.assert_allclose(scaled.predict(X), factor * plain.predict(X), rtol=0.01)
+
+
+def test_targets_below_the_noise_and_parameters_at_their_bounds_are_said(data):
+    X, y = data
+    with pytest.warns(UserWarning, match="all of y counts as noise. Give normalize_y=True"):
+        GaussianProcessRegressor(OURS).fit(X, 1e-8 * y)
+    with pytest.warns(ConvergenceWarning, match="parameter left__factor of the kernel"):
+        GaussianProcessRegressor(OURS).fit(np.ones_like(X), y - y.mean())
+
+
 def test_restarts_find_no_less_and_are_repeatable(data):
     X, y = data
     far = 1.0 * Gaussian(1e4) + White(1.0)
@@ -109,6 +159,7 @@ def test_the_time_limit_keeps_the_best_so_far(data):
         model = GaussianProcessRegressor(OURS, time_limit=1e-9).fit(*data)
     np.testing.assert_allclose(model.kernel_.log_parameters, OURS.log_parameters)
     assert model.certificate_.kind == "stopped"
+    assert "raise time_limit." in model.certificate_.verdict
     assert np.isfinite(model.predict(data[0])).all()
 
 
@@ -139,6 +190,7 @@ def test_before_a_fit_the_kernel_speaks(data):
         (GaussianProcessRegressor("rbf"), TypeError, "kernel='rbf' is no kernel; use one of"),
         (GaussianProcessRegressor(alpha=np.ones(3)), ValueError, "same number of entries as y"),
         (GaussianProcessRegressor(n_targets=2), ValueError, "Got 1 != 2"),
+        (GaussianProcessRegressor(0.0 * Gaussian(1.0)), ValueError, "a parameter that is 0"),
         (
             GaussianProcessRegressor(Linear(), alpha=0.0),
             np.linalg.LinAlgError,

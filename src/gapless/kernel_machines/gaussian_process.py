@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from dataclasses import replace
 from numbers import Integral, Real
@@ -28,8 +29,11 @@ from .held_out import KernelFit
 from .processes import Parametrised, Posterior, Process, Theirs
 from .squares import EPS, Coefficients, Proof
 
-# A slope of the log likelihood of this part of it, or less than this, is no slope.
+# A slope of the log likelihood up to this part of the number of targets is no slope: their noise,
+# which has a curvature of half that number, is then known to as many digits.
 FLAT = 1e-3
+# What part of the targets counts as noise before anything is known.
+NOISE = 0.1
 # Rows that are predicted with their variances at a time.
 ROWS_AT_A_TIME = 4096
 
@@ -45,7 +49,8 @@ class GaussianProcessRegressor(KernelRegressor):
     ----------
     kernel : Kernel, default=None
         Covariance of the process: an instance from `gapless.kernels`, such as
-        ``1.0 * Gaussian(0.5) + White(0.1)``, or a kernel of scikit-learn's. None is
+        ``1.0 * Gaussian(0.5) + White(0.1)``, or a kernel of scikit-learn's. None is a multiple of
+        the Gaussian plus white noise, beginning at the sizes of X and y; before a fit,
         ``1.0 * Gaussian(0.5)``.
     alpha : float or array-like of shape (n_samples,), default=1e-10
         Variance ν ≥ 0 of the noise, added to the diagonal of the kernel matrix.
@@ -123,7 +128,6 @@ class GaussianProcessRegressor(KernelRegressor):
         "_noise",
         "_y_train_mean",
         "_y_train_std",
-        "_slope",
         *KernelRegressor._stored,
     )
     _parameter_constraints: ClassVar[dict] = {
@@ -185,7 +189,7 @@ class GaussianProcessRegressor(KernelRegressor):
         """
         data = self._read(X, y, sample_weight)
         process, mean, std = self._process(data)
-        kernel = self._parametrised(process.X)
+        kernel = self._start(process)
         with single_blas(), watch(self, data.X, data.y) as callback:
             search = LikelihoodSearch(process, kernel, callback)
             status = search.run(self)
@@ -197,14 +201,14 @@ class GaussianProcessRegressor(KernelRegressor):
             )
         is_fitted = self.optimizer is not None and len(kernel.theta) > 0
         posterior, slope = search.best.refined, search.slope if is_fitted else None
-        if is_fitted:
+        if is_fitted and status == "found":
             posterior.kernel.check()
         learned = self._learned(data, posterior, mean, std)
-        learned["_slope"] = slope
-        learned["certificate_"] = self._certificate(posterior, slope)
+        learned["certificate_"] = self._certificate(posterior, posterior.fitted, slope)
         self._keep(learned, data)
         if status == "interrupted":
             raise KeyboardInterrupt
+        _warn_of_noise(process)
         if status == "time_limit":
             warnings.warn(
                 f"GaussianProcessRegressor reached its time_limit of {self.time_limit:g} s, and "
@@ -216,10 +220,15 @@ class GaussianProcessRegressor(KernelRegressor):
 
     # ---- the process -----------------------------------------------------------------------------
 
-    def _parametrised(self, X: Any) -> Any:
-        """The kernel as a function of its parameters."""
-        kernel = 1.0 * kernels.Gaussian(0.5) if self.kernel is None else self.kernel
-        return parametrised(kernel, X)
+    def _start(self, process: Process) -> Any:
+        """The kernel as a function of its parameters, where the search begins."""
+        size = process.size
+        if self.kernel is None:
+            unit = size if size > 0 else 1.0
+            kernel = unit * kernels.Gaussian("scale") + kernels.White(NOISE * unit)
+            return parametrised(kernel, process.X, process.weights)
+        start = parametrised(self.kernel, process.X, process.weights)
+        return start if self.optimizer is None else start.near(size, process.X)
 
     def _process(self, data: Training) -> tuple[Process, Array, Array]:
         """Distinct rows in the order of the data, and mean and scale of each target."""
@@ -309,13 +318,14 @@ class GaussianProcessRegressor(KernelRegressor):
             "_y_train_std": std,
         }
 
-    def _certificate(self, posterior: Posterior, slope: float | None) -> Certificate:
-        """That of the mean; with what is known of fitted parameters, `slope` being ‖∇‖∞."""
+    def _certificate(self, posterior: Posterior, means: Array, slope: float | None) -> Certificate:
+        """That of the mean, which has these values at the rows, and of fitted parameters.
+
+        `slope` is ‖∇‖∞ of their likelihood: None where nothing was fitted, inf where unknown.
+        """
         process, kernel = posterior.process, posterior.kernel
         noise = variances(process.noise, kernel, process.X) / process.weights
-        with single_blas():
-            Kc = posterior.K @ posterior.c - noise[:, None] * posterior.c
-        found = Coefficients(posterior.c, np.zeros(process.y.shape[1]), Kc)
+        found = Coefficients(posterior.c, np.zeros(process.y.shape[1]), means)
         # In units of the mean noise, which may be as small as rounding.
         unit = float(np.mean(noise))
         strengths = np.full(process.y.shape[1], unit)
@@ -324,14 +334,14 @@ class GaussianProcessRegressor(KernelRegressor):
         certificate = proof.certificate(scale, self.tol, "raise alpha, or fit again")
         if slope is None:
             return certificate
-        is_flat = slope <= FLAT * max(abs(posterior.log_likelihood), 1.0)
+        total = float(process.weights.sum()) * process.y.shape[1]
+        is_flat = slope <= FLAT * total
+        kind = "stationary" if is_flat and certificate.kind == "exact" else "stopped"
         return replace(
             certificate,
-            kind="stationary" if is_flat and certificate.kind == "exact" else "stopped",
-            verdict=f"{'stationary' if is_flat else 'stopped'}: for this kernel the mean is "
-            f"{certificate.verdict.removesuffix('.')}. The likelihood of the kernel's parameters "
-            f"may have several maxima; here its largest slope is {slope:.2g}"
-            + ("." if is_flat else ", so it is none yet; raise n_restarts_optimizer."),
+            kind=kind,
+            verdict=f"{kind}: for this kernel the mean is {certificate.verdict.removesuffix('.')}. "
+            f"The likelihood of the kernel's parameters {_of_slope(slope, is_flat)}.",
         )
 
     # ---- predicting ------------------------------------------------------------------------------
@@ -375,7 +385,8 @@ class GaussianProcessRegressor(KernelRegressor):
 
     def _prior(self, X: Any, return_std: bool, return_cov: bool) -> Any:
         """What the kernel says before any data."""
-        kernel, count = self._parametrised(X), self.n_targets or 1
+        kernel = 1.0 * kernels.Gaussian(0.5) if self.kernel is None else self.kernel
+        kernel, count = parametrised(kernel, X), self.n_targets or 1
         mean = np.zeros((X.shape[0], count))
         spread = kernel.gram(X) if return_cov else np.sqrt(kernel.diagonal(X))
         if count == 1:
@@ -456,15 +467,32 @@ class GaussianProcessRegressor(KernelRegressor):
     # ---- both gaps -------------------------------------------------------------------------------
 
     def _certify(self, data):
-        process = self._process(data)[0]
+        posterior, means = self._on_trial(data)
+        is_fitted = self.optimizer is not None and len(posterior.kernel.theta) > 0
+        with single_blas():
+            slopes = posterior.gradient() if is_fitted else None
+        slope = None if slopes is None else inward(slopes, posterior.kernel)
+        c = self.alpha_.reshape(posterior.c.shape)
+        return self._certificate(replace(posterior, c=c), means, slope)
+
+    def _objective(self, data):
+        posterior, means = self._on_trial(data)
+        c = self.alpha_.reshape(posterior.c.shape)
+        return self._certificate(replace(posterior, c=c), means, None).primal
+
+    def _on_trial(self, data: Training) -> tuple[Posterior, Array]:
+        """The process of the data with the stored kernel, and what the stored model predicts."""
+        process, mean, std = self._process(data)
         kernel = parametrised(self.kernel_, process.X)
+        start = self._start(process)
+        if isinstance(start, Parametrised) and len(start.theta) == len(kernel.theta):
+            kernel = Parametrised(kernel.kernel, process.X, start=start.theta)
         posterior = process.posterior(kernel)
         if posterior is None or len(posterior.c) != len(self.alpha_):
             raise ValueError(
                 "this is not the data of the fit: the kernel matrix is not the same. Fit again."
             )
-        posterior = replace(posterior, c=self.alpha_.reshape(posterior.c.shape))
-        return self._certificate(posterior, self._slope)
+        return posterior, (self._predict(process.X) - mean) / std
 
     def _refittable(self, data):
         kernel = parametrised(self.kernel_, self.X_train_)
@@ -486,22 +514,59 @@ class GaussianProcessRegressor(KernelRegressor):
         return tags
 
 
+def inward(slopes: Array, kernel: Any) -> float:
+    """The largest slope of the likelihood that leads to parameters within the bounds."""
+    theta, (low, high) = kernel.theta, kernel.bounds.T
+    leads_out = ((theta <= low) & (slopes < 0)) | ((theta >= high) & (slopes > 0))
+    return float(np.max(np.abs(np.where(leads_out, 0.0, slopes)), initial=0.0))
+
+
+def _of_slope(slope: float, is_flat: bool) -> str:
+    """What a slope says of the parameters, in words."""
+    if is_flat:
+        return f"may have several maxima; here its largest slope is {slope:.2g}"
+    if not np.isfinite(slope):
+        return "was not looked at long enough to tell; raise time_limit"
+    return (
+        f"has no maximum here, its largest slope being {slope:.2g}; begin with other parameters, "
+        "raise n_restarts_optimizer, or add White noise to the kernel"
+    )
+
+
 def variances(noise: Array, kernel: Any, X: Any) -> Array:
     """All the noise of the rows; where there is none, what rounding does to the kernel."""
     noise = noise + kernel.noise(X)
     return np.maximum(noise, EPS * float(np.mean(kernel.diagonal(X))))
 
 
-def parametrised(kernel: Any, X: Any) -> Any:
+def parametrised(kernel: Any, X: Any, weights: Array | None = None) -> Any:
     """A kernel of gapless or scikit-learn as a function of its parameters."""
     if isinstance(kernel, kernels.Kernel):
-        return Parametrised(kernel, X)
+        return Parametrised(kernel, X, weights)
     if hasattr(kernel, "clone_with_theta"):
         return Theirs(clone(kernel))
     raise TypeError(
         f"kernel={kernel!r} is no kernel; use one of gapless.kernels, such as 1.0 * Gaussian(0.5), "
         "or of sklearn.gaussian_process.kernels."
     )
+
+
+def _warn_of_noise(process: Process) -> None:
+    if 0 < process.size < float(np.min(process.noise)):
+        warnings.warn(
+            f"alpha, the variance of the noise, is at least {np.min(process.noise):.2g}, and the "
+            f"mean square of y is {process.size:.2g}: all of y counts as noise. Give "
+            "normalize_y=True, or a smaller alpha.",
+            stacklevel=4,
+        )
+
+
+def _check_positive(theta: Array) -> None:
+    if not np.all(np.isfinite(theta)):
+        raise ValueError(
+            "the kernel has a parameter that is 0, such as the factor of a part, and only positive "
+            "ones can be fitted; leave that part out, or give optimizer=None."
+        )
 
 
 class LikelihoodSearch:
@@ -517,13 +582,17 @@ class LikelihoodSearch:
         """Search as the model says; "found", or what ended it."""
         is_open = model.optimizer is not None and len(self.kernel.theta) > 0
         if is_open:
+            _check_positive(self.kernel.theta)
             self.kernel = self.kernel.at(np.clip(self.kernel.theta, *self.kernel.bounds.T))
         # Without one factorisation there is no model, however short the time.
+        began = time.monotonic()
         self._look(self.kernel, False)
         if not is_open:
             return "found"
+        limit = model.time_limit
+        left = None if limit is None else max(limit - (time.monotonic() - began), 0.0)
         try:
-            with time_limit(model.time_limit):
+            with time_limit(left):
                 for start in self._starts(model):
                     self._maximise(model.optimizer, start)
                 if self.slopes is None and self.best is not None:
@@ -539,9 +608,7 @@ class LikelihoodSearch:
         """The largest slope of the likelihood that leads to parameters within the bounds."""
         if self.slopes is None or self.best is None:
             return np.inf
-        theta, (low, high) = self.best.kernel.theta, self.kernel.bounds.T
-        leads_out = ((theta <= low) & (self.slopes < 0)) | ((theta >= high) & (self.slopes > 0))
-        return float(np.max(np.abs(np.where(leads_out, 0.0, self.slopes)), initial=0.0))
+        return inward(self.slopes, self.best.kernel)
 
     def _starts(self, model: GaussianProcessRegressor):
         yield self.kernel.theta

@@ -12,15 +12,18 @@ section 5.4.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack
+from sklearn.exceptions import ConvergenceWarning
 
+from ..interrupt import check
 from ..kernel_matrix import KernelMatrix
-from ..kernels import Callable, Kernel
+from ..kernels import Callable, Constant, Kernel, Product, Scaled, Sum, White
 from ..solvers.positive_definite import call_lapack
 from ..threads import single_blas
 
@@ -28,21 +31,42 @@ Array = np.ndarray
 
 # Parameters of kernels are looked for within so many decades of where they begin.
 DECADES = 6
+# So many decades may a kernel be off from the size of the targets, or the search begins elsewhere.
+FAR = 3
 # The step of a difference in the logarithm of a parameter.
 STEP = 1e-6
+# A logarithm this near to its bound is at it.
+AT_BOUND = 1e-3
 
 
 class Parametrised:
     """A kernel of gapless as a function of the logarithms of its positive parameters."""
 
-    def __init__(self, kernel: Kernel, X: Any, start: Array | None = None):
-        self.kernel = kernel.resolve(X)
+    def __init__(
+        self, kernel: Kernel, X: Any, weights: Array | None = None, start: Array | None = None
+    ):
+        self.kernel = kernel.resolve(X, weights)
         self.start = self.theta if start is None else start
+
+    def near(self, size: float, X: Any) -> Parametrised:
+        """The kernel to begin at for targets of this mean square: its own size if that is near.
+
+        Where all its parts have a factor, they are multiplied alike, so that the fit does not
+        depend on the unit of the targets.
+        """
+        is_factor, own = factors(self.kernel), float(np.mean(self.kernel.diagonal(X)))
+        if is_factor is None or not (size > 0 and own > 0):
+            return self
+        if abs(np.log10(size / own)) <= FAR:
+            return self
+        start = self.theta + np.where(is_factor, np.log(size / own), 0.0)
+        return Parametrised(self.kernel.with_log_parameters(start), X, start=start)
 
     @property
     def theta(self) -> Array:
-        """Logarithms of the parameters."""
-        return self.kernel.log_parameters
+        """Logarithms of the parameters; −inf for those that are 0."""
+        with np.errstate(divide="ignore"):
+            return self.kernel.log_parameters
 
     @property
     def bounds(self) -> Array:
@@ -87,7 +111,19 @@ class Parametrised:
         return self.kernel
 
     def check(self) -> None:
-        """Warn of parameters at their bounds; ours lie far from where they began."""
+        """Warn of parameters at their bounds, as scikit-learn does."""
+        low, high = self.bounds.T
+        for name, theta, a, b in zip(names(self.kernel), self.theta, low, high, strict=True):
+            if min(theta - a, b - theta) <= AT_BOUND:
+                side, other = ("lower", "smaller") if theta - a < b - theta else ("upper", "larger")
+                warnings.warn(
+                    f"The optimal value found for parameter {name} of the kernel, "
+                    f"{np.exp(theta):.3g}, is at the {side} bound of the search, {DECADES} decades "
+                    f"from its start; begin with a {other} value, or leave that part of the kernel "
+                    "out.",
+                    ConvergenceWarning,
+                    stacklevel=4,
+                )
 
 
 class Theirs:
@@ -95,6 +131,10 @@ class Theirs:
 
     def __init__(self, kernel: Any):
         self.kernel = kernel
+
+    def near(self, size: float, X: Any) -> Theirs:
+        """Itself: its bounds are the caller's."""
+        return self
 
     @property
     def theta(self) -> Array:
@@ -144,6 +184,32 @@ class Theirs:
         self.kernel._check_bounds_params()
 
 
+def factors(kernel: Kernel) -> Array | None:
+    """Which of the parameters multiply the kernel, if all of them together do; None if not."""
+    if isinstance(kernel, (White, Constant)):
+        return np.array([True])
+    if isinstance(kernel, Scaled):
+        return np.array([True] + [False] * len(kernel.kernel.log_parameters))
+    if not isinstance(kernel, (Sum, Product)):
+        return None
+    left, right = factors(kernel.left), factors(kernel.right)
+    if isinstance(kernel, Sum):
+        return None if left is None or right is None else np.concatenate([left, right])
+    if left is not None:
+        return np.concatenate([left, np.zeros(len(kernel.right.log_parameters), bool)])
+    if right is not None:
+        return np.concatenate([np.zeros(len(kernel.left.log_parameters), bool), right])
+    return None
+
+
+def names(kernel: Kernel) -> list[str]:
+    """Names of the parameters whose logarithms are fitted, as `Kernel.replace` takes them."""
+    found = list(kernel.positive_parameters)
+    for part, inner in kernel._parts().items():
+        found += [f"{part}__{name}" for name in names(inner)]
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class Process:
     """Rows with targets (n, K), the noise of each row (n,) besides that of the kernel, and weights.
@@ -169,6 +235,12 @@ class Process:
     def is_weighted(self) -> bool:
         """Whether rows count differently."""
         return bool(np.any(self.weights != 1))
+
+    @property
+    def size(self) -> float:
+        """The mean square of the targets."""
+        total = float(self.weights.sum()) * self.y.shape[1]
+        return float(np.sum(self.weights[:, None] * self.y**2)) / total
 
     def posterior(self, kernel: Any) -> Posterior | None:
         """The process at these parameters of the kernel; None if K is not positive definite."""
@@ -202,6 +274,13 @@ class Posterior:
         return replace(self, c=self.c + step)
 
     @property
+    def fitted(self) -> Array:
+        """The mean at the rows: K without its noise, times c."""
+        noise = self._noise / self.process.weights
+        with single_blas():
+            return self.K @ self.c - noise[:, None] * self.c
+
+    @property
     def log_likelihood(self) -> float:
         """log p(y), summed over the targets."""
         n, outputs = self.c.shape
@@ -222,6 +301,7 @@ class Posterior:
 
     def gradient(self) -> Array:
         """Of the log likelihood in the parameters: ½ tr((ccᵀ − K⁻¹) dK)."""
+        check()
         gradients = self.kernel.gradients(self.process.X)
         if not gradients:
             return np.zeros(0)
@@ -229,6 +309,7 @@ class Posterior:
         inverse, _ = call_lapack(lapack.dpotri, self.L.copy(order="F"), 1)
         inverse = np.tril(inverse)
         inverse += np.tril(inverse, -1).T
+        check()
         with single_blas():
             inner = self.c @ self.c.T - outputs * inverse
         found = np.array([0.5 * float(np.sum(inner * dK)) for dK in gradients])
