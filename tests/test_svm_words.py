@@ -105,6 +105,18 @@ def test_the_certificate_of_a_region_needs_no_targets():
     assert gapless.certify(model, X).gap == pytest.approx(model.certificate_.gap, rel=1e-6)
 
 
+@pytest.mark.parametrize("form", [{}, {"C": 100.0}, {"multi_class": "ovr"}], ids=str)
+@pytest.mark.parametrize("others", [1, 2])
+def test_the_only_row_of_a_class_counts_as_wrong(form, others):
+    X, _ = make_data(45)
+    y = np.where(np.arange(45) == 0, 9, np.arange(45) % others)
+    model = SVC(**form).fit(X, y)
+    found = model._fitted_to(X, y).held_out(None)
+    assert np.isfinite(found).all()
+    assert model.classes_[model._positions(found[:1])[0]] != 9
+    assert model.generalization_.unseen <= 44 / 45 + 1e-12
+
+
 # ---- predictions ---------------------------------------------------------------------------------
 
 

@@ -115,8 +115,11 @@ public:
         begin(out);
         // It may not move by itself; what it has is handed over first.
         rise_[out] = infinity, fall_[out] = -infinity;
-        while (theta_[out] != 0)
-            if (!hand_over()) return {std::numeric_limits<double>::quiet_NaN(), 0};
+        const double rounding = 1e-9 * std::abs(theta_[out]);
+        while (theta_[out] != 0 && hand_over()) continue;
+        if (std::abs(theta_[out]) > rounding) return {std::numeric_limits<double>::quiet_NaN(), 0};
+        // Where all others had to go back to 0, rounding may be left.
+        theta_[out] = 0;
         const Index taken = descend(tol, steps, checkpoint);
         return {gradient_[out] - problem_.linear[out] + bias(), taken};
     }
