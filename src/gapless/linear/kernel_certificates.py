@@ -22,7 +22,7 @@ from .problems import dense, unpack
 Array = np.ndarray
 
 # Scores of features are off by at most so many units in the last place of Σ|αⱼ|√k(zⱼ, zⱼ).
-FEATURE_ROUNDING = 2
+FEATURE_ROUNDING = 8
 
 
 def concerning(certificate: Certificate, features: KernelFeatures | None) -> Certificate:
@@ -94,19 +94,19 @@ def of_both(certificate: Certificate, model: Any, X: Any, problems: list[Problem
     primal = sum(function.objective(p, at) for p, at in zip(problems, columns))
     slopes = np.concatenate([function.slopes(p, at) for p, at in zip(problems, columns)])
     difference, dual = abs(primal - certificate.primal), certificate.dual
-    hidden = min(difference, _feature_rounding(model, X) @ slopes)
+    is_rounding = difference <= _feature_rounding(model, X) @ slopes
     found = judged(
-        dual + abs(primal - dual),
+        certificate.primal if is_rounding else dual + abs(primal - dual),
         dual,
         scale=certificate.scale,
         tol=model.tol,
-        rounding=certificate.rounding + hidden,
+        rounding=certificate.rounding + (difference if is_rounding else 0.0),
         kkt=certificate.kkt,
         method=certificate.method,
     )
-    if found.gap <= certificate.gap:
+    if found.gap <= certificate.gap or (is_rounding and certificate.kind == "stopped"):
         return certificate
-    if difference <= hidden + certificate.tolerance:
+    if is_rounding or difference <= certificate.tolerance:
         return found
     return replace(
         found,
