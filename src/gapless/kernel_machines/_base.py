@@ -14,6 +14,7 @@ from ..certificates import Certificate
 from ..conformal import Calibration, Intervals
 from ..design import Design
 from ..generalization import Refittable
+from ..kernels import OF_STRINGS
 from ..parts import KERNEL_INSTANCE, OfParts
 from ..progress import CallbackSupport
 from ..remembering import Remembering
@@ -39,7 +40,18 @@ class KernelRegressor(OfParts, RegressorMixin, Remembering, CallbackSupport, Bas
 
     def _read(self, X, y, sample_weight=None, *, reset: bool = True) -> Training:
         """X, y and weights, validated; with reset=False the features must be those of the fit."""
+        self._check_texts(X)
         return read_regression(self, X, y, sample_weight, multi_output=True, reset=reset)
+
+    def _check_texts(self, X: Any) -> None:
+        """Say which machines take texts, where the kernel compares them."""
+        kernel = getattr(self, "kernel", None)
+        if getattr(kernel, "name", kernel) not in OF_STRINGS or np.ndim(X) != 1:
+            return
+        raise ValueError(
+            f"{type(self).__name__} takes rows of numbers, and got texts; use SVR or SVC with this "
+            'kernel, or KernelRidge(kernel="precomputed") with kernel.gram(texts).'
+        )
 
     def _predict(self, X: Any) -> Array:
         """Predictions (n, K) of rows that have been read."""

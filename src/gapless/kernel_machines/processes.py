@@ -26,6 +26,7 @@ from ..kernel_matrix import KernelMatrix
 from ..kernels import Callable, Constant, Kernel, Product, Scaled, Sum, White
 from ..solvers.positive_definite import call_lapack
 from ..threads import single_blas
+from .squares import whole_gram
 
 Array = np.ndarray
 
@@ -82,9 +83,7 @@ class Parametrised:
 
     def gram(self, X: Any) -> Array:
         """Values between all rows, noise included: a new float64 array."""
-        matrix = KernelMatrix(self.kernel, X)
-        K = matrix.whole()
-        return matrix.block(np.arange(matrix.n)) if K is None else K
+        return whole_gram(KernelMatrix(self.kernel, X))
 
     def between(self, X: Any, Z: Any) -> Array:
         """Values between rows and others, float64."""

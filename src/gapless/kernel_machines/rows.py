@@ -12,6 +12,10 @@ from .._validation import Training
 from ..design import Design
 from .squares import Array, KernelSquares
 
+# Entries on both sides of the diagonal may differ by this part of the largest, which is rounding in
+# float32; and so many rows are compared at a time.
+ASYMMETRY, TOGETHER = 1e-5, 256
+
 
 @dataclass(frozen=True, eq=False)
 class Merged:
@@ -66,11 +70,22 @@ class Merged:
 
 
 def check_square(K: Any) -> Array:
-    """A precomputed kernel matrix as a dense array, or an error if it is not square."""
+    """A precomputed kernel matrix as a dense array, or an error if it is not symmetric."""
     if K.shape[0] != K.shape[1]:
         raise ValueError(
             f"Precomputed metric requires shape (n_samples, n_samples): the kernel matrix has "
             f"shape {K.shape}, but must be square; compute it between the training rows and "
             "themselves."
         )
-    return K.toarray() if sp.issparse(K) else K
+    K = K.toarray() if sp.issparse(K) else K
+    for start in range(0, len(K), TOGETHER):
+        some = slice(start, start + TOGETHER)
+        difference = np.abs(K[some] - K[:, some].T)
+        i, j = np.unravel_index(np.argmax(difference), difference.shape)
+        if difference[i, j] > ASYMMETRY * np.max(np.abs(K)):
+            raise ValueError(
+                f"the kernel matrix is not symmetric: K[{start + i}, {j}] and K[{j}, {start + i}] "
+                f"differ by {difference[i, j]:.3g}, so it is no matrix of inner products; "
+                "gapless.kernels.mercer_check(K) says more."
+            )
+    return K

@@ -29,7 +29,7 @@ from scipy.linalg import blas, lapack
 from ..certificates import Certificate, judged
 from ..design import Design
 from ..interrupt import check
-from ..kernel_matrix import KernelMatrix
+from ..kernel_matrix import GIGABYTE, KernelMatrix
 from ..optimality import Conditions, Violation
 from ..solvers.blocked_cholesky import blocked_cholesky
 from ..solvers.positive_definite import EPS, Cholesky, call_lapack
@@ -107,10 +107,7 @@ class KernelSquares:
 
     def new_gram(self, dtype: Any = np.float64) -> Array:
         """K in that precision, an array of the caller's; MemoryError where it does not fit."""
-        matrix = self.matrix(dtype)
-        K = matrix.whole()
-        if K is None:
-            K = matrix.block(np.arange(self.n))
+        K = whole_gram(self.matrix(dtype))
         if self.kernel.noise:
             K[np.diag_indices(self.n)] -= self.kernel.noise
         return K
@@ -145,8 +142,10 @@ class KernelSquares:
     @cached_property
     def is_convex(self) -> bool:
         """Whether K has no negative eigenvalue beyond rounding, as kernels promise or it shows."""
-        if self.kernel.is_mercer:
+        if _is_trusted(self.kernel):
             return True
+        if np.any(self.diagonal < 0):
+            return False
         K = self.new_gram()
         shift = 64 * self.n * EPS * max(float(np.max(np.abs(np.diag(K)))), 1e-300)
         K[np.diag_indices(self.n)] += shift
@@ -328,6 +327,26 @@ class Single:
                 return lapack.spotrs(upper, right, lower=0)[0] * size
             halves = [blas.strsv(upper, column, lower=0, trans=1) for column in right.T]
             return np.column_stack([blas.strsv(upper, half, lower=0) for half in halves]) * size
+
+
+def whole_gram(matrix: KernelMatrix) -> Array:
+    """All of K, or an error that says what does without it."""
+    K = matrix.whole()
+    if K is None:
+        needed = matrix.n**2 * matrix.dtype.itemsize / GIGABYTE
+        raise MemoryError(
+            f"{matrix.n:,} × {matrix.n:,} kernel values take {needed:.2g} GB, and the limit is "
+            f"{matrix.memory_limit / GIGABYTE:.2g} GB; use fewer rows, or "
+            'RiskRegressor(kernel=…, approximation="auto") (for classes, '
+            "KernelLogisticRegression), which works with some columns of the matrix."
+        )
+    return K
+
+
+def _is_trusted(kernel: Any) -> bool:
+    """Whether K is known to have no negative eigenvalue; kernels of the user's are looked at."""
+    is_ours = type(kernel).__module__.startswith("gapless.")
+    return kernel.is_mercer and is_ours and all(map(_is_trusted, kernel._parts().values()))
 
 
 def _lstsq(K: Array, right: Array) -> Array:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from ..interrupt import check
 from ._base import Kernel
 from ._rows import count_rows, take_rows
 
@@ -53,6 +54,7 @@ class Callable(Kernel):
             return self._among(X)
         values = np.empty((count_rows(X), count_rows(Z)))
         for i in range(len(values)):
+            check()
             values[i] = [self._value(X, i, Z, j) for j in range(values.shape[1])]
         return values
 
@@ -61,6 +63,7 @@ class Callable(Kernel):
         n = count_rows(X)
         values = np.empty((n, n))
         for i in range(n):
+            check()
             values[i, i:] = [self._value(X, i, X, j) for j in range(i, n)]
             values[i:, i] = values[i, i:]
         return values
