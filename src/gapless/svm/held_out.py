@@ -450,12 +450,12 @@ class MachineFit(Refittable):
                 break
             part, theta = self.machine.parts[column], self.points[column].theta
             rest = Part(np.delete(part.rows, position), np.delete(part.y, position))
-            [point], work = self._solve_counting(
+            [point], found = self._solve_again(
                 [rest], self.machine.weights, [np.delete(theta, position)]
             )
-            used += work
+            used += float(sum(one.steps * len(one.theta) for one in found))
             z[row, column] = Fittings(self, [rest], [point]).on_rows(np.array([row]))[0, 0]
-            is_exact[k] = True
+            is_exact[k] = all(one.status != "max_iter" for one in found)
         return is_exact
 
     # ---- other fits ------------------------------------------------------------------------------
@@ -530,12 +530,12 @@ class MachineFit(Refittable):
 
     def _solve(self, parts: list[Part], weights: Array, thetas: list[Array]) -> list[Point]:
         """Solve problems, given weights of all distinct rows and dual variables to begin near."""
-        return self._solve_counting(parts, weights, thetas)[0]
+        return self._solve_again(parts, weights, thetas)[0]
 
-    def _solve_counting(
+    def _solve_again(
         self, parts: list[Part], weights: Array, thetas: list[Array]
-    ) -> tuple[list[Point], float]:
-        """The same, and how many operations that took."""
+    ) -> tuple[list[Point], list[BoxSolution]]:
+        """The same, and what the solver says of those that have two classes."""
         form, boxes = self.machine.form, []
         is_open = [not self.has_classes or len(np.unique(part.y)) > 1 for part in parts]
         for part, theta in itertools.compress(zip(parts, thetas), is_open):
@@ -544,7 +544,6 @@ class MachineFit(Refittable):
             rows = part.rows if box.rows is None else part.rows[box.rows]
             boxes.append(replace(box, rows=rows, start=start))
         found = self._descend(boxes)
-        work = float(sum(one.steps * len(one.theta) for one in found))
         solutions = iter(found)
         # One class alone needs no machine.
         return [
@@ -552,7 +551,7 @@ class MachineFit(Refittable):
             if has_two
             else Point(np.zeros(len(part.y)), float(part.y[0]) if len(part.y) else 0.0)
             for part, has_two in zip(parts, is_open)
-        ], work
+        ], found
 
     @cached_property
     def _tolerance(self) -> float:

@@ -45,8 +45,9 @@ class NuSVC(SupportVectorClassifier):
     probability : bool, default="deprecated"
         Deprecated in scikit-learn 1.9: `predict_proba` is always there.
     tol : float, default=1e-3
-        Stop when no optimality condition is violated by more, as LIBSVM does, and when the duality
-        gap is at most `tol` times ρ²·P₀ with P₀ the objective at w = 0 of the SVC of C = 1/ρ.
+        Stop when no optimality condition is violated by more, as LIBSVM does, or more than `tol`
+        times the size of the scores where that is below 1, and when the duality gap is at most
+        `tol` times ρ²·P₀ with P₀ the objective at w = 0 of the SVC of C = 1/ρ.
     cache_size : float, default=None
         Megabytes that kernel values may take; None for what fits the memory.
     class_weight : dict or "balanced", default=None
@@ -189,8 +190,9 @@ class NuSVR(SupportVectorRegressor):
     shrinking : bool, default=True
         Accepted for scikit-learn's sake; the solver shrinks where that pays.
     tol : float, default=1e-3
-        Stop when no optimality condition is violated by more, as LIBSVM does, and when the duality
-        gap is at most `tol` times the objective at w = 0.
+        Stop when no optimality condition is violated by more, as LIBSVM does, or more than `tol`
+        times the spread of y where that is below 1, and when the duality gap is at most
+        `tol` times the objective at w = 0.
     cache_size : float, default=None
         Megabytes that kernel values may take; None for what fits the memory.
     verbose : bool, default=False

@@ -34,8 +34,9 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):
     coef0 : float, default=0.0
         The constant of the polynomial and the sigmoid kernel.
     tol : float, default=1e-3
-        Stop when no optimality condition is violated by more, as LIBSVM does, and when the duality
-        gap is at most `tol` times ½(νS)²·max k(x, x), which ½‖w‖² cannot exceed.
+        Stop when no optimality condition is violated by more, as LIBSVM does, or more than `tol`
+        times the size of the scores where that is below 1, and when the duality gap is at most
+        `tol` times ½(νS)²·max k(x, x), which ½‖w‖² cannot exceed.
     nu : float, default=0.5
         ν in (0, 1].
     shrinking : bool, default=True

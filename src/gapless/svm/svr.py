@@ -72,8 +72,9 @@ class SVR(SupportVectorRegressor):
     coef0 : float, default=0.0
         The constant of the polynomial and the sigmoid kernel.
     tol : float, default=1e-3
-        Stop when no optimality condition is violated by more, as LIBSVM does, and when the duality
-        gap is at most `tol` times the objective at w = 0.
+        Stop when no optimality condition is violated by more, as LIBSVM does, or more than `tol`
+        times the spread of y where that is below 1, and when the duality gap is at most
+        `tol` times the objective at w = 0.
     C : float, "loo" or array-like, default=1.0
         Weight C > 0 of the errors; np.inf allows none beyond epsilon. "loo" chooses it by what
         machines say of rows that they have not seen, as does a list, among its values.
