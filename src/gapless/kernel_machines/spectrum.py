@@ -23,6 +23,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from ..design import Design
+from ..interrupt import check
 from ..leave_one_out._base import eigh
 from ..solvers.positive_definite import call_lapack
 from ..threads import single_blas
@@ -129,6 +130,7 @@ def _largest(K: Array) -> float:
     """About the largest eigenvalue, by a few steps of the power method."""
     x, size = np.random.default_rng(0).standard_normal(len(K)).astype(K.dtype), 0.0
     for _ in range(8):
+        check()
         with single_blas():
             x = K @ x
         size = float(np.linalg.norm(x))
@@ -159,6 +161,7 @@ def _low_rank(K: Array, left_out: float) -> tuple[Array, Array] | None:
 
 
 def _held_out(squares: KernelSquares, values: Array, vectors: Array, strengths: Array) -> Trail:
+    check()
     root = np.sqrt(squares.weights)[:, None]
     y = root * squares.y
     inverse = 1 / (values[:, None] + strengths)
@@ -167,7 +170,9 @@ def _held_out(squares: KernelSquares, values: Array, vectors: Array, strengths: 
         along = (vectors.T @ right.astype(vectors.dtype)).astype(float)
         filtered = (inverse[:, :, None] * along[:, None, :]).reshape(len(values), -1)
         pull = (vectors @ filtered.astype(vectors.dtype)).astype(float)
+        check()
         own = (np.square(vectors) @ inverse.astype(vectors.dtype)).astype(float)
+        check()
         pull = pull.reshape(len(y), len(strengths), -1)
         if len(values) < len(y):
             rest = right - vectors @ along
