@@ -41,8 +41,9 @@ def chooses(cls):
 
 
 def has_bias(cls):
-    """Whether the model can be any constant."""
-    return cls().get_params().get("fit_intercept", True)
+    """Whether the model can be any constant; a process of mean 0 with noise is drawn to 0."""
+    is_process = cls is gapless.GaussianProcessRegressor
+    return not is_process and cls().get_params().get("fit_intercept", True)
 
 
 def fit_or_error(model, X, y, **more):
@@ -135,7 +136,7 @@ def test_text_is_named_with_row_and_column(cls):
     ],
 )
 def test_machines_that_read_no_texts_name_those_that_do(model):
-    with pytest.raises(ValueError, match=r"for SVC.* with a kernel such as Spectrum.*precomputed"):
+    with pytest.raises(ValueError, match=r"SVC.* with .*kernel.*precomputed"):
         model.fit(["banana", "kiwi"] * 3, [0, 1] * 3)
 
 
