@@ -50,6 +50,11 @@ def time_limit(seconds: float | None) -> Iterator[None]:
         _deadline.reset(token)
 
 
+def seconds_left(limit: float | None, began: float) -> float | None:
+    """What is left of a limit for work that began at that time of `time.monotonic()`."""
+    return None if limit is None else max(limit - (time.monotonic() - began), 0.0)
+
+
 def check() -> None:
     """Raise `TimeLimit` if the deadline has passed."""
     if time.monotonic() >= _deadline.get():

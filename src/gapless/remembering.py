@@ -6,6 +6,7 @@ from. It refers to the data and does not copy them; a copy of the model, or a fi
 
 from __future__ import annotations
 
+import copy
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +16,15 @@ from .conformal import Calibration, calibrate
 from .generalization import Generalization, measure
 
 PRIVATE = ("_training", "_choice", "_calibration")
+
+
+def take_over(estimator: Any, learned: dict[str, Any]) -> None:
+    """Replace what an earlier fit has left, which `_stored` lists, by what this one has learned.
+
+    One assignment, so that another Ctrl-C finds either the old model or the new one.
+    """
+    kept = {k: v for k, v in vars(estimator).items() if k not in estimator._stored}
+    estimator.__dict__ = kept | learned
 
 
 class Remembering:
@@ -33,6 +43,21 @@ class Remembering:
     def _fitted(self, *training: Any) -> Any:
         """The fit, as far as held-out predictions need it."""
         raise NotImplementedError
+
+    def _tuned(self) -> tuple[str, ...]:
+        """The parameters whose values the fit chooses."""
+        return ()
+
+    def _at(self, **values) -> Any:
+        """A copy with these values of its parameters."""
+        twin = copy.copy(self)
+        for name, value in values.items():
+            setattr(twin, name, value)
+        return twin
+
+    def _settled(self) -> Any:
+        """The estimator with the values that the fit has chosen."""
+        return self._at(**{name: getattr(self, f"{name}_") for name in self._tuned()})
 
     def _corrected(self, fitted: Any, plain: Generalization) -> Generalization:
         """The estimate, corrected for parameters that were chosen."""

@@ -17,7 +17,7 @@ from ..generalization import Refittable
 from ..kernels import OF_STRINGS
 from ..parts import KERNEL_INSTANCE, OfParts
 from ..progress import CallbackSupport
-from ..remembering import Remembering
+from ..remembering import Remembering, take_over
 
 Array = np.ndarray
 
@@ -61,10 +61,6 @@ class KernelRegressor(OfParts, RegressorMixin, Remembering, CallbackSupport, Bas
         """The certificate of the stored model on the data of its fit."""
         raise NotImplementedError
 
-    def _tuned(self) -> tuple[str, ...]:
-        """The parameters whose values the fit chooses."""
-        return ()
-
     @property
     def _is_flat(self) -> bool:
         """Whether y had one dimension."""
@@ -76,7 +72,7 @@ class KernelRegressor(OfParts, RegressorMixin, Remembering, CallbackSupport, Bas
         if data.feature_names is not None:
             learned["feature_names_in_"] = data.feature_names
         learned["_training"], learned["_calibration"] = (data,), None
-        self.__dict__ = {k: v for k, v in vars(self).items() if k not in self._stored} | learned
+        take_over(self, learned)
 
     # ---- predicting ------------------------------------------------------------------------------
 

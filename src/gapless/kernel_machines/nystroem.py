@@ -23,6 +23,7 @@ from .._validation import read_rows, read_table
 from ..kernel_features import PRECOMPUTED, Distinct, Drawing, smallest, some_rows
 from ..kernels import Kernel
 from ..parts import KERNEL_INSTANCE, OfParts
+from ..remembering import take_over
 from ..solvers.positive_definite import call_lapack
 from ..threads import single_blas
 
@@ -174,8 +175,7 @@ class Nystroem(OfParts, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         }
         if table.feature_names is not None:
             learned["feature_names_in_"] = table.feature_names
-        kept = {k: v for k, v in vars(self).items() if k not in self._stored}
-        self.__dict__ = kept | learned
+        take_over(self, learned)
         return self
 
     def transform(self, X):

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._validation import read_rows, read_table
 from ..design import Design
 from ..kernels import Gaussian
+from ..remembering import take_over
 
 
 class RBFSampler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -121,8 +122,7 @@ class RBFSampler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         }
         if table.feature_names is not None:
             learned["feature_names_in_"] = table.feature_names
-        kept = {k: v for k, v in vars(self).items() if k not in self._stored}
-        self.__dict__ = kept | learned
+        take_over(self, learned)
         return self
 
     def transform(self, X):

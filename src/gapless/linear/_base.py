@@ -27,11 +27,11 @@ from ..certificates import NO_MINIMISER, Certificate, certify_all
 from ..conformal import Calibration, Intervals
 from ..design import Design
 from ..generalization import Fitted, Generalization
-from ..interrupt import TimeLimit, time_limit
+from ..interrupt import TimeLimit, seconds_left, time_limit
 from ..leave_one_out import NotAvailable
 from ..problem import Parameters, Problem
 from ..progress import CallbackSupport, watch
-from ..remembering import Remembering
+from ..remembering import Remembering, take_over
 from ..solvers import Solution, Trace, choose, solve_many
 from ..threads import single_blas
 from .corrected import corrected
@@ -140,8 +140,7 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
             learned |= choice.attributes()
         learned["_training"], learned["_choice"] = (data, problems), choice
         learned["_calibration"] = None
-        # One assignment, so that another Ctrl-C finds either the old model or the new one.
-        self.__dict__ = {k: v for k, v in vars(self).items() if k not in self._stored} | learned
+        take_over(self, learned)
         if _is_interrupted(solutions):
             raise KeyboardInterrupt
         self._warn_if_stopped(problems[0], solutions)
@@ -187,17 +186,6 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
         }
         return tuple(name for name, value in is_open.items() if name and value)
 
-    def _at(self, **values) -> Any:
-        """A copy with these values of its parameters."""
-        twin = copy.copy(self)
-        for name, value in values.items():
-            setattr(twin, name, value)
-        return twin
-
-    def _settled(self) -> Any:
-        """The estimator with the chosen values of the parameters that the fit has tuned."""
-        return self._at(**{name: getattr(self, f"{name}_") for name in self._tuned()})
-
     def _choose(self, data: Training, callback) -> Choice | None:
         """Choose the tuned parameters; None where there are none."""
         tuned = self._tuned()
@@ -231,9 +219,7 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
                 f"{type(self).__name__} cannot choose a strength from n_samples = {len(data.y)}, "
                 f"since {reason}; set it by hand."
             ) from None
-        if self.time_limit is None or choice is None:
-            return choice, self.time_limit
-        return choice, max(self.time_limit - (time.monotonic() - began), 0.0)
+        return choice, self.time_limit if choice is None else seconds_left(self.time_limit, began)
 
     # ---- solving ---------------------------------------------------------------------------------
 
@@ -247,7 +233,7 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
                 mapped = self._map(data, callback)
         except TimeLimit:
             mapped = self._map_late(data)
-        return mapped, None if seconds is None else max(seconds - (time.monotonic() - began), 0.0)
+        return mapped, seconds_left(seconds, began)
 
     def _solve(
         self,
