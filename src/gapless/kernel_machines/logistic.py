@@ -6,12 +6,11 @@ from dataclasses import replace
 from numbers import Integral, Real
 from typing import ClassVar
 
-import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .. import kernels
 from ..linear._base import SELECT, LinearClassifier
-from ..linear.classification import log_probabilities
+from ..linear.classification import LogisticOutputs
 from ..linear.kernel import KERNEL_CONSTRAINTS, WithKernel
 from ..linear.problems import classification_problems
 from ..linear.selection import LOO
@@ -21,7 +20,7 @@ from ..penalties import L2
 from .logistic_tuning import rough, tune_scale
 
 
-class KernelLogisticRegression(OfParts, WithKernel, LinearClassifier):
+class KernelLogisticRegression(OfParts, WithKernel, LogisticOutputs, LinearClassifier):
     """Logistic regression with a kernel; for more than two classes by softmax.
 
     Minimises  Σᵢ sᵢ ℓ(yᵢ, f(xᵢ) + b) + 1/(2C) ‖f‖²  over functions f of the kernel's space, ℓ the
@@ -216,38 +215,3 @@ class KernelLogisticRegression(OfParts, WithKernel, LinearClassifier):
     def _problems(self, data):
         loss = Logistic() if len(data.classes) == 2 else Softmax()
         return classification_problems(data, loss, L2(1 / self.C), self.fit_intercept)
-
-    def _specifics(self, data, learned, solutions, certificates):
-        specifics = super()._specifics(data, learned, solutions, certificates)
-        return specifics | {"n_iter_": np.array([learned["n_iter_"]], dtype=np.int32)}
-
-    def predict_proba(self, X):
-        """Probabilities of the classes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to classify.
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_classes)
-            Probabilities, in the order of `classes_`.
-        """
-        return np.exp(self.predict_log_proba(X))
-
-    def predict_log_proba(self, X):
-        """Logarithms of the probabilities of the classes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to classify.
-
-        Returns
-        -------
-        log_p : ndarray of shape (n_samples, n_classes)
-            Log-probabilities, in the order of `classes_`.
-        """
-        scores = self.decision_function(X)
-        return log_probabilities(Logistic() if scores.ndim == 1 else Softmax(), scores)

@@ -194,7 +194,46 @@ class RidgeClassifier(LinearClassifier):
         return tags
 
 
-class LogisticRegression(LinearClassifier):
+class LogisticOutputs:
+    """Probabilities of classifiers with the logistic loss, or softmax for several classes."""
+
+    def _specifics(self, data, learned, solutions, certificates):
+        specifics = super()._specifics(data, learned, solutions, certificates)
+        return specifics | {"n_iter_": np.array([learned["n_iter_"]], dtype=np.int32)}
+
+    def predict_proba(self, X):
+        """Probabilities of the classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+            Probabilities, in the order of `classes_`.
+        """
+        return np.exp(self.predict_log_proba(X))
+
+    def predict_log_proba(self, X):
+        """Logarithms of the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        log_p : ndarray of shape (n_samples, n_classes)
+            Log-probabilities, in the order of `classes_`.
+        """
+        scores = self.decision_function(X)
+        return log_probabilities(Logistic() if scores.ndim == 1 else Softmax(), scores)
+
+
+class LogisticRegression(LogisticOutputs, LinearClassifier):
     """Logistic regression, for two classes or, by softmax, for more.
 
     Minimises  C Σᵢ sᵢ log(1 + exp(−tᵢ(xᵢᵀw + b))) + ρ‖w‖₁ + ½(1−ρ)‖w‖²  with t = ±1; for more
@@ -449,41 +488,6 @@ class LogisticRegression(LinearClassifier):
             )
         loss = Logistic() if len(data.classes) == 2 else Softmax()
         return classification_problems(data, loss, self._penalty(), self.fit_intercept)
-
-    def _specifics(self, data, learned, solutions, certificates):
-        specifics = super()._specifics(data, learned, solutions, certificates)
-        return specifics | {"n_iter_": np.array([learned["n_iter_"]], dtype=np.int32)}
-
-    def predict_proba(self, X):
-        """Probabilities of the classes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to classify.
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_classes)
-            Probabilities, in the order of `classes_`.
-        """
-        return np.exp(self.predict_log_proba(X))
-
-    def predict_log_proba(self, X):
-        """Logarithms of the probabilities of the classes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to classify.
-
-        Returns
-        -------
-        log_p : ndarray of shape (n_samples, n_classes)
-            Log-probabilities, in the order of `classes_`.
-        """
-        scores = self.decision_function(X)
-        return log_probabilities(Logistic() if scores.ndim == 1 else Softmax(), scores)
 
 
 class LinearSVC(LinearClassifier):
