@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from gapless import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from gapless.leave_one_out import NotAvailable
 from gapless.solvers.smo import BoxProblem
-from gapless.svm import held_out
+from gapless.svm import refits
 from gapless.svm.free_set import to_face_minimum
 
 
@@ -140,10 +140,10 @@ def test_rows_that_are_slow_to_leave_out_are_not_called_exact(monkeypatch):
     X, y = rows(120, seed=3)
     fitted = SVC(C=10.0).fit(X, y > 0)._fitted_to(X, y > 0)
     exact, _ = fitted.by_span()
-    monkeypatch.setattr(held_out, "MOST_STEPS_OF_REFIT", 1)
+    monkeypatch.setattr(refits, "MOST_STEPS_OF_REFIT", 1)
     with pytest.raises(NotAvailable, match="takes too long"):
         fitted.held_out(None)
-    monkeypatch.setattr(held_out, "BUDGET", -1.0)
+    monkeypatch.setattr(refits, "BUDGET", -1.0)
     found, is_refitted = fitted.by_span()
     assert not is_refitted.any()
     assert np.mean((found > 0) == (exact > 0)) > 0.95

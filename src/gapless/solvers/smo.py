@@ -86,6 +86,32 @@ class BoxProblem:
         rise, fall = self.slopes(theta, gradient)
         return np.array([_bias(rise[g], fall[g]) for g in self.each_group()])
 
+    def task(
+        self,
+        part: Any,
+        rows: Array,
+        diagonal: Array,
+        theta: Array,
+        gradient: Array,
+        tol: float,
+        steps: int,
+    ) -> tuple[Any, ...]:
+        """Some of the variables as the core takes them, θ and their gradient moved in place.
+
+        `rows` and `diagonal` are those of the part, in the matrix that the core is given.
+        """
+        absolute = groups = None
+        if np.any(self.absolute):
+            of_each = np.broadcast_to(self.absolute, len(self.linear))
+            absolute = np.ascontiguousarray(of_each[part], float)
+        if self.groups is not None:
+            groups = np.ascontiguousarray(self.groups[part], np.int64)
+        linear, lower, upper = (
+            np.ascontiguousarray(v[part], float) for v in (self.linear, self.lower, self.upper)
+        )
+        diagonal, moving = np.ascontiguousarray(diagonal, float), (theta, gradient)
+        return (rows, diagonal, linear, absolute, lower, upper, groups, *moving, tol, steps)
+
 
 @dataclass(frozen=True, eq=False)
 class BoxSolution:
@@ -204,7 +230,8 @@ class Descent:
 
     def task(self, tol: float) -> tuple:
         """All variables, as the core takes them; θ and gradient are moved in place."""
-        return self._task(tol, slice(None), self.rows, self.theta, self.gradient)
+        moving, diagonal = (self.theta, self.gradient), self.matrix.diagonal[self.rows]
+        return self.problem.task(slice(None), self.rows, diagonal, *moving, tol, self._steps_left)
 
     def take(self, result: tuple) -> None:
         """Take over what the core did on the whole matrix, and compute float64 slopes of it."""
@@ -225,7 +252,8 @@ class Descent:
         gram = self.matrix.only(rows).whole()
         theta, gradient = self.theta[part], self.gradient[part]
         target = max(MARGIN * tol, SHARE * self.violation)
-        task = self._task(target, part, places, theta, gradient)
+        moving, diagonal = (theta, gradient), self.matrix.diagonal[self.rows[part]]
+        task = self.problem.task(part, places, diagonal, *moving, target, self._steps_left)
         [result] = _core.sum_descent(gram, None, [task], thread_count(), deadline())
         change = np.zeros(len(self.theta))
         change[part] = theta - self.theta[part]
@@ -250,28 +278,12 @@ class Descent:
         """What was reached."""
         is_over = self.ending != "optimal"
         status = "optimal" if self.violation <= tol else self.ending if is_over else ending
-        rise, fall = self.problem.slopes(self.theta, self.gradient)
-        bias = np.array([_bias(rise[g], fall[g]) for g in self.problem.each_group()])
+        bias = self.problem.biases(self.theta, self.gradient)
         return BoxSolution(self.theta, self.gradient, self.violation, bias, self.steps, status)
 
-    def _task(
-        self, tol: float, part: Any, rows: Array, theta: Array, gradient: Array
-    ) -> tuple[Any, ...]:
-        """A problem for the core: some variables, and their rows in the matrix it is given."""
-        problem, m = self.problem, len(self.theta)
-        absolute = None
-        if np.any(problem.absolute):
-            absolute = np.ascontiguousarray(np.broadcast_to(problem.absolute, m)[part], float)
-        diagonal = np.ascontiguousarray(self.matrix.diagonal[self.rows[part]], float)
-        linear, lower, upper = (
-            np.ascontiguousarray(v[part], float)
-            for v in (problem.linear, problem.lower, problem.upper)
-        )
-        groups = None
-        if problem.groups is not None:
-            groups = np.ascontiguousarray(problem.groups[part], np.int64)
-        moving, limits = (theta, gradient), (tol, max(self.most - self.steps, 0))
-        return (rows, diagonal, linear, absolute, lower, upper, groups, *moving, *limits)
+    @property
+    def _steps_left(self) -> int:
+        return max(self.most - self.steps, 0)
 
     def _note(self, result: tuple) -> None:
         _, steps, status = result

@@ -28,17 +28,19 @@ from .._validation import LARGEST, Training, read_rows
 from ..certificates import CURE, Certificate
 from ..design import Design
 from ..generalization import Generalization
-from ..interrupt import TimeLimit, time_limit
+from ..interrupt import TimeLimit, seconds_left, time_limit
 from ..kernel_matrix import KernelMatrix
 from ..kernels import Kernel, Rows
+from ..linear.problems import dense
 from ..parts import KERNEL_INSTANCE, OfParts
 from ..progress import CallbackSupport, watch
-from ..remembering import Remembering
+from ..remembering import Remembering, take_over
 from ..threads import single_blas
 from .forms import BOUNDED, INACTIVE, ON_MARGIN, Form, Point
 from .held_out import MachineFit
 from .machine import Machine, Solved, certificate_of
 from .multiclass import Arrangement, Single, blocks_of
+from .reading import compares_texts
 from .rows import DistinctRows
 from .tuning import LOO, Choice, corrected, is_open, tune
 
@@ -133,7 +135,7 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
             machine = model._machine(data, rows)
             max_iter = None if self.max_iter < 0 else self.max_iter
             is_interrupted = choice is not None and choice.ending == "interrupted"
-            seconds = 0.0 if is_interrupted else _left(self.time_limit, began)
+            seconds = 0.0 if is_interrupted else seconds_left(self.time_limit, began)
             with time_limit(seconds):
                 try:
                     solved = machine.solve(self.tol, max_iter, callback)
@@ -151,8 +153,7 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
         kept = machine if machine.matrix.n <= KEPT_ROWS else None
         learned["_training"] = (data, [one.point for one in solved], kept)
         learned["_choice"], learned["_calibration"] = choice, None
-        # One assignment, so that another Ctrl-C finds either the old model or the new one.
-        self.__dict__ = {k: v for k, v in vars(self).items() if k not in self._stored} | learned
+        take_over(self, learned)
         if any(one.status == "interrupted" for one in solved):
             raise KeyboardInterrupt
         self._warn_if_stopped(solved)
@@ -183,17 +184,6 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
     def _tuned(self) -> tuple[str, ...]:
         """The parameters whose values the fit chooses."""
         return tuple(name for name in self._tunable if is_open(getattr(self, name)))
-
-    def _at(self, **values) -> Any:
-        """A copy with these values of its parameters."""
-        twin = copy.copy(self)
-        for name, value in values.items():
-            setattr(twin, name, value)
-        return twin
-
-    def _settled(self) -> Any:
-        """The estimator with the values that a fit has chosen."""
-        return self._at(**{name: getattr(self, f"{name}_") for name in self._tuned()})
 
     def _choose(self, data: Training, rows: DistinctRows) -> Choice | None:
         """Choose the tuned parameters, within half of the time; None where there are none."""
@@ -320,7 +310,7 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
         self._check_same_data(data)
         rows = self._distinct(data)
         machine = self._machine(data, rows, self.kernel_)
-        dual = _dense(self.dual_coef_)
+        dual = dense(self.dual_coef_)
         coef = np.zeros((len(dual), len(data.y)))
         coef[:, self.support_] = dual
         count = 1 if data.classes is None else len(data.classes)
@@ -448,7 +438,7 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
 
     def _problem_scores(self, X: Any) -> Array:
         """Scores of all problems, (n, problems), of rows that have been read."""
-        coef = _dense(self.dual_coef_)
+        coef = dense(self.dual_coef_)
         blocks = self._support_blocks()
         arrangement = self._fitted_arrangement(len(blocks))
         dtype = X.dtype if X.ndim == 2 else np.float64
@@ -495,7 +485,7 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
         check_is_fitted(self)
         if not self._is_linear:
             raise AttributeError("coef_ is only available when using a linear kernel")
-        dual, blocks = _dense(self.dual_coef_), self._support_blocks()
+        dual, blocks = dense(self.dual_coef_), self._support_blocks()
 
         def times(block: slice, of_block: Array) -> Array:
             product = self.support_vectors_[block].T @ of_block.T
@@ -529,47 +519,6 @@ def _out_of_time(machine: SupportVectorMachine) -> str:
         f"{type(machine).__name__} found no solution before it was stopped; raise time_limit or "
         "max_iter."
     )
-
-
-def read_any(read: Any, estimator: Any, X: Any, *args: Any, **options: Any) -> Training:
-    """`read` for X that may also be texts, which only the kernel understands."""
-    if not compares_texts(estimator, X):
-        return read(estimator, X, *args, **options)
-    # The rest is checked beside a column of numbers.
-    X = np.asarray(X, dtype=object)
-    data = read(estimator, np.zeros((len(X), 1)), *args, **options)
-    return replace(data, X=X, feature_names=None)
-
-
-def compares_texts(estimator: Any, X: Any) -> bool:
-    """Whether X is a sequence of texts, and the kernel may be one of those that take them."""
-    if isinstance(estimator.kernel, str) and estimator.kernel not in kernels.OF_STRINGS:
-        return False
-    if not isinstance(X, (list, tuple)) and getattr(X, "ndim", None) != 1:
-        return False
-    return len(X) > 0 and isinstance(next(iter(X)), str)
-
-
-def check_precomputed(X: Any) -> None:
-    """Refuse kernel values that cannot be those between the rows of the training data."""
-    if sp.issparse(X):
-        raise TypeError("Sparse precomputed kernels are not supported; use X.toarray().")
-    shape = np.shape(X)
-    if len(shape) == 2 and shape[0] != shape[1]:
-        raise ValueError(
-            f"Precomputed matrix must be a square matrix. Input is a {shape[0]}x{shape[1]} matrix; "
-            "give the kernel values between all pairs of training rows."
-        )
-
-
-def check_some_weight(sample_weight: Any) -> None:
-    """Refuse weights none of which is positive, in the words of scikit-learn."""
-    weights = np.asarray(1.0 if sample_weight is None else sample_weight)
-    if weights.dtype.kind in "fiub" and weights.size and not np.any(weights > 0):
-        raise ValueError(
-            "Invalid input - all samples have zero or negative weights; sample_weight must have a "
-            "non-zero number, above 0, for the rows that count."
-        )
 
 
 def _on_rows_of_the_caller(
@@ -612,12 +561,3 @@ def _like(X: Any, values: Array) -> Any:
 def _products(rows: Rows, base: Rows, block: slice, coef: Array) -> Array:
     """Products of rows with some of the support vectors, and their coefficients."""
     return rows.times(base.only(block), np.ascontiguousarray(coef.T))
-
-
-def _dense(values: Any) -> Array:
-    return values.toarray() if sp.issparse(values) else values
-
-
-def _left(limit: float | None, began: float) -> float | None:
-    """What is left of a time limit."""
-    return None if limit is None else max(limit - (time.monotonic() - began), 0.0)

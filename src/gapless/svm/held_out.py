@@ -1,7 +1,7 @@
 """What support vector machines say of rows that they have not seen: by the span rule, by refits.
 
 Leaving out a row that is no support vector changes nothing. For the others `span_losses` has a
-formula (src/core/span.hpp), exact where support vectors stay what they are, inside their bounds or
+formula (`refits`), exact where support vectors stay what they are, inside their bounds or
 at them; else machines are solved again without the row, from where they were. Of several problems
 only those change that the row takes part in. `MachineFit` hands both to `generalization`.
 """
@@ -9,7 +9,7 @@ only those change that the row takes part in. `MachineFit` hands both to `genera
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,19 +17,18 @@ from typing import Any
 
 import numpy as np
 
-from .. import _core
 from ..design import Design
 from ..generalization import Refittable
 from ..generalization.held_out import Estimate, by_formula
-from ..interrupt import TimeLimit, deadline
+from ..interrupt import TimeLimit
 from ..leave_one_out import NotAvailable
 from ..leave_one_out._base import LARGEST_SYSTEM
-from ..solvers.smo import STATUS, BoxProblem, BoxSolution, solve_box
-from ..threads import single_blas, thread_count
-from .forms import BOUNDED, INACTIVE, ON_MARGIN, Point
-from .free_set import FEW_VARIABLES, in_turns
+from ..solvers.smo import BoxProblem, BoxSolution, solve_box
+from ..threads import single_blas
+from .forms import INACTIVE, ON_MARGIN, Point
 from .machine import Machine
 from .multiclass import Part
+from .refits import BUDGET, descend, refit_without, span_losses, statuses_of, warm_start
 from .rows import DistinctRows
 
 Array = np.ndarray
@@ -42,164 +41,6 @@ CHEAP, STEPS_OF_REFIT, ROWS_PER_STEP, SLOWER = 1e8, 100, 4, 100
 UNSURE = 0.5
 # Beyond so many entries of the kernel matrices of all problems, a fit is not repeated often.
 LARGE_WORK = 2e7
-# Steps after which a problem that is solved beside many others is left as it is, and one that has
-# lost no more than a row.
-MOST_STEPS, MOST_STEPS_OF_REFIT = 10**5, 10**4
-# Refits end when they have taken so many operations, a third of a second; so many are made at a
-# time, whatever the number of threads.
-BUDGET, AT_A_TIME = 3e8, 16
-# A dual variable this near to an end of its interval, relative to its length, is at that end.
-AT_END = 1e-9
-
-
-# ---- the span rule -------------------------------------------------------------------------------
-
-
-def statuses_of(theta: Array, box: BoxProblem) -> Array:
-    """INACTIVE, ON_MARGIN or BOUNDED for the dual variables of a problem with one for each row."""
-    room = AT_END * (box.upper - box.lower)
-    inside = (theta > box.lower + room) & (theta < box.upper - room)
-    kind = np.where(theta == 0, INACTIVE, np.where(inside, ON_MARGIN, BOUNDED))
-    return kind.astype(np.uint8)
-
-
-def span_losses(
-    gram: Array, parts: Sequence[Part], thetas: Sequence[Array], statuses: Sequence[Array]
-) -> list[Array]:
-    """By how much the scores of rows fall without them, for each problem on its rows.
-
-    Parameters
-    ----------
-    gram : ndarray of shape (m, m), float32 or float64
-        Kernel values of all rows.
-    parts : sequence of Part
-        The problems.
-    thetas, statuses : sequences of ndarray
-        Their dual variables, and which of them are inside their bounds.
-
-    Returns
-    -------
-    list of ndarray
-        θᵢSᵢ²: the score without the row is the score less this. Not finite where the rule has no
-        answer: rows that are their problem's only one inside the bounds, and singular systems.
-    """
-    start = np.cumsum([0, *(len(part.rows) for part in parts)], dtype=np.int64)
-    rows = np.concatenate([part.rows for part in parts]).astype(np.int64)
-    support, squares = np.concatenate(statuses), np.empty(len(rows))
-    noise = float(np.finfo(gram.dtype).eps)
-    with single_blas():
-        _core.span_squares(gram, start, rows, support, noise, squares, thread_count(), deadline())
-    with np.errstate(invalid="ignore"):
-        lost = np.where(support == INACTIVE, 0.0, np.concatenate(thetas) * squares)
-    return np.split(lost, start[1:-1])
-
-
-# ---- solving again -------------------------------------------------------------------------------
-
-
-def warm_start(theta: Array, box: BoxProblem) -> Array:
-    """A feasible start near dual variables whose sums are no longer right.
-
-    What is missing is shared by the variables that are not 0, in proportion to their room; by all
-    if those have too little.
-    """
-    theta = np.clip(theta, box.lower, box.upper)
-    wanted = np.zeros_like(theta) if box.start is None else box.start
-    for of in box.each_group():
-        some = theta[of]
-        for is_open in (some != 0, np.ones(len(some), dtype=bool)):
-            missing = float(wanted[of].sum() - some.sum())
-            end = box.upper[of] if missing > 0 else box.lower[of]
-            room = np.where(is_open, end - some, 0.0)
-            total = float(room.sum())
-            if missing and total:
-                some = some + room * min(missing / total, 1.0)
-        theta[of] = some
-    return theta
-
-
-def tasks_of(
-    gram: Array, boxes: Sequence[BoxProblem], gradients: Sequence[Array], tol: float, steps: int
-) -> list[tuple]:
-    """Problems on a whole kernel matrix, at their starts, as the core takes them."""
-    diagonal = np.ascontiguousarray(np.diagonal(gram), dtype=float)
-    tasks = []
-    for box, gradient in zip(boxes, gradients):
-        m = len(box.linear)
-        rows = np.arange(m) if box.rows is None else box.rows.astype(np.int64, copy=False)
-        absolute = np.full(m, box.absolute, dtype=float) if np.any(box.absolute) else None
-        start = np.zeros(m) if box.start is None else np.array(box.start, dtype=float)
-        groups = None if box.groups is None else box.groups.astype(np.int64)
-        ends = (np.ascontiguousarray(end, dtype=float) for end in (box.lower, box.upper))
-        moving = start, np.array(gradient, dtype=float)
-        limits = tol, steps
-        linear = np.ascontiguousarray(box.linear, dtype=float)
-        tasks.append((rows, diagonal[rows], linear, absolute, *ends, groups, *moving, *limits))
-    return tasks
-
-
-def descend(gram: Array, boxes: list[BoxProblem], tol: float) -> list[BoxSolution]:
-    """Solve problems on a whole kernel matrix as it is, from their starts.
-
-    `solve_box` does it to the digits of the exact kernel, for one fit; this is for many.
-    """
-
-    def solve(some: list[BoxProblem], steps: int) -> list[BoxSolution]:
-        tasks = tasks_of(gram, some, [_gradient(gram, box) for box in some], tol, steps)
-        results = _core.sum_descent(gram, None, tasks, thread_count(), deadline())
-        solutions = []
-        for box, task, (violation, taken, status) in zip(some, tasks, results):
-            theta, gradient = task[7:9]
-            bias = box.biases(theta, gradient)
-            solutions.append(BoxSolution(theta, gradient, violation, bias, taken, STATUS[status]))
-        return solutions
-
-    if max((len(box.linear) for box in boxes), default=0) <= FEW_VARIABLES:
-        return in_turns(solve, lambda rows: gram[np.ix_(rows, rows)], boxes)
-    return solve(boxes, MOST_STEPS)
-
-
-def _gradient(gram: Array, box: BoxProblem) -> Array:
-    """Kθ + linear at the start of a problem."""
-    rows, start = np.asarray(box.rows), np.asarray(box.start)
-    used = np.flatnonzero(start)
-    values = gram[np.ix_(rows, rows[used])]
-    with single_blas():
-        return values @ start[used].astype(values.dtype) + box.linear
-
-
-def refit_without(
-    gram: Array,
-    boxes: Sequence[BoxProblem],
-    gradients: Sequence[Array],
-    cases: Array,
-    tol: float,
-) -> tuple[Array, Array]:
-    """The scores of rows by problems, at their solution, that are solved again without them.
-
-    Each of the cases (c, 2) is a problem with one sum and the position of a variable. NaN where no
-    other variable has room for it, and for all cases after those that have used up the budget. Also
-    whether the problem was solved in so many steps as a refit has at most.
-    """
-    scores, is_exact = np.full(len(cases), np.nan), np.zeros(len(cases), dtype=bool)
-    which, variables = np.ascontiguousarray(cases.T, dtype=np.int64)
-    sizes = np.array([len(box.linear) for box in boxes])
-    tasks = tasks_of(gram, boxes, gradients, tol, MOST_STEPS_OF_REFIT)
-    used = 0.0
-    for begin in range(0, len(cases), AT_A_TIME):
-        if used > BUDGET:
-            break
-        some = slice(begin, begin + AT_A_TIME)
-        found = np.empty(len(which[some]))
-        steps = _core.sum_leave_out(
-            gram, tasks, which[some], variables[some], found, thread_count(), deadline()
-        )
-        scores[some], is_exact[some] = found, np.array(steps) < MOST_STEPS_OF_REFIT
-        used += float(sizes[which[some]] @ steps)
-    return scores, is_exact
-
-
-# ---- the fit -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)

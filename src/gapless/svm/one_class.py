@@ -9,9 +9,10 @@ from sklearn.base import OutlierMixin
 from sklearn.utils.validation import _num_samples
 
 from .._validation import Training, read_regression
-from ._base import SupportVectorMachine, check_precomputed, check_some_weight, read_any
+from ._base import SupportVectorMachine
 from .forms import Form, OneClass
 from .nu import NU
+from .reading import check_precomputed, check_some_weight, read_any
 
 
 class OneClassSVM(OutlierMixin, SupportVectorMachine):

@@ -22,9 +22,6 @@ from ._base import (
     KEPT_ROWS,
     OPEN,
     SupportVectorMachine,
-    check_precomputed,
-    check_some_weight,
-    read_any,
 )
 from .all_in_one import HINGES, ClassHinge, JointFit, JointMachine
 from .forms import Form, HardMargin, SoftMargin
@@ -32,6 +29,7 @@ from .held_out import MachineFit
 from .machine import Machine, Solved
 from .multiclass import ARRANGEMENTS, Arrangement, arrange
 from .probability import Probabilities, with_largest
+from .reading import check_precomputed, check_some_weight, read_any
 
 Array = np.ndarray
 

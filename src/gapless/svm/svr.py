@@ -10,8 +10,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._validation import Training, read_regression
 from ..conformal import Calibration, Intervals
-from ._base import OPEN, SupportVectorMachine, check_precomputed, check_some_weight, read_any
+from ._base import OPEN, SupportVectorMachine
 from .forms import Form, Tube
+from .reading import check_precomputed, check_some_weight, read_any
 
 
 class SupportVectorRegressor(RegressorMixin, SupportVectorMachine):

@@ -22,10 +22,11 @@ from ..linear.selection import mean_and_error
 from ..solvers.smo import BoxProblem
 from ..threads import thread_count
 from .forms import BOUNDED, INACTIVE, ON_MARGIN
-from .held_out import STEPS_OF_REFIT, statuses_of
+from .held_out import STEPS_OF_REFIT
 from .machine import Machine
 from .multiclass import Arrangement
 from .probability import fit_slopes
+from .refits import statuses_of
 
 Array = np.ndarray
 
