@@ -555,6 +555,7 @@ NB_MODULE(_core, m) {
     define_column_descent<float>(m);
     define_column_descent<double>(m);
     define_kernel_functions(m);
+    define_tree_prediction_functions(m);
     nb::class_<GramLasso>(m, "GramLasso")
         .def("__init__", [](GramLasso* lasso) { new (lasso) GramLasso(blas); })
         .def("grow", &gram_lasso_grow, array("products"), array("q"), array("may_rise"),

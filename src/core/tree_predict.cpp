@@ -1,0 +1,238 @@
+#include "tree_predict.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+namespace gapless {
+namespace {
+
+constexpr std::int32_t missing_flag = 1 << 30, category_flag = 1 << 29;
+constexpr std::int32_t column_mask = category_flag - 1;
+// Of where the words of a category begin, and of how many there are.
+constexpr int word_bits = 24;
+// Rows that walk together: their features fit the second-level cache beside a tree.
+constexpr Index block_rows = 512;
+
+bool is_one_class(const double* value, Index width) {
+    return std::count(value, value + width, 1.0) == 1 &&
+           std::count(value, value + width, 0.0) == width - 1;
+}
+
+LeafKind kind_of(const double* value, Index width) {
+    if (width == 1) return one_value;
+    return is_one_class(value, width) ? one_class : table_row;
+}
+
+double packed_words(Index first, Index count) {
+    return std::bit_cast<double>(first << word_bits | count);
+}
+
+bool has_level(double words, const std::uint64_t* all, double x) {
+    const Index packed = std::bit_cast<Index>(words);
+    const Index count = packed & ((Index{1} << word_bits) - 1);
+    if (!(x >= 0 && x < static_cast<double>(64 * count))) return false;
+    const Index level = static_cast<Index>(x);
+    return all[(packed >> word_bits) + level / 64] >> (level % 64) & 1;
+}
+
+// The rows of one block, by rows in memory.
+template <class T>
+class RowBlock {
+public:
+    RowBlock(const Dense<T>& X, Index first, Index rows)
+        : data_(X.data + first * X.columns), columns_(X.columns) {
+        if (X.order == Order::rows) return;
+        copy_.resize(rows * columns_);
+        for (Index j = 0; j < columns_; ++j)
+            for (Index i = 0; i < rows; ++i)
+                copy_[i * columns_ + j] = X.data[j * X.rows + first + i];
+        data_ = copy_.data();
+    }
+    double at(Index i, Index j) const { return static_cast<double>(data_[i * columns_ + j]); }
+
+private:
+    const T* data_;
+    Index columns_;
+    std::vector<T> copy_;
+};
+
+// Where each row of a block is in a tree. All rows that still move take a step together: their
+// steps do not wait for each other, so the processor overlaps what it reads from memory.
+class Walk {
+public:
+    Walk() : moving_(block_rows), node_(block_rows) {}
+
+    template <class T>
+    void run(const PackedTrees& trees, Index t, const RowBlock<T>& X,
+             const std::vector<std::int32_t>& rows) {
+        const PackedNode* nodes = trees.nodes + trees.start[t];
+        for (std::int32_t row : rows) node_[row] = 0;
+        if (nodes[0].column < 0) return;
+        std::copy(rows.begin(), rows.end(), moving_.begin());
+        Index active = static_cast<Index>(rows.size());
+        while (active > 0) active = step(nodes, trees.words, X, active);
+    }
+
+    std::int32_t operator[](Index row) const { return node_[row]; }
+
+private:
+    // One level down for the rows that move; returns how many of them have not reached a leaf.
+    template <class T>
+    Index step(const PackedNode* nodes, const std::uint64_t* words, const RowBlock<T>& X,
+               Index active) {
+        Index kept = 0;
+        for (Index k = 0; k < active; ++k) {
+            const std::int32_t row = moving_[k], here = node_[row];
+            const PackedNode& node = nodes[here];
+            const double x = X.at(row, node.column & column_mask);
+            bool is_left = x <= node.content;
+            if (node.column & category_flag) [[unlikely]]
+                is_left = has_level(node.content, words, x);
+            is_left |= (x != x) & ((node.column & missing_flag) != 0);
+            // Without a branch, which could not be predicted.
+            const std::int32_t mask = -static_cast<std::int32_t>(is_left);
+            const std::int32_t next = node.right ^ ((node.right ^ (here + 1)) & mask);
+            node_[row] = next;
+            moving_[kept] = row;
+            kept += nodes[next].column >= 0;
+        }
+        return kept;
+    }
+
+    std::vector<std::int32_t> moving_, node_;
+};
+
+void add_leaf(const PackedTrees& trees, const PackedNode& leaf, double* sums) {
+    switch (leaf.column) {
+        case one_value:
+            sums[0] += leaf.content;
+            break;
+        case one_class:
+            sums[leaf.right] += 1.0;
+            break;
+        default: {
+            const double* value = trees.table + leaf.right * trees.width;
+            for (Index k = 0; k < trees.width; ++k) sums[k] += value[k];
+        }
+    }
+}
+
+// visit(first row, number of rows, block, walk, checkpoint) for blocks of rows shared by threads.
+template <class T, class Visit>
+void visit_blocks(const PackedTrees& trees, const Dense<T>& X, const Context& context,
+                  Visit&& visit) {
+    const Index blocks = (X.rows + block_rows - 1) / block_rows;
+    const int threads =
+        useful_threads(20.0 * static_cast<double>(X.rows * trees.count), context.threads);
+    parallel_for(blocks, threads, context.poll, [&](Index b, Checkpoint& checkpoint) {
+        const Index first = b * block_rows, rows = std::min(block_rows, X.rows - first);
+        const RowBlock<T> block(X, first, rows);
+        Walk walk;
+        visit(first, rows, block, walk, checkpoint);
+    });
+}
+
+std::vector<std::int32_t> counted_up(Index count) {
+    std::vector<std::int32_t> all(count);
+    std::iota(all.begin(), all.end(), 0);
+    return all;
+}
+
+}  // namespace
+
+Index table_rows(const TreeArrays& tree) {
+    Index rows = 0;
+    for (Index i = 0; i < tree.nodes; ++i)
+        rows += tree.left[i] < 0 && kind_of(tree.values + i * tree.width, tree.width) == table_row;
+    return rows;
+}
+
+bool pack_tree(const TreeArrays& tree, Index first_row, Index first_word, PackedNode* nodes,
+               double* table) {
+    for (Index i = 0; i < tree.nodes; ++i) {
+        const double* value = tree.values + i * tree.width;
+        if (tree.left[i] >= 0) {
+            if (tree.left[i] != i + 1 || tree.right[i] <= i + 1 || tree.right[i] >= tree.nodes)
+                return false;
+            std::int32_t column = static_cast<std::int32_t>(tree.feature[i]);
+            if (tree.missing_left[i]) column |= missing_flag;
+            double content = tree.threshold[i];
+            const Index first = tree.category_start ? tree.category_start[i] : 0;
+            const Index count = tree.category_start ? tree.category_start[i + 1] - first : 0;
+            if (count > 0) {
+                column |= category_flag;
+                content = packed_words(first_word + first, count);
+            }
+            nodes[i] = {content, column, static_cast<std::int32_t>(tree.right[i])};
+            continue;
+        }
+        const LeafKind kind = kind_of(value, tree.width);
+        nodes[i] = {0.0, kind, 0};
+        if (kind == one_value) nodes[i].content = *value;
+        if (kind == one_class)
+            nodes[i].right =
+                static_cast<std::int32_t>(std::find(value, value + tree.width, 1.0) - value);
+        if (kind == table_row) {
+            nodes[i].right = static_cast<std::int32_t>(first_row++);
+            table = std::copy(value, value + tree.width, table);
+        }
+    }
+    return true;
+}
+
+template <class T>
+void find_leaves(const PackedTrees& trees, const Dense<T>& X, std::int64_t* out,
+                 const Context& context) {
+    visit_blocks(
+        trees, X, context,
+        [&](Index first, Index rows, const RowBlock<T>& block, Walk& walk, Checkpoint& checkpoint) {
+            const std::vector<std::int32_t> all = counted_up(rows);
+            for (Index t = 0; t < trees.count; ++t) {
+                checkpoint();
+                walk.run(trees, t, block, all);
+                for (Index i = 0; i < rows; ++i) out[(first + i) * trees.count + t] = walk[i];
+            }
+        });
+}
+
+template <class T>
+void sum_leaves(const PackedTrees& trees, const Dense<T>& X, const std::uint8_t* left_out,
+                double* out, std::int64_t* used, const Context& context) {
+    const Index stride = (X.rows + 7) / 8;
+    visit_blocks(
+        trees, X, context,
+        [&](Index first, Index rows, const RowBlock<T>& block, Walk& walk, Checkpoint& checkpoint) {
+            double* sums = out + first * trees.width;
+            std::fill(sums, sums + rows * trees.width, 0.0);
+            if (used) std::fill(used + first, used + first + rows, 0);
+            std::vector<std::int32_t> chosen = counted_up(rows);
+            for (Index t = 0; t < trees.count; ++t) {
+                checkpoint();
+                if (left_out) {
+                    chosen.clear();
+                    const std::uint8_t* bits = left_out + t * stride;
+                    for (Index i = 0; i < rows; ++i)
+                        if (!(bits[(first + i) / 8] >> ((first + i) % 8) & 1))
+                            chosen.push_back(static_cast<std::int32_t>(i));
+                }
+                walk.run(trees, t, block, chosen);
+                const PackedNode* nodes = trees.nodes + trees.start[t];
+                for (std::int32_t i : chosen)
+                    add_leaf(trees, nodes[walk[i]], sums + i * trees.width);
+                if (used)
+                    for (std::int32_t i : chosen) ++used[first + i];
+            }
+        });
+}
+
+template void find_leaves(const PackedTrees&, const Dense<float>&, std::int64_t*, const Context&);
+template void find_leaves(const PackedTrees&, const Dense<double>&, std::int64_t*, const Context&);
+template void sum_leaves(const PackedTrees&, const Dense<float>&, const std::uint8_t*, double*,
+                         std::int64_t*, const Context&);
+template void sum_leaves(const PackedTrees&, const Dense<double>&, const std::uint8_t*, double*,
+                         std::int64_t*, const Context&);
+
+}  // namespace gapless
