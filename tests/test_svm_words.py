@@ -144,3 +144,52 @@ def test_logarithms_of_small_probabilities_come_without_a_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert np.all(model.predict_log_proba(1e4 * X.astype(np.float32)) <= 0)
+
+
+# ---- what scikit-learn's users expect ------------------------------------------------------------
+
+
+def test_rows_of_negative_weight_are_left_out_with_a_warning_that_names_one():
+    X, y = make_data()
+    weights = np.ones(len(X))
+    weights[[3, 8]] = -0.5, -2
+    with pytest.warns(UserWarning, match=r"row 3 has weight -0\.5; give such rows weight 0"):
+        model = SVC().fit(X, y, sample_weight=weights)
+    without = SVC().fit(X, y, sample_weight=np.maximum(weights, 0))
+    np.testing.assert_array_equal(model.dual_coef_, without.dual_coef_)
+    assert model.kkt_status_[3] == "absent"
+
+
+@pytest.mark.filterwarnings("ignore:The `probability`:FutureWarning")
+def test_probability_false_hides_predict_proba_and_nothing_else():
+    X, y = make_data()
+    model = SVC(probability=False).fit(X, y)
+    assert not hasattr(model, "predict_proba") and not hasattr(model, "predict_log_proba")
+    assert hasattr(SVC(), "predict_proba")
+    assert model.generalization_.metric == SVC().fit(X, y).generalization_.metric
+    assert model.predict_set(X[:5]).shape == (5, 3)
+
+
+def test_the_sigmoids_of_pairs_are_there_as_libsvm_has_them():
+    X, y = make_data(classes=2)
+    model = SVC().fit(X, y)
+    with pytest.warns(FutureWarning, match="call predict_proba"):
+        slope, shift = model.probA_, model.probB_
+    expected = 1 / (1 + np.exp(slope * model.decision_function(X) + shift))
+    np.testing.assert_allclose(model.predict_proba(X)[:, 1], expected, rtol=1e-12)
+
+
+def test_attributes_of_libsvm_have_its_sign_for_two_classes_alone():
+    X, y = make_data(classes=2)
+    two, three = SVC().fit(X, y), SVC().fit(*make_data())
+    np.testing.assert_array_equal(two._dual_coef_, -two.dual_coef_)
+    np.testing.assert_array_equal(two._intercept_, -two.intercept_)
+    np.testing.assert_array_equal(three._dual_coef_, three.dual_coef_)
+    np.testing.assert_array_equal(three._intercept_, three.intercept_)
+
+
+def test_values_that_overflow_are_named_beside_the_words_of_scikit_learn():
+    X, y = make_data(classes=2)
+    X[4, 1] = 1e300
+    with pytest.raises(ValueError, match=r"intercepts are not finite.*row 4, column 1; rescale"):
+        SVC().fit(X, y)

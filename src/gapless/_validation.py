@@ -29,6 +29,10 @@ Array = np.ndarray
 LARGEST = 1e140
 
 
+class Overflow(ValueError):
+    """A value is finite, but its square is not."""
+
+
 @dataclass(frozen=True, eq=False)
 class Training:
     """Validated training data.
@@ -298,7 +302,7 @@ def _check_values(values: Any, name: str, columns: Any) -> None:
             f"{name} has inf in {where}; drop the row or clip the value."
         )
     where = _first(values, lambda v: np.abs(v) > LARGEST, columns)
-    raise ValueError(
+    raise Overflow(
         f"Input {name} contains a value too large to be squared in float64: {name} has "
         f"{max(-low, high):.3g} in {where}; rescale it, e.g. with StandardScaler()."
     )

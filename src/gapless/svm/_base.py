@@ -472,6 +472,11 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
         if compares_texts(self, X):
             return np.asarray(X, dtype=object)
         X = read_rows(self, X)
+        if sp.issparse(X) and not sp.issparse(self.support_vectors_):
+            raise ValueError(
+                f"cannot use sparse input in {type(self).__name__!r} trained on dense data; pass "
+                "X.toarray(), or fit it to sparse rows."
+            )
         if self._is_precomputed and X.shape[1] != self.shape_fit_[0]:
             raise ValueError(
                 f"X.shape[1] = {X.shape[1]} should be equal to {self.shape_fit_[0]}, the number of "
@@ -505,6 +510,30 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
     def _gamma(self) -> float:
         """γ as a number; tools that read models of scikit-learn look for it here."""
         return float(getattr(self.kernel_, "gamma", 0.0))
+
+    @property
+    def _n_support(self) -> Array:
+        """`n_support_`, for the same tools."""
+        return self.n_support_
+
+    @property
+    def _dual_coef_(self) -> Any:
+        """`dual_coef_` with the sign that LIBSVM gives two classes, for the same tools."""
+        return self._libsvm_sign * self.dual_coef_
+
+    @_dual_coef_.setter
+    def _dual_coef_(self, value: Any) -> None:
+        self.dual_coef_ = self._libsvm_sign * value
+
+    @property
+    def _intercept_(self) -> Array:
+        """`intercept_` in the same way."""
+        return self._libsvm_sign * self.intercept_
+
+    @property
+    def _libsvm_sign(self) -> int:
+        """LIBSVM's scores of two classes are positive for the first of them."""
+        return -1 if len(getattr(self, "classes_", ())) == 2 else 1
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

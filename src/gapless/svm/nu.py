@@ -43,7 +43,7 @@ class NuSVC(SupportVectorClassifier):
     shrinking : bool, default=True
         Accepted for scikit-learn's sake; the solver shrinks where that pays.
     probability : bool, default="deprecated"
-        Deprecated in scikit-learn 1.9: `predict_proba` is always there.
+        Deprecated in scikit-learn 1.9: `predict_proba` is there without it, unless it is False.
     tol : float, default=1e-3
         Stop when no optimality condition is violated by more, as LIBSVM does, or more than `tol`
         times the size of the scores where that is below 1, and when the duality gap is at most
@@ -103,6 +103,8 @@ class NuSVC(SupportVectorClassifier):
         **SupportVectorClassifier._parameter_constraints,
         "nu": [NU],
     }
+
+    _one_class = "specified nu is infeasible: all samples with positive weights are of one class"
 
     def __init__(
         self,

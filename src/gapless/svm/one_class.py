@@ -12,7 +12,7 @@ from .._validation import Training, read_regression
 from ._base import SupportVectorMachine
 from .forms import Form, OneClass
 from .nu import NU
-from .reading import check_precomputed, check_some_weight, read_any
+from .reading import check_precomputed, counted_weights, read_any
 
 
 class OneClassSVM(OutlierMixin, SupportVectorMachine):
@@ -141,7 +141,7 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):
     def _read(self, X, y, sample_weight, *, reset=True) -> Training:
         if self._is_precomputed:
             check_precomputed(X)
-        check_some_weight(sample_weight)
+        sample_weight = counted_weights(sample_weight)
         y = np.zeros(_num_samples(X))
         return read_any(read_regression, self, X, y, sample_weight, reset=reset)
 

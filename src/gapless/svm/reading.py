@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -9,13 +10,18 @@ import numpy as np
 import scipy.sparse as sp
 
 from .. import kernels
-from .._validation import Training
+from .._validation import Overflow, Training
 
 
 def read_any(read: Any, estimator: Any, X: Any, *args: Any, **options: Any) -> Training:
     """`read` for X that may also be texts, which only the kernel understands."""
     if not compares_texts(estimator, X):
-        return read(estimator, X, *args, **options)
+        try:
+            return read(estimator, X, *args, **options)
+        except Overflow as error:
+            raise ValueError(
+                f"The dual coefficients or intercepts are not finite. {error}"
+            ) from None
     # The rest is checked beside a column of numbers.
     X = np.asarray(X, dtype=object)
     data = read(estimator, np.zeros((len(X), 1)), *args, **options)
@@ -43,11 +49,27 @@ def check_precomputed(X: Any) -> None:
         )
 
 
-def check_some_weight(sample_weight: Any) -> None:
-    """Refuse weights none of which is positive, in the words of scikit-learn."""
+def counted_weights(sample_weight: Any) -> Any:
+    """Weights in which a negative one counts as 0, with a warning; an error if none is positive.
+
+    LIBSVM leaves rows of weight ≤ 0 out, so that scripts may mark rows in this way.
+    """
     weights = np.asarray(1.0 if sample_weight is None else sample_weight)
-    if weights.dtype.kind in "fiub" and weights.size and not np.any(weights > 0):
+    if weights.dtype.kind not in "fiub" or not weights.size:
+        return sample_weight
+    if not np.any(weights > 0):
         raise ValueError(
             "Invalid input - all samples have zero or negative weights; sample_weight must have a "
             "non-zero number, above 0, for the rows that count."
         )
+    is_negative = weights < 0
+    if not is_negative.any():
+        return sample_weight
+    row = int(np.argmax(is_negative))
+    warnings.warn(
+        f"rows of negative weight are left out: row {row} has weight {weights.flat[row]:g}; give "
+        "such rows weight 0.",
+        UserWarning,
+        stacklevel=6,
+    )
+    return np.where(is_negative, 0.0, weights)

@@ -10,8 +10,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import Training, read_classification
@@ -29,7 +31,7 @@ from .held_out import MachineFit
 from .machine import Machine, Solved
 from .multiclass import ARRANGEMENTS, Arrangement, arrange
 from .probability import Probabilities, with_largest
-from .reading import check_precomputed, check_some_weight, read_any
+from .reading import check_precomputed, counted_weights, read_any
 
 Array = np.ndarray
 
@@ -52,6 +54,11 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
         "probability": ["boolean", Hidden(StrOptions({"deprecated"}))],
         "random_state": ["random_state"],
     }
+
+    # What is said where the weights leave one class.
+    _one_class: ClassVar[str] = (
+        "Invalid input - all samples with positive weights belong to the same class"
+    )
 
     def fit(self, X, y, sample_weight=None):
         """Fit the machines.
@@ -88,8 +95,8 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
     def _read(self, X, y, sample_weight, *, reset=True) -> Training:
         if self._is_precomputed:
             check_precomputed(X)
-        check_some_weight(sample_weight)
-        _check_two_classes(y, sample_weight)
+        sample_weight = counted_weights(sample_weight)
+        _check_two_classes(y, sample_weight, self._one_class)
         return read_any(
             read_classification, self, X, y, sample_weight, self.class_weight, reset=reset
         )
@@ -123,7 +130,7 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
         fitted = self._fitted(data, [one.point for one in solved], machine) if is_small else None
         sides = self._arrangement(len(data.classes)).sides
         return {
-            "probabilities_": LaterProbabilities(fitted, sides),
+            "probabilities_": LaterProbabilities(fitted, sides, self.probability is not False),
             "classes_": data.classes,
             "class_weight_": weight,
             "margin_": float(margins[0]) if len(margins) == 1 else np.array(margins),
@@ -177,8 +184,13 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
             return arrangement.by_class(scores).argmax(axis=1)
         return arrangement.decide(scores)
 
+    def _has_probabilities(self) -> bool:
+        """Whether nobody has said probability=False, which scikit-learn takes for "none"."""
+        return self.probability is not False
+
+    @available_if(_has_probabilities)
     def predict_proba(self, X):
-        """Probabilities of the classes.
+        """Probabilities of the classes; there unless probability=False.
 
         Parameters
         ----------
@@ -193,14 +205,20 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
             few rows is saved; for one of many rows ask once before it is.
         """
         check_is_fitted(self)
+        if not self.probabilities_.is_offered:
+            raise NotFittedError(
+                "predict_proba is not available when fitted with probability=False; leave the "
+                "parameter out and fit again."
+            )
         scores = self._scores(X)
         chosen = self._positions(scores)
         p = self._probabilities().of(scores.astype(float), chosen)
         # Rounding may make two classes equal, of which the first would be taken for predicted.
         return p if p.dtype == scores.dtype else with_largest(p.astype(scores.dtype), chosen)
 
+    @available_if(_has_probabilities)
     def predict_log_proba(self, X):
-        """Logarithms of the probabilities of the classes.
+        """Logarithms of the probabilities of the classes; there unless probability=False.
 
         Parameters
         ----------
@@ -250,6 +268,18 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
         cure = "predict_proba once before a model of many rows is saved or copied, or fit it again"
         return self.probabilities_.get(lambda: self._remembered(cure))
 
+    @property
+    def probA_(self):
+        """Slopes A of probabilities 1/(1 + exp(A·score + B)), for each pair of classes."""
+        _warn_of_sigmoids("probA_")
+        return -self._probabilities().slopes
+
+    @property
+    def probB_(self):
+        """Shifts B of the same: all 0, so that probabilities agree with predictions."""
+        _warn_of_sigmoids("probB_")
+        return np.zeros_like(self._probabilities().slopes)
+
 
 class LaterProbabilities:
     """Probabilities that are fitted when first asked for, or when a model of few rows is saved.
@@ -260,10 +290,12 @@ class LaterProbabilities:
         The fit, if it is small enough to be kept.
     sides : ndarray of int, shape (problems, 2), or None
         The classes for which positive and negative scores of each problem speak.
+    is_offered : bool
+        Whether `predict_proba` tells them: probability=False asks for none.
     """
 
-    def __init__(self, fitted: MachineFit | None, sides: Array | None):
-        self.fitted, self.sides = fitted, sides
+    def __init__(self, fitted: MachineFit | None, sides: Array | None, is_offered: bool = True):
+        self.fitted, self.sides, self.is_offered = fitted, sides, is_offered
         self.found: Probabilities | None = None
 
     def get(self, remembered: Callable[[], MachineFit]) -> Probabilities:
@@ -284,10 +316,18 @@ class LaterProbabilities:
         if self.fitted is not None:
             with suppress(NotAvailable):
                 self.get(lambda: self.fitted)
-        return {"fitted": None, "sides": self.sides, "found": self.found}
+        return vars(self) | {"fitted": None}
 
 
-def _check_two_classes(y: Any, sample_weight: Any) -> None:
+def _warn_of_sigmoids(name: str) -> None:
+    warnings.warn(
+        f"Attribute `{name}` was deprecated in scikit-learn 1.9; call predict_proba.",
+        FutureWarning,
+        stacklevel=3,
+    )
+
+
+def _check_two_classes(y: Any, sample_weight: Any, words: str) -> None:
     """Refuse weights that leave one class, in the words of scikit-learn."""
     if sample_weight is None:
         return
@@ -297,8 +337,8 @@ def _check_two_classes(y: Any, sample_weight: Any) -> None:
     counted = labels[weights > 0]
     if len(set(labels.tolist())) > 1 and len(set(counted.tolist())) == 1:
         raise ValueError(
-            "Invalid input - all samples with positive weights belong to the same class. There is "
-            f"only one class: {counted[0]!r}; add rows of another class, or give them weight."
+            f"{words}. There is only one class: {counted[0]!r}; add rows of another class, or give "
+            "them weight."
         )
 
 
@@ -327,7 +367,7 @@ class SVC(SupportVectorClassifier):
     shrinking : bool, default=True
         Accepted for scikit-learn's sake; the solver shrinks where that pays.
     probability : bool, default="deprecated"
-        Deprecated in scikit-learn 1.9: `predict_proba` is always there.
+        Deprecated in scikit-learn 1.9: `predict_proba` is there without it, unless it is False.
     tol : float, default=1e-3
         Stop when no optimality condition is violated by more, as LIBSVM does, and when the duality
         gap is at most `tol` times the objective at w = 0.

@@ -12,7 +12,7 @@ from .._validation import Training, read_regression
 from ..conformal import Calibration, Intervals
 from ._base import OPEN, SupportVectorMachine
 from .forms import Form, Tube
-from .reading import check_precomputed, check_some_weight, read_any
+from .reading import check_precomputed, counted_weights, read_any
 
 
 class SupportVectorRegressor(RegressorMixin, SupportVectorMachine):
@@ -21,7 +21,7 @@ class SupportVectorRegressor(RegressorMixin, SupportVectorMachine):
     def _read(self, X, y, sample_weight, *, reset=True) -> Training:
         if self._is_precomputed:
             check_precomputed(X)
-        check_some_weight(sample_weight)
+        sample_weight = counted_weights(sample_weight)
         return read_any(read_regression, self, X, y, sample_weight, reset=reset)
 
     def predict(self, X, *, interval=None):
