@@ -287,15 +287,15 @@ def compare(problem: KernelProblem, libraries: list[str], repeats: int) -> list[
         few = Data(data.X[::step], data.y[::step], data.X_test, data.y_test)
         problem.run(name, few, problem.options)  # imports
         runs = [
-            _timed(problem.run, name, data, problem.options) for _ in range(_count(name, repeats))
+            timed(problem.run, name, data, problem.options) for _ in range(_count(name, repeats))
         ]
         models[name] = runs[-1][1]
         judged = problem.judge(models[name], data, problem.options)
-        rows.append(_row(problem.name, name, [seconds for seconds, _ in runs], judged))
+        rows.append(timing(problem.name, name, [seconds for seconds, _ in runs], judged))
     if problem.run is fit_svm:
         for name, model in models.items():
-            runs = [_timed(model.predict, data.X_test) for _ in range(_count(name, repeats))]
-            rows.append(_row(f"{problem.name}, {PREDICTED}", name, [run[0] for run in runs], ""))
+            runs = [timed(model.predict, data.X_test) for _ in range(_count(name, repeats))]
+            rows.append(timing(f"{problem.name}, {PREDICTED}", name, [run[0] for run in runs], ""))
     return rows
 
 
@@ -304,13 +304,13 @@ def _count(library: str, repeats: int) -> int:
     return 1 if library == "sklearn" else repeats
 
 
-def _timed(run: Callable, *args) -> tuple[float, Any]:
+def timed(run: Callable, *args) -> tuple[float, Any]:
     began = time.perf_counter()
     result = run(*args)
     return time.perf_counter() - began, result
 
 
-def _row(problem: str, library: str, times: list[float], judged: str) -> dict:
+def timing(problem: str, library: str, times: list[float], judged: str) -> dict:
     return {
         "problem": problem,
         "library": library,
