@@ -143,6 +143,7 @@ void run(int threads, double deadline, Work&& work) {
 
 // ---- the parts of the module ----
 
+void define_boosting_functions(nb::module_& m);
 void define_kernel_functions(nb::module_& m);
 void define_tree_prediction_functions(nb::module_& m);
 
