@@ -140,6 +140,86 @@ def read_multilabel(
     return Training(X, y, weights, weights, np.arange(y.shape[1]), names)
 
 
+@dataclass(frozen=True, eq=False)
+class Outputs:
+    """Validated targets of one or more outputs, with their weights.
+
+    y is (n, outputs) in float64: numbers, or for each output the position of a row's class in its
+    entry of `classes`. `weights` include the class weights, `sample_weight` does not; both are
+    float64. `is_flat` says that the caller's y had one dimension, or one column.
+    """
+
+    y: Array
+    sample_weight: Array
+    weights: Array
+    classes: list[Array] | None
+    is_flat: bool
+
+
+def read_outputs(
+    y: Any,
+    X: Any,
+    sample_weight: Any = None,
+    class_weight: Any = None,
+    *,
+    has_classes: bool,
+) -> Outputs:
+    """Targets of rows X of any kind that has a shape; classes without weight do not exist."""
+    weights = given = _read_weights(sample_weight, X)
+    if has_classes:
+        labels = _read_label_columns(y, X)
+        weights = given * _class_weights(class_weight, labels, given)
+        _check_not_negative(weights, "class_weight")
+        classes = [np.unique(column[weights > 0]) for column in labels]
+        columns = [_position(own, column) for own, column in zip(classes, labels)]
+        numbers = np.column_stack(columns).astype(np.float64)
+        return Outputs(numbers, given, weights, classes, len(classes) == 1)
+    with _naming_text(y, "y"):
+        numbers = check_array(
+            y, ensure_2d=False, dtype=np.float64, ensure_all_finite=False, input_name="y"
+        )
+    check_consistent_length(X, numbers)
+    _check_values(numbers, "y", None)
+    numbers = np.ascontiguousarray(numbers.reshape(len(numbers), -1))
+    return Outputs(numbers, given, weights, None, numbers.shape[1] == 1)
+
+
+def _read_label_columns(y: Any, X: Any) -> list[Array]:
+    """Class labels, one array (n,) for each output."""
+    labels = check_array(y, ensure_2d=False, dtype=None, ensure_all_finite=False, input_name="y")
+    if labels.ndim < 2 or labels.shape[1] == 1:
+        return [_read_labels(labels.ravel(), X)]
+    return [_read_labels(column, X) for column in labels.T]
+
+
+def _class_weights(class_weight: Any, labels: list[Array], weights: Array) -> Array:
+    """What the classes multiply the weight of each row with, over all outputs."""
+    factors = np.ones(len(weights))
+    if class_weight is None:
+        return factors
+    several = isinstance(class_weight, list)
+    if several and len(class_weight) != len(labels):
+        raise ValueError(
+            "The number of elements in class_weight should match number of outputs: got "
+            f"{len(class_weight)} for {len(labels)}."
+        )
+    if not several and len(labels) > 1 and class_weight != "balanced":
+        raise ValueError(
+            'For several outputs, class_weight should be a list of dicts, or the string "balanced".'
+        )
+    for k, column in enumerate(labels):
+        classes = np.unique(column[weights > 0])
+        present = np.isin(column, classes)
+        of_class = compute_class_weight(
+            class_weight[k] if several else class_weight,
+            classes=classes,
+            y=column[present],
+            sample_weight=weights[present],
+        )
+        factors *= np.where(present, of_class[_position(classes, column)], 0.0)
+    return factors
+
+
 def is_multilabel(y: Any) -> bool:
     """Whether y gives each row several labels."""
     several = sp.issparse(y) or np.asarray(y).ndim == 2

@@ -1,0 +1,379 @@
+"""Trees with a branch for every category, as ID3 and C4.5 grow them.
+
+Rows come as a float matrix: numbers as they are, categories as level numbers, NaN where a value is
+missing. A row whose value is missing goes down all branches, with its weight divided as the rows
+divide whose value is known, and the gain of a test counts for the known share alone (Quinlan 1993,
+chapter 3). Such trees are small and grown in Python; a node costs a pass over its rows and columns.
+
+References
+----------
+Quinlan (1986), Induction of decision trees, Machine Learning 1.
+Quinlan (1993), C4.5: Programs for Machine Learning, Morgan Kaufmann.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import xlogy
+
+from ..interrupt import check
+from .pruning import levels
+
+Array = np.ndarray
+
+LEAF = -2
+# Gains in bits that differ by less are equal: the first column wins.
+ROUNDING = 1e-10
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How tests are chosen and when growing ends.
+
+    Parameters
+    ----------
+    uses_ratio : bool
+        Whether the gain is divided by the information of the branches, among tests of at least
+        average gain (C4.5), or counts as it is (ID3).
+    smallest_branch : float
+        At least two branches must have so much weight.
+    max_depth : int or None
+        The largest depth.
+    """
+
+    uses_ratio: bool
+    smallest_branch: float = 0.0
+    max_depth: int | None = None
+
+
+class Test(NamedTuple):
+    """A question about one column: which level it has, or with a threshold whether x ≤ it.
+
+    `gain` and `ratio` are in bits, `shares` are the parts of the known weight in each branch.
+    """
+
+    feature: int
+    threshold: float
+    gain: float
+    ratio: float
+    shares: Array
+
+
+@dataclass(frozen=True, eq=False)
+class MultiwayTree:
+    """A grown tree; nodes stand in preorder, each in front of what is below it.
+
+    Attributes
+    ----------
+    feature : ndarray of int, shape (nodes,)
+        The column that a node asks for, −2 at leaves.
+    threshold : ndarray of shape (nodes,)
+        Where numbers are divided, NaN for categories and at leaves.
+    parent, branch : ndarray of int, shape (nodes,)
+        The node above, −1 for the root, and by which answer it is reached: the number of a level,
+        or 0 for x ≤ threshold and 1 for x > threshold.
+    value : ndarray of shape (nodes, classes)
+        The weight of each class; all 0 in a branch without rows.
+    gain, ratio : ndarray of shape (nodes,)
+        What the test gains in bits, and relative to the information of its branches.
+    """
+
+    feature: Array
+    threshold: Array
+    parent: Array
+    branch: Array
+    value: Array
+    gain: Array
+    ratio: Array
+
+    @property
+    def node_count(self) -> int:
+        """The number of nodes."""
+        return len(self.feature)
+
+    @property
+    def n_leaves(self) -> int:
+        """The number of leaves."""
+        return int(np.sum(self.feature == LEAF))
+
+    @property
+    def max_depth(self) -> int:
+        """The depth of the deepest leaf."""
+        return len(levels(self.parent)) - 1
+
+    @cached_property
+    def weight(self) -> Array:
+        """The weight of the rows in each node."""
+        return np.asarray(self.value.sum(axis=1))
+
+    @cached_property
+    def shares(self) -> Array:
+        """The predicted shares of the classes; a branch without rows predicts as the node above."""
+        shares = self.value / np.where(self.weight > 0, self.weight, 1.0)[:, None]
+        for nodes in levels(self.parent)[1:]:
+            empty = nodes[self.weight[nodes] == 0]
+            shares[empty] = shares[self.parent[empty]]
+        return shares
+
+    @cached_property
+    def children(self) -> list[Array]:
+        """The nodes below each node, in the order of their branches."""
+        below: list[list[int]] = [[] for _ in range(self.node_count)]
+        for node in range(1, self.node_count):
+            below[self.parent[node]].append(node)
+        return [np.array(nodes, dtype=int) for nodes in below]
+
+    def pruned(self, is_leaf: Array) -> tuple[MultiwayTree, Array]:
+        """The tree with some nodes made leaves, and the new number of every node, −1 for none."""
+        is_gone = np.zeros(self.node_count, dtype=bool)
+        for nodes in levels(self.parent)[1:]:
+            above = self.parent[nodes]
+            is_gone[nodes] = is_gone[above] | is_leaf[above]
+        kept = np.flatnonzero(~is_gone)
+        number = np.where(is_gone, -1, np.cumsum(~is_gone) - 1)
+        leaf = is_leaf[kept]
+        return MultiwayTree(
+            feature=np.where(leaf, LEAF, self.feature[kept]),
+            threshold=np.where(leaf, np.nan, self.threshold[kept]),
+            parent=np.where(kept > 0, number[self.parent[kept]], -1),
+            branch=self.branch[kept],
+            value=self.value[kept],
+            gain=np.where(leaf, 0.0, self.gain[kept]),
+            ratio=np.where(leaf, 0.0, self.ratio[kept]),
+        ), number
+
+    def recounted(self, F: Array, y: Array, weights: Array) -> MultiwayTree:
+        """The same questions with the weights of the classes counted from other rows."""
+        value = np.zeros_like(self.value)
+        stack = [(0, np.arange(len(F)), np.asarray(weights, dtype=float))]
+        while stack:
+            node, rows, w = stack.pop()
+            value[node] = np.bincount(y[rows], w, minlength=value.shape[1])
+            stack += self._below(node, F, rows, w, self._split(node, F, rows, w))
+        return replace(self, value=value)
+
+    def predict(self, F: Array) -> Array:
+        """Shares of the classes (rows, classes); rows with missing values mix those of leaves."""
+        predicted = np.zeros((len(F), self.value.shape[1]))
+        for node, rows, w in self._reached(F):
+            predicted[rows] += w[:, None] * self.shares[node]
+        return predicted
+
+    def apply(self, F: Array) -> Array:
+        """The leaf of each row; of a row with missing values the one with most of its weight."""
+        leaf, most = np.zeros(len(F), dtype=int), np.zeros(len(F))
+        for node, rows, w in self._reached(F):
+            is_more = w > most[rows]
+            leaf[rows[is_more]], most[rows[is_more]] = node, w[is_more]
+        return leaf
+
+    def _reached(self, F: Array) -> list[tuple[int, Array, Array]]:
+        """Leaves, the rows that reach them, and with what part of their weight."""
+        found, stack = [], [(0, np.arange(len(F)), np.ones(len(F)))]
+        while stack:
+            node, rows, w = stack.pop()
+            if self.feature[node] == LEAF:
+                found.append((node, rows, w))
+            else:
+                shares = self.weight[self.children[node]]
+                total = shares.sum()
+                if total == 0:  # nothing was ever seen here
+                    found.append((node, rows, w))
+                else:
+                    stack += self._below(node, F, rows, w, shares / total)
+        return found
+
+    def _split(self, node: int, F: Array, rows: Array, w: Array) -> Array:
+        """The shares of the known weight in the branches of a node, by these rows."""
+        if self.feature[node] == LEAF:
+            return np.zeros(0)
+        count = len(self.children[node])
+        branch = branches_of(F[rows, self.feature[node]], self.threshold[node], count)
+        known = np.bincount(branch[branch >= 0], w[branch >= 0], minlength=count)
+        return known / known.sum() if known.sum() > 0 else np.full(count, 1.0 / count)
+
+    def _below(
+        self, node: int, F: Array, rows: Array, w: Array, shares: Array
+    ) -> list[tuple[int, Array, Array]]:
+        """The rows in each branch with their weights; those without a value are in all of them."""
+        if self.feature[node] == LEAF:
+            return []
+        branch = branches_of(F[rows, self.feature[node]], self.threshold[node], len(shares))
+        return [
+            (int(child), *divided(branch, rows, w, k, float(share)))
+            for k, (child, share) in enumerate(zip(self.children[node], shares))
+        ]
+
+
+def branches_of(column: Array, threshold: float, count: int) -> Array:
+    """The branch of each value, −1 where it is missing or a level that was never seen."""
+    is_known = ~np.isnan(column)
+    if not np.isnan(threshold):
+        return np.where(is_known, (column > threshold).astype(int), -1)
+    level = np.where(is_known, column, -1).astype(int)
+    return np.where(level < count, level, -1)
+
+
+def divided(branch: Array, rows: Array, w: Array, k: int, share: float) -> tuple[Array, Array]:
+    """Rows of branch k with all their weight, and rows without a value with a share of theirs."""
+    chosen = (branch == k) | (branch < 0) if share > 0 else branch == k
+    return rows[chosen], np.where(branch[chosen] < 0, share, 1.0) * w[chosen]
+
+
+# ---- growing -------------------------------------------------------------------------------------
+
+
+def grow(
+    F: Array, y: Array, weights: Array, classes: int, levels: Sequence[int | None], rule: Rule
+) -> MultiwayTree:
+    """Grow a tree.
+
+    Parameters
+    ----------
+    F : ndarray of shape (n, d)
+        Rows: numbers, or level numbers of categories; NaN is missing.
+    y : ndarray of int, shape (n,)
+        Positions of the classes.
+    weights : ndarray of shape (n,)
+        Weights ≥ 0; a row of weight 0 is no row.
+    classes : int
+        The number of classes.
+    levels : sequence of d ints or None
+        The number of levels of each column, None for numbers.
+    rule : Rule
+        How tests are chosen.
+
+    Returns
+    -------
+    MultiwayTree
+    """
+    return _Grower(F, y, weights, classes, levels, rule).run()
+
+
+class _Grower:
+    """The data of a tree and the nodes that it has so far."""
+
+    def __init__(self, F, y, weights, classes, levels, rule):
+        kept = np.flatnonzero(weights > 0)
+        # By content, so that sums do not depend on the order of the rows.
+        order = kept[np.lexsort((weights[kept], y[kept], *F[kept].T))]
+        self.F, self.y, self.w = F[order], y[order], weights[order].astype(float)
+        self.classes, self.levels, self.rule = classes, levels, rule
+        self.values = [
+            np.unique(column[~np.isnan(column)]) if count is None else None
+            for column, count in zip(self.F.T, levels)
+        ]
+        self.nodes: list[tuple[Test | None, int, int, Array]] = []
+
+    def run(self) -> MultiwayTree:
+        stack = [(np.arange(len(self.y)), self.w, -1, 0, 0, frozenset())]
+        while stack:
+            check()
+            rows, w, parent, branch, depth, used = stack.pop()
+            counts = np.bincount(self.y[rows], w, minlength=self.classes)
+            test = self._best(rows, w, counts, depth, used)
+            node = len(self.nodes)
+            self.nodes.append((test, parent, branch, counts))
+            if test is None:
+                continue
+            if np.isnan(test.threshold):
+                used = used | {test.feature}
+            column = self.F[rows, test.feature]
+            answers = branches_of(column, test.threshold, len(test.shares))
+            for k in reversed(range(len(test.shares))):
+                part = divided(answers, rows, w, k, float(test.shares[k]))
+                stack.append((*part, node, k, depth + 1, used))
+        return self._tree()
+
+    def _tree(self) -> MultiwayTree:
+        tests, parent, branch, value = zip(*self.nodes)
+        return MultiwayTree(
+            feature=np.array([LEAF if t is None else t.feature for t in tests]),
+            threshold=np.array([np.nan if t is None else t.threshold for t in tests]),
+            parent=np.array(parent),
+            branch=np.array(branch),
+            value=np.array(value),
+            gain=np.array([0.0 if t is None else t.gain for t in tests]),
+            ratio=np.array([0.0 if t is None else t.ratio for t in tests]),
+        )
+
+    def _best(self, rows: Array, w: Array, counts: Array, depth: int, used) -> Test | None:
+        """The test of a node, None where it is to be a leaf."""
+        limit = self.rule.max_depth
+        if np.sum(counts > 0) < 2 or (limit is not None and depth >= limit):
+            return None
+        found = [self._test(j, rows, w) for j in range(self.F.shape[1]) if j not in used]
+        tests = [test for test in found if test is not None]
+        if self.rule.uses_ratio:
+            tests = [test for test in tests if test.gain > ROUNDING]
+        if not tests:
+            return None
+        if not self.rule.uses_ratio:
+            return _first_best(tests, [test.gain for test in tests])
+        average = float(np.mean([test.gain for test in tests]))
+        tests = [test for test in tests if test.gain >= average - ROUNDING]
+        return _first_best(tests, [test.ratio for test in tests])
+
+    def _test(self, j: int, rows: Array, w: Array) -> Test | None:
+        """The test of one column, None where it divides nothing."""
+        column = self.F[rows, j]
+        known = ~np.isnan(column)
+        if not known.any():
+            return None
+        column, y, w_known = column[known], self.y[rows[known]], w[known]
+        count = self.levels[j]
+        if count is None:
+            return self._number(j, column, y, w_known, float(w.sum()))
+        cells = column.astype(int) * self.classes + y
+        table = np.bincount(cells, w_known, minlength=count * self.classes)
+        return self._judged(j, np.nan, table.reshape(count, self.classes), float(w.sum()))
+
+    def _number(self, j: int, column: Array, y: Array, w: Array, total: float) -> Test | None:
+        """The threshold with the largest gain."""
+        values, place = np.unique(column, return_inverse=True)
+        if len(values) < 2:
+            return None
+        cells = np.bincount(place * self.classes + y, w, minlength=len(values) * self.classes)
+        left = np.cumsum(cells.reshape(len(values), self.classes), axis=0)
+        right = left[-1] - left[:-1]
+        low, high = left[:-1].sum(axis=1), right.sum(axis=1)
+        rest = (low * entropy(left[:-1]) + high * entropy(right)) / (low + high)
+        rest[np.minimum(low, high) < self.rule.smallest_branch * (1 - ROUNDING)] = np.inf
+        k = int(np.argmax(rest <= rest.min() + ROUNDING))
+        if not np.isfinite(rest[k]):
+            return None
+        middle = 0.5 * values[k] + 0.5 * values[k + 1]
+        # As C4.5 does it: a value that occurs, the largest one not above the middle.
+        all_values = self.values[j]
+        threshold = all_values[np.searchsorted(all_values, middle, side="right") - 1]
+        return self._judged(j, float(threshold), np.stack([left[k], right[k]]), total)
+
+    def _judged(self, j: int, threshold: float, table: Array, total: float) -> Test | None:
+        """The gain of a test, from the weights of classes (branches, classes) that are known."""
+        sizes = table.sum(axis=1)
+        known = float(sizes.sum())
+        if np.sum(sizes >= max(self.rule.smallest_branch * (1 - ROUNDING), 1e-300)) < 2:
+            return None
+        rest = float(np.sum(sizes * entropy(table))) / known
+        gain = known / total * (float(entropy(table.sum(axis=0))) - rest)
+        # Rows without a value are a branch of their own for the information of the test.
+        split = float(entropy(np.append(sizes, max(total - known, 0.0))))
+        return Test(j, threshold, gain, gain / split if split > 0 else 0.0, sizes / known)
+
+
+def _first_best(tests: list[Test], scores: list[float]) -> Test:
+    best = max(scores)
+    return next(test for test, score in zip(tests, scores) if score >= best - ROUNDING)
+
+
+def entropy(counts: Array) -> Array:
+    """Entropy in bits of weights along the last axis; 0 where there are none."""
+    counts = np.asarray(counts, dtype=float)
+    total = counts.sum(axis=-1)
+    shares = counts / np.where(total > 0, total, 1.0)[..., None]
+    return np.asarray(-xlogy(shares, shares).sum(axis=-1) / np.log(2) + 0.0)
