@@ -13,7 +13,7 @@ from .._validation import Training, read_regression, read_rows
 from ..certificates import Certificate
 from ..conformal import Calibration, Intervals
 from ..design import Design
-from ..generalization import Refittable
+from ..generalization import Fitted, Refittable
 from ..kernels import OF_STRINGS
 from ..parts import KERNEL_INSTANCE, OfParts
 from ..progress import CallbackSupport
@@ -106,9 +106,13 @@ class KernelRegressor(OfParts, RegressorMixin, Remembering, CallbackSupport, Bas
         z = self._predict(X).astype(X.dtype, copy=False)
         return z[:, 0] if self._is_flat else z
 
+    def _design(self, X) -> Design:
+        """New rows as the fit sees its own."""
+        return Design(read_rows(self, X))
+
     def _intervals(self, calibration: Calibration, X, coverage: float) -> Intervals:
         prediction = self.predict(X)
-        ends = calibration.intervals(Design(read_rows(self, X)), coverage, lambda z: z)
+        ends = calibration.intervals(self._design(X), coverage, lambda z: z)
         lower, upper = (end.reshape(prediction.shape).astype(prediction.dtype) for end in ends)
         return Intervals(prediction, lower, upper)
 
@@ -126,12 +130,12 @@ class KernelRegressor(OfParts, RegressorMixin, Remembering, CallbackSupport, Bas
         check_is_fitted(self)
         return self._certify(self._read(X, y, sample_weight, reset=False))
 
-    def _fitted_to(self, X, y, sample_weight=None) -> Refittable:
+    def _fitted_to(self, X, y, sample_weight=None) -> Refittable | Fitted:
         """The fit, rebuilt from its data."""
         check_is_fitted(self)
         return self._fitted(self._read(X, y, sample_weight, reset=False))
 
-    def _fitted(self, data: Training) -> Refittable:
+    def _fitted(self, data: Training) -> Refittable | Fitted:
         """The fit, or an error if its data has changed."""
         found, expected = self._objective(data), self.certificate_.primal
         room = 1e-6 * (abs(expected) + self.certificate_.scale)
@@ -147,7 +151,7 @@ class KernelRegressor(OfParts, RegressorMixin, Remembering, CallbackSupport, Bas
         """The objective of the stored model on the data."""
         return self._certify(data).primal
 
-    def _refittable(self, data: Training) -> Refittable:
+    def _refittable(self, data: Training) -> Refittable | Fitted:
         """The fit, as far as held-out predictions need it."""
         raise NotImplementedError
 

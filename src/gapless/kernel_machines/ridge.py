@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from dataclasses import replace
 from numbers import Real
@@ -15,12 +16,16 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .. import kernels
 from .._validation import Training
 from ..design import Design
-from ..interrupt import TimeLimit, time_limit
+from ..interrupt import TimeLimit, seconds_left, time_limit
+from ..kernel_features import EXACT
+from ..linear.kernel import KERNEL_CONSTRAINTS, chosen_kind
+from ..linear.kernel_certificates import exact_certificate
 from ..progress import watch
 from ..solvers import Trace
 from ..threads import single_blas
 from ._base import Array, KernelRegressor
 from .held_out import ConstantFit, KernelFit, base_rows, solve_each
+from .on_features import EXACT_ROWS, RidgeOnFeatures
 from .rows import Merged, check_square
 from .search import Choice, choose, corrected
 from .spectrum import default_strengths
@@ -61,15 +66,29 @@ class KernelRidge(KernelRegressor):
         Seconds after which the fit ends with what it has.
     select : {"min", "1se"}, default="min"
         With "loo", the best strength, or the strongest penalty within one standard error of it.
+    approximation : {"auto", "nystroem", "random_features"} or None, default="auto"
+        What stands for the kernel: itself (None), landmarks among the rows, or random features;
+        "auto" takes the kernel itself up to 20,000 distinct rows, and landmarks beyond.
+    n_components : int, default=None
+        How many landmarks or random features. None doubles them until leave-one-out no longer
+        improves by half its standard error.
+    random_state : int, default=0
+        Seed of the landmarks or the random features.
 
     Attributes
     ----------
     dual_coef_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
-        Coefficients c, float64; 0 for rows of weight 0.
+        Coefficients c, float64; 0 for rows of weight 0. Of the landmarks, where those stand for
+        the kernel; not there for random features.
     intercept_ : float or ndarray of shape (n_targets,)
         Bias b.
     X_fit_ : {ndarray, sparse matrix} of shape (n_samples, n_features)
-        Training rows, which predictions need; for a precomputed kernel, its matrix.
+        Training rows, which predictions need; for a precomputed kernel, its matrix. The landmarks
+        alone, where those stand for the kernel.
+    features_ : KernelFeatures
+        The features of landmarks, or random ones, where they stand for the kernel.
+    coef_ : ndarray of shape (n_components,) or (n_targets, n_components)
+        The coefficients of these features.
     kernel_ : Kernel
         The kernel with all its parameters numbers.
     alpha_ : float
@@ -93,7 +112,8 @@ class KernelRidge(KernelRegressor):
     factor is refined by float64 residuals, so that all digits are right. With "loo" about 9n³, in
     float32 too where that decides; a sample of 2,000 rows chooses γ, and beyond 4,000 rows α too.
     Held-out predictions (`generalization_`, `predict(X, interval=0.9)`) cost n³; beyond 5,000
-    distinct rows they are made by folds.
+    distinct rows they are made by folds. With r landmarks a fit takes 4·n·r bytes and n·r²
+    operations, and so do held-out predictions, which then are exact for any n.
 
     References
     ----------
@@ -114,6 +134,8 @@ class KernelRidge(KernelRegressor):
         "dual_coef_",
         "intercept_",
         "X_fit_",
+        "features_",
+        "coef_",
         "kernel_",
         "alpha_",
         "gamma_",
@@ -135,6 +157,7 @@ class KernelRidge(KernelRegressor):
         "tol": [Interval(Real, 0, None, closed="left")],
         "time_limit": [Interval(Real, 0, None, closed="neither"), None],
         "select": [StrOptions({"min", "1se"})],
+        **{k: KERNEL_CONSTRAINTS[k] for k in ("approximation", "n_components", "random_state")},
     }
 
     def __init__(
@@ -150,6 +173,9 @@ class KernelRidge(KernelRegressor):
         tol=1e-6,
         time_limit=None,
         select="min",
+        approximation="auto",
+        n_components=None,
+        random_state=0,
     ):
         self.alpha = alpha
         self.kernel = kernel
@@ -161,6 +187,9 @@ class KernelRidge(KernelRegressor):
         self.tol = tol
         self.time_limit = time_limit
         self.select = select
+        self.approximation = approximation
+        self.n_components = n_components
+        self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
@@ -178,13 +207,15 @@ class KernelRidge(KernelRegressor):
         Returns
         -------
         self : object
-            The fitted estimator. Ctrl-C leaves f = 0, with its honest gap, and raises
-            KeyboardInterrupt; an error leaves the estimator as it was.
+            The fitted estimator. Ctrl-C leaves f = 0, with its honest gap, or what least squares
+            on fewer features has found, and raises KeyboardInterrupt; an error leaves the estimator
+            as it was.
         """
         data = self._read(X, y, sample_weight)
         rows = Merged.of(data)
         squares = rows.squares(self._kernel(data, rows), self.fit_intercept)
-        strengths = self._strengths(squares)
+        kind = chosen_kind(self.approximation, squares.n, EXACT_ROWS)
+        strengths, began = self._strengths(squares), time.monotonic()
         choice: Choice | None = None
         status, found = "solved", squares.null()
         with single_blas(), watch(self, data.X, data.y) as callback:
@@ -194,13 +225,20 @@ class KernelRidge(KernelRegressor):
                     if choice is not None:
                         squares = rows.squares(choice.kernel, self.fit_intercept)
                         strengths = np.full_like(strengths, choice.strength)
-                    found = solve_each(squares, strengths)
+                    if kind == EXACT:
+                        found = solve_each(squares, strengths)
             except TimeLimit:
                 status = "time_limit"
             except KeyboardInterrupt:
                 status = "interrupted"
-        learned = self._learned(data, rows, squares.kernel, found)
-        learned["certificate_"] = squares.certify(found, strengths, self.tol)
+            if kind != EXACT:
+                left = seconds_left(self.time_limit, began) if status == "solved" else 0.0
+                ridge = self._on_features(squares.kernel, strengths, kind)
+                learned, ending = ridge.learn(data, callback, left)
+                status = ending if status == "solved" and ending != "optimal" else status
+        if kind == EXACT:
+            learned = self._learned(data, rows, squares.kernel, found)
+            learned["certificate_"] = squares.certify(found, strengths, self.tol)
         learned |= self._chosen(choice, strengths, squares.kernel)
         # The scores of a search are those of its models, not of one whose time was up.
         is_chosen = choice is not None and status == "solved"
@@ -208,7 +246,7 @@ class KernelRidge(KernelRegressor):
         self._keep(learned, data)
         if status == "interrupted":
             raise KeyboardInterrupt
-        self._warn(status, found)
+        self._warn(status, kind != EXACT or found.is_solved)
         return self
 
     # ---- what is minimised -----------------------------------------------------------------------
@@ -247,6 +285,18 @@ class KernelRidge(KernelRegressor):
         if not np.all(np.isfinite(alpha)) or np.any(np.asarray(alpha) < 0):
             raise ValueError(f"alpha must be finite numbers ≥ 0, got {self.alpha!r}.")
         return np.broadcast_to(np.ravel(alpha), count) + squares.kernel.noise
+
+    def _on_features(self, kernel: Any, strengths: Array, kind: str) -> RidgeOnFeatures:
+        """The same where features of so many landmarks, or random ones, stand for the kernel."""
+        return RidgeOnFeatures(
+            strengths if np.any(strengths != strengths[0]) else float(strengths[0]),
+            kernel,
+            kind,
+            self.n_components,
+            self.random_state,
+            fit_intercept=self.fit_intercept,
+            tol=self.tol,
+        )
 
     # ---- tuning ----------------------------------------------------------------------------------
 
@@ -308,35 +358,62 @@ class KernelRidge(KernelRegressor):
             "kernel_": kernel,
         }
 
-    def _warn(self, status: str, found: Coefficients) -> None:
+    def _warn(self, status: str, is_solved: bool) -> None:
         """Say what went wrong, if anything did, and what to do."""
         if status == "time_limit":
             warnings.warn(
                 f"KernelRidge reached its time_limit of {self.time_limit:g} s before its equations "
-                "were solved, and predicts a constant; raise the time_limit.",
+                f"were solved, and predicts {self._left_over}; raise the time_limit.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        elif not found.is_solved:
+        elif not is_solved:
             warnings.warn(
                 "Singular matrix in solving dual problem. Using least-squares solution instead; "
                 "raise alpha.",
                 stacklevel=3,
             )
 
+    @property
+    def _left_over(self) -> str:
+        """What a fit predicts whose time was up."""
+        has_learned = "features_" in vars(self) and np.any(self.coef_)
+        return "by fewer features than it should" if has_learned else "a constant"
+
     # ---- predicting and proving ------------------------------------------------------------------
 
     @property
+    def _is_approximate(self) -> bool:
+        """Whether features stand for the kernel."""
+        return "features_" in vars(self)
+
+    @property
     def _is_flat(self):
-        return self.dual_coef_.ndim == 1
+        return (self.coef_ if self._is_approximate else self.dual_coef_).ndim == 1
+
+    def _design(self, X):
+        design = super()._design(X)
+        return Design(self.features_.transform(design.X)) if self._is_approximate else design
 
     def _predict(self, X):
+        if self._is_approximate:
+            w = np.atleast_2d(self.coef_).T.astype(np.float64)
+            return self.features_.scores(X, w) + self.intercept_
         c = self.dual_coef_.reshape(len(self.dual_coef_), -1)
         used = np.flatnonzero(np.any(c != 0, axis=1))
         base = base_rows(self.kernel_, Design(self.X_fit_), used)
         return self.kernel_.times(X, base, c[used]) + self.intercept_
 
+    def _certified_exactly(self, X, y, sample_weight=None):
+        """The certificate for the kernel itself, whatever stood for it."""
+        if not self._is_approximate:
+            return self._certified(X, y, sample_weight)
+        return exact_certificate(RidgeOnFeatures.of(self), X, y, sample_weight)
+
     def _certify(self, data):
+        if self._is_approximate:
+            ridge = RidgeOnFeatures.of(self)
+            return ridge._judged(data, ridge.on(data))
         rows = Merged.of(data)
         squares = rows.squares(self.kernel_, self.fit_intercept)
         c = rows.gather(self.dual_coef_.reshape(len(self.dual_coef_), -1))
@@ -344,13 +421,17 @@ class KernelRidge(KernelRegressor):
         strengths = self._settled_strengths(squares)
         return squares.certify(Coefficients(c, b, squares.times(c)), strengths, self.tol)
 
+    def _settled_alpha(self) -> Any:
+        """α as given or chosen."""
+        return self.alpha_ if "alpha" in self._tuned() else self.alpha
+
     def _settled_strengths(self, squares: KernelSquares) -> Array:
         """λ of each target, as given or chosen."""
-        if "alpha" in self._tuned():
-            return np.full(squares.y.shape[1], self.alpha_ + squares.kernel.noise)
-        return self._strengths(squares)
+        return self._at(alpha=self._settled_alpha())._strengths(squares)
 
     def _refittable(self, data):
+        if self._is_approximate:
+            return RidgeOnFeatures.of(self).fitted(data)
         c = self.dual_coef_.reshape(len(self.dual_coef_), -1)
         if not np.any(c):
             return ConstantFit(Design(data.X), data.y, data.weights, self.fit_intercept)

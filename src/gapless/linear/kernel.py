@@ -26,7 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._validation import Training, read_rows
 from ..certificates import certify_all
 from ..design import Design
-from ..generalization.held_out import by_formula, by_refits
+from ..generalization.held_out import by_formula, by_refits, drawn
 from ..interrupt import TimeLimit, check
 from ..kernel_features import (
     EXACT,
@@ -58,6 +58,8 @@ APPROXIMATIONS = (AUTO, NYSTROEM, RANDOM)
 EXACT_ROWS = 3000
 # Ranks that are tried one after the other, and the most; the bytes that their features may take.
 FIRST_RANK, MOST_FEATURES, MOST_BYTES = 64, 1024, 2 << 30
+# Rows beyond which a sample of so many tells the rank.
+MOST_ROWS = 100_000
 # The rank has grown enough when this part of a standard error was all that doubling it brought.
 ENOUGH = 0.5
 # Models that only serve to compare ranks need no more digits.
@@ -98,7 +100,7 @@ class WithKernel:
         supply = Supply.of(self, kernel, data)
         if supply.kind == EXACT or self.n_components is not None:
             return _mapped(data, supply.features(self.n_components or 0))
-        return _grown(self, data, supply, callback)
+        return grown(self, data, supply, callback)
 
     def _map_late(self, data):
         kernel = self._kernel()
@@ -153,7 +155,10 @@ class WithKernel:
 
     def _certified(self, X, y, sample_weight):
         """The certificate, recomputed from the data."""
-        data, problems = self._rebuilt(X, y, sample_weight)
+        return self._judged(*self._rebuilt(X, y, sample_weight))
+
+    def _judged(self, data, problems):
+        """The certificate of what the model stores, on the problems of these data."""
         parameters = unpack(problems, self.coef_, self.intercept_, self.dual_)
         found = sum(certify_all(problems, parameters, tol=self.tol))
         features = vars(self).get("features_")
@@ -185,6 +190,8 @@ class Supply:
     X: Any
     distinct: Distinct
     seed: int
+    # The rows for which features are made in the end, where X is a sample of them.
+    total: int
 
     @classmethod
     def of(cls, model: Any, kernel: Kernel, data: Training) -> Supply:
@@ -192,7 +199,11 @@ class Supply:
         distinct = Distinct.of(data.X, data.weights)
         kind = chosen_kind(model.approximation, len(distinct.first))
         kernel = kernel.resolve(data.X, data.weights)
-        return cls(kernel, kind, data.X, distinct, model.random_state)
+        return cls(kernel, kind, data.X, distinct, model.random_state, data.X.shape[0])
+
+    def only(self, some: Training) -> Supply:
+        """The same from some of the rows."""
+        return replace(self, X=some.X, distinct=Distinct.of(some.X, some.weights))
 
     def features(self, rank: int) -> KernelFeatures:
         """Features of at most that rank, if they are approximate, which then are float32."""
@@ -214,7 +225,7 @@ class Supply:
     @property
     def _fitting(self) -> int:
         """The largest rank whose features fit their memory."""
-        return MOST_BYTES // (4 * self.X.shape[0])
+        return MOST_BYTES // (4 * self.total)
 
     def ranks(self) -> Iterator[int]:
         """Ranks to try, each twice the one before.
@@ -234,8 +245,38 @@ def _mapped(data: Training, features: KernelFeatures) -> Mapped:
     return Mapped(replace(data, X=features.train), features)
 
 
+def grown(model: Any, data: Training, supply: Supply, callback: Any) -> Mapped:
+    """Features of a rank that twice as many would hardly improve, and a solution on them.
+
+    Of many rows a sample tells the rank.
+    """
+    if len(supply.distinct.first) <= MOST_ROWS or supply.kernel.name == PRECOMPUTED:
+        return _grown(model, data, supply, callback)
+    some = _sample(data, supply.distinct)
+    found = _grown(model, some, supply.only(some), callback)
+    features = replace(found.features, train=found.features.transform_training(data.X))
+    return replace(found, data=replace(data, X=features.train), features=features)
+
+
+def _sample(data: Training, distinct: Distinct) -> Training:
+    """Some of the distinct rows, drawn by content, whose weights grow to that of all."""
+    count = len(distinct.first)
+    # Rows without weight have the number −1, which is the last.
+    is_drawn = np.zeros(count + 1, dtype=bool)
+    is_drawn[drawn(np.arange(count), MOST_ROWS)] = True
+    rows = np.flatnonzero(is_drawn[distinct.inverse])
+    weights = data.weights[rows]
+    return replace(
+        data,
+        X=data.X[rows],
+        y=data.y[rows],
+        weights=weights * (data.weights.sum() / weights.sum()),
+        sample_weight=data.sample_weight[rows],
+    )
+
+
 def _grown(model: Any, data: Training, supply: Supply, callback: Any) -> Mapped:
-    """Features of a rank that twice as many would hardly improve, and the solution on them."""
+    """The same from all rows."""
     found, tried, is_enough = None, [], False
     try:
         for rank in supply.ranks():
