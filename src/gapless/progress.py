@@ -57,7 +57,10 @@ def watch(estimator: Any, X: Any = None, y: Any = None) -> Iterator[Callable[[An
 
 
 class ProgressLine:
-    """One line that is rewritten: step, objective, gap; on a terminal, and when a fit is long."""
+    """One line that is rewritten, on a terminal, and when a fit is long.
+
+    It says step, objective and gap of a solver's trace, or what any other object prints as.
+    """
 
     def __init__(self, name: str, stream: TextIO | None):
         self.name, self.stream = name, stream
@@ -72,10 +75,7 @@ class ProgressLine:
         if self.stream is None or not self.stream.isatty():
             return
         self.shown = now
-        known = [gap for gap in trace.gap if math.isfinite(gap)]
-        gap = f"gap {known[-1]:.2g}, stops at {target:.2g}" if known else "gap not known yet"
-        text = f"{self.name}: step {trace.steps}, objective {trace.primal[-1]:.6g}, {gap}"
-        text += f", {now - self.began:.0f} s"
+        text = f"{self.name}: {_words(trace, target)}, {now - self.began:.0f} s"
         self.stream.write("\r" + text.ljust(self.width))
         self.stream.flush()
         self.width = len(text)
@@ -85,3 +85,12 @@ class ProgressLine:
         if self.width and self.stream is not None:
             self.stream.write("\r" + " " * self.width + "\r")
             self.stream.flush()
+
+
+def _words(trace: Any, target: float) -> str:
+    """How far a fit is."""
+    if not hasattr(trace, "gap"):
+        return str(trace)
+    known = [gap for gap in trace.gap if math.isfinite(gap)]
+    gap = f"gap {known[-1]:.2g}, stops at {target:.2g}" if known else "gap not known yet"
+    return f"step {trace.steps}, objective {trace.primal[-1]:.6g}, {gap}"
