@@ -52,7 +52,7 @@ void pack(const VectorIn<std::int64_t>& feature, const VectorIn<double>& thresho
 }
 
 PackedTrees packed_trees(const Nodes& nodes, const VectorIn<std::int64_t>& start,
-                         const MatrixIn<double>& table, const VectorIn<std::uint64_t>& words) {
+                         const MatrixIn<double>& table, const VectorIn<std::uint32_t>& words) {
     const Index count = extent(start, 0) - 1;
     check(count >= 0 && start.data()[count] == extent(nodes, 0) && extent(nodes, 1) == 2,
           "start and nodes disagree about the number of nodes");
@@ -66,7 +66,7 @@ PackedTrees packed_trees(const Nodes& nodes, const VectorIn<std::int64_t>& start
 
 template <class T>
 void tree_leaves(const Nodes& nodes, const VectorIn<std::int64_t>& start,
-                 const MatrixIn<double>& table, const VectorIn<std::uint64_t>& words,
+                 const MatrixIn<double>& table, const VectorIn<std::uint32_t>& words,
                  const DenseIn<T>& X, const MatrixOut<std::int64_t>& out, int threads,
                  double deadline) {
     const PackedTrees trees = packed_trees(nodes, start, table, words);
@@ -79,7 +79,7 @@ void tree_leaves(const Nodes& nodes, const VectorIn<std::int64_t>& start,
 
 template <class T>
 void tree_sums(const Nodes& nodes, const VectorIn<std::int64_t>& start,
-               const MatrixIn<double>& table, const VectorIn<std::uint64_t>& words,
+               const MatrixIn<double>& table, const VectorIn<std::uint32_t>& words,
                const DenseIn<T>& X, const std::optional<MatrixIn<std::uint8_t>>& left_out,
                const MatrixOut<double>& out, const std::optional<VectorOut<std::int64_t>>& used,
                int threads, double deadline) {

@@ -30,12 +30,12 @@ double packed_words(Index first, Index count) {
     return std::bit_cast<double>(first << word_bits | count);
 }
 
-bool has_level(double words, const std::uint64_t* all, double x) {
+bool has_level(double words, const std::uint32_t* all, double x) {
     const Index packed = std::bit_cast<Index>(words);
     const Index count = packed & ((Index{1} << word_bits) - 1);
-    if (!(x >= 0 && x < static_cast<double>(64 * count))) return false;
+    if (!(x >= 0 && x < static_cast<double>(32 * count))) return false;
     const Index level = static_cast<Index>(x);
-    return all[(packed >> word_bits) + level / 64] >> (level % 64) & 1;
+    return all[(packed >> word_bits) + level / 32] >> (level % 32) & 1;
 }
 
 // The rows of one block, by rows in memory.
@@ -81,7 +81,7 @@ public:
 private:
     // One level down for the rows that move; returns how many of them have not reached a leaf.
     template <class T>
-    Index step(const PackedNode* nodes, const std::uint64_t* words, const RowBlock<T>& X,
+    Index step(const PackedNode* nodes, const std::uint32_t* words, const RowBlock<T>& X,
                Index active) {
         Index kept = 0;
         for (Index k = 0; k < active; ++k) {

@@ -50,7 +50,7 @@ struct PackedTrees {
     Index count;
     const double* table;
     Index width;
-    const std::uint64_t* words;  // bit `level` of a node's words: that level goes left
+    const std::uint32_t* words;  // bit `level` of a node's words: that level goes left
 };
 
 // out[i, t] = the leaf of tree t in which row i ends, counted from the tree's root.
