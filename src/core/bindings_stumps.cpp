@@ -1,0 +1,50 @@
+// The Python face of decision stumps.
+#include "bindings.hpp"
+#include "stumps.hpp"
+
+namespace gapless {
+namespace {
+
+template <class Code>
+void add_column(StumpColumns& columns, const VectorIn<Code>& codes, Index levels) {
+    check(extent(codes, 0) == columns.rows(), "codes must have one entry per row");
+    for (Index i = 0; i < columns.rows(); ++i)
+        check(static_cast<Index>(codes.data()[i]) < levels, "a code is out of range");
+    columns.add(codes.data(), levels);
+}
+
+std::tuple<Index, Index, double> best_stump(const StumpColumns& columns,
+                                            const VectorIn<double>& weights,
+                                            const VectorIn<std::int32_t>& classes,
+                                            Index class_count, bool by_accuracy, int threads,
+                                            double deadline) {
+    const Index n = columns.rows();
+    check(extent(weights, 0) == n && extent(classes, 0) == n,
+          "weights and classes must have one entry per row");
+    for (Index i = 0; i < n; ++i)
+        check(0 <= classes.data()[i] && classes.data()[i] < class_count, "a class is out of range");
+    auto criterion = by_accuracy ? StumpCriterion::accuracy : StumpCriterion::gini;
+    StumpSplit best;
+    run(threads, deadline, [&](const Context& context) {
+        best = columns.best(weights.data(), classes.data(), class_count, criterion, context);
+    });
+    return {best.column, best.code, best.quality};
+}
+
+}  // namespace
+
+void define_stump_functions(nb::module_& m) {
+    nb::class_<StumpColumns>(m, "StumpColumns")
+        .def("__init__",
+             [](StumpColumns* columns, Index rows) {
+                 check(0 <= rows && rows < (Index{1} << 31), "rows must fit into 31 bits");
+                 new (columns) StumpColumns(rows);
+             })
+        .def("add", &add_column<std::uint8_t>, array("codes"), "levels"_a)
+        .def("add", &add_column<std::uint16_t>, array("codes"), "levels"_a)
+        .def("add", &add_column<std::uint32_t>, array("codes"), "levels"_a)
+        .def("best", &best_stump, array("weights"), array("classes"), "class_count"_a,
+             "by_accuracy"_a, "threads"_a, "deadline"_a);
+}
+
+}  // namespace gapless
