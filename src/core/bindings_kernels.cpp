@@ -76,6 +76,27 @@ void dense_kernel_times(const KernelForm& form, const MatrixIn<T>& X, const Vect
     });
 }
 
+// Each product: positions of rows, their coefficients, and where it goes.
+using ProductTask = std::tuple<VectorIn<std::int64_t>, VectorIn<double>, VectorOut<double>>;
+
+template <class T>
+void dense_kernel_times_each(const KernelForm& form, const MatrixIn<T>& X,
+                             const VectorIn<T>& squares, const std::vector<ProductTask>& tasks,
+                             int threads, double deadline) {
+    KernelRows<T> x = kernel_rows(X, squares);
+    std::vector<OwnProduct> products;
+    for (const auto& [rows, coef, out] : tasks) {
+        const Index count = extent(rows, 0);
+        check(extent(coef, 0) == count && extent(out, 0) == count,
+              "coef and out must have one entry per row");
+        for (Index i = 0; i < count; ++i)
+            check(0 <= rows.data()[i] && rows.data()[i] < x.rows, "a row is out of range");
+        products.push_back({count, rows.data(), coef.data(), out.data()});
+    }
+    run(threads, deadline,
+        [&](const Context& context) { kernel_times_each(form, x, products, context); });
+}
+
 // X by its rows, Z by its columns; `is_gram` says that both are the same matrix.
 template <class T>
 void sparse_kernel_block(const KernelForm& form, const SparseIn<T>& X, const VectorIn<T>& X_squares,
@@ -143,6 +164,29 @@ SumProblem sum_problem(const SumTask& task, Index rows) {
             data_or_null(group),
             theta.data(),
             gradient.data()};
+}
+
+// The slopes of each group of a problem, a line for each: rise, fall, free. One short pass.
+void sum_slopes(const VectorIn<double>& theta, const VectorIn<double>& gradient,
+                const Maybe<double>& absolute, const VectorIn<double>& lower,
+                const VectorIn<double>& upper, const Maybe<std::int64_t>& group,
+                const MatrixOut<double>& out) {
+    const Index m = extent(theta, 0), groups = extent(out, 0);
+    check(extent(gradient, 0) == m && extent(lower, 0) == m && extent(upper, 0) == m,
+          "all arrays of a problem must have one entry per variable");
+    check_length(absolute, m, "absolute must have one entry per variable");
+    check_length(group, m, "group must have one entry per variable");
+    check(groups >= 1 && extent(out, 1) == 3, "out must have three entries for each group");
+    for (Index v = 0; group && v < m; ++v)
+        check(0 <= group->data()[v] && group->data()[v] < groups, "a group is out of range");
+    std::vector<GroupSlopes> slopes(groups);
+    group_slopes({m, theta.data(), gradient.data(), data_or_null(absolute), lower.data(),
+                  upper.data(), data_or_null(group)},
+                 slopes);
+    for (Index g = 0; g < groups; ++g) {
+        double* line = out.data() + 3 * g;
+        line[0] = slopes[g].rise, line[1] = slopes[g].fall, line[2] = slopes[g].free;
+    }
 }
 
 // Several problems on the same rows: a thread for each problem, or all threads for one after the
@@ -261,6 +305,8 @@ void define_kernels(nb::module_& m) {
           array("out"), "threads"_a, "deadline"_a);
     m.def("kernel_times", &dense_kernel_times<T>, "form"_a, array("X"), array("X_squares"),
           array("Z"), array("Z_squares"), array("coef"), array("out"), "threads"_a, "deadline"_a);
+    m.def("kernel_times_each", &dense_kernel_times_each<T>, "form"_a, array("X"), array("squares"),
+          array("tasks"), "threads"_a, "deadline"_a);
     m.def("sparse_kernel_block", &sparse_kernel_block<T>, "form"_a, array("X"), array("X_squares"),
           array("Z"), array("Z_squares"), "is_gram"_a, array("out"), "threads"_a, "deadline"_a);
     m.def("kernel_of_products", &kernel_of_products<T>, "form"_a, array("row_squares"),
@@ -311,6 +357,8 @@ void define_kernel_functions(nb::module_& m) {
     define_span_squares<double>(m);
     define_sum_descent<float>(m);
     define_sum_descent<double>(m);
+    m.def("sum_slopes", &sum_slopes, array("theta"), array("gradient"), maybe("absolute"),
+          array("lower"), array("upper"), maybe("group"), array("out"));
     m.def("sum_descent_of_rows", &sum_descent_of_rows, "form"_a, array("X"), array("squares"),
           array("tasks"), "threads"_a, "deadline"_a);
     define_kernel_forms(m);

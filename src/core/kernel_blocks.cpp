@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "pieces.hpp"
@@ -245,6 +246,25 @@ void add_column(const Compressed<T>& columns, Index j, T scale, Index end, T* to
         to[columns.index[p]] += scale * columns.value[p];
 }
 
+// Some rows, one after the other.
+template <class T>
+class PickedRows {
+public:
+    explicit PickedRows(const KernelRows<T>& from) : from_(from) {}
+
+    void push(Index i) {
+        x_.insert(x_.end(), from_.row(i), from_.row(i) + from_.columns);
+        squares_.push_back(from_.squares[i]);
+    }
+    KernelRows<T> view() const {
+        return {x_.data(), squares_.data(), static_cast<Index>(squares_.size()), from_.columns};
+    }
+
+private:
+    const KernelRows<T>& from_;
+    std::vector<T> x_, squares_;
+};
+
 template <class T>
 double operations(const KernelRows<T>& a, const KernelRows<T>& b) {
     return double(a.rows) * double(b.rows) * double(a.columns + 8);
@@ -375,6 +395,34 @@ void kernel_times(const KernelForm& form, const KernelRows<T>& a, const KernelRo
 }
 
 template <class T>
+void kernel_times_each(const KernelForm& form, const KernelRows<T>& x,
+                       const std::vector<OwnProduct>& products, const Context& context) {
+    constexpr Index height = 512;  // rows of a product that are one task
+    std::vector<PickedRows<T>> used(products.size(), PickedRows<T>(x));
+    std::vector<std::vector<double>> coef(products.size());
+    std::vector<std::pair<Index, Range>> tasks;
+    for (std::size_t p = 0; p < products.size(); ++p) {
+        const OwnProduct& product = products[p];
+        for (Index t = 0; t < ceil_div(product.count, height); ++t)
+            tasks.push_back({static_cast<Index>(p), part(t, height, product.count)});
+        for (Index j = 0; j < product.count; ++j) {
+            if (product.coef[j] == 0) continue;
+            used[p].push(product.rows[j]);
+            coef[p].push_back(product.coef[j]);
+        }
+    }
+    const Poll never;
+    const Context alone{context.blas, 1, never};
+    parallel_for(static_cast<Index>(tasks.size()), context.threads, context.poll, [&](Index t) {
+        const auto& [p, range] = tasks[t];
+        PickedRows<T> some(x);
+        for (Index i = range.begin; i < range.end; ++i) some.push(products[p].rows[i]);
+        kernel_times(form, some.view(), used[p].view(), coef[p].data(), 1,
+                     products[p].out + range.begin, alone);
+    });
+}
+
+template <class T>
 void kernel_values(const KernelForm& form, const T* a_squares, const T* b_squares, Index rows,
                    Index columns, T* values, const Context& context) {
     constexpr Index height = 64;
@@ -400,6 +448,10 @@ template void kernel_times(const KernelForm&, const KernelRows<float>&, const Ke
                            const double*, Index, double*, const Context&);
 template void kernel_times(const KernelForm&, const KernelRows<double>&, const KernelRows<double>&,
                            const double*, Index, double*, const Context&);
+template void kernel_times_each(const KernelForm&, const KernelRows<float>&,
+                                const std::vector<OwnProduct>&, const Context&);
+template void kernel_times_each(const KernelForm&, const KernelRows<double>&,
+                                const std::vector<OwnProduct>&, const Context&);
 template void kernel_values(const KernelForm&, const float*, const float*, Index, Index, float*,
                             const Context&);
 template void kernel_values(const KernelForm&, const double*, const double*, Index, Index, double*,

@@ -5,6 +5,8 @@
 // same bits for any number of threads.
 #pragma once
 
+#include <vector>
+
 #include "products.hpp"
 
 namespace gapless {
@@ -59,6 +61,19 @@ void kernel_gram(const KernelForm& form, const KernelRows<T>& a, T* out, const C
 template <class T>
 void kernel_times(const KernelForm& form, const KernelRows<T>& a, const KernelRows<T>& b,
                   const double* coef, Index outputs, double* out, const Context& context);
+
+// A product K coef with the kernel values between some of the rows, given by their positions.
+struct OwnProduct {
+    Index count;
+    const Index* rows;
+    const double* coef;
+    double* out;
+};
+
+// Many such products at once; entries of coef that are 0 cost nothing.
+template <class T>
+void kernel_times_each(const KernelForm& form, const KernelRows<T>& x,
+                       const std::vector<OwnProduct>& products, const Context& context);
 
 // The rows of a sparse matrix, or its columns, and the squared lengths of the rows.
 template <class T>

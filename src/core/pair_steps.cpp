@@ -46,27 +46,30 @@ struct Best {
     Index at;
 };
 
-// Of two vectors of values and their positions, the smaller in every lane. No branches: which lane
-// wins cannot be predicted.
-GAPLESS_BODY void keep_smaller(Floats& values, Ints& at, const Floats& others, const Ints& theirs) {
-    const Ints is_less = (others < values) | ((others == values) & (theirs < at));
-    values = is_less ? others : values;
-    at = is_less ? theirs : at;
+// Lane by lane the smaller of two vectors. Comparisons go into a selection one by one: their
+// combinations by & and | are taken apart into scalars.
+template <class Vector>
+GAPLESS_BODY Vector smaller(const Vector& x, const Vector& y) {
+    return y < x ? y : x;
 }
 
-GAPLESS_BODY Best smallest(const Floats& values, const Ints& positions) {
-    Floats v = values;
-    Ints at = positions;
-#define GAPLESS_SWAP(x, ...) __builtin_shufflevector(x, x, __VA_ARGS__)
-#define GAPLESS_HALVES 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7
-#define GAPLESS_QUARTERS 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11
-#define GAPLESS_PAIRS 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13
-#define GAPLESS_SINGLES 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14
-    keep_smaller(v, at, GAPLESS_SWAP(v, GAPLESS_HALVES), GAPLESS_SWAP(at, GAPLESS_HALVES));
-    keep_smaller(v, at, GAPLESS_SWAP(v, GAPLESS_QUARTERS), GAPLESS_SWAP(at, GAPLESS_QUARTERS));
-    keep_smaller(v, at, GAPLESS_SWAP(v, GAPLESS_PAIRS), GAPLESS_SWAP(at, GAPLESS_PAIRS));
-    keep_smaller(v, at, GAPLESS_SWAP(v, GAPLESS_SINGLES), GAPLESS_SWAP(at, GAPLESS_SINGLES));
-    return {v[0], at[0]};
+// The smallest entry, in every lane.
+template <class Vector>
+GAPLESS_BODY Vector smallest_of(const Vector& values) {
+    Vector v = values;
+#define GAPLESS_SWAP(...) v = smaller(v, __builtin_shufflevector(v, v, __VA_ARGS__))
+    GAPLESS_SWAP(8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
+    GAPLESS_SWAP(4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11);
+    GAPLESS_SWAP(2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
+    GAPLESS_SWAP(1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);
+#undef GAPLESS_SWAP
+    return v;
+}
+
+GAPLESS_BODY Best smallest(const Floats& values, const Ints& at) {
+    const Floats least = smallest_of(values);
+    const Ints nowhere = Ints{} + std::numeric_limits<std::int32_t>::max();
+    return {least[0], smallest_of(values == least ? at : nowhere)[0]};
 }
 
 // The members' slopes: of the smooth part, and what to add to it when θ grows and when it falls.
@@ -104,7 +107,7 @@ Extremes move(const Slopes& slopes, float by, const float* x, const float* y, co
         visit(p, load(x + p), load(y + p));
     for (; p < span.end; p += lanes)
         visit(p, load_end(x + p, span.width - p), load_end(y + p, span.width - p));
-    return {smallest(rise, at), -smallest(fall, at).value};
+    return {smallest(rise, at), -smallest_of(fall)[0]};
 }
 
 // A member that grows: its slope, its K(x, x), its kernel row; `least` curvature of a pair.

@@ -472,6 +472,24 @@ private:
 
 }  // namespace
 
+void group_slopes(const SumPoint& point, std::vector<GroupSlopes>& out) {
+    std::vector<double> free(out.size(), 0.0);
+    std::fill(out.begin(), out.end(), GroupSlopes{infinity, -infinity, 0.0});
+    for (Index v = 0; v < point.count; ++v) {
+        const Variable variable{point.theta[v], point.lower[v], point.upper[v],
+                                point.absolute ? point.absolute[v] : 0.0, 0.0};
+        const double rise = variable.rise(point.gradient[v]);
+        const double fall = variable.fall(point.gradient[v]);
+        const Index g = point.group ? point.group[v] : 0;
+        out[g].rise = std::min(out[g].rise, rise);
+        out[g].fall = std::max(out[g].fall, fall);
+        if (rise != fall) continue;
+        out[g].free += rise;
+        ++free[g];
+    }
+    for (std::size_t g = 0; g < out.size(); ++g) out[g].free /= free[g];
+}
+
 template <class T>
 SumProgress descend_sums(const GramRows<T>& gram, const SumProblem& problem, double tol,
                          Index steps, int threads, Checkpoint& checkpoint) {

@@ -8,6 +8,8 @@
 // end (Joachims 1999; Fan, Chen and Lin 2005).
 #pragma once
 
+#include <vector>
+
 #include "kernel_blocks.hpp"
 #include "parallel.hpp"
 
@@ -42,6 +44,23 @@ struct SumProblem {
     const Index* group;
     double *theta, *gradient;
 };
+
+// Of the variables of a group: the smallest slope of one that may grow, the largest of one that may
+// fall, and the mean of those that may do both at the same slope; not a number where there are
+// none.
+struct GroupSlopes {
+    double rise, fall, free;
+};
+
+// Where the variables of a problem are; `absolute` and `group` may be null.
+struct SumPoint {
+    Index count;
+    const double *theta, *gradient, *absolute, *lower, *upper;
+    const Index* group;
+};
+
+// The slopes of each group.
+void group_slopes(const SumPoint& point, std::vector<GroupSlopes>& out);
 
 enum class SumStatus { optimal, stalled, limit, unbounded };
 

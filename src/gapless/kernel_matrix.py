@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -73,6 +73,11 @@ class KernelMatrix:
         self._whole: Array | None = None
         self._origin: tuple[KernelMatrix, Array] | None = None
 
+    @property
+    def is_mercer(self) -> bool:
+        """Whether K is known to be positive semi-definite, whatever the rows."""
+        return self.kernel.is_mercer
+
     @cached_property
     def diagonal(self) -> Array:
         """k(xᵢ, xᵢ), float64."""
@@ -122,6 +127,20 @@ class KernelMatrix:
         if self.kernel.noise:
             out += self.kernel.noise * (matrix if rows is None else matrix[rows])
         return out.reshape(len(left), *coef.shape[1:])
+
+    def times_each(self, products: Sequence[tuple[Array, Array]]) -> list[Array]:
+        """For each (rows, coef) the product K[rows][:, rows] @ coef, as `times` computes it.
+
+        Rows are different ones, positions in int64, and coef float64.
+        """
+        found = self._exact_rows.times_each(products)
+        if self.kernel.noise:
+            found = [out + self.kernel.noise * coef for out, (_, coef) in zip(found, products)]
+        return found
+
+    def scores(self, X: Any, coef: Array) -> Array:
+        """What coefficients (n, k) of the training rows give other rows, (rows, k)."""
+        return self.kernel.times(X, self.X, coef)
 
     def only(self, rows: Array) -> KernelMatrix:
         """The matrix of some of the rows; read off the whole one where that is there."""

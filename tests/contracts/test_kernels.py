@@ -218,6 +218,11 @@ def test_matrix_agrees_with_its_blocks_parts_and_products(rng, kernel, dtype):
         np.testing.assert_allclose(
             part.times(coef[some]), whole[np.ix_(some, some)] @ coef[some], **near
         )
+        products = [
+            (rows, np.ascontiguousarray(coef[rows, 0])) for rows in (some, others, some[:0])
+        ]
+        for (rows, of_rows), found in zip(products, matrix.times_each(products), strict=True):
+            np.testing.assert_allclose(found, whole[np.ix_(rows, rows)] @ of_rows, **near)
         is_near(matrix.whole() if matrix is at_once else whole, whole, dtype, kernel)
 
 

@@ -139,6 +139,33 @@ void check_values(const KernelForm& form, Index n, Index m, Index d, int threads
     }
 }
 
+// Products with some rows, of which a long list is cut into tasks.
+void check_own_products(int threads) {
+    const Sample<double> x(700, 3, 4);
+    const KernelForm form{Measure::squared_distance, Curve::exponential, -0.1, 0, 1};
+    std::vector<std::vector<Index>> rows(3);
+    for (Index i = 0; i < 700; ++i) rows[0].push_back(699 - i);
+    rows[1] = {5};
+    std::vector<std::vector<double>> coef, out;
+    std::vector<OwnProduct> products;
+    for (const auto& list : rows) {
+        coef.emplace_back(list.size(), 0.0);
+        for (std::size_t i = 0; i < list.size(); i += 3) coef.back()[i] = 0.5;
+        out.emplace_back(list.size(), 7.0);
+    }
+    for (std::size_t p = 0; p < rows.size(); ++p)
+        products.push_back(
+            {static_cast<Index>(rows[p].size()), rows[p].data(), coef[p].data(), out[p].data()});
+    kernel_times_each(form, x.dense(), products, Context{blas, threads, never});
+    for (std::size_t p = 0; p < rows.size(); ++p)
+        for (std::size_t i = 0; i < rows[p].size(); i += 97) {
+            double right = 0;
+            for (std::size_t j = 0; j < rows[p].size(); ++j)
+                right += coef[p][j] * value_of(form, x, rows[p][i], x, rows[p][j]);
+            CHECK(std::abs(out[p][i] - right) <= 1e-9 * (1 + right));
+        }
+}
+
 void check_forms() {
     const KernelForm forms[] = {
         {Measure::product, Curve::identity, 1, 0, 1},
@@ -184,6 +211,7 @@ void check_stop() {
 
 int main() {
     check_forms();
+    for (int threads : {1, 3}) check_own_products(threads);
     check_stop();
     return report();
 }

@@ -71,6 +71,11 @@ void check_solution(const Problem& p, const std::vector<bool>& may_move) {
         CHECK(may_move[v] || p.theta[v] == 0);
     }
     const Index groups = p.count ? *std::max_element(p.group.begin(), p.group.end()) + 1 : 0;
+    const bool may_all = std::find(may_move.begin(), may_move.end(), false) == may_move.end();
+    std::vector<GroupSlopes> slopes(groups);
+    group_slopes({p.count, p.theta.data(), p.gradient.data(), p.absolute.data(), p.lower.data(),
+                  p.upper.data(), p.group.data()},
+                 slopes);
     for (Index g = 0; g < groups; ++g) {
         double rise = infinity, fall = -infinity, sum = 0;
         for (Index v = 0; v < p.count; ++v) {
@@ -82,6 +87,9 @@ void check_solution(const Problem& p, const std::vector<bool>& may_move) {
         }
         CHECK(fall - rise <= 1e-6);
         CHECK(std::abs(sum) <= 1e-9);
+        CHECK(slopes[g].rise <= rise && slopes[g].fall >= fall);
+        CHECK(!may_all || (slopes[g].rise == rise && slopes[g].fall == fall));
+        CHECK(!(slopes[g].free < slopes[g].rise) && !(slopes[g].free > slopes[g].fall));
     }
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -123,6 +124,12 @@ class DenseRows(CompiledRows):
         operands = (self.X, self.squares, other.X, other.squares)
         _call(_core.kernel_times, self.form, *operands, coef, out)
         return out
+
+    def times_each(self, products: Sequence[tuple[Array, Array]]) -> list[Array]:
+        found = [np.empty(len(index)) for index, _ in products]
+        tasks = [(*product, out) for product, out in zip(products, found)]
+        _call(_core.kernel_times_each, self.form, self.X, self.squares, tasks)
+        return found
 
 
 class SparseRows(CompiledRows):

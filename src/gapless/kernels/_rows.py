@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import mmap
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -132,6 +132,15 @@ class Rows:
             chunk = slice(begin, min(begin + step, n))
             out[chunk] = Design(self.only(chunk).gram(other)).times(coef)
         return out
+
+    def times_each(self, products: Sequence[tuple[Array, Array]]) -> list[Array]:
+        """For each (index, coef (m,)) the product gram() @ coef of the rows with that index."""
+        found = []
+        for index, coef in products:
+            used = np.flatnonzero(coef)
+            some = self.only(index)
+            found.append(some.times(some.only(used), coef[used, None])[:, 0])
+        return found
 
 
 class CombinedRows(Rows):

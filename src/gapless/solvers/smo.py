@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..interrupt import TimeLimit, deadline
+from ..interrupt import TimeLimit, check, deadline
 from ..kernel_matrix import KernelMatrix
 from ..threads import thread_count
 from ._base import Callback, Trace
@@ -81,10 +81,40 @@ class BoxProblem:
             return [slice(None)]
         return [np.flatnonzero(self.groups == g) for g in range(np.max(self.groups, initial=0) + 1)]
 
+    def ends(self, theta: Array, gradient: Array) -> Array:
+        """Where the slopes of each group end, (groups, 3).
+
+        The smallest of a θ that may grow, the largest of one that may fall, and the mean of those
+        that may do both, NaN where there are none.
+        """
+        found = np.empty((1 if self.groups is None else int(self.groups.max(initial=0)) + 1, 3))
+        lower, upper = (np.ascontiguousarray(v, float) for v in (self.lower, self.upper))
+        groups = None if self.groups is None else np.ascontiguousarray(self.groups, np.int64)
+        _core.sum_slopes(theta, gradient, self._costs(), lower, upper, groups, found)
+        return found
+
+    def violation(self, theta: Array, gradient: Array) -> float:
+        """The largest fall less the smallest rise within a group; ∞ for what is no number."""
+        if np.isnan(gradient).any():
+            return np.inf
+        rise, fall, _ = self.ends(theta, gradient).T
+        return max(float(np.max(fall - rise)), 0.0)
+
     def biases(self, theta: Array, gradient: Array) -> Array:
-        """The multiplier of each group's sum."""
-        rise, fall = self.slopes(theta, gradient)
-        return np.array([_bias(rise[g], fall[g]) for g in self.each_group()])
+        """The multiplier of each group's sum: minus the free slope, or the middle of the ends."""
+        return np.array(
+            [
+                -_middle(rise, fall) if np.isnan(free) else -free
+                for rise, fall, free in self.ends(theta, gradient).tolist()
+            ]
+        )
+
+    def _costs(self, part: Any = slice(None)) -> Array | None:
+        """The cost of |θ| for some variables; None where it is 0 for all."""
+        if not np.any(self.absolute):
+            return None
+        of_each = np.broadcast_to(self.absolute, len(self.linear))
+        return np.ascontiguousarray(of_each[part], float)
 
     def task(
         self,
@@ -100,17 +130,15 @@ class BoxProblem:
 
         `rows` and `diagonal` are those of the part, in the matrix that the core is given.
         """
-        absolute = groups = None
-        if np.any(self.absolute):
-            of_each = np.broadcast_to(self.absolute, len(self.linear))
-            absolute = np.ascontiguousarray(of_each[part], float)
+        groups = None
         if self.groups is not None:
             groups = np.ascontiguousarray(self.groups[part], np.int64)
         linear, lower, upper = (
             np.ascontiguousarray(v[part], float) for v in (self.linear, self.lower, self.upper)
         )
         diagonal, moving = np.ascontiguousarray(diagonal, float), (theta, gradient)
-        return (rows, diagonal, linear, absolute, lower, upper, groups, *moving, tol, steps)
+        costs = self._costs(part)
+        return (rows, diagonal, linear, costs, lower, upper, groups, *moving, tol, steps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,21 +196,25 @@ def solve_box(
     Joachims (1999), Making large-scale SVM learning practical.
     """
     descents = [Descent(matrix, problem, max_iter) for problem in problems]
+    _renew(matrix, [descent for descent in descents if descent.theta.any()])
     going = [descent for descent in descents if not descent.is_done(tol)]
     status, trace, began = "optimal", Trace(), time.monotonic()
     try:
         core = _core_on(matrix, len(going))
         while going:
+            check()
             if core is not None:
-                _advance(core, going, tol)
+                _advance(core, matrix, going, tol)
             else:
                 going[0].advance_part(tol)
             going = [descent for descent in going if not descent.is_done(tol)]
+            if callback is None:
+                continue
             trace.steps = sum(descent.steps for descent in descents)
             trace.gap.append(max((descent.violation for descent in descents), default=0.0))
             trace.primal.append(sum(descent.objective for descent in descents))
             trace.seconds.append(time.monotonic() - began)
-            if callback is not None and callback(trace, tol):
+            if callback(trace, tol):
                 status = "callback"
                 break
     except TimeLimit:
@@ -201,11 +233,23 @@ def _core_on(matrix: KernelMatrix, problems: int) -> Callable | None:
     return None if whole is None else partial(_core.sum_descent, whole, None)
 
 
-def _advance(core: Callable, descents: Sequence[Descent], tol: float) -> None:
+def _advance(core: Callable, matrix: KernelMatrix, descents: Sequence[Descent], tol: float) -> None:
     """Solve with all kernel values, and see what is left to do with those in float64."""
     tasks = [descent.task(MARGIN * tol) for descent in descents]
     for descent, result in zip(descents, core(tasks, thread_count(), deadline())):
-        descent.take(result)
+        descent.note(result)
+    if matrix.dtype != np.float64:
+        return _renew(matrix, descents)
+    for descent in descents:
+        descent.look()
+
+
+def _renew(matrix: KernelMatrix, descents: Sequence[Descent]) -> None:
+    """The gradients that belong to θ, by kernel values in float64."""
+    products = matrix.times_each([descent.product(descent.theta) for descent in descents])
+    for descent, product in zip(descents, products):
+        descent.gradient = descent.problem.linear + descent.spread(product)
+        descent.look()
 
 
 def _spread(count: int, some: int) -> Array:
@@ -221,24 +265,36 @@ class Descent:
         m = len(problem.linear)
         self.matrix, self.problem = matrix, problem
         self.rows = np.arange(m) if problem.rows is None else np.asarray(problem.rows, np.int64)
+        # The rows that variables stand for, and which of them each does where some share a row.
+        self.own, self.places = self.rows, None
+        if not np.all(self.rows[1:] > self.rows[:-1]):
+            self.own, self.places = np.unique(self.rows, return_inverse=True)
         self.theta = np.zeros(m) if problem.start is None else np.array(problem.start, float)
         self.most = max(10**7, 100 * m) if max_iter is None else max_iter
         self.steps, self.rounds, self.ending = 0, 0, "optimal"
         self.part = 0  # how many variables the last part had
-        self.gradient = np.array(problem.linear, float) + self._times(self.theta)
-        self.violation = self._violation()
+        # Of θ = 0; `solve_box` renews those of other starts.
+        self.gradient = np.array(problem.linear, float)
+        self.look()
+
+    def look(self) -> None:
+        """See how far θ is from optimal."""
+        self.violation = self.problem.violation(self.theta, self.gradient)
 
     def task(self, tol: float) -> tuple:
         """All variables, as the core takes them; θ and gradient are moved in place."""
         moving, diagonal = (self.theta, self.gradient), self.matrix.diagonal[self.rows]
         return self.problem.task(slice(None), self.rows, diagonal, *moving, tol, self._steps_left)
 
-    def take(self, result: tuple) -> None:
-        """Take over what the core did on the whole matrix, and compute float64 slopes of it."""
-        self._note(result)
-        if self.matrix.dtype != np.float64:
-            self.gradient = self.problem.linear + self._times(self.theta)
-        self.violation = self._violation()
+    def product(self, theta: Array) -> tuple[Array, Array]:
+        """Rows and coefficients, whose product with the kernel values between them `spread`s."""
+        if self.places is None:
+            return self.own, theta
+        return self.own, np.bincount(self.places, theta, minlength=len(self.own))
+
+    def spread(self, product: Array) -> Array:
+        """A value for each variable, from those of the rows."""
+        return product if self.places is None else product[self.places]
 
     def advance_part(self, tol: float) -> None:
         """Solve for the variables that want to move, on the kernel matrix of their rows alone.
@@ -257,11 +313,12 @@ class Descent:
         [result] = _core.sum_descent(gram, None, [task], thread_count(), deadline())
         change = np.zeros(len(self.theta))
         change[part] = theta - self.theta[part]
-        self.gradient += self._times(change)
+        [product] = self.matrix.times_each([self.product(change)])
+        self.gradient += self.spread(product)
         self.theta[part] = theta
         self.part = len(part)
-        self._note(result)
-        self.violation = self._violation()
+        self.note(result)
+        self.look()
 
     def is_done(self, tol: float) -> bool:
         """Whether nothing is left to do."""
@@ -285,7 +342,8 @@ class Descent:
     def _steps_left(self) -> int:
         return max(self.most - self.steps, 0)
 
-    def _note(self, result: tuple) -> None:
+    def note(self, result: tuple) -> None:
+        """What the core did, and why it ended."""
         _, steps, status = result
         self.steps += steps
         self.rounds += 1
@@ -300,7 +358,8 @@ class Descent:
         rise, fall = self.problem.slopes(self.theta, self.gradient)
         urgency = np.full(len(rise), -np.inf)
         for group in self.problem.each_group():
-            level = -_middle(rise[group], fall[group])
+            ends = rise[group].min(initial=np.inf), fall[group].max(initial=-np.inf)
+            level = _middle(*ends)
             urgency[group] = np.maximum(level - rise[group], fall[group] - level)
         # Less than half of the violation behind the level is in a violating pair.
         wanted = np.flatnonzero(urgency > -0.5 * self.violation)
@@ -311,37 +370,11 @@ class Descent:
         order = np.argsort(-urgency[wanted], kind="stable")
         return np.sort(wanted[order[: min(GROWTH * self.part, limit)]])
 
-    def _times(self, theta: Array) -> Array:
-        """Kθ for θ of all variables, in float64."""
-        moved = np.flatnonzero(theta)
-        if not len(moved):
-            return np.zeros(len(theta))
-        coef = np.bincount(self.rows[moved], theta[moved], minlength=self.matrix.n)
-        if self.problem.rows is None:
-            return self.matrix.times(coef)
-        rows, places = np.unique(self.rows, return_inverse=True)
-        return self.matrix.times(coef, rows)[places]
 
-    def _violation(self) -> float:
-        if np.any(np.isnan(self.gradient)):
-            return np.inf
-        rise, fall = self.problem.slopes(self.theta, self.gradient)
-        ends = [
-            (fall[g].max(initial=-np.inf), rise[g].min(initial=np.inf))
-            for g in self.problem.each_group()
-        ]
-        return float(max((high - low for high, low in ends if low < high), default=0.0))
+def _middle(rise: float, fall: float) -> float:
+    """The middle of the smallest slope of a θ that may grow and the largest of one that may fall.
 
-
-def _middle(rise: Array, fall: Array) -> float:
-    """The middle of the multipliers that the slopes of a group allow."""
-    low, high = -float(rise.min(initial=np.inf)), -float(fall.max(initial=-np.inf))
-    if np.isfinite(low) and np.isfinite(high):
-        return 0.5 * (low + high)
-    return low if np.isfinite(low) else high if np.isfinite(high) else 0.0
-
-
-def _bias(rise: Array, fall: Array) -> float:
-    """The multiplier of a sum, from slopes of its variables as they grow and as they fall."""
-    free = rise == fall
-    return -float(np.mean(rise[free])) if np.any(free) else _middle(rise, fall)
+    The one that there is where no θ may do the other, and 0 where none may move.
+    """
+    ends = [end for end in (rise, fall) if np.isfinite(end)]
+    return sum(ends) / max(len(ends), 1)
