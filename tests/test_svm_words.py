@@ -7,7 +7,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import gapless
-from gapless import SVC, OneClassSVM
+from gapless import SVC, NuSVC, OneClassSVM
 from gapless.svm import free_set
 from gapless.svm.trials import Trials
 
@@ -193,3 +193,30 @@ def test_values_that_overflow_are_named_beside_the_words_of_scikit_learn():
     X[4, 1] = 1e300
     with pytest.raises(ValueError, match=r"intercepts are not finite.*row 4, column 1; rescale"):
         SVC().fit(X, y)
+
+
+def test_a_function_as_kernel_is_asked_about_all_rows_of_the_fit():
+    X, y = make_data(classes=2)
+    asked = []
+
+    def kernel(A, B):
+        asked.append((len(A), len(B)))
+        return A @ B.T
+
+    model, linear = SVC(kernel=kernel).fit(X, y), SVC(kernel="linear").fit(X, y)
+    asked.clear()
+    np.testing.assert_allclose(model.decision_function(X[:7]), linear.decision_function(X[:7]))
+    assert asked == [(7, len(X))]
+
+
+def test_a_pair_of_classes_without_margin_is_a_warning_beside_others_that_have_one():
+    # Classes 0 and 1 are the same rows, class 2 is far away.
+    X = np.concatenate([np.arange(6.0), np.arange(6.0), np.arange(20.0, 24.0)])[:, None]
+    y = np.repeat([0, 1, 2], [6, 6, 4])
+    with pytest.warns(ConvergenceWarning, match="margin ρ is 0.*raise nu.*pairs of classes"):
+        model = NuSVC(nu=0.3, kernel="linear").fit(X, y)
+    assert model.certificate_.kind == gapless.certify(model, X, y).kind == "stopped"
+    assert np.isinf(model.margin_[0]) and np.all(np.isfinite(model.margin_[1:]))
+    np.testing.assert_array_equal(model.predict(X) == 2, y == 2)
+    with pytest.raises(ValueError, match="margin ρ is 0"):
+        NuSVC(nu=0.3, kernel="linear").fit(X[:12], y[:12])

@@ -253,3 +253,14 @@ def test_a_large_c_is_solved_to_the_exact_kernel():
     X, y = make_data(classes=2, n=1100)
     model = svm.SVC(C=100, gamma=0.5, tol=1e-4).fit(X, y)
     assert gapless.certify(model, X, y).relative_gap <= 1e-4
+
+
+def test_few_rows_have_the_same_multipliers_whatever_their_order():
+    # The order of rows goes by their content: by features, or by kernel values.
+    X, y = load_iris(return_X_y=True)
+    one = svm.SVC(kernel="linear").fit(X, y)
+    other = svm.SVC(kernel="precomputed").fit(X @ X.T, y)
+    np.testing.assert_array_equal(one.support_, other.support_)
+    np.testing.assert_allclose(one.dual_coef_, other.dual_coef_, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(one.intercept_, other.intercept_, rtol=1e-8)
+    assert one.certificate_.relative_gap < 1e-12

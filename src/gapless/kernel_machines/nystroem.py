@@ -14,6 +14,7 @@ from sklearn.base import (
     TransformerMixin,
     _fit_context,
 )
+from sklearn.metrics.pairwise import polynomial_kernel
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
@@ -27,6 +28,7 @@ from ..remembering import take_over
 from ..solvers.positive_definite import call_lapack
 from ..threads import single_blas
 
+POLYNOMIAL = ("poly", "polynomial")
 # Eigenvalues of the kernel of the landmarks below this part of the largest count as this much.
 SMALLEST = 1e-12
 
@@ -214,6 +216,9 @@ class Nystroem(OfParts, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             )
         if is_function:
             return kernels.Callable(self.kernel, of_pairs=True, options=self.kernel_params)
+        if self.kernel in POLYNOMIAL and given.get("degree", 3) % 1:
+            # Broken powers are no kernel of ours, but a function that scikit-learn has.
+            return kernels.Callable(polynomial_kernel, options={"gamma": self.gamma} | given)
         return kernels.by_name(self.kernel, gamma=self.gamma, **given)
 
     def _draw(self, kernel: Kernel, X, distinct: Distinct):

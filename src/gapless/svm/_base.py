@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import time
 import warnings
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -31,6 +32,7 @@ from ..generalization import Generalization
 from ..interrupt import TimeLimit, seconds_left, time_limit
 from ..kernel_matrix import KernelMatrix
 from ..kernels import Kernel, Rows
+from ..kernels._rows import BLOCK
 from ..linear.problems import dense
 from ..parts import KERNEL_INSTANCE, OfParts
 from ..progress import CallbackSupport, watch
@@ -39,7 +41,7 @@ from ..threads import single_blas
 from .forms import BOUNDED, INACTIVE, ON_MARGIN, Form, Point
 from .held_out import MachineFit
 from .machine import Machine, Solved, certificate_of
-from .multiclass import Arrangement, Single, blocks_of
+from .multiclass import Arrangement, Single, Times, blocks_of
 from .reading import compares_texts
 from .rows import DistinctRows
 from .tuning import LOO, Choice, corrected, is_open, tune
@@ -83,6 +85,7 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
         "kernel_",
         "fit_status_",
         "shape_fit_",
+        "rows_fit_",
         "n_iter_",
         "n_features_in_",
         "feature_names_in_",
@@ -145,7 +148,7 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
                     raise ValueError(_out_of_time(self)) from None
         if is_interrupted:
             solved = [replace(one, status="interrupted") for one in solved]
-        self._check_solved(machine, solved)
+        solved = self._checked(machine, solved)
         learned = self._learned(data, rows, machine, solved)
         if choice is not None:
             learned |= choice.attributes()
@@ -231,9 +234,19 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
     def _is_precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == PRECOMPUTED
 
-    def _check_solved(self, machine: Machine, solved: list[Solved]) -> None:
-        """Refuse what has no solution, or none in finite numbers."""
+    def _checked(self, machine: Machine, solved: list[Solved]) -> list[Solved]:
+        """Refuse what has no solution, or none in finite numbers.
+
+        Of several problems some may have no margin: they predict the class of more weight.
+        """
+        if not all(one.judgement.is_void for one in solved):
+            solved = [
+                replace(one, point=machine.flat(k)) if one.judgement.is_void else one
+                for k, one in enumerate(solved)
+            ]
         for one in solved:
+            if one.judgement.is_void and not one.point.theta.any():
+                continue
             if one.status == "unbounded" or not np.isfinite(one.judgement.primal):
                 if one.status == "interrupted":
                     raise KeyboardInterrupt
@@ -252,6 +265,7 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
                     "The dual coefficients or intercepts are not finite. The input data may "
                     "contain large values and need to be preprocessed, e.g. with StandardScaler()."
                 )
+        return solved
 
     # ---- what is learned -------------------------------------------------------------------------
 
@@ -282,6 +296,8 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
             "kkt_status_": np.append(status, ABSENT)[rows.place],
             "kkt_violation_": np.append(violations, 0.0)[rows.place],
         }
+        if isinstance(machine.matrix.kernel, kernels.Callable):
+            learned["rows_fit_"] = data.X
         if data.feature_names is not None:
             learned["feature_names_in_"] = data.feature_names
         return learned | self._specifics(data, machine, solved)
@@ -315,7 +331,7 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
         coef[:, self.support_] = dual
         count = 1 if data.classes is None else len(data.classes)
         thetas = self._arrangement(count).unpack(machine.blocks, rows.gather(coef))
-        scores = self._problem_scores(data.X)[rows.first]
+        scores = self._scores_of_fit(data, rows, machine)
         restored = []
         for k, (part, theta) in enumerate(zip(machine.parts, thetas)):
             weights, z = machine.weights[part.rows], scores[part.rows, k]
@@ -325,6 +341,10 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
         judgements = machine.judge(points, of_rows)
         solved = [Solved(point, one, 0, "optimal") for point, one in zip(points, judgements)]
         return data, rows, machine, solved
+
+    def _scores_of_fit(self, data: Training, rows: DistinctRows, machine: Machine) -> Array:
+        """Scores of the distinct rows by what the model stores, (m, problems)."""
+        return self._problem_scores(data.X)[rows.first]
 
     def _check_same_data(self, data: Training) -> None:
         if data.X.shape != self.shape_fit_:
@@ -350,7 +370,12 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
         if self.certificate_.kind != "stopped":
             return
         status = next((one.status for one in solved if one.status != "optimal"), "optimal")
-        if status == "max_iter":
+        if any(one.judgement.is_void for one in solved):
+            message = (
+                f"{type(self).__name__}: {self._settled()._form().missing}. So it is with some "
+                "pairs of classes, of which that of more weight is predicted."
+            )
+        elif status == "max_iter":
             message = MAX_ITER_WARNING.format(max_iter=self.max_iter)
         else:
             cure = {
@@ -441,14 +466,28 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
         coef = dense(self.dual_coef_)
         blocks = self._support_blocks()
         arrangement = self._fitted_arrangement(len(blocks))
+        scores = np.empty((X.shape[0], arrangement.problems))
+        for chunk, times in self._products(X):
+            scores[chunk] = arrangement.scores(blocks, coef, times)
+        return scores + self.intercept_
+
+    def _products(self, X: Any) -> Iterator[tuple[slice, Times]]:
+        """Rows, some at a time, and what multiplies their values with some support vectors."""
         dtype = X.dtype if X.ndim == 2 else np.float64
+        if hasattr(self, "rows_fit_"):
+            # A function may look at whom it compares: it is asked as scikit-learn asks it.
+            base = self.kernel_.rows(self.rows_fit_, dtype)
+            step = max(BLOCK // len(base), 1)
+            for begin in range(0, X.shape[0], step):
+                chunk = slice(begin, min(begin + step, X.shape[0]))
+                values = base.of(X[chunk]).gram(base)[:, self.support_]
+                yield chunk, partial(_of_values, values)
+            return
         support = self.support_ if self._is_precomputed else self.support_vectors_
         # Made ready once for the products with the support vectors of all classes.
         base = self.kernel_.rows(support, dtype)
-        scores = np.empty((X.shape[0], arrangement.problems))
         for chunk, rows in base.chunks(X):
-            scores[chunk] = arrangement.scores(blocks, coef, partial(_products, rows, base))
-        return scores + self.intercept_
+            yield chunk, partial(_of_rows, rows, base)
 
     def _support_blocks(self) -> list[slice]:
         """Where the support vectors of each class are."""
@@ -587,6 +626,12 @@ def _like(X: Any, values: Array) -> Any:
     return sp.csr_array(values) if isinstance(X, sp.sparray) else sp.csr_matrix(values)
 
 
-def _products(rows: Rows, base: Rows, block: slice, coef: Array) -> Array:
+def _of_values(values: Array, block: slice, coef: Array) -> Array:
+    """Products of kernel values with some of the support vectors, and their coefficients."""
+    with single_blas():
+        return values[:, block] @ coef.T
+
+
+def _of_rows(rows: Rows, base: Rows, block: slice, coef: Array) -> Array:
     """Products of rows with some of the support vectors, and their coefficients."""
     return rows.times(base.only(block), np.ascontiguousarray(coef.T))

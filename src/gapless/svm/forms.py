@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..losses import EpsilonInsensitive
+from ..losses import EpsilonInsensitive, Hinge, Loss
 from ..null_model import minimise_bias
 from ..solvers.smo import BoxProblem, BoxSolution
 
@@ -77,6 +77,13 @@ class Form:
     has_span: ClassVar[bool] = False
     # Whether sums of θ are a share of the weight of all rows, so that they change with any row.
     has_share: ClassVar[bool] = False
+    # Whether multipliers are wanted to all digits, which takes free rows to the margin exactly.
+    is_polished: ClassVar[bool] = True
+
+    @property
+    def linear_loss(self) -> Loss | None:
+        """The loss of the same machine as a linear model with ½‖w‖²/C; None for other forms."""
+        return None
 
     def box(self, y: Array, s: Array) -> BoxProblem:
         """The dual problem; its `rows` are positions among the rows of y."""
@@ -98,8 +105,8 @@ class Form:
     divides: ClassVar[bool] = False
 
     def stored(self, point: Point) -> tuple[Array, float]:
-        """Dual coefficients and bias as the model keeps them."""
-        width = point.width if self.divides else 1.0
+        """Dual coefficients and bias as the model keeps them; as they are without a margin."""
+        width = point.width if self.divides and point.width > 0 else 1.0
         return point.theta / width, point.b / width
 
     def restored(self, y: Array, s: Array, theta: Array, b: float, z: Array) -> tuple[Point, Array]:
@@ -114,6 +121,10 @@ class SoftMargin(Form):
     C: float
 
     has_span: ClassVar[bool] = True
+
+    @property
+    def linear_loss(self) -> Loss:
+        return Hinge()
 
     def box(self, y: Array, s: Array) -> BoxProblem:
         end = self.C * s * y
@@ -258,7 +269,8 @@ class NuMargin(Form):
 
     def restored(self, y: Array, s: Array, theta: Array, b: float, z: Array) -> tuple[Point, Array]:
         total = 2 * self._half(y, s)
-        rho = total / max(float(np.abs(theta).sum()), np.finfo(float).tiny)
+        size = float(np.abs(theta).sum())
+        rho = total / size if size > 0 else 0.0
         return Point(theta * rho, b * rho, rho), z * rho
 
 
@@ -273,6 +285,10 @@ class Tube(Form):
     missing: ClassVar[str] = (
         "no function keeps all targets within epsilon, so C=inf has no solution; set a finite C"
     )
+
+    @property
+    def linear_loss(self) -> Loss | None:
+        return EpsilonInsensitive(self.epsilon) if np.isfinite(self.C) else None
 
     def box(self, y: Array, s: Array) -> BoxProblem:
         limit = self.C * s
@@ -357,6 +373,8 @@ class OneClass(Form):
     nu: float
 
     has_share: ClassVar[bool] = True
+    # The margin is where rows inside and outside part: rounding would decide about those on it.
+    is_polished: ClassVar[bool] = False
 
     def unit(self, y: Array, s: Array, norm: float) -> float:
         return norm * self.nu * float(s.sum())

@@ -2,7 +2,8 @@
 
 Where rows are many for the rank of their kernel values, pairs of variables move by ever smaller
 steps. All free ones together reach the minimum of their face at once, and what that step takes to
-a bound stays there. `in_turns` takes such steps where a solver of pairs takes long.
+a bound stays there. `in_turns` takes such steps where a solver of pairs takes long, and `polished`
+one of them at the end, after which multipliers that are unique agree in all their digits.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ FACES = 50
 # most; the pairs have so many steps for each variable, and as many more as if there were so many
 # more variables.
 FEW_VARIABLES, TURNS, PATIENCE, MORE = 1000, 50, 20, 50
+# Solutions with more free variables are not polished: that takes longer than many steps of pairs.
+MOST_POLISHED = 50
 
 
 def in_turns(
@@ -81,6 +84,33 @@ def in_turns(
             found |= {k: replace(found[k], status=status) for k in going}
             break
     return [found[k] for k in range(len(boxes))]
+
+
+def polished(
+    block: Callable[[Array, Array], Array], box: BoxProblem, solution: BoxSolution
+) -> BoxSolution:
+    """A solution after one Newton step in its free variables, as it was if that leaves the box.
+
+    `block` has the kernel values between some rows and others. Steps and status stay.
+    """
+    theta = solution.theta
+    has_kink = np.broadcast_to(box.absolute, theta.shape) > 0
+    is_free = (theta > box.lower) & (theta < box.upper) & ~(has_kink & (theta == 0))
+    free = np.flatnonzero(is_free)
+    if not 1 < len(free) <= MOST_POLISHED:
+        return solution
+    rows = _rows_of(box)
+    K = block(rows, rows[free]).astype(float, copy=False)
+    groups = np.zeros(len(theta), dtype=int) if box.groups is None else box.groups
+    slope = (solution.gradient + box.absolute * np.sign(theta))[free]
+    step, length = _step(K[free], slope, groups[free])
+    moved = theta.copy()
+    moved[free] += step
+    stays = (moved > box.lower) & (moved < box.upper) & (~has_kink | (moved * theta > 0))
+    if length != 1.0 or not stays[free].all():
+        return solution
+    gradient = solution.gradient + K @ step
+    return replace(solution, theta=moved, gradient=gradient, bias=box.biases(moved, gradient))
 
 
 def _rows_of(box: BoxProblem) -> Array:

@@ -18,11 +18,13 @@ from ..kernels import mercer_check
 from ..optimality import Conditions, Violation
 from ..solvers.smo import BoxProblem, BoxSolution, solve_box
 from .forms import Form, Judgement, Point
-from .free_set import FEW_VARIABLES, in_turns
+from .free_set import FEW_VARIABLES, in_turns, polished
 from .multiclass import Part
 
 Array = np.ndarray
 EPS = np.finfo(float).eps
+# So many problems of few variables are polished; of more, the small systems take too long.
+MOST_PROBLEMS = 10
 # How often the solver is asked again, each time with a smaller tolerance.
 ROUNDS = 8
 # A violation below this part of the largest kᵢᵢ is rounding.
@@ -107,6 +109,8 @@ class Machine:
             for k, solution in zip(todo, solutions):
                 before = solved[k].steps if k in solved else 0
                 solved[k] = self._look(self.parts[k], boxes[k], solution, before)
+                if len(boxes) <= MOST_PROBLEMS:
+                    solved[k] = self._polished(self.parts[k], boxes[k], solution, solved[k])
                 boxes[k] = replace(boxes[k], start=solution.theta)
                 excess = _excess(solved[k].judgement, tol)
                 if excess > 1 and solution.status == "optimal":
@@ -117,6 +121,26 @@ class Machine:
                 left = max(max_iter - max(solved[k].steps for k in excesses), 0)
             todo, sharper = list(excesses), sharper * _factor(max(excesses.values()))
         return [solved[k] for k in range(len(boxes))]
+
+    def _polished(
+        self, part: Part, box: BoxProblem, solution: BoxSolution, rough: Solved
+    ) -> Solved:
+        """What is solved after a last step in all free variables, if the gap is none the larger."""
+        is_open = rough.status == "optimal" and self.form.is_polished
+        if not is_open or len(box.linear) > FEW_VARIABLES or self.fault:
+            return rough
+        sharp = polished(self.matrix.block, box, solution)
+        if sharp is solution:
+            return rough
+        found = self._look(part, box, sharp, rough.steps - solution.steps)
+        gaps = [one.judgement.primal - one.judgement.dual for one in (rough, found)]
+        return found if gaps[1] <= gaps[0] else rough
+
+    def flat(self, k: int) -> Point:
+        """A solution w = 0 of problem k, with the bias of the class that has more weight."""
+        part = self.parts[k]
+        lead = float(self.weights[part.rows] @ part.y)
+        return Point(np.zeros(len(part.y)), 1.0 if lead >= 0 else -1.0, 1.0)
 
     def judge(self, points: Sequence[Point], scores: Sequence[Array]) -> list[Judgement]:
         """What solutions are worth, from the scores of each problem on its rows."""
