@@ -26,7 +26,6 @@ from ._base import (
     SupportVectorMachine,
 )
 from .all_in_one import HINGES, ClassHinge, JointFit, JointMachine
-from .approximation import CONSTRAINTS, WithApproximation
 from .forms import Form, HardMargin, SoftMargin
 from .held_out import MachineFit
 from .machine import Machine, Solved
@@ -343,7 +342,7 @@ def _check_two_classes(y: Any, sample_weight: Any, words: str) -> None:
         )
 
 
-class SVC(WithApproximation, SupportVectorClassifier):
+class SVC(SupportVectorClassifier):
     """Support vector classification.
 
     Minimises  ½‖w‖² + C Σᵢ sᵢ max(0, 1 − tᵢ(⟨w, φ(xᵢ)⟩ + b))  with t = ±1, where ⟨φ(x), φ(z)⟩ is
@@ -387,7 +386,7 @@ class SVC(WithApproximation, SupportVectorClassifier):
         How `predict` decides where classes have equally many votes: by the sum of their scores
         (None, True), or for the first of them, as LIBSVM does (False).
     random_state : int, RandomState instance or None, default=None
-        Seed of landmarks or random features, 0 for None; nothing else here is random.
+        Accepted for scikit-learn's sake; nothing here is random.
     multi_class : {"ovo", "ovr", "crammer_singer", "weston_watkins"}, default="ovo"
         One problem for each pair of classes, for each class against the rest, or one for all
         classes, ½Σₖ‖wₖ‖² + C Σᵢ sᵢ ℓᵢ, where ℓ is the largest (Crammer and Singer) or the sum
@@ -399,13 +398,6 @@ class SVC(WithApproximation, SupportVectorClassifier):
     select : {"min", "1se"}, default="min"
         Of parameters that are chosen: the best, or the machine with the fewest support vectors
         inside the margin's bounds that is within one standard error of it.
-    approximation : {"auto", "nystroem", "random_features"} or None, default="auto"
-        What stands for the kernel: itself (None), landmarks among the rows, or random features;
-        "auto" takes the kernel itself up to 50,000 distinct rows, and landmarks beyond. The
-        certificate says which objective it concerns.
-    n_components : int, default=None
-        How many landmarks or random features. None doubles them until leave-one-out of least
-        squares on them no longer improves by half its standard error.
 
     Attributes
     ----------
@@ -429,11 +421,6 @@ class SVC(WithApproximation, SupportVectorClassifier):
         Weights of the classes.
     kernel_ : Kernel
         The kernel with all its parameters as numbers.
-    features_ : KernelFeatures
-        The features of landmarks, or random ones, where they stand for the kernel.
-    feature_coef_ : ndarray of shape (n_problems, n_components)
-        Their coefficients w, by which rows are then scored; `dual_coef_` are the multipliers of the
-        training rows, of which w is the sum over features.
     margin_ : float or ndarray of shape (n_problems,)
         Width 2/‖w‖ of the margin; of each class alone where there is one problem for all.
     certificate_ : Certificate
@@ -464,8 +451,7 @@ class SVC(WithApproximation, SupportVectorClassifier):
     -----
     Time grows with n²·d for the kernel values and with the number of support vectors; memory with
     n² as long as it is there, else with the block at hand. Equal rows are merged, so repeated rows
-    cost nothing. For a linear kernel and many rows LinearSVC is faster. With r landmarks in place
-    of the kernel a fit takes 4·n·r bytes, and every step of it n·r² operations.
+    cost nothing. For a linear kernel and many rows LinearSVC is faster.
 
     References
     ----------
@@ -484,7 +470,6 @@ class SVC(WithApproximation, SupportVectorClassifier):
     _tunable = ("C", "gamma")
     _stored: ClassVar[tuple[str, ...]] = (
         *SupportVectorClassifier._stored,
-        *WithApproximation._feature_attributes,
         "C_",
         "gamma_",
         "search_",
@@ -495,7 +480,6 @@ class SVC(WithApproximation, SupportVectorClassifier):
         "multi_class": [StrOptions({*ARRANGEMENTS, *HINGES})],
         "gamma": [*SupportVectorMachine._parameter_constraints["gamma"], *OPEN],
         "select": [StrOptions({"min", "1se"})],
-        **CONSTRAINTS,
     }
 
     def __init__(
@@ -519,8 +503,6 @@ class SVC(WithApproximation, SupportVectorClassifier):
         multi_class="ovo",
         time_limit=None,
         select="min",
-        approximation="auto",
-        n_components=None,
     ):
         self.C = C
         self.kernel = kernel
@@ -540,8 +522,6 @@ class SVC(WithApproximation, SupportVectorClassifier):
         self.multi_class = multi_class
         self.time_limit = time_limit
         self.select = select
-        self.approximation = approximation
-        self.n_components = n_components
 
     def _form(self) -> Form:
         return SoftMargin(float(self.C)) if np.isfinite(self.C) else HardMargin()
