@@ -556,6 +556,8 @@ NB_MODULE(_core, m) {
     define_column_descent<double>(m);
     define_boosting_functions(m);
     define_kernel_functions(m);
+    define_stump_functions(m);
+    define_tree_functions(m);
     define_tree_prediction_functions(m);
     nb::class_<GramLasso>(m, "GramLasso")
         .def("__init__", [](GramLasso* lasso) { new (lasso) GramLasso(blas); })

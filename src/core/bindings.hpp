@@ -145,6 +145,8 @@ void run(int threads, double deadline, Work&& work) {
 
 void define_boosting_functions(nb::module_& m);
 void define_kernel_functions(nb::module_& m);
+void define_stump_functions(nb::module_& m);
+void define_tree_functions(nb::module_& m);
 void define_tree_prediction_functions(nb::module_& m);
 
 }  // namespace gapless

@@ -1,0 +1,185 @@
+#include "tree_numbers.hpp"
+
+#include <numeric>
+
+namespace gapless::growing {
+
+namespace {
+
+// The finest power of two of which `bound` is less than 2⁶¹ times.
+double grid_step(double bound) {
+    return bound > 0 ? std::exp2(std::max(std::ilogb(bound) - 60, -1000)) : 1.0;
+}
+
+}  // namespace
+
+// ---- numbers ----
+
+Numbers::Numbers(const TreeData& data, const TreeSample& sample, Criterion criterion,
+                 const WeightSummary& weights)
+    : values_(data.values),
+      weights_(sample.weights),
+      outputs_(data.outputs),
+      criterion_(criterion),
+      are_whole_(weights.are_whole) {
+    to_units(sample.weights, data.rows, weights, units_);
+}
+
+void Numbers::gather(const std::uint32_t* rows, Index count, Node& node) const {
+    node.raw.resize(count * outputs_);
+    node.units.resize(count);
+    node.sum.resize(count * outputs_);
+    node.total.assign(outputs_, 0);
+    node.center.resize(outputs_);
+    node.step.resize(outputs_);
+    node.weight = 0;
+    for (Index i = 0; i < count; ++i) {
+        node.units[i] = units_.of_row[rows[i]];
+        node.weight += node.units[i];
+        for (Index o = 0; o < outputs_; ++o)
+            node.raw[i * outputs_ + o] = values_[rows[i] * outputs_ + o];
+    }
+    for (Index o = 0; o < outputs_; ++o) {
+        double low = node.raw[o], high = low;
+        for (Index i = 1; i < count; ++i) {
+            low = std::min(low, node.raw[i * outputs_ + o]);
+            high = std::max(high, node.raw[i * outputs_ + o]);
+        }
+        // Poisson needs the sums themselves, which must not be negative.
+        double center = criterion_ == Criterion::poisson ? 0.0 : low / 2 + high / 2;
+        double step = grid_step(real(node.weight) * std::max(high - center, center - low));
+        node.center[o] = center;
+        node.step[o] = step;
+        for (Index i = 0; i < count; ++i) {
+            double target = (node.raw[i * outputs_ + o] - center) / step;
+            std::int64_t sum = are_whole_ ? node.units[i] * std::llround(target)
+                                          : std::llround(real(node.units[i]) * target);
+            node.sum[i * outputs_ + o] = sum;
+            node.total[o] += sum;
+        }
+    }
+}
+
+template <class Term>
+double Numbers::grid_sum(const Node& node, Index o, Term term) const {
+    auto count = static_cast<Index>(node.units.size());
+    double largest = 0;
+    for (Index i = 0; i < count; ++i)
+        largest = std::max(largest, std::abs(term(node.raw[i * outputs_ + o])));
+    double step = grid_step(real(node.weight) * largest);
+    std::int64_t sum = 0;
+    for (Index i = 0; i < count; ++i) {
+        double number = term(node.raw[i * outputs_ + o]) / step;
+        sum += are_whole_ ? node.units[i] * std::llround(number)
+                          : std::llround(real(node.units[i]) * number);
+    }
+    return static_cast<double>(sum) * step;
+}
+
+// ---- sums ----
+
+double Sums::impurity(const Node& node) const {
+    double sum = 0;
+    for (Index o = 0; o < outputs_; ++o) {
+        double middle = mean(node, o, node.total[o], node.weight);
+        if (criterion_ == Criterion::squared_error)
+            sum += grid_sum(node, o, [&](double y) { return (y - middle) * (y - middle); });
+        else if (middle > 0)
+            sum +=
+                grid_sum(node, o, [&](double y) { return y > 0 ? y * std::log(y / middle) : 0; });
+    }
+    return std::max(sum / (real(node.weight) * static_cast<double>(outputs_)), 0.0);
+}
+
+// ---- medians ----
+
+void Medians::gather(const std::uint32_t* rows, Index count, Node& node) const {
+    Numbers::gather(rows, count, node);
+    node.rank.resize(count * outputs_);
+    node.first.assign(1, 0);
+    node.distinct.clear();
+    std::vector<Index> order(count);
+    for (Index o = 0; o < outputs_; ++o) {
+        auto target = [&](Index i) { return node.raw[i * outputs_ + o]; };
+        std::iota(order.begin(), order.end(), 0);
+        std::sort(order.begin(), order.end(),
+                  [&](Index a, Index b) { return target(a) < target(b); });
+        for (Index k = 0; k < count; ++k) {
+            if (k == 0 || target(order[k]) != target(order[k - 1]))
+                node.distinct.push_back(target(order[k]) - node.center[o]);
+            node.rank[order[k] * outputs_ + o] = static_cast<std::uint32_t>(
+                static_cast<Index>(node.distinct.size()) - 1 - node.first.back());
+        }
+        node.first.push_back(static_cast<Index>(node.distinct.size()));
+    }
+}
+
+RankedSums Medians::ranked(const Node& node, Index o) const {
+    RankedSums all;
+    all.clear(node.first[o + 1] - node.first[o]);
+    for (Index i = 0; i < static_cast<Index>(node.units.size()); ++i)
+        all.add(node.rank[i * outputs_ + o], node.units[i], node.sum[i * outputs_ + o]);
+    return all;
+}
+
+double Medians::median(const Node& node, Index o, const RankedSums& side,
+                       std::int64_t units) const {
+    RankedSums::Part part;
+    double half = static_cast<double>(units) / 2;
+    // Where exactly half of the weight lies below, every number up to the next target is a median.
+    Index low = side.below(half, part), high = side.below(half + 0.25, part);
+    const double* distinct = node.distinct.data() + node.first[o];
+    return node.center[o] + distinct[low] / 2 + distinct[high] / 2;
+}
+
+double Medians::loss(const Node& node, Index o, const RankedSums& side, std::int64_t units,
+                     std::int64_t sum) const {
+    RankedSums::Part below;
+    double middle =
+        node.distinct[node.first[o] + side.below(static_cast<double>(units) / 2, below)];
+    return middle * real(2 * below.units - units) +
+           static_cast<double>(sum - 2 * below.sum) * node.step[o];
+}
+
+double Medians::impurity(const Node& node) const {
+    double sum = 0;
+    for (Index o = 0; o < outputs_; ++o)
+        sum += loss(node, o, ranked(node, o), node.weight, node.total[o]);
+    return std::max(sum / (real(node.weight) * static_cast<double>(outputs_)), 0.0);
+}
+
+void Medians::Sides::start(const Medians& all, const Node& node) {
+    all_ = &all;
+    node_ = &node;
+    units_left_ = 0;
+    sum_left_.assign(all.outputs_, 0);
+    left_.resize(all.outputs_);
+    right_.resize(all.outputs_);
+    for (Index o = 0; o < all.outputs_; ++o) {
+        left_[o].clear(node.first[o + 1] - node.first[o]);
+        right_[o] = all.ranked(node, o);
+    }
+}
+
+void Medians::Sides::move(Index i) {
+    std::int64_t units = node_->units[i];
+    units_left_ += units;
+    for (Index o = 0; o < all_->outputs_; ++o) {
+        Index rank = node_->rank[i * all_->outputs_ + o];
+        std::int64_t sum = node_->sum[i * all_->outputs_ + o];
+        sum_left_[o] += sum;
+        left_[o].add(rank, units, sum);
+        right_[o].add(rank, -units, -sum);
+    }
+}
+
+double Medians::Sides::score() const {
+    double sum = 0;
+    for (Index o = 0; o < all_->outputs_; ++o)
+        sum += all_->loss(*node_, o, left_[o], units_left_, sum_left_[o]) +
+               all_->loss(*node_, o, right_[o], node_->weight - units_left_,
+                          node_->total[o] - sum_left_[o]);
+    return -sum / static_cast<double>(all_->outputs_);
+}
+
+}  // namespace gapless::growing

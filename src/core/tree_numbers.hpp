@@ -1,0 +1,221 @@
+// Numbers as targets of a tree: squared error and Poisson deviance by sums, absolute error by
+// medians. See tree_targets.hpp for what a kind of target is.
+#pragma once
+
+#include "tree_targets.hpp"
+
+namespace gapless::growing {
+
+// Targets of a node on a grid of their own: centred, and as fine as sums below 2⁶¹ allow.
+struct GridTargets {
+    std::vector<double> raw;           // rows × outputs
+    std::vector<std::int64_t> units;   // weights
+    std::vector<std::int64_t> sum;     // rows × outputs: weight times target
+    std::vector<std::int64_t> total;   // outputs
+    std::vector<double> center, step;  // per output: target = center + step · number
+    std::int64_t weight = 0;
+    // For medians alone: the rank of each row's target among the distinct ones of its output, and
+    // those distinct numbers, output after output.
+    std::vector<std::uint32_t> rank;
+    std::vector<double> distinct;  // minus the centre
+    std::vector<Index> first;
+};
+
+// What all of them share: gathering, means, and cells of a weight and the sums of the outputs.
+class Numbers {
+public:
+    using Cell = std::int64_t;
+    using Node = GridTargets;
+
+    Numbers(const TreeData& data, const TreeSample& sample, Criterion criterion,
+            const WeightSummary& weights);
+
+    Index cells() const { return outputs_ + 1; }
+    double weight(const Node& node) const { return static_cast<double>(node.weight) * units_.size; }
+    double split_information(double, double) const { return 1; }
+
+    void gather(const std::uint32_t* rows, Index count, Node& node) const;
+
+    void add(const Node& node, Index i, Cell* cells) const {
+        cells[0] += node.units[i];
+        for (Index o = 0; o < outputs_; ++o) cells[o + 1] += node.sum[i * outputs_ + o];
+    }
+    bool is_empty(const Cell* cells) const { return cells[0] == 0; }
+
+    // A group's weight and its means, by which categories are put in order.
+    double profile(const Node& node, const Cell* cells, double* means) const {
+        means[0] = 0;
+        for (Index o = 0; o < outputs_; ++o)
+            means[o + 1] =
+                static_cast<double>(cells[o + 1]) * node.step[o] / static_cast<double>(cells[0]);
+        return static_cast<double>(cells[0]);
+    }
+    bool is_ordered_by_one() const { return outputs_ == 1; }
+    Index deciding_cell() const { return 1; }
+    void set_center(double center, double* value) const { value[0] = center; }
+
+protected:
+    // The weight of a sum of units, and the mean of targets whose grid numbers add up to `sum`.
+    double real(std::int64_t units) const { return static_cast<double>(units) * units_.size; }
+    double mean(const Node& node, Index o, std::int64_t sum, std::int64_t units) const {
+        return node.center[o] + static_cast<double>(sum) * node.step[o] / real(units);
+    }
+    // Σ of weight × term(target) over the rows, on a grid too: the order of the rows is not in it.
+    template <class Term>
+    double grid_sum(const Node& node, Index o, Term term) const;
+
+    const double* values_;
+    const double* weights_;
+    Index outputs_;
+    Criterion criterion_;
+    bool are_whole_;
+    Units<std::int64_t> units_;
+};
+
+// Squared error, and Poisson deviance.
+class Sums : public Numbers {
+public:
+    using Numbers::Numbers;
+    static constexpr bool has_cells = true;
+
+    void value(const Node& node, double* out) const {
+        for (Index o = 0; o < outputs_; ++o) out[o] = mean(node, o, node.total[o], node.weight);
+    }
+    double center(const Node& node) const { return mean(node, 0, node.total[0], node.weight); }
+    double impurity(const Node& node) const;
+    double own_score(const Node& node) const {
+        double sum = 0;
+        for (Index o = 0; o < outputs_; ++o)
+            sum += side_score(node, o, node.total[o], real(node.weight));
+        return sum / static_cast<double>(outputs_);
+    }
+
+    class Sides {
+    public:
+        void start(const Sums& all, const Node& node) {
+            all_ = &all;
+            node_ = &node;
+            units_left_ = 0;
+            left_.assign(node.total.size(), 0);
+        }
+        void move(Index i) {
+            units_left_ += node_->units[i];
+            for (Index o = 0; o < all_->outputs_; ++o)
+                left_[o] += node_->sum[i * all_->outputs_ + o];
+        }
+        void move_cells(const Cell* cells) {
+            units_left_ += cells[0];
+            for (Index o = 0; o < all_->outputs_; ++o) left_[o] += cells[o + 1];
+        }
+        double score() const {
+            double sum = 0, left = left_weight(), right = right_weight();
+            for (Index o = 0; o < all_->outputs_; ++o)
+                sum += all_->side_score(*node_, o, left_[o], left) +
+                       all_->side_score(*node_, o, node_->total[o] - left_[o], right);
+            return sum / static_cast<double>(all_->outputs_);
+        }
+        double left_weight() const { return all_->real(units_left_); }
+        double right_weight() const { return all_->real(node_->weight - units_left_); }
+        double left_center() const { return all_->mean(*node_, 0, left_[0], units_left_); }
+        double right_center() const {
+            return all_->mean(*node_, 0, node_->total[0] - left_[0], node_->weight - units_left_);
+        }
+
+    private:
+        const Sums* all_ = nullptr;
+        const Node* node_ = nullptr;
+        std::int64_t units_left_ = 0;
+        std::vector<std::int64_t> left_;
+    };
+
+private:
+    // S²/W for squared error, S log(S/W) for Poisson.
+    double side_score(const Node& node, Index o, std::int64_t sum, double weight) const {
+        double centred = static_cast<double>(sum) * node.step[o];
+        if (criterion_ == Criterion::squared_error) return centred * centred / weight;
+        // A mean of 0 has no logarithm: such a side predicts that nothing ever happens.
+        if (centred <= std::numeric_limits<double>::epsilon())
+            return -std::numeric_limits<double>::infinity();
+        return centred * std::log(centred / weight);
+    }
+};
+
+// Weights and sums of targets by rank of the target, added up as a Fenwick tree (Fenwick 1994).
+class RankedSums {
+public:
+    struct Part {
+        std::int64_t units = 0, sum = 0;
+    };
+    void clear(Index ranks) { parts_.assign(ranks + 1, {}); }
+    void add(Index rank, std::int64_t units, std::int64_t sum) {
+        for (Index k = rank + 1; k < static_cast<Index>(parts_.size()); k += k & -k) {
+            parts_[k].units += units;
+            parts_[k].sum += sum;
+        }
+    }
+    // The largest number of first ranks whose weight is below `units`, and what they add up to.
+    Index below(double units, Part& part) const {
+        auto size = static_cast<Index>(parts_.size());
+        Index k = 0, bit = 1;
+        while (2 * bit < size) bit *= 2;
+        part = {};
+        for (; bit; bit /= 2) {
+            if (k + bit >= size) continue;
+            const Part& next = parts_[k + bit];
+            if (static_cast<double>(part.units + next.units) >= units) continue;
+            k += bit;
+            part.units += next.units;
+            part.sum += next.sum;
+        }
+        return k;
+    }
+
+private:
+    std::vector<Part> parts_;
+};
+
+// Absolute error: each side costs its distance to its weighted median.
+class Medians : public Numbers {
+public:
+    using Numbers::Numbers;
+    static constexpr bool has_cells = false;
+
+    void gather(const std::uint32_t* rows, Index count, Node& node) const;
+    void value(const Node& node, double* out) const {
+        for (Index o = 0; o < outputs_; ++o) out[o] = median(node, o, ranked(node, o), node.weight);
+    }
+    double center(const Node& node) const { return median(node, 0, ranked(node, 0), node.weight); }
+    double impurity(const Node& node) const;
+    double own_score(const Node& node) const { return -impurity(node) * real(node.weight); }
+
+    class Sides {
+    public:
+        void start(const Medians& all, const Node& node);
+        void move(Index i);
+        void move_cells(const Cell*) {}
+        double score() const;
+        double left_weight() const { return all_->real(units_left_); }
+        double right_weight() const { return all_->real(node_->weight - units_left_); }
+        double left_center() const { return all_->median(*node_, 0, left_[0], units_left_); }
+        double right_center() const {
+            return all_->median(*node_, 0, right_[0], node_->weight - units_left_);
+        }
+
+    private:
+        const Medians* all_ = nullptr;
+        const Node* node_ = nullptr;
+        std::int64_t units_left_ = 0;
+        std::vector<std::int64_t> sum_left_;
+        std::vector<RankedSums> left_, right_;
+    };
+
+private:
+    // All rows of a node, by rank of an output's target.
+    RankedSums ranked(const Node& node, Index o) const;
+    double median(const Node& node, Index o, const RankedSums& side, std::int64_t units) const;
+    // Σ weight · |target − median| of a side.
+    double loss(const Node& node, Index o, const RankedSums& side, std::int64_t units,
+                std::int64_t sum) const;
+};
+
+}  // namespace gapless::growing

@@ -1,0 +1,255 @@
+"""Growing trees: the face of the core's grower.
+
+`grow` makes one tree with all threads, `grow_forest` many, each on a thread of its own; both give
+the same bits for any number of threads, any order of the rows, and a row repeated instead of a
+weight doubled. See src/core/tree.hpp for how.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .. import _core
+from ..interrupt import deadline
+from ..threads import thread_count
+from .columns import Columns
+from .tree import Tree
+
+Array = np.ndarray
+
+# In the order of the core's enumeration. Friedman's improvement is that of the squared error.
+CRITERIA = {
+    "gini": 0,
+    "entropy": 1,
+    "log_loss": 1,
+    "gain_ratio": 2,
+    "squared_error": 3,
+    "friedman_mse": 3,
+    "poisson": 4,
+    "absolute_error": 5,
+}
+NO_LIMIT = 2**31 - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Options:
+    """How a tree is grown; all limits as numbers, in scikit-learn's names.
+
+    Parameters
+    ----------
+    criterion : str, default="gini"
+        A key of CRITERIA.
+    splitter : {"best", "random"}, default="best"
+        Try every threshold, or one drawn at random for each column.
+    max_features : int or None, default=None
+        How many columns are tried in a node, drawn among those that are not constant there; None
+        for all.
+    max_depth, max_leaf_nodes : int or None, default=None
+        Limits; with the latter the split that lowers the impurity most comes first.
+    min_samples_split, min_samples_leaf : int, default=2, 1
+        The fewest rows of a node that is split, and of a leaf.
+    min_weight_leaf : float, default=0.0
+        The least weight of a leaf.
+    min_impurity_decrease : float, default=0.0
+        A split must lower the impurity, weighted by its share of all rows, so much.
+    monotonic : ndarray of int8 or None, default=None
+        For each column 1, −1 or 0: whether the prediction (of the second of two classes) may only
+        rise or fall with it.
+    """
+
+    criterion: str = "gini"
+    splitter: str = "best"
+    max_features: int | None = None
+    max_depth: int | None = None
+    max_leaf_nodes: int | None = None
+    min_samples_split: int = 2
+    min_samples_leaf: int = 1
+    min_weight_leaf: float = 0.0
+    min_impurity_decrease: float = 0.0
+    monotonic: Array | None = None
+
+    @property
+    def _arguments(self) -> tuple:
+        return (
+            CRITERIA[self.criterion],
+            self.splitter == "random",
+            NO_LIMIT if self.max_features is None else int(self.max_features),
+            NO_LIMIT if self.max_depth is None else int(self.max_depth),
+            0 if self.max_leaf_nodes is None else int(self.max_leaf_nodes),
+            int(self.min_samples_split),
+            int(self.min_samples_leaf),
+            float(self.min_weight_leaf),
+            float(self.min_impurity_decrease),
+            None if self.monotonic is None else np.ascontiguousarray(self.monotonic, np.int8),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """What trees predict.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n, outputs)
+        Positions of the classes, or numbers.
+    n_classes : sequence of int or None, default=None
+        The number of classes of each output; None for numbers.
+    """
+
+    y: Array
+    n_classes: Sequence[int] | None = None
+
+    @property
+    def widths(self) -> Array:
+        """The number of classes of each output, 1 for numbers."""
+        ones = [1] * self.y.shape[1]
+        return np.array(ones if self.n_classes is None else self.n_classes, dtype=np.int64)
+
+    @property
+    def _arguments(self) -> tuple:
+        width = int(self.widths.max())
+        if self.n_classes is None:
+            return None, np.ascontiguousarray(self.y, dtype=np.float64), width
+        return np.ascontiguousarray(self.y, dtype=np.int32), None, width
+
+
+def grow(
+    columns: Columns,
+    targets: Targets,
+    weights: Array | None = None,
+    counts: Array | None = None,
+    options: Options = Options(),
+    seed: int = 0,
+) -> Tree:
+    """One tree.
+
+    Parameters
+    ----------
+    columns : Columns
+        X.
+    targets : Targets
+        y.
+    weights : ndarray of shape (n,) or None, default=None
+        Weights in the impurity; a row of weight 0 is absent.
+    counts : ndarray of shape (n,) or None, default=None
+        How many rows each row stands for where rows are counted; by default ⌈weight⌉.
+    options : Options
+        How.
+    seed : int, default=0
+        Of the draws of columns and thresholds; 0 … 2⁶⁴ − 1.
+
+    Returns
+    -------
+    Tree
+
+    Raises
+    ------
+    TimeLimit, KeyboardInterrupt
+        With what is not split yet lost.
+    """
+    sample = _sample(weights, counts, len(targets.y))
+    arguments = columns.arguments, targets._arguments, sample, options._arguments
+    grown = _core.grow_tree(*arguments, int(seed), thread_count(), deadline())
+    return _tree(grown, columns, targets)
+
+
+def grow_forest(
+    columns: Columns,
+    targets: Targets,
+    weights: Array | None = None,
+    counts: Array | None = None,
+    options: Options = Options(),
+    seeds: Array | Sequence[int] = (),
+    draws: int = 0,
+    chances: Array | None = None,
+) -> list[Tree]:
+    """A tree for each seed.
+
+    Parameters
+    ----------
+    columns, targets, options
+        As in `grow`.
+    weights, counts : ndarray of shape (n,) or None, default=None
+        As in `grow`. With `draws`, a row's weight is its number of draws times `weights`, and its
+        count is its number of draws.
+    seeds : sequence of int
+        One per tree, 0 … 2⁶⁴ − 1.
+    draws : int, default=0
+        How many rows are drawn for each tree, with replacement; 0 to grow on all rows.
+    chances : ndarray of shape (n,) or None, default=None
+        To these the chances of the rows are proportional; None for equal ones.
+
+    Returns
+    -------
+    list of Tree
+    """
+    sample = _sample(weights, counts, len(targets.y))
+    arguments = columns.arguments, targets._arguments, sample, options._arguments
+    keys = np.ascontiguousarray(seeds, dtype=np.uint64)
+    cumulated = _cumulated(chances)
+    grown = _core.grow_forest(*arguments, int(draws), cumulated, keys, thread_count(), deadline())
+    return [_tree(tree, columns, targets) for tree in grown]
+
+
+def draw_rows(rows: int, draws: int, seed: int, chances: Array | None = None) -> Array:
+    """How often the tree of a seed has drawn each of its rows, as in `grow_forest`."""
+    counts = np.empty(rows, dtype=np.uint32)
+    _core.draw_rows(int(draws), _cumulated(chances), int(seed), counts)
+    return counts
+
+
+def _cumulated(chances: Array | None) -> Array | None:
+    return None if chances is None else np.cumsum(chances, dtype=np.float64)
+
+
+def _sample(weights: Array | None, counts: Array | None, rows: int) -> tuple[Array, Array]:
+    if weights is None:
+        weights = np.ones(rows)
+    if counts is None:
+        counts = np.ceil(weights)
+    most = np.iinfo(np.uint32).max
+    return (
+        np.ascontiguousarray(weights, dtype=np.float64),
+        np.minimum(counts, most).astype(np.uint32),
+    )
+
+
+def _tree(grown, columns: Columns, targets: Targets) -> Tree:
+    """The nodes of a tree of the core as arrays."""
+    nodes, widths = grown.node_count, targets.widths
+    left, right, feature = (np.empty(nodes, dtype=np.int64) for _ in range(3))
+    threshold, impurity, weight = (np.empty(nodes) for _ in range(3))
+    missing, count = np.empty(nodes, dtype=np.uint8), np.empty(nodes, dtype=np.int64)
+    start, sets = np.empty(nodes + 1, np.int64), np.empty(grown.set_words, np.uint32)
+    value = np.empty((nodes, len(widths), int(widths.max())))
+    grown.write(
+        feature,
+        left,
+        right,
+        threshold,
+        missing,
+        impurity,
+        weight,
+        count,
+        start,
+        sets,
+        value.reshape(-1),
+    )
+    return Tree(
+        n_features=len(columns),
+        children_left=left,
+        children_right=right,
+        feature=feature,
+        threshold=threshold,
+        missing_go_to_left=missing,
+        impurity=impurity,
+        n_node_samples=count,
+        weighted_n_node_samples=weight,
+        value=value,
+        category_start=start,
+        category_bits=sets,
+        n_classes=widths,
+    )

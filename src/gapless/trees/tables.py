@@ -1,0 +1,104 @@
+"""The columns of pandas and polars tables, and of matrices: numbers or categories."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray
+
+NUMBERS = ("int", "uint", "float", "bool", "decimal", "double")
+DATES = ("date", "time", "duration", "period")
+
+
+def is_table(X: Any) -> bool:
+    """Whether X is a data frame, whose columns may be of different types."""
+    return hasattr(X, "columns") and not isinstance(X, np.ndarray)
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """One column of a table or a matrix."""
+
+    column: Any
+    name: str
+
+    @property
+    def kind(self) -> str:
+        """The name of its type in lower case."""
+        return str(self.column.dtype).lower()
+
+    @property
+    def is_category(self) -> bool:
+        """Whether its type says so: everything but numbers."""
+        if self.kind.startswith(DATES):
+            raise ValueError(
+                f"column {self.name!r} of X holds dates ({self.column.dtype}); turn them into "
+                "numbers, e.g. days since the first, or drop the column."
+            )
+        return not self.kind.startswith(NUMBERS)
+
+    @property
+    def numbers(self) -> Array:
+        """Its values as floats, NaN where one is missing."""
+        dtype = np.float32 if self.kind == "float32" else np.float64
+        if hasattr(
+            self.column, "isna"
+        ):  # pandas, whose own types have a missing value of their own
+            return self.column.to_numpy(dtype=dtype, na_value=np.nan)
+        values = self.column if isinstance(self.column, np.ndarray) else self.column.to_numpy()
+        return values.astype(dtype, copy=False)
+
+    @property
+    def values(self) -> Array:
+        """Its values as objects, None where one is missing."""
+        values = np.asarray(self.column, dtype=object)
+        is_missing = np.frompyfunc(_is_missing, 1, 1)(values).astype(bool)
+        return np.where(is_missing, None, values)
+
+
+def series_of(X: Any, j: int) -> Series:
+    """Column j."""
+    if not is_table(X):
+        return Series(X[:, j], f"x{j}")
+    column = X.iloc[:, j] if hasattr(X, "iloc") else X[:, j]
+    return Series(column, str(X.columns[j]))
+
+
+def _is_missing(value: Any) -> bool:
+    # pandas' NA equals nothing, and says so by another NA.
+    return value is None or (value != value) is not False and not isinstance(value, str | bool)
+
+
+def levels_of(values: Array) -> Array:
+    """The distinct values that are not missing, in order; numbers before texts."""
+    distinct = {_plain(value) for value in values.tolist() if value is not None}
+    ordered = sorted(
+        distinct, key=lambda v: (isinstance(v, str), str(type(v)) * isinstance(v, str), v)
+    )
+    out = np.empty(len(ordered), dtype=object)
+    out[:] = ordered
+    return out
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """From the name of a level to its number."""
+
+    numbers: dict[Any, float]
+
+    def of(self, values: Array) -> Array:
+        """Numbers of levels as floats; NaN for what is missing or not known."""
+        found = [self.numbers.get(_plain(value), np.nan) for value in values.tolist()]
+        return np.array(found, dtype=np.float64)
+
+
+def number_of_level(levels: Array) -> Level:
+    """The numbers of levels in their order."""
+    return Level({level: float(k) for k, level in enumerate(levels.tolist())})

@@ -1,0 +1,172 @@
+"""A grown tree as arrays: its nodes, what it predicts, and how its questions are weighed.
+
+The names and meanings of scikit-learn's `tree_`, so that what reads one reads the other. Made by
+`growing`; predictions go through `packed`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from .packed import PackedTrees
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """A binary tree.
+
+    Parameters
+    ----------
+    n_features : int
+        Columns of X.
+    children_left, children_right : ndarray of int64, shape (nodes,)
+        Nodes are in preorder (in the order of their making where the best was split first);
+        −1 for leaves.
+    feature : ndarray of int64, shape (nodes,)
+        The column that is asked about; −2 for leaves.
+    threshold : ndarray of float64, shape (nodes,)
+        Numbers up to it go left; −2 for leaves, NaN where the question is about categories.
+    missing_go_to_left : ndarray of uint8, shape (nodes,)
+        Whether a row goes left whose value is missing or a category that was never seen.
+    impurity, weighted_n_node_samples : ndarray of float64, shape (nodes,)
+        Of the training rows that reached the node.
+    n_node_samples : ndarray of int64, shape (nodes,)
+        How many rows these are; a row of weight s counts as ⌈s⌉ rows.
+    value : ndarray of float64, shape (nodes, outputs, classes or 1)
+        Shares of the classes, or the number that is predicted.
+    category_start : ndarray of int64, shape (nodes + 1,)
+        Where the words of each node's set of categories begin.
+    category_bits : ndarray of uint32
+        Bit v % 32 of word v // 32 of a node's set says that level v goes left.
+    n_classes : ndarray of int64, shape (outputs,)
+        The number of classes of each output, 1 for numbers.
+    """
+
+    n_features: int
+    children_left: Array
+    children_right: Array
+    feature: Array
+    threshold: Array
+    missing_go_to_left: Array
+    impurity: Array
+    n_node_samples: Array
+    weighted_n_node_samples: Array
+    value: Array
+    category_start: Array
+    category_bits: Array
+    n_classes: Array
+
+    TREE_LEAF: ClassVar[int] = -1
+    TREE_UNDEFINED: ClassVar[int] = -2
+
+    # ---- sizes -----------------------------------------------------------------------------------
+
+    @property
+    def node_count(self) -> int:
+        """The number of nodes."""
+        return len(self.feature)
+
+    @property
+    def capacity(self) -> int:
+        """The number of nodes there is room for: as many as there are."""
+        return self.node_count
+
+    @property
+    def n_outputs(self) -> int:
+        """The number of targets of a row."""
+        return self.value.shape[1]
+
+    @property
+    def max_n_classes(self) -> int:
+        """The largest number of classes of an output."""
+        return self.value.shape[2]
+
+    @property
+    def n_leaves(self) -> int:
+        """The number of leaves."""
+        return int(np.sum(self.children_left == self.TREE_LEAF))
+
+    @cached_property
+    def depths(self) -> Array:
+        """The number of questions on the way to each node."""
+        depth = np.zeros(self.node_count, dtype=np.int64)
+        level = np.zeros(1, dtype=np.int64)
+        while len(level):
+            level = level[self.children_left[level] != self.TREE_LEAF]
+            below = self.children_left[level], self.children_right[level]
+            for children in below:
+                depth[children] = depth[level] + 1
+            level = np.concatenate(below)
+        return depth
+
+    @property
+    def max_depth(self) -> int:
+        """The largest number of questions that a row is asked."""
+        return int(self.depths.max())
+
+    # ---- rows ------------------------------------------------------------------------------------
+
+    def apply(self, X: Any) -> Array:
+        """The leaf of each row (n,); X has categories as level numbers, NaN for missing values."""
+        return self._packed.apply(X)[:, 0]
+
+    def predict(self, X: Any) -> Array:
+        """The values of the rows' leaves, (n, outputs, classes or 1); (n, classes) for one output.
+
+        Shares of classes, or numbers, as in scikit-learn.
+        """
+        out = self.value.take(self.apply(X), axis=0)
+        return out[:, 0] if self.n_outputs == 1 else out
+
+    def decision_path(self, X: Any) -> sp.csr_matrix:
+        """Which nodes each row passes, (n, nodes) with ones."""
+        leaves, place = np.unique(self.apply(X), return_inverse=True)
+        paths = [self._path(leaf) for leaf in leaves]
+        lengths = np.array([len(path) for path in paths], dtype=np.int64)[place]
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        indices = np.concatenate([paths[k] for k in place]) if len(place) else np.zeros(0, int)
+        ones = np.ones(len(indices), dtype=np.int64)
+        return sp.csr_matrix((ones, indices, indptr), shape=(len(place), self.node_count))
+
+    def _path(self, node: int) -> Array:
+        path = [int(node)]
+        while path[-1] != 0:
+            path.append(int(self._parents[path[-1]]))
+        return np.array(path[::-1], dtype=np.int64)
+
+    @cached_property
+    def _parents(self) -> Array:
+        parents = np.full(self.node_count, -1, dtype=np.int64)
+        inner = np.flatnonzero(self.children_left != self.TREE_LEAF)
+        for children in (self.children_left, self.children_right):
+            parents[children[inner]] = inner
+        return parents
+
+    @cached_property
+    def _packed(self) -> PackedTrees:
+        return PackedTrees.of([self])
+
+    # ---- columns ---------------------------------------------------------------------------------
+
+    def compute_feature_importances(self, normalize: bool = True) -> Array:
+        """By how much the questions about each column lower the impurity, as a share of all."""
+        weight = self.weighted_n_node_samples * self.impurity
+        inner = np.flatnonzero(self.children_left != self.TREE_LEAF)
+        left, right = self.children_left[inner], self.children_right[inner]
+        decrease = weight[inner] - weight[left] - weight[right]
+        importances = np.bincount(self.feature[inner], decrease, self.n_features)
+        importances /= self.weighted_n_node_samples[0]
+        total = importances.sum()
+        return importances / total if normalize and total > 0 else importances
+
+    def categories_left(self, node: int) -> Array:
+        """The levels that go left at a node that asks about categories."""
+        words = self.category_bits[self.category_start[node] : self.category_start[node + 1]]
+        return np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little"))
