@@ -196,7 +196,7 @@ class _Reader:
             self.count[j] = counts[k]
             codes = ranks[k]
             if self.max_bins is not None and counts[k] > self.max_bins:
-                codes = self._binned(j, codes, values)
+                codes = self._binned(j, codes, values, self.max_bins)
             self._keep(j, codes)
 
     def _numbers(self, which: Array) -> Array:
@@ -207,11 +207,11 @@ class _Reader:
             return np.ascontiguousarray([series_of(self.X, j).numbers for j in which])
         return np.ascontiguousarray(self.X[:, which].T)
 
-    def _binned(self, j: int, ranks: Array, values: Array) -> Array:
+    def _binned(self, j: int, ranks: Array, values: Array, most: int) -> Array:
         """Codes of bins in place of ranks."""
         weights = np.ones(self.rows) if self.weights is None else self.weights
         share = np.bincount(ranks, weights, len(values) + 1)[: len(values)]
-        edges = edges_of(values, share, self.max_bins)
+        edges = edges_of(values, share, most)
         bins = np.searchsorted(edges, values, side="left")
         first = np.flatnonzero(np.diff(bins, prepend=-1))
         self.lowest[j] = values[first]

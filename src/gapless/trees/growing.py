@@ -119,9 +119,9 @@ class Targets:
 def grow(
     columns: Columns,
     targets: Targets,
+    options: Options,
     weights: Array | None = None,
     counts: Array | None = None,
-    options: Options = Options(),
     seed: int = 0,
 ) -> Tree:
     """One tree.
@@ -132,12 +132,12 @@ def grow(
         X.
     targets : Targets
         y.
+    options : Options
+        How.
     weights : ndarray of shape (n,) or None, default=None
         Weights in the impurity; a row of weight 0 is absent.
     counts : ndarray of shape (n,) or None, default=None
         How many rows each row stands for where rows are counted; by default ⌈weight⌉.
-    options : Options
-        How.
     seed : int, default=0
         Of the draws of columns and thresholds; 0 … 2⁶⁴ − 1.
 
@@ -159,10 +159,10 @@ def grow(
 def grow_forest(
     columns: Columns,
     targets: Targets,
+    options: Options,
+    seeds: Array | Sequence[int],
     weights: Array | None = None,
     counts: Array | None = None,
-    options: Options = Options(),
-    seeds: Array | Sequence[int] = (),
     draws: int = 0,
     chances: Array | None = None,
 ) -> list[Tree]:
@@ -172,11 +172,11 @@ def grow_forest(
     ----------
     columns, targets, options
         As in `grow`.
+    seeds : sequence of int
+        One per tree, 0 … 2⁶⁴ − 1.
     weights, counts : ndarray of shape (n,) or None, default=None
         As in `grow`. With `draws`, a row's weight is its number of draws times `weights`, and its
         count is its number of draws.
-    seeds : sequence of int
-        One per tree, 0 … 2⁶⁴ − 1.
     draws : int, default=0
         How many rows are drawn for each tree, with replacement; 0 to grow on all rows.
     chances : ndarray of shape (n,) or None, default=None

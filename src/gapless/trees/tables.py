@@ -56,7 +56,9 @@ class Series:
         """Its values as objects, None where one is missing."""
         values = np.asarray(self.column, dtype=object)
         is_missing = np.frompyfunc(_is_missing, 1, 1)(values).astype(bool)
-        return np.where(is_missing, None, values)
+        values = values.copy()
+        values[is_missing] = None
+        return values
 
 
 def series_of(X: Any, j: int) -> Series:
@@ -69,7 +71,9 @@ def series_of(X: Any, j: int) -> Series:
 
 def _is_missing(value: Any) -> bool:
     # pandas' NA equals nothing, and says so by another NA.
-    return value is None or (value != value) is not False and not isinstance(value, str | bool)
+    if value is None or isinstance(value, str | bool):
+        return value is None
+    return (value != value) is not False
 
 
 def levels_of(values: Array) -> Array:

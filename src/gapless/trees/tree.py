@@ -161,8 +161,8 @@ class Tree:
         inner = np.flatnonzero(self.children_left != self.TREE_LEAF)
         left, right = self.children_left[inner], self.children_right[inner]
         decrease = weight[inner] - weight[left] - weight[right]
-        importances = np.bincount(self.feature[inner], decrease, self.n_features)
-        importances /= self.weighted_n_node_samples[0]
+        total_weight = self.weighted_n_node_samples[0]
+        importances = np.bincount(self.feature[inner], decrease / total_weight, self.n_features)
         total = importances.sum()
         return importances / total if normalize and total > 0 else importances
 
