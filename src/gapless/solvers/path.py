@@ -22,10 +22,10 @@ from ..interrupt import TimeLimit, in_worker
 from ..penalties import Penalty
 from ..problem import Parameters, Problem
 from ..threads import thread_count, threads
-from . import solve
+from . import group_path, lasso_path, solve
 from ._base import Callback, Trace
 from .lasso_folds import GramFolds, is_worth_it
-from .lasso_path import lasso_points, takes
+from .lasso_path import PathPoint
 
 Array = np.ndarray
 Fold = tuple[Array, Array]  # positions of the rows to train on, and of those held out
@@ -109,10 +109,14 @@ Outcome = tuple[Parameters, float, int, str]
 
 
 def _points(problem, penalties, tol, max_iter, callback) -> Iterator[Outcome]:
-    """The solutions one by one: first those that the lasso's own path takes."""
-    at, done = problem.null, 0
-    if takes(problem):
-        for at, *outcome in _lasso_points(problem, penalties, tol, max_iter, callback):
+    """The solutions one by one: first those that the own path of a penalty takes."""
+    at, done, quick = problem.null, 0, None
+    if group_path.takes(problem, penalties, tol):
+        quick = group_path.group_points(problem, penalties, tol, max_iter)
+    elif lasso_path.takes(problem):
+        quick = lasso_path.lasso_points(problem, penalties, tol, max_iter)
+    if quick is not None:
+        for at, *outcome in _watched(quick, tol * problem.scale, callback):
             done += 1
             yield at, *outcome
     for penalty in penalties[done:]:
@@ -125,14 +129,16 @@ def _points(problem, penalties, tol, max_iter, callback) -> Iterator[Outcome]:
         yield at, solution.gap, solution.trace.steps, solution.status
 
 
-def _lasso_points(problem, penalties, tol, max_iter, callback) -> Iterator[Outcome]:
+def _watched(
+    points: Iterator[PathPoint], target: float, callback: Callback | None
+) -> Iterator[Outcome]:
     trace, began = Trace(), time.monotonic()
-    for point in lasso_points(problem, penalties, tol, max_iter):
+    for point in points:
         trace.primal.append(point.primal)
         trace.gap.append(point.gap)
         trace.seconds.append(time.monotonic() - began)
         trace.steps += point.steps
-        is_asked = callback is not None and callback(trace, tol * problem.scale)
+        is_asked = callback is not None and callback(trace, target)
         status = "optimal" if point.is_optimal else "max_iter"
         yield (
             Parameters(point.w, np.array(point.b)),
