@@ -8,9 +8,13 @@ from ._base import DualBox, Loss, by_name
 from ._classes import nearest_slopes, smoothed
 from .crammer_singer import CrammerSinger
 from .epsilon_insensitive import EpsilonInsensitive
+from .exponential import Exponential
+from .gamma import Gamma
 from .hinge import Hinge
 from .huber import Huber
 from .logistic import Logistic
+from .poisson import Poisson
+from .quantile import Quantile
 from .softmax import Softmax
 from .squared import Squared
 from .squared_epsilon_insensitive import SquaredEpsilonInsensitive
@@ -21,10 +25,14 @@ __all__ = [
     "CrammerSinger",
     "DualBox",
     "EpsilonInsensitive",
+    "Exponential",
+    "Gamma",
     "Hinge",
     "Huber",
     "Logistic",
     "Loss",
+    "Poisson",
+    "Quantile",
     "Softmax",
     "Squared",
     "SquaredEpsilonInsensitive",

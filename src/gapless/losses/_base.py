@@ -50,6 +50,8 @@ class Loss:
 
     task: ClassVar[str]
     name: ClassVar[str]
+    # Which targets a regression may have: "real", "nonnegative" or "positive" numbers.
+    targets: ClassVar[str] = "real"
     has_curvature: ClassVar[bool] = False
     has_dual_box: ClassVar[bool] = False
     has_class_box: ClassVar[bool] = False
