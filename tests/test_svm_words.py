@@ -220,3 +220,18 @@ def test_a_pair_of_classes_without_margin_is_a_warning_beside_others_that_have_o
     np.testing.assert_array_equal(model.predict(X) == 2, y == 2)
     with pytest.raises(ValueError, match="margin ρ is 0"):
         NuSVC(nu=0.3, kernel="linear").fit(X[:12], y[:12])
+
+
+# ---- parameters that were changed after the fit --------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["ovo", "ovr", "crammer_singer"])
+def test_what_is_said_of_a_fit_is_said_of_the_arrangement_that_it_had(name):
+    X, y = make_data()
+    model = SVC(multi_class=name).fit(X, y)
+    scores, unseen = model.decision_function(X), gapless.generalize(model, X, y)
+    model.set_params(multi_class="ovr" if name == "ovo" else "ovo")
+    np.testing.assert_array_equal(model.decision_function(X), scores)
+    assert gapless.certify(model, X, y).kind == "optimal"
+    assert gapless.generalize(model, X, y) == unseen
+    assert model.fit(X, y).multi_class_ == model.multi_class

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from gapless import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from gapless import SVC, SVR, NuSVC, NuSVR, OneClassSVM, certify
 from gapless.leave_one_out import NotAvailable
 from gapless.solvers.smo import BoxProblem
 from gapless.svm import refits
@@ -147,3 +147,16 @@ def test_rows_that_are_slow_to_leave_out_are_not_called_exact(monkeypatch):
     found, is_refitted = fitted.by_span()
     assert not is_refitted.any()
     assert np.mean((found > 0) == (exact > 0)) > 0.95
+
+
+@pytest.mark.parametrize("factor", [1e-6, 1e6])
+def test_indefinite_kernels_are_judged_in_the_unit_of_the_target(factor):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2))
+    y = factor * (np.sin(X[:, 0]) + rng.normal(size=40))
+    form = {"kernel": "sigmoid", "gamma": 1.0, "coef0": -1.0, "epsilon": 0.1 * factor, "C": factor}
+    done = SVR(**form).fit(X, y)
+    with pytest.warns(ConvergenceWarning):
+        early = SVR(**form, max_iter=1).fit(X, y)
+    assert (done.certificate_.kind, early.certificate_.kind) == ("stationary", "stopped")
+    assert certify(early, X, y).kind == "stopped"

@@ -178,9 +178,13 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
         """How problems and scores are arranged, for so many classes."""
         return Single()
 
+    def _as_fitted(self) -> Any:
+        """The estimator with the parameters by which its attributes are arranged."""
+        return self
+
     def _fitted_arrangement(self, count: int) -> Arrangement:
         """How the scores of the fit are arranged, whatever the parameters are by now."""
-        return self._arrangement(count)
+        return self._as_fitted()._arrangement(count)
 
     # ---- tuning ----------------------------------------------------------------------------------
 
@@ -311,7 +315,8 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
     ) -> Certificate:
         parts = [replace(part, rows=rows.first[part.rows]) for part in machine.parts]
         points, judgements = zip(*((one.point, one.judgement) for one in solved))
-        return certificate_of(judgements, parts, points, self.tol, machine.fault, cure)
+        unit = machine.score_unit
+        return certificate_of(judgements, parts, points, self.tol, machine.fault, cure, unit)
 
     def _certified(self, X, y=None, sample_weight=None) -> Certificate:
         """The certificate, recomputed from the data and what the model has stored."""
@@ -325,12 +330,12 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
         data = self._read(X, y, sample_weight, reset=False)
         self._check_same_data(data)
         rows = self._distinct(data)
-        machine = self._machine(data, rows, self.kernel_)
+        machine = self._as_fitted()._machine(data, rows, self.kernel_)
         dual = dense(self.dual_coef_)
         coef = np.zeros((len(dual), len(data.y)))
         coef[:, self.support_] = dual
         count = 1 if data.classes is None else len(data.classes)
-        thetas = self._arrangement(count).unpack(machine.blocks, rows.gather(coef))
+        thetas = self._fitted_arrangement(count).unpack(machine.blocks, rows.gather(coef))
         scores = self._scores_of_fit(data, rows, machine)
         restored = []
         for k, (part, theta) in enumerate(zip(machine.parts, thetas)):
@@ -410,7 +415,7 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
         """The fit, as far as held-out predictions need it."""
         rows = self._distinct(data)
         if machine is None:
-            machine = self._machine(data, rows, self.kernel_)
+            machine = self._as_fitted()._machine(data, rows, self.kernel_)
         return self._fit_type(machine)(
             machine,
             points,

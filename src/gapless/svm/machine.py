@@ -96,6 +96,11 @@ class Machine:
         units = [self.form.unit(p.y, self.weights[p.rows], self.norm) for p in self.parts]
         return min((unit for unit in units if unit > 0), default=1.0)
 
+    @property
+    def score_unit(self) -> float:
+        """The same of the scores that a model keeps, whose margin is 1 where that is divided by."""
+        return 1.0 if self.form.divides else self.unit
+
     def solve(
         self, tol: float, max_iter: int | None = None, callback: Callable | None = None
     ) -> list[Solved]:
@@ -190,10 +195,12 @@ def certificate_of(
     tol: float,
     fault: str = "",
     cure: str = CURE,
+    unit: float = 1.0,
 ) -> Certificate:
     """One certificate for all problems: their values add up, and the worst conditions count.
 
-    `fault` says why the kernel proves nothing, where it does not; `cure` what to do about a gap.
+    `fault` says why the kernel proves nothing, where it does not; `cure` what to do about a gap;
+    `unit` is the size of scores, to which violations are compared where there is no gap.
     """
     if not all(np.isfinite(j.primal) for j in judgements):
         return _without_value(tol, "the model has no margin")
@@ -209,7 +216,7 @@ def certificate_of(
             )
         )
     if fault:
-        return _stationary(judgements, kkt, tol, fault)
+        return _stationary(judgements, kkt, tol, unit, fault)
     if not np.isfinite(dual):
         return _without_value(tol, "the multipliers do not have the sums that they must have")
     return judged(
@@ -239,17 +246,17 @@ def _without_value(tol: float, why: str) -> Certificate:
 
 
 def _stationary(
-    judgements: Sequence[Judgement], kkt: Conditions, tol: float, fault: str
+    judgements: Sequence[Judgement], kkt: Conditions, tol: float, unit: float, fault: str
 ) -> Certificate:
     """What can be said where the kernel is indefinite, so that the problem is not convex."""
     worst = max(float(np.max(j.violations, initial=0.0)) for j in judgements)
-    kind = "stationary" if worst <= ROOM * tol else "stopped"
+    kind = "stationary" if worst <= ROOM * tol * unit else "stopped"
     said = "no pair of multipliers improves the objective" if kind == "stationary" else "not done"
     scale = sum(j.scale for j in judgements)
     return Certificate(
         kind=kind,
         verdict=f"{kind}: {said} at first order (largest violation {worst:.2g}, tolerance "
-        f"{tol:.2g}); no bound is known, since {fault[0].lower()}{fault[1:]}.",
+        f"{tol * unit:.2g}); no bound is known, since {fault[0].lower()}{fault[1:]}.",
         primal=sum(j.primal for j in judgements),
         dual=-np.inf,
         gap=np.inf,

@@ -44,6 +44,7 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
         "classes_",
         "class_weight_",
         "probabilities_",
+        "multi_class_",
     )
     _parameter_constraints: ClassVar[dict] = {
         **SupportVectorMachine._parameter_constraints,
@@ -104,9 +105,8 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
     def _arrangement(self, count: int) -> Arrangement:
         return arrange(self.multi_class, count)
 
-    def _fitted_arrangement(self, count: int) -> Arrangement:
-        # Pairs of classes have one row of multipliers less than there are classes.
-        return arrange("ovo" if self.dual_coef_.shape[0] < count else "ovr", count)
+    def _as_fitted(self) -> Any:
+        return self._at(multi_class=self.multi_class_)
 
     def _specifics(self, data: Training, machine: Machine, solved: list[Solved]) -> dict[str, Any]:
         assert data.classes is not None
@@ -134,6 +134,7 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
             "classes_": data.classes,
             "class_weight_": weight,
             "margin_": float(margins[0]) if len(margins) == 1 else np.array(margins),
+            "multi_class_": self.multi_class,
         }
 
     def decision_function(self, X):
@@ -427,6 +428,8 @@ class SVC(SupportVectorClassifier):
         How far the fit can be from the best possible one, over all problems.
     kkt_status_ : ndarray of str, shape (n_samples,)
         "inactive" (multiplier 0), "on margin" (between 0 and its bound), "bounded" (at it), or
+    multi_class_ : str
+        How several classes were arranged, by which the other attributes are to be read.
         "absent" for a row of weight 0; the last of these in any of its problems.
     kkt_violation_ : ndarray of shape (n_samples,)
         By how much the score of each row violates what its multiplier demands.
