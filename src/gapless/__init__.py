@@ -46,10 +46,13 @@ if TYPE_CHECKING:
     )
     from .solvers import solve
     from .svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+    from .trees import DecisionTreeClassifier, DecisionTreeRegressor
 
 # Each public name, and where it lives.
 _HOMES = {
     "Certificate": "certificates",
+    "DecisionTreeClassifier": "trees",
+    "DecisionTreeRegressor": "trees",
     "ElasticNet": "linear",
     "ElasticNetCV": "linear",
     "GaussianProcessRegressor": "kernel_machines",
@@ -107,12 +110,15 @@ _MODULES = (
     "solvers",
     "svm",
     "threads",
+    "trees",
 )
 
 __all__ = [
     "SVC",
     "SVR",
     "Certificate",
+    "DecisionTreeClassifier",
+    "DecisionTreeRegressor",
     "ElasticNet",
     "ElasticNetCV",
     "GaussianProcessRegressor",

@@ -55,6 +55,25 @@ def read_rows(estimator: Any, X: Any) -> Any:
     return _read_matrix(estimator, X, reset=False)
 
 
+def read_numbers(estimator: Any, X: Any, *, reset: bool) -> tuple[Any, Array | None]:
+    """X where NaN means a missing value, and its feature names, noted on a copy."""
+    reader = copy.copy(estimator)
+    X = _read_matrix(reader, X, reset=reset, has_missing=True)
+    return X, getattr(reader, "feature_names_in_", None)
+
+
+def read_names(estimator: Any, X: Any, *, reset: bool) -> Array | None:
+    """The feature names of a table of any columns, checked against those of the fit."""
+    reader = copy.copy(estimator)
+    validate_data(reader, X, reset=reset, skip_check_array=True)
+    if not X.shape[0] or not X.shape[1]:
+        what = "0 sample(s)" if not X.shape[0] else "0 feature(s)"
+        raise ValueError(
+            f"Found array with {what} (shape={X.shape}) while a minimum of 1 is required."
+        )
+    return getattr(reader, "feature_names_in_", None)
+
+
 def read_table(estimator: Any, X: Any, sample_weight: Any = None) -> Training:
     """X and weights where nothing is to be predicted; y is 0 in all rows."""
     X, names = _read_training_matrix(estimator, X, X, True)
@@ -238,8 +257,11 @@ def _read_training_matrix(estimator: Any, X: Any, y: Any, reset: bool) -> tuple[
     return X, getattr(reader, "feature_names_in_", None)
 
 
-def _read_matrix(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """X as a contiguous array or a canonical sparse matrix, in float64 or float32, finite."""
+def _read_matrix(estimator: Any, X: Any, *, reset: bool, has_missing: bool = False) -> Any:
+    """X as a contiguous array or a canonical sparse matrix, in float64 or float32, finite.
+
+    With `has_missing` NaN is a value like others, and finite ones may be of any size.
+    """
     columns = getattr(X, "columns", None)
     kernel = getattr(estimator, "kernel", None)
     is_plain = kernel is None or (isinstance(kernel, str) and kernel not in OF_STRINGS)
@@ -260,7 +282,10 @@ def _read_matrix(estimator: Any, X: Any, *, reset: bool) -> Any:
             X.sum_duplicates()
     elif not (X.flags.c_contiguous or X.flags.f_contiguous):
         X = np.ascontiguousarray(X)
-    _check_values(X, "X", columns)
+    if has_missing:
+        check_infinite(X, columns)
+    else:
+        _check_values(X, "X", columns)
     return X
 
 
@@ -376,15 +401,27 @@ def _check_values(values: Any, name: str, columns: Any) -> None:
         )
         raise ValueError(f"Input {name} contains NaN: {name} has NaN in {where}; {cure}.")
     if np.isinf(low) or np.isinf(high):
-        where = _first(values, np.isinf, columns)
-        raise ValueError(
-            f"Input {name} contains infinity or a value too large for {values.dtype!r}: "
-            f"{name} has inf in {where}; drop the row or clip the value."
-        )
+        raise ValueError(_infinity(values, name, columns))
     where = _first(values, lambda v: np.abs(v) > LARGEST, columns)
     raise Overflow(
         f"Input {name} contains a value too large to be squared in float64: {name} has "
         f"{max(-low, high):.3g} in {where}; rescale it, e.g. with StandardScaler()."
+    )
+
+
+def check_infinite(X: Any, columns: Any) -> None:
+    """Refuse infinities where NaN means a missing value: say where, and what to do."""
+    entries = X.data if sp.issparse(X) else X
+    # Extremes that pass over NaN, without a temporary array.
+    ends = [f.reduce(entries, axis=None, initial=0.0) for f in (np.fmin, np.fmax)]
+    if np.any(np.isinf(ends)):
+        raise ValueError(_infinity(X, "X", columns))
+
+
+def _infinity(values: Any, name: str, columns: Any) -> str:
+    return (
+        f"Input {name} contains infinity or a value too large for {values.dtype!r}: {name} has inf "
+        f"in {_first(values, np.isinf, columns)}; drop the row or clip the value."
     )
 
 

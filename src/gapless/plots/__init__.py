@@ -8,5 +8,6 @@ from .convergence import convergence
 from .decision import decision
 from .path import path
 from .search import search
+from .tree import tree
 
-__all__ = ["convergence", "decision", "path", "search"]
+__all__ = ["convergence", "decision", "path", "search", "tree"]

@@ -1,6 +1,12 @@
 """Decision trees: grown, pruned, judged, and read.
 
-`multiway` grows trees with a branch for every category; `pruning` finds the best subtree for a
-cost, `judging` proves it from the data, `outline` says a tree in words, `packed` predicts. Called
-by ensembles and by users. Imports what estimators share, and the core.
+`columns` reads X and `growing` calls the core, `multiway` grows trees with a branch for every
+category; `pruning` finds the best subtree for a cost, `judging` proves it from the data, `outline`
+says a tree in words, `packed` predicts. Called by ensembles and by users. Imports what estimators
+share, and the core.
 """
+
+from .classifier import DecisionTreeClassifier
+from .regressor import DecisionTreeRegressor
+
+__all__ = ["DecisionTreeClassifier", "DecisionTreeRegressor"]

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import xlogy
 
 from ..certificates import Certificate, judged
-from .pruning import levels, parents
+from .costs import upwards
 
 Array = np.ndarray
 
@@ -147,18 +147,10 @@ def _sums(kind: str, leaf: Array, y: Array, weights: Array, tree: Any, classes: 
     if kind in ("Gini impurity", "entropy"):
         cells = leaf * classes + y.astype(int)
         table = np.bincount(cells, weights, minlength=tree.node_count * classes)
-        return _upwards(tree, table.reshape(tree.node_count, classes))
+        return upwards(tree, table.reshape(tree.node_count, classes))
     extra = xlogy(y, y) if kind == "half Poisson deviance" else y**2
     columns = [np.bincount(leaf, weights * v, tree.node_count) for v in (np.ones(len(y)), y, extra)]
-    return _upwards(tree, np.stack(columns, axis=1))
-
-
-def _upwards(tree: Any, sums: Array) -> Array:
-    """Add what is in the leaves to all nodes above them, the deepest first."""
-    parent = parents(tree.children_left, tree.children_right)
-    for nodes in reversed(levels(parent)[1:]):
-        np.add.at(sums, parent[nodes], sums[nodes])
-    return sums
+    return upwards(tree, np.stack(columns, axis=1))
 
 
 def _from_sums(tree: Any, sums: Array, kind: str, value: Array) -> tuple[Array, Array]:

@@ -255,6 +255,15 @@ def grow(
     return _Grower(F, y, weights, classes, levels, rule).run()
 
 
+def gains(
+    F: Array, y: Array, weights: Array, classes: int, levels: Sequence[int | None], rule: Rule
+) -> list[Test | None]:
+    """What a test of each column would gain at the root; None where it divides nothing."""
+    grower = _Grower(F, y, weights, classes, levels, rule)
+    rows = np.arange(len(grower.y))
+    return [grower._test(j, rows, grower.w) for j in range(F.shape[1])]
+
+
 class _Grower:
     """The data of a tree and the nodes that it has so far."""
 

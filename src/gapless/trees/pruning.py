@@ -90,6 +90,36 @@ def parents(children_left: Array, children_right: Array) -> Array:
     return parent
 
 
+def made_leaves(tree: Any, is_leaf: Array) -> tuple[Any, Array]:
+    """A binary tree with some nodes made leaves, and the new number of each node, −1 for none."""
+    parent = parents(tree.children_left, tree.children_right)
+    is_gone = np.zeros(tree.node_count, dtype=bool)
+    for nodes in levels(parent)[1:]:
+        is_gone[nodes] = is_gone[parent[nodes]] | is_leaf[parent[nodes]]
+    kept = np.flatnonzero(~is_gone)
+    number = np.where(is_gone, -1, np.cumsum(~is_gone) - 1)
+    leaf = is_leaf[kept] | (tree.children_left[kept] < 0)
+    sizes = np.where(leaf, 0, np.diff(tree.category_start)[kept])
+    words = [
+        tree.category_bits[tree.category_start[node] : tree.category_start[node + 1]]
+        for node in kept[sizes > 0]
+    ]
+    return replace(
+        tree,
+        children_left=np.where(leaf, tree.TREE_LEAF, number[tree.children_left[kept]]),
+        children_right=np.where(leaf, tree.TREE_LEAF, number[tree.children_right[kept]]),
+        feature=np.where(leaf, tree.TREE_UNDEFINED, tree.feature[kept]),
+        threshold=np.where(leaf, float(tree.TREE_UNDEFINED), tree.threshold[kept]),
+        missing_go_to_left=np.where(leaf, 0, tree.missing_go_to_left[kept]).astype(np.uint8),
+        impurity=tree.impurity[kept],
+        n_node_samples=tree.n_node_samples[kept],
+        weighted_n_node_samples=tree.weighted_n_node_samples[kept],
+        value=tree.value[kept],
+        category_start=np.concatenate([[0], np.cumsum(sizes)]),
+        category_bits=np.concatenate([tree.category_bits[:0], *words]),
+    ), number
+
+
 def levels(parent: Array) -> list[Array]:
     """The nodes of each depth, from the root down."""
     depth, up = (parent >= 0).astype(int), np.maximum(parent, 0)

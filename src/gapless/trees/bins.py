@@ -1,0 +1,44 @@
+"""Numbers as categories, for trees that ask for categories alone."""
+
+from __future__ import annotations
+
+import numpy as np
+
+Array = np.ndarray
+
+
+def edges_of(column: Array, weights: Array, most: int) -> Array:
+    """Where a column of numbers is cut: between all values if they are few, else at quantiles.
+
+    Parameters
+    ----------
+    column : ndarray of shape (n,)
+        Numbers; NaN is missing.
+    weights : ndarray of shape (n,)
+        Weights; a row of weight 0 is no row.
+    most : int
+        The largest number of bins.
+
+    Returns
+    -------
+    ndarray of shape (bins − 1,)
+        In increasing order; bin k holds what is above the edge k − 1 and not above the edge k.
+    """
+    is_known = ~np.isnan(column) & (weights > 0)
+    values, place = np.unique(column[is_known], return_inverse=True)
+    if len(values) < 2:
+        return np.zeros(0)
+    between = 0.5 * values[:-1] + 0.5 * values[1:]
+    if len(values) <= most:
+        return between
+    share = np.cumsum(np.bincount(place, weights[is_known]))
+    # Sums of weights in another order differ by rounding, and must not move an edge.
+    reached = share[:-1] / share[-1] * (1 + 1e-12)
+    cuts = np.searchsorted(reached, np.arange(1, most) / most)
+    return between[np.unique(np.minimum(cuts, len(between) - 1))]
+
+
+def bins_of(column: Array, edges: Array) -> Array:
+    """The bin of each number as a float, NaN where it is missing."""
+    found = np.searchsorted(edges, column, side="left").astype(float)
+    return np.where(np.isnan(column), np.nan, found)

@@ -1,0 +1,127 @@
+"""What trees say of rows that they have not seen: by growing them again without those rows."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..design import Design
+from ..generalization import Refittable
+from ..generalization.fitted import LARGE_ROWS
+from ..interrupt import TimeLimit
+from ..leave_one_out import NotAvailable
+
+Array = np.ndarray
+
+
+class TreeFit(Refittable):
+    """A tree, or several, and how to grow it again on some of the rows.
+
+    Parameters
+    ----------
+    estimator : TreeModel
+        The fitted model; `_grow(data, rows)` does all of a fit again that depends on targets, the
+        choice of ccp_alpha and the pruning included.
+    data : TreeData
+        The data of the fit. Codes of columns are kept: they do not depend on the targets.
+    """
+
+    def __init__(self, estimator: Any, data: Any):
+        outputs = data.outputs
+        self.estimator, self.data = estimator, data
+        self.has_classes = data.has_classes
+        super().__init__(Design(data.F), _as_given(outputs), outputs.sample_weight)
+
+    @property
+    def targets(self) -> Array:
+        """Positions of the classes, of all outputs together; numbers as they are."""
+        if not self.has_classes:
+            return self.y
+        y, widths = self.data.outputs.y.astype(int), self.data.widths
+        return np.ravel_multi_index(tuple(y.T), widths) if len(widths) > 1 else y[:, 0]
+
+    @property
+    def outputs(self) -> int:
+        """How many numbers a row is told by its leaf."""
+        return sum(self.data.widths)
+
+    @property
+    def fit_weights(self) -> Array:
+        """How much each row counts in the fit."""
+        return self.data.outputs.weights
+
+    @cached_property
+    def is_counted(self) -> Array:
+        """Which rows have any weight, in the fit and in the score."""
+        return (self.weights > 0) & (self.fit_weights > 0)
+
+    @property
+    def is_large(self) -> bool:  # type: ignore[override]
+        """Whether another fit takes a good part of a second."""
+        return len(self.y) > LARGE_ROWS
+
+    @cached_property
+    def labels(self) -> Array:
+        """Numbers of the rows (x, y), the same for equal ones, by content."""
+        return equal_rows(self.data.F, self.data.outputs.y)
+
+    @property
+    def model(self):
+        """The tree of the fit."""
+        return self._predictor(self.estimator.tree_)
+
+    def fit_to(self, rows):
+        """A tree of some rows alone."""
+        grown = self.estimator._grow(self.data, rows)
+        if grown.stopped == "interrupted":
+            raise KeyboardInterrupt
+        if grown.stopped:
+            raise TimeLimit
+        return self._predictor(grown.tree)
+
+    def _predictor(self, tree: Any):
+        return lambda design: self.estimator._leaf_values(tree, design.X)
+
+    def held_out(self, groups):
+        """Not known: one row can change every split."""
+        raise NotAvailable("trees must be grown again")
+
+    def without_each(self, rows):
+        """Not known either."""
+        raise NotAvailable("trees must be grown again")
+
+    def scaled(self, factor):
+        """The same with a price of leaves so many times as high, where it has a price."""
+        alpha = getattr(self.estimator, "ccp_alpha", 0.0)
+        if isinstance(alpha, str) or not alpha > 0:
+            return None
+        other = self.estimator._at(ccp_alpha=alpha * factor)
+        return _Regrown(other, self.data)
+
+
+class _Regrown(TreeFit):
+    """A tree with another parameter, which has not been grown yet."""
+
+    @cached_property
+    def model(self):
+        """The tree of all rows."""
+        return self.fit_to(np.flatnonzero(self.is_counted))
+
+
+def equal_rows(F: Any, y: Array) -> Array:
+    """Labels 0, 1, … of the rows (x, y) by content, the same for equal ones; NaN equals NaN."""
+    if not sp.issparse(F):
+        # No number of a column is as large, and NaN has no order.
+        F = np.where(np.isnan(F), np.finfo(F.dtype).max, F)
+    return Design(F).equal_rows(y)
+
+
+def _as_given(outputs: Any) -> Array:
+    """Targets as the caller gave them: labels or numbers, (n,) or (n, outputs)."""
+    if outputs.classes is None:
+        return outputs.y[:, 0] if outputs.is_flat else outputs.y
+    labels = [own[y.astype(int)] for own, y in zip(outputs.classes, outputs.y.T)]
+    return labels[0] if outputs.is_flat else np.stack(labels, axis=1)
