@@ -65,7 +65,7 @@ def series_of(X: Any, j: int) -> Series:
     """Column j."""
     if not is_table(X):
         return Series(X[:, j], f"x{j}")
-    column = X.iloc[:, j] if hasattr(X, "iloc") else X[:, j]
+    column = X.iloc[:, int(j)] if hasattr(X, "iloc") else X[:, int(j)]
     return Series(column, str(X.columns[j]))
 
 
