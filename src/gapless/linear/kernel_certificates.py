@@ -130,7 +130,7 @@ def exact_certificate(model: Any, X: Any, y: Any, sample_weight: Any) -> Certifi
     A model on landmarks is a function f of the kernel's space, and its P is that of f. Only the
     dual changes, in which θᵀKθ takes the place of ‖Φᵀθ‖²: n² kernel values, a block at a time.
     """
-    features = _features_of(model)
+    features = features_of(model)
     data = model._read(X, y, sample_weight, reset=False)
     problems = model._settled()._problems(data)
     kernel, predicting = features.kernel, Function.that_predicts(model, data.X)
@@ -152,10 +152,10 @@ def exact_certificate(model: Any, X: Any, y: Any, sample_weight: Any) -> Certifi
         dual, rounding = max(bounds)
         scale = problem.scale
         certificates.append(judged(primal, dual, scale=scale, tol=model.tol, rounding=rounding))
-    return _of_kernel(sum(certificates[1:], start=certificates[0]), features)
+    return of_kernel(sum(certificates[1:], start=certificates[0]), features)
 
 
-def _features_of(model: Any) -> KernelFeatures:
+def features_of(model: Any) -> KernelFeatures:
     """The features of a model whose function is one of the kernel's; an error for others."""
     check_is_fitted(model)
     features = vars(model).get("features_")
@@ -168,7 +168,7 @@ def _features_of(model: Any) -> KernelFeatures:
     return features
 
 
-def _of_kernel(certificate: Certificate, features: KernelFeatures) -> Certificate:
+def of_kernel(certificate: Certificate, features: KernelFeatures) -> Certificate:
     """The certificate with a cure that helps where landmarks are the reason of the gap."""
     if certificate.kind != "stopped" or features.kind == EXACT:
         return certificate

@@ -22,11 +22,12 @@ from ..losses import CrammerSinger, DualBox, Loss, WestonWatkins
 from ..null_model import minimise_biases
 from ..penalties import L2
 from ..problem import Parameters, Problem
-from ..solvers import Solution, solve
+from ..solvers import solve
 from .forms import Form, Judgement, Point, outside, status_of
-from .held_out import Fittings, MachineFit
+from .held_out import Fittings, MachineFit, finished
 from .machine import Machine, Solved
 from .multiclass import Part
+from .on_features import FeatureMatrix
 
 Array = np.ndarray
 
@@ -107,7 +108,9 @@ class JointMachine(Machine):
 
     @cached_property
     def features(self) -> Array:
-        """Φ (n, r) with ΦΦᵀ = K, float64."""
+        """Φ (n, r) with ΦΦᵀ = K, float64, or those that stand for the kernel."""
+        if isinstance(self.matrix, FeatureMatrix):
+            return self.matrix.X
         needed, limit = 16.0 * self.matrix.n**2, self.matrix.memory_limit
         if needed > limit:
             raise MemoryError(
@@ -175,13 +178,4 @@ class JointFit(MachineFit):
     def _solve(self, parts: list[Part], weights: Array, thetas: list[Array]) -> list[Point]:
         machine, rows = self.machine, parts[0].rows
         found = solve(machine.problem(rows, weights), tol=self.tol, polish=False)
-        return machine.points(_finished(found))
-
-
-def _finished(solution: Solution) -> Parameters:
-    """The parameters, unless Ctrl-C or the time limit came first."""
-    if solution.status == "interrupted":
-        raise KeyboardInterrupt
-    if solution.status == "time_limit":
-        raise TimeLimit
-    return solution.parameters
+        return machine.points(finished(found))

@@ -23,6 +23,8 @@ from ..generalization.held_out import Estimate, by_formula
 from ..interrupt import TimeLimit
 from ..leave_one_out import NotAvailable
 from ..leave_one_out._base import LARGEST_SYSTEM
+from ..problem import Parameters
+from ..solvers import Solution
 from ..solvers.smo import BoxProblem, BoxSolution, solve_box
 from ..threads import single_blas
 from .forms import INACTIVE, ON_MARGIN, Point
@@ -55,11 +57,14 @@ class Fittings:
         """Scores of any rows."""
         matrix = self.fit.machine.matrix
         coef, b = self._coefficients(matrix.n)
-        return matrix.kernel.times(design.X, matrix.X, coef) + b
+        return matrix.scores(design.X, coef) + b
 
     def on_rows(self, at: Array) -> Array:
         """Scores of some of the distinct rows."""
-        coef, b = self._coefficients(self.fit.machine.matrix.n)
+        matrix = self.fit.machine.matrix
+        coef, b = self._coefficients(matrix.n)
+        if matrix.whole() is None:
+            return matrix.times(coef, at) + b
         used = np.flatnonzero(coef.any(axis=1))
         values = self.fit.block(at, used)
         with single_blas():
@@ -386,11 +391,8 @@ class MachineFit(Refittable):
             boxes.append(replace(box, rows=rows, start=start))
         found = self._descend(boxes)
         solutions = iter(found)
-        # One class alone needs no machine.
         return [
-            form.point(part.y, weights[part.rows], next(solutions))
-            if has_two
-            else Point(np.zeros(len(part.y)), float(part.y[0]) if len(part.y) else 0.0)
+            form.point(part.y, weights[part.rows], next(solutions)) if has_two else one_class(part)
             for part, has_two in zip(parts, is_open)
         ], found
 
@@ -423,6 +425,20 @@ class MachineFit(Refittable):
         if gram is None:
             return self.machine.matrix.block(rows, columns)
         return gram[np.ix_(rows, columns)]
+
+
+def one_class(part: Part) -> Point:
+    """The solution for rows of one class, or none: it needs no machine."""
+    return Point(np.zeros(len(part.y)), float(part.y[0]) if len(part.y) else 0.0)
+
+
+def finished(solution: Solution) -> Parameters:
+    """The parameters of a linear model, unless Ctrl-C or the time limit came first."""
+    if solution.status == "interrupted":
+        raise KeyboardInterrupt
+    if solution.status == "time_limit":
+        raise TimeLimit
+    return solution.parameters
 
 
 def _on_variables(theta: Array, box: BoxProblem) -> Array:

@@ -78,7 +78,7 @@ class Machine:
 
         The eigenvalues of few rows are computed.
         """
-        if self.matrix.kernel.is_mercer:
+        if self.matrix.is_mercer:
             return ""
         if self.matrix.n > CHECKED_ROWS:
             return "the kernel is not known to be positive semi-definite"

@@ -26,6 +26,7 @@ from ._base import (
     SupportVectorMachine,
 )
 from .all_in_one import HINGES, ClassHinge, JointFit, JointMachine
+from .approximation import CONSTRAINTS, WithApproximation
 from .forms import Form, HardMargin, SoftMargin
 from .held_out import MachineFit
 from .machine import Machine, Solved
@@ -43,8 +44,8 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
         *SupportVectorMachine._stored,
         "classes_",
         "class_weight_",
-        "probabilities_",
         "multi_class_",
+        "probabilities_",
     )
     _parameter_constraints: ClassVar[dict] = {
         **SupportVectorMachine._parameter_constraints,
@@ -133,8 +134,8 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
             "probabilities_": LaterProbabilities(fitted, sides, self.probability is not False),
             "classes_": data.classes,
             "class_weight_": weight,
-            "margin_": float(margins[0]) if len(margins) == 1 else np.array(margins),
             "multi_class_": self.multi_class,
+            "margin_": float(margins[0]) if len(margins) == 1 else np.array(margins),
         }
 
     def decision_function(self, X):
@@ -343,7 +344,7 @@ def _check_two_classes(y: Any, sample_weight: Any, words: str) -> None:
         )
 
 
-class SVC(SupportVectorClassifier):
+class SVC(WithApproximation, SupportVectorClassifier):
     """Support vector classification.
 
     Minimises  ½‖w‖² + C Σᵢ sᵢ max(0, 1 − tᵢ(⟨w, φ(xᵢ)⟩ + b))  with t = ±1, where ⟨φ(x), φ(z)⟩ is
@@ -387,7 +388,7 @@ class SVC(SupportVectorClassifier):
         How `predict` decides where classes have equally many votes: by the sum of their scores
         (None, True), or for the first of them, as LIBSVM does (False).
     random_state : int, RandomState instance or None, default=None
-        Accepted for scikit-learn's sake; nothing here is random.
+        Seed of landmarks or random features, 0 for None; nothing else here is random.
     multi_class : {"ovo", "ovr", "crammer_singer", "weston_watkins"}, default="ovo"
         One problem for each pair of classes, for each class against the rest, or one for all
         classes, ½Σₖ‖wₖ‖² + C Σᵢ sᵢ ℓᵢ, where ℓ is the largest (Crammer and Singer) or the sum
@@ -399,6 +400,13 @@ class SVC(SupportVectorClassifier):
     select : {"min", "1se"}, default="min"
         Of parameters that are chosen: the best, or the machine with the fewest support vectors
         inside the margin's bounds that is within one standard error of it.
+    approximation : {"auto", "nystroem", "random_features"} or None, default="auto"
+        What stands for the kernel: itself (None), landmarks among the rows, or random features;
+        "auto" takes the kernel itself up to 50,000 distinct rows, and landmarks beyond. The
+        certificate says which objective it concerns.
+    n_components : int, default=None
+        How many landmarks or random features. None doubles them until leave-one-out of least
+        squares on them no longer improves by half its standard error.
 
     Attributes
     ----------
@@ -420,16 +428,21 @@ class SVC(SupportVectorClassifier):
         The classes.
     class_weight_ : ndarray of shape (n_classes,)
         Weights of the classes.
+    multi_class_ : str
+        How several classes were arranged, by which the other attributes are to be read.
     kernel_ : Kernel
         The kernel with all its parameters as numbers.
+    features_ : KernelFeatures
+        The features of landmarks, or random ones, where they stand for the kernel.
+    feature_coef_ : ndarray of shape (n_problems, n_components)
+        Their coefficients w, by which rows are then scored; `dual_coef_` are the multipliers of the
+        training rows, of which w is the sum over features.
     margin_ : float or ndarray of shape (n_problems,)
         Width 2/‖w‖ of the margin; of each class alone where there is one problem for all.
     certificate_ : Certificate
         How far the fit can be from the best possible one, over all problems.
     kkt_status_ : ndarray of str, shape (n_samples,)
         "inactive" (multiplier 0), "on margin" (between 0 and its bound), "bounded" (at it), or
-    multi_class_ : str
-        How several classes were arranged, by which the other attributes are to be read.
         "absent" for a row of weight 0; the last of these in any of its problems.
     kkt_violation_ : ndarray of shape (n_samples,)
         By how much the score of each row violates what its multiplier demands.
@@ -454,7 +467,8 @@ class SVC(SupportVectorClassifier):
     -----
     Time grows with n²·d for the kernel values and with the number of support vectors; memory with
     n² as long as it is there, else with the block at hand. Equal rows are merged, so repeated rows
-    cost nothing. For a linear kernel and many rows LinearSVC is faster.
+    cost nothing. For a linear kernel and many rows LinearSVC is faster. With r landmarks in place
+    of the kernel a fit takes 4·n·r bytes, and every step of it n·r² operations.
 
     References
     ----------
@@ -473,6 +487,7 @@ class SVC(SupportVectorClassifier):
     _tunable = ("C", "gamma")
     _stored: ClassVar[tuple[str, ...]] = (
         *SupportVectorClassifier._stored,
+        *WithApproximation._feature_attributes,
         "C_",
         "gamma_",
         "search_",
@@ -483,6 +498,7 @@ class SVC(SupportVectorClassifier):
         "multi_class": [StrOptions({*ARRANGEMENTS, *HINGES})],
         "gamma": [*SupportVectorMachine._parameter_constraints["gamma"], *OPEN],
         "select": [StrOptions({"min", "1se"})],
+        **CONSTRAINTS,
     }
 
     def __init__(
@@ -506,6 +522,8 @@ class SVC(SupportVectorClassifier):
         multi_class="ovo",
         time_limit=None,
         select="min",
+        approximation="auto",
+        n_components=None,
     ):
         self.C = C
         self.kernel = kernel
@@ -525,6 +543,8 @@ class SVC(SupportVectorClassifier):
         self.multi_class = multi_class
         self.time_limit = time_limit
         self.select = select
+        self.approximation = approximation
+        self.n_components = n_components
 
     def _form(self) -> Form:
         return SoftMargin(float(self.C)) if np.isfinite(self.C) else HardMargin()

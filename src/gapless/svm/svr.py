@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .._validation import Training, read_regression
 from ..conformal import Calibration, Intervals
 from ._base import OPEN, SupportVectorMachine
+from .approximation import CONSTRAINTS, WithApproximation
 from .forms import Form, Tube
 from .reading import check_precomputed, counted_weights, read_any
 
@@ -54,7 +55,7 @@ class SupportVectorRegressor(RegressorMixin, SupportVectorMachine):
         return Intervals(prediction, lower, upper)
 
 
-class SVR(SupportVectorRegressor):
+class SVR(WithApproximation, SupportVectorRegressor):
     """Support vector regression.
 
     Minimises  ½‖w‖² + C Σᵢ sᵢ max(0, |yᵢ − ⟨w, φ(xᵢ)⟩ − b| − ε), where ⟨φ(x), φ(z)⟩ is the kernel.
@@ -95,6 +96,15 @@ class SVR(SupportVectorRegressor):
     select : {"min", "1se"}, default="min"
         Of parameters that are chosen: the best, or the machine with the fewest support vectors
         inside the margin's bounds that is within one standard error of it.
+    approximation : {"auto", "nystroem", "random_features"} or None, default="auto"
+        What stands for the kernel: itself (None), landmarks among the rows, or random features;
+        "auto" takes the kernel itself up to 50,000 distinct rows, and landmarks beyond. The
+        certificate says which objective it concerns.
+    n_components : int, default=None
+        How many landmarks or random features. None doubles them until leave-one-out of least
+        squares on them no longer improves by half its standard error.
+    random_state : int, RandomState instance or None, default=None
+        Seed of landmarks or random features, 0 for None.
 
     Attributes
     ----------
@@ -112,6 +122,11 @@ class SVR(SupportVectorRegressor):
         Coefficients w, for a linear kernel.
     kernel_ : Kernel
         The kernel with all its parameters as numbers.
+    features_ : KernelFeatures
+        The features of landmarks, or random ones, where they stand for the kernel.
+    feature_coef_ : ndarray of shape (n_problems, n_components)
+        Their coefficients w, by which rows are then scored; `dual_coef_` are the multipliers of the
+        training rows, of which w is the sum over features.
     certificate_ : Certificate
         How far the fit can be from the best possible one.
     kkt_status_ : ndarray of str, shape (n_samples,)
@@ -154,6 +169,7 @@ class SVR(SupportVectorRegressor):
     _tunable = ("C", "gamma", "epsilon")
     _stored: ClassVar[tuple[str, ...]] = (
         *SupportVectorRegressor._stored,
+        *WithApproximation._feature_attributes,
         "C_",
         "gamma_",
         "epsilon_",
@@ -165,6 +181,8 @@ class SVR(SupportVectorRegressor):
         "gamma": [*SupportVectorMachine._parameter_constraints["gamma"], *OPEN],
         "select": [StrOptions({"min", "1se"})],
         "epsilon": [Interval(Real, 0.0, None, closed="left"), *OPEN],
+        "random_state": ["random_state"],
+        **CONSTRAINTS,
     }
 
     def __init__(
@@ -183,6 +201,9 @@ class SVR(SupportVectorRegressor):
         max_iter=-1,
         time_limit=None,
         select="min",
+        approximation="auto",
+        n_components=None,
+        random_state=None,
     ):
         self.kernel = kernel
         self.degree = degree
@@ -197,6 +218,9 @@ class SVR(SupportVectorRegressor):
         self.max_iter = max_iter
         self.time_limit = time_limit
         self.select = select
+        self.approximation = approximation
+        self.n_components = n_components
+        self.random_state = random_state
 
     def _form(self) -> Form:
         return Tube(float(self.C), float(self.epsilon))
