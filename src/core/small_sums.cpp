@@ -3,11 +3,17 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <tuple>
 #include <utility>
 
+#include "pieces.hpp"
+
 namespace gapless {
 namespace {
+
+// As in loops.cpp: bodies are inlined into the functions that are compiled per instruction set.
+#define GAPLESS_BODY [[gnu::always_inline]] inline
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 // Cases of a problem that one task works on: enough to pay for the copy of its kernel values.
@@ -18,22 +24,40 @@ struct Ends {
     double rise, fall;
 };
 
-GAPLESS_CLONES Ends ends(const double* gradient, const double* rise, const double* fall, Index n) {
+// Those, and what each variable that may rise has: sums[v] = gradient[v] + rise[v].
+GAPLESS_CLONES Ends ends(const double* gradient, const double* rise, const double* fall,
+                         double* __restrict sums, Index n) {
     double least = infinity, most = -infinity;
 #pragma omp simd reduction(min : least) reduction(max : most)
     for (Index v = 0; v < n; ++v) {
-        least = std::min(least, gradient[v] + rise[v]);
+        const double sum = gradient[v] + rise[v];
+        sums[v] = sum;
+        least = std::min(least, sum);
         most = std::max(most, gradient[v] + fall[v]);
     }
     return {least, most};
 }
 
+// The first v with x[v] = value; n where there is none.
+GAPLESS_CLONES Index first_of(const double* x, double value, Index n) {
+    constexpr Index strip = 32;
+    Index v = 0;
+    for (; v + strip <= n; v += strip) {
+        int is_here = 0;
+#pragma omp simd reduction(| : is_here)
+        for (Index u = v; u < v + strip; ++u) is_here |= x[u] == value;
+        if (is_here) break;
+    }
+    while (v < n && x[v] != value) ++v;
+    return v;
+}
+
 // gain[v] = d²/curvature for d = a[v] + b[v] − least > 0, else −1; the largest of them. An
 // indefinite kernel has its curvature raised (Fan, Chen and Lin 2005).
 template <class T>
-inline double largest_gain_loop(const double* a, const double* b, double least,
-                                const double* diagonal, double own, const T* kernel, double* gain,
-                                Index n) {
+GAPLESS_BODY double largest_gain_loop(const double* a, const double* b, double least,
+                                      const double* diagonal, double own, const T* kernel,
+                                      double* gain, Index n) {
     double largest = -1;
 #pragma omp simd reduction(max : largest)
     for (Index v = 0; v < n; ++v) {
@@ -58,7 +82,8 @@ GAPLESS_CLONES double largest_gain(const double* a, const double* b, double leas
 
 // gradient += step·(first − second)
 template <class T>
-inline void move_loop(double step, const T* first, const T* second, double* gradient, Index n) {
+GAPLESS_BODY void move_loop(double step, const T* first, const T* second, double* gradient,
+                            Index n) {
 #pragma omp simd
     for (Index v = 0; v < n; ++v)
         gradient[v] += step * (static_cast<double>(first[v]) - static_cast<double>(second[v]));
@@ -88,18 +113,26 @@ public:
           rise_(n_),
           fall_(n_),
           gain_(n_) {
+        for (Index v = 0; v < n_; ++v) {
+            theta_[v] = problem.theta[v];
+            refresh(v);
+        }
+        first_rise_ = rise_;
+        first_fall_ = fall_;
         bool is_in_place = kernel.stride == n_ || n_ == 1;
         for (Index v = 0; v < n_ && is_in_place; ++v) is_in_place = row(v) == v;
         if (is_in_place) {
             values_ = kernel[0];
             return;
         }
-        copy_.resize(n_ * n_);
+        copy_ = uninitialized<T>(n_ * n_);
+        const std::vector<Range> runs = neighbours();
         for (Index v = 0; v < n_; ++v) {
+            T* to = copy_.get() + v * n_;
             const T* from = kernel[row(v)];
-            for (Index u = 0; u < n_; ++u) copy_[v * n_ + u] = from[row(u)];
+            for (const Range& run : runs) to = std::copy_n(from + run.begin, run.size(), to);
         }
-        values_ = copy_.data();
+        values_ = copy_.get();
     }
 
     // Solve the problem itself.
@@ -126,6 +159,16 @@ public:
 
 private:
     Index row(Index v) const { return problem_.rows ? problem_.rows[v] : v; }
+    // The rows of the variables, as ranges of rows that follow each other: those of a class do.
+    std::vector<Range> neighbours() const {
+        std::vector<Range> runs;
+        for (Index v = 0; v < n_; ++v) {
+            if (runs.empty() || runs.back().end != row(v)) runs.push_back({row(v), row(v)});
+            ++runs.back().end;
+        }
+        return runs;
+    }
+
     const T* kernel(Index v) const { return values_ + v * n_; }
     double absolute(Index v) const { return problem_.absolute ? problem_.absolute[v] : 0.0; }
 
@@ -133,7 +176,8 @@ private:
         out_ = out;
         std::copy_n(problem_.theta, n_, theta_.begin());
         std::copy_n(problem_.gradient, n_, gradient_.begin());
-        for (Index v = 0; v < n_; ++v) refresh(v);
+        rise_ = first_rise_;
+        fall_ = first_fall_;
     }
 
     // How many steps it took, at most `steps`.
@@ -170,14 +214,15 @@ private:
 
     // One step of the pair that violates most; false where no violation is above the tolerance.
     bool take_step(double tol) {
-        const auto [least, most] = ends(gradient_.data(), rise_.data(), fall_.data(), n_);
+        const auto [least, most] =
+            ends(gradient_.data(), rise_.data(), fall_.data(), gain_.data(), n_);
         if (!(most - least > tol) || std::isinf(most - least)) return false;
-        Index i = 0, j = 0;
-        while (gradient_[i] + rise_[i] != least) ++i;
+        const Index i = first_of(gain_.data(), least, n_);
         const double largest =
             largest_gain(gradient_.data(), fall_.data(), least, problem_.diagonal,
                          problem_.diagonal[i], kernel(i), gain_.data(), n_);
-        while (gain_[j] != largest) ++j;
+        const Index j = first_of(gain_.data(), largest, n_);
+        if (j == n_) return false;  // kernel values that are not numbers
         const double difference = gradient_[j] + fall_[j] - least;
         const double step = std::min({largest / difference, room_above(i), room_below(j)});
         if (!(step > 0)) return false;
@@ -227,7 +272,9 @@ private:
         Index free = 0;
         for (Index v = 0; v < n_; ++v)
             if (rise_[v] == fall_[v]) total += gradient_[v] + rise_[v], ++free;
-        const auto [low, high] = ends(gradient_.data(), rise_.data(), fall_.data(), n_);
+        std::vector<double> sums(n_);
+        const auto [low, high] =
+            ends(gradient_.data(), rise_.data(), fall_.data(), sums.data(), n_);
         if (free > 0) return -total / static_cast<double>(free);
         if (std::isinf(low)) return std::isinf(high) ? 0.0 : -high;
         return std::isinf(high) ? -low : -0.5 * (low + high);
@@ -237,7 +284,8 @@ private:
     const Index n_;
     Index out_ = -1;
     std::vector<double> theta_, gradient_, rise_, fall_, gain_;
-    std::vector<T> copy_;
+    std::vector<double> first_rise_, first_fall_;  // at the θ of the problem
+    std::unique_ptr<T[]> copy_;
     const T* values_;
 };
 
