@@ -208,3 +208,26 @@ def test_a_sample_of_the_rows_stands_for_all():
     direct = fitted_of(SVC(C=2.0, gamma=0.1, tol=1e-6), X[rows], y[rows])
     np.testing.assert_allclose(sample.predictions, direct.predictions, atol=1e-4)
     assert by_formula(sample).z.shape == (100, 1)
+
+
+# ---- regions -------------------------------------------------------------------------------------
+
+
+def test_a_region_is_asked_how_many_unseen_rows_it_holds():
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    model = gapless.OneClassSVM(nu=0.2, gamma=0.5, tol=1e-9)
+    refits = [model.fit(np.delete(X, i, axis=0)).predict(X[[i]]) for i in range(len(X))]
+    model.fit(X)
+    found = model.generalization_
+    assert found.metric == "share inside" and found.method == "loo"
+    assert found.unseen == pytest.approx(np.mean(np.array(refits) > 0), abs=1e-12)
+    assert found.train == pytest.approx(np.mean(model.predict(X) > 0), abs=1e-12)
+    assert gapless.generalize(model, X, None) == found
+
+
+@pytest.mark.parametrize("gamma, kind", [(0.1, "balanced"), (50.0, "over-fitted")])
+def test_a_region_of_a_narrow_kernel_is_over_fitted(gamma, kind):
+    X = np.random.default_rng(1).normal(size=(150, 2))
+    found = gapless.OneClassSVM(nu=0.1, gamma=gamma).fit(X).generalization_
+    assert found.kind == kind
+    assert "0.9, which is asked for" in found.verdict

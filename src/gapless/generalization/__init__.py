@@ -52,9 +52,9 @@ def generalize(
     Parameters
     ----------
     model : estimator
-        A fitted linear model of gapless.
+        A fitted model of gapless.
     X, y : array-like
-        The data it was fitted to.
+        The data it was fitted to; y is None for a model without targets.
     sample_weight : array-like of shape (n,), optional
         The weights it was fitted with.
     scoring : str or callable, optional
@@ -170,6 +170,8 @@ def _unknown(metric: str, train: float, reason: str) -> Generalization:
 
 def _judgement(trial: Trial, outcome: Outcome, train: float) -> tuple[str, str]:
     """Over-fitted, under-fitted or balanced, and what to do."""
+    if trial.fitted.expected is not None:
+        return _judgement_of_share(outcome, trial.fitted.expected)
     stronger, weaker = (_other(trial, outcome, factor) for factor in (10.0, 0.1))
     if stronger is None or weaker is None:
         return _judgement_without_penalty(outcome, train, "add a penalty, or drop features")
@@ -201,6 +203,16 @@ def _other(trial: Trial, outcome: Outcome, factor: float) -> tuple[float, float]
         if score > enough or score < outcome.score - NO_HARM * outcome.standard_error:
             break
     return times, score
+
+
+def _judgement_of_share(outcome: Outcome, expected: float) -> tuple[str, str]:
+    """Whether a region holds as many unseen rows as it was asked to."""
+    if expected - outcome.score > 2 * outcome.standard_error:
+        return "over-fitted", (
+            f"more than 2 standard errors below {expected:.3g}, which is asked for; take a wider "
+            "kernel, such as a smaller gamma"
+        )
+    return "balanced", f"not more than 2 standard errors below {expected:.3g}, which is asked for"
 
 
 def _judgement_without_penalty(outcome: Outcome, train: float, cure: str) -> tuple[str, str]:

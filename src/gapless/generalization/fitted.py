@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -54,6 +55,9 @@ class Fitted:
     averages: bool = False
     tol: float = 1e-6
     is_solved: bool = True
+
+    # The score that the model was asked to have: none.
+    expected: ClassVar[float | None] = None
 
     @cached_property
     def parameters(self) -> list[Parameters]:

@@ -38,6 +38,8 @@ class Refittable(ABC):
     ignores_shifts = False
     # Refits are few and cheap, or there is a formula.
     is_large = False
+    # The score that the model was asked to have, where it was asked for one.
+    expected: float | None = None
 
     def __init__(self, design: Design, y: Array, weights: Array):
         self.design, self.y, self.weights = design, y, weights

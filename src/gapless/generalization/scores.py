@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import is_classifier, is_outlier_detector
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import check_scoring
 
@@ -16,6 +16,8 @@ from .held_out import drawn
 
 Array = np.ndarray
 
+# What is scored of models without targets, which tell rows inside from those outside.
+INSIDE = "share inside"
 # Blocks of rows that are left out in turn, for the standard error of scores that are no means.
 BLOCKS = 50
 
@@ -33,14 +35,18 @@ class Judge:
     weights : ndarray of shape (n,)
         How much each row counts; a row of weight 0 is no row.
     scoring : str, callable or None
-        As in scikit-learn; None is accuracy for classifiers, and R² for all others.
+        As in scikit-learn; None is accuracy for classifiers, the share of rows that are called +1
+        for detectors of outliers, whose targets are all +1, and R² for all others.
     """
 
     def __init__(self, model: Any, y: Array, weights: Array, scoring: Any = None):
         self.model, self.y, self.weights, self.scoring = model, y, weights, scoring
-        default = "accuracy" if is_classifier(model) else "r2"
+        is_region = is_outlier_detector(model)
+        default = "accuracy" if is_classifier(model) or is_region else "r2"
         self.scorer = check_scoring(model, default if scoring is None else scoring)
         self.metric = _name(default if scoring is None else scoring)
+        if is_region and scoring is None:
+            self.metric = INSIDE
 
     def only(self, rows: Array) -> Judge:
         """The judge of some of the rows."""
@@ -193,6 +199,7 @@ def _distances(model: Any, X: Array, y: Array, weights: Array) -> Array:
 
 MEANS: dict[str, Callable] = {
     "accuracy": _hits,
+    INSIDE: _hits,
     "neg_log_loss": _log_likelihood,
     "neg_mean_squared_error": _squares,
     "neg_mean_absolute_error": _distances,

@@ -11,8 +11,18 @@ from sklearn.utils.validation import _num_samples
 from .._validation import Training, read_regression
 from ._base import SupportVectorMachine
 from .forms import Form, OneClass
+from .held_out import MachineFit
 from .nu import NU
 from .reading import check_precomputed, counted_weights, read_any
+
+
+class RegionFit(MachineFit):
+    """A region, which is to hold a share 1 − ν of new rows as well."""
+
+    @property
+    def expected(self) -> float:  # type: ignore[override]
+        """The share of rows that is to be inside."""
+        return 1.0 - self.machine.form.nu  # type: ignore[attr-defined]
 
 
 class OneClassSVM(OutlierMixin, SupportVectorMachine):
@@ -61,6 +71,9 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):
         As those of `SVR`.
     certificate_ : Certificate
         How far the fit can be from the best possible one.
+    generalization_ : Generalization
+        The share of unseen rows that are inside, against 1 − ν: rows are held out one by one where
+        that is cheap, else in folds.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -84,7 +97,7 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):
     """
 
     _stored: ClassVar[tuple[str, ...]] = (
-        *(name for name in SupportVectorMachine._stored if name != "generalization_"),
+        *SupportVectorMachine._stored,
         "offset_",
     )
     _parameter_constraints: ClassVar[dict] = {
@@ -142,7 +155,8 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):
         if self._is_precomputed:
             check_precomputed(X)
         sample_weight = counted_weights(sample_weight)
-        y = np.zeros(_num_samples(X))
+        # All rows are asked to be inside, which is +1.
+        y = np.ones(_num_samples(X))
         return read_any(read_regression, self, X, y, sample_weight, reset=reset)
 
     def _form(self) -> Form:
@@ -151,10 +165,8 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):
     def _specifics(self, data, machine, solved):
         return {"offset_": -solved[0].point.b}
 
-    @property
-    def generalization_(self):
-        """Not there: without targets there is no score on unseen data."""
-        raise AttributeError("OneClassSVM has no targets, so nothing can be scored on unseen data")
+    def _fit_type(self, machine):
+        return RegionFit
 
     def decision_function(self, X):
         """Signed distance to the border of the region, up to a factor.
