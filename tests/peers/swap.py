@@ -20,6 +20,7 @@ import sklearn.kernel_approximation
 import sklearn.kernel_ridge
 import sklearn.linear_model
 import sklearn.svm
+import sklearn.tree
 from sklearn.base import BaseEstimator
 
 MODULES = [
@@ -36,6 +37,8 @@ MODULES = [
     "sklearn.svm.tests.test_svm",
     "sklearn.tests.test_kernel_approximation",
     "sklearn.tests.test_kernel_ridge",
+    "sklearn.tree.tests.test_monotonic_tree",
+    "sklearn.tree.tests.test_tree",
 ]
 
 CLASSES = {
@@ -58,6 +61,7 @@ CLASSES = {
         "RidgeClassifier",
     ],
     sklearn.svm: ["LinearSVC", "LinearSVR", "NuSVC", "NuSVR", "OneClassSVM", "SVC", "SVR"],
+    sklearn.tree: ["DecisionTreeClassifier", "DecisionTreeRegressor"],
 }
 
 

@@ -159,12 +159,7 @@ class DecisionTree(TreeModel):
             getattr(self, "class_weight", None),
             has_classes=is_classifier(self),
         )
-        data = TreeData(F, outputs, names, columns)
-        self._check_data(data)
-        return data
-
-    def _check_data(self, data: TreeData) -> None:
-        """Refuse targets that do not go with the criterion."""
+        return TreeData(F, outputs, names, columns)
 
     def _read_rows(self, X):
         return read_new(self, self.columns_, X)

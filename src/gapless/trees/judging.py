@@ -171,7 +171,7 @@ def _brier(counts: Array, total: Array, p: Array) -> Array:
 
 
 def _log_loss(counts: Array, total: Array, p: Array) -> Array:
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         return -np.sum(np.where(counts > 0, counts * np.log2(np.maximum(p, 0.0)), 0.0), axis=1)
 
 

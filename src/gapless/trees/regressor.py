@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils._param_validation import Hidden, StrOptions
 
-from ._base import TreeData, TreeRegressorMixin
+from ._base import TreeRegressorMixin
 from .decision_tree import FROM_DTYPE, PRE, REDUCED, DecisionTree
 
 
@@ -174,16 +174,26 @@ class DecisionTreeRegressor(TreeRegressorMixin, RegressorMixin, DecisionTree):
                 stacklevel=4,
             )
 
-    def _check_data(self, data: TreeData) -> None:
-        y = data.outputs.y[data.outputs.weights > 0]
-        if self.criterion == "poisson":
-            if np.any(y < 0):
-                raise ValueError(
-                    "Some value(s) of y are negative which is not allowed for Poisson regression: "
-                    f"the smallest is {y.min():g}; use criterion='squared_error'."
-                )
-            if np.sum(y) <= 0:
-                raise ValueError(
-                    "Sum of y is not positive which is necessary for Poisson regression: all "
-                    "targets are 0; use criterion='squared_error'."
-                )
+    def _read(self, X, y, sample_weight=None, *, reset=True):
+        if self.criterion == "poisson" and y is not None:
+            _check_counts(np.asarray(y), sample_weight)
+        return super()._read(X, y, sample_weight, reset=reset)
+
+
+def _check_counts(y: Any, sample_weight: Any) -> None:
+    """Refuse targets that no Poisson distribution has; rows without weight do not count."""
+    if y.dtype.kind not in "biuf":
+        return
+    if sample_weight is not None and np.shape(sample_weight) == y.shape[:1]:
+        y = y[np.asarray(sample_weight) > 0]
+    cure = 'use criterion="squared_error".'
+    if np.any(y < 0):
+        raise ValueError(
+            "Some value(s) of y are negative which is not allowed for Poisson regression: the "
+            f"smallest is {y.min():g}; {cure}"
+        )
+    if np.sum(y) <= 0:
+        raise ValueError(
+            "Sum of y is not positive which is necessary for Poisson regression: all targets are "
+            f"0; {cure}"
+        )
