@@ -45,7 +45,7 @@ class Search:
         )
 
     def plot(self, *, axes=None):
-        """Draw the score on unseen rows against the first parameter, a line for each other value.
+        """Draw the score on unseen rows against the parameter, or as a heat map of two.
 
         Parameters
         ----------
@@ -55,7 +55,7 @@ class Search:
         Returns
         -------
         axes : matplotlib Axes
-            With the lines.
+            With a dot for each model that was tried, and a ring or disk for the chosen one.
         """
         # matplotlib takes as long to import as all the rest, so it waits until it is needed.
         plots = importlib.import_module("gapless.plots")

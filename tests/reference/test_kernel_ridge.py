@@ -220,9 +220,10 @@ def test_what_was_tried_can_be_drawn(data):
     X, y = data[0], data[1][:, 0]
     model = KernelRidge(alpha="loo", kernel="rbf", gamma="loo").fit(X, y)
     axes = model.search_.plot()
-    lines = axes.get_lines()
-    assert len(lines) == len(set(model.search_.values["gamma"])) + 1
-    assert lines[-1].get_xdata() == [model.alpha_]
+    dots, chosen = axes.get_lines()
+    assert set(dots.get_xdata()) == set(model.search_.values["alpha"])
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("alpha", "gamma")
+    assert (*chosen.get_xdata(), *chosen.get_ydata()) == (model.alpha_, model.gamma_)
     assert "alpha=" in repr(model.search_)
 
 
