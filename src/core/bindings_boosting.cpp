@@ -40,15 +40,17 @@ template <class T>
 void grow(const MatrixIn<std::uint8_t>& code, const VectorIn<std::int32_t>& start,
           const MatrixIn<std::int32_t>& columns, const MatrixIn<T>& gradient,
           const MaybeMatrix<T>& curvature, const Maybe<double>& weights,
-          const MaybeMatrix<std::uint8_t>& groups, const GrowthLimits& limits, std::uint64_t seed,
-          const MatrixOut<std::int32_t>& shape, const MatrixOut<double>& numbers,
-          const MatrixOut<std::uint64_t>& levels, const VectorOut<std::int32_t>& count,
-          const MatrixOut<std::int32_t>& leaf, int threads, double deadline) {
+          const Maybe<double>& repeats, const MaybeMatrix<std::uint8_t>& groups,
+          const GrowthLimits& limits, std::uint64_t seed, const MatrixOut<std::int32_t>& shape,
+          const MatrixOut<double>& numbers, const MatrixOut<std::uint64_t>& levels,
+          const VectorOut<std::int32_t>& count, const MatrixOut<std::int32_t>& leaf, int threads,
+          double deadline) {
     const BinnedRows rows = binned_rows(code, start, columns);
     const Index n = rows.bins.rows, trees = extent(gradient, 1);
     check(extent(gradient, 0) == n, "gradient must have one row for each row");
     if (curvature) check_shape(*curvature, n, trees, "curvature must be like gradient");
     check_length(weights, n, "weights must have one entry for each row");
+    check_length(repeats, n, "repeats must have one entry for each row");
     check_shape(leaf, n, trees, "leaf must be like gradient");
     const Index d = static_cast<Index>(rows.columns.size());
     if (groups) check(extent(*groups, 1) == d, "groups must have one entry for each column");
@@ -64,6 +66,7 @@ void grow(const MatrixIn<std::uint8_t>& code, const VectorIn<std::int32_t>& star
                            gradient.data(),
                            curvature ? curvature->data() : nullptr,
                            data_or_null(weights),
+                           data_or_null(repeats),
                            groups ? groups->data() : nullptr,
                            groups ? extent(*groups, 0) : 0,
                            seed};
@@ -107,9 +110,9 @@ void define_limits(nb::module_& m) {
 template <class T>
 void define_growing(nb::module_& m) {
     m.def("grow_boosted", &grow<T>, array("code"), array("start"), array("columns"),
-          array("gradient"), maybe("curvature"), maybe("weights"), maybe("groups"), "limits"_a,
-          "seed"_a, array("shape"), array("numbers"), array("levels"), array("count"),
-          array("leaf"), "threads"_a, "deadline"_a);
+          array("gradient"), maybe("curvature"), maybe("weights"), maybe("repeats"),
+          maybe("groups"), "limits"_a, "seed"_a, array("shape"), array("numbers"), array("levels"),
+          array("count"), array("leaf"), "threads"_a, "deadline"_a);
     m.def("add_leaf_values", &add_leaves<T>, array("leaf"), array("values"), array("scores"),
           "threads"_a, "deadline"_a);
 }

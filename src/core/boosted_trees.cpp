@@ -21,14 +21,14 @@ std::uint64_t mixed(std::uint64_t x) {
     return x ^ (x >> 31);
 }
 
-// Totals of the weights, as bits that sums of whole numbers need.
+// The weight of all rows, and how many they stand for.
 struct Totals {
     double weight = 0, rows = 0;
 
-    Totals(const double* weights, Index n) {
+    Totals(const double* weights, const double* repeats, Index n) {
         for (Index i = 0; i < n; ++i) {
-            const double s = weights ? weights[i] : 1;
-            weight += s, rows += std::ceil(s);
+            weight += weights ? weights[i] : 1;
+            rows += repeats ? std::ceil(repeats[i]) : 1;
         }
     }
 };
@@ -129,8 +129,9 @@ private:
                 const double s = round_.weights ? round_.weights[i] : 1;
                 const double g = round_.gradient[i * step + tree_];
                 const double h = round_.curvature ? round_.curvature[i * step + tree_] : 1;
+                const double repeats = round_.repeats ? std::ceil(round_.repeats[i]) : 1;
                 const Sums one{whole(g, s, per_g), whole(std::max(h, 0.0), s, per_h),
-                               static_cast<std::int64_t>(std::ceil(s))};
+                               static_cast<std::int64_t>(repeats)};
                 entries_[i] = layout_.pack(one);
                 totals[p] += one;
             }
@@ -403,7 +404,7 @@ void grow_one(const BoostingRound<T>& round, Index tree, const GrowthLimits& lim
 template <class T>
 void grow_boosted(const BoostingRound<T>& round, const GrowthLimits& limits, const GrownTrees& out,
                   const Context& context) {
-    const Totals totals(round.weights, round.bins.rows);
+    const Totals totals(round.weights, round.repeats, round.bins.rows);
     if (round.trees >= context.threads) {
         parallel_for(round.trees, context.threads, context.poll,
                      [&](Index tree, Checkpoint& checkpoint) {

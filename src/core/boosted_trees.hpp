@@ -13,8 +13,8 @@
 namespace gapless {
 
 // What the trees of one round are grown from: rows, and one gradient and curvature for each row and
-// tree (rows × trees, by rows). `curvature` null is 1 everywhere, `weights` null is 1; a row of
-// weight 0 takes part in no sum, yet ends in a leaf. A row of weight s counts as ⌈s⌉ rows.
+// tree (rows × trees, by rows). `curvature` null is 1 everywhere, as are `weights` and `repeats`; a
+// row of weight 0 takes part in no sum, yet ends in a leaf. A row stands for ⌈repeats⌉ rows.
 template <class T>
 struct BoostingRound {
     Bins bins;
@@ -23,6 +23,7 @@ struct BoostingRound {
     const T* gradient;
     const T* curvature;
     const double* weights;
+    const double* repeats;
     // Columns that may meet on one path: group after group; null where all may.
     const std::uint8_t* groups;
     Index group_count;

@@ -1,0 +1,539 @@
+"""What all gradient boosting shares: fit = read → rounds → attributes, predictions, both gaps.
+
+An estimator says what is minimised (`_loss_of`), how trees are grown (`_plan`), how many rounds
+there are and when they end; the rest is here. The rounds are in `boosting_rounds`.
+"""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import check_scoring
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from .. import losses
+from .._validation import read_outputs
+from ..certificates import Certificate
+from ..interrupt import time_limit
+from ..losses import Loss
+from ..parts import Family, OfParts
+from ..progress import CallbackSupport, watch
+from ..remembering import Remembering, take_over
+from ..trees.columns import Columns
+from ..trees.door import for_prediction, read_new, read_training
+from ..trees.packed import PackedTrees
+from .boosting_data import BoostingData, with_weight
+from .boosting_held_out import BoostingFit, check_finished
+from .boosting_losses import best_start, check_targets, targets_of
+from .boosting_rounds import GrowthPlan, Rounds
+from .boosting_run import Drawing, HeldOutRows, Run, boost, mean_loss
+
+Array = np.ndarray
+
+LARGEST_SEED = np.iinfo(np.int32).max
+
+
+@dataclass(frozen=True, eq=False)
+class Validation:
+    """Rows that a caller has given to judge rounds by, as they came."""
+
+    X: Any
+    y: Any
+    sample_weight: Any = None
+
+
+class GradientBoosting(OfParts, Remembering, CallbackSupport, BaseEstimator):
+    """Base of gradient boosting."""
+
+    _families: ClassVar[dict] = {"loss": Family(losses.by_name)}
+    _stored: ClassVar[tuple[str, ...]] = (
+        "loss_",
+        "start_",
+        "trees_",
+        "encoding_",
+        "trace_",
+        "certificate_",
+        "generalization_",
+        "n_features_in_",
+        "feature_names_in_",
+        "classes_",
+        "_seed",
+        "_packed",
+    )
+
+    # ---- what a subclass says --------------------------------------------------------------------
+
+    def _loss_of(self, outputs: Any) -> Loss:
+        """What is minimised."""
+        raise NotImplementedError
+
+    def _plan(self, data: BoostingData) -> GrowthPlan:
+        """How trees are grown."""
+        raise NotImplementedError
+
+    def _wanted(self) -> int:
+        """The number of rounds."""
+        raise NotImplementedError
+
+    def _held_out_share(self, data: BoostingData) -> float | int | None:
+        """The part of the rows by which rounds are judged; None for none."""
+        raise NotImplementedError
+
+    def _ending(self, data: BoostingData, run: Run, scores: list[float]) -> str:
+        """What ends the run after a round: "" for nothing."""
+        raise NotImplementedError
+
+    def _monotone(self, columns: Columns, names: Array | None) -> Array:
+        """Whether predictions must rise or fall with each column."""
+        return np.zeros(len(columns), dtype=int)
+
+    def _start_scores(self, data: BoostingData, weights: Array) -> tuple[Array, dict[str, Any]]:
+        """Scores (n, K) to begin with, and what of them is learned."""
+        start = best_start(data.loss, data.y, weights, data.scores)
+        return np.tile(start, (len(data.y), 1)), {"start_": start}
+
+    def _starts(self, F: Any, X: Any, learned: Any) -> Array:
+        """The scores with which rows begin, (n, K)."""
+        return np.tile(learned["start_"], (F.shape[0], 1))
+
+    def _drawing(self, data: BoostingData) -> Drawing | None:
+        """How rows are drawn for each round; None for all of them."""
+        return None
+
+    def _adapt(self, rounds: Rounds) -> None:
+        """Change the loss before a round, where it depends on the errors so far."""
+
+    # ---- fitting ---------------------------------------------------------------------------------
+
+    def _fit(self, X, y, sample_weight, validation: Validation | None = None, monitor=None):
+        data = self._read(X, y, sample_weight)
+        earlier = self._earlier(data)
+        seed = earlier["_seed"] if earlier else self._new_seed()
+        with watch(self, data.F, data.y) as callback, time_limit(self.time_limit):
+            fitted = self._boost(
+                data, seed, earlier=earlier, validation=validation, watchers=(callback, monitor)
+            )
+        learned = fitted.learned | self._learned(data, fitted)
+        take_over(self, learned)
+        self._end(fitted.run)
+        return self
+
+    def _new_seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(LARGEST_SEED))
+
+    def _earlier(self, data: BoostingData) -> dict[str, Any] | None:
+        """What a warm start begins with."""
+        if not (self.warm_start and hasattr(self, "trees_")):
+            return None
+        self._check_more_rounds()
+        return vars(self)
+
+    def _check_more_rounds(self) -> None:
+        """Refuse a warm start with fewer rounds than there are."""
+        raise NotImplementedError
+
+    def _boost(
+        self,
+        data: BoostingData,
+        seed: int,
+        *,
+        weights: Array | None = None,
+        earlier: dict[str, Any] | None = None,
+        validation: Validation | None = None,
+        watchers: tuple[Any, Any] = (None, None),
+    ) -> _Fitted:
+        """All rounds, on all rows or on those that have a weight."""
+        weights = data.weights if weights is None else weights
+        share = self._held_out_share(data)
+        if validation is None and share is not None:
+            is_aside = data.aside(share, seed) & (weights > 0)
+            self._check_parts(data, weights, is_aside)
+            train = np.where(is_aside, 0.0, weights)
+        else:
+            is_aside, train = None, weights
+        z, learned = self._start_scores(data, train)
+        learned |= {"loss_": data.loss, "_seed": seed}
+        run = Run()
+        if earlier is not None:
+            run = self._resumed(earlier)
+            learned |= {name: earlier[name] for name in learned if name in earlier}
+            z = self._starts(data.F, data.X, learned) + _sums(run.trees, data.F, data.scores)
+        repeats = np.where(train > 0, data.repeats, 0.0)
+        rounds = Rounds(data.table, data.loss, data.y, train, repeats, z)
+        held = self._held_out(data, validation, is_aside, weights, learned, run)
+        judge = _Judge(self, data, rounds, held, run, watchers)
+        boost(
+            rounds,
+            self._plan(data),
+            run,
+            self._wanted(),
+            seed,
+            held_out=held,
+            drawing=self._drawing(data),
+            adapt=self._adapt,
+            after_round=judge,
+        )
+        learned["loss_"] = rounds.loss
+        return _Fitted(run, learned, judge.scores, judge.train_scores)
+
+    def _check_parts(self, data: BoostingData, weights: Array, is_aside: Array) -> None:
+        """Refuse a split that leaves one of the parts without rows, or without a class."""
+        train = (weights > 0) & ~is_aside
+        if not train.any() or not is_aside.any():
+            raise ValueError(
+                f"validation_fraction={self.validation_fraction:g} leaves no rows to "
+                f"{'learn from' if is_aside.any() else 'judge by'} among n_samples = "
+                f"{len(data.population.weights)} distinct ones; change it, or set it to None."
+            )
+        classes = data.outputs.classes
+        if classes is None:
+            return
+        y = data.outputs.y[:, 0]
+        missing = np.setdiff1d(np.arange(len(classes[0])), y[train])
+        if len(missing):
+            raise ValueError(
+                "The training data after the early stopping split is missing the classes "
+                f"{classes[0][missing].tolist()}; lower validation_fraction, or add rows of them."
+            )
+
+    def _resumed(self, earlier: dict[str, Any]) -> Run:
+        trace = earlier["trace_"]
+        validation = [] if trace.validation is None else trace.validation.tolist()
+        return Run(
+            list(earlier["trees_"]), trace.training.tolist(), validation, trace.seconds.tolist()
+        )
+
+    def _held_out(
+        self,
+        data: BoostingData,
+        validation: Validation | None,
+        is_aside: Array | None,
+        weights: Array,
+        learned: dict[str, Any],
+        run: Run,
+    ) -> HeldOutRows | None:
+        """The rows by which rounds are judged, with their scores so far."""
+        if validation is not None:
+            F, X, y, w = self._read_validation(data, validation)
+        elif is_aside is not None:
+            rows = np.flatnonzero(is_aside)
+            F = data.F[rows]
+            X, y, w = F, data.y[rows], weights[rows]
+        else:
+            return None
+        z = self._starts(F, X, learned) + _sums(run.trees, F, data.scores)
+        return HeldOutRows(F, y, w, z)
+
+    def _read_validation(
+        self, data: BoostingData, validation: Validation
+    ) -> tuple[Any, Any, Array, Array]:
+        reader = self._reader(data)
+        F = read_new(reader, data.columns, validation.X)
+        outputs = read_outputs(
+            validation.y, F, validation.sample_weight, has_classes=is_classifier(self)
+        )
+        y = outputs.y[:, 0]
+        if outputs.classes is not None:
+            own = data.outputs.classes[0]
+            labels = outputs.classes[0][y.astype(int)]
+            unknown = np.setdiff1d(labels, own)
+            if len(unknown):
+                raise ValueError(
+                    f"y_val has the classes {unknown.tolist()}, which y has not; drop their rows."
+                )
+            y = np.searchsorted(own, labels).astype(float)
+        return F, validation.X, targets_of(data.loss, y), outputs.weights
+
+    def _reader(self, data: BoostingData) -> Any:
+        """A copy that knows the features of the fit which is under way."""
+        reader: Any = copy.copy(self)
+        reader.n_features_in_ = len(data.columns)
+        vars(reader).pop("feature_names_in_", None)
+        if data.names is not None:
+            reader.feature_names_in_ = data.names
+        return reader
+
+    def _learned(self, data: BoostingData, fitted: _Fitted) -> dict[str, Any]:
+        """Every attribute in `_stored` that all kinds have, by name."""
+        run = fitted.run
+        learned: dict[str, Any] = {
+            "trees_": run.trees,
+            "encoding_": for_prediction(data.columns),
+            "trace_": run.trace,
+            "certificate_": self._certificate(data, run.training[-1], run),
+            "n_features_in_": len(data.columns),
+            "_packed": _packed(run.trees, data.scores),
+            "_training": (data,),
+            "_calibration": None,
+        }
+        if data.names is not None:
+            learned["feature_names_in_"] = data.names
+        if data.outputs.classes is not None:
+            learned["classes_"] = data.outputs.classes[0]
+        return learned
+
+    def _end(self, run: Run) -> None:
+        """Say what ended the fit before its time."""
+        if run.ending == "interrupted":
+            raise KeyboardInterrupt
+        if run.ending == "time_limit":
+            warnings.warn(
+                f"{type(self).__name__} stopped at its time_limit={self.time_limit:g} after "
+                f"{len(run.trees)} of {self._wanted()} rounds; raise time_limit, or go on with "
+                "warm_start=True.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    # ---- reading ---------------------------------------------------------------------------------
+
+    def _read(self, X, y, sample_weight=None, *, reset: bool = True) -> BoostingData:
+        """X, y and weights, validated; with reset=False the features must be those of the fit."""
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None; call "
+                "fit(X, y)."
+            )
+        X, y, sample_weight = with_weight(X, y, sample_weight)
+        reader = copy.copy(self)
+        outputs = read_outputs(
+            y,
+            X if hasattr(X, "shape") else np.asarray(X, dtype=object),
+            sample_weight,
+            getattr(self, "class_weight", None),
+            has_classes=is_classifier(self),
+        )
+        columns, F, names = read_training(reader, X, outputs.sample_weight, reset=reset)
+        self._check_outputs(outputs)
+        loss = self._loss_of(outputs)
+        if outputs.classes is None:
+            check_targets(loss, self.loss, outputs.y[:, 0])
+        monotone = self._monotone(columns, names)
+        return BoostingData(F, columns, outputs, loss, monotone, names, X)
+
+    def _check_outputs(self, outputs: Any) -> None:
+        """Refuse several targets, and a single class."""
+        if outputs.y.shape[1] > 1:
+            raise ValueError(
+                f"{type(self).__name__} predicts one target, and y has {outputs.y.shape[1]} "
+                "columns; fit one model for each, e.g. with MultiOutputRegressor."
+            )
+        if outputs.classes is not None and len(outputs.classes[0]) < 2:
+            found = outputs.classes[0].tolist()
+            raise ValueError(
+                "y contains 1 class after sample_weight trimmed classes with zero weights, while a "
+                f"minimum of 2 classes are required. The class is {found}; add rows of another "
+                "class, or check sample_weight and class_weight."
+            )
+
+    # ---- predicting ------------------------------------------------------------------------------
+
+    def _raw(self, X: Any) -> Array:
+        """Scores (n, K) of rows as the caller gives them."""
+        check_is_fitted(self)
+        F = read_new(self, self.encoding_, X)
+        return self._raw_of(F, X)
+
+    def _raw_of(self, F: Any, X: Any) -> Array:
+        """Scores (n, K) of rows that have been read."""
+        z = self._starts(F, X, vars(self))
+        for k, packed in enumerate(self._packed):
+            z[:, k] += packed.sum(F)[:, 0]
+        return z
+
+    def _staged_raw(self, X: Any) -> Iterator[Array]:
+        """The scores after each round."""
+        check_is_fitted(self)
+        F = read_new(self, self.encoding_, X)
+        z = self._starts(F, X, vars(self))
+        leaves = [packed.apply(F) for packed in self._packed]
+        for r, trees in enumerate(self.trees_):
+            for k, tree in enumerate(trees):
+                z[:, k] += tree.value[leaves[k][:, r], 0, 0]
+            yield z.copy()
+
+    # ---- both gaps -------------------------------------------------------------------------------
+
+    def _certificate(self, data: BoostingData, loss: float, run: Run | None = None) -> Certificate:
+        """What the training loss reached: no bound is known for the best sum of trees."""
+        total = float(data.weights.sum())
+        least = float(data.weights @ data.loss.smallest(data.y)) / total
+        rounds = len(self.trees_ if run is None else run.trees)
+        verdict = (
+            f"no bound: trees are grown greedily, and how good the best sum of trees is, is not "
+            f"known; {rounds} rounds brought the mean loss of the training rows to {loss:.6g}, and "
+            f"no model can go below {least:.3g}."
+        )
+        if run is not None and run.ending in ("time_limit", "interrupted", "callback"):
+            verdict = f"stopped after {rounds} of {self._wanted()} rounds. {verdict.capitalize()}"
+        return Certificate(
+            "none", verdict, loss * total, -np.inf, np.inf, np.inf, 0.0, max(total, 1e-300)
+        )
+
+    def _certified(self, X, y, sample_weight=None) -> Certificate:
+        """The certificate, with the loss computed again from the data."""
+        check_is_fitted(self)
+        data = self._read(X, y, sample_weight, reset=False)
+        z = self._raw_of(data.F, data.X)
+        return self._certificate(data, mean_loss(self.loss_, data.y, z, data.weights))
+
+    def _fitted_to(self, X, y, sample_weight=None) -> BoostingFit:
+        """The fit, rebuilt from its data."""
+        check_is_fitted(self)
+        return self._fitted(self._read(X, y, sample_weight, reset=False))
+
+    def _fitted(self, data: BoostingData) -> BoostingFit:
+        """The fit, or an error if its data has changed."""
+        found = self._objective(data)
+        expected = self.certificate_.primal
+        if np.isfinite(expected) and not abs(found - expected) <= 1e-6 * (1e-3 + abs(expected)):
+            raise ValueError(
+                f"this is not the fit of this data: the loss is {found:.9g}, and was "
+                f"{expected:.9g} when {type(self).__name__} was fitted; X, y or the weights have "
+                "changed since. Fit again."
+            )
+        return BoostingFit(self, data)
+
+    def _objective(self, data: BoostingData) -> float:
+        """The loss of the rows that the trees were grown on."""
+        weights = data.weights
+        share = self._held_out_share(data)
+        if share is not None:
+            weights = np.where(data.aside(share, self._seed), 0.0, weights)
+        z = self._raw_of(data.F, data.X)
+        return mean_loss(self.loss_, data.y, z, weights) * float(data.weights.sum())
+
+    def _refitted(self, data: BoostingData, weights: Array) -> Any:
+        """The model of the rows that have a weight."""
+        fitted = self._boost(data, self._seed, weights=weights)
+        check_finished(fitted.run.ending)
+        twin = copy.copy(self)
+        vars(twin).update(fitted.learned, _packed=_packed(fitted.run.trees, data.scores))
+        return twin
+
+    def _standing_in(self, z: Array) -> Any:
+        """A copy of the model that gives row i, asked for by X = [[i]], the scores z[i]."""
+        twin: Any = copy.copy(self)
+        twin._raw = lambda X: z[X[:, 0]]
+        return twin
+
+    def plot(self, ax=None):
+        """Draw how the loss fell, of training rows and of those held out.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure if None.
+
+        Returns
+        -------
+        ax : matplotlib Axes
+            The axes.
+        """
+        check_is_fitted(self)
+        # matplotlib takes long to import, and only pictures need it.
+        from ..plots import rounds
+
+        return rounds(self.trace_.training, self.trace_.validation, ax=ax)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        return tags
+
+
+@dataclass(frozen=True, eq=False)
+class _Fitted:
+    """A run, what was learned beside its trees, and the scores by which it was judged."""
+
+    run: Run
+    learned: dict[str, Any]
+    scores: list[float]
+    train_scores: list[float]
+
+
+class _Judge:
+    """What is looked at after each round."""
+
+    def __init__(
+        self,
+        model: GradientBoosting,
+        data: BoostingData,
+        rounds: Rounds,
+        held: HeldOutRows | None,
+        run: Run,
+        watchers: tuple[Any, Any],
+    ):
+        self.model, self.data, self.rounds, self.held = model, data, rounds, held
+        self.callback, self.monitor = watchers
+        self.scorer = self._scorer()
+        self.scores: list[float] = []
+        self.train_scores: list[float] = []
+        if self.scorer is not None and not run.trees:
+            self._score()
+
+    def _scorer(self) -> Any:
+        scoring = getattr(self.model, "scoring", "loss")
+        if scoring == "loss":
+            return None
+        twin = self._twin(self.rounds.z)
+        return check_scoring(twin, scoring)
+
+    def _twin(self, z: Array) -> Any:
+        twin = self.model._standing_in(z)
+        if self.data.outputs.classes is not None:
+            twin.classes_ = self.data.outputs.classes[0]
+        twin.loss_ = self.data.loss
+        return twin
+
+    def _score(self) -> None:
+        used = self.rounds.weights > 0
+        y = self.data.given()
+        self.train_scores.append(self._of(self.rounds.z[used], y[used], self.rounds.weights[used]))
+        if self.held is None:
+            self.scores.append(self.train_scores[-1])
+            return
+        own = self.held.y
+        if self.data.loss.task != "regression":
+            position = (own > 0) if self.data.loss.task == "binary" else own
+            own = self.data.outputs.classes[0][position.astype(int)]
+        self.scores.append(self._of(self.held.z, own, self.held.weights))
+
+    def _of(self, z: Array, y: Array, weights: Array) -> float:
+        rows = np.arange(len(y))[:, None]
+        options = {} if np.all(weights == weights[0]) else {"sample_weight": weights}
+        return float(self.scorer(self._twin(z), rows, y, **options))
+
+    def __call__(self, run: Run) -> str:
+        if self.callback is not None and self.callback(run.trace, 0.0):
+            return "callback"
+        if self.scorer is not None:
+            self._score()
+        losses = run.validation if self.held is not None else run.training
+        scores = self.scores if self.scorer is not None else [-loss for loss in losses]
+        if self.monitor is not None and self.monitor(run):
+            return "monitor"
+        return self.model._ending(self.data, run, scores)
+
+
+def _packed(trees: list[Any], scores: int) -> list[PackedTrees]:
+    """The trees of each score, as prediction needs them; none where there are no rounds."""
+    if not trees:
+        return []
+    return [PackedTrees.of([each[k] for each in trees]) for k in range(scores)]
+
+
+def _sums(trees: list[Any], F: Any, scores: int) -> Array:
+    """What the trees of all rounds say of rows, (n, K)."""
+    if not trees:
+        return np.zeros((F.shape[0], scores))
+    return np.hstack([packed.sum(F) for packed in _packed(trees, scores)])

@@ -1,0 +1,125 @@
+"""What boosting is fitted to: binned rows, targets as the loss takes them, and rows held out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from sklearn.utils import _safe_indexing
+
+from .._validation import Outputs
+from ..losses import Loss
+from ..trees.columns import Columns
+from ..trees.held_out import equal_rows
+from .boosting_losses import targets_of
+from .boosting_rounds import BinnedTable
+from .draws import Population
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class BoostingData:
+    """Validated training data; all rows have a positive weight.
+
+    Parameters
+    ----------
+    F : array or sparse matrix of shape (n, d)
+        Numbers as they are, categories as level numbers, NaN where a value is missing.
+    columns : Columns
+        The same in bins.
+    outputs : Outputs
+        Targets and weights.
+    loss : Loss
+        What is minimised.
+    monotone : ndarray of int, shape (d,)
+        Whether predictions must rise (1) or fall (−1) with each column, or need not (0).
+    names : ndarray of str or None
+        Names of the features, where X had names.
+    X : Any
+        As the caller gave it, less rows without weight.
+    """
+
+    F: Any
+    columns: Columns
+    outputs: Outputs
+    loss: Loss
+    monotone: Array
+    names: Array | None
+    X: Any
+
+    @cached_property
+    def table(self) -> BinnedTable:
+        """The binned rows."""
+        return BinnedTable.of(self.columns, self.monotone)
+
+    @cached_property
+    def y(self) -> Array:
+        """Targets as the loss takes them, (n,)."""
+        return targets_of(self.loss, self.outputs.y[:, 0])
+
+    @property
+    def weights(self) -> Array:
+        """Weights of the rows in the loss."""
+        return self.outputs.weights
+
+    @property
+    def repeats(self) -> Array:
+        """How many rows each row stands for."""
+        return self.outputs.sample_weight
+
+    @property
+    def scores(self) -> int:
+        """How many scores a row has."""
+        classes = self.outputs.classes
+        return len(classes[0]) if classes and self.loss.task == "multiclass" else 1
+
+    @cached_property
+    def population(self) -> Population:
+        """The distinct rows (x, y), by content."""
+        labels = equal_rows(self.F, self.outputs.y)
+        _, first, place = np.unique(labels, return_index=True, return_inverse=True)
+        return Population(first, place, np.bincount(place, self.repeats))
+
+    def given(self) -> Array:
+        """Targets as the caller gave them."""
+        y, classes = self.outputs.y[:, 0], self.outputs.classes
+        return y if classes is None else classes[0][y.astype(int)]
+
+    def aside(self, fraction: float | int, seed: int) -> Array:
+        """Which rows are held out: equal ones together, and of each class the same share.
+
+        Drawn from the distinct rows by content, so that neither the order of the rows nor how often
+        they repeat matters.
+        """
+        population = self.population
+        weights = population.weights
+        if fraction >= 1:
+            fraction = fraction / float(weights.sum())
+        strata = np.zeros(len(weights))
+        if self.outputs.classes is not None:
+            strata = self.outputs.y[population.first, 0]
+        order = np.random.default_rng(seed).permutation(len(weights))
+        chosen = np.zeros(len(weights), dtype=bool)
+        for stratum in np.unique(strata):
+            own = order[strata[order] == stratum]
+            reached = np.cumsum(weights[own]) - 0.5 * weights[own]
+            chosen[own] = reached < fraction * weights[own].sum()
+        return chosen[population.place]
+
+
+def with_weight(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+    """Rows of weight 0 are no rows: they are dropped before anything is learned from them."""
+    if sample_weight is None or np.ndim(sample_weight) != 1:
+        return X, y, sample_weight
+    kept = np.flatnonzero(np.asarray(sample_weight) != 0)
+    if len(kept) in (0, len(sample_weight)) or len(sample_weight) != _rows(X):
+        return X, y, sample_weight
+    return tuple(_safe_indexing(part, kept) for part in (X, y, sample_weight))
+
+
+def _rows(X: Any) -> int:
+    shape = getattr(X, "shape", None)
+    return int(shape[0]) if shape else len(X)

@@ -1,0 +1,91 @@
+"""What boosting says of rows that it has not seen: by boosting again without those rows."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..design import Design
+from ..generalization import Refittable
+from ..generalization.fitted import LARGE_ROWS
+from ..interrupt import TimeLimit
+from ..leave_one_out import NotAvailable
+from ..trees.held_out import equal_rows
+
+Array = np.ndarray
+
+
+class BoostingFit(Refittable):
+    """A boosted model, and how to boost again on some of the rows.
+
+    Parameters
+    ----------
+    estimator : GradientBoosting
+        The fitted model.
+    data : BoostingData
+        The data of the fit. Bins are kept: they do not depend on the targets.
+    """
+
+    def __init__(self, estimator: Any, data: Any):
+        self.estimator, self.data = estimator, data
+        self.has_classes = data.outputs.classes is not None
+        super().__init__(Design(data.F), data.given(), data.repeats)
+
+    @property
+    def targets(self) -> Array:
+        """Positions of the classes, or numbers as they are."""
+        return self.data.outputs.y[:, 0]
+
+    @property
+    def outputs(self) -> int:
+        """How many scores a row has."""
+        return self.data.scores
+
+    @property
+    def fit_weights(self) -> Array:
+        """How much each row counts in the fit."""
+        return self.data.weights
+
+    @property
+    def is_large(self) -> bool:  # type: ignore[override]
+        """Whether another fit takes a good part of a second."""
+        return len(self.y) > LARGE_ROWS
+
+    @cached_property
+    def labels(self) -> Array:
+        """Numbers of the rows (x, y), the same for equal ones, by content."""
+        return equal_rows(self.data.F, self.data.outputs.y)
+
+    @property
+    def model(self):
+        """The model of the fit."""
+        return self._predictor(self.estimator)
+
+    def fit_to(self, rows):
+        """A model of some rows alone."""
+        is_in = np.zeros(len(self.y), dtype=bool)
+        is_in[rows] = True
+        weights = np.where(is_in, self.data.weights, 0.0)
+        model = self.estimator._refitted(self.data, weights)
+        return self._predictor(model)
+
+    def _predictor(self, model: Any):
+        return lambda design: model._raw_of(design.X, design.X)
+
+    def held_out(self, groups):
+        """Not known: one row can change every split."""
+        raise NotAvailable("trees must be grown again")
+
+    def without_each(self, rows):
+        """Not known either."""
+        raise NotAvailable("trees must be grown again")
+
+
+def check_finished(ending: str) -> None:
+    """Raise what ended a refit before its time."""
+    if ending == "interrupted":
+        raise KeyboardInterrupt
+    if ending == "time_limit":
+        raise TimeLimit

@@ -1,0 +1,189 @@
+"""What boosted scores mean: numbers, or classes and probabilities; at the end or by rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.metaestimators import available_if
+
+Array = np.ndarray
+
+
+class BoostedRegressor(RegressorMixin):
+    """Numbers from one score."""
+
+    def predict(self, X):
+        """Predict targets.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Predicted values.
+        """
+        return self._numbers(self._raw(X))
+
+    def staged_predict(self, X) -> Iterator[Array]:
+        """Predict targets after each round.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to predict.
+
+        Yields
+        ------
+        y : ndarray of shape (n_samples,)
+            Predicted values.
+        """
+        for z in self._staged_raw(X):
+            yield self._numbers(z)
+
+    def _numbers(self, z: Array) -> Array:
+        return self.loss_.inverse_link(z[:, 0])
+
+
+def _has_probabilities(model) -> bool:
+    """Whether the loss says how probable each class is; before a fit, say what the name tells."""
+    loss = getattr(model, "loss_", None)
+    if loss is None or loss.has_probabilities:
+        return True
+    raise AttributeError(
+        f"loss={loss.name!r} has no probabilities; use decision_function, or loss='log_loss'."
+    )
+
+
+class BoostedClassifier(ClassifierMixin):
+    """Classes from one score, or from one for each class."""
+
+    def predict(self, X):
+        """Predict classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            The most probable class.
+        """
+        return self._classes(self._raw(X))
+
+    def staged_predict(self, X) -> Iterator[Array]:
+        """Predict classes after each round.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to classify.
+
+        Yields
+        ------
+        y : ndarray of shape (n_samples,)
+            The most probable class.
+        """
+        for z in self._staged_raw(X):
+            yield self._classes(z)
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X):
+        """Probabilities of the classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`.
+        """
+        return self._probabilities(self._raw(X))
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X):
+        """Logarithms of the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`.
+        """
+        z = self._raw(X)
+        return self.loss_.log_probabilities(z if z.shape[1] > 1 else z[:, 0])
+
+    @available_if(_has_probabilities)
+    def staged_predict_proba(self, X) -> Iterator[Array]:
+        """Probabilities of the classes after each round.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows.
+
+        Yields
+        ------
+        p : ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`.
+        """
+        for z in self._staged_raw(X):
+            yield self._probabilities(z)
+
+    def decision_function(self, X):
+        """Scores: of the second class, or of each of several.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            For loss="log_loss" log-odds, or logarithms of probabilities up to a constant.
+        """
+        return _flat(self._raw(X))
+
+    def staged_decision_function(self, X) -> Iterator[Array]:
+        """Scores after each round.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows.
+
+        Yields
+        ------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            As `decision_function` gives them.
+        """
+        for z in self._staged_raw(X):
+            yield _flat(z)
+
+    def _classes(self, z: Array) -> Array:
+        chosen = np.argmax(z, axis=1) if z.shape[1] > 1 else (z[:, 0] > 0).astype(int)
+        return self.classes_[chosen]
+
+    def _probabilities(self, z: Array) -> Array:
+        if z.shape[1] > 1:
+            return self.loss_.inverse_link(z)
+        p = self.loss_.inverse_link(z[:, 0])
+        return np.stack([1 - p, p], axis=1)
+
+
+def _flat(z: Array) -> Array:
+    return z if z.shape[1] > 1 else z[:, 0]

@@ -1,0 +1,343 @@
+"""Rounds of gradient boosting: each adds one tree for each score, grown by the compiled core.
+
+A round takes gradients and curvatures of the loss at the scores so far, row by row in NumPy, and
+the core grows trees on them (`src/core/boosted_trees.hpp`); losses stay here, trees there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from ..interrupt import deadline
+from ..losses import Loss
+from ..threads import thread_count
+from ..trees.columns import Columns
+from ..trees.tree import Tree
+from .boosting_leaves import best_constants, of_one_score
+from .bundles import Bundles
+
+Array = np.ndarray
+
+# Rows of scores for which a loss is evaluated at a time: its temporary arrays stay in the cache.
+CHUNK_SCORES = 1 << 15
+# Deeper than any tree.
+UNLIMITED = 1 << 30
+# Curvature that a leaf needs, for one row: below it the values of leaves have no digits left.
+LEAST_CURVATURE = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class BinnedTable:
+    """Rows in bins, and where the bins of each column of numbers end.
+
+    Parameters
+    ----------
+    bins : Bundles
+        The rows.
+    edges : list of ndarray
+        For each column the thresholds between its bins; empty for categories.
+    """
+
+    bins: Bundles
+    edges: Sequence[Array]
+
+    @classmethod
+    def of(cls, columns: Columns, monotone: Array) -> BinnedTable:
+        """Bundle columns of at most 256 codes, that of missing values included."""
+        codes = [columns.codes_of(j) for j in range(len(columns))]
+        counts = (columns.count + columns.has_missing).astype(int).tolist()
+        bins = Bundles.of(codes, counts, columns.has_missing, columns.is_category, monotone)
+        return cls(bins, [_between(columns, j) for j in range(len(columns))])
+
+    @cached_property
+    def _ends(self) -> tuple[Array, Array]:
+        ends = [np.append(own, np.inf) for own in self.edges]
+        return np.concatenate(ends), np.cumsum([0, *map(len, ends)])
+
+    def thresholds(self, column: Array, code: Array) -> Array:
+        """The threshold above each code of a column; ∞ above the last, NaN for categories."""
+        ends, start = self._ends
+        is_number = code >= 0
+        place = np.where(is_number, start[column] + code, 0)
+        return np.where(is_number, ends[place], np.nan)
+
+
+def _between(columns: Columns, j: int) -> Array:
+    """Halfway between what neighbouring codes of a column of numbers stand for."""
+    if columns.is_category[j]:
+        return np.zeros(0)
+    own = slice(columns.values_begin[j], columns.values_begin[j] + columns.count[j])
+    return 0.5 * columns.highest[own][:-1] + 0.5 * columns.lowest[own][1:]
+
+
+@dataclass(frozen=True)
+class GrowthPlan:
+    """How the trees of all rounds are grown.
+
+    `second_order` grows by gradient and curvature, else by gradient alone; `leaves` says how the
+    values of leaves are found: "model" (by the core, from what the tree was grown on), "newton"
+    (one step with the curvature) or "search" (the best constant). `groups` are columns that may
+    meet on one path, one row of 0 and 1 for each group.
+    """
+
+    learning_rate: float = 0.1
+    max_leaves: int | None = 31
+    max_depth: int | None = None
+    min_leaf_rows: int = 20
+    min_split_rows: int = 2
+    max_columns: int | None = None
+    min_leaf_weight: float = 0.0
+    min_gain: float = 0.0
+    l2: float = 0.0
+    second_order: bool = True
+    leaves: str = "model"
+    groups: Array | None = None
+
+    def limits(self, rows: Array, weights: Array, d: int) -> Any:
+        """The limits for the core, for rows that count so much."""
+        counted = float(np.ceil(rows).sum())
+        most = max(min(int((rows > 0).sum()), int(counted) // max(self.min_leaf_rows, 1)), 1)
+        depth = UNLIMITED if self.max_depth is None else self.max_depth
+        leaves = most if self.max_leaves is None else min(self.max_leaves, most)
+        if depth < 31:
+            leaves = min(leaves, 1 << depth)
+        scale = float(weights.sum()) / counted
+        least = LEAST_CURVATURE * scale if self.second_order else self.min_leaf_weight
+        return leaves, _core.GrowthLimits(
+            max_leaves=leaves,
+            max_depth=depth,
+            min_leaf_rows=self.min_leaf_rows,
+            min_split_rows=self.min_split_rows,
+            max_columns=d if self.max_columns is None else self.max_columns,
+            min_leaf_curvature=least,
+            min_gain=self.min_gain,
+            l2=self.l2,
+        )
+
+
+def is_second_order(loss: Loss) -> bool:
+    """Whether the curvature of a loss tells how far to go: it does not where slopes stay the same.
+
+    Huber's loss has none for large errors, which would then never be corrected.
+    """
+    if not loss.has_curvature:
+        return False
+    if not loss.has_dual_box:
+        return True
+    box = loss.dual_box(np.ones(1))
+    ends = np.concatenate([box.lower, box.upper])
+    return not np.any(np.isfinite(ends) & (ends != 0))
+
+
+class Rounds:
+    """Scores of rows, to which every round adds.
+
+    Parameters
+    ----------
+    table : BinnedTable
+        The rows.
+    loss : Loss
+        What is minimised.
+    y : ndarray of shape (n,)
+        Targets, as the loss takes them.
+    weights : ndarray of shape (n,)
+        Weights of the rows in the loss.
+    rows : ndarray of shape (n,)
+        How many rows each of them stands for.
+    z : ndarray of shape (n, K)
+        Scores to begin with; changed in place.
+    """
+
+    def __init__(
+        self, table: BinnedTable, loss: Loss, y: Array, weights: Array, rows: Array, z: Array
+    ):
+        self.table, self.loss, self.y = table, loss, y
+        self.weights, self.rows, self.z = weights, rows, z
+        self.total = float(weights.sum())
+        self._leaf = np.empty(z.shape, dtype=np.int32)
+        self._gradient = np.empty_like(z)
+        self._curvature = np.empty_like(z) if loss.has_curvature else None
+
+    def evaluate(self) -> float:
+        """The mean loss at the scores; gradients and curvatures are kept for `grow`."""
+        sums = _each(self._evaluate_some, list(self._chunks()))
+        return float(sum(sums)) / self.total
+
+    def _evaluate_some(self, some: slice) -> float:
+        y, z = self.y[some], self.z[some]
+        z = z if self.loss.task == "multiclass" else z[:, 0]
+        if self._curvature is None:
+            value, gradient = self.loss.value(y, z), self.loss.gradient(y, z)
+        else:
+            value, gradient, curvature = self.loss.derivatives(y, z)
+            self._curvature[some] = curvature.reshape(len(y), -1)
+        self._gradient[some] = gradient.reshape(len(y), -1)
+        return float(self.weights[some] @ value)
+
+    def _chunks(self) -> Iterator[slice]:
+        size = max(CHUNK_SCORES // self.z.shape[1], 1)
+        for first in range(0, len(self.z), size):
+            yield slice(first, first + size)
+
+    def grow(
+        self, plan: GrowthPlan, seed: int, weights: Array | None = None, rows: Array | None = None
+    ) -> list[Tree]:
+        """One tree for each score, from all rows or from those of the given weights.
+
+        The scores of all rows move by what the trees say of them.
+        """
+        weights = self.weights if weights is None else weights
+        rows = self.rows if rows is None else rows
+        grown = self._grown(plan, seed, weights, rows)
+        values = self._leaf_values(plan, grown, weights)
+        values *= plan.learning_rate
+        _core.add_leaf_values(self._leaf, values, self.z, thread_count(), deadline())
+        is_plain = not plan.second_order
+        return [
+            grown.tree(k, self.table, values[k], self._spread(k, weights) if is_plain else None)
+            for k in range(self.z.shape[1])
+        ]
+
+    def _grown(self, plan: GrowthPlan, seed: int, weights: Array, rows: Array) -> _Grown:
+        bins, K = self.table.bins, self.z.shape[1]
+        leaves, limits = plan.limits(rows, weights, len(bins.table))
+        grown = _Grown.empty(K, 2 * leaves - 1)
+        is_one = bool(np.all(weights == 1.0)) and bool(np.all(rows == 1.0))
+        _core.grow_boosted(
+            bins.code,
+            bins.start,
+            bins.table,
+            self._gradient,
+            self._curvature if plan.second_order else None,
+            None if is_one else weights,
+            None if is_one else rows,
+            plan.groups,
+            limits,
+            seed,
+            grown.shape,
+            grown.numbers,
+            grown.levels,
+            grown.count,
+            self._leaf,
+            thread_count(),
+            deadline(),
+        )
+        return grown
+
+    def _leaf_values(self, plan: GrowthPlan, grown: _Grown, weights: Array) -> Array:
+        """Values of all nodes, (K, capacity); only those of leaves count."""
+        values = grown.numbers[0].reshape(len(grown.count), -1).copy()
+        if plan.leaves == "model":
+            return values
+        lower, upper = (grown.numbers[i].reshape(values.shape) for i in (3, 4))
+        for k in range(len(values)):
+            nodes = np.flatnonzero(grown.field(0, k) < 0)
+            if plan.leaves == "newton":
+                found = self._newton(k, nodes, weights)
+            else:
+                loss, y = of_one_score(self.loss, self.y, self.z, k)
+                found = best_constants(loss, y, self.z[:, k], weights, self._leaf[:, k], nodes)
+            values[k, nodes] = np.clip(found, lower[k, nodes], upper[k, nodes])
+        return values
+
+    def _newton(self, k: int, nodes: Array, weights: Array) -> Array:
+        """−Σg/Σh of each leaf; among K classes times (K−1)/K (Friedman 2001, equation 36)."""
+        K, leaf = self.z.shape[1], self._leaf[:, k]
+        assert self._curvature is not None
+        g, h = (
+            np.bincount(leaf, weights * part[:, k], minlength=nodes[-1] + 1)[nodes]
+            for part in (self._gradient, self._curvature)
+        )
+        factor = (K - 1) / K if K > 1 else 1.0
+        return np.where(h > 1e-150, -factor * g / np.where(h > 1e-150, h, 1.0), 0.0)
+
+    def _spread(self, k: int, weights: Array) -> Array:
+        """Σ s g² of each leaf of tree k, the spread of what the tree was grown on."""
+        return np.bincount(self._leaf[:, k], weights * self._gradient[:, k] ** 2)
+
+
+@dataclass(frozen=True, eq=False)
+class _Grown:
+    """What the core writes: nodes of K trees, in preorder, with room for more.
+
+    `shape` has for each node its column, code, left and right child, whether missing values go
+    left, and its rows; `numbers` its value, gain, curvature, and between what its value must be.
+    """
+
+    shape: Array
+    numbers: Array
+    levels: Array
+    count: Array
+
+    @classmethod
+    def empty(cls, K: int, capacity: int) -> _Grown:
+        nodes = K * capacity
+        return cls(
+            np.empty((6, nodes), dtype=np.int32),
+            np.empty((5, nodes)),
+            np.empty((nodes, 4), dtype=np.uint64),
+            np.empty(K, dtype=np.int32),
+        )
+
+    def field(self, i: int, k: int) -> Array:
+        """A row of `shape`, for tree k."""
+        return self.shape[i, self.nodes(k)]
+
+    def nodes(self, k: int) -> slice:
+        """Where the nodes of tree k are."""
+        first = k * (self.shape.shape[1] // len(self.count))
+        return slice(first, first + int(self.count[k]))
+
+    def tree(self, k: int, table: BinnedTable, values: Array, spread: Array | None) -> Tree:
+        """Tree k with these values; the impurity of a node is its mean of g², if they are given."""
+        nodes = self.nodes(k)
+        column, code, left, right, missing_left, rows = self.shape[:, nodes]
+        weight = self.numbers[2, nodes]
+        is_level = (column >= 0) & (code < 0)
+        levels = self.levels[nodes][is_level].view(np.uint32)
+        impurity = np.zeros(len(column))
+        if spread is not None:
+            mean = self.numbers[0, nodes]
+            impurity = np.maximum(_summed(spread, left, right) / weight - mean**2, 0.0)
+        return Tree(
+            n_features=len(table.edges),
+            n_classes=np.ones(1, dtype=np.int64),
+            feature=np.where(column < 0, -2, column).astype(np.int64),
+            threshold=np.where(column < 0, -2.0, table.thresholds(column, code)),
+            children_left=left.astype(np.int64),
+            children_right=right.astype(np.int64),
+            missing_go_to_left=missing_left.astype(np.uint8),
+            impurity=impurity,
+            n_node_samples=rows.astype(np.int64),
+            weighted_n_node_samples=weight.copy(),
+            value=values[: len(column), None, None].copy(),
+            category_start=np.concatenate([[0], np.cumsum(levels.shape[1] * is_level)]).astype(
+                np.int64
+            ),
+            category_bits=levels.ravel(),
+        )
+
+
+def _summed(of_leaf: Array, left: Array, right: Array) -> Array:
+    """Sums over the leaves below each node, from those of the leaves; nodes are in preorder."""
+    sums = np.zeros(len(left))
+    sums[: len(of_leaf)] = of_leaf
+    for node in np.flatnonzero(left >= 0)[::-1]:
+        sums[node] = sums[left[node]] + sums[right[node]]
+    return sums
+
+
+def _each(work: Any, parts: list) -> list:
+    """The results of work(part), by threads; NumPy lets go of the GIL."""
+    threads = min(thread_count(), len(parts))
+    if threads <= 1:
+        return [work(part) for part in parts]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(work, parts))

@@ -1,0 +1,506 @@
+"""Gradient boosting on binned columns, by gradient and curvature: HistGradientBoosting…"""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+
+from ..losses import Loss
+from ..trees.columns import Columns
+from ._boosting import GradientBoosting, Validation, _Fitted
+from .boosting_constraints import check_levels, read_groups, read_monotone
+from .boosting_data import BoostingData
+from .boosting_losses import classification_loss, regression_loss
+from .boosting_predictions import BoostedClassifier, BoostedRegressor
+from .boosting_rounds import GrowthPlan, is_second_order
+from .boosting_run import Run
+
+Array = np.ndarray
+
+AUTO = "auto"
+# early_stopping="auto" holds rows out if there are more than so many.
+MANY_ROWS = 10_000
+
+
+class HistGradientBoosting(GradientBoosting):
+    """Base of both."""
+
+    _stored: ClassVar[tuple[str, ...]] = (
+        *GradientBoosting._stored,
+        "train_score_",
+        "validation_score_",
+        "do_early_stopping_",
+        "is_categorical_",
+    )
+    _parameter_constraints: ClassVar[dict] = {
+        "loss": [str, Loss],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
+        "max_depth": [Interval(Integral, 1, None, closed="left"), None],
+        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
+        "l2_regularization": [Interval(Real, 0, None, closed="left")],
+        "max_features": [Interval(RealNotInt, 0, 1, closed="right")],
+        "max_bins": [Interval(Integral, 2, 255, closed="both")],
+        "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
+        "monotonic_cst": ["array-like", dict, None],
+        "interaction_cst": [list, tuple, StrOptions({"pairwise", "no_interactions"}), None],
+        "warm_start": ["boolean"],
+        "early_stopping": ["boolean", StrOptions({AUTO})],
+        "scoring": [str, callable, None],
+        "validation_fraction": [
+            Interval(RealNotInt, 0, 1, closed="neither"),
+            Interval(Integral, 1, None, closed="left"),
+            None,
+        ],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "verbose": ["verbose"],
+        "random_state": ["random_state"],
+        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
+    }
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None, *, X_val=None, y_val=None, sample_weight_val=None):
+        """Boost.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Training data. NaN is a missing value. Columns of a table that hold categories or text
+            are taken as they are. Never written to.
+        y : array-like of shape (n_samples,)
+            Target values.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights ≥ 0. Weight 2 means the row twice, weight 0 means the row is not there.
+        X_val, y_val, sample_weight_val : array-like, default=None
+            Rows to judge rounds by, in place of a part of the training rows.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. Ctrl-C keeps the rounds so far and raises KeyboardInterrupt; an
+            error leaves the estimator as it was.
+        """
+        return self._fit(X, y, sample_weight, self._validation(X_val, y_val, sample_weight_val))
+
+    def _validation(self, X_val: Any, y_val: Any, weights: Any) -> Validation | None:
+        """The rows to judge rounds by, where they were given."""
+        if X_val is None and y_val is None:
+            return None
+        for name, part, other in (("X_val", X_val, "y_val"), ("y_val", y_val, "X_val")):
+            if part is None:
+                raise ValueError(f"{other} is provided, but {name} was not provided; pass both.")
+        if self.early_stopping is False:
+            raise ValueError(
+                "X_val and y_val are passed to fit while at the same time early_stopping is False; "
+                "set early_stopping=True, or leave them out."
+            )
+        return Validation(X_val, y_val, weights)
+
+    # ---- what is said to the base ----------------------------------------------------------------
+
+    def _plan(self, data: BoostingData) -> GrowthPlan:
+        d = len(data.columns)
+        is_smooth = is_second_order(data.loss)
+        return GrowthPlan(
+            learning_rate=self.learning_rate,
+            max_leaves=self.max_leaf_nodes,
+            max_depth=self.max_depth,
+            min_leaf_rows=self.min_samples_leaf,
+            max_columns=None if self.max_features == 1.0 else max(1, int(self.max_features * d)),
+            l2=self.l2_regularization,
+            second_order=is_smooth,
+            leaves="model" if is_smooth else "search",
+            groups=read_groups(self.interaction_cst, d),
+        )
+
+    def _monotone(self, columns: Columns, names: Array | None) -> Array:
+        check_levels(columns, self.max_bins, names)
+        return read_monotone(self, columns, names)
+
+    def _wanted(self) -> int:
+        return int(self.max_iter)
+
+    def _stops_early(self, data: BoostingData) -> bool:
+        if self.early_stopping == AUTO:
+            return float(np.ceil(data.repeats).sum()) > MANY_ROWS
+        return bool(self.early_stopping)
+
+    def _held_out_share(self, data: BoostingData) -> float | int | None:
+        return self.validation_fraction if self._stops_early(data) else None
+
+    def _ending(self, data: BoostingData, run: Run, scores: list[float]) -> str:
+        return "early" if self._stops_early(data) and self._should_stop(scores) else ""
+
+    def _should_stop(self, scores: list[float]) -> bool:
+        """Whether none of the last rounds is better by `tol` than the one before them."""
+        place = self.n_iter_no_change + 1
+        if len(scores) < place:
+            return False
+        return not any(score > scores[-place] + self.tol for score in scores[1 - place :])
+
+    def _check_more_rounds(self) -> None:
+        if self.max_iter < self.n_iter_:
+            raise ValueError(
+                f"max_iter={self.max_iter} must be larger than or equal to n_iter_={self.n_iter_} "
+                "when warm_start==True; raise it, or fit anew."
+            )
+
+    def _learned(self, data: BoostingData, fitted: _Fitted) -> dict[str, Any]:
+        trace = fitted.run.trace
+        is_early = self._stops_early(data)
+        train = np.array(fitted.train_scores) if fitted.train_scores else -trace.training
+        held = np.zeros(0) if trace.validation is None else -trace.validation
+        if fitted.scores and trace.validation is not None:
+            held = np.array(fitted.scores)
+        return super()._learned(data, fitted) | {
+            "do_early_stopping_": is_early,
+            "train_score_": train if is_early else np.zeros(0),
+            "validation_score_": held,
+            "is_categorical_": data.columns.is_category if data.columns.is_category.any() else None,
+        }
+
+    @property
+    def n_iter_(self) -> int:
+        """The number of rounds."""
+        return len(self.trees_)
+
+    @property
+    def n_trees_per_iteration_(self) -> int:
+        """The number of trees of a round: one, or one for each class."""
+        return len(self.start_)
+
+
+class HistGradientBoostingRegressor(BoostedRegressor, HistGradientBoosting):
+    """Gradient boosting of trees for regression, on binned columns.
+
+    Each round adds a tree f to the scores z that lowers  Σᵢ sᵢ ℓ(yᵢ, zᵢ + f(xᵢ)) + ½λ Σ value²,
+    by its second-order model at z; the prediction is the inverse link of the score.
+
+    Parameters
+    ----------
+    loss : str or Loss, default="squared_error"
+        "squared_error", "absolute_error", "poisson", "gamma", "quantile", the name of any loss of
+        gapless for numbers, or an instance, of one's own too. Losses with kinks are boosted by
+        their gradient, with the best constant in each leaf.
+    quantile : float, default=None
+        The level of loss="quantile", from 0 to 1.
+    learning_rate : float, default=0.1
+        What the values of leaves are multiplied with; smaller ones need more rounds.
+    max_iter : int, default=100
+        The number of rounds.
+    max_leaf_nodes : int or None, default=31
+        The largest number of leaves of a tree.
+    max_depth : int or None, default=None
+        The largest number of questions on the way to a leaf.
+    min_samples_leaf : int, default=20
+        Rows that a leaf needs; a row of weight s counts as ⌈s⌉ rows.
+    l2_regularization : float, default=0
+        λ in the penalty ½λ Σ value² over the leaves of each tree.
+    max_features : float, default=1.0
+        The share of the columns that are tried for a split, drawn for each node.
+    max_bins : int, default=255
+        Bins of a column of numbers, at quantiles; and the largest number of levels of a category.
+    categorical_features : mask, indices, names, "from_dtype" or None, default="from_dtype"
+        Which columns are categories; by default those whose type in a table says so.
+    monotonic_cst : array-like or dict, default=None
+        For each column 1 if predictions must not fall with it, −1 if they must not rise.
+    interaction_cst : {"pairwise", "no_interactions"} or sequence of groups, default=None
+        Columns that may meet on the way to a leaf.
+    warm_start : bool, default=False
+        Whether a fit goes on from the trees of the one before.
+    early_stopping : "auto" or bool, default="auto"
+        Whether rounds end when held-out rows are predicted no better; "auto" does so for more than
+        10,000 rows.
+    scoring : str, callable or None, default="loss"
+        How rounds are judged: by the loss, or by any scorer of scikit-learn.
+    validation_fraction : float, int or None, default=0.1
+        The part of the rows that is held out to judge rounds; None judges by the training rows.
+    n_iter_no_change : int, default=10
+        Rounds end when none of so many is better than the one before them,
+    tol : float, default=1e-7
+        by this much.
+    verbose : int, default=0
+        Has no effect: long fits show a line of progress on a terminal.
+    random_state : int, RandomState or None, default=None
+        For the rows that are held out and the columns that are drawn.
+    time_limit : float, default=None
+        Seconds after which the rounds so far are kept.
+
+    Attributes
+    ----------
+    n_iter_ : int
+        The number of rounds.
+    n_trees_per_iteration_ : int
+        Trees of a round.
+    trees_ : list of lists of Tree
+        The trees of each round.
+    start_ : ndarray
+        Scores before the first round: the best constant.
+    trace_ : BoostingTrace
+        Training and validation loss by rounds.
+    train_score_, validation_score_ : ndarray
+        The scores by which rounds were judged, if they were; the larger the better.
+    do_early_stopping_ : bool
+        Whether rounds could end early.
+    is_categorical_ : ndarray of bool or None
+        Which columns are categories.
+    loss_ : Loss
+        What was minimised.
+    certificate_ : Certificate
+        What the training loss reached; no bound is known for sums of trees.
+    generalization_ : Generalization
+        What the model will score on unseen data, by boosting again without some rows.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had names.
+
+    Notes
+    -----
+    A round costs a few bytes and additions for each row and column, whatever the number of distinct
+    values. Indicators that exclude each other share a byte. Sums are of whole numbers, so that the
+    model has the same bits for any number of threads and any order of the rows.
+
+    References
+    ----------
+    Friedman (2001), Greedy function approximation: a gradient boosting machine, Annals of
+    Statistics 29. Chen and Guestrin (2016), XGBoost, KDD. Ke et al. (2017), LightGBM, NIPS.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from gapless import HistGradientBoostingRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = HistGradientBoostingRegressor(max_iter=20).fit(X, y)
+    >>> print(f"{model.trace_.training[0]:.0f} to {model.trace_.training[-1]:.0f}")
+    2965 to 876
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **HistGradientBoosting._parameter_constraints,
+        "quantile": [Interval(Real, 0, 1, closed="both"), None],
+    }
+
+    def __init__(
+        self,
+        loss="squared_error",
+        *,
+        quantile=None,
+        learning_rate=0.1,
+        max_iter=100,
+        max_leaf_nodes=31,
+        max_depth=None,
+        min_samples_leaf=20,
+        l2_regularization=0.0,
+        max_features=1.0,
+        max_bins=255,
+        categorical_features="from_dtype",
+        monotonic_cst=None,
+        interaction_cst=None,
+        warm_start=False,
+        early_stopping="auto",
+        scoring="loss",
+        validation_fraction=0.1,
+        n_iter_no_change=10,
+        tol=1e-7,
+        verbose=0,
+        random_state=None,
+        time_limit=None,
+    ):
+        self.loss = loss
+        self.quantile = quantile
+        self.learning_rate = learning_rate
+        self.max_iter = max_iter
+        self.max_leaf_nodes = max_leaf_nodes
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.l2_regularization = l2_regularization
+        self.max_features = max_features
+        self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.monotonic_cst = monotonic_cst
+        self.interaction_cst = interaction_cst
+        self.warm_start = warm_start
+        self.early_stopping = early_stopping
+        self.scoring = scoring
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.verbose = verbose
+        self.random_state = random_state
+        self.time_limit = time_limit
+
+    def _loss_of(self, outputs: Any) -> Loss:
+        return regression_loss(self.loss, self.quantile)
+
+
+class HistGradientBoostingClassifier(BoostedClassifier, HistGradientBoosting):
+    """Gradient boosting of trees for classification, on binned columns.
+
+    Each round adds a tree f, or one for each of several classes, to the scores z that lowers
+    Σᵢ sᵢ ℓ(yᵢ, zᵢ + f(xᵢ)) + ½λ Σ value², by its second-order model at z.
+
+    Parameters
+    ----------
+    loss : str or Loss, default="log_loss"
+        "log_loss", the name of any loss of gapless for classes, or an instance, of one's own too.
+        Losses with kinks, such as "hinge", are boosted by their gradient, with the best constant in
+        each leaf, and have no probabilities.
+    learning_rate : float, default=0.1
+        What the values of leaves are multiplied with; smaller ones need more rounds.
+    max_iter : int, default=100
+        The number of rounds.
+    max_leaf_nodes : int or None, default=31
+        The largest number of leaves of a tree.
+    max_depth : int or None, default=None
+        The largest number of questions on the way to a leaf.
+    min_samples_leaf : int, default=20
+        Rows that a leaf needs; a row of weight s counts as ⌈s⌉ rows.
+    l2_regularization : float, default=0
+        λ in the penalty ½λ Σ value² over the leaves of each tree.
+    max_features : float, default=1.0
+        The share of the columns that are tried for a split, drawn for each node.
+    max_bins : int, default=255
+        Bins of a column of numbers, at quantiles; and the largest number of levels of a category.
+    categorical_features : mask, indices, names, "from_dtype" or None, default="from_dtype"
+        Which columns are categories; by default those whose type in a table says so.
+    monotonic_cst : array-like or dict, default=None
+        For each column 1 if predictions must not fall with it, −1 if they must not rise.
+    interaction_cst : {"pairwise", "no_interactions"} or sequence of groups, default=None
+        Columns that may meet on the way to a leaf.
+    warm_start : bool, default=False
+        Whether a fit goes on from the trees of the one before.
+    early_stopping : "auto" or bool, default="auto"
+        Whether rounds end when held-out rows are predicted no better; "auto" does so for more than
+        10,000 rows.
+    scoring : str, callable or None, default="loss"
+        How rounds are judged: by the loss, or by any scorer of scikit-learn.
+    validation_fraction : float, int or None, default=0.1
+        The part of the rows that is held out to judge rounds; None judges by the training rows.
+    n_iter_no_change : int, default=10
+        Rounds end when none of so many is better than the one before them,
+    tol : float, default=1e-7
+        by this much.
+    verbose : int, default=0
+        Has no effect: long fits show a line of progress on a terminal.
+    random_state : int, RandomState or None, default=None
+        For the rows that are held out and the columns that are drawn.
+    class_weight : dict or "balanced", default=None
+        What the weights of rows are multiplied with, by class.
+    time_limit : float, default=None
+        Seconds after which the rounds so far are kept.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes, in order.
+    n_iter_ : int
+        The number of rounds.
+    n_trees_per_iteration_ : int
+        Trees of a round.
+    trees_ : list of lists of Tree
+        The trees of each round.
+    start_ : ndarray
+        Scores before the first round: the best constant.
+    trace_ : BoostingTrace
+        Training and validation loss by rounds.
+    train_score_, validation_score_ : ndarray
+        The scores by which rounds were judged, if they were; the larger the better.
+    do_early_stopping_ : bool
+        Whether rounds could end early.
+    is_categorical_ : ndarray of bool or None
+        Which columns are categories.
+    loss_ : Loss
+        What was minimised.
+    certificate_ : Certificate
+        What the training loss reached; no bound is known for sums of trees.
+    generalization_ : Generalization
+        What the model will score on unseen data, by boosting again without some rows.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had names.
+
+    Notes
+    -----
+    A round costs a few bytes and additions for each row and column, whatever the number of distinct
+    values. Indicators that exclude each other share a byte. Sums are of whole numbers, so that the
+    model has the same bits for any number of threads and any order of the rows.
+
+    References
+    ----------
+    Friedman (2001), Greedy function approximation: a gradient boosting machine, Annals of
+    Statistics 29. Chen and Guestrin (2016), XGBoost, KDD. Ke et al. (2017), LightGBM, NIPS.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from gapless import HistGradientBoostingClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = HistGradientBoostingClassifier(max_iter=10).fit(X, y)
+    >>> print(model.predict(X[[0, 50, 100]]))
+    [0 1 2]
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **HistGradientBoosting._parameter_constraints,
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+    }
+
+    def __init__(
+        self,
+        loss="log_loss",
+        *,
+        learning_rate=0.1,
+        max_iter=100,
+        max_leaf_nodes=31,
+        max_depth=None,
+        min_samples_leaf=20,
+        l2_regularization=0.0,
+        max_features=1.0,
+        max_bins=255,
+        categorical_features="from_dtype",
+        monotonic_cst=None,
+        interaction_cst=None,
+        warm_start=False,
+        early_stopping="auto",
+        scoring="loss",
+        validation_fraction=0.1,
+        n_iter_no_change=10,
+        tol=1e-7,
+        verbose=0,
+        random_state=None,
+        class_weight=None,
+        time_limit=None,
+    ):
+        self.loss = loss
+        self.learning_rate = learning_rate
+        self.max_iter = max_iter
+        self.max_leaf_nodes = max_leaf_nodes
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.l2_regularization = l2_regularization
+        self.max_features = max_features
+        self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.monotonic_cst = monotonic_cst
+        self.interaction_cst = interaction_cst
+        self.warm_start = warm_start
+        self.early_stopping = early_stopping
+        self.scoring = scoring
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.verbose = verbose
+        self.random_state = random_state
+        self.class_weight = class_weight
+        self.time_limit = time_limit
+
+    def _loss_of(self, outputs: Any) -> Loss:
+        return classification_loss(self.loss, len(outputs.classes[0]))
