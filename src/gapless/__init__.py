@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .certificates import Certificate
     from .certificates import certify_model as certify
     from .conformal import intervals, prediction_sets
+    from .ensembles import HistGradientBoostingClassifier, HistGradientBoostingRegressor
     from .generalization import Generalization, generalize
     from .kernel_machines import (
         GaussianProcessRegressor,
@@ -46,10 +47,16 @@ if TYPE_CHECKING:
     )
     from .solvers import solve
     from .svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
-    from .trees import DecisionTreeClassifier, DecisionTreeRegressor
+    from .trees import (
+        C45Classifier,
+        DecisionTreeClassifier,
+        DecisionTreeRegressor,
+        ID3Classifier,
+    )
 
 # Each public name, and where it lives.
 _HOMES = {
+    "C45Classifier": "trees",
     "Certificate": "certificates",
     "DecisionTreeClassifier": "trees",
     "DecisionTreeRegressor": "trees",
@@ -57,6 +64,9 @@ _HOMES = {
     "ElasticNetCV": "linear",
     "GaussianProcessRegressor": "kernel_machines",
     "Generalization": "generalization",
+    "ID3Classifier": "trees",
+    "HistGradientBoostingClassifier": "ensembles",
+    "HistGradientBoostingRegressor": "ensembles",
     "KernelLogisticRegression": "kernel_machines",
     "KernelRegression": "kernel_machines",
     "KernelRidge": "kernel_machines",
@@ -116,6 +126,7 @@ _MODULES = (
 __all__ = [
     "SVC",
     "SVR",
+    "C45Classifier",
     "Certificate",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
@@ -123,6 +134,9 @@ __all__ = [
     "ElasticNetCV",
     "GaussianProcessRegressor",
     "Generalization",
+    "HistGradientBoostingClassifier",
+    "HistGradientBoostingRegressor",
+    "ID3Classifier",
     "KernelLogisticRegression",
     "KernelRegression",
     "KernelRidge",

@@ -188,8 +188,7 @@ def _standard_error(whole: _Scored, shuffled: list[_Scored], weights: Array) -> 
     """Of the mean loss, over rows: from the loss of each row, or by leaving blocks of rows out."""
     n, of_rows = len(weights), whole.of_rows
     if of_rows is not None:
-        others = np.mean([other.of_rows for other in shuffled], axis=0)
-        loss = of_rows - others
+        loss = of_rows - np.mean([np.asarray(other.of_rows) for other in shuffled], axis=0)
         loss = loss - np.average(loss, weights=weights)
         spread = float(np.sum((weights * loss) ** 2)) * n / max(n - 1, 1)
         return float(np.sqrt(spread)) / float(weights.sum())

@@ -7,6 +7,7 @@ share, and the core.
 """
 
 from .classifier import DecisionTreeClassifier
+from .presets import C45Classifier, ID3Classifier
 from .regressor import DecisionTreeRegressor
 
-__all__ = ["DecisionTreeClassifier", "DecisionTreeRegressor"]
+__all__ = ["C45Classifier", "DecisionTreeClassifier", "DecisionTreeRegressor", "ID3Classifier"]

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import copy
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
@@ -24,9 +25,11 @@ from ..design import Design
 from ..generalization.fitted import counted_labels
 from ..progress import CallbackSupport
 from ..remembering import Remembering, take_over
+from .door import for_prediction, read_new
 from .held_out import TreeFit, equal_rows
 from .outline import Outline, Rules
 from .pruning import PruneTrace
+from .reading import Features
 from .tuning import Choice
 
 Array = np.ndarray
@@ -57,6 +60,8 @@ class TreeData:
         What the grower reads.
     validation : Rows or None
         Rows that were given to judge splits by.
+    edges : list of (ndarray or None)
+        Where the numbers of each column are cut into bins, for trees that ask for bins alone.
     """
 
     F: Any
@@ -64,6 +69,7 @@ class TreeData:
     names: Array | None
     columns: Any
     validation: Rows | None = None
+    edges: list[Array | None] = field(default_factory=list)
 
     @property
     def has_classes(self) -> bool:
@@ -117,6 +123,7 @@ class TreeModel(Remembering, CallbackSupport, BaseEstimator):
         "n_features_in_",
         "feature_names_in_",
         "n_outputs_",
+        "columns_",
         "generalization_",
     )
 
@@ -154,6 +161,7 @@ class TreeModel(Remembering, CallbackSupport, BaseEstimator):
             "tree_": grown.tree,
             "n_features_in_": data.F.shape[1],
             "n_outputs_": data.outputs.y.shape[1],
+            "columns_": for_prediction(data.columns),
             "_training": (data,),
             "_calibration": None,
         }
@@ -269,11 +277,21 @@ class TreeModel(Remembering, CallbackSupport, BaseEstimator):
         if F.shape[0] != 1:
             raise ValueError(f"path_of explains one row, and got {F.shape[0]}; pass X[[i]].")
         leaf = int(self.tree_.apply(F)[0])
-        return self.outline().path_in_words(leaf, self._values_of(F))
+        return self.outline().path_in_words(leaf, self._values_of(row))
 
-    def _values_of(self, F: Any) -> dict[str, Any]:
+    def _values_of(self, row: Any) -> dict[str, Any]:
         """The values of one row by the names of its columns, categories by theirs."""
-        raise NotImplementedError
+        F = read_new(self, self.columns_, row)
+        values = np.asarray(F.toarray() if sp.issparse(F) else F)[0]
+        shown: dict[str, Any] = {}
+        for name, value, levels in zip(self._names(), values, self.columns_.levels):
+            is_level = levels is not None and not np.isnan(value)
+            shown[name] = levels[int(value)] if is_level else float(value)
+        return shown
+
+    def _features(self) -> Features:
+        """What the columns are called."""
+        return Features(self._names(), self.columns_.levels, self.columns_.has_missing)
 
     def _names(self) -> list[str]:
         """Names of the features, x0, x1, … where X had none."""

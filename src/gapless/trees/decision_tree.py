@@ -13,7 +13,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import _fit_context, clone, is_classifier
 from sklearn.utils import Bunch, check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
@@ -26,7 +25,7 @@ from ..interrupt import TimeLimit, seconds_left, time_limit
 from ..progress import watch
 from ._base import Grown, Rows, TreeData, TreeModel
 from .costs import node_costs, node_weights
-from .door import for_prediction, read_new, read_training
+from .door import read_new, read_training
 from .growing import NO_LIMIT, Options, Targets, grow
 from .judging import RISKS, Judgement, certificate, judge
 from .pruning import (
@@ -37,7 +36,7 @@ from .pruning import (
     parents,
     pessimistic_errors,
 )
-from .reading import Features, outline_of_binary
+from .reading import outline_of_binary
 from .tuning import CV, Choice, choose_alpha, risk_of, sequence_of
 
 Array = np.ndarray
@@ -63,7 +62,6 @@ class DecisionTree(TreeModel):
         "ccp_alpha_",
         "search_",
         "validation_",
-        "columns_",
     )
     _parameter_constraints: ClassVar[dict] = {
         "splitter": [StrOptions({"best", "random"})],
@@ -199,7 +197,6 @@ class DecisionTree(TreeModel):
     def _learned(self, data: TreeData, grown: Grown) -> dict[str, Any]:
         """What this kind of tree adds to the learned attributes."""
         learned: dict[str, Any] = {"max_features_": self._max_features(data.F.shape[1])}
-        learned["columns_"] = for_prediction(data.columns)
         if self.prune in ON_VALIDATION:
             learned["validation_"] = DRAWN if data.validation is None else GIVEN
         if self.ccp_alpha == CV:
@@ -423,7 +420,8 @@ class DecisionTree(TreeModel):
         if self.monotonic_cst is not None:
             # Constraints move predictions away from the best ones, and are no matter of pruning.
             found = replace(found, stored=float(found.risk[tree.children_left < 0].sum()))
-        return certificate(tree, found, alpha, RISKS[self.criterion])
+        parent = parents(tree.children_left, tree.children_right)
+        return certificate(parent, found, alpha, RISKS[self.criterion])
 
     def _certify_errors(self, data: TreeData, tree: Any, rows: Array) -> Certificate:
         """The same for a tree that was pruned by errors, of validation rows or pessimistic ones."""
@@ -435,7 +433,8 @@ class DecisionTree(TreeModel):
         assert held is not None
         risk = self._errors(tree, data, held)
         stored = float(risk[tree.children_left < 0].sum())
-        return certificate(tree, Judgement(risk, stored), 0.0, ERRORS[self.prune])
+        parent = parents(tree.children_left, tree.children_right)
+        return certificate(parent, Judgement(risk, stored), 0.0, ERRORS[self.prune])
 
     # ---- reading ---------------------------------------------------------------------------------
 
@@ -454,21 +453,11 @@ class DecisionTree(TreeModel):
             Conditions, predictions, support and errors of all nodes.
         """
         check_is_fitted(self)
-        columns = self.columns_
-        features = Features(self._names(), columns.levels, columns.has_missing)
-        return outline_of_binary(self.tree_, features, self._classes())
+        return outline_of_binary(self.tree_, self._features(), self._classes())
 
     def _classes(self) -> list[Array] | None:
         """The classes of each output, None for numbers."""
         return None
-
-    def _values_of(self, F):
-        row = np.asarray(F.todense() if sp.issparse(F) else F)[0]
-        shown: dict[str, Any] = {}
-        for name, value, levels in zip(self._names(), row, self.columns_.levels):
-            is_level = levels is not None and not np.isnan(value)
-            shown[name] = levels[int(value)] if is_level else float(value)
-        return shown
 
     def decision_path(self, X, check_input=True):
         """Which nodes each row comes through.

@@ -91,20 +91,19 @@ def judge(
     return Judgement(risk / outputs, stored / outputs)
 
 
-def certificate(tree: Any, judgement: Judgement, alpha: float, what: str) -> Certificate:
+def certificate(parent: Array, judgement: Judgement, alpha: float, what: str) -> Certificate:
     """How far a tree is from the best of its subtrees for R(T) + α·leaves.
 
-    `what` says in words what R is.
+    `parent` has the number of the node above each node, and `what` says in words what R is.
     """
     cost = judgement.risk + alpha
-    leaves = int(np.sum(tree.children_left < 0))
+    leaves = len(parent) - len(np.unique(parent[parent >= 0]))
     primal = judgement.stored + alpha * leaves
-    dual = least_cost(tree.children_left, tree.children_right, cost)
     scale = float(cost[0])
     rounding = 64 * np.finfo(float).eps * (primal + scale) if np.isfinite(primal) else 0.0
     found = judged(
         primal,
-        dual,
+        least_cost(parent, cost),
         scale=scale,
         tol=1e-9,
         rounding=rounding,
@@ -114,13 +113,16 @@ def certificate(tree: Any, judgement: Judgement, alpha: float, what: str) -> Cer
     return replace(found, verdict=_verdict(found, alpha, leaves, what))
 
 
-def least_cost(children_left: Array, children_right: Array, cost: Array) -> float:
+def least_cost(parent: Array, cost: Array) -> float:
     """The least cost of any subtree: what a node costs alone, or the best of what is below it."""
-    best = cost.tolist()
-    left, right = children_left.tolist(), children_right.tolist()
+    up, best = parent.tolist(), cost.tolist()
+    below: list[float | None] = [None] * len(best)
     for node in reversed(range(len(best))):  # children have larger numbers than their parents
-        if left[node] >= 0:
-            best[node] = min(best[node], best[left[node]] + best[right[node]])
+        branch = below[node]
+        if branch is not None and branch < best[node]:
+            best[node] = branch
+        if up[node] >= 0:
+            below[up[node]] = (below[up[node]] or 0.0) + best[node]
     return float(best[0])
 
 
