@@ -1,4 +1,6 @@
 // The Python face of decision stumps.
+#include <algorithm>
+
 #include "bindings.hpp"
 #include "stumps.hpp"
 
@@ -13,12 +15,13 @@ void add_column(StumpColumns& columns, const VectorIn<Code>& codes, Index levels
     columns.add(codes.data(), levels);
 }
 
-std::tuple<Index, Index, double> best_stump(const StumpColumns& columns,
-                                            const VectorIn<double>& weights,
-                                            const VectorIn<std::int32_t>& classes,
-                                            Index class_count, bool by_accuracy, int threads,
-                                            double deadline) {
-    const Index n = columns.rows();
+// Column, code, next code and quality of the best split; `left` is filled with its class weights.
+std::tuple<Index, Index, Index, double> best_stump(const StumpColumns& columns,
+                                                   const VectorIn<double>& weights,
+                                                   const VectorIn<std::int32_t>& classes,
+                                                   bool by_accuracy, const VectorOut<double>& left,
+                                                   int threads, double deadline) {
+    const Index n = columns.rows(), class_count = extent(left, 0);
     check(extent(weights, 0) == n && extent(classes, 0) == n,
           "weights and classes must have one entry per row");
     for (Index i = 0; i < n; ++i)
@@ -28,7 +31,8 @@ std::tuple<Index, Index, double> best_stump(const StumpColumns& columns,
     run(threads, deadline, [&](const Context& context) {
         best = columns.best(weights.data(), classes.data(), class_count, criterion, context);
     });
-    return {best.column, best.code, best.quality};
+    std::copy(best.left.begin(), best.left.end(), left.data());
+    return {best.column, best.code, best.above, best.quality};
 }
 
 }  // namespace
@@ -43,8 +47,8 @@ void define_stump_functions(nb::module_& m) {
         .def("add", &add_column<std::uint8_t>, array("codes"), "levels"_a)
         .def("add", &add_column<std::uint16_t>, array("codes"), "levels"_a)
         .def("add", &add_column<std::uint32_t>, array("codes"), "levels"_a)
-        .def("best", &best_stump, array("weights"), array("classes"), "class_count"_a,
-             "by_accuracy"_a, "threads"_a, "deadline"_a);
+        .def("best", &best_stump, array("weights"), array("classes"), "by_accuracy"_a,
+             array("left"), "threads"_a, "deadline"_a);
 }
 
 }  // namespace gapless

@@ -11,91 +11,123 @@ namespace {
 
 // With so many codes or fewer a histogram is small, and its rows are read in their own order.
 constexpr std::size_t few_codes = 256;
-// Splits that are judged together, so that the loops over them run in vectors.
-constexpr Index block = 512;
+// Splits of a column are judged in blocks, so that loops over them run in vectors. The sums of a
+// block are taken in strands side by side, since one would wait for its own additions.
+constexpr Index strands = 4, strand = 128, block = strands * strand;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-// Class weights left of each of `block` splits, for two classes.
+// Class weights left of each split of a block, for two classes: on the left of the block, and from
+// there on.
 struct LeftSums {
     double first[block], second[block];
 };
 
-// The prefix sums of signed weights, negative in the first class, in the order of a column.
-GAPLESS_CLONES void add_signed(const std::uint32_t* order, const double* weights, Index n,
-                               double& first, double& second, LeftSums& left) {
+// The sums of signed weights, negative in the first class, in the order of a column.
+GAPLESS_CLONES void sum_strands(const std::uint32_t* order, const double* weights, LeftSums& left) {
+    double first[strands] = {}, second[strands] = {};
+    for (Index i = 0; i < strand; ++i)
+        for (Index s = 0; s < strands; ++s) {
+            Index at = s * strand + i;
+            double weight = weights[order[at] >> 1];
+            left.first[at] = first[s] += std::max(-weight, 0.0);
+            left.second[at] = second[s] += std::max(weight, 0.0);
+        }
+    for (Index s = 1; s < strands; ++s)
+        for (Index i = 0; i < strand; ++i) {
+            left.first[s * strand + i] += left.first[s * strand - 1];
+            left.second[s * strand + i] += left.second[s * strand - 1];
+        }
+}
+
+// The same for the last splits, fewer than a block.
+void sum_rest(const std::uint32_t* order, const double* weights, Index n, LeftSums& left) {
+    double first = 0, second = 0;
     for (Index i = 0; i < n; ++i) {
         double weight = weights[order[i] >> 1];
-        first += std::max(-weight, 0.0);
-        second += std::max(weight, 0.0);
-        left.first[i] = first;
-        left.second[i] = second;
+        left.first[i] = first += std::max(-weight, 0.0);
+        left.second[i] = second += std::max(weight, 0.0);
     }
 }
 
-// The quality of the splits, and the best of those that the lowest bit of `mark` allows. Impurities
-// come from the weights of the parts themselves and not from differences of squares: in boosting
-// weights span many orders of magnitude. (The maximum is written out: GCC 12 loses lanes of a
-// reduction by std::max, which returns a reference.)
-GAPLESS_CLONES double judge_gini(const LeftSums& left, const std::uint32_t* mark, Index n,
-                                 double first, double second, double* quality) {
-    double best = -infinity;
-#pragma omp simd reduction(max : best)
-    for (Index i = 0; i < n; ++i) {
-        double a = left.first[i], b = left.second[i];
-        double c = std::max(first - a, 0.0), d = std::max(second - b, 0.0);
-        double here = a + b, there = c + d;
+// The class weights of all rows, and of those before a block.
+struct TwoSums {
+    double first = 0, second = 0;
+};
+
+// Both parts of a split. Impurities come from the weights of the parts themselves and not from
+// differences of squares: in boosting weights span many orders of magnitude.
+struct Parts {
+    double a, b, c, d;  // first and second class on the left, then on the right
+
+    Parts(const TwoSums& all, const TwoSums& before, double first, double second)
+        : a(before.first + first),
+          b(before.second + second),
+          c(std::max(all.first - a, 0.0)),
+          d(std::max(all.second - b, 0.0)) {}
+
+    double quality(StumpCriterion criterion) const {
+        if (criterion == StumpCriterion::accuracy) return std::max(a, b) + std::max(c, d);
         // A part without weight has no impurity: its products are 0, whatever divides them.
-        double impurity = a * b / std::max(here, 1e-300) + c * d / std::max(there, 1e-300);
-        double value = mark[i] & 1 ? -2 * impurity : -infinity;
-        quality[i] = value;
-        best = value > best ? value : best;
+        return -2 * (a * b / std::max(a + b, 1e-300) + c * d / std::max(c + d, 1e-300));
     }
-    return best;
-}
+};
 
-GAPLESS_CLONES double judge_accuracy(const LeftSums& left, const std::uint32_t* mark, Index n,
-                                     double first, double second, double* quality) {
-    double best = -infinity;
-#pragma omp simd reduction(max : best)
+// Whether a split of the block may be better than `best`; for the impurity without a division,
+// which takes longer than all the rest.
+GAPLESS_CLONES bool may_improve_gini(const LeftSums& left, Index n, const TwoSums& all,
+                                     const TwoSums& before, double best) {
+    int found = 0;
     for (Index i = 0; i < n; ++i) {
-        double a = left.first[i], b = left.second[i];
-        double right = std::max(a, b) + std::max(first - a, second - b);
-        double value = mark[i] & 1 ? right : -infinity;
-        quality[i] = value;
-        best = value > best ? value : best;
+        Parts p(all, before, left.first[i], left.second[i]);
+        double here = p.a + p.b, there = p.c + p.d;
+        found |= !(-2 * (p.a * p.b * there + p.c * p.d * here) < best * (here * there));
     }
-    return best;
+    return found;
 }
 
-// Takes the splits of a column block by block and keeps the best; `code` counts the marked ones.
+GAPLESS_CLONES bool may_improve_accuracy(const LeftSums& left, Index n, const TwoSums& all,
+                                         const TwoSums& before, double best) {
+    int found = 0;
+    for (Index i = 0; i < n; ++i) {
+        Parts p(all, before, left.first[i], left.second[i]);
+        found |= std::max(p.a, p.b) + std::max(p.c, p.d) > best;
+    }
+    return found;
+}
+
+// Takes the splits of a column block by block and keeps the best.
 class BestOfTwo {
 public:
-    BestOfTwo(StumpCriterion criterion, double first, double second)
-        : criterion_(criterion), first_(first), second_(second) {}
+    BestOfTwo(StumpCriterion criterion, const std::vector<double>& totals)
+        : criterion_(criterion), all_{totals[0], totals[1]} {}
 
+    // The lowest bit of `mark` tells where a code ends, and only there is a split.
     void take(const LeftSums& left, const std::uint32_t* mark, Index n) {
-        double quality[block];
-        auto judge = criterion_ == StumpCriterion::gini ? judge_gini : judge_accuracy;
-        double best = judge(left, mark, n, first_, second_, quality);
-        if (best > split.quality) {
-            Index at = std::find(quality, quality + n, best) - quality;
-            split = {0, seen_ + marked(mark, at), best};
-        }
-        seen_ += marked(mark, n);
+        bool is_gini = criterion_ == StumpCriterion::gini;
+        auto may_improve = is_gini ? may_improve_gini : may_improve_accuracy;
+        if (may_improve(left, n, all_, before_, split.quality)) judge(left, mark, n);
+        for (Index i = 0; i < n; ++i) code_ += mark[i] & 1;
+        before_.first += left.first[n - 1];
+        before_.second += left.second[n - 1];
     }
 
-    StumpSplit split{-1, 0, -infinity};
+    StumpSplit split{-1, 0, 0, -infinity, {}};
 
 private:
-    static Index marked(const std::uint32_t* mark, Index n) {
-        Index count = 0;
-        for (Index i = 0; i < n; ++i) count += mark[i] & 1;
-        return count;
+    void judge(const LeftSums& left, const std::uint32_t* mark, Index n) {
+        Index code = code_;
+        for (Index i = 0; i < n; ++i) {
+            if (!(mark[i] & 1)) continue;
+            Parts parts(all_, before_, left.first[i], left.second[i]);
+            double quality = parts.quality(criterion_);
+            if (quality > split.quality) split = {0, code, 0, quality, {parts.a, parts.b}};
+            ++code;
+        }
     }
 
     StumpCriterion criterion_;
-    double first_, second_;
-    Index seen_ = 0;
+    TwoSums all_, before_;
+    Index code_ = 0;  // the number of codes that ended before the block
 };
 
 // The quality of a split of rows in many classes, given the class weights on its left and in all.
@@ -153,9 +185,8 @@ void StumpColumns::add(const Code* codes, Index levels) {
 }
 
 StumpSplit StumpColumns::best_of_two(const Column& column, const Weighted& rows) const {
-    BestOfTwo best(rows.criterion, rows.totals[0], rows.totals[1]);
+    BestOfTwo best(rows.criterion, rows.totals);
     LeftSums left;
-    double first = 0, second = 0;
     if (column.order.empty()) {
         static_assert(few_codes <= block);
         std::vector<double> of_code(2 * column.present.size(), 0.0);
@@ -163,6 +194,7 @@ StumpSplit StumpColumns::best_of_two(const Column& column, const Weighted& rows)
             of_code[2 * column.codes[i] + rows.classes[i]] += rows.weights[i];
         // All rows at or below the last code are no split.
         std::size_t count = column.present.size() - 1;
+        double first = 0, second = 0;
         for (std::size_t k = 0; k < count; ++k) {
             left.first[k] = first += of_code[2 * k];
             left.second[k] = second += of_code[2 * k + 1];
@@ -176,20 +208,23 @@ StumpSplit StumpColumns::best_of_two(const Column& column, const Weighted& rows)
     for (Index begin = 0; begin < end; begin += block) {
         Index n = std::min(block, end - begin);
         const std::uint32_t* order = column.order.data() + begin;
-        add_signed(order, rows.sign.data(), n, first, second, left);
+        if (n == block)
+            sum_strands(order, rows.sign.data(), left);
+        else
+            sum_rest(order, rows.sign.data(), n, left);
         best.take(left, order, n);
     }
     return best.split;
 }
 
 StumpSplit StumpColumns::best_of_many(const Column& column, const Weighted& rows) const {
-    StumpSplit best{-1, 0, -infinity};
+    StumpSplit best{-1, 0, 0, -infinity, {}};
     const Index classes = static_cast<Index>(rows.totals.size());
     std::vector<double> left(classes, 0.0);
     Index splits = static_cast<Index>(column.present.size()) - 1, code = 0;
     auto end_code = [&] {
         double quality = many_quality(rows.criterion, left, rows.totals);
-        if (quality > best.quality) best = {0, code, quality};
+        if (quality > best.quality) best = {0, code, 0, quality, left};
         ++code;
     };
     if (column.order.empty()) {
@@ -224,8 +259,10 @@ StumpSplit StumpColumns::best(const double* weights, const std::int32_t* classes
         const Column& column = columns_[j];
         if (column.present.size() < 2) return;
         found[j] = class_count == 2 ? best_of_two(column, rows) : best_of_many(column, rows);
+        Index code = found[j].code;
         found[j].column = j;
-        found[j].code = column.present[found[j].code];
+        found[j].code = column.present[code];
+        found[j].above = column.present[code + 1];
     });
     StumpSplit best;
     for (const StumpSplit& split : found)

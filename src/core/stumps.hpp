@@ -14,9 +14,11 @@ namespace gapless {
 enum class StumpCriterion { gini, accuracy };
 
 struct StumpSplit {
-    Index column = -1;     // −1: no column has two values
-    Index code = 0;        // rows with this code or a smaller one go left
-    double quality = 0.0;  // −Σ impurity · weight, or the weight of the rows that are right
+    Index column = -1;         // −1: no column has two values
+    Index code = 0;            // rows with this code or a smaller one go left
+    Index above = 0;           // the next code that some row has
+    double quality = 0.0;      // −Σ impurity · weight, or the weight of the rows that are right
+    std::vector<double> left;  // the weight of each class on the left
 };
 
 // Columns of codes, arranged for the search: those of few codes as they are, for histograms; the
