@@ -1,0 +1,229 @@
+"""What both kinds of AdaBoost share: reading, rounds, limits of time and Ctrl-C, both gaps.
+
+A fit works on the distinct rows in the order of their content, with summed weights, so that neither
+the order of the rows nor how often they repeat changes the model.
+"""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.ensemble import BaseEnsemble
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..generalization.fitted import LARGE_ROWS
+from ..interrupt import time_limit
+from ..leave_one_out import NotAvailable
+from ..trees.columns import Columns
+from ..trees.door import read_features
+from ..trees.tables import is_table
+from ._base import Ensemble, fingerprint
+from .draws import Population, as_numbers
+from .out_of_bag import EnsembleData, EnsembleFit
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """What one round has added: a learner, the weight of its vote, and its error."""
+
+    learner: Any
+    vote: float
+    error: float
+
+
+class BoostingFit(EnsembleFit):
+    """A boosted ensemble, as far as held-out predictions need it."""
+
+    @property
+    def is_large(self) -> bool:  # type: ignore[override]
+        """Whether another fit takes a good part of a second."""
+        return len(self.y) > LARGE_ROWS
+
+    def held_out(self, groups: Array | None) -> Array:
+        """Not known: without a row every round is another one."""
+        raise NotAvailable("boosting must be done again")
+
+    def without_each(self, rows: Array) -> Any:
+        """Not known either."""
+        raise NotAvailable("boosting must be done again")
+
+
+class WeightBoosting(Ensemble, BaseEnsemble):
+    """Base of AdaBoost for classes and for numbers.
+
+    A subclass has `_default`, the learner where none is given, and `_rounds`, which yields what
+    each round adds.
+    """
+
+    estimator_params = ()
+    _stored: ClassVar[tuple[str, ...]] = (
+        "estimator_",
+        "estimators_",
+        "estimator_weights_",
+        "estimator_errors_",
+        "certificate_",
+        "generalization_",
+        "n_features_in_",
+        "feature_names_in_",
+        "_fingerprint",
+    )
+    _parameter_constraints: ClassVar[dict] = {
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "random_state": ["random_state"],
+        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
+    }
+
+    # ---- what a subclass says --------------------------------------------------------------------
+
+    def _default(self) -> Any:
+        """The learner where none is given."""
+        raise NotImplementedError
+
+    # ---- reading ---------------------------------------------------------------------------------
+
+    def _learner(self) -> Any:
+        return self._default() if self.estimator is None else self.estimator
+
+    def _read(self, X, y, sample_weight=None, *, reset: bool = True) -> EnsembleData:
+        X, names = self._read_X(X, reset=reset)
+        outputs = self._read_targets(y, X, sample_weight)
+        if not outputs.is_flat:
+            raise ValueError(
+                f"y should be a 1d array, got {outputs.y.shape[1]} columns; "
+                f"{type(self).__name__} has one output: fit one model for each."
+            )
+        return EnsembleData(X, _numbers(X), outputs, names)
+
+    def _read_X(self, X: Any, *, reset: bool) -> tuple[Any, Array | None]:
+        """X for the learner, and its feature names: a table where trees are to read it."""
+        reader = copy.copy(self)
+        learner = self._learner()
+        if hasattr(learner, "categorical_features"):
+            reader.categorical_features = learner.categorical_features
+            return read_features(reader, X, reset=reset)
+        X = validate_data(
+            reader,
+            X,
+            reset=reset,
+            accept_sparse=["csr", "csc"],
+            dtype=None,
+            allow_nd=True,
+            ensure_all_finite=get_tags(learner).input_tags.allow_nan is False,
+        )
+        return X, getattr(reader, "feature_names_in_", None)
+
+    # ---- fitting ---------------------------------------------------------------------------------
+
+    def _maker(self, random_state: np.random.RandomState) -> Callable[[], Any]:
+        """What makes a new learner, with seeds of its own."""
+        draft = copy.copy(self)
+        draft.estimator_ = self._learner()
+        return lambda: draft._make_estimator(append=False, random_state=random_state)
+
+    def _in_time(self, rounds: Iterator[Round]) -> Iterator[list[Round]]:
+        """Rounds one by one; all but the first within the time limit."""
+        yield [next(rounds)]
+        with time_limit(self.time_limit):
+            for one in rounds:
+                yield [one]
+
+    def _learned(self, data: EnsembleData, rows: Population, rounds: list[Round]) -> dict[str, Any]:
+        """The attributes that both kinds learn."""
+        weights, errors = np.zeros(self.n_estimators), np.ones(self.n_estimators)
+        weights[: len(rounds)] = [one.vote for one in rounds]
+        errors[: len(rounds)] = [one.error for one in rounds]
+        learned = {
+            "estimator_": self._learner(),
+            "estimators_": [one.learner for one in rounds],
+            "estimator_weights_": weights,
+            "estimator_errors_": errors,
+            "n_features_in_": data.X.shape[1],
+            "_fingerprint": fingerprint(rows, data.outputs.y),
+            "_training": (data,),
+        }
+        if data.feature_names is not None:
+            learned["feature_names_in_"] = data.feature_names
+        return learned
+
+    def _end(self, ending: str, grown: int, wanted: int) -> None:
+        if ending == "interrupted":
+            raise KeyboardInterrupt
+        if ending == "time_limit":
+            warnings.warn(
+                f"{type(self).__name__} stopped at its time_limit={self.time_limit:g} after "
+                f"{grown} of {wanted} rounds; raise time_limit, or lower n_estimators.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    # ---- unseen data -----------------------------------------------------------------------------
+
+    def _unfitted(self) -> Any:
+        return clone(self).set_params(time_limit=None)
+
+    def _fitted(self, data: EnsembleData) -> BoostingFit:
+        self._check_same_data(data)
+        return BoostingFit(self, data)
+
+    # ---- reading the members ---------------------------------------------------------------------
+
+    def _rows_of(self, X: Any) -> Any:
+        """Rows to predict, as the learners read them."""
+        check_is_fitted(self)
+        return self._read_X(X, reset=False)[0]
+
+    @property
+    def feature_importances_(self):
+        """What the learners say of the features, as a mean by the weights of their votes.
+
+        By impurity, for trees; features with many values look more important than they are, and
+        `gapless.evaluation.permutation_importance` does not have that fault.
+        """
+        check_is_fitted(self)
+        weights = self.estimator_weights_[: len(self.estimators_)]
+        try:
+            of_each = [one.feature_importances_ for one in self.estimators_]
+        except AttributeError as error:
+            raise AttributeError(
+                "Unable to compute feature importances since estimator does not have a "
+                "feature_importances_ attribute"
+            ) from error
+        return np.average(of_each, axis=0, weights=weights if weights.sum() > 0 else None)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        of_learner = get_tags(self._learner()).input_tags
+        tags.input_tags.sparse = of_learner.sparse
+        tags.input_tags.allow_nan = of_learner.allow_nan
+        return tags
+
+
+def _numbers(X: Any) -> Any:
+    """X as a matrix of finite numbers that are equal where its entries are."""
+    if is_table(X):
+        X = Columns.read(X).encode_new(X)
+    numbers = as_numbers(X.reshape(X.shape[0], -1) if X.ndim > 2 else X)
+    if sp.issparse(numbers) or not np.isnan(numbers).any():
+        return numbers
+    # No number of a column is as large, and NaN has no order.
+    return np.where(np.isnan(numbers), np.finfo(numbers.dtype).max, numbers)
+
+
+def chosen_rows(data: EnsembleData, rows: Population) -> tuple[Any, Array]:
+    """The distinct rows, and their targets as the caller gave them."""
+    return _safe_indexing(data.X, rows.first), data.labels[rows.first]

@@ -1,0 +1,447 @@
+"""AdaBoost: a weighted vote of learners, each fitted to what those before it get wrong."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import ClassifierMixin, _fit_context, clone
+from sklearn.metrics import accuracy_score
+from sklearn.utils import check_random_state
+from sklearn.utils.extmath import softmax
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from ..certificates import Certificate
+from ..progress import watch, with_callbacks
+from ..remembering import take_over
+from ..trees import DecisionTreeClassifier
+from ..trees.columns import Columns
+from ..trees.tables import is_table
+from ._weight_boosting import Round, WeightBoosting, chosen_rows
+from .draws import Population
+from .margins import Margins, TraceKeeper
+from .out_of_bag import EnsembleData
+from .stumps import Stumps
+from .vote_bounds import bound_of, certificate_of_stumps, certificate_without_bound
+from .weak_learners import AnyLearner, StumpLearner, is_plain_stump, said, votes_of_trees
+
+Array = np.ndarray
+
+# Beyond this the loss overflows.
+LARGEST_LOG_LOSS = 700.0
+OTHER_LEARNER = "how far that is from the best possible one is known for stumps on numbers alone"
+
+
+class AdaBoostClassifier(ClassifierMixin, WeightBoosting):
+    """Classification by a weighted vote of simple learners (AdaBoost, SAMME).
+
+    Minimises greedily  L = Σᵢ sᵢ exp(−mᵢ),  mᵢ = Σₜ αₜ(1[hₜ(xᵢ) = yᵢ] − 1/K):  each round fits a
+    learner hₜ to the rows with weights sᵢ exp(−mᵢ), and adds it with the αₜ that lowers L most. For
+    two classes this is exp(−yᵢF(xᵢ)) with F = ½ Σ αₜhₜ.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        Any learner that takes sample_weight; None is `DecisionTreeClassifier(max_depth=1)`, a
+        stump.
+    n_estimators : int, default=50
+        The largest number of rounds. They end when a learner makes no error, or none that is better
+        than guessing is found.
+    learning_rate : float, default=1.0
+        By what the best αₜ is multiplied; smaller steps need more rounds.
+    random_state : int, RandomState instance or None, default=None
+        Seeds the learners, where they draw anything.
+    time_limit : float, default=None
+        Seconds after which no further round is begun; the first is always done.
+
+    Attributes
+    ----------
+    estimators_ : list of classifiers
+        The learners hₜ.
+    estimator_ : classifier
+        The learner that they are copies of.
+    estimator_weights_ : ndarray of shape (n_estimators,)
+        The αₜ; 0 for rounds that were not needed.
+    estimator_errors_ : ndarray of shape (n_estimators,)
+        The error of each learner on the weights that it was given; 1 for rounds not needed.
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    n_classes_ : int
+        How many there are.
+    trace_ : MarginTrace
+        Loss, training error and distribution of the margins after each round; `trace_.plot()`.
+    feature_importances_ : ndarray of shape (n_features,)
+        The mean over the learners, by the weights of their votes.
+    certificate_ : Certificate
+        For stumps on numbers: a loss that no vote of stumps gets below whose total weight Σα is not
+        larger; for other learners the loss alone.
+    dual_ : ndarray
+        The weights of the distinct rows that prove it: their mean over the rounds.
+    generalization_ : Generalization
+        What the vote will score on unseen data, by boosting again without some rows.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had names.
+
+    Notes
+    -----
+    With stumps the columns are sorted once, and a round costs n·d: one pass of sums over each
+    column. Missing values and categories of a table are read by `DecisionTreeClassifier`, which
+    takes longer. The loss grows exponentially for rows that are on the wrong side, so mislabelled
+    rows get most of the attention; gradient boosting with the logistic loss forgives them.
+
+    References
+    ----------
+    Freund and Schapire (1997), A decision-theoretic generalization of on-line learning and an
+    application to boosting, J. Comput. Syst. Sci. 55. Zhu, Zou, Rosset and Hastie (2009),
+    Multi-class AdaBoost, Statistics and its Interface 2.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from gapless import AdaBoostClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = AdaBoostClassifier(n_estimators=20).fit(X, y)
+    >>> model.certificate_.kind
+    'bound'
+    >>> bool(model.trace_.loss[-1] < 0.2)
+    True
+    """
+
+    _stored: ClassVar[tuple[str, ...]] = (
+        *WeightBoosting._stored,
+        "classes_",
+        "n_classes_",
+        "trace_",
+        "dual_",
+    )
+
+    def __init__(
+        self,
+        estimator=None,
+        *,
+        n_estimators=50,
+        learning_rate=1.0,
+        random_state=None,
+        time_limit=None,
+    ):
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.random_state = random_state
+        self.time_limit = time_limit
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y, sample_weight=None):
+        """Fit the learners one after another.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Training data, of any kind that the learner takes. Never written to.
+        y : array-like of shape (n_samples,)
+            Classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights sᵢ ≥ 0. Weight 2 means the row twice, weight 0 means the row is not there.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. Ctrl-C keeps the rounds that are done and raises
+            KeyboardInterrupt; an error leaves the estimator as it was.
+        """
+        data, learner = self._read(X, y, sample_weight), self._learner()
+        if not has_fit_parameter(learner, "sample_weight"):
+            raise ValueError(
+                f"{type(learner).__name__} doesn't support sample_weight, by which AdaBoost tells "
+                "a learner which rows count; use another learner, or BaggingClassifier."
+            )
+        rows = self._distinct(data)
+        margins, stumps = self._no_votes(data, rows), self._stumps(data, rows)
+        keeper, dual = TraceKeeper(margins), np.zeros(len(rows.first))
+        rounds = self._rounds(self._weak_learner(data, rows, stumps), keeper, dual)
+        with watch(self, data.X, data.labels) as callback:
+            done, ending = self._collect(self._in_time(rounds), self.n_estimators, callback)
+        if len(keeper) != len(done):  # Ctrl-C came between the two
+            keeper.cut(len(done))
+            margins = self._votes_of(done, data, rows)
+        learned = self._learned(data, rows, done)
+        learned |= {
+            "classes_": data.outputs.classes[0],
+            "n_classes_": margins.classes,
+            "trace_": keeper.trace(),
+            "dual_": dual,
+            "certificate_": _certificate(stumps, margins, dual),
+        }
+        take_over(self, learned)
+        self._end(ending, len(done), self.n_estimators)
+        return self
+
+    def _default(self):
+        return DecisionTreeClassifier(max_depth=1)
+
+    # ---- the rounds ------------------------------------------------------------------------------
+
+    def _distinct(self, data: EnsembleData) -> Population:
+        return Population.of(data.numbers, data.outputs.y, data.outputs.sample_weight)
+
+    def _no_votes(self, data: EnsembleData, rows: Population) -> Margins:
+        y = data.outputs.y[rows.first, 0].astype(np.int32)
+        return Margins(y, rows.weights, len(data.outputs.classes[0]))
+
+    def _stumps(self, data: EnsembleData, rows: Population) -> Stumps | None:
+        """All stumps on the rows, where the learner is a plain stump and X has only numbers."""
+        classes = len(data.outputs.classes[0])
+        if is_table(data.X) or classes < 2 or not is_plain_stump(self._learner()):
+            return None
+        columns = Columns.read(data.X)
+        if columns.has_missing.any():
+            return None
+        return Stumps.of(columns, rows.first, data.outputs.y[rows.first, 0], classes)
+
+    def _weak_learner(
+        self, data: EnsembleData, rows: Population, stumps: Stumps | None
+    ) -> Callable:
+        """What finds the learner of a round."""
+        classes, random_state = data.outputs.classes[0], check_random_state(self.random_state)
+        if stumps is not None:
+            return StumpLearner(clone(self._learner()), stumps, classes, random_state)
+        return AnyLearner(self._maker(random_state), *chosen_rows(data, rows), classes)
+
+    def _rounds(self, learn: Callable, keeper: TraceKeeper, dual: Array) -> Iterator[Round]:
+        """Learners, until one makes no error or guesses; `dual` becomes the mean of the weights."""
+        margins, classes = keeper.margins, keeper.margins.classes
+        for k in range(self.n_estimators):
+            weights = margins.distribution()
+            learner, predicted = learn(weights)
+            error = float(weights @ (predicted != margins.y))
+            if error >= 1 - 1 / classes and classes > 1:
+                if k == 0:
+                    raise ValueError(_worse_than_random(learner, error, classes))
+                return
+            vote = 1.0
+            if error > 0:
+                vote = self.learning_rate * (np.log((1 - error) / error) + np.log(classes - 1))
+            margins.add(vote, predicted)
+            dual += (weights - dual) / (k + 1)
+            keeper.note(error)
+            yield Round(learner, float(vote), error)
+            if error <= 0:
+                return
+            if margins.log_loss > LARGEST_LOG_LOSS:
+                warnings.warn(
+                    f"Sample weights have reached infinite values, at iteration {k}, causing "
+                    "overflow. Iterations stopped. Try lowering the learning rate.",
+                    stacklevel=6,
+                )
+                return
+
+    # ---- predicting ------------------------------------------------------------------------------
+
+    def _mean_of_members(self, X: Any) -> Array:
+        """The share of the votes for each class, (n, K)."""
+        X, count = self._rows_of(X), len(self.estimators_)
+        votes = self.estimator_weights_[:count]
+        sums = votes_of_trees(self.estimators_, votes, X, self.classes_)
+        if sums is None:
+            sums = sum(
+                vote * said(one, X, self.classes_) for one, vote in zip(self.estimators_, votes)
+            )
+        return sums / votes.sum()
+
+    def _staged_shares(self, X: Any) -> Iterator[Array]:
+        X, total = self._rows_of(X), 0.0
+        sums = np.zeros((X.shape[0], self.n_classes_))
+        for one, vote in zip(self.estimators_, self.estimator_weights_):
+            sums += vote * said(one, X, self.classes_)
+            total += vote
+            yield sums / total
+
+    def decision_function(self, X):
+        """Scores of the classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            For two classes twice the share of the votes for the second class minus that for the
+            first; for more, 1 for a class with all votes and −1/(K − 1) for one with none.
+        """
+        return _scores(self._mean_of_members(X))
+
+    def staged_decision_function(self, X):
+        """Scores of the classes after each round.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows.
+
+        Yields
+        ------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            As from `decision_function`.
+        """
+        yield from map(_scores, self._staged_shares(X))
+
+    def predict(self, X):
+        """Predict classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            The class with most votes.
+        """
+        return self.classes_.take(np.argmax(self._mean_of_members(X), axis=1), axis=0)
+
+    def staged_predict(self, X):
+        """Predict classes by the votes of each round and those before it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to classify.
+
+        Yields
+        ------
+        y : ndarray of shape (n_samples,)
+            Classes.
+        """
+        for shares in self._staged_shares(X):
+            yield self.classes_.take(np.argmax(shares, axis=1), axis=0)
+
+    def predict_proba(self, X):
+        """Probabilities of the classes, from the margins of the vote.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`. They agree with the predictions, and are far from 0 and 1.
+        """
+        return _probabilities(self._mean_of_members(X))
+
+    def staged_predict_proba(self, X):
+        """Probabilities of the classes after each round.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows.
+
+        Yields
+        ------
+        proba : ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`.
+        """
+        yield from map(_probabilities, self._staged_shares(X))
+
+    def predict_log_proba(self, X):
+        """Logarithms of `predict_proba`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`.
+        """
+        return np.log(self.predict_proba(X))
+
+    def staged_score(self, X, y, sample_weight=None):
+        """The accuracy after each round.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each row counts.
+
+        Yields
+        ------
+        score : float
+            The share of rows that are right.
+        """
+        for predicted in self.staged_predict(X):
+            yield accuracy_score(y, predicted, sample_weight=sample_weight)
+
+    # ---- the certificate -------------------------------------------------------------------------
+
+    def _certified(self, X, y, sample_weight=None) -> Certificate:
+        """The certificate, computed again from the data of the fit and the stored learners."""
+        check_is_fitted(self)
+        data = self._read(X, y, sample_weight, reset=False)
+        self._check_same_data(data)
+        rows = self._distinct(data)
+        rounds = [
+            Round(one, float(vote), 0.0)
+            for one, vote in zip(self.estimators_, self.estimator_weights_)
+        ]
+        margins = self._votes_of(rounds, data, rows)
+        return _certificate(self._stumps(data, rows), margins, self.dual_)
+
+    def _votes_of(self, rounds: list[Round], data: EnsembleData, rows: Population) -> Margins:
+        """The vote of these rounds on the data."""
+        margins = self._no_votes(data, rows)
+        X, _ = chosen_rows(data, rows)
+        for one in rounds:
+            margins.add(one.vote, np.argmax(said(one.learner, X, data.outputs.classes[0]), axis=1))
+        return margins
+
+
+def _certificate(stumps: Stumps | None, margins: Margins, dual: Array) -> Certificate:
+    if stumps is None:
+        return certificate_without_bound(margins, OTHER_LEARNER)
+    return certificate_of_stumps(margins, bound_of(stumps, margins, dual))
+
+
+def _worse_than_random(learner: Any, error: float, classes: int) -> str:
+    return (
+        "BaseClassifier in AdaBoostClassifier ensemble is worse than random, ensemble can not be "
+        f"fit: {type(learner).__name__} has error {error:.3g} on {classes} classes; use another "
+        "learner."
+    )
+
+
+def _scores(shares: Array) -> Array:
+    """Scores of the classes from their shares of the votes, as scikit-learn has them."""
+    classes = shares.shape[1]
+    if classes == 1:
+        return np.zeros_like(shares)
+    if classes == 2:
+        return 2 * (shares[:, 1] - shares[:, 0])
+    return shares - (1 - shares) / (classes - 1)
+
+
+def _probabilities(shares: Array) -> Array:
+    """Softmax of the scores (Zhu, Zou, Rosset and Hastie 2009, equation 15)."""
+    classes = shares.shape[1]
+    if classes == 1:
+        return np.ones_like(shares)
+    if classes == 2:
+        half = shares[:, 1] - shares[:, 0]
+        return softmax(np.column_stack([-half, half]), copy=False)
+    return softmax(_scores(shares) / (classes - 1), copy=False)
