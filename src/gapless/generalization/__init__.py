@@ -172,20 +172,21 @@ def _judgement(trial: Trial, outcome: Outcome, train: float) -> tuple[str, str]:
     """Over-fitted, under-fitted or balanced, and what to do."""
     if trial.fitted.expected is not None:
         return _judgement_of_share(outcome, trial.fitted.expected)
+    strength = trial.fitted.strength
     stronger, weaker = (_other(trial, outcome, factor) for factor in (10.0, 0.1))
     if stronger is None or weaker is None:
         return _judgement_without_penalty(outcome, train, "add a penalty, or drop features")
     little = NO_HARM * outcome.standard_error
     if all(abs(score - outcome.score) <= little for _, score in (stronger, weaker)):
-        cure = "the penalty has no effect, so choose a simpler model"
+        cure = f"{strength} has no effect, so choose a simpler model"
         return _judgement_without_penalty(outcome, train, cure)
     factor, score = max(stronger, weaker, key=lambda other: other[1])
     if not score > outcome.score + outcome.standard_error:
-        return "balanced", "neither ten times nor a tenth of the penalty does better"
+        return "balanced", f"neither ten times nor a tenth of {strength} does better"
     kind = "over-fitted" if factor > 1 else "under-fitted"
     size = f"{factor:g} times" if factor > 1 else f"1/{1 / factor:g} of"
     times = {10.0: "ten times", 0.1: "a tenth of"}.get(factor, size)
-    return kind, f"{times} the penalty would give {score:.3g}"
+    return kind, f"{times} {strength} would give {score:.3g}"
 
 
 def _other(trial: Trial, outcome: Outcome, factor: float) -> tuple[float, float] | None:

@@ -58,6 +58,8 @@ class Fitted:
 
     # The score that the model was asked to have: none.
     expected: ClassVar[float | None] = None
+    # What `scaled` makes stronger, in words.
+    strength: ClassVar[str] = "the penalty"
 
     @cached_property
     def parameters(self) -> list[Parameters]:

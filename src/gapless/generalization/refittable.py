@@ -40,6 +40,8 @@ class Refittable(ABC):
     is_large = False
     # The score that the model was asked to have, where it was asked for one.
     expected: float | None = None
+    # What `scaled` makes stronger, in words.
+    strength = "the penalty"
 
     def __init__(self, design: Design, y: Array, weights: Array):
         self.design, self.y, self.weights = design, y, weights
