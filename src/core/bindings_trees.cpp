@@ -20,10 +20,14 @@ void rank_columns_of(MatrixIn<X> x, MatrixOut<std::uint32_t> ranks, MatrixOut<do
 }
 
 // The codes of all columns back to back in bytes; per column where they begin, bytes per code,
-// number of codes, whether they are categories, where its values begin; the values.
-using ColumnsIn = std::tuple<VectorIn<std::uint8_t>, VectorIn<std::int64_t>, VectorIn<std::uint8_t>,
-                             VectorIn<std::int64_t>, VectorIn<bool>, VectorIn<std::int64_t>,
-                             VectorIn<double>, VectorIn<double>>;
+// number of codes, whether they are categories, where its values begin; the values. Then for each
+// column its bundle, usual code and first code in the bundle; for each bundle its codes and their
+// number.
+using ColumnsIn =
+    std::tuple<VectorIn<std::uint8_t>, VectorIn<std::int64_t>, VectorIn<std::uint8_t>,
+               VectorIn<std::int64_t>, VectorIn<bool>, VectorIn<std::int64_t>, VectorIn<double>,
+               VectorIn<double>, VectorIn<std::int64_t>, VectorIn<std::int64_t>,
+               VectorIn<std::int64_t>, MatrixIn<std::uint8_t>, VectorIn<std::int64_t>>;
 // Labels or values (rows × outputs), the other one is None; the number of classes.
 using TargetsIn = std::tuple<std::optional<MatrixIn<std::int32_t>>, std::optional<MatrixIn<double>>,
                              std::int64_t>;
@@ -34,7 +38,8 @@ using OptionsIn = std::tuple<int, bool, std::int64_t, std::int64_t, std::int64_t
                              std::int64_t, double, double, Maybe<std::int8_t>>;
 
 TreeData tree_data(const ColumnsIn& columns, const TargetsIn& targets) {
-    const auto& [codes, begin, width, count, is_category, values_begin, lowest, highest] = columns;
+    const auto& [codes, begin, width, count, is_category, values_begin, lowest, highest, bundle,
+                 usual, first_code, bundle_codes, bundle_count] = columns;
     const auto& [labels, values, classes] = targets;
     check(labels.has_value() != values.has_value(), "give labels or values");
     TreeData data{};
@@ -45,9 +50,17 @@ TreeData tree_data(const ColumnsIn& columns, const TargetsIn& targets) {
     data.values = values ? values->data() : nullptr;
     Index d = extent(begin, 0);
     check(extent(width, 0) == d && extent(count, 0) == d && extent(is_category, 0) == d &&
-              extent(values_begin, 0) == d && extent(lowest, 0) == extent(highest, 0),
+              extent(values_begin, 0) == d && extent(lowest, 0) == extent(highest, 0) &&
+              extent(bundle, 0) == d && extent(usual, 0) == d && extent(first_code, 0) == d,
           "the parts of the columns disagree about their number");
+    Index bundles = extent(bundle_count, 0);
+    check_shape(bundle_codes, bundles, bundles ? data.rows : extent(bundle_codes, 1),
+                "a bundle must have a code per row");
+    for (Index b = 0; b < bundles; ++b)
+        data.bundles.push_back({bundle_codes.data() + b * data.rows,
+                                static_cast<std::uint32_t>(bundle_count.data()[b])});
     for (Index j = 0; j < d; ++j) {
+        check(bundle.data()[j] < bundles, "the bundle of a column is out of range");
         Index first = begin.data()[j], bytes = width.data()[j];
         check(first >= 0 && first % bytes == 0 && first + bytes * data.rows <= extent(codes, 0),
               "the codes of a column are out of range");
@@ -58,7 +71,10 @@ TreeData tree_data(const ColumnsIn& columns, const TargetsIn& targets) {
         data.columns.push_back({codes.data() + first, static_cast<int>(bytes),
                                 static_cast<std::uint32_t>(count.data()[j]), is_level,
                                 is_level ? nullptr : lowest.data() + value,
-                                is_level ? nullptr : highest.data() + value});
+                                is_level ? nullptr : highest.data() + value,
+                                static_cast<std::int32_t>(bundle.data()[j]),
+                                static_cast<std::uint32_t>(usual.data()[j]),
+                                static_cast<std::uint32_t>(first_code.data()[j])});
     }
     return data;
 }

@@ -76,7 +76,7 @@ bool Grower<Target>::open(PendingNode& node, Work& work, GrownTree& tree, Split&
         if (inside != center) target_.set_center(inside, value);
     }
     if (is_leaf(node, grown)) return false;
-    NodeRows described{rows, count, sample_.counts, grown.count, node.seed, node.bounds};
+    NodeRows described{rows, count, sample_.counts, grown.count, node.seed, node.bounds, ++opened_};
     double own_score = target_.own_score(work.targets);
     split = find_split(node, described, own_score, work, is_shared);
     if (!split.is_found()) return false;
@@ -101,32 +101,45 @@ void Grower<Target>::search_all(const PendingNode& node, const NodeRows& rows, W
         search_one(rows, work.columns[k], work);
 }
 
-// The columns of a large node, shared by threads.
+// The columns of a large node, shared by threads; those of a bundle go to one thread.
 template <class Target>
 void Grower<Target>::search_shared(const PendingNode& node, const NodeRows& rows, Work& work) {
     Index columns = node.columns_end - node.columns_begin;
+    const std::uint32_t* list = work.columns.data() + node.columns_begin;
+    std::vector<std::vector<Index>> parts, of_bundle(data_.bundles.size());
+    for (Index k = 0; k < columns; ++k) {
+        std::int32_t bundle = data_.columns[list[k]].bundle;
+        if (bundle >= 0)
+            of_bundle[bundle].push_back(k);
+        else
+            parts.push_back({k});
+    }
+    for (auto& members : of_bundle)
+        if (!members.empty()) parts.push_back(std::move(members));
     std::vector<Split> splits(columns);
     std::vector<char> is_constant(columns, 0);
-    parallel_for(columns, context_.threads, context_.poll, [&](Index k) {
-        std::unique_ptr<ColumnSearch<Target>> search;
-        {
-            std::lock_guard lock(mutex_);
-            if (!idle_.empty()) {
-                search = std::move(idle_.back());
-                idle_.pop_back();
-            }
-        }
-        if (!search) search = std::make_unique<ColumnSearch<Target>>(data_, target_, options_);
-        auto column = static_cast<std::int32_t>(work.columns[node.columns_begin + k]);
-        is_constant[k] = !search->search(rows, work.targets, column, splits[k]);
+    parallel_for(static_cast<Index>(parts.size()), context_.threads, context_.poll, [&](Index p) {
+        auto search = borrow_search();
+        for (Index k : parts[p])
+            is_constant[k] =
+                !search->search(rows, work.targets, static_cast<std::int32_t>(list[k]), splits[k]);
         std::lock_guard lock(mutex_);
         idle_.push_back(std::move(search));
     });
     for (Index k = 0; k < columns; ++k)
         if (is_constant[k])
-            work.constants.push_back(work.columns[node.columns_begin + k]);
+            work.constants.push_back(list[k]);
         else
             work.splits.push_back(std::move(splits[k]));
+}
+
+template <class Target>
+std::unique_ptr<ColumnSearch<Target>> Grower<Target>::borrow_search() {
+    std::lock_guard lock(mutex_);
+    if (idle_.empty()) return std::make_unique<ColumnSearch<Target>>(data_, target_, options_);
+    auto search = std::move(idle_.back());
+    idle_.pop_back();
+    return search;
 }
 
 // Columns drawn without replacement until enough of them are not constant here. The list is put

@@ -21,12 +21,24 @@ struct CodedColumn {
     std::uint32_t count;  // codes 0 … count−1 are values in increasing order; `count` is missing
     bool is_category;
     const double *lowest, *highest;  // the values that a code stands for; null for categories
+    std::int32_t bundle = -1;        // which bundle has the column, −1 for none
+    std::uint32_t usual = 0;         // in a bundle: the code of most rows, and the bundle's code
+    std::uint32_t first = 0;         // for the first code that is not the usual one
+};
+
+// Columns that never have an unusual code in the same row, such as the dummies of one category, as
+// one column (exclusive feature bundling: Ke et al. 2017). Its code 0 says that all are usual. One
+// pass over a bundle counts for all of its columns.
+struct Bundle {
+    const std::uint8_t* codes;
+    std::uint32_t count;
 };
 
 enum class Criterion { gini, entropy, gain_ratio, squared_error, poisson, absolute_error };
 
 struct TreeData {
     std::vector<CodedColumn> columns;
+    std::vector<Bundle> bundles;
     Index rows, outputs;
     Index classes;               // largest number of classes of an output; 1 for regression
     const std::int32_t* labels;  // rows × outputs, null for regression

@@ -1,6 +1,7 @@
 // One tree being grown: the rows of every node side by side in one array, parted in place.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 
@@ -69,6 +70,7 @@ private:
                      bool is_shared);
     void search_all(const PendingNode& node, const NodeRows& rows, Work& work);
     void search_shared(const PendingNode& node, const NodeRows& rows, Work& work);
+    std::unique_ptr<ColumnSearch<Target>> borrow_search();
     void search_drawn(const PendingNode& node, const NodeRows& rows, Work& work);
     void search_one(const NodeRows& rows, std::uint32_t column, Work& work);
     Split choose(const NodeRows& rows, double own_score, Work& work) const;
@@ -90,6 +92,7 @@ private:
     std::vector<std::uint32_t> rows_;
     std::mutex mutex_;
     std::vector<std::unique_ptr<ColumnSearch<Target>>> idle_;
+    std::atomic<std::uint64_t> opened_{0};
 };
 
 }  // namespace gapless::growing

@@ -36,9 +36,18 @@ public:
 
     void gather(const std::uint32_t* rows, Index count, Node& node) const;
 
-    void add(const Node& node, Index i, Cell* cells) const {
-        cells[0] += node.units[i];
-        for (Index o = 0; o < outputs_; ++o) cells[o + 1] += node.sum[i * outputs_ + o];
+    struct Adder {
+        const std::int64_t *units, *sum;
+        Index outputs;
+        void operator()(Index i, Cell* cells) const {
+            cells[0] += units[i];
+            for (Index o = 0; o < outputs; ++o) cells[o + 1] += sum[i * outputs + o];
+        }
+    };
+    Adder adder(const Node& node) const { return {node.units.data(), node.sum.data(), outputs_}; }
+    void total(const Node& node, Cell* cells) const {
+        cells[0] = node.weight;
+        std::copy(node.total.begin(), node.total.end(), cells + 1);
     }
     bool is_empty(const Cell* cells) const { return cells[0] == 0; }
 
@@ -113,6 +122,30 @@ public:
                 sum += all_->side_score(*node_, o, left_[o], left) +
                        all_->side_score(*node_, o, node_->total[o] - left_[o], right);
             return sum / static_cast<double>(all_->outputs_);
+        }
+        bool can_scan() const { return all_->outputs_ == 1; }
+        void scan(const CodeGroup* groups, std::size_t places, const std::uint32_t* order,
+                  const Cell* cells, BestPlace& best) {
+            const std::int64_t *units = node_->units.data(), *sums = node_->sum.data();
+            std::int64_t left = units_left_, sum = left_[0];
+            const std::int64_t all = node_->weight, total = node_->total[0];
+            for (std::size_t place = 0; place < places; ++place) {
+                const CodeGroup& group = groups[place];
+                if (order)
+                    for (std::uint32_t k = group.begin; k < group.end; ++k) {
+                        left += units[order[k]];
+                        sum += sums[order[k]];
+                    }
+                else {
+                    left += cells[2 * group.code];
+                    sum += cells[2 * group.code + 1];
+                }
+                best.offer(all_->side_score(*node_, 0, sum, all_->real(left)) +
+                               all_->side_score(*node_, 0, total - sum, all_->real(all - left)),
+                           place);
+            }
+            units_left_ = left;
+            left_[0] = sum;
         }
         double left_weight() const { return all_->real(units_left_); }
         double right_weight() const { return all_->real(node_->weight - units_left_); }
@@ -193,6 +226,8 @@ public:
         void start(const Medians& all, const Node& node);
         void move(Index i);
         void move_cells(const Cell*) {}
+        bool can_scan() const { return false; }
+        void scan(const CodeGroup*, std::size_t, const std::uint32_t*, const Cell*, BestPlace&) {}
         double score() const;
         double left_weight() const { return all_->real(units_left_); }
         double right_weight() const { return all_->real(node_->weight - units_left_); }

@@ -45,53 +45,107 @@ void principal_keys(std::vector<double>& table, const std::vector<double>& weigh
 
 // ---- groups ----
 
+// Add all rows to the cells of their codes, and to the counts where leaves need several rows.
+template <class Target>
+template <class Code>
+void ColumnSearch<Target>::count_codes(const Code* codes, std::uint32_t size, const NodeRows& node,
+                                       const Node& targets, std::vector<Cell>& cells,
+                                       std::vector<std::uint32_t>& counts) {
+    Index width = target_.cells(), used = size * width;
+    // A row that adds to the cell of the row before it waits for that sum: few cells are kept in
+    // four copies, which the rows take in turn.
+    constexpr Index few = 1024, copies = 4, rows_per_cell = 4;
+    bool has_copies = used <= few && node.count >= rows_per_cell * used;
+    Index needed = has_copies ? copies * used : used;
+    if (static_cast<Index>(cells.size()) < needed) cells.resize(needed, 0);
+    const auto add = target_.adder(targets);
+    const std::uint32_t* rows = node.rows;
+    Cell* cell = cells.data();
+    Index i = 0;
+    if (has_copies)
+        for (; i + copies <= node.count; i += copies)
+            for (Index k = 0; k < copies; ++k)
+                add(i + k, cell + k * used + static_cast<Index>(codes[rows[i + k]]) * width);
+    for (; i < node.count; ++i) add(i, cell + static_cast<Index>(codes[rows[i]]) * width);
+    if (has_copies)
+        for (Index k = 1; k < copies; ++k)
+            for (Index c = 0; c < used; ++c) {
+                cell[c] += cell[k * used + c];
+                cell[k * used + c] = 0;
+            }
+    if (options_.min_samples_leaf <= 1) return;
+    counts.assign(size, 0);
+    for (Index k = 0; k < node.count; ++k) counts[codes[rows[k]]] += node.counts[rows[k]];
+}
+
 template <class Target>
 void ColumnSearch<Target>::fill_table(const NodeRows& node, const Node& targets,
                                       const CodedColumn& column) {
-    Index width = target_.cells(), size = (column.count + 1) * width;
-    // A row that adds to the cell of the row before it waits for that sum: few cells are kept in
-    // four copies, which the rows take in turn.
-    constexpr Index few = 64, copies = 4;
-    Index used = size <= few ? copies * size : size;
-    if (static_cast<Index>(cells_.size()) < used) cells_.resize(used, 0);
-    Cell* cells = cells_.data();
     with_codes(column, [&](const auto* codes) {
-        Index i = 0;
-        if (size <= few)
-            for (; i + copies <= node.count; i += copies)
-                for (Index k = 0; k < copies; ++k)
-                    target_.add(targets, i + k, cells + k * size + codes[node.rows[i + k]] * width);
-        for (; i < node.count; ++i)
-            target_.add(targets, i, cells + static_cast<Index>(codes[node.rows[i]]) * width);
+        count_codes(codes, column.count + 1, node, targets, cells_, counts_);
     });
-    if (size <= few)
-        for (Index k = size; k < copies * size; ++k) {
-            cells[k % size] += cells[k];
-            cells[k] = 0;
-        }
+    list_groups(column);
+}
+
+template <class Target>
+void ColumnSearch<Target>::list_groups(const CodedColumn& column) {
     groups_.clear();
     for (std::uint32_t code = 0; code <= column.count; ++code)
-        if (!target_.is_empty(cells + code * width)) groups_.push_back({code, 0, 0});
-    if (options_.min_samples_leaf <= 1) return;
-    counts_.assign(column.count + 1, 0);
-    with_codes(column, [&](const auto* codes) {
-        for (Index i = 0; i < node.count; ++i)
-            counts_[codes[node.rows[i]]] += node.counts[node.rows[i]];
-    });
+        if (!target_.is_empty(cells_.data() + code * target_.cells()))
+            groups_.push_back({code, 0, 0});
+}
+
+// The table of a column from that of its bundle, which is made once for all columns in it.
+template <class Target>
+void ColumnSearch<Target>::fill_bundled(const NodeRows& node, const Node& targets,
+                                        const CodedColumn& column) {
+    const Bundle& bundle = data_.bundles[column.bundle];
+    BundleTable& table = bundles_[column.bundle];
+    Index width = target_.cells();
+    if (table.node != node.number) {
+        Index used = std::min<Index>(bundle.count * width, static_cast<Index>(table.cells.size()));
+        std::fill_n(table.cells.begin(), used, Cell{0});
+        count_codes(bundle.codes, bundle.count, node, targets, table.cells, table.counts);
+        table.node = node.number;
+    }
+    Index size = (column.count + 1) * width;
+    if (static_cast<Index>(cells_.size()) < size) cells_.resize(size, 0);
+    bool counts = options_.min_samples_leaf > 1;
+    if (counts) counts_.assign(column.count + 1, 0);
+    Cell* usual = cells_.data() + column.usual * width;
+    target_.total(targets, usual);
+    if (counts) counts_[column.usual] = static_cast<std::uint32_t>(node.total);
+    std::uint32_t from = column.first;
+    for (std::uint32_t code = 0; code <= column.count; ++code) {
+        if (code == column.usual) continue;
+        const Cell* source = table.cells.data() + from * width;
+        Cell* cell = cells_.data() + code * width;
+        for (Index c = 0; c < width; ++c) {
+            cell[c] = source[c];
+            usual[c] -= source[c];
+        }
+        if (counts) {
+            counts_[code] = table.counts[from];
+            counts_[column.usual] -= table.counts[from];
+        }
+        ++from;
+    }
+    list_groups(column);
+    // An empty cell may still hold what it was made from.
+    if (target_.is_empty(usual)) std::fill_n(usual, width, Cell{0});
 }
 
 template <class Target>
 void ColumnSearch<Target>::fill_ordered(const NodeRows& node, const Node& targets,
                                         const CodedColumn& column) {
-    sorter_.fit(node.count, column.count + 1);
-    with_codes(column,
-               [&](const auto* codes) { sorter_.sort(codes, node.rows, node.count, groups_); });
+    sorter_.sort(column, node.rows, node.count, groups_);
     if (!column.is_category) return;
     auto size = static_cast<std::size_t>(node.count * target_.cells());
     if (cells_.size() < size) cells_.resize(size, 0);
+    const auto add = target_.adder(targets);
     for (const Group& group : groups_)
         for (std::uint32_t k = group.begin; k < group.end; ++k)
-            target_.add(targets, sorter_.order()[k], cells_.data() + cell_of(group));
+            add(sorter_.order()[k], cells_.data() + cell_of(group));
 }
 
 template <class Target>
@@ -141,33 +195,21 @@ void ColumnSearch<Target>::move(const NodeRows& node, const Group& group) {
 
 // ---- places ----
 
+// Whether the two sides as they are now may become nodes.
 template <class Target>
-void ColumnSearch<Target>::consider(const NodeRows& node, std::int32_t j, std::size_t place,
-                                    bool missing_left, Split& best) {
+bool ColumnSearch<Target>::is_admissible(const NodeRows& node, std::int32_t j) const {
+    if (is_plain_) return true;
     if (options_.min_samples_leaf > 1 && (count_left_ < options_.min_samples_leaf ||
                                           node.total - count_left_ < options_.min_samples_leaf))
-        return;
+        return false;
     if (options_.min_weight_leaf > 0 && (sides_.left_weight() < options_.min_weight_leaf ||
                                          sides_.right_weight() < options_.min_weight_leaf))
-        return;
-    if (options_.monotonic) {
-        double left = sides_.left_center(), right = sides_.right_center();
-        bool is_inside = std::min(left, right) >= node.bounds.lower &&
-                         std::max(left, right) <= node.bounds.upper;
-        if (!is_inside || (left - right) * options_.monotonic[j] > 0) return;
-    }
-    double score = sides_.score();
-    if (!(score > best.score)) return;
-    best.score = score;
-    best.column = j;
-    best.missing_left = missing_left;
-    best_place_ = place;
-    if (options_.monotonic) {
-        best.left_center = sides_.left_center();
-        best.right_center = sides_.right_center();
-    }
-    if (options_.criterion == Criterion::gain_ratio)
-        best.information = target_.split_information(sides_.left_weight(), sides_.right_weight());
+        return false;
+    if (!options_.monotonic) return true;
+    double left = sides_.left_center(), right = sides_.right_center();
+    return std::min(left, right) >= node.bounds.lower &&
+           std::max(left, right) <= node.bounds.upper &&
+           (left - right) * options_.monotonic[j] <= 0;
 }
 
 template <class Target>
@@ -175,15 +217,23 @@ void ColumnSearch<Target>::try_places(const NodeRows& node, const Node& targets,
                                       Split& best) {
     std::size_t values = groups_.size() - has_missing_;
     for (int missing_left = 0; missing_left <= (has_missing_ ? 1 : 0); ++missing_left) {
+        double before = best_.score;
         sides_.start(target_, targets);
         count_left_ = 0;
         if (missing_left) move(node, groups_.back());
         // All values against the missing ones is a place too.
         std::size_t places = has_missing_ && !missing_left ? values : values - 1;
-        for (std::size_t place = 0; place < places; ++place) {
-            move(node, groups_[place]);
-            consider(node, j, place, missing_left, best);
+        if (is_plain_ && sides_.can_scan()) {
+            bool is_ordered = form_ == Form::ordered;
+            sides_.scan(groups_.data(), places, is_ordered ? sorter_.order() : nullptr,
+                        cells_.data(), best_);
+        } else {
+            for (std::size_t place = 0; place < places; ++place) {
+                move(node, groups_[place]);
+                if (is_admissible(node, j)) best_.offer(sides_.score(), place);
+            }
         }
+        if (best_.score > before) best.missing_left = missing_left;
     }
 }
 
@@ -214,8 +264,23 @@ void ColumnSearch<Target>::try_random(const NodeRows& node, const Node& targets,
     count_left_ = 0;
     if (missing_left) move(node, groups_.back());
     for (std::size_t g = 0; g <= place; ++g) move(node, groups_[g]);
-    consider(node, j, place, missing_left, best);
+    if (is_admissible(node, j)) best_.offer(sides_.score(), place);
+    best.missing_left = missing_left;
     best.threshold = threshold;
+}
+
+// What a split's sides are like, where somebody will ask.
+template <class Target>
+void ColumnSearch<Target>::note_sides(const NodeRows& node, const Node& targets, Split& best) {
+    if (!options_.monotonic && options_.criterion != Criterion::gain_ratio) return;
+    sides_.start(target_, targets);
+    if (best.missing_left) move(node, groups_.back());
+    for (std::size_t g = 0; g <= best_.place; ++g) move(node, groups_[g]);
+    if (options_.monotonic) {
+        best.left_center = sides_.left_center();
+        best.right_center = sides_.right_center();
+    }
+    best.information = target_.split_information(sides_.left_weight(), sides_.right_weight());
 }
 
 template <class Target>
@@ -231,13 +296,17 @@ template <class Target>
 bool ColumnSearch<Target>::search(const NodeRows& node, const Node& targets, std::int32_t j,
                                   Split& best) {
     const CodedColumn& column = data_.columns[j];
-    form_ = form(column, node.count);
-    if (form_ == Form::table)
+    bool is_bundled = Target::has_cells && column.bundle >= 0;
+    form_ = is_bundled ? Form::table : form(column, node.count);
+    if (is_bundled)
+        fill_bundled(node, targets, column);
+    else if (form_ == Form::table)
         fill_table(node, targets, column);
     else
         fill_ordered(node, targets, column);
     bool has_filled = form_ == Form::table || column.is_category;
     bool is_constant = groups_.size() < 2;
+    best_ = {};
     if (!is_constant) {
         has_missing_ = groups_.back().code == column.count;
         if (column.is_category) order_levels(targets, groups_.size() - has_missing_);
@@ -246,16 +315,19 @@ bool ColumnSearch<Target>::search(const NodeRows& node, const Node& targets, std
         else
             try_places(node, targets, j, best);
     }
-    if (best.column == j && !is_constant) {
+    if (best_.is_found) {
+        best.score = best_.score;
+        best.column = j;
         best.has_missing = has_missing_;
-        best.left_code = groups_[best_place_].code;
+        best.left_code = groups_[best_.place].code;
         if (column.is_category) {
             best.threshold = std::numeric_limits<double>::quiet_NaN();
-            for (std::size_t g = 0; g <= best_place_; ++g)
+            for (std::size_t g = 0; g <= best_.place; ++g)
                 best.left_levels.push_back(groups_[g].code);
         } else if (!options_.random_thresholds) {
-            best.threshold = threshold_after(column, best_place_);
+            best.threshold = threshold_after(column, best_.place);
         }
+        note_sides(node, targets, best);
     }
     if (has_filled) clear_cells();
     return !is_constant;

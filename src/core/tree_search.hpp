@@ -1,14 +1,10 @@
 // The best split of one node by one column: its rows in groups of equal code, the groups in order,
 // and every place between two of them tried.
 //
-// Groups are found in O(rows) either way. Where the column has few codes for the rows, a table of
-// counts by code is filled. Otherwise rows are put in order by a set of bits: each row sets the bit
-// of its code and joins the list of that code; the bits are then read in increasing order, through
-// two further levels of bits that say which words are not empty. No comparison, no second pass, and
-// nothing to clear but what was set.
+// Groups are found in O(rows) either way: where the column has few codes for the rows, by a table
+// of counts by code, else by putting the rows in order.
 #pragma once
 
-#include <bit>
 #include <numeric>
 
 #include "tree_random.hpp"
@@ -43,76 +39,7 @@ struct NodeRows {
     std::int64_t total;           // their sum over the node
     std::uint64_t seed;
     Bounds bounds;
-};
-
-// Call work(codes) with the codes in their own width.
-template <class Work>
-void with_codes(const CodedColumn& column, Work&& work) {
-    if (column.width == 1)
-        work(static_cast<const std::uint8_t*>(column.codes));
-    else if (column.width == 2)
-        work(static_cast<const std::uint16_t*>(column.codes));
-    else
-        work(static_cast<const std::uint32_t*>(column.codes));
-}
-
-// Rows put in the order of their codes by a set of bits in three levels.
-class CodeOrder {
-public:
-    struct Group {
-        std::uint32_t code, begin, end;  // positions order[begin … end−1]
-    };
-
-    void fit(Index rows, std::uint32_t codes) {
-        next_.resize(std::max<std::size_t>(next_.size(), rows));
-        order_.resize(std::max<std::size_t>(order_.size(), rows));
-        if (head_.size() >= codes) return;
-        head_.resize(codes);
-        for (int level = 0; level < 3; ++level)
-            bits_[level].resize((codes >> (6 * (level + 1))) + 1, 0);
-    }
-
-    template <class Code>
-    void sort(const Code* codes, const std::uint32_t* rows, Index count,
-              std::vector<Group>& groups) {
-        constexpr std::uint32_t none = ~0u;
-        for (Index i = 0; i < count; ++i) {
-            std::uint32_t code = codes[rows[i]];
-            std::uint64_t bit = std::uint64_t{1} << (code & 63);
-            std::uint64_t& word = bits_[0][code >> 6];
-            next_[i] = word & bit ? head_[code] : none;
-            head_[code] = static_cast<std::uint32_t>(i);
-            word |= bit;
-            bits_[1][code >> 12] |= std::uint64_t{1} << ((code >> 6) & 63);
-            bits_[2][code >> 18] |= std::uint64_t{1} << ((code >> 12) & 63);
-        }
-        groups.clear();
-        std::uint32_t filled = 0;
-        for (std::size_t top = 0; top < bits_[2].size(); ++top)
-            each_bit(bits_[2][top], top << 6, [&](std::size_t middle) {
-                each_bit(bits_[1][middle], middle << 6, [&](std::size_t word) {
-                    each_bit(bits_[0][word], word << 6, [&](std::size_t code) {
-                        std::uint32_t begin = filled;
-                        for (std::uint32_t i = head_[code]; i != none; i = next_[i])
-                            order_[filled++] = i;
-                        groups.push_back({static_cast<std::uint32_t>(code), begin, filled});
-                    });
-                });
-            });
-    }
-    const std::uint32_t* order() const { return order_.data(); }
-
-private:
-    // Visit the bits of a word in increasing order, and clear it.
-    template <class Visit>
-    static void each_bit(std::uint64_t& word, std::size_t offset, Visit visit) {
-        std::uint64_t left = word;
-        word = 0;
-        for (; left; left &= left - 1) visit(offset + std::countr_zero(left));
-    }
-
-    std::vector<std::uint64_t> bits_[3];
-    std::vector<std::uint32_t> head_, next_, order_;
+    std::uint64_t number;  // tells the nodes of one tree apart; from 1
 };
 
 // One thread's search. Kept from node to node, so that nothing is allocated on the way.
@@ -121,16 +48,28 @@ class ColumnSearch {
 public:
     using Node = typename Target::Node;
     using Cell = typename Target::Cell;
-    using Group = CodeOrder::Group;
+    using Group = CodeGroup;
 
     ColumnSearch(const TreeData& data, const Target& target, const TreeOptions& options)
-        : data_(data), target_(target), options_(options) {}
+        : data_(data),
+          target_(target),
+          options_(options),
+          is_plain_(options.min_samples_leaf <= 1 && options.min_weight_leaf <= 0 &&
+                    !options.monotonic),
+          bundles_(data.bundles.size()) {}
 
     // The best split by a column; returns false if the column is constant in the node.
     bool search(const NodeRows& node, const Node& targets, std::int32_t j, Split& best);
 
 private:
     enum class Form { table, ordered };
+
+    // Counts by the codes of a bundle, and the node that they are of.
+    struct BundleTable {
+        std::vector<Cell> cells;
+        std::vector<std::uint32_t> counts;
+        std::uint64_t node = 0;
+    };
 
     Form form(const CodedColumn& column, Index rows) const {
         // A table costs a look at all of its cells, an ordered row about as much as eight of them.
@@ -139,7 +78,13 @@ private:
         return Target::has_cells && is_small ? Form::table : Form::ordered;
     }
 
+    template <class Code>
+    void count_codes(const Code* codes, std::uint32_t size, const NodeRows& node,
+                     const Node& targets, std::vector<Cell>& cells,
+                     std::vector<std::uint32_t>& counts);
     void fill_table(const NodeRows& node, const Node& targets, const CodedColumn& column);
+    void fill_bundled(const NodeRows& node, const Node& targets, const CodedColumn& column);
+    void list_groups(const CodedColumn& column);
     void fill_ordered(const NodeRows& node, const Node& targets, const CodedColumn& column);
     void order_levels(const Node& targets, std::size_t groups);
     void clear_cells();
@@ -149,13 +94,14 @@ private:
     void move(const NodeRows& node, const Group& group);
     void try_places(const NodeRows& node, const Node& targets, std::int32_t j, Split& best);
     void try_random(const NodeRows& node, const Node& targets, std::int32_t j, Split& best);
-    void consider(const NodeRows& node, std::int32_t j, std::size_t place, bool missing_left,
-                  Split& best);
+    bool is_admissible(const NodeRows& node, std::int32_t j) const;
+    void note_sides(const NodeRows& node, const Node& targets, Split& best);
     double threshold_after(const CodedColumn& column, std::size_t place) const;
 
     const TreeData& data_;
     const Target& target_;
     const TreeOptions& options_;
+    const bool is_plain_;  // no condition on places, so that they need not be looked at one by one
     Form form_ = Form::table;
     CodeOrder sorter_;
     std::vector<Group> groups_;
@@ -165,7 +111,8 @@ private:
     typename Target::Sides sides_;
     std::int64_t count_left_ = 0;
     bool has_missing_ = false;
-    std::size_t best_place_ = 0;
+    BestPlace best_;
+    std::vector<BundleTable> bundles_;
 };
 
 }  // namespace gapless::growing

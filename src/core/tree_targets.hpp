@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "tree.hpp"
+#include "tree_order.hpp"
 
 namespace gapless::growing {
 
@@ -41,7 +42,7 @@ inline WeightSummary summary_of(const double* weights, Index rows) {
         summary.total += weights[i];
         summary.are_whole &= weights[i] == std::floor(weights[i]);
     }
-    summary.are_whole &= summary.total < 0x1.0p32;
+    summary.are_whole &= summary.total < 0x1.0p31;
     return summary;
 }
 
@@ -57,6 +58,22 @@ void to_units(const double* weights, Index rows, const WeightSummary& summary, U
         units.of_row[i] = static_cast<Unit>(unit);
     }
 }
+
+// ---- places ----
+
+// The best place for a split so far: after which of the groups.
+struct BestPlace {
+    double score = -std::numeric_limits<double>::infinity();
+    std::size_t place = 0;
+    bool is_found = false;
+
+    void offer(double candidate, std::size_t at) {
+        if (!(candidate > score)) return;
+        score = candidate;
+        place = at;
+        is_found = true;
+    }
+};
 
 // ---- classes ----
 
@@ -168,13 +185,23 @@ public:
         return -(times_log(left / all) + times_log(right / all));
     }
 
-    // Add one row to the counts of its code.
-    void add(const Node& node, Index i, Cell* cells) const {
-        if (outputs_ == 1) {
-            cells[node.cell[i]] += node.units[i];
-            return;
+    // Adds a row to the counts of its code.
+    struct Adder {
+        const std::uint32_t* cell;
+        const Unit* units;
+        Index outputs;
+        void operator()(Index i, Cell* cells) const {
+            if (outputs == 1) {
+                cells[cell[i]] += units[i];
+                return;
+            }
+            for (Index o = 0; o < outputs; ++o) cells[cell[i * outputs + o]] += units[i];
         }
-        for (Index o = 0; o < outputs_; ++o) cells[node.cell[i * outputs_ + o]] += node.units[i];
+    };
+    Adder adder(const Node& node) const { return {node.cell.data(), node.units.data(), outputs_}; }
+    // All rows of the node, as cells.
+    void total(const Node& node, Cell* cells) const {
+        std::copy(node.total.begin(), node.total.end(), cells);
     }
     bool is_empty(const Cell* cells) const {
         Unit any = 0;
@@ -234,18 +261,20 @@ public:
         }
 
         double score() const {
-            double left = static_cast<double>(weight_left_);
-            double right = static_cast<double>(weight_right_);
             double sum = 0;
-            for (Index o = 0; o < all_->outputs_; ++o) {
-                if constexpr (is_whole)
-                    sum += all_->whole_score(sums_left_[o], weight_left_, left) +
-                           all_->whole_score(sums_right_[o], weight_right_, right);
-                else
-                    sum += all_->side_score(left_.data() + o * all_->classes_, left) +
-                           all_->side_score(right_.data() + o * all_->classes_, right);
-            }
+            for (Index o = 0; o < all_->outputs_; ++o) sum += output_score(o);
             return sum * all_->units_.size / static_cast<double>(all_->outputs_);
+        }
+
+        // Move groups one after another, and find the best place after one of the first `places`.
+        // Rows come in `order`, or as cells by code where that is null.
+        bool can_scan() const { return is_whole && all_->outputs_ == 1; }
+        void scan(const CodeGroup* groups, std::size_t places, const std::uint32_t* order,
+                  const Cell* cells, BestPlace& best) {
+            if (all_->criterion_ == Criterion::gini)
+                scan_whole<true>(groups, places, order, cells, best);
+            else
+                scan_whole<false>(groups, places, order, cells, best);
         }
 
         double left_weight() const { return static_cast<double>(weight_left_) * all_->units_.size; }
@@ -260,6 +289,23 @@ public:
         }
 
     private:
+        double output_score(Index o) const {
+            double left = static_cast<double>(weight_left_);
+            double right = static_cast<double>(weight_right_);
+            if constexpr (!is_whole)
+                return all_->side_score(left_.data() + o * all_->classes_, left) +
+                       all_->side_score(right_.data() + o * all_->classes_, right);
+            auto sum_left = static_cast<std::int64_t>(sums_left_[o]);
+            auto sum_right = static_cast<std::int64_t>(sums_right_[o]);
+            return all_->criterion_ == Criterion::gini
+                       ? gini_score(sum_left, left, sum_right, right)
+                       : all_->entropy_score(sum_left, weight_left_, sum_right, weight_right_);
+        }
+
+        template <bool is_gini>
+        void scan_whole(const CodeGroup* groups, std::size_t places, const std::uint32_t* order,
+                        const Cell* cells, BestPlace& best);
+
         void shift(Index o, Index cell, Unit w) {
             Unit &left = left_[cell], &right = right_[cell];
             if constexpr (is_whole) {
@@ -300,11 +346,18 @@ private:
         return table_[n];
     }
 
-    // The score of one side: Σ n²/n₊ for Gini, Σ n log n − n₊ log n₊ for entropy.
-    double whole_score(std::uint64_t sum, Unit units, double weight) const {
-        if (criterion_ == Criterion::gini) return static_cast<double>(sum) / weight;
-        return static_cast<double>(static_cast<std::int64_t>(sum - table_[units])) / table_scale;
+    // Σ n²/n₊ of both sides for Gini: one division, and the same bits with the sides exchanged.
+    static double gini_score(double sum_left, double left, double sum_right, double right) {
+        return (sum_left * right + sum_right * left) / (left * right);
     }
+    // Σ n log n − n₊ log n₊ of both sides for entropy.
+    double entropy_score(std::int64_t sum_left, Unit left, std::int64_t sum_right,
+                         Unit right) const {
+        return static_cast<double>(sum_left - static_cast<std::int64_t>(table_[left]) +
+                                   (sum_right - static_cast<std::int64_t>(table_[right]))) /
+               table_scale;
+    }
+    // The same for one side, of weights that are not whole.
     double side_score(const Unit* counts, double weight) const {
         double sum = 0;
         if (criterion_ == Criterion::gini) {
@@ -325,5 +378,56 @@ private:
     Units<Unit> units_;
     std::vector<std::uint64_t> table_;
 };
+
+// The same as move and score, with everything in registers: most of a tree's time is spent here.
+template <class Unit>
+template <bool is_gini>
+void Classes<Unit>::Sides::scan_whole(const CodeGroup* groups, std::size_t places,
+                                      const std::uint32_t* order, const Cell* cells,
+                                      BestPlace& best) {
+    if constexpr (is_whole) {
+        Unit *left = left_.data(), *right = right_.data();
+        const Unit* units = node_->units.data();
+        const std::uint32_t* cell = node_->cell.data();
+        const std::uint64_t* table = all_->table_.data();
+        const Index classes = all_->classes_;
+        std::uint64_t sum_left = sums_left_[0], sum_right = sums_right_[0];
+        Unit weight_left = weight_left_, weight_right = weight_right_;
+        auto shift = [&](Index c, Unit w) {
+            std::uint64_t l = left[c], r = right[c], wide = w;
+            if constexpr (is_gini) {
+                sum_left += wide * (2 * l + wide);
+                sum_right -= wide * (2 * r - wide);
+            } else {
+                sum_left += table[l + wide] - table[l];
+                sum_right -= table[r] - table[r - wide];
+            }
+            left[c] += w;
+            right[c] -= w;
+            weight_left += w;
+            weight_right -= w;
+        };
+        for (std::size_t place = 0; place < places; ++place) {
+            const CodeGroup& group = groups[place];
+            if (order)
+                for (std::uint32_t k = group.begin; k < group.end; ++k)
+                    shift(cell[order[k]], units[order[k]]);
+            else
+                for (Index c = 0; c < classes; ++c) shift(c, cells[group.code * classes + c]);
+            auto signed_left = static_cast<std::int64_t>(sum_left);
+            auto signed_right = static_cast<std::int64_t>(sum_right);
+            if constexpr (is_gini)
+                best.offer(gini_score(signed_left, weight_left, signed_right, weight_right), place);
+            else
+                best.offer(
+                    all_->entropy_score(signed_left, weight_left, signed_right, weight_right),
+                    place);
+        }
+        sums_left_[0] = sum_left;
+        sums_right_[0] = sum_right;
+        weight_left_ = weight_left;
+        weight_right_ = weight_right;
+    }
+}
 
 }  // namespace gapless::growing

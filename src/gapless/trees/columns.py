@@ -19,6 +19,7 @@ from .. import _core
 from ..interrupt import deadline
 from ..threads import thread_count
 from .bins import edges_of
+from .bundles import Bundles, bundle
 from .tables import Level, is_table, levels_of, number_of_level, series_of
 
 Array = np.ndarray
@@ -53,6 +54,8 @@ class Columns:
         Names of the columns.
     has_missing : ndarray of bool, shape (d,)
         Whether a value of the column is missing.
+    bundles : Bundles
+        Columns that are counted together.
     """
 
     rows: int
@@ -67,6 +70,7 @@ class Columns:
     levels: tuple[Array | None, ...]
     names: tuple[str, ...] | None
     has_missing: Array
+    bundles: Bundles
 
     @classmethod
     def read(
@@ -113,6 +117,11 @@ class Columns:
             self.values_begin,
             self.lowest,
             self.highest,
+            self.bundles.of_column,
+            self.bundles.usual,
+            self.bundles.first,
+            self.bundles.codes,
+            self.bundles.count,
         )
 
     def codes_of(self, j: int) -> Array:
@@ -251,6 +260,7 @@ class _Reader:
             levels=tuple(self.levels),
             names=self.names,
             has_missing=self.has_missing,
+            bundles=bundle(parts, self.count, self.is_category),
         )
 
 

@@ -80,4 +80,5 @@ def for_prediction(columns: Columns) -> Columns:
         codes=columns.codes[:0],
         lowest=columns.lowest[:0],
         highest=columns.highest[:0],
+        bundles=replace(columns.bundles, codes=columns.bundles.codes[:, :0]),
     )
