@@ -134,7 +134,7 @@ class GradientBoosting(OfParts, Remembering, CallbackSupport, BaseEstimator):
         if not (self.warm_start and hasattr(self, "trees_")):
             return None
         self._check_more_rounds()
-        return vars(self)
+        return dict(vars(self))
 
     def _check_more_rounds(self) -> None:
         """Refuse a warm start with fewer rounds than there are."""
@@ -302,6 +302,7 @@ class GradientBoosting(OfParts, Remembering, CallbackSupport, BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is None; call "
                 "fit(X, y)."
             )
+        has_weights = sample_weight is not None
         X, y, sample_weight = with_weight(X, y, sample_weight)
         reader = copy.copy(self)
         outputs = read_outputs(
@@ -317,7 +318,7 @@ class GradientBoosting(OfParts, Remembering, CallbackSupport, BaseEstimator):
         if outputs.classes is None:
             check_targets(loss, self.loss, outputs.y[:, 0])
         monotone = self._monotone(columns, names)
-        return BoostingData(F, columns, outputs, loss, monotone, names, X)
+        return BoostingData(F, columns, outputs, loss, monotone, names, X, has_weights)
 
     def _check_outputs(self, outputs: Any) -> None:
         """Refuse several targets, and a single class."""
@@ -415,8 +416,8 @@ class GradientBoosting(OfParts, Remembering, CallbackSupport, BaseEstimator):
         """The model of the rows that have a weight."""
         fitted = self._boost(data, self._seed, weights=weights)
         check_finished(fitted.run.ending)
-        twin = copy.copy(self)
-        vars(twin).update(fitted.learned, _packed=_packed(fitted.run.trees, data.scores))
+        twin: Any = copy.copy(self)
+        twin.__dict__.update(fitted.learned, _packed=_packed(fitted.run.trees, data.scores))
         return twin
 
     def _standing_in(self, z: Array) -> Any:

@@ -40,6 +40,8 @@ class BoostingData:
         Names of the features, where X had names.
     X : Any
         As the caller gave it, less rows without weight.
+    has_weights : bool
+        Whether the caller gave weights.
     """
 
     F: Any
@@ -49,6 +51,7 @@ class BoostingData:
     monotone: Array
     names: Array | None
     X: Any
+    has_weights: bool = False
 
     @cached_property
     def table(self) -> BinnedTable:

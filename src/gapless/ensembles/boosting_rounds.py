@@ -84,7 +84,7 @@ class GrowthPlan:
     `second_order` grows by gradient and curvature, else by gradient alone; `leaves` says how the
     values of leaves are found: "model" (by the core, from what the tree was grown on), "newton"
     (one step with the curvature) or "search" (the best constant). `groups` are columns that may
-    meet on one path, one row of 0 and 1 for each group.
+    meet on one path, one row of 0 and 1 for each group; `price` is what a leaf must be worth.
     """
 
     learning_rate: float = 0.1
@@ -99,6 +99,7 @@ class GrowthPlan:
     second_order: bool = True
     leaves: str = "model"
     groups: Array | None = None
+    price: float = 0.0
 
     def limits(self, rows: Array, weights: Array, d: int) -> Any:
         """The limits for the core, for rows that count so much."""
@@ -196,6 +197,9 @@ class Rounds:
         weights = self.weights if weights is None else weights
         rows = self.rows if rows is None else rows
         grown = self._grown(plan, seed, weights, rows)
+        if plan.price > 0:
+            for k in range(self.z.shape[1]):
+                self._leaf[:, k] = grown.prune(k, plan.price)[self._leaf[:, k]]
         values = self._leaf_values(plan, grown, weights)
         values *= plan.learning_rate
         _core.add_leaf_values(self._leaf, values, self.z, thread_count(), deadline())
@@ -295,6 +299,34 @@ class _Grown:
         first = k * (self.shape.shape[1] // len(self.count))
         return slice(first, first + int(self.count[k]))
 
+    def prune(self, k: int, price: float) -> Array:
+        """Undo splits of tree k that do not gain their price; returns where each node has gone.
+
+        Bottom-up: a split is worth what it gains, and what those below it are worth (Breiman et
+        al. 1984, section 10.2).
+        """
+        nodes = self.nodes(k)
+        left, right = self.shape[2, nodes], self.shape[3, nodes]
+        worth = np.zeros(len(left))
+        for i in np.flatnonzero(left >= 0)[::-1]:
+            own = self.numbers[1, nodes][i] + worth[left[i]] + worth[right[i]] - price
+            worth[i] = max(own, 0.0)
+        stays, place = np.ones(len(left), dtype=bool), np.arange(len(left))
+        for i in np.flatnonzero((left >= 0) & (worth == 0)):
+            below = slice(i + 1, _end_of(i, left, right))
+            stays[below], place[below] = False, place[i]
+            self.shape[:4, nodes][:, i] = -1
+        number = np.cumsum(stays) - 1
+        kept = np.flatnonzero(stays)
+        is_split = self.shape[2, nodes] >= 0
+        for side in (2, 3):
+            old = self.shape[side, nodes]
+            self.shape[side, nodes] = np.where(is_split, number[np.where(is_split, old, 0)], -1)
+        for part in (self.shape, self.numbers, self.levels.T):
+            part[:, nodes][:, : len(kept)] = part[:, nodes][:, kept]
+        self.count[k] = len(kept)
+        return number[place]
+
     def tree(self, k: int, table: BinnedTable, values: Array, spread: Array | None) -> Tree:
         """Tree k with these values; the impurity of a node is its mean of g², if they are given."""
         nodes = self.nodes(k)
@@ -323,6 +355,13 @@ class _Grown:
             ),
             category_bits=levels.ravel(),
         )
+
+
+def _end_of(i: int, left: Array, right: Array) -> int:
+    """The node after the last one below node i; nodes are in preorder."""
+    while left[i] >= 0:
+        i = right[i]
+    return int(i) + 1
 
 
 def _summed(of_leaf: Array, left: Array, right: Array) -> Array:

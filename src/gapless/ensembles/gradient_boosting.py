@@ -1,0 +1,730 @@
+"""Gradient boosting as Friedman described it, by gradients alone: GradientBoosting…
+
+Trees are grown on the gradients as by least squares, and the values of their leaves then found by
+one Newton step, or by the best constant (Friedman 2001). Columns are binned, as for
+HistGradientBoosting….
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import HasMethods, Hidden, Interval, RealNotInt, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from .. import losses
+from ..losses import Loss
+from ..trees import DecisionTreeRegressor
+from ..trees.columns import Columns
+from ..trees.door import read_new
+from ._boosting import GradientBoosting, _Fitted
+from .boosting_constraints import check_levels
+from .boosting_data import BoostingData
+from .boosting_init import ZERO, fitted_init, init_scores
+from .boosting_losses import classification_loss, regression_loss
+from .boosting_predictions import BoostedClassifier, BoostedRegressor
+from .boosting_rounds import GrowthPlan, Rounds, is_second_order
+from .boosting_run import Drawing, Run
+
+Array = np.ndarray
+
+NOT_DEPRECATED = "deprecated"
+HUBER = "huber"
+# Losses that scikit-learn doubles when it reports them, to the deviance.
+DOUBLED = (losses.Squared, losses.Logistic)
+
+
+class PlainGradientBoosting(GradientBoosting):
+    """Base of both."""
+
+    _stored: ClassVar[tuple[str, ...]] = (
+        *GradientBoosting._stored,
+        "init_",
+        "max_features_",
+        "train_score_",
+        "_out_of_bag",
+    )
+    _parameter_constraints: ClassVar[dict] = {
+        "loss": [str, Loss],
+        "learning_rate": [Interval(Real, 0.0, None, closed="left")],
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "subsample": [Interval(Real, 0.0, 1.0, closed="right")],
+        "criterion": [
+            StrOptions({"squared_error"}),
+            Hidden(StrOptions({NOT_DEPRECATED, "friedman_mse"})),
+        ],
+        "min_samples_split": [
+            Interval(Integral, 2, None, closed="left"),
+            Interval(RealNotInt, 0.0, 1.0, closed="right"),
+        ],
+        "min_samples_leaf": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0.0, 1.0, closed="neither"),
+        ],
+        "min_weight_fraction_leaf": [Interval(Real, 0.0, 0.5, closed="both")],
+        "max_depth": [Interval(Integral, 1, None, closed="left"), None],
+        "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
+        "init": [StrOptions({ZERO}), None, HasMethods(["fit", "predict"])],
+        "random_state": ["random_state"],
+        "max_features": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0.0, 1.0, closed="right"),
+            StrOptions({"sqrt", "log2"}),
+            None,
+        ],
+        "verbose": ["verbose"],
+        "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
+        "warm_start": ["boolean"],
+        "validation_fraction": [Interval(Real, 0.0, 1.0, closed="neither")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
+        "tol": [Interval(Real, 0.0, None, closed="left")],
+        "ccp_alpha": [Interval(Real, 0.0, None, closed="left")],
+        "max_bins": [Interval(Integral, 2, 255, closed="both")],
+        "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
+        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
+    }
+
+    @_fit_context(
+        # A fit of `init` validates its own parameters.
+        prefer_skip_nested_validation=False
+    )
+    def fit(self, X, y, sample_weight=None, monitor=None):
+        """Boost.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Training data. NaN is a missing value. Columns of a table that hold categories or text
+            are taken as they are. Never written to.
+        y : array-like of shape (n_samples,)
+            Target values.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights ≥ 0. Weight 2 means the row twice, weight 0 means the row is not there.
+        monitor : callable, default=None
+            Called after each round with its number, the model as it is then, and an empty dict; if
+            it returns True, the fit ends.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. Ctrl-C keeps the rounds so far and raises KeyboardInterrupt; an
+            error leaves the estimator as it was.
+        """
+        if self.criterion != NOT_DEPRECATED:
+            warnings.warn(
+                "The parameter `criterion` is deprecated in scikit-learn and will be removed there "
+                "in 1.11; it has no effect, leave it out.",
+                FutureWarning,
+                stacklevel=3,
+            )
+        report = _Report(self) if self.verbose else None
+
+        def after_round(run: Run) -> bool:
+            if report is not None:
+                report(run)
+            return monitor is not None and bool(
+                monitor(len(run.trees) - 1, self._snapshot(run), {})
+            )
+
+        return self._fit(X, y, sample_weight, monitor=after_round)
+
+    def _snapshot(self, run: Run) -> Any:
+        """The model as it is after a round, as far as a monitor may look at it."""
+        return self._at(trees_=run.trees, trace_=run.trace, train_score_=np.array(run.training[1:]))
+
+    # ---- what is said to the base ----------------------------------------------------------------
+
+    def _plan(self, data: BoostingData) -> GrowthPlan:
+        rows = float(np.ceil(data.repeats).sum())
+        total = float(data.weights.sum())
+        leaves = "model" if isinstance(data.loss, losses.Squared) else "search"
+        if leaves == "search" and is_second_order(data.loss):
+            leaves = "newton"
+        return GrowthPlan(
+            learning_rate=self.learning_rate,
+            max_leaves=self.max_leaf_nodes,
+            max_depth=self.max_depth,
+            min_leaf_rows=_count(self.min_samples_leaf, rows, 1),
+            min_split_rows=_count(self.min_samples_split, rows, 2),
+            max_columns=self._max_features(len(data.columns)),
+            min_leaf_weight=self.min_weight_fraction_leaf * total,
+            min_gain=self.min_impurity_decrease * total,
+            second_order=False,
+            leaves=leaves,
+            price=self.ccp_alpha * total,
+        )
+
+    def _max_features(self, d: int) -> int:
+        """How many columns are tried in a node."""
+        wanted = self.max_features
+        if wanted is None:
+            return d
+        if isinstance(wanted, str):
+            return max(1, int(np.sqrt(d) if wanted == "sqrt" else np.log2(d)))
+        return min(int(wanted), d) if isinstance(wanted, Integral) else max(1, int(wanted * d))
+
+    def _monotone(self, columns: Columns, names: Array | None) -> Array:
+        check_levels(columns, self.max_bins, names)
+        return super()._monotone(columns, names)
+
+    def _wanted(self) -> int:
+        return int(self.n_estimators)
+
+    def _held_out_share(self, data: BoostingData) -> float | None:
+        return None if self.n_iter_no_change is None else self.validation_fraction
+
+    def _ending(self, data: BoostingData, run: Run, scores: list[float]) -> str:
+        """Ends where no round of the last ones was worse by `tol` than this one."""
+        count = self.n_iter_no_change
+        if count is None or len(run.trees) <= count:
+            return ""
+        recent = run.validation[-1 - count : -1]
+        return "" if any(run.validation[-1] + self.tol < loss for loss in recent) else "early"
+
+    def _check_more_rounds(self) -> None:
+        if self.n_estimators < self.n_estimators_:
+            raise ValueError(
+                f"n_estimators={self.n_estimators} must be larger or equal to "
+                f"estimators_.shape[0]={self.n_estimators_} when warm_start==True; raise it, or "
+                "fit anew."
+            )
+
+    def _drawing(self, data: BoostingData) -> Drawing | None:
+        if self.subsample == 1.0:
+            return None
+        return Drawing(data.population, float(self.subsample), len(data.y))
+
+    def _start_scores(self, data: BoostingData, weights: Array) -> tuple[Array, dict[str, Any]]:
+        if self.init is None:
+            z, learned = super()._start_scores(data, weights)
+            return z, learned | {"init_": None}
+        start = np.zeros(data.scores)
+        if isinstance(self.init, str):
+            return np.zeros((len(data.y), data.scores)), {"start_": start, "init_": ZERO}
+        model = fitted_init(self.init, data, weights)
+        return init_scores(model, data.F, data.loss), {"start_": start, "init_": model}
+
+    def _starts(self, F: Any, X: Any, learned: Any) -> Array:
+        init = learned["init_"]
+        if init is None or isinstance(init, str):
+            return super()._starts(F, X, learned)
+        return init_scores(init, F, learned["loss_"])
+
+    def _resumed(self, earlier: dict[str, Any]) -> Run:
+        run = super()._resumed(earlier)
+        run.out_of_bag = [tuple(pair) for pair in earlier["_out_of_bag"]]
+        return run
+
+    def _learned(self, data: BoostingData, fitted: _Fitted) -> dict[str, Any]:
+        run = fitted.run
+        factor = 2.0 if isinstance(data.loss, DOUBLED) else 1.0
+        pairs = np.zeros((len(run.trees), 2))
+        if run.out_of_bag:
+            pairs = factor * np.array(run.out_of_bag)
+        return super()._learned(data, fitted) | {
+            "max_features_": self._max_features(len(data.columns)),
+            "train_score_": factor * np.array(run.training[1:]),
+            "_out_of_bag": pairs,
+        }
+
+    # ---- reading ---------------------------------------------------------------------------------
+
+    @property
+    def n_estimators_(self) -> int:
+        """The number of rounds."""
+        return len(self.trees_)
+
+    @property
+    def n_trees_per_iteration_(self) -> int:
+        """The number of trees of a round: one, or one for each class."""
+        return len(self.start_)
+
+    @property
+    def estimators_(self) -> Array:
+        """The trees as regressors, (n_estimators_, trees of a round)."""
+        out = np.empty((len(self.trees_), len(self.start_)), dtype=object)
+        for place in np.ndindex(*out.shape):
+            tree = self.trees_[place[0]][place[1]]
+            model = DecisionTreeRegressor(max_depth=max(tree.max_depth, 1))
+            vars(model).update(
+                tree_=tree,
+                n_features_in_=self.n_features_in_,
+                n_outputs_=1,
+                encoding_=self.encoding_,
+                max_features_=self.max_features_,
+            )
+            out[place] = model
+        return out
+
+    @property
+    def feature_importances_(self) -> Array:
+        """How much the splits by each column have lowered squared errors, as shares of 1."""
+        check_is_fitted(self)
+        trees = [tree for each in self.trees_ for tree in each if tree.node_count > 1]
+        if not trees:
+            return np.zeros(self.n_features_in_)
+        total = np.mean([t.compute_feature_importances(normalize=False) for t in trees], axis=0)
+        return total / total.sum()
+
+    def _oob(self) -> Array:
+        if self.subsample == 1.0:
+            raise AttributeError("out-of-bag losses are known with subsample < 1 alone; set it.")
+        return self._out_of_bag
+
+    @property
+    def oob_improvement_(self) -> Array:
+        """By how much each round lowered the mean loss of the rows that it was not given."""
+        return self._oob()[:, 0] - self._oob()[:, 1]
+
+    @property
+    def oob_scores_(self) -> Array:
+        """The mean loss of the rows that each round was not given."""
+        return self._oob()[:, 1]
+
+    @property
+    def oob_score_(self) -> float:
+        """The same of the last round."""
+        return float(self._oob()[-1, 1])
+
+    def _leaves(self, X: Any) -> Array:
+        check_is_fitted(self)
+        F = read_new(self, self.encoding_, X)
+        return np.stack([packed.apply(F) for packed in self._packed], axis=2).astype(np.float64)
+
+
+class _Report:
+    """Lines on standard output, as scikit-learn prints them with `verbose`."""
+
+    def __init__(self, model: Any):
+        self.model, self.began, self.first = model, time.monotonic(), 0
+        self.has_oob = model.subsample < 1
+        names = ["Train Loss", *(["OOB Improve"] if self.has_oob else []), "Remaining Time"]
+        print(" ".join([f"{'Iter':>10}", *(f"{name:>16}" for name in names)]))
+
+    def __call__(self, run: Run) -> None:
+        done = len(run.trees)
+        # Every round for ten of them, then every tenth, and so on; each with verbose above 1.
+        every = 1 if self.model.verbose > 1 else 10 ** max(math.ceil(math.log10(done)) - 1, 0)
+        if done % every:
+            return
+        left = (self.model.n_estimators - done) * (time.monotonic() - self.began) / done
+        words = [f"{done:>10d}", f"{run.training[-1]:>16.4f}"]
+        if self.has_oob:
+            before, after = run.out_of_bag[-1]
+            words.append(f"{before - after:>16.4f}")
+        words.append(f"{f'{left / 60:.2f}m' if left > 60 else f'{left:.2f}s':>16}")
+        print(" ".join(words))
+
+
+def _count(wanted: float, rows: float, least: int) -> int:
+    """A number of rows, given as such or as a part of all."""
+    if isinstance(wanted, Integral):
+        return int(wanted)
+    return max(least, math.ceil(wanted * rows))
+
+
+class GradientBoostingRegressor(BoostedRegressor, PlainGradientBoosting):
+    """Gradient boosting of small trees for regression.
+
+    Each round fits a tree to the gradients of  Σᵢ sᵢ ℓ(yᵢ, zᵢ)  by least squares, and adds to the
+    scores z what lowers the loss most in each of its leaves, times `learning_rate`.
+
+    Parameters
+    ----------
+    loss : str or Loss, default="squared_error"
+        "squared_error", "absolute_error", "huber", "quantile", the name of any loss of gapless for
+        numbers, or an instance, of one's own too.
+    learning_rate : float, default=0.1
+        What the values of leaves are multiplied with; smaller ones need more rounds.
+    n_estimators : int, default=100
+        The number of rounds.
+    subsample : float, default=1.0
+        The part of the rows that each round is given; below 1, losses out of bag are known.
+    criterion : str, default="deprecated"
+        Has no effect, and is deprecated in scikit-learn.
+    min_samples_split : int or float, default=2
+        Rows, or the part of all rows, that a node needs to be split.
+    min_samples_leaf : int or float, default=1
+        Rows, or the part of all rows, that a leaf needs; a row of weight s counts as ⌈s⌉ rows.
+    min_weight_fraction_leaf : float, default=0.0
+        The part of the weight of all rows that a leaf needs.
+    max_depth : int or None, default=3
+        The largest number of questions on the way to a leaf.
+    min_impurity_decrease : float, default=0.0
+        By how much a split must lower the mean squared error, counted over all rows.
+    init : estimator, "zero" or None, default=None
+        What scores begin with: the predictions of an estimator, 0, or the best constant.
+    random_state : int, RandomState or None, default=None
+        For the rows that are held out or drawn and the columns that are drawn.
+    max_features : int, float, "sqrt", "log2" or None, default=None
+        How many columns are tried for a split, drawn for each node among those not constant there.
+    alpha : float, default=0.9
+        The level of loss="quantile"; for loss="huber", the part of the errors that is small.
+    verbose : int, default=0
+        With 1, losses are printed once in a while, with 2 after each round.
+    max_leaf_nodes : int or None, default=None
+        The largest number of leaves of a tree.
+    warm_start : bool, default=False
+        Whether a fit goes on from the trees of the one before.
+    validation_fraction : float, default=0.1
+        The part of the rows that is held out if `n_iter_no_change` is set.
+    n_iter_no_change : int or None, default=None
+        Rounds end when the loss of held-out rows is not lower than in one of so many before,
+    tol : float, default=1e-4
+        by this much.
+    ccp_alpha : float, default=0.0
+        The price of a leaf, by which trees are pruned.
+    max_bins : int, default=255
+        Bins of a column of numbers, at quantiles; and the largest number of levels of a category.
+    categorical_features : mask, indices, names, "from_dtype" or None, default="from_dtype"
+        Which columns are categories; by default those whose type in a table says so.
+    time_limit : float, default=None
+        Seconds after which the rounds so far are kept.
+
+    Attributes
+    ----------
+    n_estimators_ : int
+        The number of rounds.
+    estimators_ : ndarray of DecisionTreeRegressor
+        The trees, a row for each round.
+    trees_ : list of lists of Tree
+        The same as arrays.
+    init_ : estimator, "zero" or None
+        What scores begin with; if None, with `start_`.
+    start_ : ndarray
+        Scores before the first round, where they are constant.
+    trace_ : BoostingTrace
+        Training and validation loss by rounds.
+    train_score_ : ndarray of shape (n_estimators_,)
+        The loss of the training rows after each round (squared error and log loss: twice ours).
+    oob_improvement_, oob_scores_ : ndarray of shape (n_estimators_,)
+        By how much each round lowered the loss of rows that it was not given, and that loss.
+    oob_score_ : float
+        The last of them.
+    feature_importances_ : ndarray of shape (n_features,)
+        How much the splits by each column have lowered squared errors.
+    max_features_ : int
+        How many columns are tried for a split.
+    loss_ : Loss
+        What was minimised.
+    certificate_ : Certificate
+        What the training loss reached; no bound is known for sums of trees.
+    generalization_ : Generalization
+        What the model will score on unseen data, by boosting again without some rows.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had names.
+
+    Notes
+    -----
+    HistGradientBoosting… uses curvatures too and is the better choice for large data. Columns of
+    more than `max_bins` values are binned, where scikit-learn tries every threshold.
+
+    References
+    ----------
+    Friedman (2001), Greedy function approximation: a gradient boosting machine, Annals of
+    Statistics 29. Friedman (2002), Stochastic gradient boosting, Computational Statistics & Data
+    Analysis 38.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from gapless import GradientBoostingRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = GradientBoostingRegressor(n_estimators=20).fit(X, y)
+    >>> print(f"{model.score(X, y):.2f}")
+    0.60
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **PlainGradientBoosting._parameter_constraints,
+        "alpha": [Interval(Real, 0.0, 1.0, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        *,
+        loss="squared_error",
+        learning_rate=0.1,
+        n_estimators=100,
+        subsample=1.0,
+        criterion=NOT_DEPRECATED,
+        min_samples_split=2,
+        min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
+        max_depth=3,
+        min_impurity_decrease=0.0,
+        init=None,
+        random_state=None,
+        max_features=None,
+        alpha=0.9,
+        verbose=0,
+        max_leaf_nodes=None,
+        warm_start=False,
+        validation_fraction=0.1,
+        n_iter_no_change=None,
+        tol=1e-4,
+        ccp_alpha=0.0,
+        max_bins=255,
+        categorical_features="from_dtype",
+        time_limit=None,
+    ):
+        self.loss = loss
+        self.learning_rate = learning_rate
+        self.n_estimators = n_estimators
+        self.subsample = subsample
+        self.criterion = criterion
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_depth = max_depth
+        self.min_impurity_decrease = min_impurity_decrease
+        self.init = init
+        self.random_state = random_state
+        self.max_features = max_features
+        self.alpha = alpha
+        self.verbose = verbose
+        self.max_leaf_nodes = max_leaf_nodes
+        self.warm_start = warm_start
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.ccp_alpha = ccp_alpha
+        self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.time_limit = time_limit
+
+    def _loss_of(self, outputs: Any) -> Loss:
+        return regression_loss(self.loss, self.alpha)
+
+    def _adapt(self, rounds: Rounds) -> None:
+        """The δ of Huber's loss is a quantile of the errors so far (Friedman 2001, equation 24)."""
+        if self.loss != HUBER:
+            return
+        errors = np.abs(rounds.y - rounds.z[:, 0])
+        order = np.argsort(errors)
+        reached = np.cumsum(rounds.weights[order])
+        place = np.searchsorted(reached, self.alpha * reached[-1] * (1 - 1e-12))
+        delta = float(errors[order[min(place, len(order) - 1)]])
+        rounds.loss = replace(rounds.loss, delta=max(delta, np.finfo(float).tiny))
+        rounds.evaluate()
+
+    def apply(self, X):
+        """The leaf of each row in each tree.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        leaves : ndarray of shape (n_samples, n_estimators_)
+            Numbers of nodes.
+        """
+        return self._leaves(X)[:, :, 0]
+
+
+class GradientBoostingClassifier(BoostedClassifier, PlainGradientBoosting):
+    """Gradient boosting of small trees for classification.
+
+    Each round fits a tree, or one for each of several classes, to the gradients of
+    Σᵢ sᵢ ℓ(yᵢ, zᵢ)  by least squares, and adds to the scores z a Newton step in each of its leaves,
+    times `learning_rate`.
+
+    Parameters
+    ----------
+    loss : str or Loss, default="log_loss"
+        "log_loss", "exponential", the name of any loss of gapless for classes, or an instance, of
+        one's own too.
+    learning_rate : float, default=0.1
+        What the values of leaves are multiplied with; smaller ones need more rounds.
+    n_estimators : int, default=100
+        The number of rounds.
+    subsample : float, default=1.0
+        The part of the rows that each round is given; below 1, losses out of bag are known.
+    criterion : str, default="deprecated"
+        Has no effect, and is deprecated in scikit-learn.
+    min_samples_split : int or float, default=2
+        Rows, or the part of all rows, that a node needs to be split.
+    min_samples_leaf : int or float, default=1
+        Rows, or the part of all rows, that a leaf needs; a row of weight s counts as ⌈s⌉ rows.
+    min_weight_fraction_leaf : float, default=0.0
+        The part of the weight of all rows that a leaf needs.
+    max_depth : int or None, default=3
+        The largest number of questions on the way to a leaf.
+    min_impurity_decrease : float, default=0.0
+        By how much a split must lower the mean squared error, counted over all rows.
+    init : estimator, "zero" or None, default=None
+        What scores begin with: the predictions of an estimator, 0, or the best constant.
+    random_state : int, RandomState or None, default=None
+        For the rows that are held out or drawn and the columns that are drawn.
+    max_features : int, float, "sqrt", "log2" or None, default=None
+        How many columns are tried for a split, drawn for each node among those not constant there.
+    verbose : int, default=0
+        With 1, losses are printed once in a while, with 2 after each round.
+    max_leaf_nodes : int or None, default=None
+        The largest number of leaves of a tree.
+    warm_start : bool, default=False
+        Whether a fit goes on from the trees of the one before.
+    validation_fraction : float, default=0.1
+        The part of the rows that is held out if `n_iter_no_change` is set.
+    n_iter_no_change : int or None, default=None
+        Rounds end when the loss of held-out rows is not lower than in one of so many before,
+    tol : float, default=1e-4
+        by this much.
+    ccp_alpha : float, default=0.0
+        The price of a leaf, by which trees are pruned.
+    max_bins : int, default=255
+        Bins of a column of numbers, at quantiles; and the largest number of levels of a category.
+    categorical_features : mask, indices, names, "from_dtype" or None, default="from_dtype"
+        Which columns are categories; by default those whose type in a table says so.
+    time_limit : float, default=None
+        Seconds after which the rounds so far are kept.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes, in order.
+    n_classes_ : int
+        Their number.
+    n_estimators_ : int
+        The number of rounds.
+    estimators_ : ndarray of DecisionTreeRegressor
+        The trees, a row for each round.
+    trees_ : list of lists of Tree
+        The same as arrays.
+    init_ : estimator, "zero" or None
+        What scores begin with; if None, with `start_`.
+    start_ : ndarray
+        Scores before the first round, where they are constant.
+    trace_ : BoostingTrace
+        Training and validation loss by rounds.
+    train_score_ : ndarray of shape (n_estimators_,)
+        The loss of the training rows after each round (squared error and log loss: twice ours).
+    oob_improvement_, oob_scores_ : ndarray of shape (n_estimators_,)
+        By how much each round lowered the loss of rows that it was not given, and that loss.
+    oob_score_ : float
+        The last of them.
+    feature_importances_ : ndarray of shape (n_features,)
+        How much the splits by each column have lowered squared errors.
+    max_features_ : int
+        How many columns are tried for a split.
+    loss_ : Loss
+        What was minimised.
+    certificate_ : Certificate
+        What the training loss reached; no bound is known for sums of trees.
+    generalization_ : Generalization
+        What the model will score on unseen data, by boosting again without some rows.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had names.
+
+    Notes
+    -----
+    HistGradientBoosting… uses curvatures too and is the better choice for large data. Columns of
+    more than `max_bins` values are binned, where scikit-learn tries every threshold.
+
+    References
+    ----------
+    Friedman (2001), Greedy function approximation: a gradient boosting machine, Annals of
+    Statistics 29. Friedman (2002), Stochastic gradient boosting, Computational Statistics & Data
+    Analysis 38.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from gapless import GradientBoostingClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = GradientBoostingClassifier(n_estimators=10).fit(X, y)
+    >>> print(model.predict(X[[0, 50, 100]]))
+    [0 1 2]
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **PlainGradientBoosting._parameter_constraints,
+        "init": [StrOptions({ZERO}), None, HasMethods(["fit", "predict_proba"])],
+    }
+
+    def __init__(
+        self,
+        *,
+        loss="log_loss",
+        learning_rate=0.1,
+        n_estimators=100,
+        subsample=1.0,
+        criterion=NOT_DEPRECATED,
+        min_samples_split=2,
+        min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
+        max_depth=3,
+        min_impurity_decrease=0.0,
+        init=None,
+        random_state=None,
+        max_features=None,
+        verbose=0,
+        max_leaf_nodes=None,
+        warm_start=False,
+        validation_fraction=0.1,
+        n_iter_no_change=None,
+        tol=1e-4,
+        ccp_alpha=0.0,
+        max_bins=255,
+        categorical_features="from_dtype",
+        time_limit=None,
+    ):
+        self.loss = loss
+        self.learning_rate = learning_rate
+        self.n_estimators = n_estimators
+        self.subsample = subsample
+        self.criterion = criterion
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_depth = max_depth
+        self.min_impurity_decrease = min_impurity_decrease
+        self.init = init
+        self.random_state = random_state
+        self.max_features = max_features
+        self.verbose = verbose
+        self.max_leaf_nodes = max_leaf_nodes
+        self.warm_start = warm_start
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.ccp_alpha = ccp_alpha
+        self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.time_limit = time_limit
+
+    def _loss_of(self, outputs: Any) -> Loss:
+        return classification_loss(self.loss, len(outputs.classes[0]))
+
+    @property
+    def n_classes_(self) -> int:
+        """The number of classes."""
+        return len(self.classes_)
+
+    def apply(self, X):
+        """The leaf of each row in each tree.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        leaves : ndarray of shape (n_samples, n_estimators_, trees of a round)
+            Numbers of nodes.
+        """
+        return self._leaves(X)
