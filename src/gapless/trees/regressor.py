@@ -176,11 +176,11 @@ class DecisionTreeRegressor(TreeRegressorMixin, RegressorMixin, DecisionTree):
 
     def _read(self, X, y, sample_weight=None, *, reset=True):
         if self.criterion == "poisson" and y is not None:
-            _check_counts(np.asarray(y), sample_weight)
+            check_counts(np.asarray(y), sample_weight)
         return super()._read(X, y, sample_weight, reset=reset)
 
 
-def _check_counts(y: Any, sample_weight: Any) -> None:
+def check_counts(y: Any, sample_weight: Any) -> None:
     """Refuse targets that no Poisson distribution has; rows without weight do not count."""
     if y.dtype.kind not in "biuf":
         return
