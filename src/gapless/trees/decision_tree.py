@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._validation import read_outputs
 from ..certificates import Certificate
 from ..generalization.held_out import drawn
-from ..interrupt import TimeLimit, seconds_left, time_limit
+from ..interrupt import TimeLimit, check, seconds_left, time_limit
 from ..progress import watch
 from ._base import Grown, Rows, TreeData, TreeModel
 from .costs import node_costs, node_weights
@@ -252,6 +252,7 @@ class DecisionTree(TreeModel):
         with time_limit(self.time_limit):
             try:
                 while True:
+                    check()
                     tree = grown(depth)
                     if depth >= options.max_depth or tree.max_depth < depth:
                         return tree, ""

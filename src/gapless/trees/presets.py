@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .._validation import read_outputs
 from ..certificates import Certificate
-from ..interrupt import TimeLimit, time_limit
+from ..interrupt import TimeLimit, check, time_limit
 from ..progress import watch
 from ._base import Grown, TreeClassifierMixin, TreeData, TreeModel
 from .bins import bins_of, edges_of
@@ -148,6 +148,7 @@ class MultiwayClassifier(TreeClassifierMixin, ClassifierMixin, TreeModel):
         with time_limit(self.time_limit):
             try:
                 while True:
+                    check()
                     tree = grown(min(depth, most))
                     if depth >= most or tree.max_depth < depth:
                         return tree, ""
