@@ -18,8 +18,8 @@ from gapless.losses import (
 )
 from gapless.penalties import L1, L2
 from gapless.problem import Parameters, Problem
+from gapless.solvers import conjugate_gradients, preconditioners, registry, solve
 from gapless.solvers import newton as newton_module
-from gapless.solvers import registry, solve
 from gapless.threads import threads
 
 EPS = np.finfo(float).eps
@@ -331,6 +331,48 @@ def test_sampled_preconditioner_needs_few_products():
     assert len(solution.trace.primal) < 15
     direct = solve(problem, "newton_cholesky", tol=1e-8)
     np.testing.assert_allclose(solution.primal, direct.primal, rtol=1e-7)
+
+
+def features_of_a_kernel(n=430, seed=21):
+    """A factor of a kernel matrix, whose columns fall in size, and classes of its rows."""
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n, 3))
+    K = np.exp(-0.5 * np.sum((rows[:, None] - rows) ** 2, axis=2)) + 1e-6 * np.eye(n)
+    return np.linalg.cholesky(K), np.digitize(rows[:, 0], [-0.5, 0.5])
+
+
+def test_features_of_a_kernel_are_solved_without_a_factor_of_all(monkeypatch):
+    X, y = features_of_a_kernel()
+    sizes = []
+    made = preconditioners.Block.make
+
+    def recorded(problem, *args, **options):
+        sizes.append(problem.d)
+        return made(problem, *args, **options)
+
+    monkeypatch.setattr(preconditioners.Block, "make", recorded)
+    problem = make(X, y, Softmax(), 0.01)
+    found = solve(problem, "newton_cg", tol=1e-8)
+    assert found.status == "optimal" and max(sizes) == preconditioners.LEADING < problem.d
+    monkeypatch.setattr(conjugate_gradients, "DEAR", np.inf)
+    whole = solve(problem, "newton_cg", tol=1e-8)
+    assert whole.primal == pytest.approx(found.primal, rel=1e-7)
+
+
+def test_a_factor_of_all_features_is_made_where_products_are_too_many(monkeypatch):
+    X, y = features_of_a_kernel()
+    sizes, make_all = [], preconditioners._sampled_block
+    monkeypatch.setattr(preconditioners, "LEADING", 1)
+    monkeypatch.setattr(conjugate_gradients, "PATIENCE", 0.05)
+
+    def recorded(problem, *args):
+        sizes.append(problem.d)
+        return make_all(problem, *args)
+
+    monkeypatch.setattr(preconditioners, "_sampled_block", recorded)
+    found = solve(make(X, y, Softmax(), 1e-4), "newton_cg", tol=1e-8)
+    assert found.status == "optimal"
+    assert sizes[0] == 1 and sizes[-1] == X.shape[1]
 
 
 def test_same_bits_for_any_number_of_threads():

@@ -8,7 +8,6 @@ References
 ----------
 Dembo and Steihaug (1983), Truncated-Newton algorithms, Mathematical Programming 26.
 Eisenstat and Walker (1996), Choosing the forcing terms in an inexact Newton method.
-Roosta-Khorasani and Mahoney (2019), Sub-sampled Newton methods, Mathematical Programming 174.
 """
 
 from __future__ import annotations
@@ -21,18 +20,16 @@ import numpy as np
 from ..interrupt import check
 from ..problem import Problem
 from .newton_steps import (
-    NOTHING,
-    Block,
     Change,
     Damping,
     Iterate,
     columns,
     damped,
-    inner,
     is_answered,
     is_shift_invariant,
     weighted,
 )
+from .preconditioners import MOST_FACTORED, PerOutput, cost_of_factors, make_preconditioner
 
 Array = np.ndarray
 
@@ -43,15 +40,13 @@ MOST_PRODUCTS = 250
 GAP_MARGIN = 4.0
 # Curvature, relative to what the preconditioner expects, that is nothing but rounding.
 SINGULAR = 1e-12
-# Up to so many features the preconditioner is a factor of the Hessian of a sample of the rows.
-MOST_FACTORED = 2000
-ROWS_PER_FEATURE = 3
-# Outputs share a preconditioner if the curvature of no row differs by more than this part.
-ALIKE = 0.3
 # Rows that do not curve are left out when no more than this part does.
 MOST_ACTIVE = 0.7
 # The preconditioner is made anew after so large a change of the curvature, or so many products.
 STALE_CHANGE, STALE_PRODUCTS = 0.5, 10
+# Factors of the whole Hessian that cost as much as so many products wait until a step has taken
+# this part of them with a factor of its leading features.
+DEAR, PATIENCE = 100, 0.5
 
 
 class ConjugateGradients:
@@ -63,6 +58,7 @@ class ConjugateGradients:
         self._made_at, self._before = np.zeros(0), 0.0
         self._products, self._accuracy = 0, FIRST_ACCURACY
         self._is_careful = False
+        self._is_whole = cost_of_factors(problem) < DEAR
 
     def estimate(self, at: Iterate) -> float | None:
         """About P − P*, or more: the gap, or half the squared decrement by the preconditioner."""
@@ -76,7 +72,9 @@ class ConjugateGradients:
         """About −H⁻¹∇P; None where the bias is undetermined."""
         hessian = Hessian(at, damping)
         if self._preconditioner is None or self._is_stale(at):
-            made = make_preconditioner(hessian)
+            made = make_preconditioner(
+                hessian.problem, hessian.curvature, hessian.l2, is_whole=self._is_whole
+            )
             if made is None or not is_answered(made.blocks, at.gradient):
                 return None
             self._preconditioner, self._made_at = made, at.curvature
@@ -89,6 +87,8 @@ class ConjugateGradients:
         step, self._products = conjugate_gradients(
             hessian, at.gradient, near, self._preconditioner, self._accuracy
         )
+        if self._products > PATIENCE * cost_of_factors(self.problem):
+            self._is_whole = True
         return step if step is None else hessian.without_shifts(step, at)
 
     def _is_stale(self, at: Iterate) -> bool:
@@ -196,82 +196,3 @@ class Hessian:
             return step
         shift = np.where(at.l2 > 0, at.w, 0.0) + step.w
         return Change(step.w - shift.mean(axis=1, keepdims=True), step.b - step.b.mean())
-
-
-def make_preconditioner(hessian: Hessian) -> PerOutput | None:
-    """One block per output: factored from a sample of the rows, or diagonal for many features.
-
-    Outputs that curve alike, as all classes do where w = 0, share a block.
-    """
-    problem = hessian.problem
-    make = _sampled_block if problem.d <= MOST_FACTORED else DiagonalBlock.make
-    blocks: list[Block | DiagonalBlock] = []
-    last = np.full(problem.n, np.inf)
-    curvatures = columns(hessian.curvature).T
-    l2 = np.broadcast_to(columns(hessian.l2), (problem.d, len(curvatures))).T
-    for strengths, curvature in zip(l2, curvatures):
-        if blocks and np.all(np.abs(curvature - last) <= ALIKE * last):
-            blocks.append(blocks[-1])
-            continue
-        block = make(problem, strengths, curvature)
-        if block is None:
-            return None
-        blocks.append(block)
-        last = curvature
-    return PerOutput(blocks)
-
-
-class PerOutput:
-    """A block for each output; how the classes of softmax meet is left to conjugate gradients."""
-
-    def __init__(self, blocks: list[Block | DiagonalBlock]):
-        self.blocks = blocks
-
-    def solve(self, g: Change) -> Change:
-        """The blocks' solutions side by side."""
-        pairs = zip(self.blocks, columns(g.w).T, np.ravel(g.b))
-        solved = [block.solve(g_w, float(g_b)) for block, g_w, g_b in pairs]
-        w = np.stack([w for w, _ in solved], axis=1).reshape(g.w.shape)
-        return Change(w, np.array([b for _, b in solved]).reshape(g.b.shape))
-
-
-def _sampled_block(problem: Problem, l2: Array, curvature: Array) -> Block | None:
-    """The block of rows drawn at even steps of the summed curvature: likely where it is large."""
-    size = ROWS_PER_FEATURE * (problem.d + 1)
-    if np.count_nonzero(curvature) <= size:
-        return Block.make(problem, l2, curvature, single=True)
-    sums = np.cumsum(curvature)
-    drawn = np.searchsorted(sums, (np.arange(size) + 0.5) * (sums[-1] / size))
-    index, count = np.unique(np.minimum(drawn, problem.n - 1), return_counts=True)
-    sample = replace(problem, design=problem.design.rows(index), y=problem.y[index])
-    return Block.make(sample, l2, count * (sums[-1] / size), single=True)
-
-
-class DiagonalBlock:
-    """The diagonal of one output's Hessian, in the coordinates in which the bias is eliminated."""
-
-    def __init__(self, diagonal: Array, mean: Array, total: float):
-        self.diagonal, self.mean, self.total = diagonal, mean, total
-
-    @classmethod
-    def make(cls, problem: Problem, l2: Array, curvature: Array) -> DiagonalBlock | None:
-        """The block of given curvatures; None where the bias is undetermined."""
-        diagonal = problem.design.column_square_sums(curvature)
-        mean, total = np.zeros(problem.d), 0.0
-        if problem.fit_bias:
-            total = float(curvature.sum())
-            if not total > NOTHING * float(problem.weights.sum()):
-                return None
-            mean = problem.design.transposed_times(curvature) / total
-            diagonal = np.maximum(diagonal - total * mean**2, 0.0)
-        diagonal = diagonal + l2
-        return cls(np.where(diagonal > 0, diagonal, 1.0), mean, total)
-
-    def solve(self, g_w: Array, g_b: float) -> tuple[Array, float]:
-        """The (w, b) with H(w, b) = g for the diagonal H."""
-        w = (g_w - g_b * self.mean) / self.diagonal
-        return w, (g_b / self.total - inner(self.mean, w) if self.total else 0.0)
-
-    def unanswered(self, g_w: Array, g_b: float) -> tuple[float, float]:
-        """‖·‖² of the part of g outside the range of H (nothing), and of g."""
-        return 0.0, float(np.sum((g_w - g_b * self.mean) ** 2 / self.diagonal))

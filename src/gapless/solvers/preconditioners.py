@@ -1,0 +1,152 @@
+"""What stands for the Hessian in conjugate gradients: one block for each output.
+
+A factor of a sample of the rows, a factor of the features that curve most beside the diagonal of
+the others, or the diagonal alone, by what each costs. Called by `conjugate_gradients`.
+
+References
+----------
+Roosta-Khorasani and Mahoney (2019), Sub-sampled Newton methods, Mathematical Programming 174.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..problem import Problem
+from .newton_steps import NOTHING, Block, Change, columns, inner
+
+Array = np.ndarray
+
+# Up to so many features the preconditioner is a factor of the Hessian of a sample of the rows.
+MOST_FACTORED = 2000
+ROWS_PER_FEATURE = 3
+# So many features, those that curve most, are factored where a factor of all would be dear.
+LEADING = 200
+# Outputs share a preconditioner if the curvature of no row differs by more than this part.
+ALIKE = 0.3
+
+
+def cost_of_factors(problem: Problem) -> float:
+    """What factors for all features cost, in products with the Hessian: r·d² against 4·n·d."""
+    return min(ROWS_PER_FEATURE * (problem.d + 1), problem.n) * problem.d / (4 * max(problem.n, 1))
+
+
+def make_preconditioner(
+    problem: Problem, curvature: Array, l2: Array, *, is_whole: bool
+) -> PerOutput | None:
+    """One block per output: factored from a sample of the rows, or diagonal for many features.
+
+    Factored for all features if `is_whole`, else for those that curve most. Outputs that curve
+    alike, as all classes do where w = 0, share a block. None where a bias is undetermined.
+    """
+    if problem.d > MOST_FACTORED:
+        make: Any = DiagonalBlock.make
+    else:
+        make = _sampled_block if is_whole or problem.d <= LEADING else LeadingBlock.make
+    blocks: list[Any] = []
+    last = np.full(problem.n, np.inf)
+    curvatures = columns(curvature).T
+    strengths = np.broadcast_to(columns(l2), (problem.d, len(curvatures))).T
+    for l2, curvature in zip(strengths, curvatures):
+        if blocks and np.all(np.abs(curvature - last) <= ALIKE * last):
+            blocks.append(blocks[-1])
+            continue
+        block = make(problem, l2, curvature)
+        if block is None:
+            return None
+        blocks.append(block)
+        last = curvature
+    return PerOutput(blocks)
+
+
+class PerOutput:
+    """A block for each output; how the classes of softmax meet is left to conjugate gradients."""
+
+    def __init__(self, blocks: list[Any]):
+        self.blocks = blocks
+
+    def solve(self, g: Change) -> Change:
+        """The blocks' solutions side by side."""
+        pairs = zip(self.blocks, columns(g.w).T, np.ravel(g.b))
+        solved = [block.solve(g_w, float(g_b)) for block, g_w, g_b in pairs]
+        w = np.stack([w for w, _ in solved], axis=1).reshape(g.w.shape)
+        return Change(w, np.array([b for _, b in solved]).reshape(g.b.shape))
+
+
+def _sampled_block(problem: Problem, l2: Array, curvature: Array) -> Block | None:
+    """The block of rows drawn at even steps of the summed curvature: likely where it is large."""
+    size = ROWS_PER_FEATURE * (problem.d + 1)
+    if np.count_nonzero(curvature) <= size:
+        return Block.make(problem, l2, curvature, single=True)
+    sums = np.cumsum(curvature)
+    drawn = np.searchsorted(sums, (np.arange(size) + 0.5) * (sums[-1] / size))
+    index, count = np.unique(np.minimum(drawn, problem.n - 1), return_counts=True)
+    sample = replace(problem, design=problem.design.rows(index), y=problem.y[index])
+    return Block.make(sample, l2, count * (sums[-1] / size), single=True)
+
+
+class DiagonalBlock:
+    """The diagonal of one output's Hessian, in the coordinates in which the bias is eliminated."""
+
+    def __init__(self, diagonal: Array, mean: Array, total: float):
+        self.diagonal, self.mean, self.total = diagonal, mean, total
+
+    @classmethod
+    def make(cls, problem: Problem, l2: Array, curvature: Array) -> DiagonalBlock | None:
+        """The block of given curvatures; None where the bias is undetermined."""
+        diagonal = problem.design.column_square_sums(curvature)
+        mean, total = np.zeros(problem.d), 0.0
+        if problem.fit_bias:
+            total = float(curvature.sum())
+            if not total > NOTHING * float(problem.weights.sum()):
+                return None
+            mean = problem.design.transposed_times(curvature) / total
+            diagonal = np.maximum(diagonal - total * mean**2, 0.0)
+        diagonal = diagonal + l2
+        return cls(np.where(diagonal > 0, diagonal, 1.0), mean, total)
+
+    def solve(self, g_w: Array, g_b: float) -> tuple[Array, float]:
+        """The (w, b) with H(w, b) = g for the diagonal H."""
+        w = (g_w - g_b * self.mean) / self.diagonal
+        return w, (g_b / self.total - inner(self.mean, w) if self.total else 0.0)
+
+    def unanswered(self, g_w: Array, g_b: float) -> tuple[float, float]:
+        """‖·‖² of the part of g outside the range of H (nothing), and of g."""
+        return 0.0, float(np.sum((g_w - g_b * self.mean) ** 2 / self.diagonal))
+
+
+class LeadingBlock:
+    """A factor for the features that curve most, and the diagonal for all others.
+
+    It is enough for features of a kernel: a pivoted Cholesky factor has them in the order of what
+    they add, and the last ones hardly meet.
+    """
+
+    def __init__(self, lead: Array, block: Block, diagonal: DiagonalBlock):
+        self.lead, self.block, self.diagonal = lead, block, diagonal
+        self.mean = diagonal.mean.copy()
+        self.mean[lead] = 0.0
+
+    @classmethod
+    def make(cls, problem: Problem, l2: Array, curvature: Array) -> LeadingBlock | None:
+        """The block of given curvatures; None where the bias is undetermined."""
+        diagonal = DiagonalBlock.make(problem, l2, curvature)
+        if diagonal is None:
+            return None
+        lead = np.sort(np.argsort(-diagonal.diagonal, kind="stable")[:LEADING])
+        part = replace(problem, design=problem.design.columns(lead))
+        block = _sampled_block(part, l2[lead], curvature)
+        return None if block is None else cls(lead, block, diagonal)
+
+    def solve(self, g_w: Array, g_b: float) -> tuple[Array, float]:
+        """The (w, b) with H(w, b) = g for an H in which leading features meet no others."""
+        w = (g_w - g_b * self.diagonal.mean) / self.diagonal.diagonal
+        w[self.lead], b = self.block.solve(g_w[self.lead], g_b)
+        return w, b - inner(self.mean, w)
+
+    def unanswered(self, g_w: Array, g_b: float) -> tuple[float, float]:
+        """‖·‖² of the part of g outside the range of H, and of g."""
+        return self.block.unanswered(g_w[self.lead], g_b)
