@@ -10,6 +10,7 @@ import copy
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property, partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -22,6 +23,8 @@ from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..design import Design
+from ..generalization import Refittable
 from ..generalization.fitted import LARGE_ROWS
 from ..interrupt import time_limit
 from ..leave_one_out import NotAvailable
@@ -30,7 +33,7 @@ from ..trees.door import read_features
 from ..trees.tables import is_table
 from ._base import Ensemble, fingerprint
 from .draws import Population, as_numbers
-from .out_of_bag import EnsembleData, EnsembleFit
+from .out_of_bag import EnsembleData
 
 Array = np.ndarray
 
@@ -44,13 +47,58 @@ class Round:
     error: float
 
 
-class BoostingFit(EnsembleFit):
-    """A boosted ensemble, as far as held-out predictions need it."""
+class VoteFit(Refittable):
+    """A boosted ensemble, as far as held-out predictions need it: boosting again on some rows."""
+
+    cure = "take fewer rounds, or a simpler learner"
+
+    def __init__(self, ensemble: Any, data: EnsembleData):
+        super().__init__(Design(data.numbers), data.labels, data.outputs.sample_weight)
+        self.ensemble, self.data = ensemble, data
+        self.has_classes = data.outputs.classes is not None
+
+    @property
+    def targets(self) -> Array:
+        """Positions of the classes, or numbers."""
+        return self.data.outputs.y[:, 0]
+
+    @property
+    def outputs(self) -> int:
+        """How many predictions a row has."""
+        return self.predictions.shape[1]
 
     @property
     def is_large(self) -> bool:  # type: ignore[override]
         """Whether another fit takes a good part of a second."""
         return len(self.y) > LARGE_ROWS
+
+    @cached_property
+    def labels(self) -> Array:
+        """Numbers of the rows (x, y), the same for equal ones, by content."""
+        return self.design.equal_rows(self.targets)
+
+    @cached_property
+    def predictions(self) -> Array:
+        """What the ensemble predicts for its own rows, (n, K)."""
+        return self.ensemble._mean_of_members(self.data.X)
+
+    @property
+    def model(self) -> Any:
+        """The ensemble, which predicts rows as the caller gives them."""
+        return self.ensemble._mean_of_members
+
+    def fit_to(self, rows: Array) -> Any:
+        """An ensemble of some of the rows."""
+        X, weights = _safe_indexing(self.data.X, rows), self.weights[rows]
+        other = clone(self.ensemble).set_params(time_limit=None)
+        other.fit(X, self.y[rows], sample_weight=weights)
+        if not self.has_classes or len(other.classes_) == self.outputs:
+            return other._mean_of_members
+        return partial(_with_all_classes, other, self.data.outputs.classes[0])
+
+    def predict(self, model: Any, rows: Array) -> Array:
+        """What a model predicts for some of the rows."""
+        return model(_safe_indexing(self.data.X, rows))
 
     def held_out(self, groups: Array | None) -> Array:
         """Not known: without a row every round is another one."""
@@ -59,6 +107,13 @@ class BoostingFit(EnsembleFit):
     def without_each(self, rows: Array) -> Any:
         """Not known either."""
         raise NotAvailable("boosting must be done again")
+
+
+def _with_all_classes(ensemble: Any, classes: Array, X: Any) -> Array:
+    """Shares of the votes for all classes, of an ensemble that has seen only some of them."""
+    shares = np.zeros((X.shape[0], len(classes)))
+    shares[:, np.searchsorted(classes, ensemble.classes_)] = ensemble._mean_of_members(X)
+    return shares
 
 
 class WeightBoosting(Ensemble, BaseEnsemble):
@@ -173,12 +228,9 @@ class WeightBoosting(Ensemble, BaseEnsemble):
 
     # ---- unseen data -----------------------------------------------------------------------------
 
-    def _unfitted(self) -> Any:
-        return clone(self).set_params(time_limit=None)
-
-    def _fitted(self, data: EnsembleData) -> BoostingFit:
+    def _fitted(self, data: EnsembleData) -> VoteFit:
         self._check_same_data(data)
-        return BoostingFit(self, data)
+        return VoteFit(self, data)
 
     # ---- reading the members ---------------------------------------------------------------------
 

@@ -29,8 +29,8 @@ from .weak_learners import AnyLearner, StumpLearner, is_plain_stump, said, votes
 
 Array = np.ndarray
 
-# Beyond this the loss overflows.
-LARGEST_LOG_LOSS = 700.0
+# Beyond this exp overflows.
+LARGEST_EXPONENT = 700.0
 OTHER_LEARNER = "how far that is from the best possible one is known for stumps on numbers alone"
 
 
@@ -232,7 +232,7 @@ class AdaBoostClassifier(ClassifierMixin, WeightBoosting):
             yield Round(learner, float(vote), error)
             if error <= 0:
                 return
-            if margins.log_loss > LARGEST_LOG_LOSS:
+            if max(margins.log_loss, vote) > LARGEST_EXPONENT:
                 warnings.warn(
                     f"Sample weights have reached infinite values, at iteration {k}, causing "
                     "overflow. Iterations stopped. Try lowering the learning rate.",
@@ -305,7 +305,8 @@ class AdaBoostClassifier(ClassifierMixin, WeightBoosting):
         y : ndarray of shape (n_samples,)
             The class with most votes.
         """
-        return self.classes_.take(np.argmax(self._mean_of_members(X), axis=1), axis=0)
+        shares = self._mean_of_members(X)
+        return self.classes_.take(np.argmax(shares, axis=1), axis=0)
 
     def staged_predict(self, X):
         """Predict classes by the votes of each round and those before it.

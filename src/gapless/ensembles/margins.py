@@ -138,7 +138,8 @@ class MarginTrace:
     Attributes
     ----------
     loss : ndarray of shape (rounds,)
-        The exponential loss, as a mean: 1 before the first round, and never below the error.
+        The exponential loss, as a mean: 1 before the first round. For two classes it is never below
+        the error.
     error : ndarray of shape (rounds,)
         The share of rows that the vote so far classifies wrongly.
     learner_error : ndarray of shape (rounds,)

@@ -175,7 +175,7 @@ def _judgement(trial: Trial, outcome: Outcome, train: float) -> tuple[str, str]:
     strength = trial.fitted.strength
     stronger, weaker = (_other(trial, outcome, factor) for factor in (10.0, 0.1))
     if stronger is None or weaker is None:
-        return _judgement_without_penalty(outcome, train, "add a penalty, or drop features")
+        return _judgement_without_penalty(outcome, train, trial.fitted.cure)
     little = NO_HARM * outcome.standard_error
     if all(abs(score - outcome.score) <= little for _, score in (stronger, weaker)):
         cure = f"{strength} has no effect, so choose a simpler model"

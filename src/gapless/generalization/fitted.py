@@ -60,6 +60,8 @@ class Fitted:
     expected: ClassVar[float | None] = None
     # What `scaled` makes stronger, in words.
     strength: ClassVar[str] = "the penalty"
+    # What helps where nothing can be made stronger.
+    cure: ClassVar[str] = "add a penalty, or drop features"
 
     @cached_property
     def parameters(self) -> list[Parameters]:

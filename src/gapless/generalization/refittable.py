@@ -42,6 +42,8 @@ class Refittable(ABC):
     expected: float | None = None
     # What `scaled` makes stronger, in words.
     strength = "the penalty"
+    # What helps where nothing can be made stronger.
+    cure = "add a penalty, or drop features"
 
     def __init__(self, design: Design, y: Array, weights: Array):
         self.design, self.y, self.weights = design, y, weights

@@ -53,6 +53,7 @@ def margins(
         right.step(levels, shares[at], where="post", color=shade, linewidth=1.5, label=label)
     right.axvline(0, color="0.4", linewidth=1, linestyle="--")
     right.set(xlabel="margin", ylabel="share of rows with at most that", xlim=(-1, 1), ylim=(0, 1))
+    right.set_xticks([-1, -0.5, 0, 0.5, 1])
     right.legend(frameon=False, loc="upper left")
     for one in axes:
         one.grid(True, which="major", color="0.9")
