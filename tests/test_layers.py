@@ -71,7 +71,7 @@ OUTSIDE = {
     "kernel_machines": {"numpy", "scipy", "sklearn"},
     "svm": {"numpy", "scipy", "sklearn"},
     "trees": {"numpy", "scipy", "sklearn"},
-    "ensembles": {"numpy", "scipy", "sklearn"},
+    "ensembles": {"joblib", "numpy", "scipy", "sklearn"},
     "plots": {"numpy", "matplotlib"},
     "demo": {"numpy", "sklearn", "matplotlib"},
     "__init__": set(),

@@ -1,0 +1,274 @@
+"""Bagging of any learner (Breiman 1996): the mean of members fitted to random draws of the rows."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import sklearn.ensemble
+from sklearn.metrics import accuracy_score, r2_score
+
+from ..trees import DecisionTreeClassifier, DecisionTreeRegressor
+from ._bagging import Bagging
+from .out_of_bag import EnsembleData, warn_if_unpredicted
+
+Array = np.ndarray
+
+
+class BaggingClassifier(Bagging, sklearn.ensemble.BaggingClassifier):
+    """Classification by the mean probabilities, or votes, of learners on random draws of the rows.
+
+    Parameters
+    ----------
+    estimator : estimator, default=None
+        The learner, ours or scikit-learn's; None is a `DecisionTreeClassifier`.
+    n_estimators : int, default=10
+        How many members.
+    max_samples : int or float, default=None
+        How many rows are drawn for each member: a number, or a part of the total weight. None draws
+        as many as there are.
+    max_features : int or float, default=1.0
+        How many columns are drawn for each member: a number, or a part of all.
+    bootstrap : bool, default=True
+        Whether rows are drawn with replacement.
+    bootstrap_features : bool, default=False
+        Whether columns are drawn with replacement.
+    oob_score : bool, default=False
+        Whether `oob_score_` and `oob_decision_function_` are computed with the fit;
+        `generalization_` has the score in any case.
+    warm_start : bool, default=False
+        Whether a fit adds members to those of the last one.
+    n_jobs : int, default=None
+        How many members are fitted side by side, by joblib.
+    random_state : int, RandomState or None, default=None
+        Seeds the draws, and the members.
+    verbose : int, default=0
+        Messages of joblib.
+    time_limit : float, default=None
+        Seconds after which no further member is begun; those that are done are kept.
+
+    Attributes
+    ----------
+    estimators_ : list of estimators
+        The members.
+    estimators_samples_, estimators_features_ : list of ndarray
+        The rows and the columns that each of them was given.
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    oob_score_ : float
+        The accuracy of rows predicted by the members that were not given them.
+    oob_decision_function_ : ndarray of shape (n_samples, n_classes)
+        The mean of their probabilities.
+    certificate_ : Certificate
+        Of kind "none": no objective is minimised.
+    generalization_ : Generalization
+        The score on unseen data, out of bag, with its standard error.
+
+    Notes
+    -----
+    Rows are drawn from the distinct rows in the order of their content, so that neither the order
+    of the rows nor repeats in place of weights change a member. Members see the rows that were
+    drawn for them and no others, with counts as weights where the learner takes weights.
+
+    References
+    ----------
+    Breiman (1996), Bagging predictors, Machine Learning 24.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from gapless import BaggingClassifier, LogisticRegression
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = BaggingClassifier(LogisticRegression(), random_state=0).fit(X / X.max(axis=0), y)
+    >>> len(model.estimators_)
+    10
+    """
+
+    _answer = "predict_proba"
+    _stored: ClassVar[tuple[str, ...]] = (
+        *Bagging._stored,
+        "classes_",
+        "n_classes_",
+        "oob_decision_function_",
+    )
+
+    def __init__(
+        self,
+        estimator=None,
+        n_estimators=10,
+        *,
+        max_samples=None,
+        max_features=1.0,
+        bootstrap=True,
+        bootstrap_features=False,
+        oob_score=False,
+        warm_start=False,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+        time_limit=None,
+    ):
+        super().__init__(
+            estimator,
+            n_estimators,
+            max_samples=max_samples,
+            max_features=max_features,
+            bootstrap=bootstrap,
+            bootstrap_features=bootstrap_features,
+            oob_score=oob_score,
+            warm_start=warm_start,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        self.time_limit = time_limit
+
+    def _get_estimator(self) -> Any:
+        return DecisionTreeClassifier() if self.estimator is None else self.estimator
+
+    def _specifics(self, data: EnsembleData) -> dict[str, Any]:
+        classes = data.outputs.classes[0]
+        return {"classes_": classes, "n_classes_": len(classes)}
+
+    def _of_member(self, member: Any, X: Any) -> Array:
+        """Probabilities, or votes of a learner that has none, for all classes."""
+        z = np.zeros((X.shape[0], self.n_classes_))
+        if hasattr(member, "predict_proba"):
+            z[:, member.classes_] = member.predict_proba(X)
+        else:
+            z[np.arange(len(z)), member.predict(X)] = 1.0
+        return z
+
+    def _out_of_bag_attributes(self, data: EnsembleData) -> dict[str, Any]:
+        sums, used = self._out_of_bag(data)
+        is_counted = data.outputs.sample_weight > 0
+        warn_if_unpredicted(used[is_counted])
+        with np.errstate(invalid="ignore"):
+            shares = sums / used[:, None]
+        score = accuracy_score(
+            data.outputs.y[is_counted, 0],
+            np.argmax(sums[is_counted], axis=1),
+            sample_weight=data.outputs.sample_weight[is_counted],
+        )
+        return {"oob_score_": score, "oob_decision_function_": shares}
+
+
+class BaggingRegressor(Bagging, sklearn.ensemble.BaggingRegressor):
+    """Regression by the mean of learners on random draws of the rows.
+
+    Parameters
+    ----------
+    estimator : estimator, default=None
+        The learner, ours or scikit-learn's; None is a `DecisionTreeRegressor`.
+    n_estimators : int, default=10
+        How many members.
+    max_samples : int or float, default=None
+        How many rows are drawn for each member: a number, or a part of the total weight. None draws
+        as many as there are.
+    max_features : int or float, default=1.0
+        How many columns are drawn for each member: a number, or a part of all.
+    bootstrap : bool, default=True
+        Whether rows are drawn with replacement.
+    bootstrap_features : bool, default=False
+        Whether columns are drawn with replacement.
+    oob_score : bool, default=False
+        Whether `oob_score_` and `oob_prediction_` are computed with the fit; `generalization_` has
+        the score in any case.
+    warm_start : bool, default=False
+        Whether a fit adds members to those of the last one.
+    n_jobs : int, default=None
+        How many members are fitted side by side, by joblib.
+    random_state : int, RandomState or None, default=None
+        Seeds the draws, and the members.
+    verbose : int, default=0
+        Messages of joblib.
+    time_limit : float, default=None
+        Seconds after which no further member is begun; those that are done are kept.
+
+    Attributes
+    ----------
+    estimators_ : list of estimators
+        The members.
+    estimators_samples_, estimators_features_ : list of ndarray
+        The rows and the columns that each of them was given.
+    oob_score_ : float
+        R² of rows predicted by the members that were not given them.
+    oob_prediction_ : ndarray of shape (n_samples,)
+        The mean of their predictions.
+    certificate_ : Certificate
+        Of kind "none": no objective is minimised.
+    generalization_ : Generalization
+        The score on unseen data, out of bag, with its standard error.
+
+    Notes
+    -----
+    See `BaggingClassifier` for how rows are drawn.
+
+    References
+    ----------
+    Breiman (1996), Bagging predictors, Machine Learning 24.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from gapless import BaggingRegressor, KernelRidge
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = BaggingRegressor(KernelRidge(alpha=0.1), random_state=0).fit(X, y)
+    >>> model.generalization_.method
+    'out of bag (10 members)'
+    """
+
+    _stored: ClassVar[tuple[str, ...]] = (*Bagging._stored, "oob_prediction_")
+
+    def __init__(
+        self,
+        estimator=None,
+        n_estimators=10,
+        *,
+        max_samples=None,
+        max_features=1.0,
+        bootstrap=True,
+        bootstrap_features=False,
+        oob_score=False,
+        warm_start=False,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+        time_limit=None,
+    ):
+        super().__init__(
+            estimator,
+            n_estimators,
+            max_samples=max_samples,
+            max_features=max_features,
+            bootstrap=bootstrap,
+            bootstrap_features=bootstrap_features,
+            oob_score=oob_score,
+            warm_start=warm_start,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        self.time_limit = time_limit
+
+    def _get_estimator(self) -> Any:
+        return DecisionTreeRegressor() if self.estimator is None else self.estimator
+
+    def _of_member(self, member: Any, X: Any) -> Array:
+        z = member.predict(X)
+        return z.reshape(len(z), -1)
+
+    def _out_of_bag_attributes(self, data: EnsembleData) -> dict[str, Any]:
+        sums, used = self._out_of_bag(data)
+        is_counted = data.outputs.sample_weight > 0
+        warn_if_unpredicted(used[is_counted])
+        mean = sums / np.maximum(used, 1)[:, None]
+        score = r2_score(
+            data.outputs.y[is_counted],
+            mean[is_counted],
+            sample_weight=data.outputs.sample_weight[is_counted],
+        )
+        return {
+            "oob_score_": score,
+            "oob_prediction_": mean[:, 0] if data.outputs.is_flat else mean,
+        }

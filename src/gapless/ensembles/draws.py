@@ -1,0 +1,113 @@
+"""Rows drawn for the members of an ensemble, from the distinct rows in the order of their content.
+
+So a row of weight 2 is drawn as two rows are, a row of weight 0 never, and neither the order of the
+rows nor how often they repeat changes what is drawn.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from ..design import Design
+from ..trees.growing import draw_rows
+
+Array = np.ndarray
+
+# Fewer draws than this, or than the cube root of the rows, are most likely a slip.
+FEW_DRAWS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Population:
+    """The distinct rows (x, y) of positive weight, by content.
+
+    Parameters
+    ----------
+    first : ndarray of int, shape (m,)
+        For each distinct row one row of the caller that has its content.
+    place : ndarray of int, shape (n,)
+        Which distinct row each row of the caller is; −1 for those without weight.
+    weights : ndarray of shape (m,)
+        The weights of equal rows, summed.
+    """
+
+    first: Array
+    place: Array
+    weights: Array
+
+    @classmethod
+    def of(cls, X: Any, y: Array, weights: Array) -> Population:
+        """The population of rows with these targets, (n,) or (n, K), and weights."""
+        kept = np.flatnonzero(weights > 0)
+        labels = Design(as_numbers(X)).equal_rows(y)[kept]
+        _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+        place = np.full(len(weights), -1)
+        place[kept] = inverse
+        return cls(kept[first], place, np.bincount(inverse, weights[kept]))
+
+    @property
+    def total(self) -> float:
+        """How many rows the population stands for: the sum of all weights."""
+        return float(self.weights.sum())
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether all rows have the same weight."""
+        return bool(np.all(self.weights == self.weights[0]))
+
+    def size_of(self, max_samples: Any) -> int:
+        """How many rows are drawn: a number, a part of the total weight, or None for all of it."""
+        if max_samples is None:
+            return max(round(self.total), 1)
+        if isinstance(max_samples, Integral):
+            return int(max_samples)
+        size = max(int(max_samples * self.total), 1)
+        if size < max(FEW_DRAWS, len(self.place) ** (1 / 3)):
+            warnings.warn(
+                f"Using the fractional value max_samples={max_samples} when the total sum of "
+                f"sample weights is {self.total} results in a low number ({size}) of bootstrap "
+                "samples. We recommend passing `max_samples` as an integer.",
+                stacklevel=4,
+            )
+        return size
+
+    def draw(self, seed: int, size: int, replace: bool = True) -> Array:
+        """How often each distinct row is drawn, (m,).
+
+        Without replacement a row of weight k can be drawn k times, as k equal rows could.
+        """
+        if not replace:
+            return self._draw_once(seed, size)
+        chances = None if self.is_uniform else self.weights
+        return draw_rows(len(self.weights), size, seed, chances)
+
+    def _draw_once(self, seed: int, size: int) -> Array:
+        rng, count = np.random.default_rng(seed), len(self.weights)
+        copies = np.ceil(self.weights).astype(np.int64)
+        most = int(copies.sum())
+        if size > most:
+            raise ValueError(
+                f"max_samples={size} must be <= n_samples={most} to be able to sample without "
+                "replacement; lower max_samples, or set bootstrap=True."
+            )
+        owner = np.repeat(np.arange(count), copies)
+        chance = np.repeat(self.weights / copies, copies)
+        # The smallest of exponential times with rates `chance` are a draw without replacement.
+        times = rng.exponential(size=most) / chance
+        chosen = owner[np.argpartition(times, size - 1)[:size]] if size < most else owner
+        return np.bincount(chosen, minlength=count)
+
+
+def as_numbers(X: Any) -> Any:
+    """X as numbers that are equal where its entries are; what is no number by its text."""
+    if X.dtype in (np.float32, np.float64):
+        return X
+    if X.dtype.kind in "biuf":
+        return X.astype(np.float64)
+    codes = [np.unique(column.astype(str), return_inverse=True)[1] for column in X.T]
+    return np.stack(codes, axis=1).astype(np.float64)

@@ -1,0 +1,472 @@
+"""Forests: many trees on random draws of the rows, each split on a random choice of columns.
+
+What random forests and extremely randomised trees share: reading, growing in batches, adding trees,
+and the mean over the trees. Trees are kept as arrays; `estimators_` makes estimators of them.
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from functools import cached_property
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import joblib
+import numpy as np
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from .._validation import Outputs
+from ..design import Design
+from ..interrupt import time_limit
+from ..progress import watch, with_callbacks
+from ..remembering import take_over
+from ..threads import thread_count, threads
+from ..trees._base import TreeData
+from ..trees.columns import Columns
+from ..trees.decision_tree import DecisionTree
+from ..trees.door import encoded, for_prediction, read_features, read_new
+from ..trees.growing import Options, Targets, draw_rows, grow, grow_forest
+from ..trees.packed import PackedTrees
+from ..trees.pruning import cheapest, made_leaves, parents
+from ..trees.tuning import risk_of
+from ._base import Ensemble, fingerprint, is_given
+from .draws import Population
+from .forest_reading import ForestReading
+from .out_of_bag import EnsembleData
+
+Array = np.ndarray
+
+# From so many rows on, max_bins="auto" cuts columns into bins: measured, the forest is as good and
+# takes three quarters of the time.
+MANY_ROWS, BINS = 20_000, 255
+# Trees grow in batches of about so many seconds, between which progress is shown.
+BATCH_SECONDS = 1.0
+# Sums out of bag are over so many trees at a time, which bounds the memory for who saw which row.
+TOGETHER = 32
+
+
+@dataclass(frozen=True, eq=False)
+class ForestData(EnsembleData):
+    """The data of a fit, and its distinct rows as trees see them.
+
+    Parameters
+    ----------
+    tree_data : TreeData
+        The distinct rows, in the order of their content.
+    population : Population
+        Which they are.
+    """
+
+    tree_data: TreeData | None = None
+    population: Population | None = None
+
+
+class Forest(ForestReading, Ensemble, BaseEstimator):
+    """Base of the forests."""
+
+    # A subclass names its kind of tree, and how it splits.
+    _tree_class: ClassVar[type[DecisionTree]]
+    _splitter = "best"
+    _strength = "min_samples_leaf"
+
+    _stored: ClassVar[tuple[str, ...]] = (
+        *Ensemble._stored,
+        "trees_",
+        "columns_",
+        "n_outputs_",
+        "max_features_",
+    )
+    _parameter_constraints: ClassVar[dict] = {
+        **{
+            name: DecisionTree._parameter_constraints[name]
+            for name in (
+                "max_depth",
+                "min_samples_split",
+                "min_samples_leaf",
+                "min_weight_fraction_leaf",
+                "max_features",
+                "random_state",
+                "max_leaf_nodes",
+                "min_impurity_decrease",
+                "monotonic_cst",
+                "categorical_features",
+                "time_limit",
+            )
+        },
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "bootstrap": ["boolean"],
+        "oob_score": ["boolean", callable],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+        "warm_start": ["boolean"],
+        "ccp_alpha": [Interval(Real, 0.0, None, closed="left")],
+        "max_samples": [
+            None,
+            Interval(RealNotInt, 0.0, None, closed="neither"),
+            Interval(Integral, 1, None, closed="left"),
+        ],
+        "max_bins": [Interval(Integral, 2, None, closed="left"), StrOptions({"auto"}), None],
+    }
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """Grow the forest.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Training data. NaN is a missing value. Columns of a table that hold categories, text or
+            booleans are taken as they are. Never written to.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Target values.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights ≥ 0: how often a row is drawn is in proportion. Weight 2 means the row twice,
+            weight 0 means the row is not there.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. Ctrl-C keeps the trees grown so far and raises
+            KeyboardInterrupt; an error leaves the estimator as it was.
+        """
+        self._check_combinations()
+        data = self._read(X, y, sample_weight)
+        data = self._with_tree_data(data)
+        old = self._trees_to_keep(data)
+        new = self._more_members(len(old))
+        seeds = self._first_seeds(check_random_state(self.random_state), len(old), new)
+        size = data.population.size_of(self.max_samples) if self.bootstrap else 0
+        with self._threads(), watch(self, data.X, data.outputs.y) as callback:
+            batches = self._batches(data, seeds, size)
+            trees, ending = self._collect(batches, new, callback)
+            if not trees and new:
+                # The limit has passed; a forest has at least one tree.
+                trees = self._grow(data, seeds[:1], size)
+        learned = self._learned(data, old + trees, seeds[: len(trees)], size)
+        take_over(self, learned)
+        self._end(ending, len(self.trees_), self.n_estimators)
+        return self
+
+    # ---- reading ---------------------------------------------------------------------------------
+
+    def _read(self, X, y, sample_weight=None, *, reset: bool = True) -> EnsembleData:
+        """X, y and weights, validated; with reset=False the features must be those of the fit."""
+        reader = copy.copy(self)
+        X, names = read_features(reader, X, reset=reset)
+        outputs = self._read_targets(y, X, sample_weight, self._fixed_class_weight())
+        numbers = X
+        if hasattr(X, "columns"):
+            columns = Columns.read(X, categorical_features=self.categorical_features)
+            numbers = encoded(columns, X)
+        return EnsembleData(X, numbers, outputs, names)
+
+    def _fixed_class_weight(self) -> Any:
+        """The weights of the classes, unless every draw has its own."""
+        return None
+
+    def _with_tree_data(self, data: EnsembleData) -> ForestData:
+        """The data with its distinct rows coded for growing."""
+        outputs, population = data.outputs, _population_of(data)
+        first = population.first
+        X = _safe_indexing(data.X, first)
+        columns = Columns.read(
+            X,
+            categorical_features=self.categorical_features,
+            max_bins=self._bins(len(first)),
+            weights=population.weights,
+        )
+        factor = outputs.weights[first] / outputs.sample_weight[first]
+        distinct = replace(
+            outputs,
+            y=outputs.y[first],
+            sample_weight=population.weights,
+            weights=population.weights * factor,
+        )
+        tree_data = TreeData(encoded(columns, X), distinct, data.feature_names, columns)
+        self._template()._monotonic(tree_data)
+        return ForestData(
+            data.X,
+            data.numbers,
+            outputs,
+            data.feature_names,
+            tree_data=tree_data,
+            population=population,
+        )
+
+    def _bins(self, rows: int) -> int | None:
+        if self.max_bins == "auto":
+            return BINS if rows >= MANY_ROWS else None
+        return self.max_bins
+
+    def _check_combinations(self) -> None:
+        if not self.bootstrap and self.max_samples is not None:
+            raise ValueError(
+                "`max_sample` cannot be set if `bootstrap=False`. Either switch to "
+                "`bootstrap=True` or set `max_sample=None`."
+            )
+        self._check_out_of_bag()
+
+    def _trees_to_keep(self, data: ForestData) -> list[Any]:
+        """Trees of an earlier fit, where they are to be kept."""
+        if not (self.warm_start and hasattr(self, "trees_")):
+            return []
+        known, now = self.columns_, data.tree_data.columns
+        same = [np.array_equal(a, b) for a, b in zip(known.levels, now.levels)]
+        if len(known) != len(now) or not all(same) or self.n_outputs_ != data.outputs.y.shape[1]:
+            raise ValueError(
+                f"warm_start=True adds trees to a {type(self).__name__} whose features, categories "
+                "or outputs were others; set warm_start=False to fit anew."
+            )
+        return list(self.trees_)
+
+    def _threads(self) -> AbstractContextManager:
+        """As many threads as n_jobs says; None leaves the choice to the environment."""
+        if self.n_jobs is None:
+            return nullcontext()
+        return threads(joblib.effective_n_jobs(self.n_jobs))
+
+    # ---- growing ---------------------------------------------------------------------------------
+
+    def _batches(self, data: ForestData, seeds: Array, size: int) -> Iterator[list[Any]]:
+        """Trees in batches, within the limit of time."""
+        seconds = BATCH_SECONDS
+        if self.time_limit is not None:
+            seconds = min(seconds, 0.1 * self.time_limit)
+        at, count = 0, thread_count()
+        with time_limit(self.time_limit):
+            while at < len(seeds):
+                began = time.monotonic()
+                yield self._grow(data, seeds[at : at + count], size)
+                at += count
+                took = max(time.monotonic() - began, 1e-6)
+                # Whole rounds of all threads, so that none waits.
+                rounds = max(1, min(4 * count, int(count * seconds / took)) // thread_count())
+                count = rounds * thread_count()
+
+    def _grow(self, data: ForestData, seeds: Array, size: int) -> list[Any]:
+        """A tree for each seed."""
+        tree_data, outputs = data.tree_data, data.tree_data.outputs
+        n_classes = tree_data.widths if tree_data.has_classes else None
+        targets = Targets(outputs.y, n_classes)
+        options = self._options(tree_data, size)
+        keys = [_key_of(seed) for seed in seeds]
+        factor = outputs.weights / outputs.sample_weight
+        if size == 0:
+            trees = grow_forest(
+                tree_data.columns,
+                targets,
+                options,
+                keys,
+                weights=outputs.weights,
+                counts=np.ceil(outputs.sample_weight),
+            )
+        elif self._has_own_class_weights():
+            trees = self._grow_balanced(tree_data, targets, options, keys, size)
+        else:
+            trees = grow_forest(
+                tree_data.columns,
+                targets,
+                options,
+                keys,
+                weights=factor,
+                draws=size,
+                chances=_chances(outputs),
+            )
+        return [_pruned(tree, self.ccp_alpha) for tree in trees] if self.ccp_alpha else trees
+
+    def _has_own_class_weights(self) -> bool:
+        """Whether classes are balanced anew in every draw."""
+        return False
+
+    def _grow_balanced(
+        self, data: TreeData, targets: Targets, options: Options, keys: list[int], size: int
+    ) -> list[Any]:
+        """Trees whose classes are balanced in the rows that each has drawn."""
+        trees = []
+        y = data.outputs.y.astype(int)
+        for key in keys:
+            counts = draw_rows(len(y), size, key, _chances(data.outputs))
+            weights = counts.astype(float)
+            for column in y.T:
+                of_class = np.bincount(column, counts)
+                present = np.sum(of_class > 0)
+                weights *= (size / (present * np.maximum(of_class, 1.0)))[column]
+            trees.append(
+                grow(data.columns, targets, options, weights=weights, counts=counts, seed=key)
+            )
+        return trees
+
+    def _options(self, data: TreeData, size: int) -> Options:
+        """How trees are grown; limits that are parts of all rows are parts of those drawn."""
+        if size == 0:
+            return self._template()._options(data, np.arange(len(data.outputs.y)))
+        # So many rows of the mean weight stand for any draw.
+        outputs = data.outputs
+        share = size / float(outputs.sample_weight.sum())
+        drawn = replace(
+            outputs, sample_weight=np.array([float(size)]), weights=share * outputs.weights
+        )
+        drawn = replace(drawn, weights=np.array([float(drawn.weights.sum())]))
+        return self._template()._options(replace(data, outputs=drawn), np.zeros(1, dtype=int))
+
+    def _template(self, random_state: Any = None) -> Any:
+        """The kind of tree that the forest is made of."""
+        own = self.get_params(deep=False)
+        names = self._tree_class().get_params()
+        shared = {name: value for name, value in own.items() if name in names}
+        fixed = {
+            "random_state": random_state,
+            "splitter": self._splitter,
+            "class_weight": None,
+            "max_bins": None,
+            "time_limit": None,
+        }
+        return self._tree_class(**shared | {k: v for k, v in fixed.items() if k in names})
+
+    # ---- what is learned -------------------------------------------------------------------------
+
+    def _learned(
+        self, data: ForestData, trees: list[Any], seeds: Array, size: int
+    ) -> dict[str, Any]:
+        """Every attribute in `_stored` that this fit has, by name."""
+        before = self._seeds if len(trees) > len(seeds) else np.empty(0, dtype=seeds.dtype)
+        population = data.population
+        columns = data.tree_data.F.shape[1]
+        learned = {
+            "trees_": trees,
+            "columns_": for_prediction(data.tree_data.columns),
+            "n_outputs_": data.outputs.y.shape[1],
+            "n_features_in_": columns,
+            "max_features_": self._template()._max_features(columns),
+            "certificate_": self._certificate(len(trees), int(self.n_estimators)),
+            "_seeds": np.concatenate([before, seeds]),
+            "_rows": population.first,
+            "_row_weights": population.weights,
+            "_max_samples": size,
+            "_fingerprint": fingerprint(population, data.outputs.y),
+            "_packed": PackedTrees.of(trees),
+            "_known_leaves": None,
+            "_calibration": None,
+            "_training": (EnsembleData(data.X, data.numbers, data.outputs, data.feature_names),),
+        }
+        if data.feature_names is not None:
+            learned["feature_names_in_"] = data.feature_names
+        learned |= self._specifics(data.outputs)
+        if self.oob_score:
+            draft = copy.copy(self)
+            take_over(draft, dict(learned))
+            learned |= draft._out_of_bag_attributes(data)
+        return learned
+
+    def _specifics(self, outputs: Outputs) -> dict[str, Any]:
+        """What a kind of forest adds to the learned attributes."""
+        return {}
+
+    def _out_of_bag_attributes(self, data: EnsembleData) -> dict[str, Any]:
+        raise NotImplementedError
+
+    # ---- predicting ------------------------------------------------------------------------------
+
+    @cached_property
+    def _packed(self) -> PackedTrees:
+        return PackedTrees.of(self.trees_)
+
+    def _read_rows(self, X: Any) -> Any:
+        """Rows to predict: categories as level numbers, NaN where a value is missing."""
+        check_is_fitted(self)
+        return read_new(self, self.columns_, X)
+
+    def _mean_of_members(self, X: Any) -> Array:
+        return self._mean_of_numbers(self._read_rows(X))
+
+    def _mean_of_numbers(self, X: Any) -> Array:
+        with self._threads():
+            return self._side_by_side(self._packed.sum(X) / len(self.trees_))
+
+    def _calibration_rows(self, X: Any) -> Design:
+        """New rows for the models of a calibration."""
+        return Design(self._read_rows(X))
+
+    def _scores(self, X: Any) -> Array:
+        """The mean of what the leaves say of rows as the caller gives them, (n, ΣK)."""
+        return self._mean_of_members(X)
+
+    def _side_by_side(self, values: Array) -> Array:
+        """Values (n, outputs · most classes) without the places that an output does not use."""
+        widths = self.trees_[0].n_classes
+        most = int(widths.max())
+        used = np.concatenate([np.arange(w) + k * most for k, w in enumerate(widths)])
+        return values if len(used) == values.shape[1] else values[:, used]
+
+    def _out_of_bag(self, data: EnsembleData) -> tuple[Array, Array]:
+        """Sums over the trees that did not draw a row, (n, ΣK), and how many they were."""
+        return self._sums_out_of_bag(self._read_rows(data.X), _population_of(data).place)
+
+    def _sums_out_of_bag(self, F: Any, place: Array) -> tuple[Array, Array]:
+        """The same of rows that have been read; `place` says which distinct row each of them is."""
+        sums, used = 0.0, np.zeros(len(place), dtype=np.int64)
+        counts = self._counts()
+        with self._threads():
+            for first in range(0, len(self.trees_), TOGETHER):
+                trees = self.trees_[first : first + TOGETHER]
+                given = np.stack([is_given(next(counts), place) for _ in trees])
+                part, by = PackedTrees.of(trees).sum_without(F, given)
+                sums, used = sums + part, used + by
+        return self._side_by_side(sums), used
+
+    def _counts(self) -> Iterator[Array]:
+        population = self._population
+        chances = None if population.is_uniform else population.weights
+        for seed in self._seeds:
+            if self._max_samples == 0:
+                yield np.ceil(population.weights).astype(int)
+            else:
+                yield draw_rows(len(self._rows), self._max_samples, _key_of(seed), chances)
+
+    def _unfitted(self) -> Any:
+        twin = super()._unfitted()
+        if hasattr(self, "columns_") and self.columns_.is_category.any():
+            twin.set_params(categorical_features=self.columns_.is_category)
+        return twin
+
+    def _smoother(self, factor: float) -> Any:
+        """The forest with leaves so many times as large."""
+        size = self.min_samples_leaf
+        if not isinstance(size, Integral):
+            return None
+        larger = max(1, round(size * factor))
+        return self if larger == size else self._unfitted().set_params(min_samples_leaf=larger)
+
+
+def _key_of(seed: int) -> int:
+    """What a tree with this random_state seeds its growth with."""
+    return int(np.random.RandomState(int(seed)).randint(np.iinfo(np.int32).max))
+
+
+def _population_of(data: EnsembleData) -> Population:
+    """The distinct rows that count, in the score and in the fit."""
+    outputs = data.outputs
+    weights = np.where(outputs.weights > 0, outputs.sample_weight, 0.0)
+    return Population.of(data.numbers, outputs.y, weights)
+
+
+def _chances(outputs: Outputs) -> Array | None:
+    """To what the chances of the rows are proportional; None where they are equal."""
+    weights = outputs.sample_weight
+    return None if np.all(weights == weights[0]) else weights
+
+
+def _pruned(tree: Any, alpha: float) -> Any:
+    """The subtree with the least impurity + α·leaves."""
+    trace = cheapest(parents(tree.children_left, tree.children_right), risk_of(tree) + alpha, "")
+    is_leaf = np.zeros(tree.node_count, dtype=bool)
+    is_leaf[trace.node[trace.is_pruned]] = True
+    return made_leaves(tree, is_leaf)[0]
