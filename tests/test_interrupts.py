@@ -39,6 +39,7 @@ fits = [
     (gapless.Lasso(alpha=0.001, tol=1e-12, solver="ista", max_iter=10**6), *data(2000, 200)),
     (gapless.KernelLogisticRegression(C=100.0, tol=1e-12), *data(1500, 20, classes=2)),
     (gapless.RiskClassifier("softmax", kernel="rbf", n_components=50), *data(5000, 20, classes=3)),
+    (gapless.DecisionTreeClassifier(ccp_alpha="cv"), *data(10000, 20, classes=3)),
 ]
 
 
@@ -77,18 +78,18 @@ for k in range(3 * int(sys.argv[1])):
         timer.cancel()
         if finished:
             record = {"state": "missed"}
-        elif not hasattr(fresh, "coef_"):
+        elif not hasattr(fresh, "certificate_"):
             clean = set(vars(fresh)) == set(fresh.get_params(deep=False))
             record = {"state": "untouched" if clean else "half fitted", "delay": delay}
         else:
             above = gapless.certify(fresh, X, y).primal - reached
-            parts = ("dual_", "trace_", "solver_", "n_iter_", "n_features_in_")
+            parts = [name for name in vars(model) if name.endswith("_")]
             record = {
                 "state": "kept",
                 "delay": delay,
                 "kind": fresh.certificate_.kind,
                 "honest": bool(fresh.certificate_.gap >= above * (1 - 1e-9)),
-                "finite": bool(np.all(np.isfinite(fresh.coef_))),
+                "finite": bool(np.all(np.isfinite(getattr(fresh, "coef_", 0.0)))),
                 "complete": all(hasattr(fresh, name) for name in parts),
             }
     record["model"] = type(model).__name__

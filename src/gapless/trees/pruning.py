@@ -230,7 +230,7 @@ def weakest_links(parent: Array, cost: Array) -> NestedSequence:
     for each split, since only the splits above a pruned one change.
     """
     count = len(parent)
-    step = np.zeros(count, dtype=int)
+    step = [0] * count
     leaves, below = _branches(parent, cost)
     up, own = parent.tolist(), np.asarray(cost, dtype=float).tolist()
     version = [0] * count
@@ -250,9 +250,9 @@ def weakest_links(parent: Array, cost: Array) -> NestedSequence:
             version[a] += 1
             if leaves[a] > 1:
                 heapq.heappush(heap, (_link(own, below, leaves, a), a, version[a]))
-    is_split = np.isin(np.arange(count), parent)
+    is_split, steps = np.isin(np.arange(count), parent), np.array(step)
     return NestedSequence(
-        parent, np.array(alphas), np.where(is_split & (step == 0), len(alphas), step)
+        parent, np.array(alphas), np.where(is_split & (steps == 0), len(alphas), steps)
     )
 
 
