@@ -1,7 +1,7 @@
 """The best bias for given scores: min_b Σ sᵢ ℓ(yᵢ, zᵢ + b), the model that uses no feature.
 
-Called by `problem` alone, for the objective P₀ that tolerances are relative to. A few passes over
-the rows, whatever the loss.
+Called by `problem`, for the objective P₀ that tolerances are relative to, and by boosting, for the
+values of leaves. A few passes over the rows, whatever the loss.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def minimise_bias(loss: Loss, y: Array, z: Array, s: Array) -> float:
         return 0.0
     if loss.is_piecewise_linear:
         return _at_kinks(loss.dual_box(y), z, s)
-    start, spread = _location(y - z, s) if loss.task == "regression" else (0.0, 1 + np.abs(z).max())
+    start, spread = _region(loss, y, z, s)
     if len(y) > 20_000:
         # A sample of the rows tells where to look, and most others are constant there.
         every = len(y) // 2000
@@ -120,6 +120,18 @@ def _at_kinks(box: DualBox, z: Array, s: Array) -> float:
     if slopes[k] <= noise and k + 1 < len(kinks):
         return float(kinks[k] + 0.5 * (kinks[k + 1] - kinks[k]))
     return float(kinks[k])
+
+
+def _region(loss: Loss, y: Array, z: Array, s: Array) -> tuple[float, float]:
+    """About where the best bias is, and how far from there it may be."""
+    if loss.task != "regression":
+        return 0.0, 1 + float(np.abs(z).max())
+    if loss.targets == "real":
+        return _location(y - z, s)
+    # Positive targets are predicted on the scale of their logarithms.
+    mean = max(float(np.average(y, weights=s)), float(np.finfo(float).tiny))
+    center = float(np.average(z, weights=s))
+    return float(np.log(mean)) - center, 1 + float(np.abs(z - center).max())
 
 
 def _location(residual: Array, s: Array) -> tuple[float, float]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .. import losses
 from .._validation import read_outputs
@@ -27,9 +27,9 @@ from ..losses import Loss
 from ..parts import Family, OfParts
 from ..progress import CallbackSupport, watch
 from ..remembering import Remembering, take_over
-from ..trees.columns import Columns
 from ..trees.door import for_prediction, read_new, read_training
 from ..trees.packed import PackedTrees
+from .boosting_constraints import check_levels
 from .boosting_data import BoostingData, with_weight
 from .boosting_held_out import BoostingFit, check_finished
 from .boosting_losses import best_start, check_targets, targets_of
@@ -65,7 +65,7 @@ class GradientBoosting(OfParts, Remembering, CallbackSupport, BaseEstimator):
         "n_features_in_",
         "feature_names_in_",
         "classes_",
-        "_seed",
+        "_random_seed",
         "_packed",
     )
 
@@ -91,9 +91,9 @@ class GradientBoosting(OfParts, Remembering, CallbackSupport, BaseEstimator):
         """What ends the run after a round: "" for nothing."""
         raise NotImplementedError
 
-    def _monotone(self, columns: Columns, names: Array | None) -> Array:
+    def _monotone(self, data: BoostingData) -> Array:
         """Whether predictions must rise or fall with each column."""
-        return np.zeros(len(columns), dtype=int)
+        return np.zeros(len(data.columns), dtype=int)
 
     def _start_scores(self, data: BoostingData, weights: Array) -> tuple[Array, dict[str, Any]]:
         """Scores (n, K) to begin with, and what of them is learned."""
@@ -116,7 +116,7 @@ class GradientBoosting(OfParts, Remembering, CallbackSupport, BaseEstimator):
     def _fit(self, X, y, sample_weight, validation: Validation | None = None, monitor=None):
         data = self._read(X, y, sample_weight)
         earlier = self._earlier(data)
-        seed = earlier["_seed"] if earlier else self._new_seed()
+        seed = earlier["_random_seed"] if earlier else self._new_seed()
         with watch(self, data.F, data.y) as callback, time_limit(self.time_limit):
             fitted = self._boost(
                 data, seed, earlier=earlier, validation=validation, watchers=(callback, monitor)
@@ -154,13 +154,14 @@ class GradientBoosting(OfParts, Remembering, CallbackSupport, BaseEstimator):
         weights = data.weights if weights is None else weights
         share = self._held_out_share(data)
         if validation is None and share is not None:
+            data.check_members()
             is_aside = data.aside(share, seed) & (weights > 0)
             self._check_parts(data, weights, is_aside)
             train = np.where(is_aside, 0.0, weights)
         else:
             is_aside, train = None, weights
         z, learned = self._start_scores(data, train)
-        learned |= {"loss_": data.loss, "_seed": seed}
+        learned |= {"loss_": data.loss, "_random_seed": seed}
         run = Run()
         if earlier is not None:
             run = self._resumed(earlier)
@@ -189,18 +190,17 @@ class GradientBoosting(OfParts, Remembering, CallbackSupport, BaseEstimator):
         train = (weights > 0) & ~is_aside
         if not train.any() or not is_aside.any():
             raise ValueError(
-                f"validation_fraction={self.validation_fraction:g} leaves no rows to "
-                f"{'learn from' if is_aside.any() else 'judge by'} among n_samples = "
-                f"{len(data.population.weights)} distinct ones; change it, or set it to None."
+                "The training data after the early stopping split has "
+                f"{'all' if train.any() else 'none'} of the {len(data.population.weights)} distinct "
+                f"rows; change validation_fraction={self.validation_fraction:g}."
             )
         classes = data.outputs.classes
         if classes is None:
             return
-        y = data.outputs.y[:, 0]
-        missing = np.setdiff1d(np.arange(len(classes[0])), y[train])
+        missing = np.setdiff1d(np.arange(len(classes[0])), data.outputs.y[train, 0])
         if len(missing):
             raise ValueError(
-                "The training data after the early stopping split is missing the classes "
+                "The training data after the early stopping split has no row of the classes "
                 f"{classes[0][missing].tolist()}; lower validation_fraction, or add rows of them."
             )
 
@@ -302,6 +302,7 @@ class GradientBoosting(OfParts, Remembering, CallbackSupport, BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is None; call "
                 "fit(X, y)."
             )
+        y = column_or_1d(y, warn=True, input_name="y")
         has_weights = sample_weight is not None
         X, y, sample_weight = with_weight(X, y, sample_weight)
         reader = copy.copy(self)
@@ -313,20 +314,17 @@ class GradientBoosting(OfParts, Remembering, CallbackSupport, BaseEstimator):
             has_classes=is_classifier(self),
         )
         columns, F, names = read_training(reader, X, outputs.sample_weight, reset=reset)
-        self._check_outputs(outputs)
+        self._check_classes(outputs)
         loss = self._loss_of(outputs)
         if outputs.classes is None:
             check_targets(loss, self.loss, outputs.y[:, 0])
-        monotone = self._monotone(columns, names)
-        return BoostingData(F, columns, outputs, loss, monotone, names, X, has_weights)
+        none = np.zeros(len(columns), dtype=int)
+        data = BoostingData(F, columns, outputs, loss, none, names, X, has_weights)
+        check_levels(columns, self.max_bins, names)
+        return replace(data, monotone=self._monotone(data))
 
-    def _check_outputs(self, outputs: Any) -> None:
-        """Refuse several targets, and a single class."""
-        if outputs.y.shape[1] > 1:
-            raise ValueError(
-                f"{type(self).__name__} predicts one target, and y has {outputs.y.shape[1]} "
-                "columns; fit one model for each, e.g. with MultiOutputRegressor."
-            )
+    def _check_classes(self, outputs: Any) -> None:
+        """Refuse a single class."""
         if outputs.classes is not None and len(outputs.classes[0]) < 2:
             found = outputs.classes[0].tolist()
             raise ValueError(
@@ -337,7 +335,7 @@ class GradientBoosting(OfParts, Remembering, CallbackSupport, BaseEstimator):
 
     # ---- predicting ------------------------------------------------------------------------------
 
-    def _raw(self, X: Any) -> Array:
+    def _raw_predict(self, X: Any) -> Array:
         """Scores (n, K) of rows as the caller gives them."""
         check_is_fitted(self)
         F = read_new(self, self.encoding_, X)
@@ -408,13 +406,13 @@ class GradientBoosting(OfParts, Remembering, CallbackSupport, BaseEstimator):
         weights = data.weights
         share = self._held_out_share(data)
         if share is not None:
-            weights = np.where(data.aside(share, self._seed), 0.0, weights)
+            weights = np.where(data.aside(share, self._random_seed), 0.0, weights)
         z = self._raw_of(data.F, data.X)
         return mean_loss(self.loss_, data.y, z, weights) * float(data.weights.sum())
 
     def _refitted(self, data: BoostingData, weights: Array) -> Any:
         """The model of the rows that have a weight."""
-        fitted = self._boost(data, self._seed, weights=weights)
+        fitted = self._boost(data, self._random_seed, weights=weights)
         check_finished(fitted.run.ending)
         twin: Any = copy.copy(self)
         twin.__dict__.update(fitted.learned, _packed=_packed(fitted.run.trees, data.scores))
@@ -423,7 +421,7 @@ class GradientBoosting(OfParts, Remembering, CallbackSupport, BaseEstimator):
     def _standing_in(self, z: Array) -> Any:
         """A copy of the model that gives row i, asked for by X = [[i]], the scores z[i]."""
         twin: Any = copy.copy(self)
-        twin._raw = lambda X: z[X[:, 0]]
+        twin._raw_predict = lambda X: z[X[:, 0]]
         return twin
 
     def plot(self, ax=None):

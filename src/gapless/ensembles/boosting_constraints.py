@@ -15,10 +15,14 @@ from ..trees.columns import Columns
 Array = np.ndarray
 
 
-def read_monotone(model: Any, columns: Columns, names: Array | None) -> Array:
+def read_monotone(model: Any, columns: Columns, scores: int) -> Array:
     """+1, −1 or 0 for each column, from a list or from names."""
-    reader = _Named(len(columns), names)
-    found = np.asarray(_check_monotonic_cst(reader, model.monotonic_cst), dtype=int)
+    found = np.asarray(_check_monotonic_cst(model, model.monotonic_cst), dtype=int)
+    if np.any(found != 0) and scores > 1:
+        raise ValueError(
+            "monotonic constraints are not supported for multiclass classification, where a class "
+            "becomes less probable as others become more; fit one model for each class."
+        )
     is_wrong = (found != 0) & columns.is_category
     if np.any(is_wrong):
         raise ValueError(
@@ -28,36 +32,32 @@ def read_monotone(model: Any, columns: Columns, names: Array | None) -> Array:
     return found
 
 
-class _Named:
-    """The features of a fit that is under way."""
-
-    def __init__(self, count: int, names: Array | None):
-        self.n_features_in_ = count
-        if names is not None:
-            self.feature_names_in_ = names
-
-
-def read_groups(interaction_cst: Any, d: int) -> Array | None:
-    """Which columns may meet on one path: a row of 0 and 1 for each group; None where all may.
+def read_groups(interaction_cst: Any, d: int) -> list[set[int]] | None:
+    """Groups of columns that may meet on one path; None where all may.
 
     Columns that are in no group make up one of their own.
     """
     if interaction_cst is None:
         return None
     if isinstance(interaction_cst, str):
-        pairs = interaction_cst == "pairwise"
-        groups = list(combinations(range(d), 2)) if pairs else [(j,) for j in range(d)]
-    else:
-        groups = _checked(interaction_cst, d)
-        rest = set(range(d)) - {j for group in groups for j in group}
-        groups += [tuple(sorted(rest))] if rest else []
+        size = 2 if interaction_cst == "pairwise" else 1
+        return [set(group) for group in combinations(range(d), size)]
+    groups = _checked(interaction_cst, d)
+    rest = set(range(d)) - {j for group in groups for j in group}
+    return [*groups, rest] if rest else groups
+
+
+def table_of(groups: list[set[int]] | None, d: int) -> Array | None:
+    """A row of 0 and 1 for each group, as the core takes them."""
+    if groups is None:
+        return None
     table = np.zeros((len(groups), d), dtype=np.uint8)
     for k, group in enumerate(groups):
         table[k, list(group)] = 1
     return table
 
 
-def _checked(interaction_cst: Any, d: int) -> list[tuple[int, ...]]:
+def _checked(interaction_cst: Any, d: int) -> list[set[int]]:
     try:
         groups = [tuple(group) for group in interaction_cst]
     except TypeError:
@@ -71,7 +71,7 @@ def _checked(interaction_cst: Any, d: int) -> list[tuple[int, ...]]:
                 "Interaction constraints must consist of integer indices in [0, n_features - 1] = "
                 f"[0, {d - 1}], specifying the position of features, got indices: {group!r}."
             )
-    return groups
+    return [{int(j) for j in group} for group in groups]
 
 
 def check_levels(columns: Columns, most: int, names: Iterable[str] | None) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
 
 from .._validation import Outputs
 from ..losses import Loss
@@ -91,6 +92,22 @@ class BoostingData:
         y, classes = self.outputs.y[:, 0], self.outputs.classes
         return y if classes is None else classes[0][y.astype(int)]
 
+    def check_members(self) -> None:
+        """Refuse to hold out a part of classes that have one row alone."""
+        if self.outputs.classes is None:
+            return
+        position = self.outputs.y[:, 0].astype(int)
+        few = np.bincount(position, np.ceil(self.repeats)) < 2
+        if few.any():
+            raise ValueError(
+                "The least populated classes in y have only 1 member, and both parts need one. "
+                f"Classes with too few members are: {self.outputs.classes[0][few].astype(float)}; "
+                "add rows of them, or hold no rows out."
+                if self.outputs.classes[0].dtype.kind in "biuf"
+                else "The least populated classes in y have only 1 member, and both parts need "
+                f"one: {self.outputs.classes[0][few].tolist()}; add rows, or hold no rows out."
+            )
+
     def aside(self, fraction: float | int, seed: int) -> Array:
         """Which rows are held out: equal ones together, and of each class the same share.
 
@@ -113,16 +130,13 @@ class BoostingData:
         return chosen[population.place]
 
 
-def with_weight(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+def with_weight(X: Any, y: Array, sample_weight: Any) -> tuple[Any, Array, Any]:
     """Rows of weight 0 are no rows: they are dropped before anything is learned from them."""
-    if sample_weight is None or np.ndim(sample_weight) != 1:
+    if sample_weight is None:
+        return X, y, None
+    weights = np.asarray(sample_weight)
+    kept = np.flatnonzero(weights != 0)
+    is_right = weights.ndim == 1 and len(weights) == len(y) == _num_samples(X)
+    if not is_right or len(kept) in (0, len(weights)):
         return X, y, sample_weight
-    kept = np.flatnonzero(np.asarray(sample_weight) != 0)
-    if len(kept) in (0, len(sample_weight)) or len(sample_weight) != _rows(X):
-        return X, y, sample_weight
-    return tuple(_safe_indexing(part, kept) for part in (X, y, sample_weight))
-
-
-def _rows(X: Any) -> int:
-    shape = getattr(X, "shape", None)
-    return int(shape[0]) if shape else len(X)
+    return _safe_indexing(X, kept), y[kept], weights[kept]

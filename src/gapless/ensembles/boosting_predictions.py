@@ -27,7 +27,7 @@ class BoostedRegressor(RegressorMixin):
         y : ndarray of shape (n_samples,)
             Predicted values.
         """
-        return self._numbers(self._raw(X))
+        return self._numbers(self._raw_predict(X))
 
     def staged_predict(self, X) -> Iterator[Array]:
         """Predict targets after each round.
@@ -75,7 +75,7 @@ class BoostedClassifier(ClassifierMixin):
         y : ndarray of shape (n_samples,)
             The most probable class.
         """
-        return self._classes(self._raw(X))
+        return self._classes(self._raw_predict(X))
 
     def staged_predict(self, X) -> Iterator[Array]:
         """Predict classes after each round.
@@ -107,7 +107,7 @@ class BoostedClassifier(ClassifierMixin):
         p : ndarray of shape (n_samples, n_classes)
             In the order of `classes_`.
         """
-        return self._probabilities(self._raw(X))
+        return self._probabilities(self._raw_predict(X))
 
     @available_if(_has_probabilities)
     def predict_log_proba(self, X):
@@ -123,7 +123,7 @@ class BoostedClassifier(ClassifierMixin):
         p : ndarray of shape (n_samples, n_classes)
             In the order of `classes_`.
         """
-        z = self._raw(X)
+        z = self._raw_predict(X)
         return self.loss_.log_probabilities(z if z.shape[1] > 1 else z[:, 0])
 
     @available_if(_has_probabilities)
@@ -156,7 +156,7 @@ class BoostedClassifier(ClassifierMixin):
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
             For loss="log_loss" log-odds, or logarithms of probabilities up to a constant.
         """
-        return _flat(self._raw(X))
+        return _flat(self._raw_predict(X))
 
     def staged_decision_function(self, X) -> Iterator[Array]:
         """Scores after each round.

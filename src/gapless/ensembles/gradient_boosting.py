@@ -22,10 +22,8 @@ from sklearn.utils.validation import check_is_fitted
 from .. import losses
 from ..losses import Loss
 from ..trees import DecisionTreeRegressor
-from ..trees.columns import Columns
 from ..trees.door import read_new
 from ._boosting import GradientBoosting, _Fitted
-from .boosting_constraints import check_levels
 from .boosting_data import BoostingData
 from .boosting_init import ZERO, fitted_init, init_scores
 from .boosting_losses import classification_loss, regression_loss
@@ -37,6 +35,16 @@ Array = np.ndarray
 
 NOT_DEPRECATED = "deprecated"
 HUBER = "huber"
+# Parameters that each tree has too.
+OF_TREES = (
+    "min_samples_split",
+    "min_samples_leaf",
+    "min_weight_fraction_leaf",
+    "min_impurity_decrease",
+    "max_features",
+    "max_leaf_nodes",
+    "ccp_alpha",
+)
 # Losses that scikit-learn doubles when it reports them, to the deviance.
 DOUBLED = (losses.Squared, losses.Logistic)
 
@@ -170,10 +178,6 @@ class PlainGradientBoosting(GradientBoosting):
             return max(1, int(np.sqrt(d) if wanted == "sqrt" else np.log2(d)))
         return min(int(wanted), d) if isinstance(wanted, Integral) else max(1, int(wanted * d))
 
-    def _monotone(self, columns: Columns, names: Array | None) -> Array:
-        check_levels(columns, self.max_bins, names)
-        return super()._monotone(columns, names)
-
     def _wanted(self) -> int:
         return int(self.n_estimators)
 
@@ -224,13 +228,12 @@ class PlainGradientBoosting(GradientBoosting):
 
     def _learned(self, data: BoostingData, fitted: _Fitted) -> dict[str, Any]:
         run = fitted.run
-        factor = 2.0 if isinstance(data.loss, DOUBLED) else 1.0
         pairs = np.zeros((len(run.trees), 2))
         if run.out_of_bag:
-            pairs = factor * np.array(run.out_of_bag)
+            pairs = np.array(run.out_of_bag)
         return super()._learned(data, fitted) | {
             "max_features_": self._max_features(len(data.columns)),
-            "train_score_": factor * np.array(run.training[1:]),
+            "train_score_": _factor(data.loss) * np.array(run.training[1:]),
             "_out_of_bag": pairs,
         }
 
@@ -252,7 +255,10 @@ class PlainGradientBoosting(GradientBoosting):
         out = np.empty((len(self.trees_), len(self.start_)), dtype=object)
         for place in np.ndindex(*out.shape):
             tree = self.trees_[place[0]][place[1]]
-            model = DecisionTreeRegressor(max_depth=max(tree.max_depth, 1))
+            model = DecisionTreeRegressor(
+                max_depth=max(tree.max_depth, 1),
+                **{name: getattr(self, name) for name in OF_TREES},
+            )
             vars(model).update(
                 tree_=tree,
                 n_features_in_=self.n_features_in_,
@@ -276,7 +282,7 @@ class PlainGradientBoosting(GradientBoosting):
     def _oob(self) -> Array:
         if self.subsample == 1.0:
             raise AttributeError("out-of-bag losses are known with subsample < 1 alone; set it.")
-        return self._out_of_bag
+        return _factor(self.loss_) * self._out_of_bag
 
     @property
     def oob_improvement_(self) -> Array:
@@ -321,6 +327,11 @@ class _Report:
             words.append(f"{before - after:>16.4f}")
         words.append(f"{f'{left / 60:.2f}m' if left > 60 else f'{left:.2f}s':>16}")
         print(" ".join(words))
+
+
+def _factor(loss: Loss) -> float:
+    """What scikit-learn multiplies a loss with where it reports it."""
+    return 2.0 if isinstance(loss, DOUBLED) else 1.0
 
 
 def _count(wanted: float, rows: float, least: int) -> int:

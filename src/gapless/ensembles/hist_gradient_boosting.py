@@ -10,11 +10,11 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
 from ..losses import Loss
-from ..trees.columns import Columns
 from ._boosting import GradientBoosting, Validation, _Fitted
-from .boosting_constraints import check_levels, read_groups, read_monotone
+from .boosting_constraints import read_groups, read_monotone, table_of
 from .boosting_data import BoostingData
 from .boosting_losses import classification_loss, regression_loss
+from .boosting_nodes import Predictor
 from .boosting_predictions import BoostedClassifier, BoostedRegressor
 from .boosting_rounds import GrowthPlan, is_second_order
 from .boosting_run import Run
@@ -116,12 +116,15 @@ class HistGradientBoosting(GradientBoosting):
             l2=self.l2_regularization,
             second_order=is_smooth,
             leaves="model" if is_smooth else "search",
-            groups=read_groups(self.interaction_cst, d),
+            groups=table_of(self._check_interaction_cst(d), d),
         )
 
-    def _monotone(self, columns: Columns, names: Array | None) -> Array:
-        check_levels(columns, self.max_bins, names)
-        return read_monotone(self, columns, names)
+    def _monotone(self, data: BoostingData) -> Array:
+        return read_monotone(self._reader(data), data.columns, data.scores)
+
+    def _check_interaction_cst(self, n_features: int) -> list[set[int]] | None:
+        """Columns that may meet on the way to a leaf, by groups."""
+        return read_groups(self.interaction_cst, n_features)
 
     def _wanted(self) -> int:
         return int(self.max_iter)
@@ -164,6 +167,16 @@ class HistGradientBoosting(GradientBoosting):
             "validation_score_": held,
             "is_categorical_": data.columns.is_category if data.columns.is_category.any() else None,
         }
+
+    @property
+    def _predictors(self) -> list[list[Predictor]]:
+        """The trees for tools that read those of scikit-learn, such as SHAP."""
+        return [[Predictor(tree) for tree in trees] for trees in self.trees_]
+
+    @property
+    def _baseline_prediction(self) -> Array:
+        """Where such tools look for `start_`."""
+        return self.start_.reshape(1, -1)
 
     @property
     def n_iter_(self) -> int:

@@ -1,0 +1,59 @@
+"""Boosted trees in the form that tools read who know scikit-learn's histogram boosting."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..trees.tree import Tree
+
+Array = np.ndarray
+
+NODE = np.dtype(
+    [
+        ("value", np.float64),
+        ("count", np.uint32),
+        ("feature_idx", np.intp),
+        ("num_threshold", np.float64),
+        ("missing_go_to_left", np.uint8),
+        ("left", np.uint32),
+        ("right", np.uint32),
+        ("depth", np.uint32),
+        ("is_leaf", np.uint8),
+        ("is_categorical", np.uint8),
+    ]
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Predictor:
+    """A tree, read as scikit-learn's TreePredictor is."""
+
+    tree: Tree
+
+    @property
+    def nodes(self) -> Array:
+        """The nodes as records."""
+        tree = self.tree
+        is_leaf = tree.children_left < 0
+        out = np.zeros(tree.node_count, dtype=NODE)
+        out["value"] = tree.value[:, 0, 0]
+        out["count"] = tree.n_node_samples
+        out["feature_idx"] = np.where(is_leaf, 0, tree.feature)
+        out["num_threshold"] = np.where(is_leaf, 0.0, tree.threshold)
+        out["missing_go_to_left"] = tree.missing_go_to_left
+        out["left"] = np.where(is_leaf, 0, tree.children_left)
+        out["right"] = np.where(is_leaf, 0, tree.children_right)
+        out["depth"] = tree.depths
+        out["is_leaf"] = is_leaf
+        out["is_categorical"] = np.diff(tree.category_start) > 0
+        return out
+
+    def get_n_leaf_nodes(self) -> int:
+        """The number of leaves."""
+        return self.tree.n_leaves
+
+    def get_max_depth(self) -> int:
+        """The largest number of questions that a row is asked."""
+        return self.tree.max_depth
