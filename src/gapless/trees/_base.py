@@ -149,6 +149,10 @@ class TreeModel(Remembering, CallbackSupport, BaseEstimator):
         """That the tree is the best of its subtrees, from the data."""
         raise NotImplementedError
 
+    def _price(self) -> float:
+        """The price of a leaf, where it has one."""
+        return 0.0
+
     def outline(self) -> Outline:
         """The tree as plain data, from which text, rules and pictures are made."""
         raise NotImplementedError

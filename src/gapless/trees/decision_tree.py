@@ -324,6 +324,9 @@ class DecisionTree(TreeModel):
             return float(self.ccp_alpha)
         return 0.0 if choice is None else choice.alpha
 
+    def _price(self):
+        return float(self.ccp_alpha_ if self.ccp_alpha == CV else self.ccp_alpha)
+
     def _choose(
         self, data: TreeData, rows: Array, tree: Any, options: Options, seed: int
     ) -> Choice:
@@ -413,7 +416,6 @@ class DecisionTree(TreeModel):
         rows = np.flatnonzero(data.outputs.weights > 0)
         if self.prune is not None:
             return self._certify_errors(data, tree, rows)
-        alpha = float(self.ccp_alpha_ if self.ccp_alpha == CV else self.ccp_alpha)
         part = data.rows(rows, with_class_weights=True)
         leaf = tree.apply(part.F)
         classes = max(data.widths)
@@ -422,7 +424,7 @@ class DecisionTree(TreeModel):
             # Constraints move predictions away from the best ones, and are no matter of pruning.
             found = replace(found, stored=float(found.risk[tree.children_left < 0].sum()))
         parent = parents(tree.children_left, tree.children_right)
-        return certificate(parent, found, alpha, RISKS[self.criterion])
+        return certificate(parent, found, self._price(), RISKS[self.criterion])
 
     def _certify_errors(self, data: TreeData, tree: Any, rows: Array) -> Certificate:
         """The same for a tree that was pruned by errors, of validation rows or pessimistic ones."""

@@ -29,6 +29,8 @@ class TreeFit(Refittable):
         The data of the fit. Codes of columns are kept: they do not depend on the targets.
     """
 
+    cure = "prune the tree, or set max_depth"
+
     def __init__(self, estimator: Any, data: Any):
         outputs = data.outputs
         self.estimator, self.data = estimator, data
@@ -95,11 +97,10 @@ class TreeFit(Refittable):
 
     def scaled(self, factor):
         """The same with a price of leaves so many times as high, where it has a price."""
-        alpha = getattr(self.estimator, "ccp_alpha", 0.0)
-        if isinstance(alpha, str) or not alpha > 0:
+        alpha = self.estimator._price()
+        if not alpha > 0:
             return None
-        other = self.estimator._at(ccp_alpha=alpha * factor)
-        return _Regrown(other, self.data)
+        return _Regrown(self.estimator._at(ccp_alpha=alpha * factor), self.data)
 
 
 class _Regrown(TreeFit):
