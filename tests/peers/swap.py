@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from functools import partial
 from importlib.util import module_from_spec
 
+import sklearn.ensemble
 import sklearn.gaussian_process
 import sklearn.kernel_approximation
 import sklearn.kernel_ridge
@@ -24,6 +25,13 @@ import sklearn.tree
 from sklearn.base import BaseEstimator
 
 MODULES = [
+    "sklearn.ensemble._hist_gradient_boosting.tests.test_gradient_boosting",
+    "sklearn.ensemble._hist_gradient_boosting.tests.test_monotonic_constraints",
+    "sklearn.ensemble._hist_gradient_boosting.tests.test_warm_start",
+    "sklearn.ensemble.tests.test_bagging",
+    "sklearn.ensemble.tests.test_forest",
+    "sklearn.ensemble.tests.test_gradient_boosting",
+    "sklearn.ensemble.tests.test_weight_boosting",
     "sklearn.gaussian_process.tests.test_gpr",
     "sklearn.linear_model.tests.test_base",
     "sklearn.linear_model.tests.test_common",
@@ -42,6 +50,20 @@ MODULES = [
 ]
 
 CLASSES = {
+    sklearn.ensemble: [
+        "AdaBoostClassifier",
+        "AdaBoostRegressor",
+        "BaggingClassifier",
+        "BaggingRegressor",
+        "ExtraTreesClassifier",
+        "ExtraTreesRegressor",
+        "GradientBoostingClassifier",
+        "GradientBoostingRegressor",
+        "HistGradientBoostingClassifier",
+        "HistGradientBoostingRegressor",
+        "RandomForestClassifier",
+        "RandomForestRegressor",
+    ],
     sklearn.gaussian_process: ["GaussianProcessRegressor"],
     sklearn.kernel_approximation: ["Nystroem", "RBFSampler"],
     sklearn.kernel_ridge: ["KernelRidge"],

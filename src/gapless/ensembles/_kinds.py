@@ -108,6 +108,16 @@ class ForestRegressor(TreeRegressorMixin, RegressorMixin, Forest):
         ],
     }
 
+    def _check_combinations(self) -> None:
+        super()._check_combinations()
+        if self.criterion == "friedman_mse":
+            warnings.warn(
+                'criterion="friedman_mse" is deprecated, as in scikit-learn: it is another name '
+                'for "squared_error"; use that.',
+                FutureWarning,
+                stacklevel=5,
+            )
+
     def _read_targets(self, y, X, sample_weight, class_weight=None) -> Outputs:
         outputs = super()._read_targets(y, X, sample_weight, class_weight)
         if self.criterion == "poisson":

@@ -138,10 +138,12 @@ class Forest(ForestReading, Ensemble, BaseEstimator):
             KeyboardInterrupt; an error leaves the estimator as it was.
         """
         self._check_combinations()
-        data = self._read(X, y, sample_weight)
-        data = self._with_tree_data(data)
-        old = self._trees_to_keep(data)
-        new = self._more_members(len(old))
+        is_kept = self.warm_start and hasattr(self, "trees_")
+        new = self._more_members(len(self.trees_) if is_kept else 0)
+        if new == 0 and (not self.oob_score or hasattr(self, "oob_score_")):
+            return self
+        data = self._with_tree_data(self._read(X, y, sample_weight))
+        old = self._trees_to_keep(data) if is_kept else []
         seeds = self._first_seeds(check_random_state(self.random_state), len(old), new)
         size = data.population.size_of(self.max_samples) if self.bootstrap else 0
         with self._threads(), watch(self, data.X, data.outputs.y) as callback:
@@ -215,9 +217,7 @@ class Forest(ForestReading, Ensemble, BaseEstimator):
         self._check_out_of_bag()
 
     def _trees_to_keep(self, data: ForestData) -> list[Any]:
-        """Trees of an earlier fit, where they are to be kept."""
-        if not (self.warm_start and hasattr(self, "trees_")):
-            return []
+        """Trees of an earlier fit, to which others are to be added."""
         known, now = self.columns_, data.tree_data.columns
         same = [np.array_equal(a, b) for a, b in zip(known.levels, now.levels)]
         if len(known) != len(now) or not all(same) or self.n_outputs_ != data.outputs.y.shape[1]:
@@ -421,6 +421,11 @@ class Forest(ForestReading, Ensemble, BaseEstimator):
                 part, by = PackedTrees.of(trees).sum_without(F, given)
                 sums, used = sums + part, used + by
         return self._side_by_side(sums), used
+
+    @property
+    def _n_samples_bootstrap(self) -> int:
+        """How many rows each tree has drawn, under scikit-learn's name."""
+        return int(self._max_samples)
 
     def _counts(self) -> Iterator[Array]:
         population = self._population
