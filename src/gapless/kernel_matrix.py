@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .kernels import Kernel, Rows
+from .kernels._rows import blank
 
 Array = np.ndarray
 
@@ -92,6 +93,20 @@ class KernelMatrix:
         if self._whole is None and self._bytes(self.n, self.n) <= self.memory_limit:
             self._whole = self._rows.gram()
         return self._whole
+
+    def room(self, most: int) -> Array:
+        """Memory for `part` of up to so many rows, or for what the limit allows."""
+        side = min(most, int(np.sqrt(self.memory_limit / self.dtype.itemsize)))
+        return blank((side * side,), self.dtype)
+
+    def part(self, rows: Array, room: Array) -> Array:
+        """K[rows][:, rows] in memory that is used again: getting it anew takes as long as K."""
+        out = room[: len(rows) ** 2].reshape(len(rows), len(rows))
+        if self._whole is not None:
+            out[...] = self._whole[np.ix_(rows, rows)]
+        else:
+            self._rows.only(rows).gram_into(out)
+        return out
 
     def block(self, rows: Array, columns: Array | None = None) -> Array:
         """K[rows][:, columns], all columns by default; a new array.

@@ -208,6 +208,11 @@ def test_matrix_agrees_with_its_blocks_parts_and_products(rng, kernel, dtype):
         is_near(part.block(np.array([2, 0])), whole[np.ix_(some[[2, 0]], some)], dtype, kernel)
         is_near(part.whole(), whole[np.ix_(some, some)], dtype, kernel)
         is_near(part.diagonal, np.diag(whole)[some])
+        room = matrix.room(9)
+        is_near(matrix.part(some, room), whole[np.ix_(some, some)], dtype, kernel)
+        assert (
+            len(room) == 81 and len(by_blocks.room(1000)) * np.dtype(dtype).itemsize <= 40 * 11 * 8
+        )
         coef = rng.standard_normal((40, 2)) * (rng.random((40, 1)) < 0.4)
         scale = 40 * np.abs(whole).max()
         near = {"rtol": 0, "atol": 1e-13 * scale}

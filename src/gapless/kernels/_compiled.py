@@ -111,12 +111,15 @@ class DenseRows(CompiledRows):
     def gram(self, other: Rows | None = None) -> Array:
         if other is None:
             out = blank((len(self), len(self)), self.dtype)
-            _call(_core.kernel_gram, self.form, self.X, self.squares, out)
+            self.gram_into(out)
             return out
         assert isinstance(other, DenseRows)
         out = blank((len(self), len(other)), self.dtype)
         _call(_core.kernel_block, self.form, self.X, self.squares, other.X, other.squares, out)
         return out
+
+    def gram_into(self, out: Array) -> None:
+        _call(_core.kernel_gram, self.form, self.X, self.squares, out)
 
     def times(self, other: Rows, coef: Array) -> Array:
         assert isinstance(other, DenseRows)

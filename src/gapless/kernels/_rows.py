@@ -122,6 +122,10 @@ class Rows:
             )
         return np.array(values, dtype=self.dtype, order="C")
 
+    def gram_into(self, out: Array) -> None:
+        """Values between all pairs of these rows, into an array that is there."""
+        out[...] = self.gram()
+
     def times(self, other: Rows, coef: Array) -> Array:
         """gram(other) @ coef for coef (m, k), by blocks, float64."""
         n = len(self)

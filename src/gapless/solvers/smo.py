@@ -18,7 +18,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -305,7 +305,7 @@ class Descent:
         """
         part = self._choose_part()
         rows, places = np.unique(self.rows[part], return_inverse=True)
-        gram = self.matrix.only(rows).whole()
+        gram = self.matrix.part(rows, self.room)
         theta, gradient = self.theta[part], self.gradient[part]
         target = max(MARGIN * tol, SHARE * self.violation)
         moving, diagonal = (theta, gradient), self.matrix.diagonal[self.rows[part]]
@@ -338,6 +338,11 @@ class Descent:
         bias = self.problem.biases(self.theta, self.gradient)
         return BoxSolution(self.theta, self.gradient, self.violation, bias, self.steps, status)
 
+    @cached_property
+    def room(self) -> Array:
+        """Memory for the kernel values of a part."""
+        return self.matrix.room(MOST_ROWS)
+
     @property
     def _steps_left(self) -> int:
         return max(self.most - self.steps, 0)
@@ -353,22 +358,29 @@ class Descent:
 
     def _choose_part(self) -> Array:
         """Variables that want to move: those in violating pairs, the worst ones first."""
-        limit = int(np.sqrt(self.matrix.memory_limit / self.matrix.dtype.itemsize))
-        limit = min(limit, MOST_ROWS)
+        limit = int(np.sqrt(len(self.room)))
         rise, fall = self.problem.slopes(self.theta, self.gradient)
-        urgency = np.full(len(rise), -np.inf)
+        lack, excess = np.empty_like(rise), np.empty_like(fall)
         for group in self.problem.each_group():
             ends = rise[group].min(initial=np.inf), fall[group].max(initial=-np.inf)
             level = _middle(*ends)
-            urgency[group] = np.maximum(level - rise[group], fall[group] - level)
+            lack[group], excess[group] = level - rise[group], fall[group] - level
+        urgency = np.maximum(lack, excess)
         # Less than half of the violation behind the level is in a violating pair.
         wanted = np.flatnonzero(urgency > -0.5 * self.violation)
         if not self.part:
             some = max(FIRST_ROWS, len(wanted) // FIRST_SHARE)
             return wanted[_spread(len(wanted), min(some, limit))]
-        # A stable sort, so that ties are broken by position.
-        order = np.argsort(-urgency[wanted], kind="stable")
-        return np.sort(wanted[order[: min(GROWTH * self.part, limit)]])
+        # Stable sorts, so that ties are broken by position.
+        wanted = wanted[np.argsort(-urgency[wanted], kind="stable")]
+        # The free ones come first: without them the others would move the level to and fro.
+        free = wanted[rise[wanted] == fall[wanted]][: limit // 2]
+        others = wanted[~np.isin(wanted, free)]
+        # As many that want to grow as to fall, where there are: a pair has one of each.
+        grows = lack[others] >= excess[others]
+        place = np.where(grows, np.cumsum(grows), np.cumsum(~grows))
+        order = np.concatenate([free, others[np.argsort(place, kind="stable")]])
+        return np.sort(order[: min(GROWTH * self.part, limit)])
 
 
 def _middle(rise: float, fall: float) -> float:
