@@ -6,8 +6,9 @@ one if None), and returns the axes. Imports matplotlib and nothing of gapless.
 
 from .convergence import convergence
 from .decision import decision
+from .margins import margins
 from .path import path
 from .search import search
 from .tree import tree
 
-__all__ = ["convergence", "decision", "path", "search", "tree"]
+__all__ = ["convergence", "decision", "margins", "path", "search", "tree"]
