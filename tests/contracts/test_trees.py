@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import check_estimator
 
 import gapless
+import gapless.plots
 from gapless import trees
 from gapless.threads import threads
 
@@ -337,6 +338,19 @@ def test_text_and_path_end_in_the_prediction(cls, form):
     assert len(lines) <= model.get_depth() + 1
     said = model.predict(X[:1])[0]
     assert lines[-1].startswith(f"predict {said if is_classifier(model) else f'{said:.5g}'}")
+
+
+@every_class
+def test_picture_has_a_box_for_each_node_that_is_shown(cls):
+    X, y = make_data(cls)
+    model = cls(max_depth=3).fit(X, y)
+    shown = gapless.plots.tree(model).texts
+    assert len(shown) == model.tree_.node_count
+    assert str(model.outline().condition[1]) in shown[1].get_text().replace("\n", " ")
+    places = [text.get_position() for text in shown]
+    assert len(set(places)) == len(places)
+    few = gapless.plots.tree(model, max_depth=1).texts
+    assert len(few) == 1 + len(model.outline().children[0])
 
 
 @every_class

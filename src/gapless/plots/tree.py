@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 
 # Inches of a column of boxes and of a row, and characters in a line of a box.
-COLUMN, ROW, LINE = 2.35, 0.62, 26
+COLUMN, ROW, LINE = 2.6, 0.7, 31
 # How much of the colour of its class a box has at most; the rest is white.
 STRONGEST = 0.6
 

@@ -29,6 +29,7 @@ class TreeFit(Refittable):
         The data of the fit. Codes of columns are kept: they do not depend on the targets.
     """
 
+    strength = "ccp_alpha"
     cure = "prune the tree, or set max_depth"
 
     def __init__(self, estimator: Any, data: Any):
