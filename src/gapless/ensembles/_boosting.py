@@ -34,7 +34,7 @@ from .boosting_data import BoostingData, with_weight
 from .boosting_held_out import BoostingFit, check_finished
 from .boosting_losses import best_start, check_targets, targets_of
 from .boosting_rounds import GrowthPlan, Rounds
-from .boosting_run import Drawing, HeldOutRows, Run, boost, mean_loss
+from .boosting_run import Drawing, HeldOutRows, Run, add_rounds, boost, mean_loss
 
 Array = np.ndarray
 
@@ -166,11 +166,12 @@ class GradientBoosting(OfParts, Remembering, CallbackSupport, BaseEstimator):
         if earlier is not None:
             run = self._resumed(earlier)
             learned |= {name: earlier[name] for name in learned if name in earlier}
-            z = self._starts(data.F, data.X, learned) + _sums(run.trees, data.F, data.scores)
+            z = self._starts(data.F, data.X, learned)
+            add_rounds(run.trees, data.F, z)
         repeats = np.where(train > 0, data.repeats, 0.0)
         rounds = Rounds(data.table, data.loss, data.y, train, repeats, z)
         held = self._held_out(data, validation, is_aside, weights, learned, run)
-        judge = _Judge(self, data, rounds, held, run, watchers)
+        judge = _Judge(self, data, rounds, held, run, earlier, watchers)
         boost(
             rounds,
             self._plan(data),
@@ -190,9 +191,9 @@ class GradientBoosting(OfParts, Remembering, CallbackSupport, BaseEstimator):
         train = (weights > 0) & ~is_aside
         if not train.any() or not is_aside.any():
             raise ValueError(
-                "The training data after the early stopping split has "
-                f"{'all' if train.any() else 'none'} of the {len(data.population.weights)} distinct "
-                f"rows; change validation_fraction={self.validation_fraction:g}."
+                "The training data after the early stopping split leaves one part without any of "
+                f"the {len(data.population.weights)} distinct rows; "
+                f"change validation_fraction={self.validation_fraction:g}."
             )
         classes = data.outputs.classes
         if classes is None:
@@ -229,7 +230,8 @@ class GradientBoosting(OfParts, Remembering, CallbackSupport, BaseEstimator):
             X, y, w = F, data.y[rows], weights[rows]
         else:
             return None
-        z = self._starts(F, X, learned) + _sums(run.trees, F, data.scores)
+        z = self._starts(F, X, learned)
+        add_rounds(run.trees, F, z)
         return HeldOutRows(F, y, w, z)
 
     def _read_validation(
@@ -470,6 +472,7 @@ class _Judge:
         rounds: Rounds,
         held: HeldOutRows | None,
         run: Run,
+        earlier: dict[str, Any] | None,
         watchers: tuple[Any, Any],
     ):
         self.model, self.data, self.rounds, self.held = model, data, rounds, held
@@ -477,7 +480,12 @@ class _Judge:
         self.scorer = self._scorer()
         self.scores: list[float] = []
         self.train_scores: list[float] = []
-        if self.scorer is not None and not run.trees:
+        if self.scorer is None:
+            return
+        if earlier is not None:
+            self.train_scores = list(earlier["train_score_"])
+            self.scores = list(earlier["validation_score_"] if held else self.train_scores)
+        else:
             self._score()
 
     def _scorer(self) -> Any:
@@ -529,10 +537,3 @@ def _packed(trees: list[Any], scores: int) -> list[PackedTrees]:
     if not trees:
         return []
     return [PackedTrees.of([each[k] for each in trees]) for k in range(scores)]
-
-
-def _sums(trees: list[Any], F: Any, scores: int) -> Array:
-    """What the trees of all rounds say of rows, (n, K)."""
-    if not trees:
-        return np.zeros((F.shape[0], scores))
-    return np.hstack([packed.sum(F) for packed in _packed(trees, scores)])

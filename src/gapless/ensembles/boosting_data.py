@@ -101,12 +101,13 @@ class BoostingData:
         if few.any():
             raise ValueError(
                 "The least populated classes in y have only 1 member, and both parts need one. "
-                f"Classes with too few members are: {self.outputs.classes[0][few].astype(float)}; "
-                "add rows of them, or hold no rows out."
-                if self.outputs.classes[0].dtype.kind in "biuf"
-                else "The least populated classes in y have only 1 member, and both parts need "
-                f"one: {self.outputs.classes[0][few].tolist()}; add rows, or hold no rows out."
+                f"Classes with too few members are: {self._named(few)}; add rows of them, or hold "
+                "no rows out."
             )
+
+    def _named(self, which: Array) -> list:
+        classes = self.outputs.classes[0][which] if self.outputs.classes else which[:0]
+        return (classes.astype(float) if classes.dtype.kind in "iuf" else classes).tolist()
 
     def aside(self, fraction: float | int, seed: int) -> Array:
         """Which rows are held out: equal ones together, and of each class the same share.
@@ -125,8 +126,8 @@ class BoostingData:
         chosen = np.zeros(len(weights), dtype=bool)
         for stratum in np.unique(strata):
             own = order[strata[order] == stratum]
-            reached = np.cumsum(weights[own]) - 0.5 * weights[own]
-            chosen[own] = reached < fraction * weights[own].sum()
+            before = np.cumsum(weights[own]) - weights[own]
+            chosen[own] = before < fraction * weights[own].sum() * (1 - 1e-12)
         return chosen[population.place]
 
 

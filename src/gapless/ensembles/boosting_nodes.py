@@ -22,6 +22,7 @@ NODE = np.dtype(
         ("depth", np.uint32),
         ("is_leaf", np.uint8),
         ("is_categorical", np.uint8),
+        ("bitset_idx", np.uint32),
     ]
 )
 
@@ -48,7 +49,13 @@ class Predictor:
         out["depth"] = tree.depths
         out["is_leaf"] = is_leaf
         out["is_categorical"] = np.diff(tree.category_start) > 0
+        out["bitset_idx"] = tree.category_start[:-1] // 8
         return out
+
+    @property
+    def raw_left_cat_bitsets(self) -> Array:
+        """The levels that go left, eight words of bits for each split by a category."""
+        return self.tree.category_bits.reshape(-1, 8)
 
     def get_n_leaf_nodes(self) -> int:
         """The number of leaves."""

@@ -64,8 +64,14 @@ class HeldOutRows:
 
     def add(self, trees: Round) -> None:
         """Move the scores by what the trees of a round say."""
+        add_rounds([trees], self.F, self.z)
+
+
+def add_rounds(rounds: Sequence[Round], F: Any, z: Array) -> None:
+    """Add to scores (n, K) what trees say of rows, in the order and to the bit as fits do."""
+    for trees in rounds:
         for k, tree in enumerate(trees):
-            self.z[:, k] += PackedTrees.of([tree]).sum(self.F)[:, 0]
+            z[:, k] += PackedTrees.of([tree]).sum(F)[:, 0]
 
 
 def mean_loss(loss: Loss, y: Array, z: Array, weights: Array) -> float:

@@ -277,27 +277,43 @@ def _marked(categorical: Any, d: int, names: tuple[str, ...] | None) -> Array:
     if chosen.dtype == bool:
         if chosen.shape != (d,):
             raise ValueError(
-                f"categorical_features as a mask must have an entry for each of the {d} features, "
-                f"got shape {chosen.shape}; say True for the categories."
+                "categorical_features set as a boolean mask must have shape (n_features,) = "
+                f"({d},), got: {chosen.shape}; say True for the categories."
             )
         return chosen.copy()
+    _check_kinds(chosen)
     mask[list(_positions(chosen, d, names))] = True
     return mask
+
+
+def _check_kinds(chosen: Array) -> None:
+    """Refuse what is neither a number nor a name of a column."""
+    kinds = {type(item).__name__ for item in chosen.reshape(-1).tolist()}
+    if not kinds <= {"int", "str", "bool"}:
+        found = ", ".join(sorted(kinds)) if chosen.dtype == object else chosen.dtype.name
+        raise ValueError(
+            f"categorical_features must be an array-like of bool, int or str, got: {found}."
+        )
 
 
 def _positions(chosen: Array, d: int, names: tuple[str, ...] | None) -> Iterator[int]:
     for item in chosen.reshape(-1).tolist():
         if isinstance(item, str):
-            if names is None or item not in names:
-                known = "X has no column names" if names is None else f"X has {list(names)}"
+            if names is None:
                 raise ValueError(
-                    f"categorical_features has {item!r}, which is no column of X; {known}."
+                    "categorical_features should be passed as an array of integers or as a boolean "
+                    "mask when the model is fitted on data without feature names."
+                )
+            if item not in names:
+                raise ValueError(
+                    f"categorical_features has an item value {item!r} which is not a valid feature "
+                    f"name of the training data. X has {list(names)}."
                 )
             yield names.index(item)
-        elif isinstance(item, int) and 0 <= item < d:
+        elif 0 <= item < d:
             yield item
         else:
             raise ValueError(
-                f"categorical_features has {item!r}; give a mask, names, or numbers from 0 to "
-                f"{d - 1}."
+                "categorical_features set as integer indices must be in [0, n_features - 1] = "
+                f"[0, {d - 1}], got {item}."
             )
