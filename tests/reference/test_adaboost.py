@@ -314,6 +314,7 @@ def test_time_limit_keeps_the_rounds_that_are_done():
     assert 1 <= done < 100_000
     assert len(model.trace_) == done
     assert not model.estimator_weights_[done:].any()
+    assert model.certificate_.verdict.startswith(f"stopped after {done} of 100000 rounds")
     assert gapless.certify(model, X, y).primal == pytest.approx(model.certificate_.primal)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -23,6 +23,7 @@ from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..certificates import Certificate
 from ..design import Design
 from ..generalization import Refittable
 from ..generalization.fitted import LARGE_ROWS
@@ -91,6 +92,8 @@ class VoteFit(Refittable):
         """An ensemble of some of the rows."""
         X, weights = _safe_indexing(self.data.X, rows), self.weights[rows]
         other = clone(self.ensemble).set_params(time_limit=None)
+        if self.ensemble._is_stopped:
+            other.set_params(n_estimators=len(self.ensemble.estimators_))
         other.fit(X, self.y[rows], sample_weight=weights)
         if not self.has_classes or len(other.classes_) == self.outputs:
             return other._mean_of_members
@@ -134,6 +137,7 @@ class WeightBoosting(Ensemble, BaseEnsemble):
         "n_features_in_",
         "feature_names_in_",
         "_fingerprint",
+        "_is_stopped",
     )
     _parameter_constraints: ClassVar[dict] = {
         "estimator": [HasMethods(["fit", "predict"]), None],
@@ -197,7 +201,9 @@ class WeightBoosting(Ensemble, BaseEnsemble):
             for one in rounds:
                 yield [one]
 
-    def _learned(self, data: EnsembleData, rows: Population, rounds: list[Round]) -> dict[str, Any]:
+    def _learned(
+        self, data: EnsembleData, rows: Population, rounds: list[Round], ending: str
+    ) -> dict[str, Any]:
         """The attributes that both kinds learn."""
         weights, errors = np.zeros(self.n_estimators), np.ones(self.n_estimators)
         weights[: len(rounds)] = [one.vote for one in rounds]
@@ -209,11 +215,19 @@ class WeightBoosting(Ensemble, BaseEnsemble):
             "estimator_errors_": errors,
             "n_features_in_": data.X.shape[1],
             "_fingerprint": fingerprint(rows, data.outputs.y),
+            "_is_stopped": bool(ending),
             "_training": (data,),
         }
         if data.feature_names is not None:
             learned["feature_names_in_"] = data.feature_names
         return learned
+
+    def _said(self, certificate: Certificate, done: int, ending: Any) -> Certificate:
+        """The certificate, which says so where the rounds ended before their time."""
+        if not ending:
+            return certificate
+        verdict = f"stopped after {done} of {self.n_estimators} rounds; {certificate.verdict}"
+        return replace(certificate, verdict=verdict)
 
     def _end(self, ending: str, grown: int, wanted: int) -> None:
         if ending == "interrupted":

@@ -169,13 +169,13 @@ class AdaBoostClassifier(ClassifierMixin, WeightBoosting):
         if len(keeper) != len(done):  # Ctrl-C came between the two
             keeper.cut(len(done))
             margins = self._votes_of(done, data, rows)
-        learned = self._learned(data, rows, done)
+        learned = self._learned(data, rows, done, ending)
         learned |= {
             "classes_": data.outputs.classes[0],
             "n_classes_": margins.classes,
             "trace_": keeper.trace(),
             "dual_": dual,
-            "certificate_": _certificate(stumps, margins, dual),
+            "certificate_": self._said(_certificate(stumps, margins, dual), len(done), ending),
         }
         take_over(self, learned)
         self._end(ending, len(done), self.n_estimators)
@@ -402,7 +402,8 @@ class AdaBoostClassifier(ClassifierMixin, WeightBoosting):
             for one, vote in zip(self.estimators_, self.estimator_weights_)
         ]
         margins = self._votes_of(rounds, data, rows)
-        return _certificate(self._stumps(data, rows), margins, self.dual_)
+        found = _certificate(self._stumps(data, rows), margins, self.dual_)
+        return self._said(found, len(rounds), self._is_stopped)
 
     def _votes_of(self, rounds: list[Round], data: EnsembleData, rows: Population) -> Margins:
         """The vote of these rounds on the data."""

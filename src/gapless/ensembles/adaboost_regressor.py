@@ -22,6 +22,8 @@ from .out_of_bag import EnsembleData
 
 Array = np.ndarray
 
+# So many draws are as good as more.
+MOST_DRAWS = 10_000_000
 NO_BOUND = (
     "no bound: the learners are fitted to random draws, and their median minimises no known "
     "objective; what counts is the score on unseen rows, in generalization_."
@@ -140,9 +142,10 @@ class AdaBoostRegressor(RegressorMixin, WeightBoosting):
         with watch(self, data.X, data.labels) as callback:
             rounds = self._in_time(self._rounds(data, rows))
             done, ending = self._collect(rounds, self.n_estimators, callback)
-        learned = self._learned(data, rows, done)
+        learned = self._learned(data, rows, done, ending)
         nan = float("nan")
-        learned["certificate_"] = Certificate("none", NO_BOUND, nan, -np.inf, np.inf, np.inf, 0, 1)
+        found = Certificate("none", NO_BOUND, nan, -np.inf, np.inf, np.inf, 0.0, 1.0)
+        learned["certificate_"] = self._said(found, len(done), ending)
         take_over(self, learned)
         self._end(ending, len(done), self.n_estimators)
         return self
@@ -157,7 +160,7 @@ class AdaBoostRegressor(RegressorMixin, WeightBoosting):
         random_state = check_random_state(self.random_state)
         make = self._maker(random_state)
         X, y = chosen_rows(data, rows)
-        size = int(np.ceil(rows.weights).sum())
+        size = int(min(np.ceil(rows.weights).sum(), MOST_DRAWS))
         weights = rows.weights / rows.weights.sum()
         for k in range(self.n_estimators):
             rng = np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
