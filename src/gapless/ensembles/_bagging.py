@@ -214,6 +214,12 @@ class Bagging(Ensemble):
         answer = getattr(self, self._answer)(X)
         return answer.reshape(len(answer), -1)
 
+    def _of_its_size(self) -> Any:
+        """The ensemble with n_estimators as it has members, by which scikit-learn divides sums."""
+        if len(self.estimators_) == self.n_estimators:
+            return self
+        return self._at(n_estimators=len(self.estimators_))
+
     def _mean_of_numbers(self, X: Any) -> Array:
         return self._mean_of_members(X)
 
@@ -221,7 +227,13 @@ class Bagging(Ensemble):
         """A copy of the model that gives row i, asked for by X = [[i]], the prediction z[i]."""
         twin: Any = copy.copy(self)
         answers = z if self._answer != "predict" or z.shape[1] > 1 else z[:, 0]
-        setattr(twin, self._answer, lambda X: answers[X[:, 0]])
+
+        def answer(X):
+            return answers[X[:, 0]]
+
+        # scikit-learn's scorers ask for the name.
+        answer.__name__ = self._answer
+        setattr(twin, self._answer, answer)
         return twin
 
     def _specifics(self, data: EnsembleData) -> dict[str, Any]:

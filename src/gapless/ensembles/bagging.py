@@ -6,7 +6,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 import sklearn.ensemble
+from sklearn.ensemble import BaggingClassifier as Original
 from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from ..trees import DecisionTreeClassifier, DecisionTreeRegressor
 from ._bagging import Bagging
@@ -15,7 +18,13 @@ from .out_of_bag import EnsembleData, warn_if_unpredicted
 Array = np.ndarray
 
 
-class BaggingClassifier(Bagging, sklearn.ensemble.BaggingClassifier):
+def _members_decide(ensemble: Any) -> bool:
+    """Whether the members have decision values."""
+    members = getattr(ensemble, "estimators_", None) or [ensemble._get_estimator()]
+    return hasattr(members[0], "decision_function")
+
+
+class BaggingClassifier(Bagging, Original):
     """Classification by the mean probabilities, or votes, of learners on random draws of the rows.
 
     Parameters
@@ -125,6 +134,61 @@ class BaggingClassifier(Bagging, sklearn.ensemble.BaggingClassifier):
 
     def _get_estimator(self) -> Any:
         return DecisionTreeClassifier() if self.estimator is None else self.estimator
+
+    def predict_proba(self, X, **params):
+        """Mean probabilities of the members; shares of their votes where they have none.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        **params : dict
+            What is handed on to the learners, with scikit-learn's metadata routing.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`.
+        """
+        check_is_fitted(self)
+        return Original.predict_proba(self._of_its_size(), X, **params)
+
+    def predict_log_proba(self, X, **params):
+        """Logarithms of the mean probabilities.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        **params : dict
+            What is handed on to the learners, with scikit-learn's metadata routing.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`.
+        """
+        check_is_fitted(self)
+        return Original.predict_log_proba(self._of_its_size(), X, **params)
+
+    @available_if(_members_decide)
+    def decision_function(self, X, **params):
+        """Mean decision values of the members.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        **params : dict
+            What is handed on to the learners, with scikit-learn's metadata routing.
+
+        Returns
+        -------
+        score : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            As the learner has them.
+        """
+        check_is_fitted(self)
+        return Original.decision_function(self._of_its_size(), X, **params)
 
     def _specifics(self, data: EnsembleData) -> dict[str, Any]:
         classes = data.outputs.classes[0]
@@ -253,6 +317,24 @@ class BaggingRegressor(Bagging, sklearn.ensemble.BaggingRegressor):
 
     def _get_estimator(self) -> Any:
         return DecisionTreeRegressor() if self.estimator is None else self.estimator
+
+    def predict(self, X, **params):
+        """Mean predictions of the members.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        **params : dict
+            What is handed on to the learners, with scikit-learn's metadata routing.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            The means.
+        """
+        check_is_fitted(self)
+        return sklearn.ensemble.BaggingRegressor.predict(self._of_its_size(), X, **params)
 
     def _of_member(self, member: Any, X: Any) -> Array:
         z = member.predict(X)

@@ -11,7 +11,7 @@ Breiman (1996), Out-of-bag estimation, technical report, University of Californi
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -121,7 +121,9 @@ class EnsembleFit(Refittable):
         smoother = self.ensemble._smoother(factor)
         if smoother is None or smoother is self.ensemble:
             return None if smoother is None else self
-        return EnsembleFit(self._refitted(smoother, np.arange(len(self.y))), self.data)
+        refitted = self._refitted(smoother, np.arange(len(self.y)))
+        numbers = replace(self.data, X=self.data.numbers, feature_names=None)
+        return EnsembleFit(refitted, numbers)
 
     def _refitted(self, ensemble: Any, rows: Array) -> Any:
         """An ensemble of some rows as numbers, categories being level numbers."""

@@ -1,0 +1,361 @@
+"""Forests and bagging keep every promise, in every form."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone, is_classifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import SGDClassifier
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.utils.estimator_checks import check_estimator
+
+import gapless
+from gapless import (
+    BaggingClassifier,
+    BaggingRegressor,
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from gapless.ensembles.forest import Forest
+from gapless.threads import threads
+
+FORESTS = [
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+]
+CLASSES = [BaggingClassifier, BaggingRegressor, *FORESTS]
+FORMS = [
+    (BaggingClassifier, {}),
+    (BaggingClassifier, {"estimator": gapless.LogisticRegression(), "max_features": 2}),
+    (BaggingClassifier, {"estimator": KNeighborsClassifier(3), "max_samples": 0.7}),
+    (BaggingClassifier, {"bootstrap": False, "max_samples": 0.6, "bootstrap_features": True}),
+    (BaggingRegressor, {}),
+    (BaggingRegressor, {"estimator": gapless.Ridge()}),
+    (ExtraTreesClassifier, {}),
+    (ExtraTreesClassifier, {"bootstrap": True, "criterion": "entropy"}),
+    (ExtraTreesRegressor, {"min_samples_leaf": 2}),
+    (RandomForestClassifier, {}),
+    (RandomForestClassifier, {"class_weight": "balanced_subsample", "max_samples": 0.8}),
+    (RandomForestClassifier, {"max_leaf_nodes": 6, "class_weight": {0: 3.0}}),
+    (RandomForestClassifier, {"max_bins": 8}),
+    (RandomForestRegressor, {}),
+    (RandomForestRegressor, {"criterion": "absolute_error", "max_depth": 4}),
+    (RandomForestRegressor, {"ccp_alpha": 0.05, "max_features": 2}),
+]
+CASES = [
+    pytest.param(cls, form, id=f"{cls.__name__}-{'-'.join(f'{k}={v}' for k, v in form.items())}")
+    for cls, form in FORMS
+]
+every_form = pytest.mark.parametrize("cls, form", CASES)
+every_class = pytest.mark.parametrize("cls", CLASSES)
+every_forest = pytest.mark.parametrize("cls", FORESTS)
+PROBES = 1.5 * np.random.default_rng(1).normal(size=(40, 3))
+
+
+def make(cls, form, **more):
+    """An estimator of a few members, seeded."""
+    return cls(**{"n_estimators": 6, "random_state": 0} | form | more)
+
+
+def make_data(cls, n=60, seed=20240607):
+    """Features of different size, and classes or numbers that depend on them."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3)) * [1.0, 0.5, 2.0] + [0, 1, -1]
+    y = np.sin(X[:, 0]) + 0.5 * X[:, 2] + 0.3 * rng.normal(size=n)
+    if is_classifier(cls()):
+        return X, np.digitize(y, np.quantile(y, [0.3, 0.7]))
+    return X, y
+
+
+def answers(model, X):
+    """What a model says of rows: probabilities, or numbers."""
+    return model.predict_proba(X) if is_classifier(model) else model.predict(X)
+
+
+def assert_same_model(one, other):
+    """The same answers for rows that neither has seen, to the last bits."""
+    np.testing.assert_allclose(answers(other, PROBES), answers(one, PROBES), rtol=1e-9, atol=1e-9)
+
+
+@every_class
+def test_check_estimator_passes_with_no_expected_failures(cls):
+    results = check_estimator(cls(n_estimators=4), on_skip=None, on_fail=None)
+    failed = {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
+    passed = [r for r in results if r["status"] == "passed"]
+    assert failed == {}
+    assert len(passed) > 40
+    assert any("sample_weight_equivalence" in r["check_name"] for r in passed)
+
+
+@every_form
+def test_certificate_says_that_there_is_no_bound(cls, form):
+    X, y = make_data(cls)
+    model = make(cls, form).fit(X, y)
+    assert model.certificate_.kind == "none"
+    assert "no objective" in str(model.certificate_)
+    assert str(gapless.certify(model, X, y)) == str(model.certificate_)
+
+
+@every_form
+def test_weight_two_is_the_row_repeated(cls, form):
+    X, y = make_data(cls)
+    weights = np.random.default_rng(0).integers(0, 4, size=len(X))
+    repeated = np.repeat(np.arange(len(X)), weights)
+    weighted = make(cls, form).fit(X, y, sample_weight=weights)
+    plain = make(cls, form).fit(X[repeated], y[repeated])
+    assert_same_model(plain, weighted)
+
+
+@pytest.mark.parametrize(
+    "cls, form",
+    [(RandomForestClassifier, {}), (BaggingRegressor, {}), (ExtraTreesRegressor, {})],
+)
+def test_weights_are_repeats_for_the_unseen_score_too(cls, form):
+    X, y = make_data(cls)
+    weights = np.random.default_rng(0).integers(0, 4, size=len(X))
+    repeated = np.repeat(np.arange(len(X)), weights)
+    one = make(cls, form).fit(X, y, sample_weight=weights).generalization_
+    other = make(cls, form).fit(X[repeated], y[repeated]).generalization_
+    assert one.unseen == pytest.approx(other.unseen, rel=1e-9)
+    assert one.standard_error == pytest.approx(other.standard_error, rel=1e-9)
+    assert one.verdict == other.verdict
+
+
+@every_form
+def test_weight_zero_is_the_row_removed(cls, form):
+    X, y = make_data(cls)
+    there = np.random.default_rng(0).random(len(X)) < 0.7
+    X_wild = np.where(there[:, None], X, 1e6 * X)
+    weighted = make(cls, form).fit(X_wild, y, sample_weight=there.astype(float))
+    assert_same_model(make(cls, form).fit(X[there], y[there]), weighted)
+
+
+@every_form
+def test_row_order_does_not_matter(cls, form):
+    X, y = make_data(cls)
+    order = np.random.default_rng(0).permutation(len(X))
+    one, other = make(cls, form).fit(X, y), make(cls, form).fit(X[order], y[order])
+    np.testing.assert_array_equal(answers(one, PROBES), answers(other, PROBES))
+
+
+def test_any_learner_has_its_rows_in_order_of_their_content():
+    """Of a learner that depends on the order of the rows, too."""
+    X, y = make_data(BaggingClassifier)
+    order = np.random.default_rng(0).permutation(len(X))
+    form = {"estimator": SGDClassifier(shuffle=False, max_iter=5, tol=None)}
+    one = make(BaggingClassifier, form).fit(X, y)
+    other = make(BaggingClassifier, form).fit(X[order], y[order])
+    np.testing.assert_array_equal(one.predict(PROBES), other.predict(PROBES))
+
+
+@every_form
+def test_same_bits_for_any_number_of_threads(cls, form):
+    X, y = make_data(cls, n=200)
+    models = []
+    for count in (1, 3):
+        with threads(count):
+            models.append(make(cls, form).fit(X, y))
+    np.testing.assert_array_equal(*(answers(model, PROBES) for model in models))
+
+
+@every_form
+@pytest.mark.parametrize("container", [sp.csr_matrix, sp.csc_array])
+def test_sparse_is_dense(cls, form, container):
+    X, y = make_data(cls)
+    X = np.where(np.abs(X) < 0.5, 0.0, X)
+    one, other = make(cls, form).fit(X, y), make(cls, form).fit(container(X), y)
+    np.testing.assert_allclose(answers(other, container(X)), answers(one, X), rtol=1e-6)
+
+
+@every_class
+@pytest.mark.parametrize("library", [pd, pl], ids=["pandas", "polars"])
+def test_tables_give_names_and_the_same_model(cls, library):
+    X, y = make_data(cls)
+    table = library.DataFrame({name: X[:, j] for j, name in enumerate(["age", "height", "weight"])})
+    model = make(cls, {}).fit(table, library.Series(y))
+    assert list(model.feature_names_in_) == ["age", "height", "weight"]
+    np.testing.assert_allclose(answers(model, table), answers(make(cls, {}).fit(X, y), X))
+    assert not hasattr(clone(model).fit(X, y), "feature_names_in_")
+
+
+@every_forest
+@pytest.mark.parametrize("library", [pd, pl], ids=["pandas", "polars"])
+def test_categories_and_missing_values_are_taken_as_they_are(cls, library):
+    X, y = make_data(cls, n=200)
+    city = np.array(["Rome", "Oslo", "Lima", "Cairo"], dtype=object)[
+        np.digitize(X[:, 2], [-3, 0, 2])
+    ]
+    age = np.where(np.arange(200) % 7 == 0, np.nan, X[:, 0])
+    table = library.DataFrame({"age": age, "city": city})
+    model = make(cls, {}, n_estimators=20).fit(table, y)
+    assert model.score(table, y) > 0.7
+    new = library.DataFrame({"age": [np.nan, 0.5], "city": ["Paris", "Oslo"]})
+    assert np.all(np.isfinite(answers(model, new)))
+    assert model.generalization_.unseen > 0.3
+    assert pickle.loads(pickle.dumps(model)).predict(new).shape == (2,)
+
+
+@every_form
+def test_pickle_and_clone(cls, form):
+    X, y = make_data(cls)
+    model = make(cls, form).fit(X, y)
+    copied = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(answers(model, X), answers(copied, X))
+    assert str(copied.certificate_) == str(model.certificate_)
+    with pytest.raises(AttributeError, match=r"call gapless\.generalize\(model, X, y"):
+        copied.generalization_  # noqa: B018 - reading it is what fails
+    np.testing.assert_array_equal(answers(clone(model).fit(X, y), X), answers(model, X))
+
+
+@every_form
+def test_model_rebuilt_from_its_stored_attributes_is_the_same(cls, form):
+    X, y = make_data(cls)
+    model = make(cls, form).fit(X, y)
+    assert model.__getstate__().keys() - vars(clone(model)).keys() <= set(cls._stored)
+    rebuilt = cls(**model.get_params(deep=False))
+    for name in cls._stored:
+        if hasattr(model, name):
+            setattr(rebuilt, name, getattr(model, name))
+    np.testing.assert_array_equal(answers(rebuilt, X), answers(model, X))
+
+
+@every_form
+def test_time_limit_keeps_what_is_grown_and_says_so(cls, form):
+    X, y = make_data(cls)
+    with (
+        threads(1),
+        pytest.warns(ConvergenceWarning, match="stopped at its time_limit=1e-09 with 1 of 6"),
+    ):
+        model = make(cls, form, time_limit=1e-9).fit(X, y)
+    assert model.certificate_.verdict.startswith("stopped with 1 of 6 members")
+    alone = make(cls, form, n_estimators=1).fit(X, y)
+    np.testing.assert_array_equal(answers(model, X), answers(alone, X))
+
+
+@every_form
+def test_interrupt_keeps_the_members_so_far(cls, form, monkeypatch):
+    X, y = make_data(cls)
+    draw = Forest._grow if issubclass(cls, Forest) else cls._columns
+    name = "_grow" if issubclass(cls, Forest) else "_columns"
+    calls = []
+
+    def interrupted(self, *args):
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return draw(self, *args)
+
+    monkeypatch.setattr(Forest if issubclass(cls, Forest) else cls, name, interrupted)
+    model = make(cls, form, n_estimators=60)
+    with threads(1), pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert 1 <= len(model) < 60
+    assert "of 60 members" in str(model.certificate_)
+    assert np.all(np.isfinite(answers(model, PROBES)))
+
+
+@every_form
+def test_warm_start_adds_members(cls, form):
+    X, y = make_data(cls)
+    grown = make(cls, form, n_estimators=3, warm_start=True).fit(X, y)
+    grown.set_params(n_estimators=7).fit(X, y)
+    at_once = make(cls, form, n_estimators=7).fit(X, y)
+    np.testing.assert_array_equal(answers(grown, PROBES), answers(at_once, PROBES))
+    assert grown.generalization_.unseen == at_once.generalization_.unseen
+
+
+@every_form
+def test_error_leaves_the_model_as_it_was(cls, form):
+    X, y = make_data(cls)
+    model = make(cls, form).fit(X, y)
+    before = dict(vars(model))
+    with pytest.raises(ValueError, match="inf"):
+        model.fit(np.full((len(X), 7), np.inf), y)
+    assert vars(model).keys() == before.keys()
+    assert all(vars(model)[name] is value for name, value in before.items())
+
+
+@every_form
+def test_caller_arrays_are_not_written_to(cls, form):
+    X, y = make_data(cls)
+    weights = np.ones(len(X))
+    for array in (X, y, weights):
+        array.flags.writeable = False
+    answers(make(cls, form).fit(X, y, sample_weight=weights), X)
+
+
+@every_class
+def test_parameters_are_checked_by_name(cls):
+    assert set(cls._parameter_constraints) == set(cls().get_params(deep=False))
+
+
+# ---- unseen data ---------------------------------------------------------------------------------
+
+
+@every_form
+def test_the_unseen_score_is_near_that_of_new_data(cls, form):
+    X, y = make_data(cls, n=150)
+    model = make(cls, form, n_estimators=20).fit(X, y)
+    result = model.generalization_
+    is_drawn = model.bootstrap
+    assert result.method.startswith("out of bag" if is_drawn else "5-fold")
+    assert result.train == pytest.approx(model.score(X, y))
+    new = np.mean([model.score(*make_data(cls, n=300, seed=seed)) for seed in range(3)])
+    assert abs(result.unseen - new) < 4 * result.standard_error + 0.02
+
+
+@pytest.mark.parametrize("cls", [BaggingRegressor, RandomForestClassifier, RandomForestRegressor])
+def test_out_of_bag_is_the_mean_of_members_that_did_not_see_the_row(cls):
+    X, y = make_data(cls)
+    model = make(cls, {}, n_estimators=12, oob_score=True).fit(X, y)
+    found = model.oob_decision_function_ if is_classifier(model) else model.oob_prediction_
+    for i in range(0, len(X), 7):
+        free = [
+            answers(member, X[[i]])[0]
+            for member, rows in zip(model.estimators_, model.estimators_samples_)
+            if i not in rows
+        ]
+        np.testing.assert_allclose(found[i], np.mean(free, axis=0))
+
+
+@every_form
+def test_other_data_are_refused(cls, form):
+    X, y = make_data(cls)
+    model = make(cls, form).fit(X, y)
+    with pytest.raises(ValueError, match="not the data of the fit"):
+        gapless.generalize(model, X, y[::-1])
+
+
+@every_class
+def test_pure_noise_is_not_oversold(cls):
+    X, y = make_data(cls, n=80)
+    y = np.random.default_rng(3).permutation(y)
+    result = make(cls, {}, n_estimators=20).fit(X, y).generalization_
+    chance = 0.4 if is_classifier(cls()) else 0.0
+    assert result.unseen < chance + 0.05 + 2 * result.standard_error
+
+
+@every_class
+def test_groups_are_left_out_as_a_whole(cls):
+    X, y = make_data(cls)
+    model = make(cls, {}).fit(X, y)
+    result = gapless.generalize(model, X, y, groups=np.arange(60) // 6)
+    assert result.method.startswith("refits (each group left out)")
+
+
+@every_class
+def test_few_members_say_that_rows_have_no_score(cls):
+    X, y = make_data(cls)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match="do not have OOB scores"):
+            make(cls, {}, n_estimators=1, bootstrap=True, oob_score=True).fit(X, y)
