@@ -345,3 +345,26 @@ def test_time_limit_keeps_the_last_rank(small):
     assert model.certificate_.kind == "stopped"
     assert "before there were features" in model.certificate_.verdict
     assert gapless.certify(model, X, y).gap == pytest.approx(model.certificate_.gap)
+
+
+@pytest.mark.parametrize("approximation", [None, "nystroem"])
+def test_unseen_data_are_those_of_what_predicts(approximation):
+    X, y = make_moons(60, noise=0.3, random_state=0)
+    model = KernelLogisticRegression(approximation=approximation, n_components=30).fit(X, y)
+    assert gapless.generalize(model, X, y).kind != "unknown"
+    model.dual_coef_ = 1.1 * model.dual_coef_
+    with pytest.raises(ValueError, match="not the fit of this data"):
+        gapless.generalize(model, X, y)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("C, kind", [(1.0, "optimal"), (1e6, "stopped")])
+def test_what_float32_features_cost_is_allowed_for_or_said(dtype, C, kind):
+    # Of so smooth a kernel the coefficients are large, and make much of the rounding.
+    X, y = make_moons(400, noise=0.2, random_state=0)
+    options = {"approximation": "nystroem", "n_components": 100, "gamma": 0.05, "C": C}
+    model = KernelLogisticRegression(**options).fit(X.astype(dtype), y)
+    again = gapless.certify(model, X.astype(dtype), y)
+    assert (model.certificate_.kind, again.kind) == ("optimal", kind)
+    assert ("features are float32, whose rounding costs this" in again.verdict) == (C > 1)
+    assert again.gap > model.certificate_.gap

@@ -395,15 +395,19 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
         """The fit, or an error if its data has changed."""
         parameters = unpack(problems, self.coef_, self.intercept_, self.dual_)
         fitted = fitted_of(self, data, (problems, parameters))
-        found, expected = fitted.objective, self.certificate_.primal
-        room = 1e-6 * (abs(expected) + self.certificate_.scale)
+        self._check_objective(fitted.objective)
+        return fitted
+
+    def _check_objective(self, found: float, rounding: float = 0.0) -> None:
+        """Refuse data or coefficients whose objective is not that of the fit."""
+        expected = self.certificate_.primal
+        room = 1e-6 * (abs(expected) + self.certificate_.scale) + rounding
         if np.isfinite(expected) and not abs(found - expected) <= room:
             raise ValueError(
                 f"this is not the fit of this data: the objective is {found:.9g}, and was "
                 f"{expected:.9g} when {type(self).__name__} was fitted; X, y, the weights or the "
                 "coefficients have changed since. Fit again."
             )
-        return fitted
 
     def _standing_in(self, z: Array) -> Any:
         """A copy of the model that gives row i, asked for by X = [[i]], the scores z[i]."""

@@ -46,7 +46,7 @@ from ..leave_one_out import NotAvailable
 from ..problem import Parameters
 from ..solvers import solve_many
 from ._base import Mapped
-from .kernel_certificates import concerning, exact_certificate, of_both
+from .kernel_certificates import concerning, exact_certificate, of_both, of_predictions
 from .problems import dense, unpack
 from .selection import fitted_of, mean_and_error, row_scores
 
@@ -152,6 +152,14 @@ class WithKernel:
             specifics["dual_coef_"] = features.dual_coef(w.T).T.reshape(*shape[:-1], -1)
             specifics["X_fit_"] = features.landmarks
         return specifics
+
+    def _fitted(self, data, problems):
+        fitted = super()._fitted(data, problems)
+        features = vars(self).get("features_")
+        if features is not None and features.kind != RANDOM:
+            # Rows are held out by coef_, but dual_coef_ is what predicts.
+            self._check_objective(*of_predictions(self, data.X, problems))
+        return fitted
 
     def _certified(self, X, y, sample_weight):
         """The certificate, recomputed from the data."""

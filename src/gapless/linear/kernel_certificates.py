@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from sklearn.utils.validation import check_is_fitted
 
-from ..certificates import MEASURED, Certificate, judged
+from ..certificates import CURE, MEASURED, Certificate, judged
 from ..kernel_features import EXACT, NYSTROEM, PRECOMPUTED, RANDOM, UNFINISHED, KernelFeatures
 from ..problem import Problem
 from .problems import dense, unpack
@@ -23,6 +23,8 @@ Array = np.ndarray
 
 # Scores of features are off by at most so many units in the last place of Σ|αⱼ|√k(zⱼ, zⱼ).
 FEATURE_ROUNDING = 8
+# What to do where that is too much.
+ROUNDED = "the features are {}, whose rounding costs this; take a stronger penalty"
 
 
 def concerning(certificate: Certificate, features: KernelFeatures | None) -> Certificate:
@@ -90,11 +92,9 @@ def of_both(certificate: Certificate, model: Any, X: Any, problems: list[Problem
     """
     if certificate.kind not in MEASURED:
         return certificate
-    function, columns = Function.that_predicts(model, X), _columns(problems)
-    primal = sum(function.objective(p, at) for p, at in zip(problems, columns))
-    slopes = np.concatenate([function.slopes(p, at) for p, at in zip(problems, columns)])
+    primal, rounding = of_predictions(model, X, problems)
     difference, dual = abs(primal - certificate.primal), certificate.dual
-    is_rounding = difference <= _feature_rounding(model, X) @ slopes
+    is_rounding = difference <= rounding
     found = judged(
         certificate.primal if is_rounding else dual + abs(primal - dual),
         dual,
@@ -103,6 +103,7 @@ def of_both(certificate: Certificate, model: Any, X: Any, problems: list[Problem
         rounding=certificate.rounding + (difference if is_rounding else 0.0),
         kkt=certificate.kkt,
         method=certificate.method,
+        cure=ROUNDED.format(model.features_.dtype) if is_rounding else CURE,
     )
     if found.gap <= certificate.gap or (is_rounding and certificate.kind == "stopped"):
         return certificate
@@ -113,6 +114,14 @@ def of_both(certificate: Certificate, model: Any, X: Any, problems: list[Problem
         verdict=f"stopped: dual_coef_ and X_fit_, which predict, have the objective {primal:.9g}, "
         f"but coef_ has {certificate.primal:.9g}; some of them have changed: fit again.",
     )
+
+
+def of_predictions(model: Any, X: Any, problems: list[Problem]) -> tuple[float, float]:
+    """P of what predicts, and how much rounding of the features may let that of coef_ differ."""
+    function, columns = Function.that_predicts(model, X), _columns(problems)
+    primal = sum(function.objective(p, at) for p, at in zip(problems, columns))
+    slopes = np.concatenate([function.slopes(p, at) for p, at in zip(problems, columns)])
+    return primal, float(_feature_rounding(model, X) @ slopes)
 
 
 def _feature_rounding(model: Any, X: Any) -> Array:
