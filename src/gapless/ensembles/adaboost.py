@@ -8,9 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin, _fit_context, clone
-from sklearn.metrics import accuracy_score
 from sklearn.utils import check_random_state
-from sklearn.utils.extmath import softmax
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from ..certificates import Certificate
@@ -25,7 +23,8 @@ from .margins import Margins, TraceKeeper
 from .out_of_bag import EnsembleData
 from .stumps import Stumps
 from .vote_bounds import bound_of, certificate_of_stumps, certificate_without_bound
-from .weak_learners import AnyLearner, StumpLearner, is_plain_stump, said, votes_of_trees
+from .vote_predictions import VotePredictions
+from .weak_learners import AnyLearner, StumpLearner, is_plain_stump, said
 
 Array = np.ndarray
 
@@ -34,7 +33,7 @@ LARGEST_EXPONENT = 700.0
 OTHER_LEARNER = "how far that is from the best possible one is known for stumps on numbers alone"
 
 
-class AdaBoostClassifier(ClassifierMixin, WeightBoosting):
+class AdaBoostClassifier(VotePredictions, ClassifierMixin, WeightBoosting):
     """Classification by a weighted vote of simple learners (AdaBoost, SAMME).
 
     Minimises greedily  L = Σᵢ sᵢ exp(−mᵢ),  mᵢ = Σₜ αₜ(1[hₜ(xᵢ) = yᵢ] − 1/K):  each round fits a
@@ -171,7 +170,7 @@ class AdaBoostClassifier(ClassifierMixin, WeightBoosting):
             margins = self._votes_of(done, data, rows)
         learned = self._learned(data, rows, done, ending)
         learned |= {
-            "classes_": data.outputs.classes[0],
+            "classes_": _classes_of(data),
             "n_classes_": margins.classes,
             "trace_": keeper.trace(),
             "dual_": dual,
@@ -191,11 +190,11 @@ class AdaBoostClassifier(ClassifierMixin, WeightBoosting):
 
     def _no_votes(self, data: EnsembleData, rows: Population) -> Margins:
         y = data.outputs.y[rows.first, 0].astype(np.int32)
-        return Margins(y, rows.weights, len(data.outputs.classes[0]))
+        return Margins(y, rows.weights, len(_classes_of(data)))
 
     def _stumps(self, data: EnsembleData, rows: Population) -> Stumps | None:
         """All stumps on the rows, where the learner is a plain stump and X has only numbers."""
-        classes = len(data.outputs.classes[0])
+        classes = len(_classes_of(data))
         if is_table(data.X) or classes < 2 or not is_plain_stump(self._learner()):
             return None
         columns = Columns.read(data.X)
@@ -207,7 +206,7 @@ class AdaBoostClassifier(ClassifierMixin, WeightBoosting):
         self, data: EnsembleData, rows: Population, stumps: Stumps | None
     ) -> Callable:
         """What finds the learner of a round."""
-        classes, random_state = data.outputs.classes[0], check_random_state(self.random_state)
+        classes, random_state = _classes_of(data), check_random_state(self.random_state)
         if stumps is not None:
             return StumpLearner(clone(self._learner()), stumps, classes, random_state)
         return AnyLearner(self._maker(random_state), *chosen_rows(data, rows), classes)
@@ -240,155 +239,6 @@ class AdaBoostClassifier(ClassifierMixin, WeightBoosting):
                 )
                 return
 
-    # ---- predicting ------------------------------------------------------------------------------
-
-    def _mean_of_members(self, X: Any) -> Array:
-        """The share of the votes for each class, (n, K)."""
-        X, count = self._rows_of(X), len(self.estimators_)
-        votes = self.estimator_weights_[:count]
-        sums = votes_of_trees(self.estimators_, votes, X, self.classes_)
-        if sums is None:
-            sums = sum(
-                vote * said(one, X, self.classes_) for one, vote in zip(self.estimators_, votes)
-            )
-        return sums / votes.sum()
-
-    def _staged_shares(self, X: Any) -> Iterator[Array]:
-        X, total = self._rows_of(X), 0.0
-        sums = np.zeros((X.shape[0], self.n_classes_))
-        for one, vote in zip(self.estimators_, self.estimator_weights_):
-            sums += vote * said(one, X, self.classes_)
-            total += vote
-            yield sums / total
-
-    def decision_function(self, X):
-        """Scores of the classes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            For two classes twice the share of the votes for the second class minus that for the
-            first; for more, 1 for a class with all votes and −1/(K − 1) for one with none.
-        """
-        return _scores(self._mean_of_members(X))
-
-    def staged_decision_function(self, X):
-        """Scores of the classes after each round.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows.
-
-        Yields
-        ------
-        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            As from `decision_function`.
-        """
-        yield from map(_scores, self._staged_shares(X))
-
-    def predict(self, X):
-        """Predict classes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to classify.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            The class with most votes.
-        """
-        shares = self._mean_of_members(X)
-        return self.classes_.take(np.argmax(shares, axis=1), axis=0)
-
-    def staged_predict(self, X):
-        """Predict classes by the votes of each round and those before it.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to classify.
-
-        Yields
-        ------
-        y : ndarray of shape (n_samples,)
-            Classes.
-        """
-        for shares in self._staged_shares(X):
-            yield self.classes_.take(np.argmax(shares, axis=1), axis=0)
-
-    def predict_proba(self, X):
-        """Probabilities of the classes, from the margins of the vote.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        proba : ndarray of shape (n_samples, n_classes)
-            In the order of `classes_`. They agree with the predictions, and are far from 0 and 1.
-        """
-        return _probabilities(self._mean_of_members(X))
-
-    def staged_predict_proba(self, X):
-        """Probabilities of the classes after each round.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows.
-
-        Yields
-        ------
-        proba : ndarray of shape (n_samples, n_classes)
-            In the order of `classes_`.
-        """
-        yield from map(_probabilities, self._staged_shares(X))
-
-    def predict_log_proba(self, X):
-        """Logarithms of `predict_proba`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        proba : ndarray of shape (n_samples, n_classes)
-            In the order of `classes_`.
-        """
-        return np.log(self.predict_proba(X))
-
-    def staged_score(self, X, y, sample_weight=None):
-        """The accuracy after each round.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,)
-            Their classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How much each row counts.
-
-        Yields
-        ------
-        score : float
-            The share of rows that are right.
-        """
-        for predicted in self.staged_predict(X):
-            yield accuracy_score(y, predicted, sample_weight=sample_weight)
-
     # ---- the certificate -------------------------------------------------------------------------
 
     def _certified(self, X, y, sample_weight=None) -> Certificate:
@@ -410,8 +260,15 @@ class AdaBoostClassifier(ClassifierMixin, WeightBoosting):
         margins = self._no_votes(data, rows)
         X, _ = chosen_rows(data, rows)
         for one in rounds:
-            margins.add(one.vote, np.argmax(said(one.learner, X, data.outputs.classes[0]), axis=1))
+            margins.add(one.vote, np.argmax(said(one.learner, X, _classes_of(data)), axis=1))
         return margins
+
+
+def _classes_of(data: EnsembleData) -> Array:
+    """The classes of the one output."""
+    classes = data.outputs.classes
+    assert classes is not None
+    return classes[0]
 
 
 def _certificate(stumps: Stumps | None, margins: Margins, dual: Array) -> Certificate:
@@ -426,24 +283,3 @@ def _worse_than_random(learner: Any, error: float, classes: int) -> str:
         f"fit: {type(learner).__name__} has error {error:.3g} on {classes} classes; use another "
         "learner."
     )
-
-
-def _scores(shares: Array) -> Array:
-    """Scores of the classes from their shares of the votes, as scikit-learn has them."""
-    classes = shares.shape[1]
-    if classes == 1:
-        return np.zeros_like(shares)
-    if classes == 2:
-        return 2 * (shares[:, 1] - shares[:, 0])
-    return shares - (1 - shares) / (classes - 1)
-
-
-def _probabilities(shares: Array) -> Array:
-    """Softmax of the scores (Zhu, Zou, Rosset and Hastie 2009, equation 15)."""
-    classes = shares.shape[1]
-    if classes == 1:
-        return np.ones_like(shares)
-    if classes == 2:
-        half = shares[:, 1] - shares[:, 0]
-        return softmax(np.column_stack([-half, half]), copy=False)
-    return softmax(_scores(shares) / (classes - 1), copy=False)
