@@ -1,5 +1,10 @@
 """Duals of kernel machines: against SciPy's optimiser, against LIBSVM, whole and by parts."""
 
+import os
+import signal
+import threading
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import LinearConstraint, minimize
@@ -286,6 +291,33 @@ def test_a_hard_margin_on_equal_rows_is_unbounded():
     X, y = np.zeros((2, 1)), np.array([1.0, -1.0])
     [solution] = solve_box(matrix_of(X), [soft_margin(y, np.inf)], tol=1e-3)
     assert solution.status == "unbounded"
+
+
+@pytest.fixture
+def ctrl_c():
+    """Sends Ctrl-C in a tenth of a second, which a process in the background would not hear."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    timer = threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT))
+    yield timer.start
+    timer.cancel()
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("rows_in_memory", [None, 50], ids=["whole", "parts"])
+def test_ctrl_c_in_a_compiled_call_keeps_a_point_of_the_problem(rows_in_memory, rng, ctrl_c):
+    X, y = two_classes(2500, rng)
+    limit = {} if rows_in_memory is None else {"memory_limit": rows_in_memory * 8 * len(X)}
+    matrix, problem = matrix_of(X, **limit), soft_margin(y, 1e6)
+    ctrl_c()
+    [solution] = solve_box(matrix, [problem], tol=1e-10)
+    assert solution.status == "interrupted"
+    theta = solution.theta
+    assert abs(theta.sum()) <= 1e-10 * (1 + np.abs(theta).sum())
+    assert np.all(problem.lower <= theta) and np.all(theta <= problem.upper)
+    gradient = matrix.times(theta[:, None])[:, 0] + problem.linear
+    np.testing.assert_allclose(solution.gradient, gradient, atol=1e-9 * (1 + np.abs(theta).sum()))
+    [again] = solve_box(matrix, [replace(problem, start=theta)], tol=1e-10, max_iter=10)
+    assert again.status == "max_iter"
 
 
 def test_limits_keep_a_point_of_the_problem(rng):
