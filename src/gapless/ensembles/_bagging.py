@@ -20,7 +20,7 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.validation import _check_method_params, has_fit_parameter, validate_data
 
-from .._validation import _check_values
+from .._validation import TEXTS, _check_values, _naming_text
 from ..progress import watch, with_callbacks
 from ..remembering import take_over
 from ._base import Ensemble, fingerprint, is_given
@@ -126,6 +126,8 @@ class Bagging(Ensemble):
 
     def _read(self, X, y, sample_weight=None, *, reset: bool = True) -> EnsembleData:
         """X, y and weights; the learners check the values of X."""
+        if isinstance(X, list) and X and isinstance(X[0], str):
+            raise ValueError(f"X has {X[0]!r} in row 0, which is no row of features; {TEXTS}.")
         reader = copy.copy(self)
         X = validate_data(
             reader,
@@ -190,7 +192,7 @@ class Bagging(Ensemble):
 
     def _learned(self, data: EnsembleData, members: list[Any], seeds: Array) -> dict[str, Any]:
         """Every attribute in `_stored` that this fit has, by name."""
-        before = self._seeds if len(members) > len(seeds) else np.empty(0, dtype=seeds.dtype)
+        before = vars(self).get("_seeds", seeds[:0])[: len(members) - len(seeds)]
         self._seeds = np.concatenate([before, seeds])
         learned = {
             "estimator_": self.estimator_,
@@ -206,7 +208,7 @@ class Bagging(Ensemble):
             learned["feature_names_in_"] = data.feature_names
         learned |= self._specifics(data)
         if self.oob_score:
-            vars(self).update(learned)
+            self.__dict__.update(learned)
             learned |= self._out_of_bag_attributes(data)
         return learned
 
@@ -277,7 +279,7 @@ class Bagging(Ensemble):
         size = self.estimator_.get_params()[name]
         if not isinstance(size, Integral):
             return None
-        larger = max(1, round(size * factor))
+        larger = max(1, round(int(size) * factor))
         if larger == size:
             return self
         return self._unfitted().set_params(estimator=_with(self._get_estimator(), name, larger))
@@ -301,7 +303,8 @@ def _fitted_member(ensemble: Bagging, data: EnsembleData, seed: int, routed: dic
     if takes_weights:
         options["sample_weight"] = counts.astype(np.float64)
     try:
-        member.fit(X, y, **options)
+        with _naming_text(data.X, "X", data.feature_names):
+            member.fit(X, y, **options)
     except ValueError:
         # Said with the row of the caller, where that is the reason.
         if data.X.dtype.kind == "f":

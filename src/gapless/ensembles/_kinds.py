@@ -59,7 +59,7 @@ class ForestClassifier(TreeClassifierMixin, ClassifierMixin, Forest):
             )
 
     def _specifics(self, outputs: Outputs) -> dict[str, Any]:
-        classes = outputs.classes
+        classes = outputs.classes or []
         if len(classes) == 1:
             return {"classes_": classes[0], "n_classes_": len(classes[0])}
         return {"classes_": classes, "n_classes_": [len(own) for own in classes]}

@@ -191,7 +191,7 @@ class BaggingClassifier(Bagging, Original):
         return Original.decision_function(self._of_its_size(), X, **params)
 
     def _specifics(self, data: EnsembleData) -> dict[str, Any]:
-        classes = data.outputs.classes[0]
+        classes = (data.outputs.classes or [])[0]
         return {"classes_": classes, "n_classes_": len(classes)}
 
     def _of_member(self, member: Any, X: Any) -> Array:

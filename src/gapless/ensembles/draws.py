@@ -20,6 +20,8 @@ Array = np.ndarray
 
 # Fewer draws than this, or than the cube root of the rows, are most likely a slip.
 FEW_DRAWS = 10
+# More draws than this take minutes; weights of such a sum are not meant as repeats.
+MOST_DRAWS = 1e8
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,11 +64,17 @@ class Population:
 
     def size_of(self, max_samples: Any) -> int:
         """How many rows are drawn: a number, a part of the total weight, or None for all of it."""
-        if max_samples is None:
-            return max(round(self.total), 1)
         if isinstance(max_samples, Integral):
             return int(max_samples)
-        size = max(int(max_samples * self.total), 1)
+        part = self.total if max_samples is None else max_samples * self.total
+        if not part <= MOST_DRAWS:
+            raise ValueError(
+                f"the weights sum to {self.total:.3g}, and as many rows would be drawn; give "
+                "max_samples as a number of rows, or rescale sample_weight, e.g. to a mean of 1."
+            )
+        if max_samples is None:
+            return max(round(part), 1)
+        size = max(int(part), 1)
         if size < max(FEW_DRAWS, len(self.place) ** (1 / 3)):
             warnings.warn(
                 f"Using the fractional value max_samples={max_samples} when the total sum of "
@@ -88,6 +96,11 @@ class Population:
 
     def _draw_once(self, seed: int, size: int) -> Array:
         rng, count = np.random.default_rng(seed), len(self.weights)
+        if not self.total <= MOST_DRAWS:
+            raise ValueError(
+                f"the weights sum to {self.total:.3g}, too many rows to draw from; rescale "
+                "sample_weight, e.g. to a mean of 1."
+            )
         copies = np.ceil(self.weights).astype(np.int64)
         most = int(copies.sum())
         if size > most:

@@ -64,8 +64,8 @@ class ForestData(EnsembleData):
         Which they are.
     """
 
-    tree_data: TreeData | None = None
-    population: Population | None = None
+    tree_data: Any = None
+    population: Any = None
 
 
 class Forest(ForestReading, Ensemble, BaseEstimator):
@@ -337,7 +337,7 @@ class Forest(ForestReading, Ensemble, BaseEstimator):
         self, data: ForestData, trees: list[Any], seeds: Array, size: int
     ) -> dict[str, Any]:
         """Every attribute in `_stored` that this fit has, by name."""
-        before = self._seeds if len(trees) > len(seeds) else np.empty(0, dtype=seeds.dtype)
+        before = vars(self).get("_seeds", seeds[:0])[: len(trees) - len(seeds)]
         population = data.population
         columns = data.tree_data.F.shape[1]
         learned = {
@@ -412,7 +412,8 @@ class Forest(ForestReading, Ensemble, BaseEstimator):
 
     def _sums_out_of_bag(self, F: Any, place: Array) -> tuple[Array, Array]:
         """The same of rows that have been read; `place` says which distinct row each of them is."""
-        sums, used = 0.0, np.zeros(len(place), dtype=np.int64)
+        sums: Any = 0.0
+        used = np.zeros(len(place), dtype=np.int64)
         counts = self._counts()
         with self._threads():
             for first in range(0, len(self.trees_), TOGETHER):
@@ -447,7 +448,7 @@ class Forest(ForestReading, Ensemble, BaseEstimator):
         size = self.min_samples_leaf
         if not isinstance(size, Integral):
             return None
-        larger = max(1, round(size * factor))
+        larger = max(1, round(int(size) * factor))
         return self if larger == size else self._unfitted().set_params(min_samples_leaf=larger)
 
 

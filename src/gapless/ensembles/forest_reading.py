@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..generalization import Judge
 from .leaves import Leaves, proximity
-from .out_of_bag import EnsembleFit
 
 Array = np.ndarray
 
@@ -19,7 +18,7 @@ Array = np.ndarray
 class ForestReading:
     """Questions to a fitted forest."""
 
-    def __len__(self) -> int:
+    def __len__(self):
         return len(self.trees_)
 
     def __getitem__(self, index):
@@ -29,18 +28,18 @@ class ForestReading:
         return iter(self.estimators_)
 
     @property
-    def estimator(self) -> Any:
+    def estimator(self):
         """The kind of tree that the forest is made of, before any fit."""
         return self._template()
 
     @property
-    def estimators_(self) -> list[Any]:
+    def estimators_(self):
         """The trees as estimators, made when asked for; they predict positions of classes."""
         if not hasattr(self, "trees_"):
             raise AttributeError(f"this {type(self).__name__} is not fitted yet; call fit(X, y).")
         return [self._member(tree, seed) for tree, seed in zip(self.trees_, self._seeds)]
 
-    def _member(self, tree: Any, seed: int) -> Any:
+    def _member(self, tree, seed):
         member = self._template(random_state=int(seed))
         for name in ("columns_", "n_outputs_", "n_features_in_", "max_features_"):
             setattr(member, name, getattr(self, name))
@@ -48,7 +47,7 @@ class ForestReading:
         return member
 
     @property
-    def feature_importances_(self) -> Array:
+    def feature_importances_(self):
         """What the splits of each feature take from the impurity, as parts of 1.
 
         Features with many values have more splits to choose from and look more important than they
@@ -97,9 +96,9 @@ class ForestReading:
         paths = [tree.decision_path(F) for tree in self.trees_]
         return sp.hstack(paths).tocsr(), self._packed.start.copy()
 
-    def _leaves(self) -> Leaves:
+    def _leaves(self):
         """Which training rows are in which leaves; found when first asked for."""
-        known: Leaves | None = vars(self).get("_known_leaves")
+        known = vars(self).get("_known_leaves")
         if known is None:
             data = self._remembered("fit again: copies and files are without them").data
             known = self._known_leaves = Leaves.of(self._packed, self._read_rows(data.X), data)
@@ -146,7 +145,7 @@ class ForestReading:
             whatever its number of values (Breiman 2001). Each shuffle costs a prediction of the
             training rows, which must be the same as in the fit.
         """
-        fitted: EnsembleFit = self._remembered("sklearn.inspection.permutation_importance")
+        fitted = self._remembered("sklearn.inspection.permutation_importance")
         judge = Judge(self, fitted.y, fitted.weights)
         before = judge.score(fitted.held_out(None))
         rng = np.random.default_rng(random_state)
