@@ -6,8 +6,9 @@ says a tree in words, `packed` predicts. Called by ensembles and by users. Impor
 share, and the core.
 """
 
+from .c45 import C45Classifier
 from .classifier import DecisionTreeClassifier
-from .presets import C45Classifier, ID3Classifier
+from .id3 import ID3Classifier
 from .regressor import DecisionTreeRegressor
 
 __all__ = ["C45Classifier", "DecisionTreeClassifier", "DecisionTreeRegressor", "ID3Classifier"]

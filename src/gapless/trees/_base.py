@@ -1,4 +1,4 @@
-"""What all single trees share: fit = read → grow → prune → certify → attributes, and reading them.
+"""What all single trees share: fit = read → grow → prune → certify → attributes.
 
 A subclass says how its data is read (`_read`), how a tree is grown and pruned on some of the rows
 (`_grow`), what it costs (`_certify`), and how it is said in words (`outline`).
@@ -8,112 +8,27 @@ from __future__ import annotations
 
 import copy
 import warnings
-from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from .._validation import Outputs
 from ..certificates import Certificate
 from ..conformal import Calibration, Intervals
 from ..design import Design
-from ..generalization.fitted import counted_labels
 from ..progress import CallbackSupport
 from ..remembering import Remembering, take_over
-from .door import for_prediction, read_new
-from .held_out import TreeFit, equal_rows
-from .outline import Outline, Rules
-from .pruning import PruneTrace
-from .reading import Features
-from .tuning import Choice
+from .data import Grown, TreeData
+from .door import for_prediction
+from .held_out import TreeFit
+from .readable import Readable
 
 Array = np.ndarray
 
 
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """Rows that a tree is judged by: features, targets (n, outputs) and weights."""
-
-    F: Any
-    y: Array
-    weights: Array
-
-
-@dataclass(frozen=True, eq=False)
-class TreeData:
-    """Training data as trees see them.
-
-    Parameters
-    ----------
-    F : array or sparse matrix of shape (n, d)
-        Numbers as they are, categories as level numbers, NaN where a value is missing.
-    outputs : Outputs
-        Targets and weights.
-    names : ndarray of str or None
-        Names of the features, where X had names.
-    columns : Any
-        What the grower reads.
-    validation : Rows or None
-        Rows that were given to judge splits by.
-    edges : list of (ndarray or None)
-        Where the numbers of each column are cut into bins, for trees that ask for bins alone.
-    """
-
-    F: Any
-    outputs: Outputs
-    names: Array | None
-    columns: Any
-    validation: Rows | None = None
-    edges: list[Array | None] = field(default_factory=list)
-
-    @property
-    def has_classes(self) -> bool:
-        """Whether the targets are classes."""
-        return self.outputs.classes is not None
-
-    @property
-    def class_counts(self) -> list[int]:
-        """The number of classes of each output, 0 for numbers."""
-        return self.widths if self.has_classes else [0] * len(self.widths)
-
-    def rows(self, index: Array, *, with_class_weights: bool = False) -> Rows:
-        """Some of the rows, by number."""
-        weights = self.outputs.weights if with_class_weights else self.outputs.sample_weight
-        return Rows(self.F[index], self.outputs.y[index], weights[index])
-
-    @cached_property
-    def units(self) -> Array:
-        """Which distinct row (x, y) each row is: 0, 1, … by content, −1 for rows without weight."""
-        labels = equal_rows(self.F, self.outputs.y)
-        return counted_labels(labels, self.outputs.weights > 0)
-
-    @cached_property
-    def widths(self) -> list[int]:
-        """How many numbers a leaf has for each output: the number of classes, or 1."""
-        classes = self.outputs.classes
-        return [1] * self.outputs.y.shape[1] if classes is None else [len(c) for c in classes]
-
-
-@dataclass(frozen=True, eq=False)
-class Grown:
-    """A tree as it was grown and pruned.
-
-    `stopped` is "" or what ended the growth before its time: "time_limit" or "interrupted";
-    `choice` is the price of a leaf that was chosen, where it was to be.
-    """
-
-    tree: Any
-    trace: PruneTrace | None = None
-    stopped: str = ""
-    choice: Choice | None = None
-
-
-class TreeModel(Remembering, CallbackSupport, BaseEstimator):
+class TreeModel(Readable, Remembering, CallbackSupport, BaseEstimator):
     """Base of the single trees."""
 
     _stored: ClassVar[tuple[str, ...]] = (
@@ -133,10 +48,6 @@ class TreeModel(Remembering, CallbackSupport, BaseEstimator):
         """X, y and weights, validated; with reset=False the features must be those of the fit."""
         raise NotImplementedError
 
-    def _read_rows(self, X: Any) -> Any:
-        """Rows to predict, as `TreeData.F` is."""
-        raise NotImplementedError
-
     def _grow(self, data: TreeData, rows: Array | None = None) -> Grown:
         """A tree of all rows, or of some."""
         raise NotImplementedError
@@ -152,10 +63,6 @@ class TreeModel(Remembering, CallbackSupport, BaseEstimator):
     def _price(self) -> float:
         """The price of a leaf, where it has one."""
         return 0.0
-
-    def outline(self) -> Outline:
-        """The tree as plain data, from which text, rules and pictures are made."""
-        raise NotImplementedError
 
     # ---- what is learned -------------------------------------------------------------------------
 
@@ -209,98 +116,6 @@ class TreeModel(Remembering, CallbackSupport, BaseEstimator):
         """
         check_is_fitted(self)
         return self.tree_.apply(self._read_rows(X))
-
-    def get_depth(self):
-        """The largest number of questions that a row is asked.
-
-        Returns
-        -------
-        depth : int
-            0 for a tree that is a single leaf.
-        """
-        check_is_fitted(self)
-        return self.tree_.max_depth
-
-    def get_n_leaves(self):
-        """The number of leaves.
-
-        Returns
-        -------
-        n_leaves : int
-            At least 1.
-        """
-        check_is_fitted(self)
-        return self.tree_.n_leaves
-
-    # ---- reading ---------------------------------------------------------------------------------
-
-    def to_text(self, max_depth=None):
-        """The tree as text, a line for each branch.
-
-        Parameters
-        ----------
-        max_depth : int, default=None
-            Below it, only the number of leaves is told.
-
-        Returns
-        -------
-        text : str
-            Where a branch ends: what is predicted, and in parentheses the weight of the training
-            rows there and, if it is not 0, their error.
-        """
-        check_is_fitted(self)
-        return self.outline().to_text(max_depth)
-
-    def rules(self) -> Rules:
-        """The tree as if-then rules, one for each leaf, those for most rows first.
-
-        Returns
-        -------
-        rules : tuple of Rule
-            Each with its conditions, prediction, support and error; prints one on each line.
-        """
-        check_is_fitted(self)
-        return self.outline().rules()
-
-    def path_of(self, x):
-        """Why a row is predicted so, in words.
-
-        Parameters
-        ----------
-        x : array-like of shape (n_features,), or a table or matrix with one row
-            The row.
-
-        Returns
-        -------
-        text : str
-            A line for each question on the way, with the answer, and what is predicted.
-        """
-        check_is_fitted(self)
-        row = x if getattr(x, "ndim", np.ndim(x)) == 2 else [x]
-        F = self._read_rows(row)
-        if F.shape[0] != 1:
-            raise ValueError(f"path_of explains one row, and got {F.shape[0]}; pass X[[i]].")
-        leaf = int(self.tree_.apply(F)[0])
-        return self.outline().path_in_words(leaf, self._values_of(row))
-
-    def _values_of(self, row: Any) -> dict[str, Any]:
-        """The values of one row by the names of its columns, categories by theirs."""
-        F = read_new(self, self.columns_, row)
-        values = np.asarray(F.toarray() if sp.issparse(F) else F)[0]
-        shown: dict[str, Any] = {}
-        for name, value, levels in zip(self._names(), values, self.columns_.levels):
-            is_level = levels is not None and not np.isnan(value)
-            shown[name] = levels[int(value)] if is_level else float(value)
-        return shown
-
-    def _features(self) -> Features:
-        """What the columns are called."""
-        return Features(self._names(), self.columns_.levels, self.columns_.has_missing)
-
-    def _names(self) -> list[str]:
-        """Names of the features, x0, x1, … where X had none."""
-        names = getattr(self, "feature_names_in_", None)
-        return [f"x{j}" for j in range(self.n_features_in_)] if names is None else list(names)
 
     # ---- both gaps -------------------------------------------------------------------------------
 

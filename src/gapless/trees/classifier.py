@@ -8,8 +8,10 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import StrOptions
 
-from ._base import Grown, TreeClassifierMixin, TreeData
-from .decision_tree import FROM_DTYPE, PESSIMISTIC, PRE, REDUCED, DecisionTree
+from ._base import TreeClassifierMixin
+from .data import Grown, TreeData
+from .decision_tree import FROM_DTYPE, DecisionTree
+from .pruned import PESSIMISTIC, PRE, REDUCED
 
 
 class DecisionTreeClassifier(TreeClassifierMixin, ClassifierMixin, DecisionTree):

@@ -1,59 +1,42 @@
-"""Decision trees with two branches: how they are fitted, pruned and certified.
+"""Decision trees with two branches: CART.
 
-`classifier` and `regressor` derive from `DecisionTree`. A tree is grown in full and then pruned, by
-a price for each leaf, by errors on validation rows, or by pessimistic errors: see `pruning`.
+`classifier` and `regressor` derive from `DecisionTree`. A tree is grown in full (`limits`) and then
+pruned (`pruned`).
 """
 
 from __future__ import annotations
 
 import time
 from dataclasses import replace
-from math import ceil
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import _fit_context, clone, is_classifier
-from sklearn.utils import Bunch, check_random_state
-from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.base import _fit_context, is_classifier
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import read_outputs
 from ..certificates import Certificate
-from ..generalization.held_out import drawn
-from ..interrupt import TimeLimit, check, seconds_left, time_limit
+from ..interrupt import TimeLimit, seconds_left, time_limit
 from ..progress import watch
-from ._base import Grown, Rows, TreeData, TreeModel
-from .costs import node_costs, node_weights
+from ._base import TreeModel
+from .data import Grown, Rows, TreeData
 from .door import read_new, read_training
-from .growing import NO_LIMIT, Options, Targets, grow
-from .judging import RISKS, Judgement, certificate, judge
-from .pruning import (
-    PruneTrace,
-    cheapest,
-    first_improvements,
-    made_leaves,
-    parents,
-    pessimistic_errors,
-)
+from .in_time import grown_in_time
+from .limits import Limited, grow_on
+from .pruned import DRAWN, GIVEN, ON_VALIDATION, Prunable
+from .pruning import made_leaves
 from .reading import outline_of_binary
-from .tuning import CV, Choice, choose_alpha, risk_of, sequence_of
+from .tuning import CV
 
 Array = np.ndarray
 
-PRE, REDUCED, PESSIMISTIC = "pre_pruning", "reduced_error", "pessimistic"
-ON_VALIDATION = (PRE, REDUCED)
 FROM_DTYPE = "from_dtype"
-# What the costs of pruning are called.
-ERRORS = {
-    PRE: "error on validation rows",
-    REDUCED: "error on validation rows",
-    PESSIMISTIC: "pessimistic error",
-}
-GIVEN, DRAWN = "given", "drawn"
 
 
-class DecisionTree(TreeModel):
+class DecisionTree(Limited, Prunable, TreeModel):
     """Base of the decision trees with two branches."""
 
     _stored: ClassVar[tuple[str, ...]] = (
@@ -64,32 +47,11 @@ class DecisionTree(TreeModel):
         "validation_",
     )
     _parameter_constraints: ClassVar[dict] = {
-        "splitter": [StrOptions({"best", "random"})],
-        "max_depth": [Interval(Integral, 1, None, closed="left"), None],
-        "min_samples_split": [
-            Interval(Integral, 2, None, closed="left"),
-            Interval(RealNotInt, 0.0, 1.0, closed="right"),
-        ],
-        "min_samples_leaf": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(RealNotInt, 0.0, 1.0, closed="neither"),
-        ],
-        "min_weight_fraction_leaf": [Interval(Real, 0.0, 0.5, closed="both")],
-        "max_features": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(RealNotInt, 0.0, 1.0, closed="right"),
-            StrOptions({"sqrt", "log2"}),
-            None,
-        ],
+        **Limited._parameter_constraints,
+        **Prunable._parameter_constraints,
         "random_state": ["random_state"],
-        "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
-        "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
-        "ccp_alpha": [Interval(Real, 0.0, None, closed="left"), StrOptions({CV})],
-        "monotonic_cst": ["array-like", None],
         "categorical_features": ["array-like", StrOptions({FROM_DTYPE}), None],
         "max_bins": [Interval(Integral, 2, None, closed="left"), None],
-        "validation_fraction": [Interval(Real, 0.0, 1.0, closed="neither")],
-        "select": [StrOptions({"min", "1se"})],
         "time_limit": [Interval(Real, 0, None, closed="neither"), None],
     }
 
@@ -182,18 +144,6 @@ class DecisionTree(TreeModel):
             y = np.column_stack([_positions(new, known, at) for new, known, at in pairs])
         return Rows(F, y, found.sample_weight)
 
-    def _check_parameters(self, X_val: Any) -> None:
-        if self.prune is not None and self.ccp_alpha != 0.0:
-            raise ValueError(
-                f"prune={self.prune!r} and ccp_alpha={self.ccp_alpha!r} are two ways to prune the "
-                "same tree; set prune=None or ccp_alpha=0.0."
-            )
-        if X_val is not None and self.prune not in ON_VALIDATION:
-            raise ValueError(
-                f"X_val is for prune={PRE!r} and prune={REDUCED!r}, and prune is {self.prune!r}; "
-                "leave X_val out, or set prune."
-            )
-
     def _learned(self, data: TreeData, grown: Grown) -> dict[str, Any]:
         """What this kind of tree adds to the learned attributes."""
         learned: dict[str, Any] = {"max_features_": self._max_features(data.F.shape[1])}
@@ -216,7 +166,12 @@ class DecisionTree(TreeModel):
         train, held = self._parts(data, rows)
         options = self._options(data, train)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        tree, stopped = self._grow_in_time(data, train, options, seed)
+
+        def grown(depth: int) -> Any:
+            limited = replace(options, max_depth=min(depth, options.max_depth))
+            return grow_on(data, train, limited, seed)
+
+        tree, stopped = grown_in_time(grown, options.max_depth, self.time_limit)
         choice = None
         if self.ccp_alpha == CV and not stopped:
             with time_limit(seconds_left(self.time_limit, began)):
@@ -232,212 +187,6 @@ class DecisionTree(TreeModel):
             tree, number = made_leaves(tree, is_leaf)
             trace = trace.numbered(number)
         return Grown(tree, trace, stopped, choice)
-
-    def _grow_in_time(
-        self, data: TreeData, rows: Array, options: Options, seed: int
-    ) -> tuple[Any, str]:
-        """A tree, and what ended its growth too early.
-
-        With a time limit trees of twice the depth are grown until the limit, and the last complete
-        one is kept: half of a tree grown depth first would be deep on one side only.
-        """
-
-        def grown(depth: int) -> Any:
-            limited = replace(options, max_depth=min(depth, options.max_depth))
-            return grow_on(data, rows, limited, seed)
-
-        if self.time_limit is None:
-            return grown(options.max_depth), ""
-        tree, depth = grown(0), 1
-        with time_limit(self.time_limit):
-            try:
-                while True:
-                    check()
-                    tree = grown(depth)
-                    if depth >= options.max_depth or tree.max_depth < depth:
-                        return tree, ""
-                    depth *= 2
-            except TimeLimit:
-                return tree, "time_limit"
-            except KeyboardInterrupt:
-                return tree, "interrupted"
-
-    def _max_features(self, d: int) -> int:
-        """How many columns are tried for a split."""
-        if self.max_features is None:
-            return d
-        if isinstance(self.max_features, str):
-            root = np.sqrt(d) if self.max_features == "sqrt" else np.log2(d)
-            return max(1, int(root))
-        if isinstance(self.max_features, Integral):
-            return int(self.max_features)
-        return max(1, int(self.max_features * d))
-
-    def _options(self, data: TreeData, rows: Array) -> Options:
-        """How to grow on some of the rows."""
-        count = float(np.ceil(data.outputs.sample_weight[rows]).sum())
-        leaf, split = self.min_samples_leaf, self.min_samples_split
-        leaf = leaf if isinstance(leaf, Integral) else ceil(leaf * count)
-        split = split if isinstance(split, Integral) else max(2, ceil(split * count))
-        return Options(
-            criterion=self.criterion,
-            splitter=self.splitter,
-            max_features=self._max_features(data.F.shape[1]),
-            max_depth=NO_LIMIT if self.max_depth is None else int(self.max_depth),
-            max_leaf_nodes=self.max_leaf_nodes,
-            min_samples_split=max(int(split), 2 * int(leaf)),
-            min_samples_leaf=int(leaf),
-            min_weight_leaf=self.min_weight_fraction_leaf * float(data.outputs.weights[rows].sum()),
-            min_impurity_decrease=float(self.min_impurity_decrease),
-            monotonic=self._monotonic(data),
-        )
-
-    def _monotonic(self, data: TreeData) -> Array | None:
-        """The constraints, checked."""
-        if self.monotonic_cst is None:
-            return None
-        if len(data.widths) > 1:
-            raise ValueError("Monotonicity constraints are not supported with multiple outputs.")
-        if data.widths[0] > 2:
-            raise ValueError(
-                "Monotonicity constraints are not supported with multiclass classification."
-            )
-        given, d = np.asarray(self.monotonic_cst), data.F.shape[1]
-        if given.shape[0] != d:
-            raise ValueError(
-                f"monotonic_cst has shape {given.shape[0]} but the input data X has {d} features."
-            )
-        if not np.all(np.isin(given, (-1, 0, 1))):
-            raise ValueError(
-                "monotonic_cst must be None or an array-like of -1, 0 or 1, but got "
-                f"{np.unique(given)}"
-            )
-        if np.any(data.columns.is_category[given != 0]):
-            raise ValueError(
-                "monotonic_cst is not 0 for a column of categories, which have no order; set 0."
-            )
-        return given.astype(np.int8)
-
-    def _alpha(self, choice: Choice | None) -> float:
-        """The price of a leaf; 0 where none could be chosen in time."""
-        if self.ccp_alpha != CV:
-            return float(self.ccp_alpha)
-        return 0.0 if choice is None else choice.alpha
-
-    def _price(self):
-        return float(self.ccp_alpha_ if self.ccp_alpha == CV else self.ccp_alpha)
-
-    def _choose(
-        self, data: TreeData, rows: Array, tree: Any, options: Options, seed: int
-    ) -> Choice:
-        units = np.full(len(data.units), -1)
-        units[rows] = np.unique(data.units[rows], return_inverse=True)[1]
-        if units.max() < 1:
-            raise ValueError(
-                f'{type(self).__name__} cannot choose ccp_alpha="cv" from n_samples = 1 distinct '
-                "row; give a number."
-            )
-
-        def on(part: Array) -> Any:
-            return grow_on(data, part, options, seed)
-
-        return choose_alpha(on, data, units, tree, self.select)
-
-    # ---- pruning ---------------------------------------------------------------------------------
-
-    def _parts(self, data: TreeData, rows: Array) -> tuple[Array, Rows | None]:
-        """The rows to grow on, and those to judge splits by, where pruning needs them."""
-        if self.prune not in ON_VALIDATION:
-            return rows, None
-        if data.validation is not None:
-            return rows, data.validation
-        units = np.full(len(data.units), -1)
-        units[rows] = np.unique(data.units[rows], return_inverse=True)[1]
-        count = int(units.max()) + 1
-        aside = round(self.validation_fraction * count)
-        if not 0 < aside < count:
-            raise ValueError(
-                f"validation_fraction={self.validation_fraction:g} of n_samples = {count} distinct "
-                f"rows sets {aside} of them aside, and both parts need rows; change it, or pass "
-                "X_val and y_val."
-            )
-        strata = data.outputs.y[:, 0] if data.has_classes else None
-        chosen = drawn(units, aside, strata)
-        is_aside = (units >= 0) & np.isin(units, chosen)
-        held = np.flatnonzero(is_aside)
-        return np.flatnonzero((units >= 0) & ~is_aside), data.rows(held)
-
-    def _trace(
-        self, tree: Any, data: TreeData, rows: Array, held: Rows | None, alpha: float
-    ) -> PruneTrace | None:
-        """What is pruned, None where nothing is to be."""
-        parent = parents(tree.children_left, tree.children_right)
-        if self.prune is None:
-            price = f"{RISKS[self.criterion]} + {alpha:.4g}·leaves"
-            return cheapest(parent, risk_of(tree) + alpha, price) if alpha > 0 else None
-        cost = self._errors(tree, data, held if held is not None else data.rows(rows))
-        rule = first_improvements if self.prune == PRE else cheapest
-        return rule(parent, cost, ERRORS[self.prune])
-
-    def _errors(self, tree: Any, data: TreeData, rows: Rows) -> Array:
-        """What each node costs as a leaf, by the errors of some rows, as parts of all of them."""
-        widths = data.class_counts
-        errors = node_costs(tree, rows.F, rows.y, rows.weights, widths)[:, 0]
-        if self.prune == PESSIMISTIC:
-            errors = pessimistic_errors(errors, node_weights(tree, rows.F, rows.weights))
-        return errors / float(rows.weights.sum())
-
-    def cost_complexity_pruning_path(self, X, y, sample_weight=None):
-        """The nested sequence of subtrees that minimise R(T) + α·leaves for some α ≥ 0.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Training data.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Target values.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights ≥ 0.
-
-        Returns
-        -------
-        path : Bunch
-            With `ccp_alphas`, 0 and the α at which each further split goes, in increasing order,
-            and `impurities`, R(T) of the subtree that is left.
-        """
-        whole = clone(self).set_params(ccp_alpha=0.0, prune=None)
-        tree = whole.fit(X, y, sample_weight=sample_weight).tree_
-        sequence = sequence_of(tree)
-        return Bunch(ccp_alphas=sequence.alphas, impurities=sequence.sums(risk_of(tree)))
-
-    # ---- the certificate -------------------------------------------------------------------------
-
-    def _certify(self, data: TreeData, tree: Any) -> Certificate:
-        rows = np.flatnonzero(data.outputs.weights > 0)
-        if self.prune is not None:
-            return self._certify_errors(data, tree, rows)
-        part = data.rows(rows, with_class_weights=True)
-        leaf = tree.apply(part.F)
-        classes = max(data.widths)
-        found = judge(tree, leaf, part.y, part.weights, self.criterion, classes)
-        if self.monotonic_cst is not None:
-            # Constraints move predictions away from the best ones, and are no matter of pruning.
-            found = replace(found, stored=float(found.risk[tree.children_left < 0].sum()))
-        parent = parents(tree.children_left, tree.children_right)
-        return certificate(parent, found, self._price(), RISKS[self.criterion])
-
-    def _certify_errors(self, data: TreeData, tree: Any, rows: Array) -> Certificate:
-        """The same for a tree that was pruned by errors, of validation rows or pessimistic ones."""
-        held: Rows | None = data.rows(rows)
-        if self.prune in ON_VALIDATION and self.validation_ == DRAWN:
-            held = self._parts(data, rows)[1]
-        elif data.validation is not None:
-            held = data.validation
-        assert held is not None
-        risk = self._errors(tree, data, held)
-        stored = float(risk[tree.children_left < 0].sum())
-        parent = parents(tree.children_left, tree.children_right)
-        return certificate(parent, Judgement(risk, stored), 0.0, ERRORS[self.prune])
 
     # ---- reading ---------------------------------------------------------------------------------
 
@@ -489,17 +238,6 @@ class DecisionTree(TreeModel):
         """
         check_is_fitted(self)
         return self.tree_.compute_feature_importances()
-
-
-def grow_on(data: TreeData, rows: Array, options: Options, seed: int) -> Any:
-    """A tree of some of the rows."""
-    outputs = data.outputs
-    weights, counts = (np.zeros(len(outputs.weights)) for _ in range(2))
-    weights[rows] = outputs.weights[rows]
-    counts[rows] = np.ceil(outputs.sample_weight[rows])
-    n_classes = data.widths if data.has_classes else None
-    targets = Targets(outputs.y, n_classes)
-    return grow(data.columns, targets, options, weights=weights, counts=counts, seed=seed)
 
 
 def _positions(new: Array, known: Array, at: Array) -> Array:

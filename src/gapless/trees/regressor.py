@@ -10,7 +10,8 @@ from sklearn.base import RegressorMixin
 from sklearn.utils._param_validation import Hidden, StrOptions
 
 from ._base import TreeRegressorMixin
-from .decision_tree import FROM_DTYPE, PRE, REDUCED, DecisionTree
+from .decision_tree import FROM_DTYPE, DecisionTree
+from .pruned import PRE, REDUCED
 
 
 class DecisionTreeRegressor(TreeRegressorMixin, RegressorMixin, DecisionTree):

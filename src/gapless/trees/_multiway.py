@@ -1,0 +1,194 @@
+"""Classifiers with a branch for every category: what ID3 and C4.5 share."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import ClassifierMixin, _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from .._validation import read_outputs
+from ..certificates import Certificate
+from ..progress import watch
+from ._base import TreeClassifierMixin, TreeModel
+from .bins import bins_of
+from .classifier import class_attributes
+from .data import Grown, TreeData
+from .decision_tree import FROM_DTYPE
+from .door import read_new, read_training
+from .growing import NO_LIMIT
+from .in_time import grown_in_time
+from .judging import Judgement, certificate
+from .multiway import MultiwayTree
+from .multiway_growing import Rule, grow
+from .pruning import PruneTrace
+from .reading import outline_of_multiway
+
+Array = np.ndarray
+
+
+class MultiwayClassifier(TreeClassifierMixin, ClassifierMixin, TreeModel):
+    """Base of the classifiers with a branch for every category.
+
+    A subclass gives `_rule`, and what it needs of `_edges`, `_trace` and `_costs`.
+    """
+
+    _stored: ClassVar[tuple[str, ...]] = (
+        *TreeModel._stored,
+        "classes_",
+        "n_classes_",
+        "bin_edges_",
+    )
+    _parameter_constraints: ClassVar[dict] = {
+        "max_depth": [Interval(Integral, 1, None, closed="left"), None],
+        "categorical_features": ["array-like", StrOptions({FROM_DTYPE}), None],
+        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
+    }
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """Grow a tree.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Training data. NaN is a missing value. Columns of a table that hold categories, text or
+            booleans are taken as they are. Never written to.
+        y : array-like of shape (n_samples,)
+            Classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights ≥ 0. Weight 2 means the row twice, weight 0 means the row is not there.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. Ctrl-C and errors leave it as it was.
+        """
+        data = self._read(X, y, sample_weight)
+        with watch(self, data.F, data.outputs.y):
+            grown = self._grow(data)
+        learned = class_attributes(data) | {"bin_edges_": data.edges}
+        found = self._certify(data, grown.tree)
+        if grown.stopped:
+            cure = "raise time_limit, or set max_depth"
+            words = f"stopped: growing ended at depth {grown.tree.max_depth}; {cure}."
+            found = replace(found, kind="stopped", verdict=words)
+        learned["certificate_"] = found
+        self._keep(data, grown, learned)
+        return self
+
+    # ---- what a subclass says --------------------------------------------------------------------
+
+    def _rule(self) -> Rule:
+        """How tests are chosen."""
+        raise NotImplementedError
+
+    def _edges(self, F: Array, weights: Array, is_category: Array) -> list[Array | None]:
+        """Where the numbers of each column are cut into bins; None where they are not."""
+        return [None] * F.shape[1]
+
+    def _trace(self, tree: MultiwayTree) -> PruneTrace | None:
+        """What is pruned, None where nothing is to be."""
+        return None
+
+    def _costs(self, tree: MultiwayTree, shares: Array) -> tuple[Array, str]:
+        """What each node costs as a leaf with these predictions, and what that is called."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            bits = np.where(tree.value > 0, tree.value * np.log2(shares), 0.0)
+        return -bits.sum(axis=1) / tree.weight[0], "entropy"
+
+    # ---- fitting ---------------------------------------------------------------------------------
+
+    def _read(self, X, y, sample_weight=None, *, reset=True):
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None; call "
+                "fit(X, y)."
+            )
+        columns, F, names = read_training(self, X, None, reset=reset)
+        F = F if isinstance(F, np.ndarray) else F.toarray()
+        labels = column_or_1d(y, warn=True, input_name="y")
+        outputs = read_outputs(labels, F, sample_weight, has_classes=True)
+        edges = self._edges(F, outputs.weights, columns.is_category)
+        return TreeData(cut(F, edges), outputs, names, columns, edges=edges)
+
+    def _read_rows(self, X):
+        F = read_new(self, self.columns_, X)
+        return cut(F if isinstance(F, np.ndarray) else F.toarray(), self.bin_edges_)
+
+    def _grow(self, data, rows=None):
+        rows = np.flatnonzero(data.outputs.weights > 0) if rows is None else rows
+        tree, stopped = self._grow_in_time(data, rows)
+        trace = self._trace(tree)
+        if trace is not None:
+            is_leaf = np.zeros(tree.node_count, dtype=bool)
+            is_leaf[trace.node[trace.is_pruned]] = True
+            tree, number = tree.pruned(is_leaf)
+            trace = trace.numbered(number)
+        return Grown(tree, trace, stopped)
+
+    def _grow_in_time(self, data: TreeData, rows: Array) -> tuple[MultiwayTree, str]:
+        """A tree, and what ended its growth too early: then the deepest complete one is kept."""
+        F, y = data.F[rows], data.outputs.y[rows, 0].astype(int)
+        weights, counts = data.outputs.weights[rows], _level_counts(data)
+        rule = self._rule()
+
+        def grown(depth: int) -> MultiwayTree:
+            limited = replace(rule, max_depth=depth)
+            return grow(F, y, weights, data.widths[0], counts, limited)
+
+        most = NO_LIMIT if rule.max_depth is None else rule.max_depth
+        return grown_in_time(grown, most, self.time_limit)
+
+    def _certify(self, data: TreeData, tree: MultiwayTree) -> Certificate:
+        rows = np.flatnonzero(data.outputs.weights > 0)
+        y, weights = data.outputs.y[rows, 0].astype(int), data.outputs.weights[rows]
+        counted = tree.recounted(data.F[rows], y, weights)
+        risk, what = self._costs(counted, counted.shares)
+        said, _ = self._costs(counted, tree.shares)
+        return certificate(
+            tree.parent, Judgement(risk, float(said[tree.feature < 0].sum())), 0.0, what
+        )
+
+    # ---- predicting and reading ------------------------------------------------------------------
+
+    def _leaf_values(self, tree, F):
+        return tree.predict(F)
+
+    def outline(self):
+        """The tree as plain data, from which text, rules and pictures are made.
+
+        Returns
+        -------
+        outline : Outline
+            Conditions, predictions, support and errors of all nodes.
+        """
+        check_is_fitted(self)
+        return outline_of_multiway(self.tree_, self._features(), self.bin_edges_, self.classes_)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = False
+        return tags
+
+
+def cut(F: Array, edges: list[Array | None]) -> Array:
+    """Rows with bins in place of the numbers of columns that have edges."""
+    if all(own is None for own in edges):
+        return F
+    columns: list[Any] = [
+        column if own is None else bins_of(column, own) for column, own in zip(F.T, edges)
+    ]
+    return np.column_stack(columns)
+
+
+def _level_counts(data: TreeData) -> list[int | None]:
+    """How many branches a question for each column has, None for thresholds."""
+    counts: list[int | None] = []
+    for levels, own in zip(data.columns.levels, data.edges):
+        counts.append(len(levels) if levels is not None else None if own is None else len(own) + 1)
+    return counts
