@@ -554,6 +554,7 @@ NB_MODULE(_core, m) {
           array("w"), "tolerance"_a, "sweeps"_a, "deadline"_a);
     define_column_descent<float>(m);
     define_column_descent<double>(m);
+    define_all_in_one_functions(m);
     define_boosting_functions(m);
     define_kernel_functions(m);
     define_stump_functions(m);

@@ -420,7 +420,8 @@ def _balance_slopes(u: Array, box: DualBox, free: FreeColumns, s: Array) -> Arra
             return theta
         if full_steps == 5:
             return None
-        room = (u - box.lower) * (box.upper - u) / width
+        # Rounding may have taken an entry beyond its end.
+        room = np.maximum((u - box.lower) * (box.upper - u), 0.0) / width
         total = room.sum(axis=1, keepdims=True)
         share = np.divide(room, total, out=np.zeros_like(room), where=total > 0)
         f = np.sqrt(s * total) * share

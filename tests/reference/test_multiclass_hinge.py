@@ -86,7 +86,7 @@ def test_linear_svc_is_that_of_scikit_learn_where_its_bias_is_a_feature(classes)
 @every_hinge
 def test_machine_and_risk_classifier_agree_with_a_kernel(name):
     X, y = make_data()
-    model = SVC(C=2.0, gamma=0.3, multi_class=name, tol=1e-8).fit(X, y)
+    model = SVC(C=2.0, gamma=0.3, multi_class=name, tol=1e-10).fit(X, y)
     kernel = gapless.kernels.Gaussian(gamma=0.3)
     other = RiskClassifier(name, L2(0.5), kernel=kernel, tol=1e-8).fit(X, y)
     np.testing.assert_allclose(model.decision_function(X), other.decision_function(X), atol=1e-7)

@@ -1,8 +1,10 @@
 """One hinge for all classes: what is minimised, how it is solved, and what unseen rows say of it.
 
-With features Φ of the rows such that ΦΦᵀ is the kernel matrix it is a linear problem, which the
-solvers of `gapless.solvers` take. It is stored as one problem for each class: the multipliers θₖ of
-a class give its score ⟨wₖ, φ(x)⟩ + bₖ, and a row's loss counts in the problem of its own class.
+On a kernel matrix the core descends row by row (`class_descent`). With features Φ of the rows such
+that ΦΦᵀ is that matrix it also is a linear problem, which the solvers of `gapless.solvers` take
+where all digits are wanted, or where features stand for the kernel. It is stored as one problem for
+each class: the multipliers θₖ of a class give its score ⟨wₖ, φ(x)⟩ + bₖ, and a row's loss counts in
+the problem of its own class.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from ..null_model import minimise_biases
 from ..penalties import L2
 from ..problem import Parameters, Problem
 from ..solvers import solve
+from .class_descent import ClassProblem
 from .forms import Form, Judgement, Point, outside, status_of
 from .held_out import Fittings, MachineFit, finished
 from .machine import Machine, Solved
@@ -36,6 +39,10 @@ HINGES: dict[str, Loss] = {
     "weston_watkins": WestonWatkins(),
 }
 GIGABYTE = 1e9
+# The smallest violation to which rows are taken one by one; and how much smaller the next one is
+# where the gap is still too large.
+ROUGH = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-9}
+SHARPER = 0.1
 
 
 @dataclass(frozen=True)
@@ -56,7 +63,7 @@ class ClassHinge(Form):
         gaps = losses - gains + (theta * z).sum(axis=1)
         violations = _exchange(-theta / limit[:, None], z - box.linear, box)
         squares = np.einsum("nk,nk->k", theta, z - b)
-        scale = self._scale(y, s, K)
+        scale = self.scale(y, s, K)
         # θ is positive for the own class and negative for its rivals, both up to an end.
         ends, signed = limit[:, None] * (box.upper - box.lower), -theta
         signed[rows, y] *= -1
@@ -76,7 +83,7 @@ class ClassHinge(Form):
             for k in range(K)
         ]
 
-    def _scale(self, y: Array, s: Array, K: int) -> float:
+    def scale(self, y: Array, s: Array, K: int) -> float:
         """The objective at w = 0 with the best biases."""
         classes, totals = np.arange(K), np.bincount(y, s, minlength=K)
         b = minimise_biases(self.loss, classes, np.zeros((K, K)), totals)
@@ -131,13 +138,64 @@ class JointMachine(Machine):
         self, tol: float, max_iter: int | None = None, callback: Callable | None = None
     ) -> list[Solved]:
         """Solve the problem to the tolerance, or as far as the limits allow."""
-        steps, status = 0, "time_limit"
         points = [Point(np.zeros(self.matrix.n), 0.0) for _ in self.parts]
+        solved = self._solved(points, 0, "time_limit")
         with suppress(TimeLimit):
-            problem = self.problem(np.arange(self.matrix.n), self.weights)
-            found = solve(problem, tol=tol, max_iter=max_iter, callback=callback)
-            points, steps, status = self.points(found.parameters), found.trace.steps, found.status
-        # Values of the kernel itself, not of its factor.
+            if self.is_whole:
+                solved = self._descend_to(tol, max_iter, callback)
+            if not self.is_whole or _goes_on(solved, tol):
+                solved = self._sharpened(solved, tol, max_iter, callback)
+        return solved
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether there is a kernel matrix to descend on; features serve all else."""
+        return self.matrix.is_mercer and self.matrix.whole() is not None
+
+    def class_problem(self, rows: Array, weights: Array) -> ClassProblem:
+        """The problem on some rows of the kernel matrix."""
+        gram, form, K = self.matrix.whole(), self.form, len(self.parts)
+        assert gram is not None
+        y, s = self.classes[rows], weights[rows]
+        some = gram if len(rows) == self.matrix.n else gram[np.ix_(rows, rows)]
+        return ClassProblem(some, y, form.C * s, form.loss, K, form.scale(y, s, K))
+
+    def _descend_to(
+        self, tol: float, max_iter: int | None, callback: Callable | None
+    ) -> list[Solved]:
+        """Row by row on the kernel matrix, again with a smaller tolerance while the gap is large.
+
+        A small gap takes long in this way, and is left to Newton's method.
+        """
+        problem = self.class_problem(np.arange(self.matrix.n), self.weights)
+        least = ROUGH[problem.gram.dtype]
+        start, steps, sharper = None, 0, max(tol, least)
+        while True:
+            left = None if max_iter is None else max(max_iter - steps, 0)
+            found = problem.descend(sharper, start, left, callback)
+            start, steps = (found.theta, found.b), steps + found.steps
+            solved = self._solved(self.points_of(*start), steps, found.status)
+            if not _goes_on(solved, tol) or found.status == "stalled" or sharper == least:
+                return solved
+            sharper = max(SHARPER * sharper, least)
+
+    def _sharpened(
+        self, solved: list[Solved], tol: float, max_iter: int | None, callback: Callable | None
+    ) -> list[Solved]:
+        """The same as a linear problem on features, from where it stands."""
+        problem = self.problem(np.arange(self.matrix.n), self.weights)
+        theta = np.stack([one.point.theta for one in solved], axis=1)
+        start = None
+        if theta.any():
+            b = np.array([one.point.b for one in solved])
+            w = problem.design.transposed_times(theta)
+            start = Parameters(w, b, theta / self.form.C)
+        found = solve(problem, "auto", start, tol=tol, max_iter=max_iter, callback=callback)
+        steps = solved[0].steps + found.trace.steps
+        return self._solved(self.points(found.parameters), steps, found.status)
+
+    def _solved(self, points: list[Point], steps: int, status: str) -> list[Solved]:
+        """What points are worth, by values of the kernel itself."""
         z = self.matrix.times(np.stack([p.theta for p in points], axis=1))
         z += np.array([p.b for p in points])
         judgements = self.judge(points, list(z.T))
@@ -145,16 +203,27 @@ class JointMachine(Machine):
 
     def points(self, parameters: Parameters) -> list[Point]:
         """The solution class by class; θ is C times that of the problem."""
-        b = parameters.b - parameters.b.mean()
-        theta = np.zeros((self.matrix.n, len(b)))
-        if parameters.theta is not None:
-            theta = self.form.C * parameters.theta
+        b, theta = parameters.b, parameters.theta
+        return self.points_of(
+            np.zeros((self.matrix.n, len(b))) if theta is None else self.form.C * theta, b
+        )
+
+    def points_of(self, theta: Array, b: Array) -> list[Point]:
+        """The same of θ itself; of the biases only differences count."""
+        b = b - b.mean()
         return [Point(np.ascontiguousarray(theta[:, k]), float(b[k])) for k in range(len(b))]
 
     def judge(self, points: Sequence[Point], scores: Sequence[Array]) -> list[Judgement]:
         """What the solution is worth, from the scores of each class."""
         z = np.stack(scores, axis=1)
         return self.form.judge_all(self.classes, self.weights, points, z)
+
+
+def _goes_on(solved: list[Solved], tol: float) -> bool:
+    """Whether the gap is too large, and nobody has ended the work."""
+    gap = sum(one.judgement.primal - one.judgement.dual for one in solved)
+    allowed = tol * sum(one.judgement.scale for one in solved)
+    return solved[0].status in ("optimal", "stalled") and not gap <= allowed
 
 
 class JointFit(MachineFit):
@@ -177,5 +246,14 @@ class JointFit(MachineFit):
 
     def _solve(self, parts: list[Part], weights: Array, thetas: list[Array]) -> list[Point]:
         machine, rows = self.machine, parts[0].rows
-        found = solve(machine.problem(rows, weights), tol=self.tol, polish=False)
-        return machine.points(finished(found))
+        if not machine.is_whole:
+            found = solve(machine.problem(rows, weights), tol=self.tol, polish=False)
+            return machine.points(finished(found))
+        start = np.stack(thetas, axis=1), np.array([point.b for point in self.start])
+        problem = machine.class_problem(rows, weights)
+        again = problem.descend(max(self.tol, ROUGH[problem.gram.dtype]), start)
+        if again.status == "interrupted":
+            raise KeyboardInterrupt
+        if again.status == "time_limit":
+            raise TimeLimit
+        return machine.points_of(again.theta, again.b)
