@@ -89,7 +89,7 @@ void add_rows(const Bins& bins, const Cell* entries, const std::uint32_t* rows, 
 }
 
 // Fewer rows are not worth sharing.
-constexpr Index rows_per_piece = 4096;
+constexpr Index rows_per_piece = 2048;
 
 // out = the histogram of the given rows, in pieces that the team shares; `spare` is for theirs.
 template <class Cell>

@@ -10,7 +10,8 @@
 
 namespace gapless {
 
-// Up to `threads` threads, the caller being one of them; the others end with the team.
+// Up to `threads` threads, the caller being one of them; the others end with the team. A step is
+// over when its tasks are done: a thread that the system has put to sleep is not waited for.
 class Team {
 public:
     explicit Team(int threads) {
@@ -24,7 +25,7 @@ public:
     Team(const Team&) = delete;
     Team& operator=(const Team&) = delete;
     ~Team() {
-        call_ = nullptr;
+        is_over_.store(true, std::memory_order_relaxed);
         announce();
         for (auto& worker : workers_) worker.join();
     }
@@ -39,53 +40,64 @@ public:
             return;
         }
         using Plain = std::remove_reference_t<Task>;
-        task_ = const_cast<void*>(static_cast<const void*>(&task));
-        call_ = [](void* t, Index i) { (*static_cast<Plain*>(t))(i); };
-        tasks_ = tasks;
-        next_.store(0, std::memory_order_relaxed);
-        left_.store(static_cast<int>(workers_.size()), std::memory_order_relaxed);
+        constexpr auto relaxed = std::memory_order_relaxed;
+        task_.store(const_cast<void*>(static_cast<const void*>(&task)), relaxed);
+        call_.store([](void* t, Index i) { (*static_cast<Plain*>(t))(i); }, relaxed);
+        tasks_.store(static_cast<std::uint32_t>(tasks), relaxed);
+        done_.store(0, relaxed);
         announce();
-        take_tasks();
-        for (int spins = 0; left_.load(std::memory_order_acquire) != 0;) rest(spins);
+        while (take_task()) continue;
+        for (int spins = 0; done_.load(std::memory_order_acquire) != tasks;)
+            if (++spins > patience) std::this_thread::yield();
     }
 
 private:
     // Steps follow each other within microseconds, which waking a sleeper takes by itself.
-    static constexpr int patience = 4000;
+    static constexpr int patience = 100000;
 
-    static void rest(int& spins) {
-        if (++spins > patience) std::this_thread::yield();
-    }
+    // The number of a step, above 32 bits, and of its next task.
+    static std::uint64_t first_of(std::uint64_t step) { return step << 32; }
 
     void announce() {
-        step_.fetch_add(1, std::memory_order_release);
-        step_.notify_all();
+        ticket_.store(first_of((ticket_.load(std::memory_order_relaxed) >> 32) + 1),
+                      std::memory_order_release);
+        ticket_.notify_all();
     }
 
-    void take_tasks() {
-        for (Index i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < tasks_;)
-            call_(task_, i);
+    // What a task needs is read before its ticket is taken: a ticket that is still valid then
+    // proves that the step is not over, and that nothing of it has changed.
+    bool take_task() {
+        std::uint64_t ticket = ticket_.load(std::memory_order_acquire);
+        while (true) {
+            const auto i = static_cast<std::uint32_t>(ticket);
+            if (i >= tasks_.load(std::memory_order_relaxed)) return false;
+            void* task = task_.load(std::memory_order_relaxed);
+            auto* call = call_.load(std::memory_order_relaxed);
+            if (!ticket_.compare_exchange_weak(ticket, ticket + 1, std::memory_order_acq_rel))
+                continue;
+            call(task, i);
+            done_.fetch_add(1, std::memory_order_release);
+            return true;
+        }
     }
 
     void work() {
-        for (std::uint32_t seen = 0;;) {
-            for (int spins = 0; step_.load(std::memory_order_acquire) == seen && spins < patience;)
-                rest(spins);
-            step_.wait(seen, std::memory_order_acquire);
-            seen = step_.load(std::memory_order_acquire);
-            if (!call_) return;
-            take_tasks();
-            left_.fetch_sub(1, std::memory_order_release);
+        while (!is_over_.load(std::memory_order_relaxed)) {
+            if (take_task()) continue;
+            const std::uint64_t seen = ticket_.load(std::memory_order_acquire);
+            int spins = 0;
+            while (ticket_.load(std::memory_order_acquire) == seen && ++spins < patience) continue;
+            if (spins == patience && !is_over_.load(std::memory_order_relaxed)) ticket_.wait(seen);
         }
     }
 
     std::vector<std::thread> workers_;
-    void* task_ = nullptr;
-    void (*call_)(void*, Index) = nullptr;
-    Index tasks_ = 0;
-    std::atomic<Index> next_{0};
-    std::atomic<int> left_{0};
-    std::atomic<std::uint32_t> step_{0};
+    std::atomic<void*> task_{nullptr};
+    std::atomic<void (*)(void*, Index)> call_{nullptr};
+    std::atomic<std::uint32_t> tasks_{0};
+    std::atomic<Index> done_{0};
+    std::atomic<std::uint64_t> ticket_{0};
+    std::atomic<bool> is_over_{false};
 };
 
 }  // namespace gapless

@@ -27,6 +27,7 @@ from ..losses import Loss
 from ..parts import Family, OfParts
 from ..progress import CallbackSupport, watch
 from ..remembering import Remembering, take_over
+from ..threads import single_blas
 from ..trees.door import for_prediction, read_new, read_training
 from ..trees.packed import PackedTrees
 from .boosting_constraints import check_levels
@@ -117,7 +118,7 @@ class GradientBoosting(OfParts, Remembering, CallbackSupport, BaseEstimator):
         data = self._read(X, y, sample_weight)
         earlier = self._earlier(data)
         seed = earlier["_random_seed"] if earlier else self._new_seed()
-        with watch(self, data.F, data.y) as callback, time_limit(self.time_limit):
+        with single_blas(), watch(self, data.F, data.y) as callback, time_limit(self.time_limit):
             fitted = self._boost(
                 data, seed, earlier=earlier, validation=validation, watchers=(callback, monitor)
             )

@@ -200,8 +200,7 @@ class Rounds:
         if plan.price > 0:
             for k in range(self.z.shape[1]):
                 self._leaf[:, k] = grown.prune(k, plan.price)[self._leaf[:, k]]
-        values = self._leaf_values(plan, grown, weights)
-        values *= plan.learning_rate
+        values = self._shrunk(plan, self._leaf_values(plan, grown, weights))
         _core.add_leaf_values(self._leaf, values, self.z, thread_count(), deadline())
         is_plain = not plan.second_order
         return [
@@ -250,6 +249,18 @@ class Rounds:
                 found = best_constants(loss, y, self.z[:, k], weights, self._leaf[:, k], nodes)
             values[k, nodes] = np.clip(found, lower[k, nodes], upper[k, nodes])
         return values
+
+    def _shrunk(self, plan: GrowthPlan, values: Array) -> Array:
+        """What is added to the scores: a part of the step, and never so much that it overshoots.
+
+        A Newton step d is much too long where curvatures are small, as those of rare classes; cut
+        to log(1 + |d|) it lowers the loss of its leaf (Sun and Tran-Dinh 2019, theorem 2).
+        """
+        step = plan.learning_rate * values
+        if plan.leaves == "search" or not self.loss.is_self_concordant:
+            return step
+        longest = np.log1p(np.abs(values))
+        return np.clip(step, -longest, longest)
 
     def _newton(self, k: int, nodes: Array, weights: Array) -> Array:
         """−Σg/Σh of each leaf; among K classes times (K−1)/K (Friedman 2001, equation 36)."""

@@ -52,6 +52,8 @@ class Loss:
     name: ClassVar[str]
     # Which targets a regression may have: "real", "nonnegative" or "positive" numbers.
     targets: ClassVar[str] = "real"
+    # Whether |ℓ‴| ≤ ℓ″ in every score: a Newton step d cut to log(1 + |d|) then never overshoots.
+    is_self_concordant: ClassVar[bool] = False
     has_curvature: ClassVar[bool] = False
     has_dual_box: ClassVar[bool] = False
     has_class_box: ClassVar[bool] = False

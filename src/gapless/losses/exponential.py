@@ -16,6 +16,7 @@ class Exponential(Loss):
     """
 
     task = "binary"
+    is_self_concordant = True
 
     def value(self, y, z):
         with np.errstate(over="ignore"):

@@ -16,6 +16,7 @@ class Gamma(Loss):
 
     task = "regression"
     targets = "positive"
+    is_self_concordant = True
 
     def value(self, y, z):
         return self._ratio(y, z) + z - (1 + np.log(y))

@@ -18,6 +18,7 @@ class Logistic(Loss):
 
     base2: bool = False
     task = "binary"
+    is_self_concordant = True
 
     def value(self, y, z):
         return self._c * (np.log1p(np.exp(-np.abs(z))) - np.minimum(y * z, 0))

@@ -16,6 +16,7 @@ class Poisson(Loss):
 
     task = "regression"
     targets = "nonnegative"
+    is_self_concordant = True
 
     def value(self, y, z):
         return self.inverse_link(z) - y * z + (p_log_p(y) - y)

@@ -20,6 +20,7 @@ class Softmax(Loss):
     """
 
     task = "multiclass"
+    is_self_concordant = True
 
     def value(self, y, z):
         below = z - _largest(z)
