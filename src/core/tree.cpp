@@ -24,8 +24,11 @@ Grower<Target>::Grower(const TreeData& data, const TreeSample& sample, const Tre
       target_(target),
       total_weight_(total_weight),
       context_(context) {
-    for (Index i = 0; i < data.rows; ++i)
+    rows_.reserve(data.rows);
+    for (Index i = 0; i < data.rows; ++i) {
         if (sample.weights[i] > 0) rows_.push_back(static_cast<std::uint32_t>(i));
+        counts_are_weights_ &= sample.weights[i] == sample.counts[i];
+    }
 }
 
 template <class Target>
@@ -60,9 +63,12 @@ bool Grower<Target>::open(PendingNode& node, Work& work, GrownTree& tree, Split&
     Index count = node.end - node.begin, width = data_.outputs * data_.classes;
     target_.gather(rows, count, work.targets);
     TreeNode grown;
-    for (Index i = 0; i < count; ++i) grown.count += sample_.counts[rows[i]];
     grown.impurity = target_.impurity(work.targets);
     grown.weight = target_.weight(work.targets);
+    if (counts_are_weights_)
+        grown.count = static_cast<std::int64_t>(grown.weight);
+    else
+        for (Index i = 0; i < count; ++i) grown.count += sample_.counts[rows[i]];
     auto id = static_cast<std::int32_t>(tree.nodes.size());
     if (node.parent >= 0)
         (node.is_left ? tree.nodes[node.parent].left : tree.nodes[node.parent].right) = id;
@@ -264,33 +270,13 @@ std::pair<PendingNode, PendingNode> Grower<Target>::divide(const PendingNode& no
                                                            Split& split, Work& work,
                                                            GrownTree& tree) {
     Index middle = part_rows(node, split, work);
-    if (!split.has_missing) {
-        // Missing values that were never seen here go with the majority.
-        std::int64_t left = 0;
-        for (Index i = node.begin; i < middle; ++i) left += sample_.counts[rows_[i]];
-        split.missing_left = 2 * left > tree.nodes[id].count;
-    }
     TreeNode& grown = tree.nodes[id];
     grown.feature = split.column;
     grown.threshold = split.threshold;
     grown.missing_left = split.missing_left;
     const CodedColumn& column = data_.columns[split.column];
-    if (column.is_category) {
-        // Levels that are not in the node go where missing values go.
-        std::vector<std::uint32_t> words(column.count / 32 + 1, 0);
-        for (std::uint32_t level : split.left_levels) words[level / 32] |= 1u << (level % 32);
-        if (split.missing_left) {
-            std::vector<char> is_here(column.count + 1, 0);
-            with_codes(column, [&](const auto* codes) {
-                for (Index i = node.begin; i < node.end; ++i) is_here[codes[rows_[i]]] = 1;
-            });
-            for (std::uint32_t level = 0; level < column.count; ++level)
-                if (!is_here[level]) words[level / 32] |= 1u << (level % 32);
-        }
-        grown.set_begin = static_cast<std::int64_t>(tree.sets.size());
-        tree.sets.insert(tree.sets.end(), words.begin(), words.end());
-        grown.set_end = static_cast<std::int64_t>(tree.sets.size());
-    }
+    grown.follows_majority = !split.has_missing;
+    if (column.is_category) write_levels(node, middle, split, grown, tree);
     PendingNode left = node, right = node;
     left.parent = right.parent = id;
     left.depth = right.depth = node.depth + 1;
@@ -306,6 +292,32 @@ std::pair<PendingNode, PendingNode> Grower<Target>::divide(const PendingNode& no
         (rises ? right : left).bounds.lower = between;
     }
     return {left, right};
+}
+
+// The set of levels that go left. Levels that are not in the node go where missing values go.
+template <class Target>
+void Grower<Target>::write_levels(const PendingNode& node, Index middle, const Split& split,
+                                  TreeNode& grown, GrownTree& tree) {
+    const CodedColumn& column = data_.columns[split.column];
+    if (grown.follows_majority) {
+        std::int64_t left = 0;
+        for (Index i = node.begin; i < middle; ++i) left += sample_.counts[rows_[i]];
+        grown.missing_left = 2 * left > grown.count;
+    }
+    std::vector<std::uint32_t> words(column.count / 32 + 1, 0);
+    auto set = [&](std::uint32_t level) { words[level / 32] |= 1u << (level % 32); };
+    for (std::uint32_t level : split.left_levels) set(level);
+    if (grown.missing_left) {
+        std::vector<char> is_here(column.count + 1, 0);
+        with_codes(column, [&](const auto* codes) {
+            for (Index i = node.begin; i < node.end; ++i) is_here[codes[rows_[i]]] = 1;
+        });
+        for (std::uint32_t level = 0; level < column.count; ++level)
+            if (!is_here[level]) set(level);
+    }
+    grown.set_begin = static_cast<std::int64_t>(tree.sets.size());
+    tree.sets.insert(tree.sets.end(), words.begin(), words.end());
+    grown.set_end = static_cast<std::int64_t>(tree.sets.size());
 }
 
 // ---- the whole tree ----
@@ -456,9 +468,12 @@ GrownTree Grower<Target>::grow(std::uint64_t seed, Checkpoint& checkpoint) {
     if (options_.max_leaf_nodes > 0)
         grow_best_first(root, *work, tree, checkpoint);
     else if (is_worth_sharing(root))
-        return grow_shared(root, *work);
+        tree = grow_shared(root, *work);
     else
         grow_deep(root, *work, tree, checkpoint);
+    // Missing values that were not seen in a node go with the majority of its rows.
+    for (TreeNode& node : tree.nodes)
+        if (node.follows_majority) node.missing_left = 2 * tree.nodes[node.left].count > node.count;
     return tree;
 }
 

@@ -66,7 +66,7 @@ struct TreeOptions {
 struct TreeNode {
     std::int32_t feature = -1;  // −1 for a leaf
     std::int32_t left = -1, right = -1;
-    bool missing_left = false;
+    bool missing_left = false, follows_majority = false;  // where missing values were not seen
     double threshold = 0;  // values up to it go left; not a number for a set of categories
     double impurity = 0, weight = 0;
     std::int64_t count = 0;

@@ -78,6 +78,8 @@ private:
     // Part the rows, and write the split into the tree; the children are left then right.
     std::pair<PendingNode, PendingNode> divide(const PendingNode& node, std::int32_t id,
                                                Split& split, Work& work, GrownTree& tree);
+    void write_levels(const PendingNode& node, Index middle, const Split& split, TreeNode& grown,
+                      GrownTree& tree);
     Index part_rows(const PendingNode& node, const Split& split, Work& work);
     bool is_worth_sharing(const PendingNode& node) const;
     static GrownTree joined(const GrownTree& top, const std::vector<GrownTree>& branches,
@@ -90,6 +92,7 @@ private:
     const double total_weight_;
     const Context& context_;
     std::vector<std::uint32_t> rows_;
+    bool counts_are_weights_ = true;
     std::mutex mutex_;
     std::vector<std::unique_ptr<ColumnSearch<Target>>> idle_;
     std::atomic<std::uint64_t> opened_{0};

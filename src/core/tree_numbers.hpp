@@ -86,6 +86,7 @@ class Sums : public Numbers {
 public:
     using Numbers::Numbers;
     static constexpr bool has_cells = true;
+    bool can_scan() const { return outputs_ == 1; }
 
     void value(const Node& node, double* out) const {
         for (Index o = 0; o < outputs_; ++o) out[o] = mean(node, o, node.total[o], node.weight);
@@ -123,29 +124,28 @@ public:
                        all_->side_score(*node_, o, node_->total[o] - left_[o], right);
             return sum / static_cast<double>(all_->outputs_);
         }
-        bool can_scan() const { return all_->outputs_ == 1; }
-        void scan(const CodeGroup* groups, std::size_t places, const std::uint32_t* order,
-                  const Cell* cells, BestPlace& best) {
-            const std::int64_t *units = node_->units.data(), *sums = node_->sum.data();
-            std::int64_t left = units_left_, sum = left_[0];
-            const std::int64_t all = node_->weight, total = node_->total[0];
-            for (std::size_t place = 0; place < places; ++place) {
-                const CodeGroup& group = groups[place];
-                if (order)
-                    for (std::uint32_t k = group.begin; k < group.end; ++k) {
-                        left += units[order[k]];
-                        sum += sums[order[k]];
-                    }
-                else {
-                    left += cells[2 * group.code];
-                    sum += cells[2 * group.code + 1];
-                }
-                best.offer(all_->side_score(*node_, 0, sum, all_->real(left)) +
-                               all_->side_score(*node_, 0, total - sum, all_->real(all - left)),
-                           place);
+        void start_scan(const Sums& all, const Node& node) {
+            all_ = &all;
+            node_ = &node;
+        }
+        template <class Sorted>
+        void scan_rows(const Sorted& sorted, BestPlace& best) const {
+            std::int64_t left = 0, sum = 0;
+            for (Index k = 0; k + 1 < sorted.count; ++k) {
+                std::uint32_t i = sorted.position(k);
+                left += node_->units[i];
+                sum += node_->sum[i];
+                if (sorted.code(k) != sorted.code(k + 1)) offer(left, sum, k, best);
             }
-            units_left_ = left;
-            left_[0] = sum;
+        }
+        void scan_cells(const std::vector<CodeGroup>& groups, const Cell* cells,
+                        BestPlace& best) const {
+            std::int64_t left = 0, sum = 0;
+            for (Index g = 0; g + 1 < static_cast<Index>(groups.size()); ++g) {
+                left += cells[2 * groups[g].code];
+                sum += cells[2 * groups[g].code + 1];
+                offer(left, sum, g, best);
+            }
         }
         double left_weight() const { return all_->real(units_left_); }
         double right_weight() const { return all_->real(node_->weight - units_left_); }
@@ -155,6 +155,13 @@ public:
         }
 
     private:
+        void offer(std::int64_t left, std::int64_t sum, Index place, BestPlace& best) const {
+            std::int64_t right = node_->weight - left, rest = node_->total[0] - sum;
+            best.offer(all_->side_score(*node_, 0, sum, all_->real(left)) +
+                           all_->side_score(*node_, 0, rest, all_->real(right)),
+                       place);
+        }
+
         const Sums* all_ = nullptr;
         const Node* node_ = nullptr;
         std::int64_t units_left_ = 0;
@@ -212,6 +219,7 @@ class Medians : public Numbers {
 public:
     using Numbers::Numbers;
     static constexpr bool has_cells = false;
+    bool can_scan() const { return false; }
 
     void gather(const std::uint32_t* rows, Index count, Node& node) const;
     void value(const Node& node, double* out) const {
@@ -226,8 +234,10 @@ public:
         void start(const Medians& all, const Node& node);
         void move(Index i);
         void move_cells(const Cell*) {}
-        bool can_scan() const { return false; }
-        void scan(const CodeGroup*, std::size_t, const std::uint32_t*, const Cell*, BestPlace&) {}
+        void start_scan(const Medians&, const Node&) {}
+        template <class Sorted>
+        void scan_rows(const Sorted&, BestPlace&) {}
+        void scan_cells(const std::vector<CodeGroup>&, const Cell*, BestPlace&) {}
         double score() const;
         double left_weight() const { return all_->real(units_left_); }
         double right_weight() const { return all_->real(node_->weight - units_left_); }

@@ -1,116 +1,107 @@
 #include "tree_order.hpp"
 
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <limits>
+#include <type_traits>
+
 namespace gapless::growing {
 
 namespace {
 
-// rank[i] = the number of keys below key i; `padded` counts keys up to a multiple of 16.
-GAPLESS_CLONES void count_smaller(const std::int32_t* keys, Index padded, Index count,
-                                  std::int32_t* rank) {
+// sorted = the keys in order; `padded` counts them up to a multiple of 16, with the largest number.
+GAPLESS_CLONES void sort_by_rank(const std::int32_t* keys, Index padded, Index count,
+                                 std::uint32_t* sorted) {
     for (Index i = 0; i < count; ++i) {
         std::int32_t key = keys[i], smaller = 0;
         for (Index k = 0; k < padded; ++k) smaller += keys[k] < key;
-        rank[i] = smaller;
+        sorted[smaller] = static_cast<std::uint32_t>(key);
     }
 }
 
-// Visit the bits of a word in increasing order, and clear it.
-template <class Visit>
-void each_bit(std::uint64_t& word, std::size_t offset, Visit visit) {
-    std::uint64_t left = word;
-    word = 0;
-    for (; left; left &= left - 1) visit(offset + std::countr_zero(left));
+// One digit of a radix sort that begins at bit `low`.
+template <int width, class Key>
+void sort_digit(const Key* from, Key* to, Index count, int low) {
+    std::array<std::uint32_t, 1 << width> begin{};
+    constexpr Key mask = (1 << width) - 1;
+    for (Index i = 0; i < count; ++i) ++begin[(from[i] >> low) & mask];
+    std::uint32_t before = 0;
+    for (auto& bucket : begin) {
+        std::uint32_t here = bucket;
+        bucket = before;
+        before += here;
+    }
+    for (Index i = 0; i < count; ++i) to[begin[(from[i] >> low) & mask]++] = from[i];
 }
 
 }  // namespace
 
-void CodeOrder::fit(Index rows, std::uint32_t codes) {
-    if (static_cast<Index>(next_.size()) < rows) {
-        next_.resize(rows);
-        order_.resize(rows);
-    }
-    if (head_.size() >= codes) return;
-    head_.resize(codes);
-    for (int level = 0; level < 3; ++level) bits_[level].resize((codes >> (6 * level + 6)) + 1, 0);
-}
-
-void CodeOrder::sort(const CodedColumn& column, const std::uint32_t* rows, Index count,
-                     std::vector<CodeGroup>& groups) {
-    std::uint32_t codes = column.count + 1;
-    fit(std::max(count, few), codes);
-    groups.clear();
-    // A key is a code and a position below 64 in 31 bits.
-    constexpr std::uint32_t largest_key_code = 1u << 25;
-    with_codes(column, [&](const auto* code) {
-        if (count <= few && codes < largest_key_code) {
-            sort_few(code, rows, count, groups);
-            return;
-        }
-        // Levels pay where most words of bits would be empty.
-        bool has_levels = codes / 64 > static_cast<std::uint32_t>(count);
-        if (has_levels)
-            enlist<std::remove_cvref_t<decltype(*code)>, true>(code, rows, count);
-        else
-            enlist<std::remove_cvref_t<decltype(*code)>, false>(code, rows, count);
-        collect(codes, has_levels, groups);
+bool CodeOrder::sort(const CodedColumn& column, const std::uint32_t* rows, Index count) {
+    count_ = count;
+    shift_ = count <= few ? 6 : std::bit_width(static_cast<std::uint64_t>(count - 1));
+    // One bit less than there are, because few keys are compared as signed numbers.
+    is_narrow_ = std::bit_width(column.count) + shift_ < 32;
+    bool differ = false;
+    with_codes(column, [&](const auto* codes) {
+        differ = is_narrow_ ? sort_keys(codes, rows, narrow_) : sort_keys(codes, rows, wide_);
     });
+    return differ;
 }
 
-template <class Code>
-void CodeOrder::sort_few(const Code* codes, const std::uint32_t* rows, Index count,
-                         std::vector<CodeGroup>& groups) {
-    std::int32_t keys[few], rank[few], sorted[few];
-    Index padded = (count + 15) / 16 * 16;
-    for (Index i = 0; i < count; ++i)
-        keys[i] = static_cast<std::int32_t>((std::uint32_t{codes[rows[i]]} << 6) |
-                                            static_cast<std::uint32_t>(i));
-    for (Index i = count; i < padded; ++i) keys[i] = std::numeric_limits<std::int32_t>::max();
-    count_smaller(keys, padded, count, rank);
-    for (Index i = 0; i < count; ++i) sorted[rank[i]] = keys[i];
-    for (Index i = 0; i < count; ++i) {
-        auto code = static_cast<std::uint32_t>(sorted[i] >> 6);
-        order_[i] = static_cast<std::uint32_t>(sorted[i] & 63);
-        if (i == 0 || groups.back().code != code)
-            groups.push_back({code, static_cast<std::uint32_t>(i), 0});
-        groups.back().end = static_cast<std::uint32_t>(i + 1);
+template <class Key, class Code>
+bool CodeOrder::sort_keys(const Code* codes, const std::uint32_t* rows, Buffers<Key>& buffers) {
+    auto room = static_cast<std::size_t>(std::max(count_, few));
+    if (buffers.keys.size() < room) {
+        buffers.keys.resize(room);
+        buffers.other.resize(room);
     }
-}
-
-// Set the bits of all codes, and link the rows of each.
-template <class Code, bool has_levels>
-void CodeOrder::enlist(const Code* codes, const std::uint32_t* rows, Index count) {
-    std::uint64_t* bits = bits_[0].data();
-    std::uint32_t *head = head_.data(), *next = next_.data();
-    for (Index i = 0; i < count; ++i) {
-        std::uint32_t code = codes[rows[i]];
-        std::uint64_t bit = std::uint64_t{1} << (code & 63);
-        std::uint64_t& word = bits[code >> 6];
-        next[i] = word & bit ? head[code] : none;
-        head[code] = static_cast<std::uint32_t>(i);
-        word |= bit;
-        if constexpr (has_levels) {
-            bits_[1][code >> 12] |= std::uint64_t{1} << ((code >> 6) & 63);
-            bits_[2][code >> 18] |= std::uint64_t{1} << ((code >> 12) & 63);
+    Key* keys = buffers.keys.data();
+    Key first = codes[rows[0]], differences = 0;
+    for (Index i = 0; i < count_; ++i) {
+        Key code = codes[rows[i]];
+        differences |= code ^ first;
+        keys[i] = code << shift_ | static_cast<Key>(i);
+    }
+    if (differences == 0) return false;
+    if constexpr (std::is_same_v<Key, std::uint32_t>)
+        if (count_ <= few) {
+            sort_few(buffers.keys);
+            return true;
         }
+    // Short digits for fewer rows than a long one has buckets.
+    constexpr Index many = 2048;
+    int width = count_ < many ? 6 : 8;
+    for (int low = 0; differences >> low; low += width) {
+        if (((differences >> low) & ((1 << width) - 1)) == 0) continue;
+        const Key* from = buffers.keys.data();
+        if (width == 6)
+            sort_digit<6>(from, buffers.other.data(), count_, shift_ + low);
+        else
+            sort_digit<8>(from, buffers.other.data(), count_, shift_ + low);
+        buffers.keys.swap(buffers.other);
     }
+    return true;
 }
 
-void CodeOrder::collect(std::uint32_t codes, bool has_levels, std::vector<CodeGroup>& groups) {
-    std::uint32_t filled = 0;
-    auto visit_word = [&](std::size_t word) {
-        each_bit(bits_[0][word], word << 6, [&](std::size_t code) {
-            std::uint32_t begin = filled;
-            for (std::uint32_t i = head_[code]; i != none; i = next_[i]) order_[filled++] = i;
-            groups.push_back({static_cast<std::uint32_t>(code), begin, filled});
-        });
-    };
-    if (!has_levels) {
-        for (std::size_t word = 0; word <= (codes - 1) >> 6; ++word) visit_word(word);
-        return;
-    }
-    for (std::size_t top = 0; top <= (codes - 1) >> 18; ++top)
-        each_bit(bits_[2][top], top << 6,
-                 [&](std::size_t middle) { each_bit(bits_[1][middle], middle << 6, visit_word); });
+void CodeOrder::sort_few(std::vector<std::uint32_t>& keys) {
+    std::array<std::int32_t, few> copy;
+    copy.fill(std::numeric_limits<std::int32_t>::max());
+    for (Index i = 0; i < count_; ++i) copy[i] = static_cast<std::int32_t>(keys[i]);
+    sort_by_rank(copy.data(), (count_ + 15) / 16 * 16, count_, keys.data());
+}
+
+void CodeOrder::list_groups(std::vector<CodeGroup>& groups) {
+    order_.resize(std::max(order_.size(), static_cast<std::size_t>(count_)));
+    groups.clear();
+    with_keys([&](const auto& sorted) {
+        for (Index k = 0; k < count_; ++k) {
+            std::uint32_t code = sorted.code(k), at = static_cast<std::uint32_t>(k);
+            order_[k] = sorted.position(k);
+            if (k == 0 || groups.back().code != code) groups.push_back({code, at, at});
+            groups.back().end = at + 1;
+        }
+    });
 }
 
 }  // namespace gapless::growing

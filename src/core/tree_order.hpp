@@ -1,13 +1,10 @@
-// The rows of a node in the order of their codes, in groups of equal code.
+// The rows of a node in the order of their codes.
 //
-// Many rows are put in order by a set of bits: each row sets the bit of its code and joins the list
-// of that code; the bits are then read in increasing order, through further levels of bits that say
-// which words are not empty where words are many. No comparison, no second pass, and nothing to
-// clear but what was set. Few rows are put in order by counting how many are smaller than each.
+// A key is a code above a position. Few keys are put in order by counting how many are smaller than
+// each, many by their digits from the lowest on, where digits that all codes share cost nothing.
+// Either way there is no branch that depends on the data.
 #pragma once
 
-#include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -15,8 +12,22 @@
 
 namespace gapless::growing {
 
+// Rows of equal code: positions order[begin … end−1].
 struct CodeGroup {
-    std::uint32_t code, begin, end;  // positions order[begin … end−1]
+    std::uint32_t code, begin, end;
+};
+
+// Keys in order.
+template <class Key>
+struct SortedKeys {
+    const Key* keys;
+    Index count;
+    int shift;
+
+    std::uint32_t code(Index k) const { return static_cast<std::uint32_t>(keys[k] >> shift); }
+    std::uint32_t position(Index k) const {
+        return static_cast<std::uint32_t>(keys[k] & ((Key{1} << shift) - 1));
+    }
 };
 
 // Call work(codes) with the codes in their own width.
@@ -32,25 +43,41 @@ void with_codes(const CodedColumn& column, Work&& work) {
 
 class CodeOrder {
 public:
-    void sort(const CodedColumn& column, const std::uint32_t* rows, Index count,
-              std::vector<CodeGroup>& groups);
+    // Put the rows of a node in order; returns false if all have the same code.
+    bool sort(const CodedColumn& column, const std::uint32_t* rows, Index count);
+
+    // Call work(keys) with the keys as they are sorted, narrow or wide.
+    template <class Work>
+    void with_keys(Work&& work) const {
+        if (is_narrow_)
+            work(SortedKeys<std::uint32_t>{narrow_.keys.data(), count_, shift_});
+        else
+            work(SortedKeys<std::uint64_t>{wide_.keys.data(), count_, shift_});
+    }
+
+    // The same as groups of equal code, with the positions of their rows.
+    void list_groups(std::vector<CodeGroup>& groups);
     const std::uint32_t* order() const { return order_.data(); }
 
 private:
     // Up to so many rows are compared with each other.
     static constexpr Index few = 64;
-    static constexpr std::uint32_t none = ~0u;
 
-    void fit(Index rows, std::uint32_t codes);
-    template <class Code>
-    void sort_few(const Code* codes, const std::uint32_t* rows, Index count,
-                  std::vector<CodeGroup>& groups);
-    template <class Code, bool has_levels>
-    void enlist(const Code* codes, const std::uint32_t* rows, Index count);
-    void collect(std::uint32_t codes, bool has_levels, std::vector<CodeGroup>& groups);
+    template <class Key>
+    struct Buffers {
+        std::vector<Key> keys, other;
+    };
 
-    std::vector<std::uint64_t> bits_[3];
-    std::vector<std::uint32_t> head_, next_, order_;
+    template <class Key, class Code>
+    bool sort_keys(const Code* codes, const std::uint32_t* rows, Buffers<Key>& buffers);
+    void sort_few(std::vector<std::uint32_t>& keys);
+
+    Index count_ = 0;
+    int shift_ = 0;
+    bool is_narrow_ = true;
+    Buffers<std::uint32_t> narrow_;
+    Buffers<std::uint64_t> wide_;
+    std::vector<std::uint32_t> order_;
 };
 
 }  // namespace gapless::growing

@@ -41,6 +41,13 @@ void principal_keys(std::vector<double>& table, const std::vector<double>& weigh
     for (Index i = 0; i < rows; ++i) keys[i] = project(i);
 }
 
+// The middle between the values of two codes, or the lower value where there is none.
+double threshold_between(const CodedColumn& column, std::uint32_t below, std::uint32_t above) {
+    double low = column.highest[below], high = column.lowest[above];
+    double middle = low / 2 + high / 2;
+    return middle < high ? middle : low;
+}
+
 }  // namespace
 
 // ---- groups ----
@@ -135,17 +142,33 @@ void ColumnSearch<Target>::fill_bundled(const NodeRows& node, const Node& target
     if (target_.is_empty(usual)) std::fill_n(usual, width, Cell{0});
 }
 
+// The cells of ordered groups, by which categories are put in order.
 template <class Target>
-void ColumnSearch<Target>::fill_ordered(const NodeRows& node, const Node& targets,
-                                        const CodedColumn& column) {
-    sorter_.sort(column, node.rows, node.count, groups_);
-    if (!column.is_category) return;
+void ColumnSearch<Target>::add_levels(const NodeRows& node, const Node& targets) {
     auto size = static_cast<std::size_t>(node.count * target_.cells());
     if (cells_.size() < size) cells_.resize(size, 0);
     const auto add = target_.adder(targets);
     for (const Group& group : groups_)
         for (std::uint32_t k = group.begin; k < group.end; ++k)
             add(sorter_.order()[k], cells_.data() + cell_of(group));
+}
+
+// Fill groups_, and the cells where there are any; returns false if there is one group alone.
+template <class Target>
+bool ColumnSearch<Target>::find_groups(const NodeRows& node, const Node& targets,
+                                       const CodedColumn& column) {
+    if (form_ == Form::ordered) {
+        sorter_.list_groups(groups_);
+        if (column.is_category) add_levels(node, targets);
+        return true;
+    }
+    if (Target::has_cells && column.bundle >= 0)
+        fill_bundled(node, targets, column);
+    else
+        fill_table(node, targets, column);
+    if (groups_.size() > 1) return true;
+    clear_cells();
+    return false;
 }
 
 template <class Target>
@@ -215,23 +238,22 @@ bool ColumnSearch<Target>::is_admissible(const NodeRows& node, std::int32_t j) c
 template <class Target>
 void ColumnSearch<Target>::try_places(const NodeRows& node, const Node& targets, std::int32_t j,
                                       Split& best) {
-    std::size_t values = groups_.size() - has_missing_;
+    auto values = static_cast<Index>(groups_.size()) - has_missing_;
+    if (is_plain_ && !has_missing_ && form_ == Form::table) {
+        sides_.start_scan(target_, targets);
+        sides_.scan_cells(groups_, cells_.data(), best_);
+        return;
+    }
     for (int missing_left = 0; missing_left <= (has_missing_ ? 1 : 0); ++missing_left) {
         double before = best_.score;
         sides_.start(target_, targets);
         count_left_ = 0;
         if (missing_left) move(node, groups_.back());
         // All values against the missing ones is a place too.
-        std::size_t places = has_missing_ && !missing_left ? values : values - 1;
-        if (is_plain_ && sides_.can_scan()) {
-            bool is_ordered = form_ == Form::ordered;
-            sides_.scan(groups_.data(), places, is_ordered ? sorter_.order() : nullptr,
-                        cells_.data(), best_);
-        } else {
-            for (std::size_t place = 0; place < places; ++place) {
-                move(node, groups_[place]);
-                if (is_admissible(node, j)) best_.offer(sides_.score(), place);
-            }
+        Index places = has_missing_ && !missing_left ? values : values - 1;
+        for (Index place = 0; place < places; ++place) {
+            move(node, groups_[place]);
+            if (is_admissible(node, j)) best_.offer(sides_.score(), place);
         }
         if (best_.score > before) best.missing_left = missing_left;
     }
@@ -264,7 +286,7 @@ void ColumnSearch<Target>::try_random(const NodeRows& node, const Node& targets,
     count_left_ = 0;
     if (missing_left) move(node, groups_.back());
     for (std::size_t g = 0; g <= place; ++g) move(node, groups_[g]);
-    if (is_admissible(node, j)) best_.offer(sides_.score(), place);
+    if (is_admissible(node, j)) best_.offer(sides_.score(), static_cast<Index>(place));
     best.missing_left = missing_left;
     best.threshold = threshold;
 }
@@ -275,7 +297,7 @@ void ColumnSearch<Target>::note_sides(const NodeRows& node, const Node& targets,
     if (!options_.monotonic && options_.criterion != Criterion::gain_ratio) return;
     sides_.start(target_, targets);
     if (best.missing_left) move(node, groups_.back());
-    for (std::size_t g = 0; g <= best_.place; ++g) move(node, groups_[g]);
+    for (Index g = 0; g <= best_.place; ++g) move(node, groups_[g]);
     if (options_.monotonic) {
         best.left_center = sides_.left_center();
         best.right_center = sides_.right_center();
@@ -283,13 +305,46 @@ void ColumnSearch<Target>::note_sides(const NodeRows& node, const Node& targets,
     best.information = target_.split_information(sides_.left_weight(), sides_.right_weight());
 }
 
+// The best place of rows in order, none of them missing.
 template <class Target>
-double ColumnSearch<Target>::threshold_after(const CodedColumn& column, std::size_t place) const {
-    if (place + 1 >= groups_.size() - has_missing_) return std::numeric_limits<double>::infinity();
-    double below = column.highest[groups_[place].code];
-    double above = column.lowest[groups_[place + 1].code];
-    double middle = below / 2 + above / 2;
-    return middle < above ? middle : below;
+void ColumnSearch<Target>::scan_sorted(const Node& targets, std::int32_t j, Split& best) {
+    sides_.start_scan(target_, targets);
+    sorter_.with_keys([&](const auto& sorted) {
+        sides_.scan_rows(sorted, best_);
+        if (!best_.is_found()) return;
+        best.left_code = sorted.code(best_.place);
+        best.threshold =
+            threshold_between(data_.columns[j], best.left_code, sorted.code(best_.place + 1));
+    });
+}
+
+// The best place of groups, with whatever there is of missing values, categories and conditions.
+template <class Target>
+void ColumnSearch<Target>::search_groups(const NodeRows& node, const Node& targets, std::int32_t j,
+                                         Split& best) {
+    const CodedColumn& column = data_.columns[j];
+    has_missing_ = groups_.back().code == column.count;
+    auto values = static_cast<Index>(groups_.size()) - has_missing_;
+    if (column.is_category) order_levels(targets, values);
+    if (options_.random_thresholds)
+        try_random(node, targets, j, best);
+    else
+        try_places(node, targets, j, best);
+    if (best_.is_found()) {
+        best.has_missing = has_missing_;
+        best.left_code = groups_[best_.place].code;
+        if (column.is_category) {
+            best.threshold = std::numeric_limits<double>::quiet_NaN();
+            for (Index g = 0; g <= best_.place; ++g) best.left_levels.push_back(groups_[g].code);
+        } else if (!options_.random_thresholds) {
+            best.threshold =
+                best_.place + 1 < values
+                    ? threshold_between(column, best.left_code, groups_[best_.place + 1].code)
+                    : std::numeric_limits<double>::infinity();
+        }
+        note_sides(node, targets, best);
+    }
+    if (form_ == Form::table || column.is_category) clear_cells();
 }
 
 template <class Target>
@@ -298,39 +353,26 @@ bool ColumnSearch<Target>::search(const NodeRows& node, const Node& targets, std
     const CodedColumn& column = data_.columns[j];
     bool is_bundled = Target::has_cells && column.bundle >= 0;
     form_ = is_bundled ? Form::table : form(column, node.count);
-    if (is_bundled)
-        fill_bundled(node, targets, column);
-    else if (form_ == Form::table)
-        fill_table(node, targets, column);
-    else
-        fill_ordered(node, targets, column);
-    bool has_filled = form_ == Form::table || column.is_category;
-    bool is_constant = groups_.size() < 2;
     best_ = {};
-    if (!is_constant) {
-        has_missing_ = groups_.back().code == column.count;
-        if (column.is_category) order_levels(targets, groups_.size() - has_missing_);
-        if (options_.random_thresholds)
-            try_random(node, targets, j, best);
-        else
-            try_places(node, targets, j, best);
+    bool is_scanned = false;
+    if (form_ == Form::ordered) {
+        if (!sorter_.sort(column, node.rows, node.count)) return false;
+        std::uint32_t last = 0;
+        sorter_.with_keys([&](const auto& sorted) { last = sorted.code(node.count - 1); });
+        bool notes_sides = options_.criterion == Criterion::gain_ratio;
+        is_scanned = is_plain_ && !column.is_category && last != column.count && !notes_sides;
     }
-    if (best_.is_found) {
+    if (is_scanned) {
+        scan_sorted(targets, j, best);
+    } else {
+        if (!find_groups(node, targets, column)) return false;
+        search_groups(node, targets, j, best);
+    }
+    if (best_.is_found()) {
         best.score = best_.score;
         best.column = j;
-        best.has_missing = has_missing_;
-        best.left_code = groups_[best_.place].code;
-        if (column.is_category) {
-            best.threshold = std::numeric_limits<double>::quiet_NaN();
-            for (std::size_t g = 0; g <= best_.place; ++g)
-                best.left_levels.push_back(groups_[g].code);
-        } else if (!options_.random_thresholds) {
-            best.threshold = threshold_after(column, best_.place);
-        }
-        note_sides(node, targets, best);
     }
-    if (has_filled) clear_cells();
-    return !is_constant;
+    return true;
 }
 
 template class ColumnSearch<Classes<std::uint32_t>>;

@@ -55,7 +55,7 @@ public:
           target_(target),
           options_(options),
           is_plain_(options.min_samples_leaf <= 1 && options.min_weight_leaf <= 0 &&
-                    !options.monotonic),
+                    !options.monotonic && !options.random_thresholds && target.can_scan()),
           bundles_(data.bundles.size()) {}
 
     // The best split by a column; returns false if the column is constant in the node.
@@ -72,9 +72,9 @@ private:
     };
 
     Form form(const CodedColumn& column, Index rows) const {
-        // A table costs a look at all of its cells, an ordered row about as much as eight of them.
+        // A table costs a look at all of its cells, an ordered row about as much as four of them.
         bool is_small = (column.count + 1.0) * static_cast<double>(target_.cells()) <=
-                        8.0 * static_cast<double>(rows);
+                        4.0 * static_cast<double>(rows);
         return Target::has_cells && is_small ? Form::table : Form::ordered;
     }
 
@@ -85,7 +85,10 @@ private:
     void fill_table(const NodeRows& node, const Node& targets, const CodedColumn& column);
     void fill_bundled(const NodeRows& node, const Node& targets, const CodedColumn& column);
     void list_groups(const CodedColumn& column);
-    void fill_ordered(const NodeRows& node, const Node& targets, const CodedColumn& column);
+    bool find_groups(const NodeRows& node, const Node& targets, const CodedColumn& column);
+    void search_groups(const NodeRows& node, const Node& targets, std::int32_t j, Split& best);
+    void scan_sorted(const Node& targets, std::int32_t j, Split& best);
+    void add_levels(const NodeRows& node, const Node& targets);
     void order_levels(const Node& targets, std::size_t groups);
     void clear_cells();
     Index cell_of(const Group& group) const {
@@ -96,12 +99,11 @@ private:
     void try_random(const NodeRows& node, const Node& targets, std::int32_t j, Split& best);
     bool is_admissible(const NodeRows& node, std::int32_t j) const;
     void note_sides(const NodeRows& node, const Node& targets, Split& best);
-    double threshold_after(const CodedColumn& column, std::size_t place) const;
 
     const TreeData& data_;
     const Target& target_;
     const TreeOptions& options_;
-    const bool is_plain_;  // no condition on places, so that they need not be looked at one by one
+    const bool is_plain_;  // no conditions: the best place can be found in one go
     Form form_ = Form::table;
     CodeOrder sorter_;
     std::vector<Group> groups_;

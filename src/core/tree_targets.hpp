@@ -61,17 +61,16 @@ void to_units(const double* weights, Index rows, const WeightSummary& summary, U
 
 // ---- places ----
 
-// The best place for a split so far: after which of the groups.
+// The best place for a split so far: after which of the groups, or of the rows in order.
 struct BestPlace {
     double score = -std::numeric_limits<double>::infinity();
-    std::size_t place = 0;
-    bool is_found = false;
+    Index place = -1;
 
-    void offer(double candidate, std::size_t at) {
+    bool is_found() const { return place >= 0; }
+    void offer(double candidate, Index at) {
         if (!(candidate > score)) return;
         score = candidate;
         place = at;
-        is_found = true;
     }
 };
 
@@ -79,6 +78,13 @@ struct BestPlace {
 
 // x log₂ x
 inline double times_log(double x) { return x > 0 ? x * std::log2(x) : 0.0; }
+
+// A row of one output: which count it adds to, and how much.
+template <class Unit>
+struct RowClass {
+    std::uint32_t cell;
+    Unit units;
+};
 
 // Unit is std::uint32_t where all weights are whole (then scores follow each row in O(1)), else
 // std::int64_t.
@@ -92,9 +98,9 @@ public:
     static constexpr double longest_table = 0x1.0p22;
 
     struct Node {
-        std::vector<std::uint32_t> cell;  // rows × outputs: which count the row adds to
-        std::vector<Unit> units;
-        std::vector<Unit> total;  // outputs × classes
+        std::vector<RowClass<Unit>> row;
+        std::vector<std::uint32_t> more;  // rows × outputs, the same for several outputs
+        std::vector<Unit> total;          // outputs × classes
         Unit weight = 0;
     };
 
@@ -104,44 +110,43 @@ public:
           outputs_(data.outputs),
           classes_(data.classes),
           criterion_(criterion) {
-        to_units(sample.weights, data.rows, weights, units_);
+        Units<Unit> units;
+        to_units(sample.weights, data.rows, weights, units);
+        unit_ = units.size;
+        rows_.resize(data.rows);
+        for (Index i = 0; i < data.rows; ++i)
+            rows_[i] = {static_cast<std::uint32_t>(labels_[i * outputs_]), units.of_row[i]};
         if (is_whole && criterion != Criterion::gini) fill_table(weights.total);
     }
 
     Index cells() const { return outputs_ * classes_; }
+    // Whether Sides can find the best place in one go.
+    bool can_scan() const { return is_whole && outputs_ == 1; }
     Index outputs() const { return outputs_; }
-    double unit() const { return units_.size; }
+    double unit() const { return unit_; }
 
     void gather(const std::uint32_t* rows, Index count, Node& node) const {
-        node.cell.resize(count * outputs_);
-        node.units.resize(count);
+        if (static_cast<Index>(node.row.size()) < count) node.row.resize(count);
         node.total.assign(cells(), 0);
         node.weight = 0;
-        if (outputs_ == 1) {
-            for (Index i = 0; i < count; ++i) {
-                Unit w = units_.of_row[rows[i]];
-                std::uint32_t cell = labels_[rows[i]];
-                node.units[i] = w;
-                node.cell[i] = cell;
-                node.total[cell] += w;
-            }
-            for (Unit w : node.total) node.weight += w;
-            return;
-        }
         for (Index i = 0; i < count; ++i) {
-            Unit w = units_.of_row[rows[i]];
-            node.units[i] = w;
-            node.weight += w;
+            RowClass<Unit> row = rows_[rows[i]];
+            node.row[i] = row;
+            node.total[row.cell] += row.units;
+        }
+        for (Index c = 0; c < classes_; ++c) node.weight += node.total[c];
+        if (outputs_ == 1) return;
+        node.more.resize(count * outputs_);
+        for (Index i = 0; i < count; ++i)
             for (Index o = 0; o < outputs_; ++o) {
                 auto cell =
                     static_cast<std::uint32_t>(o * classes_ + labels_[rows[i] * outputs_ + o]);
-                node.cell[i * outputs_ + o] = cell;
-                node.total[cell] += w;
+                node.more[i * outputs_ + o] = cell;
+                if (o > 0) node.total[cell] += node.row[i].units;
             }
-        }
     }
 
-    double weight(const Node& node) const { return node.weight * units_.size; }
+    double weight(const Node& node) const { return node.weight * unit_; }
 
     void value(const Node& node, double* out) const {
         for (Index c = 0; c < cells(); ++c)
@@ -176,7 +181,7 @@ public:
         double sum = 0;
         for (Index o = 0; o < outputs_; ++o)
             sum += side_score(node.total.data() + o * classes_, static_cast<double>(node.weight));
-        return sum * units_.size / static_cast<double>(outputs_);
+        return sum * unit_ / static_cast<double>(outputs_);
     }
 
     // −Σ of the two sides' shares times their logarithms, for the gain ratio.
@@ -187,18 +192,18 @@ public:
 
     // Adds a row to the counts of its code.
     struct Adder {
-        const std::uint32_t* cell;
-        const Unit* units;
+        const RowClass<Unit>* row;
+        const std::uint32_t* more;
         Index outputs;
         void operator()(Index i, Cell* cells) const {
             if (outputs == 1) {
-                cells[cell[i]] += units[i];
+                cells[row[i].cell] += row[i].units;
                 return;
             }
-            for (Index o = 0; o < outputs; ++o) cells[cell[i * outputs + o]] += units[i];
+            for (Index o = 0; o < outputs; ++o) cells[more[i * outputs + o]] += row[i].units;
         }
     };
-    Adder adder(const Node& node) const { return {node.cell.data(), node.units.data(), outputs_}; }
+    Adder adder(const Node& node) const { return {node.row.data(), node.more.data(), outputs_}; }
     // All rows of the node, as cells.
     void total(const Node& node, Cell* cells) const {
         std::copy(node.total.begin(), node.total.end(), cells);
@@ -241,11 +246,15 @@ public:
         }
 
         void move(Index i) {
-            Unit w = node_->units[i];
-            weight_left_ += w;
-            weight_right_ -= w;
+            RowClass<Unit> row = node_->row[i];
+            weight_left_ += row.units;
+            weight_right_ -= row.units;
+            if (all_->outputs_ == 1) {
+                shift(0, row.cell, row.units);
+                return;
+            }
             for (Index o = 0; o < all_->outputs_; ++o)
-                shift(o, node_->cell[i * all_->outputs_ + o], w);
+                shift(o, node_->more[i * all_->outputs_ + o], row.units);
         }
         void move_cells(const Cell* cells) {
             Unit moved = 0;
@@ -263,24 +272,33 @@ public:
         double score() const {
             double sum = 0;
             for (Index o = 0; o < all_->outputs_; ++o) sum += output_score(o);
-            return sum * all_->units_.size / static_cast<double>(all_->outputs_);
+            return sum * all_->unit_ / static_cast<double>(all_->outputs_);
         }
 
-        // Move groups one after another, and find the best place after one of the first `places`.
-        // Rows come in `order`, or as cells by code where that is null.
-        bool can_scan() const { return is_whole && all_->outputs_ == 1; }
-        void scan(const CodeGroup* groups, std::size_t places, const std::uint32_t* order,
-                  const Cell* cells, BestPlace& best) {
+        void start_scan(const Classes& all, const Node& node) {
+            all_ = &all;
+            node_ = &node;
+            left_.assign(node.total.size(), 0);
+        }
+        // Move everything from right to left, and find the best place: rows in the order of their
+        // codes, or the cells of groups. As move and score would, but with the sums in registers:
+        // most of a tree's time is spent here.
+        template <class Sorted>
+        void scan_rows(const Sorted& sorted, BestPlace& best) {
             if (all_->criterion_ == Criterion::gini)
-                scan_whole<true>(groups, places, order, cells, best);
+                scan_rows_by<true>(sorted, best);
             else
-                scan_whole<false>(groups, places, order, cells, best);
+                scan_rows_by<false>(sorted, best);
+        }
+        void scan_cells(const std::vector<CodeGroup>& groups, const Cell* cells, BestPlace& best) {
+            if (all_->criterion_ == Criterion::gini)
+                scan_cells_by<true>(groups, cells, best);
+            else
+                scan_cells_by<false>(groups, cells, best);
         }
 
-        double left_weight() const { return static_cast<double>(weight_left_) * all_->units_.size; }
-        double right_weight() const {
-            return static_cast<double>(weight_right_) * all_->units_.size;
-        }
+        double left_weight() const { return static_cast<double>(weight_left_) * all_->unit_; }
+        double right_weight() const { return static_cast<double>(weight_right_) * all_->unit_; }
         double left_center() const {
             return static_cast<double>(left_[1]) / static_cast<double>(weight_left_);
         }
@@ -302,9 +320,11 @@ public:
                        : all_->entropy_score(sum_left, weight_left_, sum_right, weight_right_);
         }
 
+        template <bool is_gini, class Sorted>
+        void scan_rows_by(const Sorted& sorted, BestPlace& best);
         template <bool is_gini>
-        void scan_whole(const CodeGroup* groups, std::size_t places, const std::uint32_t* order,
-                        const Cell* cells, BestPlace& best);
+        void scan_cells_by(const std::vector<CodeGroup>& groups, const Cell* cells,
+                           BestPlace& best);
 
         void shift(Index o, Index cell, Unit w) {
             Unit &left = left_[cell], &right = right_[cell];
@@ -331,6 +351,9 @@ public:
     };
 
 private:
+    template <bool is_gini>
+    struct Registers;
+
     static constexpr double table_scale = 0x1.0p34;
 
     void fill_table(double total) {
@@ -375,58 +398,90 @@ private:
     const std::int32_t* labels_;
     Index outputs_, classes_;
     Criterion criterion_;
-    Units<Unit> units_;
+    double unit_ = 1;
+    std::vector<RowClass<Unit>> rows_;
     std::vector<std::uint64_t> table_;
 };
 
-// The same as move and score, with everything in registers: most of a tree's time is spent here.
+// The sums of both sides of one output, in registers. For Gini, Σ r² of the right side follows from
+// r = n − l: it is Σ n² − 2 Σ n l + Σ l².
 template <class Unit>
 template <bool is_gini>
-void Classes<Unit>::Sides::scan_whole(const CodeGroup* groups, std::size_t places,
-                                      const std::uint32_t* order, const Cell* cells,
-                                      BestPlace& best) {
-    if constexpr (is_whole) {
-        Unit *left = left_.data(), *right = right_.data();
-        const Unit* units = node_->units.data();
-        const std::uint32_t* cell = node_->cell.data();
-        const std::uint64_t* table = all_->table_.data();
-        const Index classes = all_->classes_;
-        std::uint64_t sum_left = sums_left_[0], sum_right = sums_right_[0];
-        Unit weight_left = weight_left_, weight_right = weight_right_;
-        auto shift = [&](Index c, Unit w) {
-            std::uint64_t l = left[c], r = right[c], wide = w;
-            if constexpr (is_gini) {
-                sum_left += wide * (2 * l + wide);
-                sum_right -= wide * (2 * r - wide);
-            } else {
-                sum_left += table[l + wide] - table[l];
-                sum_right -= table[r] - table[r - wide];
-            }
-            left[c] += w;
-            right[c] -= w;
-            weight_left += w;
-            weight_right -= w;
-        };
-        for (std::size_t place = 0; place < places; ++place) {
-            const CodeGroup& group = groups[place];
-            if (order)
-                for (std::uint32_t k = group.begin; k < group.end; ++k)
-                    shift(cell[order[k]], units[order[k]]);
-            else
-                for (Index c = 0; c < classes; ++c) shift(c, cells[group.code * classes + c]);
-            auto signed_left = static_cast<std::int64_t>(sum_left);
-            auto signed_right = static_cast<std::int64_t>(sum_right);
-            if constexpr (is_gini)
-                best.offer(gini_score(signed_left, weight_left, signed_right, weight_right), place);
-            else
-                best.offer(
-                    all_->entropy_score(signed_left, weight_left, signed_right, weight_right),
-                    place);
+struct Classes<Unit>::Registers {
+    Registers(const Classes& all, const Node& node, Unit* left)
+        : all(all), total(node.total.data()), table(all.table_.data()), left(left) {
+        weight = node.weight;
+        for (Unit n : node.total) sum_all += all.term(n);
+        sum_right = sum_all;
+    }
+
+    void shift(std::uint32_t cell, Unit units) {
+        std::uint64_t l = left[cell], n = total[cell], wide = units;
+        if constexpr (is_gini) {
+            sum_left += wide * (2 * l + wide);
+            mixed += wide * n;
+        } else {
+            sum_left += table[l + wide] - table[l];
+            sum_right -= table[n - l] - table[n - l - wide];
         }
-        sums_left_[0] = sum_left;
-        sums_right_[0] = sum_right;
-        weight_left_ = weight_left;
-        weight_right_ = weight_right;
+        left[cell] = static_cast<Unit>(l + wide);
+        weight_left += units;
+    }
+
+    // Offer the place if it is one. The branch is hardly ever taken, and there is no division
+    // before it: a score that is surely lower than the best needs none.
+    void offer(bool is_place, Index place, BestPlace& best) const {
+        Unit weight_right = weight - weight_left;
+        auto signed_left = static_cast<std::int64_t>(sum_left);
+        if constexpr (is_gini) {
+            auto signed_right = static_cast<std::int64_t>(sum_all - 2 * mixed + sum_left);
+            double in_left = weight_left, in_right = weight_right;
+            double top = static_cast<double>(signed_left) * in_right +
+                         static_cast<double>(signed_right) * in_left;
+            double bottom = in_left * in_right;
+            constexpr double almost = 1 - 0x1.0p-50;
+            if (is_place && top > best.score * almost * bottom) best.offer(top / bottom, place);
+        } else if (is_place) {
+            auto signed_right = static_cast<std::int64_t>(sum_right);
+            best.offer(all.entropy_score(signed_left, weight_left, signed_right, weight_right),
+                       place);
+        }
+    }
+
+    const Classes& all;
+    const Unit* total;
+    const std::uint64_t* table;
+    Unit* left;
+    std::uint64_t sum_all = 0, sum_left = 0, sum_right = 0, mixed = 0;
+    Unit weight = 0, weight_left = 0;
+};
+
+template <class Unit>
+template <bool is_gini, class Sorted>
+void Classes<Unit>::Sides::scan_rows_by(const Sorted& sorted, BestPlace& best) {
+    if constexpr (is_whole) {
+        Registers<is_gini> sums(*all_, *node_, left_.data());
+        const RowClass<Unit>* rows = node_->row.data();
+        for (Index k = 0; k + 1 < sorted.count; ++k) {
+            RowClass<Unit> row = rows[sorted.position(k)];
+            sums.shift(row.cell, row.units);
+            sums.offer(sorted.code(k) != sorted.code(k + 1), k, best);
+        }
+    }
+}
+
+template <class Unit>
+template <bool is_gini>
+void Classes<Unit>::Sides::scan_cells_by(const std::vector<CodeGroup>& groups, const Cell* cells,
+                                         BestPlace& best) {
+    if constexpr (is_whole) {
+        Registers<is_gini> sums(*all_, *node_, left_.data());
+        auto classes = static_cast<std::uint32_t>(all_->classes_);
+        for (Index g = 0; g + 1 < static_cast<Index>(groups.size()); ++g) {
+            for (std::uint32_t c = 0; c < classes; ++c)
+                sums.shift(c, cells[groups[g].code * classes + c]);
+            sums.offer(true, g, best);
+        }
     }
 }
 
