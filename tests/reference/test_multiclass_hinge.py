@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.optimize
+import sklearn.datasets
 import sklearn.svm
 
 import gapless
@@ -101,14 +102,39 @@ def test_machine_and_risk_classifier_agree_with_a_kernel(name):
 @every_hinge
 def test_what_needs_other_arrangements_says_so(name):
     X, y = make_data()
-    with pytest.raises(ValueError, match="chooses no parameters"):
-        SVC(C="loo", multi_class=name).fit(X, y)
     with pytest.raises(ValueError, match="set a large C"):
         SVC(C=np.inf, multi_class=name).fit(X, y)
     with pytest.raises(ValueError, match="not positive semi-definite"):
         SVC(kernel="sigmoid", coef0=-2.0, gamma=1.0, multi_class=name).fit(X, y)
     with pytest.raises(MemoryError, match="use multi_class"):
         SVC(cache_size=1e-3, multi_class=name).fit(X, y)
+
+
+@every_hinge
+def test_parameters_are_chosen_by_folds(name):
+    X, y = make_data(120, 3)
+    model = SVC(C="loo", gamma="loo", multi_class=name).fit(X, y)
+    search = model.search_
+    assert (model.C_, model.gamma_) == tuple(of[search.chosen] for of in search.values.values())
+    assert model.certificate_.kind == "optimal"
+    assert "corrected for the choice" in model.generalization_.method
+    weights = np.random.default_rng(0).integers(1, 3, len(X))
+    repeated = np.repeat(np.arange(len(X)), weights)
+    weighted = SVC(C=[0.1, 5.0], gamma=0.3, multi_class=name).fit(X, y, sample_weight=weights)
+    plain = SVC(C=[0.1, 5.0], gamma=0.3, multi_class=name).fit(X[repeated], y[repeated])
+    np.testing.assert_allclose(weighted.search_.unseen, plain.search_.unseen, rtol=1e-12)
+
+
+@every_hinge
+def test_one_step_through_rows_and_newton_agree_on_digits(name):
+    """Rows one by one on the kernel matrix, and Newton's method on its factor."""
+    X, y = sklearn.datasets.load_digits(n_class=5, return_X_y=True)
+    X, y = X[:150] / 16, y[:150]
+    model = SVC(multi_class=name, gamma=0.3, tol=1e-6).fit(X, y)
+    other = RiskClassifier(name, L2(1.0), kernel=gapless.kernels.Gaussian(0.3), tol=1e-6).fit(X, y)
+    assert model.certificate_.primal == pytest.approx(other.certificate_.primal, rel=1e-5)
+    assert model.kkt_violation_.max() <= 1e-6
+    np.testing.assert_allclose(model.decision_function(X), other.decision_function(X), atol=1e-4)
 
 
 @every_hinge

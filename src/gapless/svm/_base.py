@@ -44,6 +44,7 @@ from .machine import Machine, Solved, certificate_of
 from .multiclass import Arrangement, Single, Times, blocks_of
 from .reading import compares_texts
 from .rows import DistinctRows
+from .trials import Trials
 from .tuning import LOO, Choice, corrected, is_open, tune
 
 Array = np.ndarray
@@ -426,6 +427,10 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
             tol=self.tol,
             has_classes=data.classes is not None,
         )
+
+    def _trials_type(self, machine: Machine) -> type[Trials]:
+        """What tries such machines at many values of their parameters."""
+        return Trials
 
     def _fit_type(self, machine: Machine) -> type[MachineFit]:
         """What knows how such machines treat rows that they have not seen."""

@@ -25,7 +25,7 @@ from ..null_model import minimise_biases
 from ..penalties import L2
 from ..problem import Parameters, Problem
 from ..solvers import solve
-from .class_descent import ClassProblem
+from .class_descent import ClassProblem, finished_descent
 from .forms import Form, Judgement, Point, outside, status_of
 from .held_out import Fittings, MachineFit, finished
 from .machine import Machine, Solved
@@ -251,9 +251,5 @@ class JointFit(MachineFit):
             return machine.points(finished(found))
         start = np.stack(thetas, axis=1), np.array([point.b for point in self.start])
         problem = machine.class_problem(rows, weights)
-        again = problem.descend(max(self.tol, ROUGH[problem.gram.dtype]), start)
-        if again.status == "interrupted":
-            raise KeyboardInterrupt
-        if again.status == "time_limit":
-            raise TimeLimit
+        again = finished_descent(problem.descend(max(self.tol, ROUGH[problem.gram.dtype]), start))
         return machine.points_of(again.theta, again.b)

@@ -114,6 +114,15 @@ class ClassSolution:
     status: str
 
 
+def finished_descent(solution: ClassSolution) -> ClassSolution:
+    """The solution, unless Ctrl-C or the time limit came first."""
+    if solution.status == "interrupted":
+        raise KeyboardInterrupt
+    if solution.status == "time_limit":
+        raise TimeLimit
+    return solution
+
+
 class _State:
     """Where a descent stands between compiled calls."""
 

@@ -29,6 +29,7 @@ from .all_in_one import HINGES, ClassHinge, JointFit, JointMachine
 from .approximation import CONSTRAINTS, WithApproximation
 from .forms import Form, HardMargin, SoftMargin
 from .held_out import MachineFit
+from .joint_trials import JointTrials
 from .machine import Machine, Solved
 from .multiclass import ARRANGEMENTS, Arrangement, arrange
 from .probability import Probabilities, with_largest
@@ -554,14 +555,6 @@ class SVC(WithApproximation, SupportVectorClassifier):
         assert data.classes is not None
         return self.multi_class in HINGES and len(data.classes) > 2
 
-    def _choose(self, data, rows):
-        if self._tuned() and self._is_joint(data):
-            raise ValueError(
-                f'multi_class="{self.multi_class}" chooses no parameters; give '
-                f'{" and ".join(self._tuned())} a number, or use multi_class="ovo".'
-            )
-        return super()._choose(data, rows)
-
     def _machine(self, data, rows, kernel=None) -> Machine:
         machine = super()._machine(data, rows, kernel)
         if not self._is_joint(data):
@@ -573,6 +566,9 @@ class SVC(WithApproximation, SupportVectorClassifier):
             )
         form = ClassHinge(float(self.C), HINGES[self.multi_class])
         return JointMachine(machine.matrix, form, machine.parts, machine.weights, machine.blocks)
+
+    def _trials_type(self, machine):
+        return JointTrials if isinstance(machine, JointMachine) else super()._trials_type(machine)
 
     def _fit_type(self, machine):
         return JointFit if isinstance(machine, JointMachine) else super()._fit_type(machine)

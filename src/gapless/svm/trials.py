@@ -225,10 +225,14 @@ class Trials:
         self.arrangement, self.y, self.weights = arrangement, y, weights
         self.has_classes = has_classes
         self.found: dict[tuple, Trial] = {}
+        self._prepare(machine)
+
+    def _prepare(self, machine: Machine) -> None:
+        """What all trials have in common."""
         self.batch = Batch(machine)
         # Where each variable's θ stands among those of all machines, as the model packs them.
         places = np.split(np.arange(1, len(self.batch.rows) + 1), self.batch.start[1:-1])
-        self.layout = arrangement.pack(machine.blocks, places).astype(int)
+        self.layout = self.arrangement.pack(machine.blocks, places).astype(int)
         self.batches: dict[float | None, Batch] = {}
 
     def at(self, values: dict[str, float]) -> Trial:
@@ -250,14 +254,7 @@ class Trials:
 
     def _new(self, values: dict[str, float]) -> Trial:
         check()
-        batch = self._loaded(values.get("gamma"))
-        batch.move_to(values["C"], values.get("epsilon", 0.0))
-        biases = batch.biases()
-        held, status = batch.held_out(biases, has_classes=self.has_classes), batch.status
-        if self.has_classes:
-            shown, by = self._of_classes(batch, held, biases)
-        else:
-            shown = by = self._of_numbers(held)
+        shown, by, status = self._judged(values)
         unseen, error = mean_and_error(shown, self.weights)
         return Trial(
             dict(values),
@@ -270,17 +267,33 @@ class Trials:
             not np.any(status == BOUNDED),
         )
 
+    def _judged(self, values: dict[str, float]) -> tuple[Array, Array, Array]:
+        """Scores of held-out rows, those that are shown and those that decide, and statuses."""
+        batch = self._loaded(values.get("gamma"))
+        batch.move_to(values["C"], values.get("epsilon", 0.0))
+        biases = batch.biases()
+        held, status = batch.held_out(biases, has_classes=self.has_classes), batch.status
+        if self.has_classes:
+            return *self._of_classes(batch, held, biases), status
+        shown = self._of_numbers(held)
+        return shown, shown, status
+
     def _loaded(self, gamma: float | None) -> Batch:
         """The problems on the kernel matrix of this γ."""
         if gamma not in self.batches:
-            kernel = self.kernel if gamma is None else self.kernel.replace(gamma=gamma)
-            gram = KernelMatrix(kernel, self.X, dtype=np.float32).whole()
-            if gram is None:
-                raise MemoryError("the kernel matrix of the rows that are searched does not fit.")
+            gram = self._gram(gamma)
             if len(self.batches) * gram.nbytes > KEPT_BYTES:
                 self.batches.clear()
             self.batches[gamma] = self.batch.on(gram)
         return self.batches[gamma]
+
+    def _gram(self, gamma: float | None) -> Array:
+        """The kernel matrix of this γ."""
+        kernel = self.kernel if gamma is None else self.kernel.replace(gamma=gamma)
+        gram = KernelMatrix(kernel, self.X, dtype=np.float32).whole()
+        if gram is None:
+            raise MemoryError("the kernel matrix of the rows that are searched does not fit.")
+        return gram
 
     def _of_numbers(self, held: Array) -> Array:
         """Each row's part of R², whose mean it is."""
@@ -289,11 +302,7 @@ class Trials:
         return 1 - (self.y - held) ** 2 / (spread if spread > 0 else 1.0)
 
     def _of_classes(self, batch: Batch, held: Array, biases: Array) -> tuple[Array, Array]:
-        """Whether each row is right; and with it, how likely its class is by its closest problem.
-
-        Rows that are right differ in how near they are to being wrong, and a likelihood, with one
-        slope for all, varies less from one set of rows to the next than the count of the errors.
-        """
+        """Whether each row is right, and with how likely its class is by its closest problem."""
         lead = np.full(len(self.y), np.inf)
         np.minimum.at(lead, batch.rows, held * batch.y)
         right = lead > 0
@@ -301,6 +310,14 @@ class Trials:
         others = np.flatnonzero(~right)
         if len(batch.tasks) > 1 and len(others):
             right[others] = self._predicted(batch, others, held, biases) == self.y[others]
+        return self._with_likelihood(right, lead)
+
+    def _with_likelihood(self, right: Array, lead: Array) -> tuple[Array, Array]:
+        """Whether rows are right, and the same with how likely they are, by their lead.
+
+        Rows that are right differ in how near they are to being wrong, and a likelihood, with one
+        slope for all, varies less from one set of rows to the next than the count of the errors.
+        """
         slope = fit_slopes(lead[:, None], np.zeros(len(lead), int), self.weights, ONE_AGAINST_NONE)
         likelihood = np.maximum(log_expit(slope[0] * lead), UNLIKELY)
         return right.astype(float), right + LIGHT * likelihood

@@ -179,8 +179,9 @@ def _trials(model: Any, data: Any, rows: DistinctRows) -> Trials:
     """No trials yet."""
     settled = dict.fromkeys(model._tuned(), 1.0)
     count = 1 if data.classes is None else len(data.classes)
-    return Trials(
-        model._at(**settled)._machine(data, rows),
+    machine = model._at(**settled)._machine(data, rows)
+    return model._trials_type(machine)(
+        machine,
         model._arrangement(count),
         data.y[rows.first],
         rows.sample_weights,
