@@ -228,7 +228,8 @@ bool ColumnSearch<Target>::is_admissible(const NodeRows& node, std::int32_t j) c
     if (options_.min_weight_leaf > 0 && (sides_.left_weight() < options_.min_weight_leaf ||
                                          sides_.right_weight() < options_.min_weight_leaf))
         return false;
-    if (!options_.monotonic) return true;
+    // Other columns may split as they like: predictions are kept inside the bounds afterwards.
+    if (!options_.monotonic || options_.monotonic[j] == 0) return true;
     double left = sides_.left_center(), right = sides_.right_center();
     return std::min(left, right) >= node.bounds.lower &&
            std::max(left, right) <= node.bounds.upper &&
