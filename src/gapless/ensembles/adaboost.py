@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from ..certificates import Certificate
 from ..progress import watch, with_callbacks
 from ..remembering import take_over
+from ..threads import single_blas
 from ..trees import DecisionTreeClassifier
 from ..trees.columns import Columns
 from ..trees.tables import is_table
@@ -153,7 +154,11 @@ class AdaBoostClassifier(VotePredictions, ClassifierMixin, WeightBoosting):
             The fitted estimator. Ctrl-C keeps the rounds that are done and raises
             KeyboardInterrupt; an error leaves the estimator as it was.
         """
-        data, learner = self._read(X, y, sample_weight), self._learner()
+        with single_blas():
+            return self._fit(self._read(X, y, sample_weight))
+
+    def _fit(self, data: EnsembleData) -> AdaBoostClassifier:
+        learner = self._learner()
         if not has_fit_parameter(learner, "sample_weight"):
             raise ValueError(
                 f"{type(learner).__name__} doesn't support sample_weight, by which AdaBoost tells "
@@ -251,8 +256,9 @@ class AdaBoostClassifier(VotePredictions, ClassifierMixin, WeightBoosting):
             Round(one, float(vote), 0.0)
             for one, vote in zip(self.estimators_, self.estimator_weights_)
         ]
-        margins = self._votes_of(rounds, data, rows)
-        found = _certificate(self._stumps(data, rows), margins, self.dual_)
+        with single_blas():
+            margins = self._votes_of(rounds, data, rows)
+            found = _certificate(self._stumps(data, rows), margins, self.dual_)
         return self._said(found, len(rounds), self._is_stopped)
 
     def _votes_of(self, rounds: list[Round], data: EnsembleData, rows: Population) -> Margins:

@@ -15,6 +15,7 @@ from sklearn.utils.validation import has_fit_parameter
 from ..certificates import Certificate
 from ..progress import watch, with_callbacks
 from ..remembering import take_over
+from ..threads import single_blas
 from ..trees import DecisionTreeRegressor
 from ._weight_boosting import Round, WeightBoosting, chosen_rows
 from .draws import Population
@@ -139,7 +140,7 @@ class AdaBoostRegressor(RegressorMixin, WeightBoosting):
         """
         data = self._read(X, y, sample_weight)
         rows = Population.of(data.numbers, data.outputs.y, data.outputs.sample_weight)
-        with watch(self, data.X, data.labels) as callback:
+        with single_blas(), watch(self, data.X, data.labels) as callback:
             rounds = self._in_time(self._rounds(data, rows))
             done, ending = self._collect(rounds, self.n_estimators, callback)
         learned = self._learned(data, rows, done, ending)
