@@ -82,7 +82,8 @@ class DecisionTree(Limited, Prunable, TreeModel):
             Has no effect; it is here for callers of scikit-learn.
         X_val, y_val, sample_weight_val : array-like, default=None
             Rows by which `prune="pre_pruning"` and `"reduced_error"` judge a split; if None, a part
-            of the training rows is set aside for it.
+            of the training rows is set aside for it. `gapless.certify(model, X_val, y_val)` then
+            takes these rows.
 
         Returns
         -------

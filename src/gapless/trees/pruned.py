@@ -147,6 +147,15 @@ class Prunable:
 
     # ---- the certificate -------------------------------------------------------------------------
 
+    def _fitted_to(self, X, y, sample_weight=None):
+        if getattr(self, "validation_", None) == GIVEN:
+            raise ValueError(
+                f"{type(self).__name__} was pruned by rows that were given as X_val, which are no "
+                "part of X; ask for model.generalization_ where it was fitted, or fit again with "
+                "validation_fraction."
+            )
+        return super()._fitted_to(X, y, sample_weight)
+
     def _certify(self, data: TreeData, tree: Any) -> Certificate:
         rows = np.flatnonzero(data.outputs.weights > 0)
         if self.prune is not None:
