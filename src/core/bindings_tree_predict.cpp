@@ -61,7 +61,8 @@ PackedTrees packed_trees(const Nodes& nodes, const VectorIn<std::int64_t>& start
             count,
             table.data(),
             extent(table, 1),
-            words.data()};
+            words.data(),
+            extent(words, 0) > 0};
 }
 
 template <class T>

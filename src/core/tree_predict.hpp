@@ -51,6 +51,7 @@ struct PackedTrees {
     const double* table;
     Index width;
     const std::uint32_t* words;  // bit `level` of a node's words: that level goes left
+    bool has_categories;
 };
 
 // out[i, t] = the leaf of tree t in which row i ends, counted from the tree's root.
