@@ -128,6 +128,10 @@ class KernelMatrix:
             out[i, j] = self.diagonal[rows[i]]
         return out
 
+    def exact(self, rows: Array) -> Array:
+        """K[rows][:, rows] in float64, computed again from X."""
+        return self._exact_rows.only(rows).gram()
+
     def times(self, coef: Array, rows: Array | None = None) -> Array:
         """K[rows] @ coef for coef (n,) or (n, k), float64: the kernel computed again from X.
 

@@ -9,26 +9,31 @@ one of them at the end, after which multipliers that are unique agree in all the
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from ..interrupt import TimeLimit, check
 from ..solvers.smo import BoxProblem, BoxSolution
+from ..threads import single_blas
 
 Array = np.ndarray
 
 # Eigenvalues below this part of the largest one are 0, as are slopes below this part of the others.
 RANK, FLAT = 1e-12, 1e-9
-# More variables are left to the solver of pairs: their eigenvalues take a tenth of a second.
-MOST_FREE = 300
+# Of more free variables than these a factor is computed in place of eigenvalues, with so many times
+# the rounding of the diagonal added for each; of still more, pairs are left to themselves.
+MOST_SPLIT, RIDGE, MOST_FREE = 50, 8, 2000
 # Faces, each with fewer free variables than the one before it, that are tried in a row.
-FACES = 50
+FACES = 20
 
 # Problems of no more variables are solved by pairs and by Newton steps in turns, so many of them at
 # most; the pairs have so many steps for each variable, and as many more as if there were so many
-# more variables.
-FEW_VARIABLES, TURNS, PATIENCE, MORE = 1000, 50, 20, 50
+# more variables, and twice as many steps after so many turns.
+FEW_VARIABLES, TURNS, PATIENCE, MORE, SLACK = 4000, 50, 20, 50, 4
 # Solutions with more free variables are not polished: that takes longer than many steps of pairs.
 MOST_POLISHED = 50
 
@@ -62,10 +67,10 @@ def in_turns(
     found, steps = dict[int, BoxSolution](), np.zeros(len(boxes), dtype=int)
     boxes, going = list(boxes), list(range(len(boxes)))
     limit = np.inf if max_iter is None else max_iter
-    for _ in range(TURNS):
+    for turn in range(TURNS):
         if not going:
             break
-        most = int(min(patience, limit - steps[going].max()))
+        most = int(min(patience * (1 + turn / SLACK), limit - steps[going].max()))
         for k, solution in zip(going, solve([boxes[k] for k in going], most)):
             steps[k] += solution.steps
             found[k] = replace(solution, steps=int(steps[k]))
@@ -74,8 +79,8 @@ def in_turns(
         status = "max_iter"
         try:
             for k in going:
-                K = block(_rows_of(boxes[k]))
-                boxes[k] = replace(boxes[k], start=to_face_minimum(K, boxes[k]))
+                at = found[k].theta, found[k].gradient
+                boxes[k] = replace(boxes[k], start=to_face_minimum(block, boxes[k], *at))
         except TimeLimit:
             status = "time_limit"
         except KeyboardInterrupt:
@@ -117,49 +122,80 @@ def _rows_of(box: BoxProblem) -> Array:
     return np.arange(len(box.linear)) if box.rows is None else np.asarray(box.rows)
 
 
-def to_face_minimum(K: Array, box: BoxProblem) -> Array:
-    """θ from the start of a problem to the minimum on its face, or on one of fewer free variables.
+def to_face_minimum(
+    block: Callable[[Array], Array], box: BoxProblem, theta: Array, gradient: Array
+) -> Array:
+    """θ to the minimum on its face, or on one of fewer free variables.
 
     Parameters
     ----------
-    K : ndarray of shape (m, m)
-        Kernel values between the rows of its variables.
+    block : callable
+        Kernel values between some rows.
     box : BoxProblem
-        The problem, with its start.
+        The problem.
+    theta, gradient : ndarray of shape (m,)
+        Where it is, and Kθ + linear there.
 
     Returns
     -------
     ndarray of shape (m,)
         θ with the same sums, inside the box, and with no larger an objective.
     """
-    count, K = len(box.linear), K.astype(float, copy=False)
-    theta = np.zeros(count) if box.start is None else np.array(box.start, dtype=float)
     # |θ| has a kink at 0, where the quadratic ends as it does at a bound.
     has_kink, side = np.broadcast_to(box.absolute, theta.shape) > 0, np.sign(theta)
     lower = np.where(has_kink & (side >= 0), 0.0, box.lower)
     upper = np.where(has_kink & (side <= 0), 0.0, box.upper)
-    groups = np.zeros(count, dtype=int) if box.groups is None else box.groups
+    free = np.flatnonzero((theta > lower) & (theta < upper))
+    if not 1 < len(free) <= MOST_FREE:
+        return theta
+    values = block(_rows_of(box)[free])
+    K, rounding = values.astype(float, copy=False), float(np.finfo(values.dtype).eps)
+    groups = np.zeros(len(free), dtype=int) if box.groups is None else box.groups[free]
+    moved = theta.copy()
+    with single_blas(), suppress(LinAlgError):  # an indefinite kernel has no minimum inside
+        is_many = len(free) > MOST_SPLIT
+        way = _Factored(K, groups, rounding) if is_many else partial(_split_step, K, groups)
+        slope = (gradient + box.absolute * side)[free]
+        moved[free] = _walked(K, way, theta[free], slope, lower[free], upper[free])
+    return moved
+
+
+def _walked(
+    K: Array,
+    way: Callable[[Array, Array], tuple[Array, float]],
+    theta: Array,
+    slope: Array,
+    lower: Array,
+    upper: Array,
+) -> Array:
+    """θ from face to face, all of it free at first; `way` says where the minimum of a face is."""
+    inside = np.arange(len(theta))
     for _ in range(FACES):
         check()
-        free = np.flatnonzero((theta > lower) & (theta < upper))
-        if not 1 < len(free) <= MOST_FREE:
+        step, length = way(slope, inside)
+        if slope[inside] @ step >= 0:
             break
-        slope = K[free] @ theta + (box.linear + box.absolute * side)[free]
-        step, length = _step(K[np.ix_(free, free)], slope, groups[free])
-        room = np.where(step > 0, upper[free] - theta[free], theta[free] - lower[free])
+        ends = np.where(step > 0, upper[inside], lower[inside])
         with np.errstate(divide="ignore", invalid="ignore"):
-            until = np.where(step != 0, room / np.abs(step), np.inf)
+            until = np.where(step != 0, (ends - theta[inside]) / step, np.inf)
         nearest = float(until.min())
-        if not np.isfinite(min(length, nearest)):
+        taken = min(length, nearest)
+        if not np.isfinite(taken):
             break
-        moved = theta[free] + min(length, nearest) * step
-        theta[free] = np.clip(moved, lower[free], upper[free])
-        if nearest >= length:
-            break
+        change = np.zeros(len(theta))
+        change[inside] = taken * step
+        slope = slope + K @ change
         # At its bound to the last digit, so that it is not free again.
-        at = free[until <= nearest]
-        theta[at] = np.where(step[until <= nearest] > 0, upper[at], lower[at])
+        theta[inside] = np.where(until <= taken, ends, theta[inside] + taken * step)
+        inside = inside[until > taken]
+        if nearest > length or len(inside) < 2:
+            break
     return theta
+
+
+def _split_step(K: Array, groups: Array, slope: Array, inside: Array) -> tuple[Array, float]:
+    """The step of the variables that are inside, and its length, by eigenvalues."""
+    return _step(K[np.ix_(inside, inside)], slope[inside], groups[inside])
 
 
 def _step(K: Array, slope: Array, groups: Array) -> tuple[Array, float]:
@@ -176,6 +212,39 @@ def _step(K: Array, slope: Array, groups: Array) -> tuple[Array, float]:
         return -_centred(vectors @ flat, groups), np.inf
     curved = np.where(is_curved, along / np.where(is_curved, values, 1.0), 0.0)
     return -_centred(vectors @ curved, groups), 1.0
+
+
+class _Factored:
+    """Steps by one factor of K while variables leave, for many of them.
+
+    Sums that are kept and variables that have left are constraints Bᵀ step = 0, which a small
+    system in BᵀK⁻¹B enforces (Nocedal and Wright 2006, section 16.2). What is added to the diagonal
+    turns a step along slopes that never end into a very long one, and leaves every step downhill.
+    """
+
+    def __init__(self, K: Array, groups: Array, rounding: float):
+        self.groups, self.gone = groups, np.zeros(0, dtype=int)
+        sums = (groups[:, None] == np.unique(groups)).astype(float)
+        unit = float(np.mean(np.diagonal(K)))
+        # Constants between variables of a group change no step that keeps its sum.
+        lifted = K + unit * (sums @ sums.T + RIDGE * rounding * len(K) * np.eye(len(K)))
+        self.factor = cho_factor(lifted, lower=True, overwrite_a=True, check_finite=False)
+        self.constraints, self.solved = sums, self._solve(sums)
+
+    def _solve(self, right: Array) -> Array:
+        return cho_solve(self.factor, right, check_finite=False)
+
+    def __call__(self, slope: Array, inside: Array) -> tuple[Array, float]:
+        """The step of the variables that are inside, and its length."""
+        left = np.setdiff1d(np.arange(len(slope)), np.concatenate([inside, self.gone]))
+        units = (np.arange(len(slope))[:, None] == left).astype(float)
+        self.gone = np.concatenate([self.gone, left])
+        self.constraints = np.hstack([self.constraints, units])
+        self.solved = np.hstack([self.solved, self._solve(units)])
+        plain = self._solve(slope)
+        system, wanted = self.constraints.T @ self.solved, self.constraints.T @ plain
+        step = self.solved @ np.linalg.solve(system, wanted) - plain
+        return _centred(step[inside], self.groups[inside]), 1.0
 
 
 def _centred(values: Array, groups: Array) -> Array:

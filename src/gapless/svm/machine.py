@@ -132,7 +132,8 @@ class Machine:
     ) -> Solved:
         """What is solved after a last step in all free variables, if the gap is none the larger."""
         is_open = rough.status == "optimal" and self.form.is_polished
-        if not is_open or len(box.linear) > FEW_VARIABLES or self.fault:
+        is_small = len(box.linear) <= FEW_VARIABLES and self.matrix.dtype == np.float64
+        if not (is_open and is_small) or self.fault:
             return rough
         sharp = polished(self.matrix.block, box, solution)
         if sharp is solution:
@@ -162,11 +163,8 @@ class Machine:
         def solve(some: list[BoxProblem], most: int | None) -> list[BoxSolution]:
             return solve_box(self.matrix, some, tol=tol, max_iter=most, callback=callback)
 
-        def block(rows: Array) -> Array:
-            return self.matrix.block(rows, rows)
-
         if max(len(box.linear) for box in boxes) <= FEW_VARIABLES:
-            found = in_turns(solve, block, boxes, max_iter)
+            found = in_turns(solve, self.matrix.exact, boxes, max_iter)
         else:
             found = solve(boxes, max_iter)
         if max_iter is not None:

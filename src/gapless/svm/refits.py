@@ -15,7 +15,7 @@ from ..interrupt import deadline
 from ..solvers.smo import STATUS, BoxProblem, BoxSolution
 from ..threads import single_blas, thread_count
 from .forms import BOUNDED, INACTIVE, ON_MARGIN
-from .free_set import FEW_VARIABLES, in_turns
+from .free_set import in_turns
 from .multiclass import Part
 
 Array = np.ndarray
@@ -23,6 +23,8 @@ Array = np.ndarray
 # Steps after which a problem that is solved beside many others is left as it is, and one that has
 # lost no more than a row.
 MOST_STEPS, MOST_STEPS_OF_REFIT = 10**5, 10**4
+# Of more variables, so many steps of pairs take no longer than Newton steps between them.
+NEWTON_VARIABLES = 1000
 # Refits end when they have taken so many operations, a third of a second; so many are made at a
 # time, whatever the number of threads.
 BUDGET, AT_A_TIME = 3e8, 16
@@ -127,8 +129,8 @@ def descend(gram: Array, boxes: list[BoxProblem], tol: float) -> list[BoxSolutio
             solutions.append(BoxSolution(theta, gradient, violation, bias, taken, STATUS[status]))
         return solutions
 
-    if max((len(box.linear) for box in boxes), default=0) <= FEW_VARIABLES:
-        return in_turns(solve, lambda rows: gram[np.ix_(rows, rows)], boxes)
+    if max((len(box.linear) for box in boxes), default=0) <= NEWTON_VARIABLES:
+        return in_turns(solve, lambda rows: gram[np.ix_(rows, rows)], boxes, MOST_STEPS)
     return solve(boxes, MOST_STEPS)
 
 
