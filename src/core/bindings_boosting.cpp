@@ -46,12 +46,12 @@ void grow(const MatrixIn<std::uint8_t>& code, const VectorIn<std::int32_t>& star
           const VectorOut<std::int32_t>& count, const MatrixOut<std::int32_t>& leaf, int threads,
           double deadline) {
     const BinnedRows rows = binned_rows(code, start, columns);
-    const Index n = rows.bins.rows, trees = extent(gradient, 1);
-    check(extent(gradient, 0) == n, "gradient must have one row for each row");
-    if (curvature) check_shape(*curvature, n, trees, "curvature must be like gradient");
+    const Index n = rows.bins.rows, trees = extent(gradient, 0);
+    check(extent(gradient, 1) == n, "gradient must have one entry for each row");
+    if (curvature) check_shape(*curvature, trees, n, "curvature must be like gradient");
     check_length(weights, n, "weights must have one entry for each row");
     check_length(repeats, n, "repeats must have one entry for each row");
-    check_shape(leaf, n, trees, "leaf must be like gradient");
+    check_shape(leaf, trees, n, "leaf must be like gradient");
     const Index d = static_cast<Index>(rows.columns.size());
     if (groups) check(extent(*groups, 1) == d, "groups must have one entry for each column");
     const Index nodes = extent(shape, 1), capacity = trees ? nodes / trees : 0;
@@ -83,9 +83,9 @@ void grow(const MatrixIn<std::uint8_t>& code, const VectorIn<std::int32_t>& star
 template <class T>
 void add_leaves(const MatrixIn<std::int32_t>& leaf, const MatrixIn<double>& values,
                 const MatrixOut<T>& scores, int threads, double deadline) {
-    const Index n = extent(leaf, 0), trees = extent(leaf, 1), capacity = extent(values, 1);
+    const Index trees = extent(leaf, 0), n = extent(leaf, 1), capacity = extent(values, 1);
     check(extent(values, 0) == trees, "values must have one row for each tree");
-    check_shape(scores, n, trees, "scores must be like leaf");
+    check_shape(scores, trees, n, "scores must be like leaf");
     run(threads, deadline, [&](const Context& context) {
         add_leaf_values(leaf.data(), n, trees, values.data(), capacity, scores.data(), context);
     });

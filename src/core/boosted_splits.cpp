@@ -10,9 +10,6 @@ namespace {
 // curvature are added to each level before levels are put in order (Ke et al. 2017).
 constexpr Index min_level_rows = 10;
 
-// Gains below this part of what the node has already gained are rounding.
-constexpr double rounding = 1e-14;
-
 double reduction(double gradient, double curvature) {
     return curvature > 0 ? gradient * gradient / curvature : 0;
 }

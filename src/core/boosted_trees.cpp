@@ -13,6 +13,11 @@ constexpr int few_bits = 24;
 
 int bits_of(double count) { return std::ilogb(std::max(count, 1.0)) + 1; }
 
+// Gains below this part of what the node has already gained are rounding.
+constexpr double rounding = 1e-14;
+// Fewer rows are not worth sharing.
+constexpr Index rows_per_piece = 8192;
+
 // Splitmix64 (Steele, Lea and Flood 2014): one step, as a hash.
 std::uint64_t mixed(std::uint64_t x) {
     x += 0x9e3779b97f4a7c15;
@@ -43,11 +48,14 @@ std::int64_t whole(double value, double weight, double per_unit) {
 }
 
 template <class T>
-double largest(const T* values, Index n, Index step) {
-    double most = 0;
-    for (Index i = 0; i < n; ++i)
-        most = std::max(most, std::abs(static_cast<double>(values[i * step])));
-    return most;
+double largest(const T* values, Index n) {
+    // Eight chains, because one would wait for its own comparison.
+    T most[8] = {};
+    Index i = 0;
+    for (; i + 8 <= n; i += 8)
+        for (int k = 0; k < 8; ++k) most[k] = std::max(most[k], std::abs(values[i + k]));
+    for (; i < n; ++i) most[0] = std::max(most[0], std::abs(values[i]));
+    return static_cast<double>(*std::max_element(most, most + 8));
 }
 
 // Units of the power of two that lets sums over all rows fit into so many bits.
@@ -78,6 +86,7 @@ public:
           layout_(layout),
           units_(units),
           search_(layout, round.columns, round.bins, limits, units),
+          parts_(parts_of(round.bins.width, team.size())),
           team_(team),
           checkpoint_(checkpoint) {}
 
@@ -87,8 +96,8 @@ public:
         std::iota(rows_.begin(), rows_.end(), 0u);
         const Sums total = enter_rows();
         nodes_.push_back(root(total));
-        fill(nodes_[0]);
-        find_split(nodes_[0]);
+        sort_columns();
+        look_at({&nodes_[0], nullptr});
         Index leaves = 1;
         std::vector<Index> heap;
         const auto worse = [&](Index a, Index b) {
@@ -119,7 +128,9 @@ private:
 
     // Each row as a cell, and their sum.
     Sums enter_rows() {
-        const Index n = round_.bins.rows, step = round_.trees;
+        const Index n = round_.bins.rows;
+        const T* gradient = round_.gradient + tree_ * n;
+        const T* curvature = round_.curvature ? round_.curvature + tree_ * n : nullptr;
         entries_.resize(n);
         const Index pieces = std::clamp<Index>(n / rows_per_piece, 1, team_.size());
         std::vector<Sums> totals(pieces);
@@ -127,8 +138,7 @@ private:
         team_.each(pieces, [&](Index p) {
             for (Index i = n * p / pieces; i < n * (p + 1) / pieces; ++i) {
                 const double s = round_.weights ? round_.weights[i] : 1;
-                const double g = round_.gradient[i * step + tree_];
-                const double h = round_.curvature ? round_.curvature[i * step + tree_] : 1;
+                const double g = gradient[i], h = curvature ? curvature[i] : 1;
                 const double repeats = round_.repeats ? std::ceil(round_.repeats[i]) : 1;
                 const Sums one{whole(g, s, per_g), whole(std::max(h, 0.0), s, per_h),
                                static_cast<std::int64_t>(repeats)};
@@ -168,57 +178,106 @@ private:
 
     Cell* histogram(const GrowingNode& node) { return histograms_[node.slot].data(); }
 
-    void fill(GrowingNode& node) {
-        fill_histogram(round_.bins, entries_.data(), rows_.data() + node.begin,
-                       node.end - node.begin, histogram(node), spare_cells_, team_);
-    }
-
     bool may_split(const GrowingNode& node) const {
         return node.depth < limits_.max_depth &&
                node.sums.sums.rows >= std::max(limits_.min_split_rows, 2 * limits_.min_leaf_rows);
     }
 
-    // Columns that this node may be split by: those of its groups, or some of them, drawn among the
-    // ones that are not constant here.
-    std::vector<Index> candidates(const GrowingNode& node) {
-        const Index d = round_.column_count;
-        std::vector<Index> columns;
-        for (Index j = 0; j < d; ++j) {
-            bool is_free = !round_.groups;
-            for (Index k = 0; k < round_.group_count && !is_free; ++k)
-                is_free = node.groups[k] && round_.groups[k * d + j];
-            if (is_free) columns.push_back(j);
-        }
-        if (limits_.max_columns >= d) return columns;
-        std::uint64_t state = mixed(round_.seed ^ mixed(tree_ + 1) ^ mixed(~draws_++));
-        std::vector<Index> drawn;
-        for (std::size_t i = 0; i < columns.size(); ++i) {
-            if (static_cast<Index>(drawn.size()) == limits_.max_columns) break;
-            state = mixed(state);
-            std::swap(columns[i], columns[i + state % (columns.size() - i)]);
-            if (!search_.is_constant(histogram(node), columns[i], node.sums))
-                drawn.push_back(columns[i]);
-        }
-        std::sort(drawn.begin(), drawn.end());
-        return drawn;
+    // The columns of each part, in order.
+    void sort_columns() {
+        columns_of_.resize(parts_.size());
+        for (std::size_t p = 0; p < parts_.size(); ++p)
+            for (Index j = 0; j < round_.column_count; ++j)
+                if (parts_[p].first <= round_.columns[j].bundle &&
+                    round_.columns[j].bundle < parts_[p].last)
+                    columns_of_[p].push_back(j);
     }
 
-    void find_split(GrowingNode& node) {
-        node.split = {};
-        if (!may_split(node)) return;
-        const std::vector<Index> columns = candidates(node);
-        const Index pieces = std::clamp<Index>(round_.bins.cells() / 512, 1, team_.size());
-        Split start;
-        start.gain = node.own + limits_.min_gain + 1e-14 * std::abs(node.own);
-        std::vector<Split> best(pieces, start);
-        const Index count = static_cast<Index>(columns.size());
-        team_.each(pieces, [&](Index p) {
-            for (Index c = count * p / pieces; c < count * (p + 1) / pieces; ++c)
-                search_.improve(histogram(node), columns[c], node.sums, best[p]);
+    bool draws_columns() const { return limits_.max_columns < round_.column_count; }
+
+    // Whether a group that may still meet here has the column.
+    bool is_open(const GrowingNode& node, Index j) const {
+        bool is_open = !round_.groups;
+        for (Index k = 0; k < round_.group_count && !is_open; ++k)
+            is_open = node.groups[k] && round_.groups[k * round_.column_count + j];
+        return is_open;
+    }
+
+    // Some of the columns that this node may be split by, drawn among those not constant here.
+    std::vector<std::uint8_t> drawn_columns(const GrowingNode& node) {
+        std::vector<Index> columns;
+        for (Index j = 0; j < round_.column_count; ++j)
+            if (is_open(node, j)) columns.push_back(j);
+        const auto number = static_cast<std::uint64_t>(&node - nodes_.data());
+        std::uint64_t state = mixed(round_.seed ^ mixed(tree_ + 1) ^ mixed(~number));
+        std::vector<std::uint8_t> is_drawn(round_.column_count, 0);
+        Index left = limits_.max_columns;
+        for (std::size_t i = 0; i < columns.size() && left > 0; ++i) {
+            state = mixed(state);
+            std::swap(columns[i], columns[i + state % (columns.size() - i)]);
+            if (search_.is_constant(histogram(node), columns[i], node.sums)) continue;
+            is_drawn[columns[i]] = 1;
+            --left;
+        }
+        return is_drawn;
+    }
+
+    // A node whose rows are counted, and its sibling, whose histogram is what the parent's has
+    // more; null for none.
+    struct Family {
+        GrowingNode* counted;
+        GrowingNode* rest;
+    };
+
+    // Fill the histograms of one or two nodes and find their best splits, each thread for columns
+    // of its own.
+    void look_at(const Family& family) {
+        GrowingNode* nodes[2] = {family.counted, family.rest};
+        const Index parts = static_cast<Index>(parts_.size());
+        std::vector<Split> best(2 * parts);
+        const bool is_drawing = draws_columns();
+        team_.each(parts, [&](Index p) {
+            fill_part(family, parts_[p]);
+            if (is_drawing) return;
+            for (int k = 0; k < 2; ++k)
+                if (nodes[k] && may_split(*nodes[k]))
+                    search_part(*nodes[k], p, nullptr, best[2 * p + k]);
         });
-        for (const Split& found : best)
-            if (found.column >= 0 && (node.split.column < 0 || found.gain > node.split.gain))
-                node.split = found;
+        for (int k = 0; k < 2 && is_drawing; ++k) {
+            if (!nodes[k] || !may_split(*nodes[k])) continue;
+            const std::vector<std::uint8_t> is_drawn = drawn_columns(*nodes[k]);
+            for (Index p = 0; p < parts; ++p)
+                search_part(*nodes[k], p, is_drawn.data(), best[2 * p + k]);
+        }
+        for (int k = 0; k < 2; ++k)
+            for (Index p = 0; p < parts && nodes[k]; ++p) take_better(best[2 * p + k], *nodes[k]);
+    }
+
+    void fill_part(const Family& family, const Part& part) {
+        const GrowingNode& node = *family.counted;
+        fill_histogram(round_.bins, part, entries_.data(), rows_.data() + node.begin,
+                       node.end - node.begin, histogram(node));
+        if (!family.rest) return;
+        const Cell* counted = histogram(node);
+        Cell* rest = histogram(*family.rest);
+        const std::int32_t* start = round_.bins.start;
+        for (Index c = start[part.first]; c < start[part.last]; ++c) rest[c] -= counted[c];
+    }
+
+    void search_part(const GrowingNode& node, Index p, const std::uint8_t* is_drawn, Split& best) {
+        best.gain = node.own + limits_.min_gain + rounding * std::abs(node.own);
+        for (Index j : columns_of_[p])
+            if (is_drawn ? is_drawn[j] : is_open(node, j))
+                search_.improve(histogram(node), j, node.sums, best);
+    }
+
+    // The lowest column where two splits are equal.
+    static void take_better(const Split& found, GrowingNode& node) {
+        const Split& now = node.split;
+        if (found.column < 0) return;
+        if (now.column < 0 || found.gain > now.gain ||
+            (found.gain == now.gain && found.column < now.column))
+            node.split = found;
     }
 
     // Which bins of the split's bundle go left.
@@ -289,15 +348,9 @@ private:
         GrowingNode& large = &small == &a ? b : a;
         small.slot = new_slot();
         large.slot = nodes_[i].slot;
-        fill(small);
-        subtract(histogram(large), histogram(small));
-        find_split(a), find_split(b);
+        look_at({&small, &large});
         for (GrowingNode* node : {&a, &b})
             if (node->split.column < 0) free_.push_back(node->slot);
-    }
-
-    void subtract(Cell* from, const Cell* part) {
-        for (Index c = 0; c < round_.bins.cells(); ++c) from[c] -= part[c];
     }
 
     GrowingNode child(const GrowingNode& parent, Index begin, Index end, const Sums& sums) {
@@ -350,9 +403,9 @@ private:
     void write_leaf(const GrownTrees& out, const GrowingNode& node, Index at, Index number) {
         out.column[at] = out.code[at] = out.left[at] = out.right[at] = -1;
         out.gain[at] = 0, out.missing_left[at] = 0;
-        const Index step = round_.trees;
+        std::int32_t* leaf = out.leaf + tree_ * round_.bins.rows;
         for (Index i = node.begin; i < node.end; ++i)
-            out.leaf[rows_[i] * step + tree_] = static_cast<std::int32_t>(number);
+            leaf[rows_[i]] = static_cast<std::int32_t>(number);
     }
 
     void write_split(const GrownTrees& out, const GrowingNode& node, Index at, Index number) {
@@ -371,22 +424,23 @@ private:
     const Layout layout_;
     const Units units_;
     const SplitSearch<Layout> search_;
+    const std::vector<Part> parts_;
     Team& team_;
     Checkpoint& checkpoint_;
-    std::vector<Cell> entries_, spare_cells_;
+    std::vector<Cell> entries_;
+    std::vector<std::vector<Index>> columns_of_;
     std::vector<std::uint32_t> rows_, spare_rows_;
     std::vector<GrowingNode> nodes_;
     std::vector<std::vector<Cell>> histograms_;
     std::vector<Index> free_;
-    std::uint64_t draws_ = 0;
 };
 
 template <class T>
 void grow_one(const BoostingRound<T>& round, Index tree, const GrowthLimits& limits,
               const Totals& totals, const GrownTrees& out, Team& team, Checkpoint& checkpoint) {
-    const Index n = round.bins.rows, step = round.trees;
-    const double most_g = largest(round.gradient + tree, n, step);
-    const double most_h = round.curvature ? largest(round.curvature + tree, n, step) : 1;
+    const Index n = round.bins.rows;
+    const double most_g = largest(round.gradient + tree * n, n);
+    const double most_h = round.curvature ? largest(round.curvature + tree * n, n) : 1;
     const int shift = bits_of(totals.rows) + 1;
     const int left = most_bits - shift;
     const double per_g = per_unit(most_g, totals.weight, most_bits);
@@ -426,10 +480,11 @@ void add_leaf_values(const std::int32_t* leaf, Index rows, Index trees, const do
     constexpr Index chunk = 16384;
     const Index chunks = (rows + chunk - 1) / chunk;
     const int threads = useful_threads(static_cast<double>(rows) * trees, context.threads);
-    parallel_for(chunks, threads, context.poll, [&](Index c) {
-        for (Index i = c * chunk; i < std::min(rows, (c + 1) * chunk); ++i)
-            for (Index k = 0; k < trees; ++k)
-                scores[i * trees + k] += static_cast<T>(values[k * capacity + leaf[i * trees + k]]);
+    parallel_for(chunks * trees, threads, context.poll, [&](Index c) {
+        const Index k = c / chunks, first = (c % chunks) * chunk;
+        const double* own = values + k * capacity;
+        for (Index i = k * rows + first; i < k * rows + std::min(rows, first + chunk); ++i)
+            scores[i] += static_cast<T>(own[leaf[i]]);
     });
 }
 

@@ -12,8 +12,8 @@
 
 namespace gapless {
 
-// What the trees of one round are grown from: rows, and one gradient and curvature for each row and
-// tree (rows × trees, by rows). `curvature` null is 1 everywhere, as are `weights` and `repeats`; a
+// What the trees of one round are grown from: rows, and one gradient and curvature for each tree
+// and row (trees × rows, by rows). `curvature` null is 1 everywhere, as are `weights` and `repeats`; a
 // row of weight 0 takes part in no sum, yet ends in a leaf. A row stands for ⌈repeats⌉ rows.
 template <class T>
 struct BoostingRound {
@@ -46,14 +46,14 @@ struct GrownTrees {
     double* lower;  // between which values the node must stay
     double* upper;
     std::uint64_t* levels;  // 4 words for each node
-    std::int32_t* leaf;     // rows × trees: the node where each row ends
+    std::int32_t* leaf;     // trees × rows: the node where each row ends
 };
 
 template <class T>
 void grow_boosted(const BoostingRound<T>& round, const GrowthLimits& limits, const GrownTrees& out,
                   const Context& context);
 
-// scores[i, k] += value of the leaf of row i in tree k; values (trees × capacity).
+// scores[k, i] += value of the leaf of row i in tree k; values (trees × capacity).
 template <class T>
 void add_leaf_values(const std::int32_t* leaf, Index rows, Index trees, const double* values,
                      Index capacity, T* scores, const Context& context);

@@ -9,6 +9,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <vector>
 
 #include "array.hpp"
 #include "team.hpp"
@@ -70,44 +71,39 @@ struct Units {
     double gradient, curvature;
 };
 
-// histogram += the given rows.
-template <class Cell>
-void add_rows(const Bins& bins, const Cell* entries, const std::uint32_t* rows, Index count,
-              Cell* out) {
-    constexpr Index ahead = 16;
-    const std::int32_t* start = bins.start;
-    const Index width = bins.width;
-    for (Index i = 0; i < count; ++i) {
-        if (i + ahead < count) {
-            __builtin_prefetch(bins.code + rows[i + ahead] * width);
-            __builtin_prefetch(entries + rows[i + ahead]);
-        }
-        const std::uint8_t* code = bins.code + rows[i] * width;
-        const Cell entry = entries[rows[i]];
-        for (Index b = 0; b < width; ++b) out[start[b] + code[b]] += entry;
-    }
+// A range of bundles, whose columns one thread looks at: its cells stay in its cache.
+struct Part {
+    Index first, last;
+};
+
+// Parts of a few bundles each, and enough of them for all threads.
+inline std::vector<Part> parts_of(Index width, int threads) {
+    constexpr Index most_bundles = 16;
+    Index count = std::max<Index>((width + most_bundles - 1) / most_bundles, threads);
+    count = std::clamp<Index>(count, 1, std::max<Index>(width, 1));
+    std::vector<Part> parts;
+    for (Index p = 0; p < count; ++p) parts.push_back({width * p / count, width * (p + 1) / count});
+    return parts;
 }
 
-// Fewer rows are not worth sharing.
-constexpr Index rows_per_piece = 2048;
-
-// out = the histogram of the given rows, in pieces that the team shares; `spare` is for theirs.
+// histogram = sums over the given rows, for the bundles of a part.
 template <class Cell>
-void fill_histogram(const Bins& bins, const Cell* entries, const std::uint32_t* rows, Index count,
-                    Cell* out, std::vector<Cell>& spare, Team& team) {
-    const Index cells = bins.cells();
-    const Index pieces =
-        std::clamp<Index>(count / rows_per_piece, 1, static_cast<Index>(team.size()));
-    spare.resize((pieces - 1) * cells);
-    team.each(pieces, [&](Index p) {
-        Cell* part = p == 0 ? out : spare.data() + (p - 1) * cells;
-        std::memset(static_cast<void*>(part), 0, cells * sizeof(Cell));
-        const Index first = count * p / pieces, last = count * (p + 1) / pieces;
-        add_rows(bins, entries, rows + first, last - first, part);
-    });
-    for (Index p = 1; p < pieces; ++p) {
-        const Cell* part = spare.data() + (p - 1) * cells;
-        for (Index c = 0; c < cells; ++c) out[c] += part[c];
+void fill_histogram(const Bins& bins, const Part& part, const Cell* entries,
+                    const std::uint32_t* rows, Index count, Cell* histogram) {
+    constexpr Index ahead = 16;
+    const std::int32_t* start = bins.start + part.first;
+    const Index width = bins.width, own = part.last - part.first;
+    const std::uint8_t* codes = bins.code + part.first;
+    std::memset(static_cast<void*>(histogram + start[0]), 0,
+                (start[own] - start[0]) * sizeof(Cell));
+    for (Index i = 0; i < count; ++i) {
+        if (i + ahead < count) {
+            __builtin_prefetch(codes + rows[i + ahead] * width);
+            __builtin_prefetch(entries + rows[i + ahead]);
+        }
+        const std::uint8_t* code = codes + rows[i] * width;
+        const Cell entry = entries[rows[i]];
+        for (Index b = 0; b < own; ++b) histogram[start[b] + code[b]] += entry;
     }
 }
 

@@ -153,18 +153,25 @@ class Rounds:
     rows : ndarray of shape (n,)
         How many rows each of them stands for.
     z : ndarray of shape (n, K)
-        Scores to begin with; changed in place.
+        Scores to begin with.
     """
 
     def __init__(
         self, table: BinnedTable, loss: Loss, y: Array, weights: Array, rows: Array, z: Array
     ):
         self.table, self.loss, self.y = table, loss, y
-        self.weights, self.rows, self.z = weights, rows, z
+        self.weights, self.rows = weights, rows
         self.total = float(weights.sum())
-        self._leaf = np.empty(z.shape, dtype=np.int32)
-        self._gradient = np.empty_like(z)
-        self._curvature = np.empty_like(z) if loss.has_curvature else None
+        # By scores in memory, as the core and NumPy go through them.
+        self._scores = np.ascontiguousarray(z.T)
+        self._leaf = np.empty(self._scores.shape, dtype=np.int32)
+        self._gradient = np.empty_like(self._scores)
+        self._curvature = np.empty_like(self._scores) if loss.has_curvature else None
+
+    @property
+    def z(self) -> Array:
+        """The scores, (n, K)."""
+        return self._scores.T
 
     def evaluate(self) -> float:
         """The mean loss at the scores; gradients and curvatures are kept for `grow`."""
@@ -178,13 +185,14 @@ class Rounds:
             value, gradient = self.loss.value(y, z), self.loss.gradient(y, z)
         else:
             value, gradient, curvature = self.loss.derivatives(y, z)
-            self._curvature[some] = curvature.reshape(len(y), -1)
-        self._gradient[some] = gradient.reshape(len(y), -1)
+            self._curvature[:, some] = curvature.T
+        self._gradient[:, some] = gradient.T
         return float(self.weights[some] @ value)
 
     def _chunks(self) -> Iterator[slice]:
-        size = max(CHUNK_SCORES // self.z.shape[1], 1)
-        for first in range(0, len(self.z), size):
+        K, n = self._scores.shape
+        size = max(CHUNK_SCORES // K, 1)
+        for first in range(0, n, size):
             yield slice(first, first + size)
 
     def grow(
@@ -198,18 +206,18 @@ class Rounds:
         rows = self.rows if rows is None else rows
         grown = self._grown(plan, seed, weights, rows)
         if plan.price > 0:
-            for k in range(self.z.shape[1]):
-                self._leaf[:, k] = grown.prune(k, plan.price)[self._leaf[:, k]]
+            for k in range(len(self._scores)):
+                self._leaf[k] = grown.prune(k, plan.price)[self._leaf[k]]
         values = self._shrunk(plan, self._leaf_values(plan, grown, weights))
-        _core.add_leaf_values(self._leaf, values, self.z, thread_count(), deadline())
+        _core.add_leaf_values(self._leaf, values, self._scores, thread_count(), deadline())
         is_plain = not plan.second_order
         return [
             grown.tree(k, self.table, values[k], self._spread(k, weights) if is_plain else None)
-            for k in range(self.z.shape[1])
+            for k in range(len(self._scores))
         ]
 
     def _grown(self, plan: GrowthPlan, seed: int, weights: Array, rows: Array) -> _Grown:
-        bins, K = self.table.bins, self.z.shape[1]
+        bins, K = self.table.bins, len(self._scores)
         leaves, limits = plan.limits(rows, weights, len(bins.table))
         grown = _Grown.empty(K, 2 * leaves - 1)
         is_one = bool(np.all(weights == 1.0)) and bool(np.all(rows == 1.0))
@@ -246,7 +254,7 @@ class Rounds:
                 found = self._newton(k, nodes, weights)
             else:
                 loss, y = of_one_score(self.loss, self.y, self.z, k)
-                found = best_constants(loss, y, self.z[:, k], weights, self._leaf[:, k], nodes)
+                found = best_constants(loss, y, self._scores[k], weights, self._leaf[k], nodes)
             values[k, nodes] = np.clip(found, lower[k, nodes], upper[k, nodes])
         return values
 
@@ -264,10 +272,10 @@ class Rounds:
 
     def _newton(self, k: int, nodes: Array, weights: Array) -> Array:
         """−Σg/Σh of each leaf; among K classes times (K−1)/K (Friedman 2001, equation 36)."""
-        K, leaf = self.z.shape[1], self._leaf[:, k]
+        K, leaf = len(self._scores), self._leaf[k]
         assert self._curvature is not None
         g, h = (
-            np.bincount(leaf, weights * part[:, k], minlength=nodes[-1] + 1)[nodes]
+            np.bincount(leaf, weights * part[k], minlength=nodes[-1] + 1)[nodes]
             for part in (self._gradient, self._curvature)
         )
         factor = (K - 1) / K if K > 1 else 1.0
@@ -275,7 +283,7 @@ class Rounds:
 
     def _spread(self, k: int, weights: Array) -> Array:
         """Σ s g² of each leaf of tree k, the spread of what the tree was grown on."""
-        return np.bincount(self._leaf[:, k], weights * self._gradient[:, k] ** 2)
+        return np.bincount(self._leaf[k], weights * self._gradient[k] ** 2)
 
 
 @dataclass(frozen=True, eq=False)
