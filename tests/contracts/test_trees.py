@@ -102,8 +102,12 @@ def test_certificate_is_optimal_and_certify_agrees(cls, form):
     X, y = make_data(cls)
     model = cls(**form).fit(X, y)
     again = gapless.certify(model, X, y)
-    assert model.certificate_.kind == again.kind == "optimal"
     assert again.primal == pytest.approx(model.certificate_.primal, rel=1e-9)
+    if "monotonic_cst" in form:
+        assert model.certificate_.kind == again.kind == "bound"
+        assert again.gap >= 0
+        return
+    assert model.certificate_.kind == again.kind == "optimal"
     assert 0 <= again.gap <= again.tolerance
     assert "among its subtrees" in str(again)
 
@@ -267,7 +271,7 @@ def test_time_limit_keeps_a_whole_tree_and_says_so(cls, form):
     assert np.all(np.isfinite(answers(model)))
     enough = cls(**form, time_limit=100.0).fit(X, y)
     assert_same_model(cls(**form).fit(X, y), enough)
-    assert enough.certificate_.kind == "optimal"
+    assert enough.certificate_.kind != "stopped"
 
 
 @every_form

@@ -68,18 +68,10 @@ class TreeModel(Readable, Remembering, CallbackSupport, BaseEstimator):
 
     def _keep(self, data: TreeData, grown: Grown, learned: dict[str, Any]) -> None:
         """Replace what an earlier fit has left by what this one has learned, all at once."""
-        learned |= {
-            "tree_": grown.tree,
-            "n_features_in_": data.F.shape[1],
-            "n_outputs_": data.outputs.y.shape[1],
-            "columns_": for_prediction(data.columns),
-            "_training": (data,),
-            "_calibration": None,
-        }
+        learned |= self._described(data)
+        learned |= {"tree_": grown.tree, "_training": (data,), "_calibration": None}
         if grown.trace is not None:
             learned["prune_trace_"] = grown.trace
-        if data.names is not None:
-            learned["feature_names_in_"] = data.names
         take_over(self, learned)
         if grown.stopped == "interrupted":
             raise KeyboardInterrupt
@@ -91,6 +83,17 @@ class TreeModel(Readable, Remembering, CallbackSupport, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=4,
             )
+
+    def _described(self, data: TreeData) -> dict[str, Any]:
+        """What the model keeps of the data whatever the tree."""
+        kept = {
+            "n_features_in_": data.F.shape[1],
+            "n_outputs_": data.outputs.y.shape[1],
+            "columns_": for_prediction(data.columns),
+        }
+        if data.names is not None:
+            kept["feature_names_in_"] = data.names
+        return kept
 
     # ---- predicting ------------------------------------------------------------------------------
 

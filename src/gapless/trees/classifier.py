@@ -9,9 +9,9 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import StrOptions
 
 from ._base import TreeClassifierMixin
-from .data import Grown, TreeData
+from .data import TreeData
 from .decision_tree import FROM_DTYPE, DecisionTree
-from .pruned import PESSIMISTIC, PRE, REDUCED
+from .validation import PESSIMISTIC, PRE, REDUCED
 
 
 class DecisionTreeClassifier(TreeClassifierMixin, ClassifierMixin, DecisionTree):
@@ -176,8 +176,8 @@ class DecisionTreeClassifier(TreeClassifierMixin, ClassifierMixin, DecisionTree)
         self.select = select
         self.time_limit = time_limit
 
-    def _learned(self, data: TreeData, grown: Grown) -> dict[str, Any]:
-        return super()._learned(data, grown) | class_attributes(data)
+    def _described(self, data: TreeData) -> dict[str, Any]:
+        return super()._described(data) | class_attributes(data)
 
     def _classes(self) -> list[np.ndarray]:
         return self.classes_ if isinstance(self.classes_, list) else [self.classes_]

@@ -22,11 +22,11 @@ from ..certificates import Certificate
 from ..interrupt import TimeLimit, seconds_left, time_limit
 from ..progress import watch
 from ._base import TreeModel
-from .data import Grown, Rows, TreeData
+from .data import Grown, TreeData
 from .door import read_new, read_training
 from .in_time import grown_in_time
 from .limits import Limited, grow_on
-from .pruned import DRAWN, GIVEN, ON_VALIDATION, Prunable
+from .pruned import Prunable
 from .pruning import made_leaves
 from .reading import outline_of_binary
 from .tuning import CV
@@ -90,12 +90,13 @@ class DecisionTree(Limited, Prunable, TreeModel):
         self : object
             The fitted estimator. Ctrl-C and errors leave it as it was.
         """
-        self._check_parameters(X_val)
+        self._check_parameters()
+        self._check_validation(X_val, y_val)
         data = self._read(X, y, sample_weight)
         if X_val is not None:
-            data = replace(
-                data, validation=self._read_validation(data, X_val, y_val, sample_weight_val)
-            )
+            twin = self._at(**self._described(data))
+            held = twin._read_validation(X_val, y_val, sample_weight_val)
+            data = replace(data, validation=held)
         with watch(self, data.F, data.outputs.y):
             grown = self._grow(data)
         learned = self._learned(data, grown)
@@ -125,31 +126,10 @@ class DecisionTree(Limited, Prunable, TreeModel):
     def _read_rows(self, X):
         return read_new(self, self.columns_, X)
 
-    def _read_validation(self, data: TreeData, X: Any, y: Any, sample_weight: Any) -> Rows:
-        """Rows to judge splits by; their classes as positions in those of the training rows."""
-        if y is None:
-            raise ValueError("X_val needs the targets of its rows; pass y_val too.")
-        twin = self._at(
-            columns_=data.columns, n_features_in_=data.F.shape[1], feature_names_in_=data.names
-        )
-        F = twin._read_rows(X)
-        found = read_outputs(y, F, sample_weight, has_classes=data.has_classes)
-        if found.y.shape[1] != data.outputs.y.shape[1]:
-            raise ValueError(
-                f"y_val has {found.y.shape[1]} outputs, and y has {data.outputs.y.shape[1]}; give "
-                "both the same."
-            )
-        y = found.y
-        if data.has_classes:
-            pairs = zip(found.classes, data.outputs.classes, found.y.T)
-            y = np.column_stack([_positions(new, known, at) for new, known, at in pairs])
-        return Rows(F, y, found.sample_weight)
-
     def _learned(self, data: TreeData, grown: Grown) -> dict[str, Any]:
         """What this kind of tree adds to the learned attributes."""
         learned: dict[str, Any] = {"max_features_": self._max_features(data.F.shape[1])}
-        if self.prune in ON_VALIDATION:
-            learned["validation_"] = DRAWN if data.validation is None else GIVEN
+        learned |= self._validation_source(data)
         if self.ccp_alpha == CV:
             learned["ccp_alpha_"] = self._alpha(grown.choice)
         if grown.choice is not None:
@@ -239,12 +219,6 @@ class DecisionTree(Limited, Prunable, TreeModel):
         """
         check_is_fitted(self)
         return self.tree_.compute_feature_importances()
-
-
-def _positions(new: Array, known: Array, at: Array) -> Array:
-    """Positions in the known classes of labels that are positions in others, −1 for new ones."""
-    place = np.minimum(np.searchsorted(known, new), len(known) - 1)
-    return np.where(known[place] == new, place, -1)[at.astype(int)].astype(float)
 
 
 def _honest(found: Certificate, grown: Grown) -> Certificate:

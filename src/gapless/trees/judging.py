@@ -113,6 +113,20 @@ def certificate(parent: Array, judgement: Judgement, alpha: float, what: str) ->
     return replace(found, verdict=_verdict(found, alpha, leaves, what))
 
 
+def as_bound(found: Certificate) -> Certificate:
+    """The certificate of a tree whose predictions were constrained: the gap is theirs, too."""
+    if found.kind != "stopped":
+        return found
+    return replace(
+        found,
+        kind="bound",
+        verdict=(
+            f"bound: the cost is {found.primal:.6g} with predictions that keep to monotonic_cst; "
+            f"no subtree, with any predictions, has less than {found.dual:.6g}."
+        ),
+    )
+
+
 def least_cost(parent: Array, cost: Array) -> float:
     """The least cost of any subtree: what a node costs alone, or the best of what is below it."""
     up, best = parent.tolist(), cost.tolist()

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Hidden, StrOptions
 
 from ._base import TreeRegressorMixin
 from .decision_tree import FROM_DTYPE, DecisionTree
-from .pruned import PRE, REDUCED
+from .validation import PRE, REDUCED
 
 
 class DecisionTreeRegressor(TreeRegressorMixin, RegressorMixin, DecisionTree):
@@ -165,8 +165,8 @@ class DecisionTreeRegressor(TreeRegressorMixin, RegressorMixin, DecisionTree):
         self.select = select
         self.time_limit = time_limit
 
-    def _check_parameters(self, X_val: Any) -> None:
-        super()._check_parameters(X_val)
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
         if self.criterion == "friedman_mse":
             warnings.warn(
                 'criterion="friedman_mse" is deprecated, as in scikit-learn: it is another name '
