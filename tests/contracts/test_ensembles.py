@@ -1,4 +1,4 @@
-"""Forests and bagging keep every promise, in every form."""
+"""Forests, bagging and AdaBoost keep every promise, in every form."""
 
 import pickle
 import warnings
@@ -16,6 +16,8 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import gapless
 from gapless import (
+    AdaBoostClassifier,
+    AdaBoostRegressor,
     BaggingClassifier,
     BaggingRegressor,
     ExtraTreesClassifier,
@@ -51,12 +53,31 @@ FORMS = [
     (RandomForestRegressor, {"criterion": "absolute_error", "max_depth": 4}),
     (RandomForestRegressor, {"ccp_alpha": 0.05, "max_features": 2}),
 ]
-CASES = [
-    pytest.param(cls, form, id=f"{cls.__name__}-{'-'.join(f'{k}={v}' for k, v in form.items())}")
-    for cls, form in FORMS
+# Their members depend on those before: none is out of bag, and none can be added to a fit.
+BOOSTED = [AdaBoostClassifier, AdaBoostRegressor]
+BOOSTED_FORMS = [
+    (AdaBoostClassifier, {}),
+    (AdaBoostClassifier, {"learning_rate": 0.3, "n_estimators": 20}),
+    (AdaBoostClassifier, {"estimator": gapless.DecisionTreeClassifier(max_depth=2)}),
+    (AdaBoostClassifier, {"estimator": gapless.LogisticRegression(C=100.0)}),
+    (AdaBoostRegressor, {}),
+    (AdaBoostRegressor, {"loss": "square", "estimator": gapless.Ridge()}),
 ]
-every_form = pytest.mark.parametrize("cls, form", CASES)
+
+
+def cases(forms):
+    return [
+        pytest.param(
+            cls, form, id=f"{cls.__name__}-{'-'.join(f'{k}={v}' for k, v in form.items())}"
+        )
+        for cls, form in forms
+    ]
+
+
+every_form = pytest.mark.parametrize("cls, form", cases(FORMS))
 every_class = pytest.mark.parametrize("cls", CLASSES)
+every_ensemble = pytest.mark.parametrize("cls, form", cases(FORMS + BOOSTED_FORMS))
+every_kind = pytest.mark.parametrize("cls", CLASSES + BOOSTED)
 every_forest = pytest.mark.parametrize("cls", FORESTS)
 PROBES = 1.5 * np.random.default_rng(1).normal(size=(40, 3))
 
@@ -86,7 +107,7 @@ def assert_same_model(one, other):
     np.testing.assert_allclose(answers(other, PROBES), answers(one, PROBES), rtol=1e-9, atol=1e-9)
 
 
-@every_class
+@every_kind
 def test_check_estimator_passes_with_no_expected_failures(cls):
     results = check_estimator(cls(n_estimators=4), on_skip=None, on_fail=None)
     failed = {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
@@ -105,7 +126,7 @@ def test_certificate_says_that_there_is_no_bound(cls, form):
     assert str(gapless.certify(model, X, y)) == str(model.certificate_)
 
 
-@every_form
+@every_ensemble
 def test_weight_two_is_the_row_repeated(cls, form):
     X, y = make_data(cls)
     weights = np.random.default_rng(0).integers(0, 4, size=len(X))
@@ -117,7 +138,12 @@ def test_weight_two_is_the_row_repeated(cls, form):
 
 @pytest.mark.parametrize(
     "cls, form",
-    [(RandomForestClassifier, {}), (BaggingRegressor, {}), (ExtraTreesRegressor, {})],
+    [
+        (RandomForestClassifier, {}),
+        (BaggingRegressor, {}),
+        (ExtraTreesRegressor, {}),
+        (AdaBoostClassifier, {}),
+    ],
 )
 def test_weights_are_repeats_for_the_unseen_score_too(cls, form):
     X, y = make_data(cls)
@@ -130,7 +156,7 @@ def test_weights_are_repeats_for_the_unseen_score_too(cls, form):
     assert one.verdict == other.verdict
 
 
-@every_form
+@every_ensemble
 def test_weight_zero_is_the_row_removed(cls, form):
     X, y = make_data(cls)
     there = np.random.default_rng(0).random(len(X)) < 0.7
@@ -139,7 +165,7 @@ def test_weight_zero_is_the_row_removed(cls, form):
     assert_same_model(make(cls, form).fit(X[there], y[there]), weighted)
 
 
-@every_form
+@every_ensemble
 def test_row_order_does_not_matter(cls, form):
     X, y = make_data(cls)
     order = np.random.default_rng(0).permutation(len(X))
@@ -157,7 +183,7 @@ def test_any_learner_has_its_rows_in_order_of_their_content():
     np.testing.assert_array_equal(one.predict(PROBES), other.predict(PROBES))
 
 
-@every_form
+@every_ensemble
 def test_same_bits_for_any_number_of_threads(cls, form):
     X, y = make_data(cls, n=200)
     models = []
@@ -167,7 +193,7 @@ def test_same_bits_for_any_number_of_threads(cls, form):
     np.testing.assert_array_equal(*(answers(model, PROBES) for model in models))
 
 
-@every_form
+@every_ensemble
 @pytest.mark.parametrize("container", [sp.csr_matrix, sp.csc_array])
 def test_sparse_is_dense(cls, form, container):
     X, y = make_data(cls)
@@ -176,7 +202,7 @@ def test_sparse_is_dense(cls, form, container):
     np.testing.assert_allclose(answers(other, container(X)), answers(one, X), rtol=1e-6)
 
 
-@every_class
+@every_kind
 @pytest.mark.parametrize("library", [pd, pl], ids=["pandas", "polars"])
 def test_tables_give_names_and_the_same_model(cls, library):
     X, y = make_data(cls)
@@ -204,7 +230,7 @@ def test_categories_and_missing_values_are_taken_as_they_are(cls, library):
     assert pickle.loads(pickle.dumps(model)).predict(new).shape == (2,)
 
 
-@every_form
+@every_ensemble
 def test_pickle_and_clone(cls, form):
     X, y = make_data(cls)
     model = make(cls, form).fit(X, y)
@@ -216,7 +242,7 @@ def test_pickle_and_clone(cls, form):
     np.testing.assert_array_equal(answers(clone(model).fit(X, y), X), answers(model, X))
 
 
-@every_form
+@every_ensemble
 def test_model_rebuilt_from_its_stored_attributes_is_the_same(cls, form):
     X, y = make_data(cls)
     model = make(cls, form).fit(X, y)
@@ -273,7 +299,7 @@ def test_warm_start_adds_members(cls, form):
     assert grown.generalization_.unseen == at_once.generalization_.unseen
 
 
-@every_form
+@every_ensemble
 def test_error_leaves_the_model_as_it_was(cls, form):
     X, y = make_data(cls)
     model = make(cls, form).fit(X, y)
@@ -284,7 +310,7 @@ def test_error_leaves_the_model_as_it_was(cls, form):
     assert all(vars(model)[name] is value for name, value in before.items())
 
 
-@every_form
+@every_ensemble
 def test_caller_arrays_are_not_written_to(cls, form):
     X, y = make_data(cls)
     weights = np.ones(len(X))
@@ -293,7 +319,7 @@ def test_caller_arrays_are_not_written_to(cls, form):
     answers(make(cls, form).fit(X, y, sample_weight=weights), X)
 
 
-@every_class
+@every_kind
 def test_parameters_are_checked_by_name(cls):
     assert set(cls._parameter_constraints) == set(cls().get_params(deep=False))
 
@@ -327,7 +353,7 @@ def test_out_of_bag_is_the_mean_of_members_that_did_not_see_the_row(cls):
         np.testing.assert_allclose(found[i], np.mean(free, axis=0))
 
 
-@every_form
+@every_ensemble
 def test_other_data_are_refused(cls, form):
     X, y = make_data(cls)
     model = make(cls, form).fit(X, y)
@@ -335,7 +361,7 @@ def test_other_data_are_refused(cls, form):
         gapless.generalize(model, X, y[::-1])
 
 
-@every_class
+@every_kind
 def test_pure_noise_is_not_oversold(cls):
     X, y = make_data(cls, n=80)
     y = np.random.default_rng(3).permutation(y)
@@ -344,7 +370,7 @@ def test_pure_noise_is_not_oversold(cls):
     assert result.unseen < chance + 0.05 + 2 * result.standard_error
 
 
-@every_class
+@every_kind
 def test_groups_are_left_out_as_a_whole(cls):
     X, y = make_data(cls)
     model = make(cls, {}).fit(X, y)
