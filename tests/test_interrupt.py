@@ -12,6 +12,8 @@ import scipy.sparse as sp
 
 from gapless.design import Design
 from gapless.interrupt import TimeLimit, check, deadline, in_worker, time_limit
+from gapless.lapack import eigh, potrf, pstrf
+from gapless.solvers.closed_form import _gesdd
 from gapless.threads import threads
 
 PROMPT_SECONDS = 0.1
@@ -165,3 +167,16 @@ def test_a_worker_is_left_behind_at_the_deadline():
 def test_a_worker_is_not_started_when_the_time_is_over():
     with pytest.raises(TimeLimit), time_limit(0):
         in_worker(pytest.fail)
+
+
+@pytest.mark.parametrize("function", [eigh, potrf, pstrf, _gesdd])
+def test_lapack_lets_other_threads_work(function):
+    H = np.random.default_rng(0).normal(size=(900, 900))
+    matrices = [np.asfortranarray(H @ H.T) for _ in range(1 if function in (eigh, _gesdd) else 20)]
+    busy = threading.Thread(target=lambda: [function(matrix) for matrix in matrices])
+    turns = 0
+    busy.start()
+    while busy.is_alive():
+        time.sleep(0.001)
+        turns += 1
+    assert turns > 2 * len(matrices) + 10  # one for each call where the lock is held

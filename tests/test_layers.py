@@ -16,6 +16,7 @@ ORDER = [
     "_parameters",
     "interrupt",
     "threads",
+    "lapack",
     "losses",
     "penalties",
     "design",

@@ -24,12 +24,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
-from scipy.linalg.lapack import dpstrf
 
 from .design import Design
 from .interrupt import check
 from .kernel_matrix import GIGABYTE, free_memory
 from .kernels import Kernel, Rows
+from .lapack import pstrf
 from .solvers.positive_definite import call_lapack
 from .threads import single_blas
 
@@ -382,7 +382,7 @@ def pivoted_cholesky(
         )
     diagonal = np.diag(K).copy()
     # The transpose is in LAPACK's order, and the same matrix.
-    factored, order, rank, _ = call_lapack(dpstrf, K.T, residual * largest, 1, 1)
+    factored, order, rank, _ = call_lapack(pstrf, K.T, residual * largest, 1, 1)
     order = order - 1
     L = np.empty((n, rank))
     L[order] = np.tril(factored[:, :rank])

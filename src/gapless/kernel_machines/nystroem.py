@@ -7,7 +7,6 @@ from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
-import scipy.linalg
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -23,6 +22,7 @@ from .. import kernels
 from .._validation import read_rows, read_table
 from ..kernel_features import PRECOMPUTED, Distinct, Drawing, smallest, some_rows
 from ..kernels import Kernel
+from ..lapack import eigh
 from ..parts import KERNEL_INSTANCE, OfParts
 from ..remembering import take_over
 from ..solvers.positive_definite import call_lapack
@@ -242,12 +242,8 @@ class Nystroem(OfParts, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
 def inverse_root(K):
     """K^(−½) of a symmetric matrix; of its absolute eigenvalues where some are negative."""
-    values, vectors = call_lapack(_eigh, K)
+    values, vectors = call_lapack(eigh, K)
     sizes = np.abs(values)
     sizes = np.maximum(sizes, SMALLEST * max(sizes.max(initial=0.0), SMALLEST))
     with single_blas():
         return (vectors / np.sqrt(sizes)) @ vectors.T
-
-
-def _eigh(K):
-    return scipy.linalg.eigh(K, overwrite_a=True, check_finite=False)

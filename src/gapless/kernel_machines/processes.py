@@ -24,6 +24,7 @@ from sklearn.exceptions import ConvergenceWarning
 from ..interrupt import check
 from ..kernel_matrix import KernelMatrix
 from ..kernels import Callable, Constant, Kernel, Product, Scaled, Sum, White
+from ..lapack import potrf, potri
 from ..solvers.positive_definite import call_lapack
 from ..threads import single_blas
 from .squares import whole_gram
@@ -247,7 +248,7 @@ class Process:
         own = kernel.noise(self.X) if self.is_weighted else 0.0
         added = (self.noise + own) / self.weights - own
         K[np.diag_indices(len(K))] += added
-        L, failed = call_lapack(lapack.dpotrf, np.array(K.T, order="F"), 1, 1)
+        L, failed = call_lapack(potrf, np.array(K.T, order="F"), 1, 1)
         if failed:
             return None
         with single_blas():
@@ -305,7 +306,7 @@ class Posterior:
         if not gradients:
             return np.zeros(0)
         outputs = self.c.shape[1]
-        inverse, _ = call_lapack(lapack.dpotri, self.L.copy(order="F"), 1)
+        inverse, _ = call_lapack(potri, self.L.copy(order="F"), 1)
         inverse = np.tril(inverse)
         inverse += np.tril(inverse, -1).T
         check()

@@ -20,11 +20,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import lapack
 
 from ..design import Design
 from ..interrupt import check
-from ..leave_one_out._base import eigh
+from ..lapack import eigh, pstrf
 from ..solvers.positive_definite import call_lapack
 from ..threads import single_blas
 from .squares import Array, KernelSquares
@@ -149,7 +148,7 @@ def _eigen(K: Array) -> tuple[Array, Array]:
 def _low_rank(K: Array, left_out: float) -> tuple[Array, Array] | None:
     """The eigenvalues above so much and their vectors; None where there are too many of them."""
     n = len(K)
-    factor, pivots, rank, _ = call_lapack(lapack.spstrf, np.array(K.T, order="F"), left_out, 1, 1)
+    factor, pivots, rank, _ = call_lapack(pstrf, np.array(K.T, order="F"), left_out, 1, 1)
     if rank > LOW_RANK * n:
         return None
     L = np.zeros((n, rank), dtype=np.float32)

@@ -30,6 +30,7 @@ from ..certificates import Certificate, judged
 from ..design import Design
 from ..interrupt import check
 from ..kernel_matrix import GIGABYTE, KernelMatrix
+from ..lapack import potrf
 from ..optimality import Conditions, Violation
 from ..solvers.blocked_cholesky import blocked_cholesky
 from ..solvers.positive_definite import EPS, Cholesky, call_lapack
@@ -149,7 +150,7 @@ class KernelSquares:
         K = self.new_gram()
         shift = 64 * self.n * EPS * max(float(np.max(np.abs(np.diag(K)))), 1e-300)
         K[np.diag_indices(self.n)] += shift
-        _, failed = call_lapack(lapack.dpotrf, K.T, 1, 0, 1)
+        _, failed = call_lapack(potrf, K.T, 1, 0, 1)
         return failed == 0
 
     # ---- solving ---------------------------------------------------------------------------------

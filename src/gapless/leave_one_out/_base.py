@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
-from scipy.linalg import lapack
+from scipy.linalg.lapack import dpocon
 
 from ..design import Design
+from ..lapack import eigh, potrf, trtri
 from ..problem import Problem
 from ..solvers.positive_definite import EPS, call_lapack, unit_diagonal
 from ..threads import single_blas
@@ -65,19 +66,14 @@ def whiten(H: Array) -> tuple[Array, float]:
         return H, 1.0
     scale = unit_diagonal(H)
     norm = float(np.max(np.sum(np.abs(H), axis=0)))
-    factor, failed = call_lapack(lapack.dpotrf, H.T.copy(), 1, 1)
-    condition = 0.0 if failed else lapack.dpocon(factor, norm, uplo="L")[0]
+    factor, failed = call_lapack(potrf, H.T.copy(), 1, 1)
+    condition = 0.0 if failed else dpocon(factor, norm, uplo="L")[0]
     if condition > 16 * m * EPS:
-        inverse, _ = call_lapack(lapack.dtrtri, factor, 1)
+        inverse, _ = call_lapack(trtri, factor, 1)
         return scale[:, None] * inverse.T, condition
     values, vectors = call_lapack(eigh, H)
     keep = values > 16 * m * EPS * max(values[-1], 0.0)
     return scale[:, None] * vectors[:, keep] / np.sqrt(values[keep]), 0.0
-
-
-def eigh(H: Array) -> tuple[Array, Array]:
-    """Eigenvalues, increasing, and eigenvectors of H, which is overwritten."""
-    return scipy.linalg.eigh(H, overwrite_a=True, check_finite=False, driver="evd")
 
 
 def row_space(design: Design, l2: Array) -> tuple[Design, Array]:

@@ -13,9 +13,10 @@ from functools import cached_property
 import numpy as np
 
 from ..design import Design
+from ..lapack import eigh
 from ..solvers.positive_definite import EPS, call_lapack
 from ..threads import single_blas
-from ._base import Array, blocks, eigh
+from ._base import Array, blocks
 from .distinct import Distinct
 from .spectrum import Spectrum
 

@@ -15,9 +15,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg.lapack import dpocon
 
 from ..design import Design
+from ..lapack import potrf, potri
 from ..problem import Problem
 from ..solvers.positive_definite import EPS, call_lapack, unit_diagonal
 from ..threads import single_blas
@@ -96,11 +97,11 @@ def _inverse(C: Array) -> tuple[Array, float]:
         return C, 1.0
     scale = unit_diagonal(C)
     norm = float(np.max(np.sum(np.abs(C), axis=0)))
-    factor, failed = call_lapack(lapack.dpotrf, C.T, 1, 1, 1)
-    condition = 0.0 if failed else lapack.dpocon(factor, norm, uplo="L")[0]
+    factor, failed = call_lapack(potrf, C.T, 1, 1, 1)
+    condition = 0.0 if failed else dpocon(factor, norm, uplo="L")[0]
     if not condition > 16 * len(C) * EPS:
         raise NotAvailable("the equations of the rows that answer are singular")
-    inverse, _ = call_lapack(lapack.dpotri, factor, 1, 1)
+    inverse, _ = call_lapack(potri, factor, 1, 1)
     lower = np.tril(inverse)
     lower += np.tril(inverse, -1).T
     return scale[:, None] * lower * scale, condition

@@ -334,7 +334,7 @@ class SingularValues:
 
 def _gesdd(A: Array) -> tuple[Array, Array, Array]:
     try:
-        return scipy.linalg.svd(A, full_matrices=False, check_finite=False)
+        return np.linalg.svd(A, full_matrices=False)
     except np.linalg.LinAlgError:
         # Divide and conquer fails on rare matrices where the QR iteration does not.
         return scipy.linalg.svd(A, full_matrices=False, check_finite=False, lapack_driver="gesvd")

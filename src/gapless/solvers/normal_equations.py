@@ -10,6 +10,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from ..design import Design
+from ..lapack import potrf
 from ..threads import single_blas
 from .newton_steps import inner
 from .positive_definite import call_lapack, unit_diagonal
@@ -116,7 +117,7 @@ class Factor:
         while failed and lift < 1:
             A[np.diag_indices(len(A))] = 1 + lift
             # The transpose is in LAPACK's order, and the same matrix.
-            self.factor, failed = call_lapack(lapack.dpotrf, A.T, 1)
+            self.factor, failed = call_lapack(potrf, A.T, 1)
             lift *= 100
 
     def solve(self, r: Array) -> Array:

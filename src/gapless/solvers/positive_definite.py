@@ -16,6 +16,7 @@ from scipy.linalg import get_lapack_funcs
 
 from ..design import Design
 from ..interrupt import in_worker
+from ..lapack import eigh, potrf
 from ..threads import single_blas
 
 Array = np.ndarray
@@ -35,12 +36,12 @@ class Cholesky:
     def __init__(self, H: Array):
         self.scale = unit_diagonal(H)
         self.factor = H
-        factorise, estimate, self._solve = get_lapack_funcs(("potrf", "pocon", "potrs"), (H,))
+        estimate, self._solve = get_lapack_funcs(("pocon", "potrs"), (H,))
         condition = 1.0
         if len(H):
             norm = float(np.max(np.sum(np.abs(H), axis=0)))
             # The transpose is in LAPACK's order, and the same matrix.
-            self.factor, failed = call_lapack(factorise, H.T, 1, 0, 1)
+            self.factor, failed = call_lapack(potrf, H.T, 1, 0, 1)
             condition = 0.0 if failed else estimate(self.factor, norm, uplo="L")[0]
         roundings = 16 if H.dtype == np.float32 else 16 * len(H)
         self.is_reliable = condition > roundings * float(np.finfo(H.dtype).eps)
@@ -76,7 +77,7 @@ class Eigen:
     def of(cls, H: Array) -> Eigen:
         """From H itself, which is overwritten; zero is what rounding alone could make of it."""
         scale = unit_diagonal(H)
-        values, vectors = call_lapack(_eigh, H) if len(H) else (np.zeros(0), np.zeros((0, 0)))
+        values, vectors = call_lapack(eigh, H) if len(H) else (np.zeros(0), np.zeros((0, 0)))
         return cls(values, vectors, scale, 16 * len(H) * EPS)
 
     @classmethod
@@ -135,15 +136,14 @@ def without(basis: Array, w: Array) -> Array:
 
 
 def call_lapack(function: Callable[..., Any], matrix: Array, *args: Any) -> Any:
-    """function(matrix, …) on one thread; in a worker when it takes long. It may use the matrix."""
+    """function(matrix, …) on one thread; in a worker when it takes long. It may use the matrix.
+
+    The function is one of `gapless.lapack`, NumPy's or such as let go of the interpreter's lock.
+    """
     with single_blas():
         if matrix.size * min(matrix.shape) < LONG:
             return function(matrix, *args)
         return in_worker(function, matrix, *args)
-
-
-def _eigh(H: Array) -> tuple[Array, Array]:
-    return scipy.linalg.eigh(H, overwrite_a=True, check_finite=False, driver="evd")
 
 
 def _right_singular(A: Array) -> tuple[Array, Array]:
@@ -151,7 +151,7 @@ def _right_singular(A: Array) -> tuple[Array, Array]:
     d = A.shape[1]
     R = scipy.linalg.qr(A, mode="r", overwrite_a=True, check_finite=False)[0][:d]
     R = np.vstack([R, np.zeros((d - len(R), d))])
-    _, values, right = scipy.linalg.svd(R, overwrite_a=True, check_finite=False)
+    _, values, right = np.linalg.svd(R)
     return values, right.T
 
 
