@@ -36,15 +36,22 @@ public:
 
     void gather(const std::uint32_t* rows, Index count, Node& node) const;
 
-    struct Adder {
-        const std::int64_t *units, *sum;
-        Index outputs;
-        void operator()(Index i, Cell* cells) const {
+    // Call work(add), where add(i, cells) adds row i to the cells of its code.
+    template <class Work>
+    void with_adder(const Node& node, Work&& work) const {
+        const std::int64_t *units = node.units.data(), *sum = node.sum.data();
+        if (outputs_ == 1) {
+            work([units, sum](Index i, Cell* cells) {
+                cells[0] += units[i];
+                cells[1] += sum[i];
+            });
+            return;
+        }
+        work([units, sum, outputs = outputs_](Index i, Cell* cells) {
             cells[0] += units[i];
             for (Index o = 0; o < outputs; ++o) cells[o + 1] += sum[i * outputs + o];
-        }
-    };
-    Adder adder(const Node& node) const { return {node.units.data(), node.sum.data(), outputs_}; }
+        });
+    }
     void total(const Node& node, Cell* cells) const {
         cells[0] = node.weight;
         std::copy(node.total.begin(), node.total.end(), cells + 1);

@@ -69,9 +69,12 @@ bool CodeOrder::sort_keys(const Code* codes, const std::uint32_t* rows, Buffers<
             sort_few(buffers.keys);
             return true;
         }
-    // Short digits for fewer rows than a long one has buckets.
-    constexpr Index many = 2048;
-    int width = count_ < many ? 6 : 8;
+    // The width with less to do: for each digit, two visits of all keys and one of the buckets.
+    auto cost = [&](int width) {
+        int digits = (std::bit_width(differences) + width - 1) / width;
+        return digits * (2 * count_ + (Index{1} << width));
+    };
+    int width = cost(6) < cost(8) ? 6 : 8;
     for (int low = 0; differences >> low; low += width) {
         if (((differences >> low) & ((1 << width) - 1)) == 0) continue;
         const Key* from = buffers.keys.data();

@@ -65,15 +65,17 @@ void ColumnSearch<Target>::count_codes(const Code* codes, std::uint32_t size, co
     bool has_copies = used <= few && node.count >= rows_per_cell * used;
     Index needed = has_copies ? copies * used : used;
     if (static_cast<Index>(cells.size()) < needed) cells.resize(needed, 0);
-    const auto add = target_.adder(targets);
     const std::uint32_t* rows = node.rows;
+    const Index count = node.count;
     Cell* cell = cells.data();
-    Index i = 0;
-    if (has_copies)
-        for (; i + copies <= node.count; i += copies)
-            for (Index k = 0; k < copies; ++k)
-                add(i + k, cell + k * used + static_cast<Index>(codes[rows[i + k]]) * width);
-    for (; i < node.count; ++i) add(i, cell + static_cast<Index>(codes[rows[i]]) * width);
+    target_.with_adder(targets, [&, rows, count, cell, used, width](auto add) {
+        Index i = 0;
+        if (has_copies)
+            for (; i + copies <= count; i += copies)
+                for (Index k = 0; k < copies; ++k)
+                    add(i + k, cell + k * used + static_cast<Index>(codes[rows[i + k]]) * width);
+        for (; i < count; ++i) add(i, cell + static_cast<Index>(codes[rows[i]]) * width);
+    });
     if (has_copies)
         for (Index k = 1; k < copies; ++k)
             for (Index c = 0; c < used; ++c) {
@@ -147,10 +149,11 @@ template <class Target>
 void ColumnSearch<Target>::add_levels(const NodeRows& node, const Node& targets) {
     auto size = static_cast<std::size_t>(node.count * target_.cells());
     if (cells_.size() < size) cells_.resize(size, 0);
-    const auto add = target_.adder(targets);
-    for (const Group& group : groups_)
-        for (std::uint32_t k = group.begin; k < group.end; ++k)
-            add(sorter_.order()[k], cells_.data() + cell_of(group));
+    target_.with_adder(targets, [&](auto add) {
+        for (const Group& group : groups_)
+            for (std::uint32_t k = group.begin; k < group.end; ++k)
+                add(sorter_.order()[k], cells_.data() + cell_of(group));
+    });
 }
 
 // Fill groups_, and the cells where there are any; returns false if there is one group alone.

@@ -190,20 +190,19 @@ public:
         return -(times_log(left / all) + times_log(right / all));
     }
 
-    // Adds a row to the counts of its code.
-    struct Adder {
-        const RowClass<Unit>* row;
-        const std::uint32_t* more;
-        Index outputs;
-        void operator()(Index i, Cell* cells) const {
-            if (outputs == 1) {
-                cells[row[i].cell] += row[i].units;
-                return;
-            }
-            for (Index o = 0; o < outputs; ++o) cells[more[i * outputs + o]] += row[i].units;
+    // Call work(add), where add(i, cells) adds row i to the cells of its code.
+    template <class Work>
+    void with_adder(const Node& node, Work&& work) const {
+        const RowClass<Unit>* row = node.row.data();
+        if (outputs_ == 1) {
+            work([row](Index i, Cell* cells) { cells[row[i].cell] += row[i].units; });
+            return;
         }
-    };
-    Adder adder(const Node& node) const { return {node.row.data(), node.more.data(), outputs_}; }
+        const std::uint32_t* more = node.more.data();
+        work([row, more, outputs = outputs_](Index i, Cell* cells) {
+            for (Index o = 0; o < outputs; ++o) cells[more[i * outputs + o]] += row[i].units;
+        });
+    }
     // All rows of the node, as cells.
     void total(const Node& node, Cell* cells) const {
         std::copy(node.total.begin(), node.total.end(), cells);
