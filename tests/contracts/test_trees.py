@@ -40,8 +40,12 @@ FORMS = {
         {"monotonic_cst": [1, 0, -1, 0]},
         {"splitter": "random", "max_features": 0.5, "random_state": 3},
     ],
-    "ID3Classifier": [{}, {"max_bins": 3, "max_depth": 2}],
-    "C45Classifier": [{}, {"confidence": None, "min_samples_leaf": 1}],
+    "ID3Classifier": [{}, {"max_bins": 3, "max_depth": 2}, {"prune": "reduced_error"}],
+    "C45Classifier": [
+        {},
+        {"prune": None, "min_samples_leaf": 1},
+        {"prune": "reduced_error", "validation_fraction": 0.3},
+    ],
 }
 CASES = [
     pytest.param(cls, form, id=f"{cls.__name__}-{'-'.join(f'{k}={v}' for k, v in form.items())}")

@@ -74,7 +74,7 @@ def test_id3_gives_an_empty_branch_the_majority_above():
 
 
 def test_c45_cuts_humidity_at_75():
-    model = C45Classifier(confidence=None).fit(GOLF, PLAY)
+    model = C45Classifier(prune=None).fit(GOLF, PLAY)
     assert model.to_text().split("\n") == [
         "outlook = overcast: yes (4)",
         "outlook = rain",
@@ -90,7 +90,7 @@ def test_c45_with_a_missing_outlook():
     """Quinlan (1993), section 3.1: the day of 72 degrees and overcast, with an unknown outlook."""
     days = GOLF.copy()
     days.loc[11, "outlook"] = np.nan
-    model = C45Classifier(confidence=None, min_samples_leaf=2).fit(days, PLAY)
+    model = C45Classifier(prune=None, min_samples_leaf=2).fit(days, PLAY)
     tree = model.tree_
     assert tree.gain[0] == pytest.approx(0.199, abs=5e-4)
     assert tree.ratio[0] == pytest.approx(0.110, abs=5e-4)
@@ -119,6 +119,83 @@ def test_c45_prunes_the_votes_of_the_book():
     below = sum(pessimistic_errors(0, n) for n in (6, 9, 1))
     assert below == pytest.approx(3.273, abs=2e-3)
     assert pessimistic_errors(1, 16) < below
+
+
+# ---- watermelons ---------------------------------------------------------------------------------
+
+# The watermelon data 2.0 of Zhou (2016), Machine Learning, table 4.1.
+MELONS = """
+green curled muffled clear  hollow hard good
+dark  curled dull    clear  hollow hard good
+dark  curled muffled clear  hollow hard good
+green curled dull    clear  hollow hard good
+light curled muffled clear  hollow hard good
+green slight muffled clear  dented soft good
+dark  slight muffled fuzzy  dented soft good
+dark  slight muffled clear  dented hard good
+dark  slight dull    fuzzy  dented hard not
+green stiff  crisp   clear  flat   soft not
+light stiff  crisp   blurry flat   hard not
+light curled muffled blurry flat   soft not
+green slight muffled fuzzy  hollow hard not
+light slight dull    fuzzy  hollow hard not
+dark  slight muffled clear  dented soft not
+light curled muffled blurry flat   hard not
+green curled dull    fuzzy  dented hard not
+"""
+PARTS = ["color", "root", "sound", "texture", "navel", "touch"]
+MELON_TABLE = np.array([line.split() for line in MELONS.split("\n") if line])
+FRUIT = pd.DataFrame(MELON_TABLE[:, :6], columns=PARTS)
+IS_GOOD = MELON_TABLE[:, 6]
+TRAIN, HELD = np.array([0, 1, 2, 5, 6, 9, 13, 14, 15, 16]), np.array([3, 4, 7, 8, 10, 11, 12])
+
+
+def test_gains_of_the_watermelons():
+    table = FRUIT.astype("category")
+    F = np.column_stack([table[name].cat.codes for name in PARTS]).astype(float)
+    y = (IS_GOOD == "not").astype(int)
+    levels = [len(table[name].cat.categories) for name in PARTS]
+    found = gains(F, y, np.ones(17), 2, levels, Rule(uses_ratio=False))
+    assert entropy([8, 9]) == pytest.approx(0.998, abs=5e-4)
+    expected = [0.109, 0.143, 0.141, 0.381, 0.289, 0.006]
+    assert [test.gain for test in found] == pytest.approx(expected, abs=1e-3)
+
+
+def test_the_tree_of_the_watermelons_begins_with_texture():
+    lines = ID3Classifier().fit(FRUIT, IS_GOOD).to_text().split("\n")
+    assert lines[0] == "texture = blurry: not (3)"
+    assert lines[1] == "texture = clear"
+    assert lines[2] == "|   root = curled: good (5)"
+
+
+# The navel first: this is how the book breaks ties.
+BY_NAVEL = FRUIT[["navel", "color", "root", "sound", "texture", "touch"]]
+
+
+def test_pre_pruning_of_the_watermelons_keeps_the_navel_alone():
+    """Section 4.3.1: 42.9 % of the validation rows right before the split, 71.4 % after it."""
+    model = ID3Classifier(prune="pre_pruning").fit(
+        BY_NAVEL.loc[TRAIN], IS_GOOD[TRAIN], X_val=BY_NAVEL.loc[HELD], y_val=IS_GOOD[HELD]
+    )
+    trace = model.prune_trace_
+    assert (trace.as_leaf[0], trace.with_split[0]) == pytest.approx((4 / 7, 2 / 7))
+    assert trace.is_pruned.tolist() == [False, True, True]
+    assert model.score(BY_NAVEL.loc[HELD], IS_GOOD[HELD]) == pytest.approx(0.714, abs=5e-4)
+    assert model.to_text().split("\n") == [
+        "navel = dented: good (4, error 0.5)",
+        "navel = flat: not (2)",
+        "navel = hollow: good (4, error 0.25)",
+    ]
+
+
+def test_post_pruning_of_the_watermelons_reaches_the_same():
+    """Section 4.3.2: from 42.9 % to 71.4 %, bottom-up."""
+    whole = ID3Classifier().fit(BY_NAVEL.loc[TRAIN], IS_GOOD[TRAIN])
+    assert whole.score(BY_NAVEL.loc[HELD], IS_GOOD[HELD]) == pytest.approx(0.429, abs=5e-4)
+    model = ID3Classifier(prune="reduced_error").fit(
+        BY_NAVEL.loc[TRAIN], IS_GOOD[TRAIN], X_val=BY_NAVEL.loc[HELD], y_val=IS_GOOD[HELD]
+    )
+    assert model.score(BY_NAVEL.loc[HELD], IS_GOOD[HELD]) == pytest.approx(0.714, abs=5e-4)
 
 
 # ---- pruning with a validation set ---------------------------------------------------------------

@@ -25,16 +25,17 @@ from .in_time import grown_in_time
 from .judging import Judgement, certificate
 from .multiway import MultiwayTree
 from .multiway_growing import Rule, grow
-from .pruning import PruneTrace
+from .pruning import cheapest, first_improvements, pessimistic_errors
 from .reading import outline_of_multiway
+from .validation import ERRORS, PESSIMISTIC, PRE, REDUCED, Validated
 
 Array = np.ndarray
 
 
-class MultiwayClassifier(TreeClassifierMixin, ClassifierMixin, TreeModel):
+class MultiwayClassifier(TreeClassifierMixin, ClassifierMixin, Validated, TreeModel):
     """Base of the classifiers with a branch for every category.
 
-    A subclass gives `_rule`, and what it needs of `_edges`, `_trace` and `_costs`.
+    A subclass gives `_rule`, `_edges` where it cuts numbers into bins, and `_confidence`.
     """
 
     _stored: ClassVar[tuple[str, ...]] = (
@@ -42,16 +43,19 @@ class MultiwayClassifier(TreeClassifierMixin, ClassifierMixin, TreeModel):
         "classes_",
         "n_classes_",
         "bin_edges_",
+        "validation_",
     )
     _parameter_constraints: ClassVar[dict] = {
+        **Validated._parameter_constraints,
+        "prune": [StrOptions({PRE, REDUCED, PESSIMISTIC}), None],
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],
         "categorical_features": ["array-like", StrOptions({FROM_DTYPE}), None],
         "time_limit": [Interval(Real, 0, None, closed="neither"), None],
     }
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
-        """Grow a tree.
+    def fit(self, X, y, sample_weight=None, *, X_val=None, y_val=None, sample_weight_val=None):
+        """Grow a tree, and prune it.
 
         Parameters
         ----------
@@ -62,23 +66,31 @@ class MultiwayClassifier(TreeClassifierMixin, ClassifierMixin, TreeModel):
             Classes.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights ≥ 0. Weight 2 means the row twice, weight 0 means the row is not there.
+        X_val, y_val, sample_weight_val : array-like, default=None
+            Rows by which `prune="pre_pruning"` and `"reduced_error"` judge a split; if None, a part
+            of the training rows is set aside for it. `gapless.certify(model, X_val, y_val)` then
+            takes these rows.
 
         Returns
         -------
         self : object
             The fitted estimator. Ctrl-C and errors leave it as it was.
         """
+        self._check_validation(X_val, y_val)
         data = self._read(X, y, sample_weight)
+        if X_val is not None:
+            twin = self._at(**self._described(data))
+            held = twin._read_validation(X_val, y_val, sample_weight_val)
+            data = replace(data, validation=held)
         with watch(self, data.F, data.outputs.y):
             grown = self._grow(data)
-        learned = class_attributes(data) | {"bin_edges_": data.edges}
+        learned = self._validation_source(data)
         found = self._certify(data, grown.tree)
         if grown.stopped:
             cure = "raise time_limit, or set max_depth"
             words = f"stopped: growing ended at depth {grown.tree.max_depth}; {cure}."
             found = replace(found, kind="stopped", verdict=words)
-        learned["certificate_"] = found
-        self._keep(data, grown, learned)
+        self._keep(data, grown, learned | {"certificate_": found})
         return self
 
     # ---- what a subclass says --------------------------------------------------------------------
@@ -91,17 +103,14 @@ class MultiwayClassifier(TreeClassifierMixin, ClassifierMixin, TreeModel):
         """Where the numbers of each column are cut into bins; None where they are not."""
         return [None] * F.shape[1]
 
-    def _trace(self, tree: MultiwayTree) -> PruneTrace | None:
-        """What is pruned, None where nothing is to be."""
-        return None
-
-    def _costs(self, tree: MultiwayTree, shares: Array) -> tuple[Array, str]:
-        """What each node costs as a leaf with these predictions, and what that is called."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            bits = np.where(tree.value > 0, tree.value * np.log2(shares), 0.0)
-        return -bits.sum(axis=1) / tree.weight[0], "entropy"
+    def _confidence(self) -> float:
+        """Where the upper limit of error rates is taken, for prune="pessimistic"."""
+        return 0.25
 
     # ---- fitting ---------------------------------------------------------------------------------
+
+    def _described(self, data):
+        return super()._described(data) | class_attributes(data) | {"bin_edges_": data.edges}
 
     def _read(self, X, y, sample_weight=None, *, reset=True):
         if y is None:
@@ -122,9 +131,13 @@ class MultiwayClassifier(TreeClassifierMixin, ClassifierMixin, TreeModel):
 
     def _grow(self, data, rows=None):
         rows = np.flatnonzero(data.outputs.weights > 0) if rows is None else rows
-        tree, stopped = self._grow_in_time(data, rows)
-        trace = self._trace(tree)
-        if trace is not None:
+        train, held = self._parts(data, rows)
+        tree, stopped = self._grow_in_time(data, train)
+        trace = None
+        if self.prune is not None:
+            rule = first_improvements if self.prune == PRE else cheapest
+            errors = self._errors(tree, data.rows(train) if held is None else held)
+            trace = rule(tree.parent, errors, ERRORS[self.prune])
             is_leaf = np.zeros(tree.node_count, dtype=bool)
             is_leaf[trace.node[trace.is_pruned]] = True
             tree, number = tree.pruned(is_leaf)
@@ -144,15 +157,25 @@ class MultiwayClassifier(TreeClassifierMixin, ClassifierMixin, TreeModel):
         most = NO_LIMIT if rule.max_depth is None else rule.max_depth
         return grown_in_time(grown, most, self.time_limit)
 
+    def _parents(self, tree):
+        return tree.parent
+
+    def _errors(self, tree, rows):
+        wrong, total = tree.errors(rows.F, rows.y[:, 0].astype(int), rows.weights)
+        if self.prune == PESSIMISTIC:
+            wrong = pessimistic_errors(wrong, total, self._confidence())
+        return wrong / float(rows.weights.sum())
+
     def _certify(self, data: TreeData, tree: MultiwayTree) -> Certificate:
         rows = np.flatnonzero(data.outputs.weights > 0)
+        if self.prune is not None:
+            held = self._parts(data, rows)[1]
+            return self._certify_errors(tree, data.rows(rows) if held is None else held)
         y, weights = data.outputs.y[rows, 0].astype(int), data.outputs.weights[rows]
         counted = tree.recounted(data.F[rows], y, weights)
-        risk, what = self._costs(counted, counted.shares)
-        said, _ = self._costs(counted, tree.shares)
-        return certificate(
-            tree.parent, Judgement(risk, float(said[tree.feature < 0].sum())), 0.0, what
-        )
+        stored = float(_bits(counted, tree.shares)[tree.feature < 0].sum())
+        judgement = Judgement(_bits(counted, counted.shares), stored)
+        return certificate(tree.parent, judgement, 0.0, "entropy")
 
     # ---- predicting and reading ------------------------------------------------------------------
 
@@ -174,6 +197,13 @@ class MultiwayClassifier(TreeClassifierMixin, ClassifierMixin, TreeModel):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = False
         return tags
+
+
+def _bits(tree: MultiwayTree, shares: Array) -> Array:
+    """The log loss of each node with these predictions, as a part of the mean over all rows."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        bits = np.where(tree.value > 0, tree.value * np.log2(shares), 0.0)
+    return -bits.sum(axis=1) / tree.weight[0]
 
 
 def cut(F: Array, edges: list[Array | None]) -> Array:

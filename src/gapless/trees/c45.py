@@ -5,13 +5,12 @@ from __future__ import annotations
 from numbers import Real
 from typing import ClassVar
 
-import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from ._multiway import MultiwayClassifier
 from .decision_tree import FROM_DTYPE
 from .multiway_growing import Rule
-from .pruning import cheapest, pessimistic_errors
+from .validation import PESSIMISTIC
 
 
 class C45Classifier(MultiwayClassifier):
@@ -24,12 +23,18 @@ class C45Classifier(MultiwayClassifier):
     Parameters
     ----------
     confidence : float, default=0.25
-        Where the upper limit of error rates is taken, 0 to 1; smaller values prune more. None does
-        not prune.
+        Where the upper limit of error rates is taken, 0 to 1; smaller values prune more.
     min_samples_leaf : float, default=2
         At least two branches must have so much weight.
     max_depth : int, default=None
         The largest number of questions.
+    prune : {"pre_pruning", "reduced_error", "pessimistic"}, default="pessimistic"
+        How the tree is pruned: keep a split where it lowers the error on validation rows at once
+        ("pre_pruning"), or with all that is below it ("reduced_error"); or where it lowers an upper
+        limit of the error, from the training rows themselves ("pessimistic"). None does not prune.
+    validation_fraction : float, default=0.2
+        The part of the distinct rows that is set aside for the first two, unless `fit` is given
+        X_val and y_val.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Which columns are categories: those of a table that hold categories, text or booleans; or a
         mask, numbers or names of columns.
@@ -47,9 +52,9 @@ class C45Classifier(MultiwayClassifier):
     bin_edges_ : list of None
         C4.5 cuts no numbers into bins.
     prune_trace_ : PruneTrace
-        Every decision of the pruning: node, pessimistic errors with its split and as a leaf.
+        Every decision of the pruning: node, error with its split and as a leaf.
     certificate_ : Certificate
-        That no subtree has a smaller sum of pessimistic errors.
+        That no subtree has a lower cost: the errors that it was pruned by, or the entropy.
     generalization_ : Generalization
         What the tree will score on unseen data, by growing it again without some rows.
     n_features_in_ : int
@@ -84,7 +89,7 @@ class C45Classifier(MultiwayClassifier):
 
     _parameter_constraints: ClassVar[dict] = {
         **MultiwayClassifier._parameter_constraints,
-        "confidence": [Interval(Real, 0, 1, closed="neither"), None],
+        "confidence": [Interval(Real, 0, 1, closed="neither")],
         "min_samples_leaf": [Interval(Real, 0, None, closed="left")],
     }
 
@@ -94,27 +99,21 @@ class C45Classifier(MultiwayClassifier):
         confidence=0.25,
         min_samples_leaf=2,
         max_depth=None,
+        prune=PESSIMISTIC,
+        validation_fraction=0.2,
         categorical_features=FROM_DTYPE,
         time_limit=None,
     ):
         self.confidence = confidence
         self.min_samples_leaf = min_samples_leaf
         self.max_depth = max_depth
+        self.prune = prune
+        self.validation_fraction = validation_fraction
         self.categorical_features = categorical_features
         self.time_limit = time_limit
 
     def _rule(self):
         return Rule(True, float(self.min_samples_leaf), self.max_depth)
 
-    def _trace(self, tree):
-        if self.confidence is None:
-            return None
-        return cheapest(tree.parent, *self._costs(tree, tree.shares))
-
-    def _costs(self, tree, shares):
-        if self.confidence is None:
-            return super()._costs(tree, shares)
-        said = np.argmax(shares, axis=1)
-        errors = tree.weight - tree.value[np.arange(tree.node_count), said]
-        charged = pessimistic_errors(np.maximum(errors, 0.0), tree.weight, self.confidence)
-        return charged / tree.weight[0], "pessimistic error"
+    def _confidence(self):
+        return float(self.confidence)

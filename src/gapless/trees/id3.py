@@ -27,6 +27,13 @@ class ID3Classifier(MultiwayClassifier):
     max_bins : int, default=5
         ID3 knows categories alone: a column of numbers becomes one, with a category for each value
         if there are no more than this, and else with so many bins at quantiles.
+    prune : {"pre_pruning", "reduced_error", "pessimistic"}, default=None
+        How the tree is pruned: keep a split where it lowers the error on validation rows at once
+        ("pre_pruning"), or with all that is below it ("reduced_error"); or where it lowers an upper
+        limit of the error, from the training rows themselves ("pessimistic"). None does not prune.
+    validation_fraction : float, default=0.2
+        The part of the distinct rows that is set aside for the first two, unless `fit` is given
+        X_val and y_val.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Which columns are categories: those of a table that hold categories, text or booleans; or a
         mask, numbers or names of columns.
@@ -43,8 +50,10 @@ class ID3Classifier(MultiwayClassifier):
         How many there are.
     bin_edges_ : list of (ndarray or None)
         Where the numbers of each column are cut; None for categories.
+    prune_trace_ : PruneTrace
+        Every decision of the pruning, where there was any: node, error with its split and as leaf.
     certificate_ : Certificate
-        That no subtree has a lower entropy, and nothing more: ID3 does not prune.
+        That no subtree has a lower cost: entropy, or the errors that it was pruned by.
     generalization_ : Generalization
         What the tree will score on unseen data, by growing it again without some rows.
     n_features_in_ : int
@@ -78,10 +87,19 @@ class ID3Classifier(MultiwayClassifier):
     }
 
     def __init__(
-        self, *, max_depth=None, max_bins=5, categorical_features=FROM_DTYPE, time_limit=None
+        self,
+        *,
+        max_depth=None,
+        max_bins=5,
+        prune=None,
+        validation_fraction=0.2,
+        categorical_features=FROM_DTYPE,
+        time_limit=None,
     ):
         self.max_depth = max_depth
         self.max_bins = max_bins
+        self.prune = prune
+        self.validation_fraction = validation_fraction
         self.categorical_features = categorical_features
         self.time_limit = time_limit
 

@@ -109,7 +109,7 @@ class MultiwayTree:
         ), number
 
     def recounted(self, F: Array, y: Array, weights: Array) -> MultiwayTree:
-        """The same questions with the weights of the classes counted from other rows."""
+        """The same questions with the weights of the classes counted anew, from the same rows."""
         value = np.zeros_like(self.value)
         stack = [(0, np.arange(len(F)), np.asarray(weights, dtype=float))]
         while stack:
@@ -117,6 +117,21 @@ class MultiwayTree:
             value[node] = np.bincount(y[rows], w, minlength=value.shape[1])
             stack += self._below(node, F, rows, w, self._split(node, F, rows, w))
         return replace(self, value=value)
+
+    def errors(self, F: Array, y: Array, weights: Array) -> tuple[Array, Array]:
+        """By what each node predicts: the weight of other rows in other classes, and of all in it.
+
+        Classes are positions, −1 for one that the tree does not know; rows with missing values are
+        divided as in predictions.
+        """
+        said = np.argmax(self.shares, axis=1)
+        wrong, total = np.zeros(self.node_count), np.zeros(self.node_count)
+        stack = [(0, np.arange(len(F)), np.asarray(weights, dtype=float))]
+        while stack:
+            node, rows, w = stack.pop()
+            wrong[node], total[node] = w[y[rows] != said[node]].sum(), w.sum()
+            stack += self._below(node, F, rows, w, self._known_shares(node))
+        return wrong, total
 
     def predict(self, F: Array) -> Array:
         """Shares of the classes (rows, classes); rows with missing values mix those of leaves."""
@@ -141,13 +156,13 @@ class MultiwayTree:
             if self.feature[node] == LEAF:
                 found.append((node, rows, w))
             else:
-                shares = self.weight[self.children[node]]
-                total = shares.sum()
-                if total == 0:  # nothing was ever seen here
-                    found.append((node, rows, w))
-                else:
-                    stack += self._below(node, F, rows, w, shares / total)
+                stack += self._below(node, F, rows, w, self._known_shares(node))
         return found
+
+    def _known_shares(self, node: int) -> Array:
+        """How the rows of the fit were divided among the branches of a node."""
+        weight = self.weight[self.children[node]]
+        return weight / weight.sum() if len(weight) else weight
 
     def _split(self, node: int, F: Array, rows: Array, w: Array) -> Array:
         """The shares of the known weight in the branches of a node, by these rows."""
