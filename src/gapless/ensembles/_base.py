@@ -233,10 +233,10 @@ class Ensemble(Remembering, CallbackSupport):
             for counts in self._counts()
         ]
 
-    def _counts(self) -> Iterator[Array]:
-        """How often each distinct row is in the draw of each member."""
+    def _counts(self, seeds: Array | None = None) -> Iterator[Array]:
+        """How often each distinct row is in the draw of each member, or of those of some seeds."""
         population = self._population
-        for seed in self._seeds:
+        for seed in self._seeds if seeds is None else seeds:
             yield population.draw(seed, self._max_samples, self.bootstrap)
 
 

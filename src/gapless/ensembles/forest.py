@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -408,18 +408,34 @@ class Forest(ForestReading, Ensemble, BaseEstimator):
 
     def _out_of_bag(self, data: EnsembleData) -> tuple[Array, Array]:
         """Sums over the trees that did not draw a row, (n, ΣK), and how many they were."""
-        return self._sums_out_of_bag(self._read_rows(data.X), _population_of(data).place)
+        bags = self._bags(_population_of(data).place)
+        return self._sums_out_of_bag(self._training_rows(data), bags)
 
-    def _sums_out_of_bag(self, F: Any, place: Array) -> tuple[Array, Array]:
-        """The same of rows that have been read; `place` says which distinct row each of them is."""
+    def _training_rows(self, data: EnsembleData) -> Any:
+        """The rows of the fit as prediction sees them; they have been checked."""
+        return encoded(self.columns_, data.X)
+
+    def _bags(
+        self, place: Array, among: slice = slice(None)
+    ) -> Iterator[tuple[PackedTrees, Array]]:
+        """Some of the trees, a few at a time, and which rows each has drawn, (trees, n).
+
+        `place` says which distinct row each row is.
+        """
+        chosen, counts = self.trees_[among], self._counts(self._seeds[among])
+        for first in range(0, len(chosen), TOGETHER):
+            trees = chosen[first : first + TOGETHER]
+            yield PackedTrees.of(trees), np.stack([is_given(next(counts), place) for _ in trees])
+
+    def _sums_out_of_bag(
+        self, F: Any, bags: Iterable[tuple[PackedTrees, Array]]
+    ) -> tuple[Array, Array]:
+        """Sums over the trees that did not draw a row, of rows as prediction sees them."""
         sums: Any = 0.0
-        used = np.zeros(len(place), dtype=np.int64)
-        counts = self._counts()
+        used = np.zeros(F.shape[0], dtype=np.int64)
         with self._threads():
-            for first in range(0, len(self.trees_), TOGETHER):
-                trees = self.trees_[first : first + TOGETHER]
-                given = np.stack([is_given(next(counts), place) for _ in trees])
-                part, by = PackedTrees.of(trees).sum_without(F, given)
+            for packed, given in bags:
+                part, by = packed.sum_without(F, given)
                 sums, used = sums + part, used + by
         return self._side_by_side(sums), used
 
@@ -428,10 +444,10 @@ class Forest(ForestReading, Ensemble, BaseEstimator):
         """How many rows each tree has drawn, under scikit-learn's name."""
         return int(self._max_samples)
 
-    def _counts(self) -> Iterator[Array]:
+    def _counts(self, seeds: Array | None = None) -> Iterator[Array]:
         population = self._population
         chances = None if population.is_uniform else population.weights
-        for seed in self._seeds:
+        for seed in self._seeds if seeds is None else seeds:
             if self._max_samples == 0:
                 yield np.ceil(population.weights).astype(int)
             else:

@@ -101,7 +101,7 @@ class ForestReading:
         known = vars(self).get("_known_leaves")
         if known is None:
             data = self._remembered("fit again: copies and files are without them").data
-            known = self._known_leaves = Leaves.of(self._packed, self._read_rows(data.X), data)
+            known = self._known_leaves = Leaves.of(self._packed, self._training_rows(data), data)
         return known
 
     def __getstate__(self):
@@ -127,6 +127,41 @@ class ForestReading:
         F = self._read_rows(X)
         return proximity(self._packed, F, F if Y is None else self._read_rows(Y))
 
+    def oob_curve(self, counts=None):
+        """The score out of bag of the first trees alone, to see whether more would help.
+
+        Parameters
+        ----------
+        counts : array-like of int, default=None
+            Numbers of trees; None takes a dozen, at about equal ratios.
+
+        Returns
+        -------
+        curve : Bunch
+            With `counts`, `scores` (accuracy or R²) and `standard_errors`. Rows that all of so few
+            trees have drawn are left out of a score.
+        """
+        fitted = self._remembered("gapless.generalize(model, X, y, sample_weight)")
+        judge = Judge(self, fitted.y, fitted.weights)
+        if counts is None:
+            counts = np.geomspace(min(4, len(self)), len(self), 12).round()
+        counts = np.unique(np.asarray(counts, dtype=int))
+        if not self.bootstrap or counts[0] < 1 or counts[-1] > len(self):
+            raise ValueError(
+                f"oob_curve needs bootstrap=True and counts between 1 and {len(self)}, the number "
+                f"of trees; got bootstrap={self.bootstrap} and {counts.tolist()}."
+            )
+        F, before, sums, used = self._training_rows(fitted.data), 0, 0.0, 0
+        scores, errors = [], []
+        for count in counts.tolist():
+            bags = self._bags(fitted.distinct, slice(before, count))
+            part, by = self._sums_out_of_bag(F, bags)
+            sums, used, before = sums + part, used + by, count
+            z = _mean(sums, used)
+            scores.append(judge.score(z))
+            errors.append(judge.standard_error(z, fitted.distinct))
+        return Bunch(counts=counts, scores=np.array(scores), standard_errors=np.array(errors))
+
     def oob_importances(self, n_repeats=5, random_state=0):
         """By how much the score out of bag falls when a column is shuffled.
 
@@ -149,16 +184,16 @@ class ForestReading:
         judge = Judge(self, fitted.y, fitted.weights)
         before = judge.score(fitted.held_out(None))
         rng = np.random.default_rng(random_state)
-        F, place = self._read_rows(fitted.data.X), fitted.distinct
+        F, place = self._training_rows(fitted.data), fitted.distinct
+        bags = list(self._bags(place))
         falls = np.zeros((self.n_features_in_, n_repeats))
         for j in range(self.n_features_in_):
             for r in range(n_repeats):
                 # Distinct rows are shuffled, so that repeats in place of weights change nothing.
                 donor = rng.permutation(len(self._rows))[place]
                 shuffled = _with_column(F, j, self._rows[donor])
-                sums, used = self._sums_out_of_bag(shuffled, place)
-                z = np.where(used[:, None] > 0, sums / np.maximum(used, 1)[:, None], np.nan)
-                falls[j, r] = before - judge.score(z)
+                sums, used = self._sums_out_of_bag(shuffled, bags)
+                falls[j, r] = before - judge.score(_mean(sums, used))
         return Bunch(
             importances_mean=falls.mean(axis=1),
             importances_std=falls.std(axis=1),
@@ -171,6 +206,11 @@ class ForestReading:
         tags.input_tags.allow_nan = True
         tags.target_tags.multi_output = True
         return tags
+
+
+def _mean(sums: Array, used: Array) -> Array:
+    """The mean over the trees that say something of a row; NaN where none does."""
+    return np.where(used[:, None] > 0, sums / np.maximum(used, 1)[:, None], np.nan)
 
 
 def _with_column(F: Any, j: int, rows: Array) -> Any:

@@ -81,6 +81,11 @@ class EnsembleFit(Refittable):
         return int(self.predictions.shape[1])
 
     @cached_property
+    def is_counted(self) -> Array:
+        """Which rows have any weight, in the fit and in the score."""
+        return (self.weights > 0) & (self.data.outputs.weights > 0)
+
+    @cached_property
     def labels(self) -> Array:
         """Numbers of the rows (x, y), the same for equal ones, by content."""
         return self.design.equal_rows(self.targets)

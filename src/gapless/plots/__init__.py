@@ -6,9 +6,11 @@ one if None), and returns the axes. Imports matplotlib and nothing of gapless.
 
 from .convergence import convergence
 from .decision import decision
+from .importances import importances
 from .margins import margins
+from .members import members
 from .path import path
 from .search import search
 from .tree import tree
 
-__all__ = ["convergence", "decision", "margins", "path", "search", "tree"]
+__all__ = ["convergence", "decision", "importances", "margins", "members", "path", "search", "tree"]
