@@ -123,7 +123,7 @@ class JointMachine(Machine):
             raise MemoryError(
                 f"the kernel matrix of {self.matrix.n:,} rows and its factor take "
                 f"{needed / GIGABYTE:.2g} GB, and the limit is {limit / GIGABYTE:.2g} GB; use "
-                'multi_class="ovo", fewer rows, or RiskClassifier, which approximates the kernel.'
+                'multi_class="ovo", fewer rows, or approximation="nystroem".'
             )
         K = self.matrix.kernel.rows(self.matrix.X, np.float64).gram()
         return pivoted_cholesky(K, self.norm)[0]

@@ -43,7 +43,7 @@ WHOLE_ROWS = 4000
 LEAST_STRENGTH = 1e-3
 # How often the solver is asked again where P − D of w = Φᵀθ is above the tolerance, and by how much
 # it then is sharper.
-ROUNDS, SHARPER = 4, 0.1
+ROUNDS, SHARPER = 8, 0.1
 
 
 class FeatureMatrix(KernelMatrix):
