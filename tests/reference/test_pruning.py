@@ -229,6 +229,20 @@ def test_a_class_that_only_the_validation_rows_have_is_always_wrong():
     assert 7 not in model.classes_
 
 
+def test_a_tree_pruned_by_given_rows_is_certified_by_them():
+    X, y = make_classes(60)
+    X_val, y_val = make_classes(30, seed=1)
+    few = y_val != 2  # a class is missing among them
+    model = DecisionTreeClassifier(prune="reduced_error")
+    model.fit(X, y, X_val=X_val[few], y_val=y_val[few])
+    again = gapless.certify(model, X_val[few], y_val[few])
+    assert again.kind == "optimal"
+    assert again.primal == pytest.approx(np.mean(model.predict(X_val[few]) != y_val[few]))
+    assert model.generalization_.unseen > 0
+    with pytest.raises(ValueError, match="pruned by rows that were given"):
+        gapless.generalize(model, X, y)
+
+
 def test_what_does_not_go_together_is_refused():
     X, y = make_classes(40)
     with pytest.raises(ValueError, match="two ways to prune"):
