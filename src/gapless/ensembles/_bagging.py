@@ -223,7 +223,9 @@ class Bagging(Ensemble):
         return self._at(n_estimators=len(self.estimators_))
 
     def _mean_of_numbers(self, X: Any) -> Array:
-        return self._mean_of_members(X)
+        pairs = zip(self.estimators_, self.estimators_features_)
+        sums = sum(self._of_member(member, X[:, columns]) for member, columns in pairs)
+        return sums / len(self.estimators_)
 
     def _standing_in(self, z: Array) -> Any:
         """A copy of the model that gives row i, asked for by X = [[i]], the prediction z[i]."""
