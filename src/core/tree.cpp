@@ -462,9 +462,15 @@ GrownTree Grower<Target>::joined(const GrownTree& top, const std::vector<GrownTr
 
 template <class Target>
 GrownTree Grower<Target>::grow(std::uint64_t seed, Checkpoint& checkpoint) {
+    GrownTree tree;
+    if (rows_.empty()) {
+        // A draw may have met rows of weight 0 alone.
+        tree.nodes.emplace_back();
+        tree.values.assign(data_.outputs * data_.classes, 0.0);
+        return tree;
+    }
     auto work = make_worker();
     PendingNode root = make_root(seed, *work);
-    GrownTree tree;
     if (options_.max_leaf_nodes > 0)
         grow_best_first(root, *work, tree, checkpoint);
     else if (is_worth_sharing(root))
