@@ -51,7 +51,7 @@ class Round:
 class VoteFit(Refittable):
     """A boosted ensemble, as far as held-out predictions need it: boosting again on some rows."""
 
-    cure = "take fewer rounds, or a simpler learner"
+    cure = "staged_score on held-out rows shows whether fewer rounds do as well"
 
     def __init__(self, ensemble: Any, data: EnsembleData):
         super().__init__(Design(data.numbers), data.labels, data.outputs.sample_weight)
