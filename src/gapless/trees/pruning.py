@@ -287,6 +287,9 @@ def pessimistic_errors(errors: Any, total: Any, confidence: float = 0.25) -> Arr
     """
     errors, total = (np.asarray(v, dtype=float) for v in (errors, total))
     right = np.maximum(total - errors, 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         rate = betaincinv(errors + 1.0, right, 1.0 - confidence)
+        # Weights beyond all counts: of very many rows the rate is known, of almost none it is not.
+        extreme = np.where(total > 1.0, errors / total, 1.0)
+    rate = np.where(np.isfinite(rate), rate, extreme)
     return total * np.where(right > 0, rate, 1.0)
