@@ -246,10 +246,12 @@ class JointFit(MachineFit):
 
     def _solve(self, parts: list[Part], weights: Array, thetas: list[Array]) -> list[Point]:
         machine, rows = self.machine, parts[0].rows
-        if not machine.is_whole:
-            found = solve(machine.problem(rows, weights), tol=self.tol, polish=False)
-            return machine.points(finished(found))
-        start = np.stack(thetas, axis=1), np.array([point.b for point in self.start])
-        problem = machine.class_problem(rows, weights)
-        again = finished_descent(problem.descend(max(self.tol, ROUGH[problem.gram.dtype]), start))
-        return machine.points_of(again.theta, again.b)
+        if machine.is_whole:
+            start = np.stack(thetas, axis=1), np.array([point.b for point in self.start])
+            problem = machine.class_problem(rows, weights)
+            tol = max(self.tol, ROUGH[problem.gram.dtype])
+            found = finished_descent(problem.descend(tol, start))
+            if found.status == "optimal":
+                return machine.points_of(found.theta, found.b)
+        solution = solve(machine.problem(rows, weights), tol=self.tol, polish=False)
+        return machine.points(finished(solution))

@@ -26,8 +26,11 @@ Array = np.ndarray
 # The curvature that is lent to the biases at first, in units of the mean kᵢᵢ. More makes the rows
 # slower, less the biases.
 LENT = 0.05
-# Sweeps through all rows in one compiled call, and in all where nobody sets a limit.
-SWEEPS, MOST_SWEEPS = 50, 20_000
+# Sweeps through all rows in one compiled call.
+SWEEPS = 50
+# Where nobody sets a limit: so many for each row, at least and at most. Kernels of low rank take
+# ever more, and Newton's method is fast for few rows.
+SWEEPS_PER_ROW, FEWEST_SWEEPS, MOST_SWEEPS = 10, 2000, 20_000
 # The violation with which the rows begin, in units of the margin.
 FIRST = 1.0
 # Rows are taken to this part of the tolerance, since those after them still move their scores.
@@ -73,7 +76,8 @@ class ClassProblem:
         """Solve until no row violates its conditions by more than `tol`, from (θ, b) if given."""
         state = _State(self, start)
         trace, began, status = Trace(), time.monotonic(), "max_iter"
-        most = MOST_SWEEPS if max_iter is None else max_iter
+        most = min(max(SWEEPS_PER_ROW * len(self.y), FEWEST_SWEEPS), MOST_SWEEPS)
+        most = most if max_iter is None else max_iter
         try:
             while trace.steps < most:
                 sharper = MARGIN * tol
