@@ -6,7 +6,7 @@ core. A stump is a `Tree` like every other.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -26,9 +26,9 @@ class Stumps:
     Parameters
     ----------
     columns : Columns
-        What their codes stand for: numbers, none of them missing.
-    codes : list of ndarray, each of shape (n,)
-        Of each column, the codes of the rows that are there.
+        Numbers, none of them missing.
+    rows : ndarray of int, shape (n,)
+        The rows of the columns that are there.
     y : ndarray of int32, shape (n,)
         Their classes 0 … classes − 1.
     classes : int
@@ -38,7 +38,7 @@ class Stumps:
     """
 
     columns: Columns
-    codes: list[Array]
+    rows: Array
     y: Array
     classes: int
     search: _core.StumpColumns
@@ -46,12 +46,10 @@ class Stumps:
     @classmethod
     def of(cls, columns: Columns, rows: Array, y: Array, classes: int) -> Stumps:
         """Put the columns in order."""
-        search, codes = _core.StumpColumns(len(rows)), []
+        search = _core.StumpColumns(len(rows))
         for j in range(len(columns)):
-            codes.append(columns.codes_of(j)[rows])
-            search.add(codes[j], int(columns.count[j]))
-        y = np.ascontiguousarray(y, dtype=np.int32)
-        return cls(replace(columns, rows=0, codes=columns.codes[:0]), codes, y, classes, search)
+            search.add(columns.codes_of(j)[rows], int(columns.count[j]))
+        return cls(columns, rows, np.ascontiguousarray(y, dtype=np.int32), classes, search)
 
     def best(self, weights: Array) -> tuple[Tree, Array]:
         """The stump of the least Gini impurity, and the class that it predicts for each row.
@@ -64,7 +62,7 @@ class Stumps:
         if column < 0:  # all rows are equal
             tree = self._tree([all_rows], [len(self.y)])
             return tree, np.full(len(self.y), np.argmax(all_rows), dtype=np.int32)
-        goes_right = self.codes[column] > code
+        goes_right = self.columns.codes_of(column)[self.rows] > code
         count = int(np.count_nonzero(goes_right))
         right = np.maximum(all_rows - left, 0.0)
         tree = self._tree(
