@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import warnings
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -66,10 +67,13 @@ class TreeModel(Readable, Remembering, CallbackSupport, BaseEstimator):
 
     # ---- what is learned -------------------------------------------------------------------------
 
-    def _keep(self, data: TreeData, grown: Grown, learned: dict[str, Any]) -> None:
+    def _keep(
+        self, data: TreeData, grown: Grown, found: Certificate, learned: dict[str, Any]
+    ) -> None:
         """Replace what an earlier fit has left by what this one has learned, all at once."""
         learned |= self._described(data)
-        learned |= {"tree_": grown.tree, "_training": (data,), "_calibration": None}
+        learned |= {"tree_": grown.tree, "certificate_": _honest(found, grown)}
+        learned |= {"_training": (data,), "_calibration": None}
         if grown.trace is not None:
             learned["prune_trace_"] = grown.trace
         take_over(self, learned)
@@ -172,6 +176,20 @@ class TreeModel(Readable, Remembering, CallbackSupport, BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.target_tags.multi_output = True
         return tags
+
+
+def _honest(found: Certificate, grown: Grown) -> Certificate:
+    """The certificate, which says so where the tree is not what was asked for."""
+    if not grown.stopped:
+        return found
+    return replace(
+        found,
+        kind="stopped",
+        verdict=(
+            f"stopped: growing ended at depth {grown.tree.max_depth}, or the choice of ccp_alpha, "
+            "when the time was over; raise time_limit, or set max_depth."
+        ),
+    )
 
 
 class TreeClassifierMixin:

@@ -76,21 +76,12 @@ class MultiwayClassifier(TreeClassifierMixin, ClassifierMixin, Validated, TreeMo
         self : object
             The fitted estimator. Ctrl-C and errors leave it as it was.
         """
-        self._check_validation(X_val, y_val)
         data = self._read(X, y, sample_weight)
-        if X_val is not None:
-            twin = self._at(**self._described(data))
-            held = twin._read_validation(X_val, y_val, sample_weight_val)
-            data = replace(data, validation=held)
+        data = self._with_validation(data, X_val, y_val, sample_weight_val)
         with watch(self, data.F, data.outputs.y):
             grown = self._grow(data)
-        learned = self._validation_source(data)
         found = self._certify(data, grown.tree)
-        if grown.stopped:
-            cure = "raise time_limit, or set max_depth"
-            words = f"stopped: growing ended at depth {grown.tree.max_depth}; {cure}."
-            found = replace(found, kind="stopped", verdict=words)
-        self._keep(data, grown, learned | {"certificate_": found})
+        self._keep(data, grown, found, self._validation_source(data))
         return self
 
     # ---- what a subclass says --------------------------------------------------------------------

@@ -18,7 +18,6 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import read_outputs
-from ..certificates import Certificate
 from ..interrupt import TimeLimit, seconds_left, time_limit
 from ..progress import watch
 from ._base import TreeModel
@@ -91,18 +90,13 @@ class DecisionTree(Limited, Prunable, TreeModel):
             The fitted estimator. Ctrl-C and errors leave it as it was.
         """
         self._check_parameters()
-        self._check_validation(X_val, y_val)
         data = self._read(X, y, sample_weight)
-        if X_val is not None:
-            twin = self._at(**self._described(data))
-            held = twin._read_validation(X_val, y_val, sample_weight_val)
-            data = replace(data, validation=held)
+        data = self._with_validation(data, X_val, y_val, sample_weight_val)
         with watch(self, data.F, data.outputs.y):
             grown = self._grow(data)
         learned = self._learned(data, grown)
         found = self._at(**learned)._certify(data, grown.tree)
-        learned["certificate_"] = _honest(found, grown)
-        self._keep(data, grown, learned)
+        self._keep(data, grown, found, learned)
         return self
 
     # ---- reading the data ------------------------------------------------------------------------
@@ -219,17 +213,3 @@ class DecisionTree(Limited, Prunable, TreeModel):
         """
         check_is_fitted(self)
         return self.tree_.compute_feature_importances()
-
-
-def _honest(found: Certificate, grown: Grown) -> Certificate:
-    """The certificate, which says so where the tree is not what was asked for."""
-    if not grown.stopped:
-        return found
-    return replace(
-        found,
-        kind="stopped",
-        verdict=(
-            f"stopped: growing ended at depth {grown.tree.max_depth}, or the choice of ccp_alpha, "
-            "when the time was over; raise time_limit, or set max_depth."
-        ),
-    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -47,15 +48,19 @@ class Validated:
         """The parent of each node, −1 for the root."""
         raise NotImplementedError
 
-    def _check_validation(self, X_val: Any, y_val: Any) -> None:
-        """Refuse validation rows that nobody asks for, or without targets."""
-        if X_val is not None and self.prune not in ON_VALIDATION:
+    def _with_validation(self, data: TreeData, X_val: Any, y_val: Any, weights: Any) -> TreeData:
+        """The data with rows that were given to judge splits by, if there are any."""
+        if X_val is None:
+            return data
+        if self.prune not in ON_VALIDATION:
             raise ValueError(
                 f"X_val is for prune={PRE!r} and prune={REDUCED!r}, and prune is {self.prune!r}; "
                 "leave X_val out, or set prune."
             )
-        if X_val is not None and y_val is None:
+        if y_val is None:
             raise ValueError("X_val needs the targets of its rows; pass y_val too.")
+        held = self._at(**self._described(data))._read_validation(X_val, y_val, weights)
+        return replace(data, validation=held)
 
     def _read_validation(self, X: Any, y: Any, sample_weight: Any) -> Rows:
         """Rows to judge splits by; their classes as positions in those of the training rows."""
