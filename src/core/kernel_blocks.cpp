@@ -411,15 +411,19 @@ void kernel_times_each(const KernelForm& form, const KernelRows<T>& x,
             coef[p].push_back(product.coef[j]);
         }
     }
-    const Poll never;
-    const Context alone{context.blas, 1, never};
-    parallel_for(static_cast<Index>(tasks.size()), context.threads, context.poll, [&](Index t) {
-        const auto& [p, range] = tasks[t];
-        PickedRows<T> some(x);
-        for (Index i = range.begin; i < range.end; ++i) some.push(products[p].rows[i]);
-        kernel_times(form, some.view(), used[p].view(), coef[p].data(), 1,
-                     products[p].out + range.begin, alone);
-    });
+    parallel_for(static_cast<Index>(tasks.size()), context.threads, context.poll,
+                 [&](Index t, Checkpoint& checkpoint) {
+                     const auto& [p, range] = tasks[t];
+                     PickedRows<T> some(x);
+                     for (Index i = range.begin; i < range.end; ++i) some.push(products[p].rows[i]);
+                     // A stop is heard between tiles as well: the checkpoint throws.
+                     const Poll relayed = [&] {
+                         checkpoint();
+                         return false;
+                     };
+                     kernel_times(form, some.view(), used[p].view(), coef[p].data(), 1,
+                                  products[p].out + range.begin, Context{context.blas, 1, relayed});
+                 });
 }
 
 template <class T>

@@ -205,6 +205,19 @@ void check_stop() {
         stopped = true;
     }
     CHECK(stopped);
+    std::vector<Index> rows(400);
+    for (Index i = 0; i < 400; ++i) rows[i] = i;
+    std::vector<double> ones(400, 1.0), sums(400);
+    stopped = false;
+    try {
+        for (int k = 0; k < 1000; ++k)
+            kernel_times_each({Measure::chi_square, Curve::exponential, -1, 0, 1}, a.dense(),
+                              {{400, rows.data(), ones.data(), sums.data()}},
+                              Context{blas, 2, at_once});
+    } catch (const Stopped&) {
+        stopped = true;
+    }
+    CHECK(stopped);
 }
 
 }  // namespace
