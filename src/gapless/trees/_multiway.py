@@ -17,9 +17,10 @@ from ..progress import watch
 from ._base import TreeClassifierMixin, TreeModel
 from .bins import bins_of
 from .classifier import class_attributes
+from .columns import Columns
 from .data import Grown, TreeData
 from .decision_tree import FROM_DTYPE
-from .door import read_new, read_training
+from .door import encoded, read_features, read_new
 from .growing import NO_LIMIT
 from .in_time import grown_in_time
 from .judging import Judgement, certificate
@@ -109,10 +110,12 @@ class MultiwayClassifier(TreeClassifierMixin, ClassifierMixin, Validated, TreeMo
                 f"{type(self).__name__} requires y to be passed, but the target y is None; call "
                 "fit(X, y)."
             )
-        columns, F, names = read_training(self, X, None, reset=reset)
-        F = F if isinstance(F, np.ndarray) else F.toarray()
+        X, names = read_features(self, X, reset=reset)
         labels = column_or_1d(y, warn=True, input_name="y")
-        outputs = read_outputs(labels, F, sample_weight, has_classes=True)
+        outputs = read_outputs(labels, X, sample_weight, has_classes=True)
+        columns = Columns.read(X, categorical_features=self.categorical_features)
+        F = encoded(columns, X)
+        F = F if isinstance(F, np.ndarray) else F.toarray()
         edges = self._edges(F, outputs.weights, columns.is_category)
         return TreeData(cut(F, edges), outputs, names, columns, edges=edges)
 

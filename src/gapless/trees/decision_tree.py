@@ -21,8 +21,9 @@ from .._validation import read_outputs
 from ..interrupt import TimeLimit, seconds_left, time_limit
 from ..progress import watch
 from ._base import TreeModel
+from .columns import Columns
 from .data import Grown, TreeData
-from .door import read_new, read_training
+from .door import encoded, read_features, read_new
 from .in_time import grown_in_time
 from .limits import Limited, grow_on
 from .pruned import Prunable
@@ -107,15 +108,16 @@ class DecisionTree(Limited, Prunable, TreeModel):
                 f"{type(self).__name__} requires y to be passed, but the target y is None; call "
                 "fit(X, y)."
             )
-        columns, F, names = read_training(self, X, sample_weight, reset=reset)
-        outputs = read_outputs(
-            y,
-            F,
-            sample_weight,
-            getattr(self, "class_weight", None),
-            has_classes=is_classifier(self),
+        X, names = read_features(self, X, reset=reset)
+        class_weight = getattr(self, "class_weight", None)
+        outputs = read_outputs(y, X, sample_weight, class_weight, has_classes=is_classifier(self))
+        columns = Columns.read(
+            X,
+            categorical_features=self.categorical_features,
+            max_bins=self.max_bins,
+            weights=outputs.sample_weight,
         )
-        return TreeData(F, outputs, names, columns)
+        return TreeData(encoded(columns, X), outputs, names, columns)
 
     def _read_rows(self, X):
         return read_new(self, self.columns_, X)
