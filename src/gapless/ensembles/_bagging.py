@@ -225,7 +225,7 @@ class Bagging(Ensemble):
     def _mean_of_numbers(self, X: Any) -> Array:
         pairs = zip(self.estimators_, self.estimators_features_)
         sums = sum(self._of_member(member, X[:, columns]) for member, columns in pairs)
-        return sums / len(self.estimators_)
+        return np.asarray(sums) / len(self.estimators_)
 
     def _standing_in(self, z: Array) -> Any:
         """A copy of the model that gives row i, asked for by X = [[i]], the prediction z[i]."""

@@ -11,7 +11,6 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -352,7 +351,6 @@ class Forest(ForestReading, Ensemble, BaseEstimator):
             "_row_weights": population.weights,
             "_max_samples": size,
             "_fingerprint": fingerprint(population, data.outputs.y),
-            "_packed": PackedTrees.of(trees),
             "_known_leaves": None,
             "_calibration": None,
             "_training": (EnsembleData(data.X, data.numbers, data.outputs, data.feature_names),),
@@ -375,9 +373,14 @@ class Forest(ForestReading, Ensemble, BaseEstimator):
 
     # ---- predicting ------------------------------------------------------------------------------
 
-    @cached_property
+    @property
     def _packed(self) -> PackedTrees:
-        return PackedTrees.of(self.trees_)
+        """The trees packed for prediction, once for each fit."""
+        trees, packed = vars(self).get("_known_pack", (None, None))
+        if trees is not self.trees_:
+            packed = PackedTrees.of(self.trees_)
+            self._known_pack = self.trees_, packed
+        return packed
 
     def _read_rows(self, X: Any) -> Any:
         """Rows to predict: categories as level numbers, NaN where a value is missing."""

@@ -107,7 +107,7 @@ class ForestReading:
     def __getstate__(self):
         # What can be made again is not taken along.
         state = super().__getstate__()
-        return {k: v for k, v in state.items() if k not in ("_packed", "_known_leaves")}
+        return {k: v for k, v in state.items() if k not in ("_known_pack", "_known_leaves")}
 
     def proximity(self, X, Y=None):
         """How near rows are to each other: the part of the trees in which they share a leaf.

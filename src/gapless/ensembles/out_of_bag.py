@@ -111,11 +111,15 @@ class EnsembleFit(Refittable):
             raise NotAvailable("the members have seen other rows of each group")
         if not self.ensemble.bootstrap:
             raise NotAvailable("every member has seen every row, with bootstrap=False")
-        sums, used = self.ensemble._out_of_bag(self.data)
+        sums, used = self._sums
         if not np.any(used[self.is_counted] > 0):
             raise NotAvailable("all rows are in the draws of all members")
         with np.errstate(invalid="ignore"):
             return np.where(used[:, None] > 0, sums / np.maximum(used, 1)[:, None], np.nan)
+
+    @cached_property
+    def _sums(self) -> tuple[Array, Array]:
+        return self.ensemble._out_of_bag(self.data)
 
     def without_each(self, rows: Array) -> Any:
         """There is no formula: without a row all members are drawn again."""
