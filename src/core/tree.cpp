@@ -94,6 +94,7 @@ bool Grower<Target>::open(PendingNode& node, Work& work, GrownTree& tree, Split&
 
 template <class Target>
 void Grower<Target>::search_one(const NodeRows& rows, std::uint32_t column, Work& work) {
+    if (work.checkpoint) (*work.checkpoint)();
     Split split;
     if (!work.search->search(rows, work.targets, static_cast<std::int32_t>(column), split))
         work.constants.push_back(column);
@@ -325,6 +326,7 @@ void Grower<Target>::write_levels(const PendingNode& node, Index middle, const S
 template <class Target>
 void Grower<Target>::grow_deep(const PendingNode& root, Work& work, GrownTree& tree,
                                Checkpoint& checkpoint) {
+    work.checkpoint = &checkpoint;
     std::vector<PendingNode> waiting{root};
     Split split;
     while (!waiting.empty()) {
@@ -343,6 +345,7 @@ void Grower<Target>::grow_deep(const PendingNode& root, Work& work, GrownTree& t
 template <class Target>
 void Grower<Target>::grow_best_first(const PendingNode& root, Work& work, GrownTree& tree,
                                      Checkpoint& checkpoint) {
+    work.checkpoint = &checkpoint;
     std::priority_queue<Candidate> candidates;
     auto consider = [&](PendingNode node) {
         checkpoint();

@@ -30,6 +30,7 @@ struct Worker {
     std::vector<std::uint32_t> constants;  // found in the current node
     std::vector<Index> swaps;
     std::vector<Split> splits;
+    Checkpoint* checkpoint = nullptr;
 };
 
 template <class Target>

@@ -48,6 +48,21 @@ double threshold_between(const CodedColumn& column, std::uint32_t below, std::ui
     return middle < high ? middle : low;
 }
 
+// A threshold between the values of two codes, and the last code that goes left of it. Inside a bin
+// no threshold keeps its rows together: then it is the end of the bin below.
+void draw_threshold(const CodedColumn& column, std::uint32_t low, std::uint32_t high,
+                    KeyedRandom& random, Split& split) {
+    double smallest = column.lowest[low], largest = column.highest[high];
+    double threshold = smallest + random.uniform() * (largest - smallest);
+    if (!(threshold < largest)) threshold = smallest;
+    const double* above = std::upper_bound(column.highest + low, column.highest + high, threshold);
+    auto left = static_cast<std::uint32_t>(above - column.highest);
+    left = left > low ? left - 1 : low;
+    bool is_inside = threshold < column.highest[left] || threshold >= column.lowest[left + 1];
+    split.left_code = left;
+    split.threshold = is_inside ? column.highest[left] : threshold;
+}
+
 }  // namespace
 
 // ---- groups ----
@@ -270,21 +285,14 @@ void ColumnSearch<Target>::try_random(const NodeRows& node, const Node& targets,
     KeyedRandom random(KeyedRandom::key(node.seed, static_cast<std::uint64_t>(j)));
     std::size_t values = groups_.size() - has_missing_, place = 0;
     bool missing_left = has_missing_ && values > 1 && random.below(2);
-    double threshold = std::numeric_limits<double>::infinity();
+    best.threshold = std::numeric_limits<double>::infinity();
     if (values > 1 && column.is_category) {
         for (std::size_t g = values - 1; g > 0; --g)
             std::swap(groups_[g], groups_[random.below(g + 1)]);
         place = random.below(values - 1);
     } else if (values > 1) {
-        double low = column.lowest[groups_[0].code],
-               high = column.highest[groups_[values - 1].code];
-        threshold = low + random.uniform() * (high - low);
-        if (!(threshold < high)) threshold = low;
-        while (place + 2 < values && column.highest[groups_[place + 1].code] <= threshold) ++place;
-        // Inside a bin there is no threshold that keeps its rows together: take its lower end.
-        if (threshold < column.highest[groups_[place].code] ||
-            threshold >= column.lowest[groups_[place + 1].code])
-            threshold = column.highest[groups_[place].code];
+        draw_threshold(column, groups_[0].code, groups_[values - 1].code, random, best);
+        while (groups_[place + 1].code <= best.left_code) ++place;
     }
     sides_.start(target_, targets);
     count_left_ = 0;
@@ -292,21 +300,71 @@ void ColumnSearch<Target>::try_random(const NodeRows& node, const Node& targets,
     for (std::size_t g = 0; g <= place; ++g) move(node, groups_[g]);
     if (is_admissible(node, j)) best_.offer(sides_.score(), static_cast<Index>(place));
     best.missing_left = missing_left;
-    best.threshold = threshold;
 }
 
 // What a split's sides are like, where somebody will ask.
 template <class Target>
-void ColumnSearch<Target>::note_sides(const NodeRows& node, const Node& targets, Split& best) {
-    if (!options_.monotonic && options_.criterion != Criterion::gain_ratio) return;
-    sides_.start(target_, targets);
-    if (best.missing_left) move(node, groups_.back());
-    for (Index g = 0; g <= best_.place; ++g) move(node, groups_[g]);
+void ColumnSearch<Target>::note_sides(Split& best) const {
     if (options_.monotonic) {
         best.left_center = sides_.left_center();
         best.right_center = sides_.right_center();
     }
     best.information = target_.split_information(sides_.left_weight(), sides_.right_weight());
+}
+
+// The same for a place that was found among others.
+template <class Target>
+void ColumnSearch<Target>::note_place(const NodeRows& node, const Node& targets, Split& best) {
+    if (!options_.monotonic && options_.criterion != Criterion::gain_ratio) return;
+    sides_.start(target_, targets);
+    if (best.missing_left) move(node, groups_.back());
+    for (Index g = 0; g <= best_.place; ++g) move(node, groups_[g]);
+    note_sides(best);
+}
+
+// A threshold drawn between the smallest and the largest value: two passes, and nothing in order.
+template <class Target>
+bool ColumnSearch<Target>::search_random(const NodeRows& node, const Node& targets, std::int32_t j,
+                                         Split& best) {
+    const CodedColumn& column = data_.columns[j];
+    if (static_cast<Index>(codes_.size()) < node.count) codes_.resize(node.count);
+    std::uint32_t low = column.count, high = 0, missing = column.count;
+    bool has_missing = false;
+    with_codes(column, [&](const auto* codes) {
+        for (Index i = 0; i < node.count; ++i) {
+            std::uint32_t code = codes[node.rows[i]];
+            codes_[i] = code;
+            has_missing |= code == missing;
+            low = std::min(low, code);
+            high = std::max(high, code == missing ? 0 : code);
+        }
+    });
+    if (low == missing || (low == high && !has_missing)) return false;
+    KeyedRandom random(KeyedRandom::key(node.seed, static_cast<std::uint64_t>(j)));
+    bool missing_left = has_missing && low < high && random.below(2);
+    best.threshold = std::numeric_limits<double>::infinity();
+    best.left_code = high;
+    if (low < high) draw_threshold(column, low, high, random, best);
+    std::uint32_t last = best.left_code;
+    Index width = target_.cells();
+    if (static_cast<Index>(cells_.size()) < 2 * width) cells_.resize(2 * width, 0);
+    Cell* cells = cells_.data();
+    count_left_ = 0;
+    target_.with_adder(targets, [&](auto add) {
+        for (Index i = 0; i < node.count; ++i) {
+            bool is_left = codes_[i] == missing ? missing_left : codes_[i] <= last;
+            add(i, cells + (is_left ? 0 : width));
+            if (options_.min_samples_leaf > 1 && is_left) count_left_ += node.counts[node.rows[i]];
+        }
+    });
+    sides_.start(target_, targets);
+    sides_.move_cells(cells);
+    std::fill_n(cells, 2 * width, Cell{0});
+    if (is_admissible(node, j)) best_.offer(sides_.score(), 0);
+    best.missing_left = missing_left;
+    best.has_missing = has_missing;
+    note_sides(best);
+    return true;
 }
 
 // The best place of rows in order, none of them missing.
@@ -346,7 +404,7 @@ void ColumnSearch<Target>::search_groups(const NodeRows& node, const Node& targe
                     ? threshold_between(column, best.left_code, groups_[best_.place + 1].code)
                     : std::numeric_limits<double>::infinity();
         }
-        note_sides(node, targets, best);
+        note_place(node, targets, best);
     }
     if (form_ == Form::table || column.is_category) clear_cells();
 }
@@ -359,16 +417,19 @@ bool ColumnSearch<Target>::search(const NodeRows& node, const Node& targets, std
     form_ = is_bundled ? Form::table : form(column, node.count);
     best_ = {};
     bool is_scanned = false;
-    if (form_ == Form::ordered) {
+    bool is_drawn = options_.random_thresholds && !column.is_category && !is_bundled;
+    if (Target::has_cells && is_drawn) {
+        if (!search_random(node, targets, j, best)) return false;
+        is_scanned = true;
+    } else if (form_ == Form::ordered) {
         if (!sorter_.sort(column, node.rows, node.count)) return false;
         std::uint32_t last = 0;
         sorter_.with_keys([&](const auto& sorted) { last = sorted.code(node.count - 1); });
         bool notes_sides = options_.criterion == Criterion::gain_ratio;
         is_scanned = is_plain_ && !column.is_category && last != column.count && !notes_sides;
+        if (is_scanned) scan_sorted(targets, j, best);
     }
-    if (is_scanned) {
-        scan_sorted(targets, j, best);
-    } else {
+    if (!is_scanned) {
         if (!find_groups(node, targets, column)) return false;
         search_groups(node, targets, j, best);
     }

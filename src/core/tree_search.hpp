@@ -98,7 +98,9 @@ private:
     void try_places(const NodeRows& node, const Node& targets, std::int32_t j, Split& best);
     void try_random(const NodeRows& node, const Node& targets, std::int32_t j, Split& best);
     bool is_admissible(const NodeRows& node, std::int32_t j) const;
-    void note_sides(const NodeRows& node, const Node& targets, Split& best);
+    void note_sides(Split& best) const;
+    void note_place(const NodeRows& node, const Node& targets, Split& best);
+    bool search_random(const NodeRows& node, const Node& targets, std::int32_t j, Split& best);
 
     const TreeData& data_;
     const Target& target_;
@@ -109,6 +111,7 @@ private:
     std::vector<Group> groups_;
     std::vector<Cell> cells_;            // zero between searches
     std::vector<std::uint32_t> counts_;  // rows by code, where leaves need several rows
+    std::vector<std::uint32_t> codes_;   // of the rows, where thresholds are drawn
     std::vector<double> keys_, profile_;
     typename Target::Sides sides_;
     std::int64_t count_left_ = 0;
