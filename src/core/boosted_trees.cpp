@@ -1,6 +1,7 @@
 #include "boosted_trees.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
 
 namespace gapless {
@@ -31,10 +32,10 @@ struct Totals {
     double weight = 0, rows = 0;
 
     Totals(const double* weights, const double* repeats, Index n) {
-        for (Index i = 0; i < n; ++i) {
-            weight += weights ? weights[i] : 1;
-            rows += repeats ? std::ceil(repeats[i]) : 1;
-        }
+        if (!weights) weight = static_cast<double>(n);
+        if (!repeats) rows = static_cast<double>(n);
+        for (Index i = 0; i < n && weights; ++i) weight += weights[i];
+        for (Index i = 0; i < n && repeats; ++i) rows += std::ceil(repeats[i]);
     }
 };
 
@@ -47,15 +48,17 @@ std::int64_t whole(double value, double weight, double per_unit) {
                                                 : std::llrint(static_cast<double>(once) * weight);
 }
 
-template <class T>
-double largest(const T* values, Index n) {
-    // Eight chains, because one would wait for its own comparison.
-    T most[8] = {};
-    Index i = 0;
-    for (; i + 8 <= n; i += 8)
-        for (int k = 0; k < 8; ++k) most[k] = std::max(most[k], std::abs(values[i + k]));
-    for (; i < n; ++i) most[0] = std::max(most[0], std::abs(values[i]));
-    return static_cast<double>(*std::max_element(most, most + 8));
+GAPLESS_CLONES double largest(const double* values, Index n) {
+    double most = 0;
+#pragma omp simd reduction(max : most)
+    for (Index i = 0; i < n; ++i) most = std::max(most, std::abs(values[i]));
+    return most;
+}
+GAPLESS_CLONES double largest(const float* values, Index n) {
+    float most = 0;
+#pragma omp simd reduction(max : most)
+    for (Index i = 0; i < n; ++i) most = std::max(most, std::abs(values[i]));
+    return most;
 }
 
 // Units of the power of two that lets sums over all rows fit into so many bits.
@@ -92,8 +95,9 @@ public:
 
     void grow(const GrownTrees& out) {
         const Index n = round_.bins.rows;
-        rows_.resize(n), spare_rows_.resize(n);
-        std::iota(rows_.begin(), rows_.end(), 0u);
+        rows_ = std::make_unique_for_overwrite<std::uint32_t[]>(n);
+        spare_rows_ = std::make_unique_for_overwrite<std::uint32_t[]>(n);
+        std::iota(rows_.get(), rows_.get() + n, 0u);
         const Sums total = enter_rows();
         nodes_.push_back(root(total));
         sort_columns();
@@ -131,7 +135,7 @@ private:
         const Index n = round_.bins.rows;
         const T* gradient = round_.gradient + tree_ * n;
         const T* curvature = round_.curvature ? round_.curvature + tree_ * n : nullptr;
-        entries_.resize(n);
+        entries_ = std::make_unique_for_overwrite<Cell[]>(n);
         const Index pieces = std::clamp<Index>(n / rows_per_piece, 1, team_.size());
         std::vector<Sums> totals(pieces);
         const double per_g = 1 / units_.gradient, per_h = 1 / units_.curvature;
@@ -255,7 +259,7 @@ private:
 
     void fill_part(const Family& family, const Part& part) {
         const GrowingNode& node = *family.counted;
-        fill_histogram(round_.bins, part, entries_.data(), rows_.data() + node.begin,
+        fill_histogram(round_.bins, part, entries_.get(), rows_.get() + node.begin,
                        node.end - node.begin, histogram(node));
         if (!family.rest) return;
         const Cell* counted = histogram(node);
@@ -302,8 +306,8 @@ private:
         const std::uint8_t* code = round_.bins.code + round_.columns[node.split.column].bundle;
         const Index width = round_.bins.width, count = node.end - node.begin;
         const Index pieces = std::clamp<Index>(count / rows_per_piece, 1, team_.size());
-        std::uint32_t* rows = rows_.data() + node.begin;
-        std::uint32_t* spare = spare_rows_.data() + node.begin;
+        std::uint32_t* rows = rows_.get() + node.begin;
+        std::uint32_t* spare = spare_rows_.get() + node.begin;
         std::vector<Index> lefts(pieces);
         const auto first = [&](Index p) { return count * p / pieces; };
         team_.each(pieces, [&](Index p) {
@@ -427,9 +431,9 @@ private:
     const std::vector<Part> parts_;
     Team& team_;
     Checkpoint& checkpoint_;
-    std::vector<Cell> entries_;
+    std::unique_ptr<Cell[]> entries_;
     std::vector<std::vector<Index>> columns_of_;
-    std::vector<std::uint32_t> rows_, spare_rows_;
+    std::unique_ptr<std::uint32_t[]> rows_, spare_rows_;
     std::vector<GrowingNode> nodes_;
     std::vector<std::vector<Cell>> histograms_;
     std::vector<Index> free_;

@@ -427,25 +427,6 @@ class GradientBoosting(OfParts, Remembering, CallbackSupport, BaseEstimator):
         twin._raw_predict = lambda X: z[X[:, 0]]
         return twin
 
-    def plot(self, ax=None):
-        """Draw how the loss fell, of training rows and of those held out.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Where to draw; a new figure if None.
-
-        Returns
-        -------
-        ax : matplotlib Axes
-            The axes.
-        """
-        check_is_fitted(self)
-        # matplotlib takes long to import, and only pictures need it.
-        from ..plots import rounds
-
-        return rounds(self.trace_.training, self.trace_.validation, ax=ax)
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True

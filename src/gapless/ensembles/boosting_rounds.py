@@ -7,7 +7,6 @@ the core grows trees on them (`src/core/boosted_trees.hpp`); losses stay here, t
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -25,8 +24,9 @@ from .bundles import Bundles
 
 Array = np.ndarray
 
-# Rows of scores for which a loss is evaluated at a time: its temporary arrays stay in the cache.
-CHUNK_SCORES = 1 << 15
+# Scores for which a loss is evaluated at a time, and rows: its temporary arrays stay in the cache.
+# (Threads would wait for each other: NumPy's calls are too short.)
+CHUNK_SCORES, FEWEST_ROWS, MOST_ROWS = 1 << 16, 1 << 10, 1 << 14
 # Deeper than any tree.
 UNLIMITED = 1 << 30
 # Curvature that a leaf needs, for one row: below it the values of leaves have no digits left.
@@ -175,8 +175,7 @@ class Rounds:
 
     def evaluate(self) -> float:
         """The mean loss at the scores; gradients and curvatures are kept for `grow`."""
-        sums = _each(self._evaluate_some, list(self._chunks()))
-        return float(sum(sums)) / self.total
+        return sum(self._evaluate_some(some) for some in self._chunks()) / self.total
 
     def _evaluate_some(self, some: slice) -> float:
         y, z = self.y[some], self.z[some]
@@ -191,7 +190,7 @@ class Rounds:
 
     def _chunks(self) -> Iterator[slice]:
         K, n = self._scores.shape
-        size = max(CHUNK_SCORES // K, 1)
+        size = min(max(CHUNK_SCORES // K, FEWEST_ROWS), MOST_ROWS)
         for first in range(0, n, size):
             yield slice(first, first + size)
 
@@ -390,12 +389,3 @@ def _summed(of_leaf: Array, left: Array, right: Array) -> Array:
     for node in np.flatnonzero(left >= 0)[::-1]:
         sums[node] = sums[left[node]] + sums[right[node]]
     return sums
-
-
-def _each(work: Any, parts: list) -> list:
-    """The results of work(part), by threads; NumPy lets go of the GIL."""
-    threads = min(thread_count(), len(parts))
-    if threads <= 1:
-        return [work(part) for part in parts]
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(work, parts))

@@ -5,6 +5,7 @@ Estimators call `boost` for a fit, and for fits to some of the rows when asked a
 
 from __future__ import annotations
 
+import importlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..interrupt import TimeLimit
+from ..interrupt import TimeLimit, check
 from ..losses import Loss
 from ..trees.packed import PackedTrees
 from ..trees.tree import Tree
@@ -45,6 +46,23 @@ class BoostingTrace:
     def rounds(self) -> int:
         """The number of rounds."""
         return len(self.training) - 1
+
+    def plot(self, *, axes=None):
+        """Draw how the loss fell, of training rows and of those held out.
+
+        Parameters
+        ----------
+        axes : matplotlib Axes, default=None
+            Where to draw; a new figure if None.
+
+        Returns
+        -------
+        axes : matplotlib Axes
+            With a line for the training rows, and one for rows held out where there were any.
+        """
+        # matplotlib takes as long to import as all the rest, so it waits until it is needed.
+        plots = importlib.import_module("gapless.plots")
+        return plots.rounds(self.training, self.validation, axes=axes)
 
     def __str__(self) -> str:
         text = f"round {self.rounds}, training loss {self.training[-1]:.6g}"
@@ -157,6 +175,7 @@ def boost(
         else:
             rounds.evaluate()
         while len(run.trees) < last and not run.ending:
+            check()
             if adapt is not None:
                 adapt(rounds)
             trees = _round(rounds, plan, run, seed + len(run.trees), drawing)

@@ -10,7 +10,18 @@ from .importances import importances
 from .margins import margins
 from .members import members
 from .path import path
+from .rounds import rounds
 from .search import search
 from .tree import tree
 
-__all__ = ["convergence", "decision", "importances", "margins", "members", "path", "search", "tree"]
+__all__ = [
+    "convergence",
+    "decision",
+    "importances",
+    "margins",
+    "members",
+    "path",
+    "rounds",
+    "search",
+    "tree",
+]

@@ -1,0 +1,289 @@
+"""Gradient boosting keeps every promise, in every form."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone, is_classifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.estimator_checks import check_estimator
+
+import gapless
+from gapless import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+)
+from gapless.losses import Huber
+from gapless.threads import threads
+
+HIST = [HistGradientBoostingClassifier, HistGradientBoostingRegressor]
+CLASSES = [GradientBoostingClassifier, GradientBoostingRegressor, *HIST]
+SMALL = {"max_iter": 8, "min_samples_leaf": 3}
+FORMS = [
+    (HistGradientBoostingClassifier, SMALL),
+    (HistGradientBoostingClassifier, SMALL | {"loss": "hinge"}),
+    (HistGradientBoostingClassifier, SMALL | {"class_weight": {0: 3.0}, "max_features": 0.5}),
+    (HistGradientBoostingClassifier, SMALL | {"early_stopping": True, "max_bins": 20}),
+    (HistGradientBoostingRegressor, SMALL),
+    (HistGradientBoostingRegressor, SMALL | {"loss": "absolute_error"}),
+    (HistGradientBoostingRegressor, SMALL | {"loss": Huber(0.3), "max_leaf_nodes": 5}),
+    (HistGradientBoostingRegressor, SMALL | {"loss": "quantile", "quantile": 0.8}),
+    (HistGradientBoostingRegressor, SMALL | {"monotonic_cst": [1, 0, -1], "max_depth": 3}),
+    (HistGradientBoostingRegressor, SMALL | {"interaction_cst": [[0, 1], [2]]}),
+    (GradientBoostingClassifier, {"n_estimators": 8}),
+    (GradientBoostingClassifier, {"n_estimators": 8, "loss": "exponential", "subsample": 0.6}),
+    (GradientBoostingClassifier, {"n_estimators": 8, "max_features": 2, "init": "zero"}),
+    (GradientBoostingRegressor, {"n_estimators": 8}),
+    (GradientBoostingRegressor, {"n_estimators": 8, "loss": "huber", "subsample": 0.7}),
+    (GradientBoostingRegressor, {"n_estimators": 8, "ccp_alpha": 0.02, "n_iter_no_change": 3}),
+]
+CASES = [
+    pytest.param(cls, form, id=f"{cls.__name__}-{'-'.join(f'{k}={v}' for k, v in form.items())}")
+    for cls, form in FORMS
+]
+every_form = pytest.mark.parametrize("cls, form", CASES)
+every_class = pytest.mark.parametrize("cls", CLASSES)
+PROBES = 1.5 * np.random.default_rng(1).normal(size=(40, 3))
+
+
+def make_data(cls, n=80, seed=20240607):
+    """Features of different size and repeated values, and targets that depend on them."""
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.normal(size=(n, 3)) * [1.0, 0.5, 2.0], 1)
+    y = np.sin(2 * X[:, 0]) + 0.5 * X[:, 2] + 0.3 * rng.normal(size=n)
+    return X, (y > 0).astype(int) if is_classifier(cls()) else y
+
+
+def made(cls, form):
+    return cls(**{"random_state": 0} | form)
+
+
+def scores(model, X):
+    return model.decision_function(X) if is_classifier(model) else model.predict(X)
+
+
+def assert_same_model(one, other, rtol=1e-9):
+    """Scores of rows that neither has seen."""
+    np.testing.assert_allclose(scores(other, PROBES), scores(one, PROBES), rtol=rtol, atol=rtol)
+
+
+@every_class
+def test_check_estimator_passes_with_no_expected_failures(cls):
+    rounds = {"max_iter" if cls in HIST else "n_estimators": 15}
+    results = check_estimator(cls(**rounds), on_skip=None, on_fail=None)
+    failed = {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
+    passed = [r for r in results if r["status"] == "passed"]
+    assert failed == {}
+    assert len(passed) > 40
+    assert any("sample_weight_equivalence" in r["check_name"] for r in passed)
+
+
+@every_form
+def test_certificate_says_what_was_reached_and_that_no_bound_is_known(cls, form):
+    X, y = make_data(cls)
+    model = made(cls, form).fit(X, y)
+    again = gapless.certify(model, X, y)
+    assert model.certificate_.kind == again.kind == "none"
+    assert "no bound" in str(again)
+    assert model.trace_.training[-1] < model.trace_.training[0]
+    assert len(model.trace_.training) == model.trace_.rounds + 1 == len(model.trees_) + 1
+
+
+@every_form
+def test_weight_two_is_the_row_repeated(cls, form):
+    X, y = make_data(cls)
+    weights = np.random.default_rng(0).integers(0, 4, size=len(X))
+    repeated = np.repeat(np.arange(len(X)), weights)
+    weighted = made(cls, form).fit(X, y, sample_weight=weights)
+    plain = made(cls, form).fit(X[repeated], y[repeated])
+    assert_same_model(plain, weighted)
+    assert weighted.trace_.rounds == plain.trace_.rounds
+
+
+def test_weight_two_is_the_row_repeated_on_unseen_data_too():
+    X, y = make_data(HistGradientBoostingRegressor)
+    weights = np.random.default_rng(0).integers(1, 4, size=len(X))
+    repeated = np.repeat(np.arange(len(X)), weights)
+    one = HistGradientBoostingRegressor(**SMALL).fit(X, y, weights).generalization_
+    other = HistGradientBoostingRegressor(**SMALL).fit(X[repeated], y[repeated]).generalization_
+    assert one.unseen == pytest.approx(other.unseen, rel=1e-6)
+    assert one.verdict == other.verdict
+
+
+@every_form
+def test_weight_zero_is_the_row_removed(cls, form):
+    X, y = make_data(cls)
+    there = np.random.default_rng(0).random(len(X)) < 0.7
+    X_wild = np.where(there[:, None], X, 1e6 * X)
+    weighted = made(cls, form).fit(X_wild, y, sample_weight=there.astype(float))
+    assert_same_model(made(cls, form).fit(X[there], y[there]), weighted, rtol=0)
+
+
+@every_form
+def test_row_order_does_not_matter(cls, form):
+    X, y = make_data(cls)
+    order = np.random.default_rng(0).permutation(len(X))
+    assert_same_model(made(cls, form).fit(X, y), made(cls, form).fit(X[order], y[order]))
+
+
+@every_form
+def test_same_bits_for_any_number_of_threads(cls, form):
+    X, y = make_data(cls, n=9000)
+    models = []
+    for count in (1, 3):
+        with threads(count):
+            models.append(made(cls, form | {"early_stopping": False} if cls in HIST else form))
+            models[-1].fit(X, y)
+    np.testing.assert_array_equal(*(scores(model, PROBES) for model in models))
+
+
+@every_class
+@pytest.mark.parametrize("container", [sp.csr_matrix, sp.csc_array])
+def test_sparse_is_dense(cls, container):
+    X, y = make_data(cls)
+    X = np.where(np.abs(X) < 0.5, 0.0, X)
+    one, other = cls().fit(X, y), cls().fit(container(X), y)
+    np.testing.assert_array_equal(scores(other, container(X)), scores(one, X))
+
+
+@every_class
+def test_float32_rows_give_the_model_of_their_values(cls):
+    X, y = make_data(cls)
+    X32 = X.astype(np.float32)
+    single, double = cls().fit(X32, y), cls().fit(X32.astype(float), y)
+    np.testing.assert_array_equal(scores(single, X32), scores(double, X32.astype(float)))
+
+
+@every_class
+@pytest.mark.parametrize("library", [pd, pl], ids=["pandas", "polars"])
+def test_tables_give_names_and_the_same_model(cls, library):
+    X, y = make_data(cls)
+    table = library.DataFrame({name: X[:, j] for j, name in enumerate(["age", "height", "weight"])})
+    model = cls().fit(table, library.Series(y))
+    assert list(model.feature_names_in_) == ["age", "height", "weight"]
+    np.testing.assert_array_equal(scores(model, table), scores(cls().fit(X, y), X))
+    assert not hasattr(clone(model).fit(X, y), "feature_names_in_")
+
+
+@every_class
+@pytest.mark.parametrize("library", [pd, pl], ids=["pandas", "polars"])
+def test_categories_and_missing_values_are_taken_as_they_are(cls, library):
+    rng = np.random.default_rng(0)
+    kind = rng.choice(["a", "b", "c", "d"], 300)
+    x = np.where(rng.random(300) < 0.3, np.nan, rng.normal(size=300))
+    signal = np.isin(kind, ["a", "c"]) * 2.0 - 1.0 + np.isnan(x)
+    y = (signal > 0.5).astype(int) if is_classifier(cls()) else signal
+    table = library.DataFrame({"kind": kind, "x": x})
+    model = cls().fit(table, y)
+    assert model.score(table, y) > 0.99
+    unseen = library.DataFrame({"kind": ["z", None], "x": [0.0, 0.0]})
+    found = scores(model, unseen)
+    assert found[0] == found[1]  # a level that was never seen is a missing value
+
+
+@every_form
+def test_pickle_and_clone(cls, form):
+    X, y = make_data(cls)
+    model = made(cls, form).fit(X, y)
+    copied = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(scores(model, X), scores(copied, X))
+    assert str(copied.certificate_) == str(model.certificate_)
+    with pytest.raises(AttributeError, match=r"call gapless\.generalize\(model, X, y"):
+        copied.generalization_  # noqa: B018 - reading it is what fails
+    assert_same_model(model, clone(model).fit(X, y), rtol=0)
+
+
+@every_form
+def test_model_rebuilt_from_its_stored_attributes_is_the_same(cls, form):
+    X, y = make_data(cls)
+    model = made(cls, form).fit(X, y)
+    learned = {name for name in model.__getstate__() if name not in model.get_params(deep=False)}
+    assert learned <= set(cls._stored)
+    rebuilt = cls(**model.get_params(deep=False))
+    for name in cls._stored:
+        if name in vars(model):
+            setattr(rebuilt, name, vars(model)[name])
+    np.testing.assert_array_equal(scores(rebuilt, X), scores(model, X))
+
+
+@every_class
+def test_time_limit_keeps_the_rounds_so_far(cls):
+    X, y = make_data(cls)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = cls(time_limit=1e-9).fit(X, y)
+    assert len(model.trees_) < 100
+    assert "stopped after" in str(model.certificate_)
+    assert any(issubclass(w.category, ConvergenceWarning) for w in caught)
+    assert np.all(np.isfinite(scores(model, X)))
+
+
+@every_form
+def test_warm_start_goes_on_where_the_fit_ended(cls, form):
+    X, y = make_data(cls)
+    rounds = "max_iter" if cls in HIST else "n_estimators"
+    model = made(cls, form | {rounds: 3, "warm_start": True}).fit(X, y)
+    model.set_params(**{rounds: 6}).fit(X, y)
+    assert_same_model(made(cls, form | {rounds: 6}).fit(X, y), model, rtol=1e-12)
+
+
+@every_form
+def test_stages_end_with_the_prediction(cls, form):
+    X, y = make_data(cls)
+    model = made(cls, form).fit(X, y)
+    stages = list(model.staged_predict(X))
+    assert len(stages) == len(model.trees_)
+    if is_classifier(model):
+        np.testing.assert_array_equal(stages[-1], model.predict(X))
+    else:
+        np.testing.assert_allclose(stages[-1], model.predict(X), rtol=1e-12)
+
+
+@every_class
+def test_error_leaves_the_model_as_it_was(cls):
+    X, y = make_data(cls)
+    model = cls().fit(X, y)
+    before = dict(vars(model))
+    with pytest.raises(ValueError, match="inf"):
+        model.fit(np.full((len(X), 7), np.inf), y)
+    assert vars(model).keys() == before.keys()
+    assert all(vars(model)[name] is value for name, value in before.items())
+
+
+@every_form
+def test_caller_arrays_are_not_written_to(cls, form):
+    X, y = make_data(cls)
+    weights = np.ones(len(X))
+    for array in (X, y, weights):
+        array.flags.writeable = False
+    made(cls, form).fit(X, y, sample_weight=weights).predict(X)
+
+
+@every_class
+def test_parameters_are_checked_by_name(cls):
+    assert set(cls._parameter_constraints) == set(cls().get_params(deep=False))
+
+
+@every_class
+def test_the_unseen_score_is_near_that_of_new_data(cls):
+    X, y = make_data(cls, n=150)
+    model = cls().fit(X, y)
+    result = model.generalization_
+    assert result.method.startswith("5-fold")
+    assert result.train == pytest.approx(model.score(X, y))
+    new = np.mean([model.score(*make_data(cls, n=150, seed=seed)) for seed in range(3)])
+    assert abs(result.unseen - new) < 4 * result.standard_error
+
+
+@every_class
+def test_other_data_are_refused(cls):
+    X, y = make_data(cls)
+    model = cls().fit(X, y)
+    with pytest.raises(ValueError, match=r"not the fit of this data"):
+        gapless.generalize(model, X, y[::-1])
