@@ -351,6 +351,7 @@ class Forest(ForestReading, Ensemble, BaseEstimator):
             "_row_weights": population.weights,
             "_max_samples": size,
             "_fingerprint": fingerprint(population, data.outputs.y),
+            "_known_pack": [],
             "_known_leaves": None,
             "_calibration": None,
             "_training": (EnsembleData(data.X, data.numbers, data.outputs, data.feature_names),),
@@ -376,11 +377,11 @@ class Forest(ForestReading, Ensemble, BaseEstimator):
     @property
     def _packed(self) -> PackedTrees:
         """The trees packed for prediction, once for each fit."""
-        trees, packed = vars(self).get("_known_pack", (None, None))
-        if trees is not self.trees_:
-            packed = PackedTrees.of(self.trees_)
-            self._known_pack = self.trees_, packed
-        return packed
+        # A list that the fit leaves empty, so that predicting adds no attribute.
+        known: list[PackedTrees] = self.__dict__.setdefault("_known_pack", [])
+        if not known:
+            known.append(PackedTrees.of(self.trees_))
+        return known[0]
 
     def _read_rows(self, X: Any) -> Any:
         """Rows to predict: categories as level numbers, NaN where a value is missing."""
