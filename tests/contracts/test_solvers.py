@@ -50,6 +50,7 @@ def make(loss, penalty, rng, *, n=N, d=D, outputs=None, fit_bias=True, storage="
     score = score + 1.5 * rng.normal(size=score.shape)
     if loss.task == "regression":
         y = score[:, 0] if outputs is None else np.ascontiguousarray(score[:, :outputs])
+        y = y if loss.targets == "real" else np.exp(0.3 * y)
     elif loss.task == "binary":
         y = np.where(score[:, 0] + 2 * rng.normal(size=n) > 0, 1.0, -1.0)
         y[: 2 * K] = np.resize([1.0, -1.0], 2 * K)
