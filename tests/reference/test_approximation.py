@@ -93,6 +93,20 @@ def test_the_number_of_features_grows_until_leave_one_out_is_level(kind):
     assert model.features_.is_enough
 
 
+def test_a_sample_of_many_rows_tells_the_number_of_features(monkeypatch):
+    X, y = make_data(300)
+    whole = ridge(approximation="nystroem").fit(X, y)
+    monkeypatch.setattr("gapless.linear.kernel.MOST_ROWS", 150)
+    model = ridge(approximation="nystroem").fit(X, y)
+    assert [one.rank for one in model.features_.tried][:2] == [64, 128]
+    assert model.score(X, y) == pytest.approx(whole.score(X, y), abs=0.01)
+    weights = np.random.default_rng(1).integers(0, 3, len(X))
+    repeated = np.repeat(np.arange(len(X)), weights)
+    weighted = ridge(approximation="nystroem").fit(X, y, sample_weight=weights)
+    plain = ridge(approximation="nystroem").fit(X[repeated], y[repeated])
+    np.testing.assert_allclose(weighted.predict(X), plain.predict(X), atol=1e-5)
+
+
 def test_auto_takes_the_kernel_itself_for_few_rows_and_landmarks_beyond(monkeypatch):
     X, y = make_data(80)
     assert not hasattr(ridge().fit(X, y), "features_")

@@ -13,6 +13,7 @@ Schölkopf, Herbrich and Smola (2001), A generalized representer theorem, COLT.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -27,7 +28,7 @@ from .._validation import Training, read_rows
 from ..certificates import certify_all
 from ..design import Design
 from ..generalization.held_out import by_formula, by_refits, drawn
-from ..interrupt import TimeLimit, check
+from ..interrupt import TimeLimit, check, deadline, time_limit
 from ..kernel_features import (
     EXACT,
     NYSTROEM,
@@ -256,14 +257,20 @@ def _mapped(data: Training, features: KernelFeatures) -> Mapped:
 def grown(model: Any, data: Training, supply: Supply, callback: Any) -> Mapped:
     """Features of a rank that twice as many would hardly improve, and a solution on them.
 
-    Of many rows a sample tells the rank.
+    Of many rows a sample tells the rank, in half of the time that there is.
     """
     if len(supply.distinct.first) <= MOST_ROWS or supply.kernel.name == PRECOMPUTED:
         return _grown(model, data, supply, callback)
     some = _sample(data, supply.distinct)
-    found = _grown(model, some, supply.only(some), callback)
+    left = deadline() - time.monotonic()
+    with time_limit(max(0.5 * left, 0.0) if np.isfinite(left) else None):
+        found = _grown(model, some, supply.only(some), callback)
+    if found.status == "interrupted":
+        raise KeyboardInterrupt
     features = replace(found.features, train=found.features.transform_training(data.X))
-    return replace(found, data=replace(data, X=features.train), features=features)
+    # The other half is for a solution on all rows.
+    status = "optimal" if found.status == "time_limit" else found.status
+    return replace(found, data=replace(data, X=features.train), features=features, status=status)
 
 
 def _sample(data: Training, distinct: Distinct) -> Training:
