@@ -4,8 +4,8 @@
     python -m benchmarks.trees --only boosting --libraries gapless lightgbm
 
 All libraries run on all cores, with the same number of trees and the same depth or leaves: one tree
-and forests without a limit of depth, gradient boosting with 31 leaves, at most 255 bins and a
-learning rate of 0.1, AdaBoost on trees of depth 1. One judge computes accuracy, log loss and for
+and forests without a limit of depth, gradient boosting with 31 or 127 leaves, at most 255 bins and
+a learning rate of 0.1, AdaBoost on trees of depth 1. One judge computes accuracy, log loss and for
 AdaBoost the exponential loss from the predictions of every model. Predictions are probabilities of
 the unseen rows by the same models.
 
@@ -21,6 +21,7 @@ import importlib
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ RESULTS = KERNEL_RESULTS.with_name("trees.csv")
 LIBRARIES = ("gapless", "lightgbm", "sklearnex", "xgboost", "sklearn")
 UNSEEN = 100_000
 PREDICTED = "prediction of it"
-ROUNDS, LEAVES, RATE = 100, 31, 0.1
+ROUNDS, RATE = 100, 0.1
 
 
 # ---- data ----
@@ -80,17 +81,17 @@ def forest(library: str) -> Any:
     return maker(ROUNDS, n_jobs=-1, random_state=0)
 
 
-def boosting(library: str) -> Any:
-    """100 rounds of trees with 31 leaves."""
+def boosting(library: str, leaves: int = 31) -> Any:
+    """100 rounds of trees with so many leaves."""
     if library == "lightgbm":
         maker = importlib.import_module("lightgbm").LGBMClassifier
-        return maker(n_estimators=ROUNDS, num_leaves=LEAVES, learning_rate=RATE, verbose=-1)
+        return maker(n_estimators=ROUNDS, num_leaves=leaves, learning_rate=RATE, verbose=-1)
     if library == "xgboost":
         maker = importlib.import_module("xgboost").XGBClassifier
-        options = {"max_depth": 0, "max_leaves": LEAVES, "grow_policy": "lossguide"}
+        options = {"max_depth": 0, "max_leaves": leaves, "grow_policy": "lossguide"}
         return maker(n_estimators=ROUNDS, learning_rate=RATE, max_bin=255, **options)
     maker = _maker(library, "HistGradientBoostingClassifier", "sklearn.ensemble")
-    return maker(max_iter=ROUNDS, max_leaf_nodes=LEAVES, learning_rate=RATE, early_stopping=False)
+    return maker(max_iter=ROUNDS, max_leaf_nodes=leaves, learning_rate=RATE, early_stopping=False)
 
 
 def adaboost(library: str) -> Any:
@@ -163,6 +164,14 @@ PROBLEMS = [
         lambda rows: covtype(rows, binary=True),
         100_000,
         boosting,
+        judge_probabilities,
+        ("lightgbm", "xgboost", "sklearn"),
+    ),
+    TreeProblem(
+        "boosting, covtype 100,000, two classes, 127 leaves",
+        lambda rows: covtype(rows, binary=True),
+        100_000,
+        partial(boosting, leaves=127),
         judge_probabilities,
         ("lightgbm", "xgboost", "sklearn"),
     ),
