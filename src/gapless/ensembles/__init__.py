@@ -3,8 +3,8 @@
 from .adaboost import AdaBoostClassifier
 from .adaboost_regressor import AdaBoostRegressor
 from .bagging import BaggingClassifier, BaggingRegressor
-from .gradient_boosting import GradientBoostingClassifier, GradientBoostingRegressor
 from .extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
+from .gradient_boosting import GradientBoostingClassifier, GradientBoostingRegressor
 from .hist_gradient_boosting import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
@@ -16,10 +16,10 @@ __all__ = [
     "AdaBoostRegressor",
     "BaggingClassifier",
     "BaggingRegressor",
-    "GradientBoostingClassifier",
-    "GradientBoostingRegressor",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
+    "GradientBoostingClassifier",
+    "GradientBoostingRegressor",
     "HistGradientBoostingClassifier",
     "HistGradientBoostingRegressor",
     "RandomForestClassifier",
