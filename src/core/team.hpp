@@ -41,6 +41,8 @@ public:
         }
         using Plain = std::remove_reference_t<Task>;
         constexpr auto relaxed = std::memory_order_relaxed;
+        // A late thread must not take a ticket of the last step for a task of this one.
+        ticket_.fetch_or(no_task, std::memory_order_acq_rel);
         task_.store(const_cast<void*>(static_cast<const void*>(&task)), relaxed);
         call_.store([](void* t, Index i) { (*static_cast<Plain*>(t))(i); }, relaxed);
         tasks_.store(static_cast<std::uint32_t>(tasks), relaxed);
@@ -54,6 +56,7 @@ public:
 private:
     // Steps follow each other within microseconds, which waking a sleeper takes by itself.
     static constexpr int patience = 100000;
+    static constexpr std::uint64_t no_task = 0xffffffff;
 
     // The number of a step, above 32 bits, and of its next task.
     static std::uint64_t first_of(std::uint64_t step) { return step << 32; }
@@ -96,7 +99,7 @@ private:
     std::atomic<void (*)(void*, Index)> call_{nullptr};
     std::atomic<std::uint32_t> tasks_{0};
     std::atomic<Index> done_{0};
-    std::atomic<std::uint64_t> ticket_{0};
+    std::atomic<std::uint64_t> ticket_{no_task};
     std::atomic<bool> is_over_{false};
 };
 
