@@ -245,7 +245,7 @@ class GradientBoosting(OfParts, Remembering, CallbackSupport, BaseEstimator):
         )
         y = outputs.y[:, 0]
         if outputs.classes is not None:
-            own = data.outputs.classes[0]
+            own = data.classes
             labels = outputs.classes[0][y.astype(int)]
             unknown = np.setdiff1d(labels, own)
             if len(unknown):
@@ -494,7 +494,7 @@ class _Judge:
         own = self.held.y
         if self.data.loss.task != "regression":
             position = (own > 0) if self.data.loss.task == "binary" else own
-            own = self.data.outputs.classes[0][position.astype(int)]
+            own = self.data.classes[position.astype(int)]
         self.scores.append(self._of(self.held.z, own, self.held.weights))
 
     def _of(self, z: Array, y: Array, weights: Array) -> float:

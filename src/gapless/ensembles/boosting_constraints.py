@@ -66,7 +66,7 @@ def _checked(interaction_cst: Any, d: int) -> list[set[int]]:
             f"{interaction_cst!r}."
         ) from None
     for group in groups:
-        if not all(isinstance(j, Integral) and 0 <= j < d for j in group):
+        if not all(isinstance(j, Integral) and 0 <= int(j) < d for j in group):
             raise ValueError(
                 "Interaction constraints must consist of integer indices in [0, n_features - 1] = "
                 f"[0, {d - 1}], specifying the position of features, got indices: {group!r}."

@@ -65,6 +65,12 @@ class BoostingData:
         return targets_of(self.loss, self.outputs.y[:, 0])
 
     @property
+    def classes(self) -> Array:
+        """The classes, where there are classes."""
+        assert self.outputs.classes is not None
+        return self.outputs.classes[0]
+
+    @property
     def weights(self) -> Array:
         """Weights of the rows in the loss."""
         return self.outputs.weights

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -34,7 +33,7 @@ def regression_loss(loss: Any, quantile: float | None) -> Loss:
     if isinstance(loss, str) and loss == "quantile":
         if quantile is None:
             raise ValueError('loss="quantile" needs the parameter quantile, such as 0.9; set it.')
-        found = replace(found, level=quantile)
+        return losses.Quantile(quantile)
     return found
 
 

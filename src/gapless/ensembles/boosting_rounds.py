@@ -331,7 +331,7 @@ class _Grown:
             worth[i] = max(own, 0.0)
         stays, place = np.ones(len(left), dtype=bool), np.arange(len(left))
         for i in np.flatnonzero((left >= 0) & (worth == 0)):
-            below = slice(i + 1, _end_of(i, left, right))
+            below = slice(i + 1, _end_of(int(i), left, right))
             stays[below], place[below] = False, place[i]
             self.shape[:4, nodes][:, i] = -1
         number = np.cumsum(stays) - 1

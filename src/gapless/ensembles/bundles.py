@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -45,11 +46,11 @@ class Bundles:
         cls,
         codes: Sequence[Array],
         counts: Sequence[int],
-        has_missing: Sequence[bool],
-        is_categorical: Sequence[bool],
-        monotone: Sequence[int],
+        has_missing: Any,
+        is_categorical: Any,
+        monotone: Any,
     ) -> Bundles:
-        """Bundle columns of codes 0 … count − 1."""
+        """Bundle columns of codes 0 … count − 1; the last three have an entry for each column."""
         packing = _Packing(codes, counts)
         bundles = packing.bundles()
         code = np.zeros((len(codes[0]), len(bundles)), dtype=np.uint8)
@@ -91,7 +92,8 @@ class _Packing:
     def bundles(self) -> list[list[int]]:
         """Columns that share a byte, in the order of the first of each; most rows first."""
         n = len(self.codes[0])
-        alone, shared = [], []
+        alone: list[int] = []
+        shared: list[int] = []
         for j, count in enumerate(self.counts):
             is_sparse = 1 < count < MOST_CODES and len(self.others(j)) <= (1 - FREQUENT) * n
             (shared if is_sparse else alone).append(j)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -259,7 +258,7 @@ class PlainGradientBoosting(GradientBoosting):
                 max_depth=max(tree.max_depth, 1),
                 **{name: getattr(self, name) for name in OF_TREES},
             )
-            vars(model).update(
+            model.__dict__.update(
                 tree_=tree,
                 n_features_in_=self.n_features_in_,
                 n_outputs_=1,
@@ -525,7 +524,7 @@ class GradientBoostingRegressor(BoostedRegressor, PlainGradientBoosting):
         reached = np.cumsum(rounds.weights[order])
         place = np.searchsorted(reached, self.alpha * reached[-1] * (1 - 1e-12))
         delta = float(errors[order[min(place, len(order) - 1)]])
-        rounds.loss = replace(rounds.loss, delta=max(delta, np.finfo(float).tiny))
+        rounds.loss = losses.Huber(max(delta, float(np.finfo(float).tiny)))
         rounds.evaluate()
 
     def apply(self, X):
