@@ -451,7 +451,7 @@ class GradientBoostingRegressor(BoostedRegressor, PlainGradientBoosting):
     >>> X, y = load_diabetes(return_X_y=True)
     >>> model = GradientBoostingRegressor(n_estimators=20).fit(X, y)
     >>> print(f"{model.score(X, y):.2f}")
-    0.60
+    0.61
     """
 
     _parameter_constraints: ClassVar[dict] = {
