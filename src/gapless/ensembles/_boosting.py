@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
 from .. import losses
 from .._validation import read_outputs
@@ -28,7 +28,7 @@ from ..parts import Family, OfParts
 from ..progress import CallbackSupport, watch
 from ..remembering import Remembering, take_over
 from ..threads import single_blas
-from ..trees.door import for_prediction, read_new, read_training
+from ..trees.door import for_prediction, read_features, read_new, read_training
 from ..trees.packed import PackedTrees
 from .boosting_constraints import check_levels
 from .boosting_data import BoostingData, with_weight
@@ -309,6 +309,8 @@ class GradientBoosting(OfParts, Remembering, CallbackSupport, BaseEstimator):
         has_weights = sample_weight is not None
         X, y, sample_weight = with_weight(X, y, sample_weight)
         reader = copy.copy(self)
+        if _num_samples(X) == 0:
+            read_features(reader, X, reset=reset)  # says that there are no rows
         outputs = read_outputs(
             y,
             X if hasattr(X, "shape") else np.asarray(X, dtype=object),
@@ -329,11 +331,11 @@ class GradientBoosting(OfParts, Remembering, CallbackSupport, BaseEstimator):
     def _check_classes(self, outputs: Any) -> None:
         """Refuse a single class."""
         if outputs.classes is not None and len(outputs.classes[0]) < 2:
-            found = outputs.classes[0].tolist()
             raise ValueError(
                 "y contains 1 class after sample_weight trimmed classes with zero weights, while a "
-                f"minimum of 2 classes are required. The class is {found}; add rows of another "
-                "class, or check sample_weight and class_weight."
+                "minimum of 2 classes are required. There must be at least 2 classes, and the data "
+                f"contains only one class: {outputs.classes[0][0]!r}; add rows of another class, "
+                "or check sample_weight and class_weight."
             )
 
     # ---- predicting ------------------------------------------------------------------------------

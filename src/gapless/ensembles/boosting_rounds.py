@@ -355,7 +355,9 @@ class _Grown:
         impurity = np.zeros(len(column))
         if spread is not None:
             mean = self.numbers[0, nodes]
-            impurity = np.maximum(_summed(spread, left, right) / weight - mean**2, 0.0)
+            sums, has_weight = _summed(spread, left, right), weight > 0
+            of_row = np.divide(sums, weight, out=np.zeros(len(weight)), where=has_weight)
+            impurity = np.maximum(of_row - mean**2, 0.0)
         return Tree(
             n_features=len(table.edges),
             n_classes=np.ones(1, dtype=np.int64),
