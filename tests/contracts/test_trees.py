@@ -15,6 +15,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import gapless
 import gapless.plots
 from gapless import trees
+from gapless.generalization.held_out import folds_of
 from gapless.threads import threads
 
 CLASSES = [getattr(trees, name) for name in trees.__all__]
@@ -384,3 +385,41 @@ def test_shuffled_classes_are_told_at_chance_by_a_chosen_price():
     y = np.random.default_rng(3).integers(0, 2, size=120)
     found = gapless.DecisionTreeClassifier(ccp_alpha="cv").fit(X, y).generalization_
     assert abs(found.unseen - 0.5) < 3 * found.standard_error
+
+
+def make_table(n=200, seed=5):
+    """Few levels, some of them rare, so that most rows have equals in x of another class."""
+    rng = np.random.default_rng(seed)
+    town = rng.choice(["Bonn", "Oslo", "Rome", *"abcdef"], n, p=[0.3, 0.3, 0.34, *6 * [0.01]])
+    size = rng.choice([1.0, 2.0, np.nan], n)
+    is_yes = rng.random(n) < np.where(town == "Oslo", 0.2, 0.8)
+    return pd.DataFrame({"town": town, "size": size}), np.where(is_yes, "yes", "no")
+
+
+CLASSIFIERS = [cls for cls in CLASSES if is_classifier(cls())]
+
+
+@pytest.mark.parametrize("cls", CLASSIFIERS)
+def test_refits_are_what_fits_without_the_rows_say(cls):
+    X, y = make_table()
+    fitted = cls().fit(X, y)._fitted_to(X, y)
+    folds, _ = folds_of(fitted, fitted.distinct, "row")
+    for train, test in folds:
+        real = cls().fit(X.iloc[train], y[train]).predict_proba(X.iloc[test])
+        again = fitted.predict(fitted.fit_to(train), test)
+        np.testing.assert_allclose(again, real, atol=1e-12)
+
+
+@pytest.mark.parametrize("cls", CLASSIFIERS)
+def test_rows_of_one_x_are_unseen_together(cls):
+    # Without the one class of an x alone a tree would say the other: an accuracy far below 0.8.
+    X, y = make_table()
+    assert cls().fit(X, y).generalization_.unseen > 0.7
+    units = cls().fit(X, y)._fitted_to(X, y).units
+    assert units.max() + 1 == len(X.drop_duplicates())
+
+
+def test_rows_in_the_same_bins_are_different_rows():
+    X, y = make_data(gapless.ID3Classifier)
+    units = gapless.ID3Classifier(max_bins=2).fit(X, y)._fitted_to(X, y).units
+    assert units.max() + 1 == len(X)

@@ -185,10 +185,11 @@ def folds_of(model, X, y):
     from gapless.generalization.held_out import FOLDS, drawn
 
     data = model._training[0]
-    order = drawn(data.units, len(y), data.outputs.y[:, 0] if data.has_classes else None)
+    units = data.units(np.arange(len(y)))
+    order = drawn(units, len(y), data.outputs.y[:, 0] if data.has_classes else None)
     fold = np.empty(len(y), dtype=int)
     fold[order] = np.arange(len(y)) * FOLDS // len(y)
-    return fold[data.units]
+    return fold[units]
 
 
 # ---- with validation rows ------------------------------------------------------------------------

@@ -105,6 +105,11 @@ class Fitted:
         return counted_labels(labels, self.is_counted)
 
     @property
+    def units(self) -> Array:
+        """What is left out at a time, numbered as `distinct`: the distinct rows."""
+        return self.distinct
+
+    @property
     def is_large(self) -> bool:
         """Whether many refits would take long."""
         design = self.problems[0].design

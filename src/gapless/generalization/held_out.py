@@ -129,12 +129,16 @@ def drawn(units: Array, count: int, strata: Array | None = None) -> Array:
     """Units 0, 1, … in a random order, of which any first `count` serve as a sample.
 
     Seeded, and drawn by number: units that are numbered by content are drawn whatever the order of
-    the rows. With `strata` every stretch has a fair share of each stratum.
+    the rows. With `strata` every stretch has a fair share of each stratum; a unit with rows in
+    several is in the first of them.
     """
     order = np.random.default_rng(0).permutation(units.max() + 1)
     if strata is not None:
-        first = np.unique(units[units >= 0], return_index=True)[1]
-        of_unit = np.unique(strata[units >= 0][first], return_inverse=True)[1][order]
+        counted = units[units >= 0]
+        stratum = np.unique(strata[units >= 0], return_inverse=True)[1]
+        of_unit = np.full(len(order), len(stratum))
+        np.minimum.at(of_unit, counted, stratum)
+        of_unit = np.unique(of_unit, return_inverse=True)[1][order]
         # The k-th unit of a stratum of size c stands at (k + ½)/c of the way.
         by_stratum = np.argsort(of_unit, kind="stable")
         sizes = np.bincount(of_unit)

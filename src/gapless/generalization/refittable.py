@@ -78,6 +78,11 @@ class Refittable(ABC):
         """Which distinct row each row is: 0, 1, … by content, −1 for rows without weight."""
         return counted_labels(self.labels, self.is_counted)
 
+    @property
+    def units(self) -> Array:
+        """What is left out at a time, numbered as `distinct`: the distinct rows."""
+        return self.distinct
+
     @cached_property
     def predictions(self) -> Array:
         """What the model predicts for its own rows, (n, K)."""

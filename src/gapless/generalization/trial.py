@@ -61,7 +61,7 @@ class Trial:
     def units(self) -> Array:
         """The group of each row, or its distinct row: 0, 1, …, and −1 without weight."""
         if self.groups is None:
-            return self.fitted.distinct
+            return self.fitted.units
         return counted_labels(self.groups, self.fitted.is_counted)
 
     @property

@@ -117,7 +117,7 @@ class MultiwayClassifier(TreeClassifierMixin, ClassifierMixin, Validated, TreeMo
         F = encoded(columns, X)
         F = F if isinstance(F, np.ndarray) else F.toarray()
         edges = self._edges(F, outputs.weights, columns.is_category)
-        return TreeData(cut(F, edges), outputs, names, columns, edges=edges)
+        return TreeData(cut(F, edges), outputs, names, columns, edges=edges, uncut=F)
 
     def _read_rows(self, X):
         F = read_new(self, self.columns_, X)

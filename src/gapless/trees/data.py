@@ -10,7 +10,7 @@ import numpy as np
 
 from .._validation import Outputs
 from ..generalization.fitted import counted_labels
-from .held_out import equal_rows
+from .held_out import equal_rows, places
 from .pruning import PruneTrace
 from .tuning import Choice
 
@@ -44,6 +44,8 @@ class TreeData:
         Rows that were given to judge splits by.
     edges : list of (ndarray or None)
         Where the numbers of each column are cut into bins, for trees that ask for bins alone.
+    uncut : array or None
+        F with numbers in place of such bins.
     """
 
     F: Any
@@ -52,6 +54,7 @@ class TreeData:
     columns: Any
     validation: Rows | None = None
     edges: list[Array | None] = field(default_factory=list)
+    uncut: Any = None
 
     @property
     def has_classes(self) -> bool:
@@ -71,10 +74,24 @@ class TreeData:
         return Rows(self.F[index], self.outputs.y[index], weights[index])
 
     @cached_property
-    def units(self) -> Array:
-        """Which distinct row (x, y) each row is: 0, 1, … by content, −1 for rows without weight."""
-        labels = equal_rows(self.F, self.outputs.y)
-        return counted_labels(labels, self.outputs.weights > 0)
+    def labels(self) -> Array:
+        """Numbers of the rows (x, y), the same for equal ones, by content."""
+        return equal_rows(self._given, self.outputs.y)
+
+    @cached_property
+    def places(self) -> Array:
+        """Numbers of the rows x, the same for equal ones: the least of the labels of (x, y)."""
+        return places(self._given, self.labels)
+
+    @property
+    def _given(self) -> Any:
+        return self.F if self.uncut is None else self.uncut
+
+    def units(self, rows: Array) -> Array:
+        """Which distinct x each of these rows is: 0, 1, … by content; −1 for all other rows."""
+        is_in = np.zeros(len(self.places), dtype=bool)
+        is_in[rows] = True
+        return counted_labels(self.places, is_in)
 
     @cached_property
     def widths(self) -> list[int]:

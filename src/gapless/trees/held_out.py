@@ -10,11 +10,13 @@ import scipy.sparse as sp
 
 from ..design import Design
 from ..generalization import Refittable
-from ..generalization.fitted import LARGE_ROWS
+from ..generalization.fitted import LARGE_ROWS, counted_labels
 from ..interrupt import TimeLimit
 from ..leave_one_out import NotAvailable
 
 Array = np.ndarray
+# The numbers of levels that were seen in each column of categories.
+Levels = dict[int, Array]
 
 
 class TreeFit(Refittable):
@@ -69,7 +71,16 @@ class TreeFit(Refittable):
     @cached_property
     def labels(self) -> Array:
         """Numbers of the rows (x, y), the same for equal ones, by content."""
-        return equal_rows(self.data.F, self.data.outputs.y)
+        return self.data.labels
+
+    @cached_property
+    def units(self) -> Array:
+        """What is left out at a time: all rows of the same x.
+
+        A tree tells the rows of one x from all others if it is deep enough. Without those of one
+        class it would say the other, and be blamed for it.
+        """
+        return counted_labels(self.data.places, self.is_counted)
 
     @property
     def model(self):
@@ -83,10 +94,12 @@ class TreeFit(Refittable):
             raise KeyboardInterrupt
         if grown.stopped:
             raise TimeLimit
-        return self._predictor(grown.tree)
+        seen = _levels_in(self.data, rows)
+        return self._predictor(grown.tree, seen)
 
-    def _predictor(self, tree: Any):
-        return lambda design: self.estimator._leaf_values(tree, design.X)
+    def _predictor(self, tree: Any, seen: Levels | None = None):
+        """What a tree says of rows; levels that it has not `seen` are as good as missing."""
+        return lambda design: self.estimator._leaf_values(tree, _without_unseen(design.X, seen))
 
     def held_out(self, groups):
         """Not known: one row can change every split."""
@@ -113,12 +126,41 @@ class _Regrown(TreeFit):
         return self.fit_to(np.flatnonzero(self.is_counted))
 
 
-def equal_rows(F: Any, y: Array) -> Array:
-    """Labels 0, 1, … of the rows (x, y) by content, the same for equal ones; NaN equals NaN."""
+def _levels_in(data: Any, rows: Array) -> Levels:
+    """The levels of each column of categories that some rows have."""
+    columns = np.flatnonzero(data.columns.is_category).tolist()
+    return {j: np.unique(data.F[rows, j]) for j in columns}
+
+
+def _without_unseen(F: Any, seen: Levels | None) -> Any:
+    """Rows with NaN in place of the levels that are not among those `seen`."""
+    if not seen:
+        return F
+    F = F.copy()
+    for j, levels in seen.items():
+        F[~np.isin(F[:, j], levels), j] = np.nan
+    return F
+
+
+def equal_rows(F: Any, y: Array | None = None) -> Array:
+    """Labels 0, 1, … of the rows (x, y) by content, the same for equal ones; NaN equals NaN.
+
+    Without y, of the rows x.
+    """
+    if y is None:
+        y = np.zeros((F.shape[0], 1))
     if not sp.issparse(F):
         # No number of a column is as large, and NaN has no order.
         F = np.where(np.isnan(F), np.finfo(F.dtype).max, F)
     return Design(F).equal_rows(y)
+
+
+def places(F: Any, labels: Array) -> Array:
+    """Numbers of the rows x, the same for equal ones: the least of the labels of (x, y)."""
+    same = equal_rows(F)
+    least = np.full(len(same), len(same))
+    np.minimum.at(least, same, labels)
+    return least[same]
 
 
 def _as_given(outputs: Any) -> Array:

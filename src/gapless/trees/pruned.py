@@ -51,8 +51,7 @@ class Prunable(Validated):
     def _choose(
         self, data: TreeData, rows: Array, tree: Any, options: Options, seed: int
     ) -> Choice:
-        units = np.full(len(data.units), -1)
-        units[rows] = np.unique(data.units[rows], return_inverse=True)[1]
+        units = data.units(rows)
         if units.max() < 1:
             raise ValueError(
                 f'{type(self).__name__} cannot choose ccp_alpha="cv" from n_samples = 1 distinct '

@@ -53,7 +53,7 @@ def choose_alpha(grow: Any, data: Any, units: Array, whole: Any, select: str) ->
     data : TreeData
         The data.
     units : ndarray of int, shape (n,)
-        The distinct row that each row is, −1 for rows without weight.
+        The distinct x that each row has, −1 for rows that do not count.
     whole : Tree
         The tree of all rows.
     select : {"min", "1se"}
@@ -68,16 +68,16 @@ def choose_alpha(grow: Any, data: Any, units: Array, whole: Any, select: str) ->
     fold[order] = np.arange(count) * min(FOLDS, count) // count
     of_row = np.where(units >= 0, fold[units], -1)
     # Equal rows are one, with all their weight.
-    first = np.unique(units[units >= 0], return_index=True)[1]
-    rows = np.flatnonzero(units >= 0)[first]
-    merged = np.bincount(units[units >= 0], weights[units >= 0])
+    counted = np.flatnonzero(units >= 0)
+    _, first, place = np.unique(data.labels[counted], return_index=True, return_inverse=True)
+    rows, merged = counted[first], np.bincount(place, weights[counted])
     sums = np.zeros((len(alphas), 3))
     for k in range(min(FOLDS, count)):
         check()
         tree = grow(np.flatnonzero((of_row >= 0) & (of_row != k)))
-        test = fold[units[rows]] == k
-        held = rows[test]
-        costs = node_costs(tree, data.F[held], y[held], merged[units[held]], data.class_counts)
+        is_held = of_row[rows] == k
+        held = rows[is_held]
+        costs = node_costs(tree, data.F[held], y[held], merged[is_held], data.class_counts)
         sequence = sequence_of(tree)
         at = np.searchsorted(sequence.alphas, alphas, side="right") - 1
         sums += sequence.sums(costs)[at]
@@ -87,7 +87,7 @@ def choose_alpha(grow: Any, data: Any, units: Array, whole: Any, select: str) ->
         values={"ccp_alpha": alphas},
         unseen=unseen,
         standard_errors=errors,
-        rows=np.full(len(alphas), count),
+        rows=np.full(len(alphas), len(rows)),
         chosen=chosen,
         metric="accuracy" if data.has_classes else "R²",
     )

@@ -84,8 +84,7 @@ class Validated:
             return rows, None
         if data.validation is not None:
             return rows, data.validation
-        units = np.full(len(data.units), -1)
-        units[rows] = np.unique(data.units[rows], return_inverse=True)[1]
+        units = data.units(rows)
         count = int(units.max()) + 1
         aside = round(self.validation_fraction * count)
         if not 0 < aside < count:
