@@ -281,6 +281,14 @@ def test_the_unseen_score_is_near_that_of_new_data(cls):
     assert abs(result.unseen - new) < 4 * result.standard_error
 
 
+def test_rows_of_one_x_are_unseen_together():
+    # Without the one class of an x alone a model would say the other: an accuracy below 1/2.
+    rng = np.random.default_rng(0)
+    X = rng.integers(3, size=(200, 2)).astype(float)
+    y = (rng.random(200) < np.where(X[:, 0] > 0, 0.8, 0.2)).astype(int)
+    assert HistGradientBoostingClassifier(**SMALL).fit(X, y).generalization_.unseen > 0.7
+
+
 @every_class
 def test_other_data_are_refused(cls):
     X, y = make_data(cls)

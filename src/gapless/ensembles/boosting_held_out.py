@@ -9,10 +9,10 @@ import numpy as np
 
 from ..design import Design
 from ..generalization import Refittable
-from ..generalization.fitted import LARGE_ROWS
+from ..generalization.fitted import LARGE_ROWS, counted_labels
 from ..interrupt import TimeLimit
 from ..leave_one_out import NotAvailable
-from ..trees.held_out import equal_rows
+from ..trees.held_out import equal_rows, places
 
 Array = np.ndarray
 
@@ -57,6 +57,11 @@ class BoostingFit(Refittable):
     def labels(self) -> Array:
         """Numbers of the rows (x, y), the same for equal ones, by content."""
         return equal_rows(self.data.F, self.data.outputs.y)
+
+    @cached_property
+    def units(self) -> Array:
+        """What is left out at a time: all rows of the same x, as for single trees."""
+        return counted_labels(places(self.data.F, self.labels), self.is_counted)
 
     @property
     def model(self):
