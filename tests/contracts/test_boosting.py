@@ -285,7 +285,7 @@ def test_rows_of_one_x_are_unseen_together():
     # Without the one class of an x alone a model would say the other: an accuracy below 1/2.
     rng = np.random.default_rng(0)
     X = rng.integers(3, size=(200, 2)).astype(float)
-    y = (rng.random(200) < np.where(X[:, 0] > 0, 0.8, 0.2)).astype(int)
+    y = (rng.random(200) < np.where(X[:, 0] > 1, 0.8, 0.2)).astype(int)
     assert HistGradientBoostingClassifier(**SMALL).fit(X, y).generalization_.unseen > 0.7
 
 
