@@ -233,15 +233,17 @@ private:
         GrowingNode* rest;
     };
 
-    // Fill the histograms of one or two nodes and find their best splits, each thread for columns
-    // of its own.
+    // Fill the histograms of one or two nodes and find their best splits. Threads share the
+    // columns, and before that the rows where there are many.
     void look_at(const Family& family) {
         GrowingNode* nodes[2] = {family.counted, family.rest};
         const Index parts = static_cast<Index>(parts_.size());
+        const Index pieces = pieces_of(*family.counted);
+        if (pieces > 1) fill_pieces(*family.counted, pieces);
         std::vector<Split> best(2 * parts);
         const bool is_drawing = draws_columns();
         team_.each(parts, [&](Index p) {
-            fill_part(family, parts_[p]);
+            fill_part(family, parts_[p], pieces);
             if (is_drawing) return;
             for (int k = 0; k < 2; ++k)
                 if (nodes[k] && may_split(*nodes[k]))
@@ -257,15 +259,42 @@ private:
             for (Index p = 0; p < parts && nodes[k]; ++p) take_better(best[2 * p + k], *nodes[k]);
     }
 
-    void fill_part(const Family& family, const Part& part) {
+    // Into how many pieces the rows of a node are cut, each with a histogram of its own: 1 where
+    // adding those up would cost as much as is saved, or where columns alone keep all threads busy.
+    Index pieces_of(const GrowingNode& node) const {
+        constexpr Index worth = 4;
+        const Index width = round_.bins.width, threads = team_.size();
+        if (width >= most_bundles * threads) return 1;
+        const Index work = (node.end - node.begin) * width;
+        return std::clamp<Index>(work / (worth * std::max<Index>(round_.bins.cells(), 1)), 1,
+                                 threads);
+    }
+
+    // The first piece of the rows is counted in the node's own histogram.
+    void fill_pieces(const GrowingNode& node, Index pieces) {
+        const Index count = node.end - node.begin;
+        while (static_cast<Index>(of_piece_.size()) < pieces - 1)
+            of_piece_.emplace_back(round_.bins.cells());
+        team_.each(pieces, [&](Index p) {
+            const Index first = count * p / pieces, last = count * (p + 1) / pieces;
+            fill_histogram(round_.bins, {0, round_.bins.width}, entries_.get(),
+                           rows_.get() + node.begin + first, last - first,
+                           p ? of_piece_[p - 1].data() : histogram(node));
+        });
+    }
+
+    void fill_part(const Family& family, const Part& part, Index pieces) {
         const GrowingNode& node = *family.counted;
-        fill_histogram(round_.bins, part, entries_.get(), rows_.get() + node.begin,
-                       node.end - node.begin, histogram(node));
+        const Index first = round_.bins.start[part.first], last = round_.bins.start[part.last];
+        Cell* counted = histogram(node);
+        if (pieces == 1)
+            fill_histogram(round_.bins, part, entries_.get(), rows_.get() + node.begin,
+                           node.end - node.begin, counted);
+        for (Index p = 1; p < pieces; ++p)
+            for (Index c = first; c < last; ++c) counted[c] += of_piece_[p - 1][c];
         if (!family.rest) return;
-        const Cell* counted = histogram(node);
         Cell* rest = histogram(*family.rest);
-        const std::int32_t* start = round_.bins.start;
-        for (Index c = start[part.first]; c < start[part.last]; ++c) rest[c] -= counted[c];
+        for (Index c = first; c < last; ++c) rest[c] -= counted[c];
     }
 
     void search_part(const GrowingNode& node, Index p, const std::uint8_t* is_drawn, Split& best) {
@@ -435,7 +464,7 @@ private:
     std::vector<std::vector<Index>> columns_of_;
     std::unique_ptr<std::uint32_t[]> rows_, spare_rows_;
     std::vector<GrowingNode> nodes_;
-    std::vector<std::vector<Cell>> histograms_;
+    std::vector<std::vector<Cell>> histograms_, of_piece_;
     std::vector<Index> free_;
 };
 

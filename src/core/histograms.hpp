@@ -76,9 +76,10 @@ struct Part {
     Index first, last;
 };
 
+constexpr Index most_bundles = 16;  // of a part
+
 // Parts of a few bundles each, and enough of them for all threads.
 inline std::vector<Part> parts_of(Index width, int threads) {
-    constexpr Index most_bundles = 16;
     Index count = std::max<Index>((width + most_bundles - 1) / most_bundles, threads);
     count = std::clamp<Index>(count, 1, std::max<Index>(width, 1));
     std::vector<Part> parts;
