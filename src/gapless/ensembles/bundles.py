@@ -13,12 +13,9 @@ from typing import Any
 
 import numpy as np
 
-Array = np.ndarray
+from ..trees.bundles import MOST_CODES, pack
 
-MOST_CODES = 256
-# A column shares its byte only if this part of the rows at least has its most frequent value, and
-# looks for company in so many bundles.
-FREQUENT, MOST_TRIED = 0.5, 64
+Array = np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +48,10 @@ class Bundles:
         monotone: Any,
     ) -> Bundles:
         """Bundle columns of codes 0 … count − 1; the last three have an entry for each column."""
-        packing = _Packing(codes, counts)
-        bundles = packing.bundles()
+        width = np.asarray(counts)
+        packing = pack(codes, counts, (width > 1) & (width < MOST_CODES))
+        shared = {j for members in packing.members for j in members}
+        bundles = sorted([*packing.members, *([j] for j in range(len(codes)) if j not in shared)])
         code = np.zeros((len(codes[0]), len(bundles)), dtype=np.uint8)
         table = np.zeros((len(codes), 7), dtype=np.int32)
         sizes = []
@@ -64,65 +63,10 @@ class Bundles:
                 continue
             first = 1
             for j in members:
-                rows, frequent = packing.others(j), packing.frequent[j]
-                own = codes[j][rows]
-                code[rows, b] = first + own - (own > frequent)
-                table[j, :4] = b, first, counts[j], frequent
+                packing.write(codes[j], j, first, code[:, b])
+                table[j, :4] = b, first, counts[j], packing.usual[j]
                 first += counts[j] - 1
             sizes.append(first)
         table[:, 4], table[:, 5], table[:, 6] = has_missing, is_categorical, monotone
         start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
         return cls(code, start, table)
-
-
-class _Packing:
-    """Which columns can share a byte."""
-
-    def __init__(self, codes: Sequence[Array], counts: Sequence[int]):
-        self.codes, self.counts = codes, counts
-        self.frequent = [_most_frequent(c, k) for c, k in zip(codes, counts)]
-        self._others: dict[int, Array] = {}
-
-    def others(self, j: int) -> Array:
-        """The rows whose code in column j is not the most frequent one."""
-        if j not in self._others:
-            self._others[j] = np.flatnonzero(self.codes[j] != self.frequent[j])
-        return self._others[j]
-
-    def bundles(self) -> list[list[int]]:
-        """Columns that share a byte, in the order of the first of each; most rows first."""
-        n = len(self.codes[0])
-        alone: list[int] = []
-        shared: list[int] = []
-        for j, count in enumerate(self.counts):
-            is_sparse = 1 < count < MOST_CODES and len(self.others(j)) <= (1 - FREQUENT) * n
-            (shared if is_sparse else alone).append(j)
-        found = [[j] for j in alone]
-        for part in self._packed(sorted(shared, key=lambda j: -len(self.others(j)))):
-            found.append(sorted(part))
-        return sorted(found)
-
-    def _packed(self, columns: list[int]) -> list[list[int]]:
-        """Each column joins the first bundle with room for its codes and its rows."""
-        members: list[list[int]] = []
-        taken: list[Array] = []
-        sizes: list[int] = []
-        for j in columns:
-            rows = self.others(j)
-            for b in range(max(len(members) - MOST_TRIED, 0), len(members)):
-                if sizes[b] + self.counts[j] - 1 > MOST_CODES or taken[b][rows].any():
-                    continue
-                members[b].append(j)
-                sizes[b] += self.counts[j] - 1
-                taken[b][rows] = True
-                break
-            else:
-                members.append([j])
-                sizes.append(self.counts[j])
-                taken.append(np.zeros(len(self.codes[0]), dtype=bool))
-                taken[-1][rows] = True
-        return members
-
-
-def _most_frequent(codes: Array, count: int) -> int:
-    return int(np.argmax(np.bincount(codes, minlength=count)))

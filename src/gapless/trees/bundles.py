@@ -2,7 +2,8 @@
 
 The dummies of a category are the common case: forty columns, of which each row has one that is not
 0. A tree counts such columns in one pass over their bundle (Ke et al. 2017, exclusive feature
-bundling; here without any conflict, so that nothing changes but the time).
+bundling; here without any conflict, so that nothing changes but the time). `pack` finds them for
+single trees, whose layout is here, and for boosting.
 """
 
 from __future__ import annotations
@@ -16,10 +17,14 @@ Array = np.ndarray
 
 # A code of a bundle is one byte.
 MOST_CODES = 256
-# A column of more codes is no member: it would fill a bundle alone.
+# A column of more codes is no member where trees are grown one by one: it would fill a bundle.
 MOST_OWN = 16
-# A column is tried with so many of the latest bundles.
-TRIES = 8
+# A member has its most frequent code in this part of the rows at least.
+FREQUENT = 0.5
+# A column looks for company in so many of the latest bundles.
+MOST_TRIED = 32
+# Most columns that meet do so among the first rows.
+EARLY = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,26 +52,6 @@ class Bundles:
     count: Array
 
 
-class _Bundle:
-    """A bundle while it grows."""
-
-    def __init__(self, rows: int):
-        self.codes = np.zeros(rows, dtype=np.uint8)
-        self.unusual = 0
-        self.count = 1
-        self.members: list[int] = []
-
-    def has_room(self, is_unusual: Array, unusual: int, own: int) -> bool:
-        """Whether a column goes in without meeting another one in any row."""
-        if self.count + own - 1 > MOST_CODES or self.unusual + unusual > len(self.codes):
-            return False
-        # Most columns that meet do so early.
-        early = slice(0, 4096)
-        if np.any(self.codes[early][is_unusual[early]]):
-            return False
-        return not np.any(self.codes[is_unusual])
-
-
 def bundle(parts: Sequence[Array], counts: Array, is_category: Array) -> Bundles:
     """Bundle columns of few codes.
 
@@ -83,35 +68,95 @@ def bundle(parts: Sequence[Array], counts: Array, is_category: Array) -> Bundles
     -------
     Bundles
     """
-    d, rows = len(parts), len(parts[0]) if len(parts) else 0
-    usual, first = np.zeros(d, dtype=np.int64), np.zeros(d, dtype=np.int64)
-    bundles: list[_Bundle] = []
-    for j in np.flatnonzero((counts < MOST_OWN) & ~is_category & (counts > 1)).tolist():
-        frequency = np.bincount(parts[j], minlength=counts[j] + 1)
+    packing = pack(parts, counts + 1, (counts < MOST_OWN) & ~is_category & (counts > 1))
+    rows = len(parts[0]) if len(parts) else 0
+    of_column, first = np.full(len(parts), -1), np.zeros(len(parts), dtype=np.int64)
+    codes = np.zeros((len(packing.members), rows), dtype=np.uint8)
+    count = np.ones(len(packing.members), dtype=np.int64)
+    for b, members in enumerate(packing.members):
+        for j in members:
+            of_column[j], first[j] = b, count[b]
+            packing.write(parts[j], j, int(count[b]), codes[b])
+            count[b] += counts[j]
+    return Bundles(of_column, packing.usual, first, codes, count)
+
+
+# ---- which columns are bundled -------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Packing:
+    """Which columns can share a byte.
+
+    Parameters
+    ----------
+    usual : ndarray of int64, shape (d,)
+        The most frequent code of each column that could be a member, 0 for others.
+    members : list of list of int
+        The columns of each bundle, two or more, in increasing order.
+    """
+
+    usual: Array
+    members: list[list[int]]
+
+    def write(self, codes: Array, j: int, first: int, out: Array) -> None:
+        """Write the codes of column j into its bundle, from the code `first` on."""
+        rows = np.flatnonzero(codes != self.usual[j])
+        own = codes[rows].astype(np.int64)
+        out[rows] = first + own - (own > self.usual[j])
+
+
+def pack(codes: Sequence[Array], counts: Sequence[int] | Array, is_candidate: Array) -> Packing:
+    """Put columns together of which at most one in any row is not at its most frequent code.
+
+    Parameters
+    ----------
+    codes : sequence of d ndarrays, shape (n,)
+        Codes 0 … count − 1 of each column.
+    counts : sequence of d int
+        The number of codes of each column.
+    is_candidate : ndarray of bool, shape (d,)
+        Which columns may be members.
+    """
+    d, n = len(codes), len(codes[0]) if len(codes) else 0
+    usual, others = np.zeros(d, dtype=np.int64), np.full(d, n)
+    for j in np.flatnonzero(is_candidate).tolist():
+        frequency = np.bincount(codes[j], minlength=1)
         usual[j] = frequency.argmax()
-        unusual = rows - int(frequency[usual[j]])
-        is_unusual = parts[j] != usual[j]
-        own = int(counts[j]) + 1
-        for candidate in reversed(bundles[-TRIES:]):
-            if candidate.has_room(is_unusual, unusual, own):
+        others[j] = n - frequency[usual[j]]
+    sparse = np.flatnonzero(is_candidate & (others <= (1 - FREQUENT) * n))
+    bundles: list[_Bundle] = []
+    # Those with most rows first: the others find room between them.
+    for j in sparse[np.argsort(-others[sparse], kind="stable")].tolist():
+        rows = np.flatnonzero(codes[j] != usual[j])
+        for candidate in bundles[-MOST_TRIED:]:
+            if candidate.has_room(rows, int(counts[j])):
                 break
         else:
-            candidate = _Bundle(rows)
+            candidate = _Bundle(n)
             bundles.append(candidate)
-        first[j] = candidate.count
-        place = np.arange(own) - (np.arange(own) > usual[j]) + candidate.count
-        candidate.codes[is_unusual] = place[parts[j][is_unusual]]
-        candidate.count += own - 1
-        candidate.unusual += unusual
-        candidate.members.append(j)
-    return _joined([b for b in bundles if len(b.members) > 1], usual, first, d, rows)
+        candidate.add(j, rows, int(counts[j]))
+    return Packing(usual, sorted(sorted(b.members) for b in bundles if len(b.members) > 1))
 
 
-def _joined(bundles: list[_Bundle], usual: Array, first: Array, d: int, rows: int) -> Bundles:
-    of_column = np.full(d, -1, dtype=np.int64)
-    codes = np.zeros((len(bundles), rows), dtype=np.uint8)
-    for b, made in enumerate(bundles):
-        of_column[made.members] = b
-        codes[b] = made.codes
-    count = np.array([made.count for made in bundles], dtype=np.int64)
-    return Bundles(of_column, usual, first, codes, count)
+class _Bundle:
+    """A bundle while it grows."""
+
+    def __init__(self, rows: int):
+        self.is_taken = np.zeros(rows, dtype=bool)
+        self.free = rows
+        self.count = 1
+        self.members: list[int] = []
+
+    def has_room(self, rows: Array, own: int) -> bool:
+        """Whether a column with these unusual rows goes in without meeting another one."""
+        if self.count + own - 1 > MOST_CODES or len(rows) > self.free:
+            return False
+        return not (self.is_taken[rows[:EARLY]].any() or self.is_taken[rows[EARLY:]].any())
+
+    def add(self, column: int, rows: Array, own: int) -> None:
+        """Take a column in."""
+        self.members.append(column)
+        self.is_taken[rows] = True
+        self.free -= len(rows)
+        self.count += own - 1
