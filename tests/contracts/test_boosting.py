@@ -187,6 +187,31 @@ def test_categories_and_missing_values_are_taken_as_they_are(cls, library):
     assert found[0] == found[1]  # a level that was never seen is a missing value
 
 
+@pytest.mark.parametrize("cls", HIST)
+def test_negative_numbers_of_categories_are_missing(cls):
+    X, y = make_data(cls)
+    X[:, 1] = np.arange(len(X)) % 5 - 2
+    gaps = np.where(X < 0, np.nan, X)[:, 1]
+    model, other = (cls(categorical_features=[1], min_samples_leaf=3) for _ in range(2))
+    model.fit(X, y)
+    other.fit(np.c_[X[:, 0], gaps, X[:, 2]], y)
+    np.testing.assert_array_equal(scores(model, X), scores(other, X))
+    table = pd.DataFrame(X, columns=["a", "b", "c"])
+    named = clone(model).set_params(categorical_features=["b"]).fit(table, y)
+    np.testing.assert_array_equal(scores(named, table), scores(model, X))
+
+
+@pytest.mark.parametrize("loss", ["log_loss", "exponential", "softmax", "hinge"])
+def test_a_single_class_is_predicted_for_all_rows(loss):
+    X, y = make_data(HistGradientBoostingRegressor)
+    model = HistGradientBoostingClassifier(loss=loss, max_iter=3).fit(X, np.full(len(y), "a"))
+    assert set(model.predict(PROBES)) == {"a"}
+    assert all(np.all(tree.value == 0) for trees in model.trees_ for tree in trees)
+    if model.loss_.has_probabilities:
+        np.testing.assert_array_equal(model.predict_proba(PROBES), np.ones((len(PROBES), 1)))
+        np.testing.assert_array_equal(model.predict_log_proba(PROBES), np.zeros((len(PROBES), 1)))
+
+
 @every_form
 def test_pickle_and_clone(cls, form):
     X, y = make_data(cls)

@@ -124,6 +124,8 @@ class BoostedClassifier(ClassifierMixin):
             In the order of `classes_`.
         """
         z = self._raw_predict(X)
+        if len(self.classes_) == 1:
+            return np.zeros((len(z), 1))
         return self.loss_.log_probabilities(z if z.shape[1] > 1 else z[:, 0])
 
     @available_if(_has_probabilities)
@@ -179,6 +181,8 @@ class BoostedClassifier(ClassifierMixin):
         return self.classes_[chosen]
 
     def _probabilities(self, z: Array) -> Array:
+        if len(self.classes_) == 1:
+            return np.ones((len(z), 1))
         if z.shape[1] > 1:
             return self.loss_.inverse_link(z)
         p = self.loss_.inverse_link(z[:, 0])

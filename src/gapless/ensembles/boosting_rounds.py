@@ -31,6 +31,7 @@ CHUNK_SCORES, FEWEST_ROWS, MOST_ROWS = 1 << 16, 1 << 10, 1 << 14
 UNLIMITED = 1 << 30
 # Curvature that a leaf needs, for one row: below it the values of leaves have no digits left.
 LEAST_CURVATURE = 1e-3
+EPS = np.finfo(float).eps
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,7 +246,9 @@ class Rounds:
         """Values of all nodes, (K, capacity); only those of leaves count."""
         values = grown.numbers[0].reshape(len(grown.count), -1).copy()
         if plan.leaves == "model":
-            return values
+            # A root that could not be split, of rows that cannot be predicted any better.
+            is_spent = grown.numbers[2].reshape(values.shape) <= EPS * weights.sum()
+            return np.where(is_spent, 0.0, values)
         lower, upper = (grown.numbers[i].reshape(values.shape) for i in (3, 4))
         for k in range(len(values)):
             nodes = np.flatnonzero(grown.field(0, k) < 0)

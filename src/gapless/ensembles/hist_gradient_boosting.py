@@ -63,6 +63,8 @@ class HistGradientBoosting(GradientBoosting):
         "random_state": ["random_state"],
         "time_limit": [Interval(Real, 0, None, closed="neither"), None],
     }
+    # As users of scikit-learn's classes know it.
+    _negative_is_missing: ClassVar[bool] = True
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None, *, X_val=None, y_val=None, sample_weight_val=None):
@@ -103,6 +105,9 @@ class HistGradientBoosting(GradientBoosting):
         return Validation(X_val, y_val, weights)
 
     # ---- what is said to the base ----------------------------------------------------------------
+
+    def _check_classes(self, outputs: Any) -> None:
+        """A single class will do: it is then predicted for all rows."""
 
     def _plan(self, data: BoostingData) -> GrowthPlan:
         d = len(data.columns)
@@ -220,7 +225,8 @@ class HistGradientBoostingRegressor(BoostedRegressor, HistGradientBoosting):
     max_bins : int, default=255
         Bins of a column of numbers, at quantiles; and the largest number of levels of a category.
     categorical_features : mask, indices, names, "from_dtype" or None, default="from_dtype"
-        Which columns are categories; by default those whose type in a table says so.
+        Which columns are categories; by default those whose type in a table says so. In columns of
+        numbers that are named here, those below 0 are missing values.
     monotonic_cst : array-like or dict, default=None
         For each column 1 if predictions must not fall with it, −1 if they must not rise.
     interaction_cst : {"pairwise", "no_interactions"} or sequence of groups, default=None
@@ -382,7 +388,8 @@ class HistGradientBoostingClassifier(BoostedClassifier, HistGradientBoosting):
     max_bins : int, default=255
         Bins of a column of numbers, at quantiles; and the largest number of levels of a category.
     categorical_features : mask, indices, names, "from_dtype" or None, default="from_dtype"
-        Which columns are categories; by default those whose type in a table says so.
+        Which columns are categories; by default those whose type in a table says so. In columns of
+        numbers that are named here, those below 0 are missing values.
     monotonic_cst : array-like or dict, default=None
         For each column 1 if predictions must not fall with it, −1 if they must not rise.
     interaction_cst : {"pairwise", "no_interactions"} or sequence of groups, default=None

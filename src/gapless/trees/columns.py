@@ -80,6 +80,7 @@ class Columns:
         categorical_features: Any = None,
         max_bins: int | None = None,
         weights: Array | None = None,
+        negative_is_missing: bool = False,
     ) -> Columns:
         """Read X.
 
@@ -95,12 +96,15 @@ class Columns:
             weight.
         weights : ndarray of shape (n,) or None, default=None
             Weights for the bins.
+        negative_is_missing : bool, default=False
+            Whether a number below 0 in a column of categories is a missing value.
 
         Returns
         -------
         Columns
         """
-        return _Reader(X, categorical_features, max_bins, weights).columns()
+        reader = _Reader(X, categorical_features, max_bins, weights, negative_is_missing)
+        return reader.columns()
 
     def __len__(self) -> int:
         return len(self.count)
@@ -158,10 +162,18 @@ class Columns:
 class _Reader:
     """Collects the columns of one X."""
 
-    def __init__(self, X: Any, categorical: Any, max_bins: int | None, weights: Array | None):
+    def __init__(
+        self,
+        X: Any,
+        categorical: Any,
+        max_bins: int | None,
+        weights: Array | None,
+        negative_is_missing: bool,
+    ):
         self.X = X.tocsc() if sp.issparse(X) else X
         self.rows, self.d = X.shape
         self.max_bins, self.weights = max_bins, weights
+        self.negative_is_missing = negative_is_missing
         self.names = tuple(map(str, X.columns)) if is_table(X) else None
         self.is_category = _marked(categorical, self.d, self.names)
         if is_table(X):
@@ -187,7 +199,10 @@ class _Reader:
 
     def _read_levels(self, j: int) -> None:
         X = self.X[:, [j]].toarray() if sp.issparse(self.X) else self.X
-        values = series_of(X, 0 if sp.issparse(self.X) else j).values
+        series = series_of(X, 0 if sp.issparse(self.X) else j)
+        values = series.values
+        if self.negative_is_missing and not series.is_category:
+            values[series.numbers < 0] = None
         levels = levels_of(values)
         numbers = number_of_level(levels).of(values)
         self.levels[j], self.count[j] = levels, len(levels)

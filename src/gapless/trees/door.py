@@ -23,7 +23,8 @@ def read_training(
     Parameters
     ----------
     estimator : estimator
-        With the parameters `categorical_features` and, for bins, `max_bins`.
+        With the parameters `categorical_features` and, for bins, `max_bins`; where it says
+        `_negative_is_missing`, numbers below 0 are no categories.
     X : {array-like, sparse matrix, data frame} of shape (n, d)
         Training data.
     weights : ndarray of shape (n,) or None
@@ -37,6 +38,7 @@ def read_training(
         categorical_features=getattr(estimator, "categorical_features", None),
         max_bins=getattr(estimator, "max_bins", None),
         weights=weights,
+        negative_is_missing=getattr(estimator, "_negative_is_missing", False),
     )
     return columns, encoded(columns, X), names
 
