@@ -158,8 +158,22 @@ def test_kernel_ridge_survives_a_file_and_threads_do_not_matter(kind):
 def test_random_features_have_no_exact_kernel_to_compare_with():
     X, y = make_data(40)
     model = ridge(approximation="random_features", n_components=10).fit(X, y)
-    with pytest.raises(ValueError, match="random features"):
+    with pytest.raises(ValueError, match="this KernelRidge has random features"):
         gapless.certify(model, X, y, exact_kernel=True)
+
+
+def test_kernel_ridge_that_was_interrupted_names_a_cure_that_it_has(monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    X, y = make_data(60)
+    monkeypatch.setattr("gapless.linear._base.certify_all", interrupt)
+    model = ridge(approximation="nystroem", n_components=10)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    verdict = model.certificate_.verdict
+    assert "more time" in verdict
+    assert "warm_start" not in verdict
 
 
 def test_time_limit_of_kernel_ridge_is_kept_and_said():

@@ -1,5 +1,7 @@
 """One hinge for all classes: against a quadratic programme of SciPy, and against scikit-learn."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.optimize
@@ -13,6 +15,7 @@ from gapless.dual_points import FreeColumns, orthogonalise_slopes
 from gapless.losses import CrammerSinger, WestonWatkins, nearest_slopes
 from gapless.penalties import L2
 from gapless.problem import Problem
+from gapless.svm.all_in_one import JointMachine
 
 HINGES = {"crammer_singer": CrammerSinger(), "weston_watkins": WestonWatkins()}
 every_hinge = pytest.mark.parametrize("name", HINGES)
@@ -97,6 +100,20 @@ def test_machine_and_risk_classifier_agree_with_a_kernel(name):
     np.testing.assert_allclose(model.dual_coef_.sum(axis=1), 0, atol=1e-9)
     assert model.dual_coef_.shape == (3, len(model.support_))
     assert np.all(model.kkt_violation_ <= 1e-6)
+
+
+@every_hinge
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_second_solver_that_ends_further_away_is_not_believed(name, monkeypatch):
+    def lost(machine, solved, *_):
+        nothing = [replace(one.point, theta=0 * one.point.theta) for one in solved]
+        return machine._solved(nothing, solved[0].steps + 5, "stalled")
+
+    X, y = make_data()
+    best = SVC(multi_class=name, tol=1e-6).fit(X, y).certificate_.primal
+    monkeypatch.setattr(JointMachine, "_sharpened", lost)
+    model = SVC(multi_class=name, tol=1e-15).fit(X, y)
+    assert model.certificate_.primal == pytest.approx(best, rel=1e-4)
 
 
 @every_hinge

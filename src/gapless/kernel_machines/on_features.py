@@ -8,7 +8,7 @@ more than a fit.
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -48,6 +48,8 @@ class RidgeOnFeatures(WithKernel, Ridge):
     **options
         `fit_intercept`, `tol` and `time_limit`, as of Ridge.
     """
+
+    _further: ClassVar[str] = "fit again with more time, or set n_components"
 
     def __init__(
         self,

@@ -19,7 +19,7 @@ from ..design import Design
 from ..interrupt import TimeLimit, seconds_left, time_limit
 from ..kernel_features import EXACT
 from ..linear.kernel import KERNEL_CONSTRAINTS, chosen_kind
-from ..linear.kernel_certificates import exact_certificate
+from ..linear.kernel_certificates import exact_certificate, features_of
 from ..progress import watch
 from ..solvers import Trace
 from ..threads import single_blas
@@ -408,6 +408,7 @@ class KernelRidge(KernelRegressor):
         """The certificate for the kernel itself, whatever stood for it."""
         if not self._is_approximate:
             return self._certified(X, y, sample_weight)
+        features_of(self)  # refuses random ones in the name of this class
         return exact_certificate(RidgeOnFeatures.of(self), X, y, sample_weight)
 
     def _certify(self, data):

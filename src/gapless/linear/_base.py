@@ -91,6 +91,8 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
         "generalization_",
     )
     _not_converged: ClassVar[str] = "{name} failed to converge"
+    # How to go on from where an interrupt or the time limit has ended a fit.
+    _further: ClassVar[str] = "fit again with warm_start=True to go on"
     # The solvers of scikit-learn's class of this name, and what they mean here. All solvers reach
     # the same minimum, so most ask for the best one; some have a kin in gapless.
     _peer_solvers: ClassVar[dict[str, str]] = {}
@@ -334,7 +336,7 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
             pass
         except KeyboardInterrupt:
             solutions[-1] = replace(solutions[-1], status="interrupted")
-        return [_unchecked(p, s, self.tol) for p, s in zip(problems, solutions)]
+        return [_unchecked(p, s, self.tol, self._further) for p, s in zip(problems, solutions)]
 
     def _warn_if_stopped(self, problem: Problem, solutions: list[Solution]) -> None:
         """Say that the gap is too large, or that no minimum exists, and what would help."""
@@ -631,15 +633,14 @@ def _unsolved(problem: Problem, start: Parameters | None, status: str, name: str
     return replace(solution, solver=choose(problem) if name == "auto" else name)
 
 
-def _unchecked(problem: Problem, solution: Solution, tol: float) -> Certificate:
+def _unchecked(problem: Problem, solution: Solution, tol: float, cure: str) -> Certificate:
     """The certificate when time is up: the gap as the solver knew it, or as w = 0 bounds it."""
     dual = max(solution.dual, problem.origin.dual)
     rounding = 8 * np.finfo(float).eps * (abs(solution.primal) + problem.scale)
     gap = max(solution.primal - dual, 0.0) + rounding
     return Certificate(
         kind="stopped",
-        verdict=f"stopped: out of time at a gap of {gap:.3g}; "
-        "fit again with warm_start=True to go on.",
+        verdict=f"stopped: out of time at a gap of {gap:.3g}; {cure}.",
         primal=solution.primal,
         dual=dual,
         gap=gap,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -144,7 +144,7 @@ class JointMachine(Machine):
             if self.is_whole:
                 solved = self._descend_to(tol, max_iter, callback)
             if not self.is_whole or _goes_on(solved, tol):
-                solved = self._sharpened(solved, tol, max_iter, callback)
+                solved = _better(solved, self._sharpened(solved, tol, max_iter, callback))
         return solved
 
     @property
@@ -221,9 +221,20 @@ class JointMachine(Machine):
 
 def _goes_on(solved: list[Solved], tol: float) -> bool:
     """Whether the gap is too large, and nobody has ended the work."""
-    gap = sum(one.judgement.primal - one.judgement.dual for one in solved)
     allowed = tol * sum(one.judgement.scale for one in solved)
-    return solved[0].status in ("optimal", "stalled") and not gap <= allowed
+    return solved[0].status in ("optimal", "stalled") and not _gap(solved) <= allowed
+
+
+def _gap(solved: list[Solved]) -> float:
+    """P − D of all classes together."""
+    return sum(one.judgement.primal - one.judgement.dual for one in solved)
+
+
+def _better(before: list[Solved], after: list[Solved]) -> list[Solved]:
+    """The solution of the smaller gap: a solver that ends early may be further away than before."""
+    if not _gap(after) > _gap(before):
+        return after
+    return [replace(b, steps=a.steps, status=a.status) for b, a in zip(before, after)]
 
 
 class JointFit(MachineFit):
