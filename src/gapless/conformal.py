@@ -219,8 +219,9 @@ def _by_refits(
     of_unit = np.empty(count, dtype=int)
     of_unit[order] = np.arange(count) * folds // count
     of_row = np.where(units >= 0, of_unit[units], -1)
-    models = [_without(fitted, np.flatnonzero(of_row == k)) for k in range(folds)]
-    fold = of_row[rows]
+    # Of many rows those that calibrate are in some of the folds alone.
+    used, fold = np.unique(of_row[rows], return_inverse=True)
+    models = [_without(fitted, np.flatnonzero(of_row == k)) for k in used]
     held = np.empty((len(rows), fitted.predictions.shape[1]))
     for k, model in enumerate(models):
         held[fold == k] = model(fitted.design.rows(rows[fold == k]))

@@ -210,6 +210,10 @@ def test_tables_give_names_and_the_same_model(cls, library):
     model = make(cls, {}).fit(table, library.Series(y))
     assert list(model.feature_names_in_) == ["age", "height", "weight"]
     np.testing.assert_allclose(answers(model, table), answers(make(cls, {}).fit(X, y), X))
+    with warnings.catch_warnings():
+        # Nobody who passes a table is told that names are missing.
+        warnings.filterwarnings("error", message=".*feature names")
+        assert np.isfinite(model.generalization_.unseen)
     assert not hasattr(clone(model).fit(X, y), "feature_names_in_")
 
 
@@ -337,6 +341,45 @@ def test_the_unseen_score_is_near_that_of_new_data(cls, form):
     assert result.train == pytest.approx(model.score(X, y))
     new = np.mean([model.score(*make_data(cls, n=300, seed=seed)) for seed in range(3)])
     assert abs(result.unseen - new) < 4 * result.standard_error + 0.02
+
+
+REPEATING = [
+    (BaggingClassifier, {"oob_score": True}),
+    (RandomForestClassifier, {"oob_score": True}),
+    (ExtraTreesClassifier, {}),
+    (AdaBoostClassifier, {}),
+]
+
+
+@pytest.mark.parametrize(("cls", "form"), cases(REPEATING))
+def test_rows_that_repeat_with_both_classes_are_not_held_against_a_model(cls, form):
+    # No model gets more than 80 % right. Without all equals of a row only those that contradict
+    # it would be left, and nothing would be.
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 40, size=(800, 1)).astype(float)
+    y = np.where(rng.random(800) < 0.8, X[:, 0] < 20, X[:, 0] >= 20).astype(int)
+    model = cls(n_estimators=20, random_state=0, **form).fit(X, y)
+    assert 0.7 < model.generalization_.unseen < 0.85
+    assert 0.7 < getattr(model, "oob_score_", 0.75) < 0.85
+
+
+@pytest.mark.parametrize(("cls", "form"), cases(REPEATING))
+def test_rows_without_weight_change_no_unseen_score(cls, form):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 30, size=(120, 1)).astype(float)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    y, weights = rng.integers(0, 2, size=120), rng.integers(0, 2, size=120).astype(float)
+    weighted = cls(n_estimators=5, random_state=0, **form).fit(X, y, sample_weight=weights)
+    alone = cls(n_estimators=5, random_state=0, **form).fit(X[weights > 0], y[weights > 0])
+    assert weighted.generalization_.unseen == alone.generalization_.unseen
+    assert getattr(weighted, "oob_score_", 0) == getattr(alone, "oob_score_", 0)
+
+
+def test_intervals_of_more_rows_than_calibrate(monkeypatch):
+    monkeypatch.setattr("gapless.conformal.MOST_ROWS", 30)
+    X, y = make_data(RandomForestRegressor, n=80)
+    found = RandomForestRegressor(5, random_state=0).fit(X, y).predict(X[:4], interval=0.8)
+    assert np.all(found.lower <= found.upper)
 
 
 @pytest.mark.parametrize("cls", [BaggingRegressor, RandomForestClassifier, RandomForestRegressor])

@@ -23,7 +23,7 @@ from sklearn.utils.validation import _check_method_params, has_fit_parameter, va
 from .._validation import TEXTS, _check_values, _naming_text
 from ..progress import watch, with_callbacks
 from ..remembering import take_over
-from ._base import Ensemble, fingerprint, is_given
+from ._base import Ensemble, fingerprint
 from .draws import Population, as_numbers
 from .out_of_bag import EnsembleData
 
@@ -49,6 +49,7 @@ class Bagging(Ensemble):
     routing of metadata are scikit-learn's.
     """
 
+    _strength = "min_samples_leaf"
     # The method whose answers are the mean of the members.
     _answer = "predict"
 
@@ -252,10 +253,10 @@ class Bagging(Ensemble):
         outputs = data.outputs
         place = Population.of(data.numbers, outputs.y, outputs.sample_weight).place
         sums, used = None, np.zeros(len(place), dtype=int)
-        for member, columns, counts in zip(
-            self.estimators_, self.estimators_features_, self._counts()
+        for member, columns, is_seen in zip(
+            self.estimators_, self.estimators_features_, self._seen(place)
         ):
-            rows = np.flatnonzero(~is_given(counts, place))
+            rows = np.flatnonzero(~is_seen)
             if len(rows) == 0:
                 continue
             z = self._of_member(member, _safe_indexing(data.X, rows)[:, columns])

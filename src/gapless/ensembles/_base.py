@@ -239,13 +239,14 @@ class Ensemble(Remembering, CallbackSupport):
         for seed in self._seeds if seeds is None else seeds:
             yield population.draw(seed, self._max_samples, self.bootstrap)
 
+    def _seen(self, place: Array, seeds: Array | None = None) -> Iterator[Array]:
+        """Which rows of the caller each member has seen; `place` numbers their distinct rows."""
+        population, seeds = self._population, self._seeds if seeds is None else seeds
+        for seed, counts in zip(seeds, self._counts(seeds)):
+            yield (place >= 0) & population.is_seen(counts, seed, self.bootstrap)[place]
+
 
 def fingerprint(population: Population, y: Array) -> int:
     """A number that changes with the targets and weights of the distinct rows, by content."""
     part = zlib.crc32(np.ascontiguousarray(population.weights).tobytes())
     return zlib.crc32(np.ascontiguousarray(y[population.first]).tobytes(), part)
-
-
-def is_given(counts: Array, place: Array) -> Array:
-    """Which rows of the caller are in a draw of distinct rows."""
-    return (place >= 0) & (counts[place] > 0)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -86,7 +88,7 @@ class ForestClassifier(TreeClassifierMixin, ClassifierMixin, Forest):
         warn_if_unpredicted(used[is_counted], "trees")
         mean = sums / np.maximum(used, 1)[:, None]
         predicted = self._standing_in(mean).predict(np.arange(len(y))[:, None])
-        score = self.oob_score if callable(self.oob_score) else accuracy_score
+        score = _scorer(self.oob_score, accuracy_score, data.outputs.sample_weight[is_counted])
         parts = self._by_output(mean)
         decision = parts[0] if len(parts) == 1 else np.stack(parts, axis=2)
         return {
@@ -130,7 +132,7 @@ class ForestRegressor(TreeRegressorMixin, RegressorMixin, Forest):
         warn_if_unpredicted(used[is_counted], "trees")
         mean = sums / np.maximum(used, 1)[:, None]
         predicted = mean[:, 0] if data.outputs.is_flat else mean
-        score = self.oob_score if callable(self.oob_score) else r2_score
+        score = _scorer(self.oob_score, r2_score, data.outputs.sample_weight[is_counted])
         return {
             "oob_score_": score(y[is_counted], predicted[is_counted]),
             "oob_prediction_": predicted,
@@ -159,3 +161,8 @@ class ForestRegressor(TreeRegressorMixin, RegressorMixin, Forest):
         F = self._read_rows(X)
         values = self._leaves().quantiles(F, levels)
         return values[:, 0] if self.n_outputs_ == 1 else values
+
+
+def _scorer(oob_score: Any, default: Callable, weights: Array) -> Callable:
+    """What judges predictions out of bag: the caller's function of (y, z), or the default one."""
+    return oob_score if callable(oob_score) else partial(default, sample_weight=weights)

@@ -31,6 +31,7 @@ from ..interrupt import time_limit
 from ..leave_one_out import NotAvailable
 from ..trees.columns import Columns
 from ..trees.door import read_features
+from ..trees.held_out import equal_rows, units_of
 from ..trees.tables import is_table
 from ._base import Ensemble, fingerprint
 from .draws import Population, as_numbers
@@ -79,14 +80,23 @@ class VoteFit(Refittable):
         return self.design.equal_rows(self.targets)
 
     @cached_property
+    def units(self) -> Array:
+        """What is left out at a time: all rows of the same x, as for single trees."""
+        return units_of(equal_rows(self.data.numbers), self.labels, self.is_counted)
+
+    @cached_property
     def predictions(self) -> Array:
         """What the ensemble predicts for its own rows, (n, K)."""
-        return self.ensemble._mean_of_members(self.data.X)
+        return self.model(self.data.X)
 
-    @property
+    @cached_property
     def model(self) -> Any:
-        """The ensemble, which predicts rows as the caller gives them."""
-        return self.ensemble._mean_of_members
+        """The ensemble, which predicts rows as `data` has them."""
+        reader = copy.copy(self.ensemble)
+        if not is_table(self.data.X):
+            # The names of the columns were checked when the rows were read.
+            vars(reader).pop("feature_names_in_", None)
+        return reader._mean_of_members
 
     def fit_to(self, rows: Array) -> Any:
         """An ensemble of some of the rows."""

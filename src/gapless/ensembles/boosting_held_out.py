@@ -9,10 +9,10 @@ import numpy as np
 
 from ..design import Design
 from ..generalization import Refittable
-from ..generalization.fitted import LARGE_ROWS, counted_labels
+from ..generalization.fitted import LARGE_ROWS
 from ..interrupt import TimeLimit
 from ..leave_one_out import NotAvailable
-from ..trees.held_out import equal_rows, places
+from ..trees.held_out import equal_rows, units_of
 
 Array = np.ndarray
 
@@ -61,7 +61,7 @@ class BoostingFit(Refittable):
     @cached_property
     def units(self) -> Array:
         """What is left out at a time: all rows of the same x, as for single trees."""
-        return counted_labels(places(self.data.F, self.labels), self.is_counted)
+        return units_of(equal_rows(self.data.F), self.labels, self.is_counted)
 
     @property
     def model(self):

@@ -94,6 +94,19 @@ class Population:
         chances = None if self.is_uniform else self.weights
         return draw_rows(len(self.weights), size, seed, chances)
 
+    def is_seen(self, counts: Array, seed: int, replace: bool = True) -> Array:
+        """Whether each distinct row counts as seen by a draw that has it so many times, (m,).
+
+        A row of weight s stands for s equal ones, and k draws miss any one of them with probability
+        (1 − 1/s)ᵏ, without replacement 1 − k/s: by that chance the row counts as not seen. If one
+        draw were enough to see all s, only members whose draw lacks them would speak of them, and
+        these know the rows of the same x that contradict them.
+        """
+        copies = np.maximum(self.weights, 1.0)
+        missed = (1.0 - 1.0 / copies) ** counts if replace else 1.0 - counts / copies
+        # Another stream than those of the rows and columns that are drawn.
+        return np.random.default_rng([int(seed), 2]).random(len(counts)) >= missed
+
     def _draw_once(self, seed: int, size: int) -> Array:
         rng, count = np.random.default_rng(seed), len(self.weights)
         if not self.total <= MOST_DRAWS:

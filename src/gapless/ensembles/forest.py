@@ -31,7 +31,7 @@ from ..trees.decision_tree import DecisionTree
 from ..trees.door import encoded, for_prediction, read_features, read_new
 from ..trees.growing import draw_rows
 from ..trees.packed import PackedTrees
-from ._base import Ensemble, fingerprint, is_given
+from ._base import Ensemble, fingerprint
 from .draws import Population
 from .forest_growing import ForestGrowing, key_of
 from .forest_reading import ForestReading
@@ -316,14 +316,14 @@ class Forest(ForestReading, ForestGrowing, Ensemble, BaseEstimator):
     def _bags(
         self, place: Array, among: slice = slice(None)
     ) -> Iterator[tuple[PackedTrees, Array]]:
-        """Some of the trees, a few at a time, and which rows each has drawn, (trees, n).
+        """Some of the trees, a few at a time, and which rows each has seen, (trees, n).
 
         `place` says which distinct row each row is.
         """
-        chosen, counts = self.trees_[among], self._counts(self._seeds[among])
+        chosen, seen = self.trees_[among], self._seen(place, self._seeds[among])
         for first in range(0, len(chosen), TOGETHER):
             trees = chosen[first : first + TOGETHER]
-            yield PackedTrees.of(trees), np.stack([is_given(next(counts), place) for _ in trees])
+            yield PackedTrees.of(trees), np.stack([next(seen) for _ in trees])
 
     def _sums_out_of_bag(
         self, F: Any, bags: Iterable[tuple[PackedTrees, Array]]

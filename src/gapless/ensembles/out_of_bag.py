@@ -23,8 +23,13 @@ from ..generalization import Refittable
 from ..generalization.fitted import LARGE_ROWS
 from ..generalization.held_out import Estimate, by_formula
 from ..leave_one_out import NotAvailable
+from ..trees.held_out import equal_rows, units_of
 
 Array = np.ndarray
+
+# If more rows than this part have the same x as others, a member that was not given one of them
+# has learned it by heart from its equals, and only folds of whole x tell what unseen rows get.
+MOST_REPEATED = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +95,11 @@ class EnsembleFit(Refittable):
         """Numbers of the rows (x, y), the same for equal ones, by content."""
         return self.design.equal_rows(self.targets)
 
+    @cached_property
+    def units(self) -> Array:
+        """What is left out at a time: all rows of the same x, as for single trees."""
+        return units_of(equal_rows(self.data.numbers), self.labels, self.is_counted)
+
     @property
     def is_large(self) -> bool:  # type: ignore[override]
         """Whether another fit takes a good part of a second."""
@@ -111,11 +121,19 @@ class EnsembleFit(Refittable):
             raise NotAvailable("the members have seen other rows of each group")
         if not self.ensemble.bootstrap:
             raise NotAvailable("every member has seen every row, with bootstrap=False")
+        if self._repeated > MOST_REPEATED:
+            raise NotAvailable(f"{self._repeated:.0%} of the rows have equals, which members know")
         sums, used = self._sums
         if not np.any(used[self.is_counted] > 0):
             raise NotAvailable("all rows are in the draws of all members")
         with np.errstate(invalid="ignore"):
             return np.where(used[:, None] > 0, sums / np.maximum(used, 1)[:, None], np.nan)
+
+    @property
+    def _repeated(self) -> float:
+        """The part of the weight that is in rows whose x is there twice or more."""
+        of_x = np.bincount(self.units[self.is_counted], self.weights[self.is_counted])
+        return float(of_x[of_x >= 2.0].sum() / of_x.sum())
 
     @cached_property
     def _sums(self) -> tuple[Array, Array]:

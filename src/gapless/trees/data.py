@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._validation import Outputs
-from ..generalization.fitted import counted_labels
-from .held_out import equal_rows, places
+from .held_out import equal_rows, units_of
 from .pruning import PruneTrace
 from .tuning import Choice
 
@@ -79,9 +78,9 @@ class TreeData:
         return equal_rows(self._given, self.outputs.y)
 
     @cached_property
-    def places(self) -> Array:
-        """Numbers of the rows x, the same for equal ones: the least of the labels of (x, y)."""
-        return places(self._given, self.labels)
+    def _same(self) -> Array:
+        """Numbers of the rows x, the same for equal ones."""
+        return equal_rows(self._given)
 
     @property
     def _given(self) -> Any:
@@ -89,9 +88,9 @@ class TreeData:
 
     def units(self, rows: Array) -> Array:
         """Which distinct x each of these rows is: 0, 1, … by content; −1 for all other rows."""
-        is_in = np.zeros(len(self.places), dtype=bool)
+        is_in = np.zeros(len(self.labels), dtype=bool)
         is_in[rows] = True
-        return counted_labels(self.places, is_in)
+        return units_of(self._same, self.labels, is_in)
 
     @cached_property
     def widths(self) -> list[int]:

@@ -80,7 +80,7 @@ class TreeFit(Refittable):
         A tree tells the rows of one x from all others if it is deep enough. Without those of one
         class it would say the other, and be blamed for it.
         """
-        return counted_labels(self.data.places, self.is_counted)
+        return self.data.units(np.flatnonzero(self.is_counted))
 
     @property
     def model(self):
@@ -155,12 +155,15 @@ def equal_rows(F: Any, y: Array | None = None) -> Array:
     return Design(F).equal_rows(y)
 
 
-def places(F: Any, labels: Array) -> Array:
-    """Numbers of the rows x, the same for equal ones: the least of the labels of (x, y)."""
-    same = equal_rows(F)
+def units_of(same: Array, labels: Array, is_counted: Array) -> Array:
+    """Which distinct x each row is: 0, 1, … by content; −1 for rows that do not count.
+
+    `same` and `labels` are the numbers of the rows x and (x, y). An x is ranked by the least of its
+    labels among the rows that count: the others must not matter.
+    """
     least = np.full(len(same), len(same))
-    np.minimum.at(least, same, labels)
-    return least[same]
+    np.minimum.at(least, same[is_counted], labels[is_counted])
+    return counted_labels(least[same], is_counted)
 
 
 def _as_given(outputs: Any) -> Array:
