@@ -8,6 +8,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from sklearn._loss import loss as peers
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import check_estimator
@@ -210,6 +211,27 @@ def test_a_single_class_is_predicted_for_all_rows(loss):
     if model.loss_.has_probabilities:
         np.testing.assert_array_equal(model.predict_proba(PROBES), np.ones((len(PROBES), 1)))
         np.testing.assert_array_equal(model.predict_log_proba(PROBES), np.zeros((len(PROBES), 1)))
+
+
+@pytest.mark.parametrize(
+    "theirs, ours",
+    [
+        (peers.HalfSquaredError(), {"loss": "squared_error"}),
+        (peers.AbsoluteError(), {"loss": "absolute_error"}),
+        (peers.PinballLoss(quantile=0.8), {"loss": "quantile", "quantile": 0.8}),
+        (peers.HalfBinomialLoss(), {"loss": "log_loss"}),
+    ],
+)
+def test_losses_of_scikit_learn_mean_the_same(theirs, ours):
+    cls = HIST[0] if ours["loss"] == "log_loss" else HIST[1]
+    X, y = make_data(cls)
+    assert_same_model(cls(**SMALL | ours).fit(X, y), cls(loss=theirs, **SMALL).fit(X, y), rtol=0)
+
+
+def test_loss_of_scikit_learn_without_counterpart_is_named():
+    X, y = make_data(HistGradientBoostingRegressor)
+    with pytest.raises(ValueError, match="HalfTweedieLoss of scikit-learn has no counterpart"):
+        HistGradientBoostingRegressor(loss=peers.HalfTweedieLoss()).fit(X, y)
 
 
 @every_form

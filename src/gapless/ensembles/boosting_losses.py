@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn._loss.loss import BaseLoss
 
 from .. import losses
 from ..losses import Loss
@@ -18,10 +19,34 @@ REGRESSION = {
     "absolute_error": losses.EpsilonInsensitive(0.0),
 }
 LOG_LOSS = "log_loss"
+# Its instances, by their classes; they hold no more than a name, but for the quantile.
+INSTANCES = {
+    "HalfSquaredError": "squared_error",
+    "AbsoluteError": "absolute_error",
+    "HalfPoissonLoss": "poisson",
+    "HalfGammaLoss": "gamma",
+    "HalfBinomialLoss": "logistic",
+    "HalfMultinomialLoss": "softmax",
+}
+
+
+def ours(loss: Any) -> Any:
+    """The name of a loss of scikit-learn's, or the same loss of gapless; all else as it is."""
+    if not isinstance(loss, BaseLoss):
+        return loss
+    name = type(loss).__name__
+    if name == "PinballLoss":
+        return losses.Quantile(loss.closs.quantile)
+    if name not in INSTANCES:
+        raise ValueError(
+            f"the loss {name} of scikit-learn has no counterpart; pass one of gapless.losses."
+        )
+    return INSTANCES[name]
 
 
 def regression_loss(loss: Any, quantile: float | None) -> Loss:
     """The loss of a regression; `quantile` is the level of loss="quantile"."""
+    loss = ours(loss)
     if isinstance(loss, str) and loss in REGRESSION:
         return REGRESSION[loss]
     found = losses.by_name(loss)
@@ -39,6 +64,7 @@ def regression_loss(loss: Any, quantile: float | None) -> Loss:
 
 def classification_loss(loss: Any, classes: int) -> Loss:
     """The loss of a classification among so many classes."""
+    loss = ours(loss)
     if isinstance(loss, str) and loss == LOG_LOSS:
         return losses.Logistic() if classes <= 2 else losses.Softmax()
     found = losses.by_name(loss)

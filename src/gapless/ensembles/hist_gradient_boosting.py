@@ -6,6 +6,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn._loss.loss import BaseLoss
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
@@ -37,7 +38,7 @@ class HistGradientBoosting(GradientBoosting):
         "is_categorical_",
     )
     _parameter_constraints: ClassVar[dict] = {
-        "loss": [str, Loss],
+        "loss": [str, Loss, BaseLoss],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
