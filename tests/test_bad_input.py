@@ -1,5 +1,6 @@
 """Bad input: a fit, or an error that says what is wrong, where, and what to do; never a hang."""
 
+import datetime
 import re
 import time
 import warnings
@@ -168,6 +169,24 @@ def test_dates_are_named():
     table = pd.DataFrame({"size": [1.0, 2.0], "day": pd.to_datetime(["2024-01-01", "2024-01-02"])})
     with pytest.raises(ValueError, match="in row 0, column 'day', which is no number"):
         gapless.Ridge().fit(table, [1.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    "values, message",
+    [
+        ([datetime.date(2024, 1, 1), datetime.date(2024, 1, 2)], "'day' of X holds dates"),
+        ([[1], [2]], "'day' of X holds values of type list, which are no categories"),
+    ],
+)
+def test_trees_name_objects_that_are_no_categories(values, message):
+    table = pd.DataFrame({"size": [1.0, 2.0], "day": pd.Series(values, dtype=object)})
+    with pytest.raises(ValueError, match=message):
+        gapless.DecisionTreeRegressor().fit(table, [1.0, 2.0])
+
+
+def test_constraints_of_a_tree_are_a_list():
+    with pytest.raises(ValueError, match="monotonic_cst must be a list of 1 numbers"):
+        gapless.DecisionTreeRegressor(monotonic_cst={"x0": 1}).fit([[1.0], [2.0]], [1.0, 2.0])
 
 
 def test_text_is_not_blamed_for_other_errors():

@@ -82,6 +82,11 @@ class Limited:
                 "Monotonicity constraints are not supported with multiclass classification."
             )
         given, d = np.asarray(self.monotonic_cst), data.F.shape[1]
+        if given.ndim != 1:
+            raise ValueError(
+                f"monotonic_cst must be a list of {d} numbers -1, 0 or 1, one for each feature, "
+                f"but got {type(self.monotonic_cst).__name__}."
+            )
         if given.shape[0] != d:
             raise ValueError(
                 f"monotonic_cst has shape {given.shape[0]} but the input data X has {d} features."

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
 from dataclasses import dataclass
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ Array = np.ndarray
 
 NUMBERS = ("int", "uint", "float", "bool", "decimal", "double")
 DATES = ("date", "time", "duration", "period")
+OBJECTS_OF_TIME = (datetime.date, datetime.time, datetime.timedelta)
 
 
 def is_table(X: Any) -> bool:
@@ -34,19 +37,15 @@ class Series:
     def is_category(self) -> bool:
         """Whether its type says so: everything but numbers."""
         if self.kind.startswith(DATES):
-            raise ValueError(
-                f"column {self.name!r} of X holds dates ({self.column.dtype}); turn them into "
-                "numbers, e.g. days since the first, or drop the column."
-            )
+            raise self._dates(self.column.dtype)
         return not self.kind.startswith(NUMBERS)
 
     @property
     def numbers(self) -> Array:
         """Its values as floats, NaN where one is missing."""
         dtype = np.float32 if self.kind == "float32" else np.float64
-        if hasattr(
-            self.column, "isna"
-        ):  # pandas, whose own types have a missing value of their own
+        if hasattr(self.column, "isna"):
+            # Types of pandas have a missing value of their own.
             return self.column.to_numpy(dtype=dtype, na_value=np.nan)
         values = self.column if isinstance(self.column, np.ndarray) else self.column.to_numpy()
         return values.astype(dtype, copy=False)
@@ -54,11 +53,35 @@ class Series:
     @property
     def values(self) -> Array:
         """Its values as objects, None where one is missing."""
-        values = np.asarray(self.column, dtype=object)
-        is_missing = np.frompyfunc(_is_missing, 1, 1)(values).astype(bool)
-        values = values.copy()
-        values[is_missing] = None
+        values = np.array(self.column, dtype=object)
+        values[self._is_missing(values)] = None
+        if self.kind == "object":
+            self._check_kinds(values)
         return values
+
+    def _is_missing(self, values: Array) -> Array:
+        if hasattr(self.column, "isna"):
+            return self.column.isna().to_numpy(dtype=bool)
+        if hasattr(self.column, "is_null") and self.is_category:
+            return self.column.is_null().to_numpy()
+        return np.frompyfunc(_is_missing, 1, 1)(values).astype(bool)
+
+    def _check_kinds(self, values: Array) -> None:
+        """Refuse objects that are no names of categories."""
+        for kind in set(map(type, values.tolist())):
+            if issubclass(kind, OBJECTS_OF_TIME):
+                raise self._dates(kind.__name__)
+            if kind.__hash__ is None:
+                raise ValueError(
+                    f"column {self.name!r} of X holds values of type {kind.__name__}, which are no "
+                    "categories; turn them into numbers or texts, or drop the column."
+                )
+
+    def _dates(self, kind: Any) -> ValueError:
+        return ValueError(
+            f"column {self.name!r} of X holds dates ({kind}); turn them into numbers, e.g. days "
+            "since the first, or drop the column."
+        )
 
 
 def series_of(X: Any, j: int) -> Series:
@@ -78,13 +101,18 @@ def _is_missing(value: Any) -> bool:
 
 def levels_of(values: Array) -> Array:
     """The distinct values that are not missing, in order; numbers before texts."""
-    distinct = {_plain(value) for value in values.tolist() if value is not None}
-    ordered = sorted(
-        distinct, key=lambda v: (isinstance(v, str), str(type(v)) * isinstance(v, str), v)
-    )
+    distinct = {_plain(value) for value in set(values.tolist()) if value is not None}
+    ordered = sorted(distinct, key=lambda value: (_rank(value), value))
     out = np.empty(len(ordered), dtype=object)
     out[:] = ordered
     return out
+
+
+def _rank(value: Any) -> tuple[bool, str]:
+    """What values are compared among themselves alone: numbers, texts, and others by their type."""
+    if isinstance(value, Number):
+        return False, ""
+    return True, type(value).__name__
 
 
 def _plain(value: Any) -> Any:
@@ -99,8 +127,8 @@ class Level:
 
     def of(self, values: Array) -> Array:
         """Numbers of levels as floats; NaN for what is missing or not known."""
-        found = [self.numbers.get(_plain(value), np.nan) for value in values.tolist()]
-        return np.array(found, dtype=np.float64)
+        # None, for what is not found, becomes NaN.
+        return np.array(list(map(self.numbers.get, values.tolist())), dtype=np.float64)
 
 
 def number_of_level(levels: Array) -> Level:
