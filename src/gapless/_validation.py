@@ -92,7 +92,7 @@ def read_regression(
 ) -> Training:
     """X, targets and weights of a regression; y is (n,) or, with `multi_output`, also (n, K)."""
     X, names = _read_training_matrix(estimator, X, y, reset)
-    with _naming_text(y, "y"):
+    with naming_text(y, "y"):
         if multi_output:
             y = check_array(
                 y, ensure_2d=False, dtype=np.float64, ensure_all_finite=False, input_name="y"
@@ -100,7 +100,7 @@ def read_regression(
         else:
             y = column_or_1d(y, dtype=np.float64, warn=True, input_name="y")
     check_consistent_length(X, y)
-    _check_values(y, "y", None)
+    check_values(y, "y", None)
     weights = _read_weights(sample_weight, X)
     return Training(X, y, weights, weights, feature_names=names)
 
@@ -193,12 +193,12 @@ def read_outputs(
         columns = [_position(own, column) for own, column in zip(classes, labels)]
         numbers = np.column_stack(columns).astype(np.float64)
         return Outputs(numbers, given, weights, classes, len(classes) == 1)
-    with _naming_text(y, "y"):
+    with naming_text(y, "y"):
         numbers = check_array(
             y, ensure_2d=False, dtype=np.float64, ensure_all_finite=False, input_name="y"
         )
     check_consistent_length(X, numbers)
-    _check_values(numbers, "y", None)
+    check_values(numbers, "y", None)
     numbers = np.ascontiguousarray(numbers.reshape(len(numbers), -1))
     return Outputs(numbers, given, weights, None, numbers.shape[1] == 1)
 
@@ -266,7 +266,7 @@ def _read_matrix(estimator: Any, X: Any, *, reset: bool, has_missing: bool = Fal
     kernel = getattr(estimator, "kernel", None)
     is_plain = kernel is None or (isinstance(kernel, str) and kernel not in OF_STRINGS)
     texts = TEXTS if is_plain else OF_TEXTS
-    with _naming_text(X, "X", columns, texts):
+    with naming_text(X, "X", columns, texts):
         X = validate_data(
             estimator,
             X,
@@ -285,7 +285,7 @@ def _read_matrix(estimator: Any, X: Any, *, reset: bool, has_missing: bool = Fal
     if has_missing:
         check_infinite(X, columns)
     else:
-        _check_values(X, "X", columns)
+        check_values(X, "X", columns)
     return X
 
 
@@ -294,7 +294,7 @@ def _read_labels(y: Any, X: Any) -> Array:
     y = column_or_1d(y, warn=True, input_name="y")
     check_consistent_length(X, y)
     if y.dtype.kind == "f":
-        _check_values(y, "y", None)
+        check_values(y, "y", None)
     elif y.dtype.kind == "O":
         missing = np.flatnonzero([label is None or label != label for label in y])
         if len(missing):
@@ -317,7 +317,7 @@ def _read_weights(sample_weight: Any, X: Any) -> Array:
             f"sample_weight={sample_weight!r} is no vector of weights; give a number for each row, "
             'or for a classifier class_weight="balanced".'
         )
-    with _naming_text(sample_weight, "sample_weight"):
+    with naming_text(sample_weight, "sample_weight"):
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
     _check_not_negative(weights, "sample_weight")
     return weights
@@ -346,7 +346,7 @@ OF_TEXTS = (
 
 
 @contextmanager
-def _naming_text(values: Any, name: str, columns: Any = None, texts: str = TEXTS) -> Iterator[None]:
+def naming_text(values: Any, name: str, columns: Any = None, texts: str = TEXTS) -> Iterator[None]:
     """Let an error about text or dates say where they are, and what to do.
 
     `texts` says it where X is a list of texts.
@@ -382,7 +382,7 @@ def _is_text(value: Any) -> bool:
     return False
 
 
-def _check_values(values: Any, name: str, columns: Any) -> None:
+def check_values(values: Any, name: str, columns: Any) -> None:
     """Refuse entries that are not finite, or whose square overflows: say where, and what to do."""
     entries = values.data if sp.issparse(values) else values
     if entries.size == 0:

@@ -20,7 +20,7 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.validation import _check_method_params, has_fit_parameter, validate_data
 
-from .._validation import TEXTS, _check_values, _naming_text
+from .._validation import TEXTS, check_values, naming_text
 from ..progress import watch, with_callbacks
 from ..remembering import take_over
 from ._base import Ensemble, fingerprint
@@ -306,12 +306,12 @@ def _fitted_member(ensemble: Bagging, data: EnsembleData, seed: int, routed: dic
     if takes_weights:
         options["sample_weight"] = counts.astype(np.float64)
     try:
-        with _naming_text(data.X, "X", data.feature_names):
+        with naming_text(data.X, "X", data.feature_names):
             member.fit(X, y, **options)
     except ValueError:
         # Said with the row of the caller, where that is the reason.
         if data.X.dtype.kind == "f":
-            _check_values(data.X, "X", data.feature_names)
+            check_values(data.X, "X", data.feature_names)
         raise
     return member
 
