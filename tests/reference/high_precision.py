@@ -60,6 +60,7 @@ class Minimum:
 # ---- the objective by its definition -------------------------------------------------------------
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def objective(case: Case, w, b) -> LONG:
     """P(w, b) in long double."""
     w = np.asarray(w, dtype=LONG).reshape(case.X.shape[1], case.K)
@@ -89,6 +90,17 @@ def _losses(name, options, y, z):
     if name in ("hinge", "squared_hinge"):
         short = np.maximum(LONG(0), 1 - y * z)
         return short if name == "hinge" else short * short
+    if name == "exponential":
+        return np.exp(-y * z)
+    if name == "gamma":
+        ratio = np.log(y) - z
+        return np.expm1(ratio) - ratio
+    if name == "poisson":
+        ratio = z - np.log(np.where(y > 0, y, LONG(1)))
+        return np.where(y > 0, y * (np.expm1(ratio) - ratio), np.exp(z))
+    if name == "quantile":
+        level = LONG(options["level"])
+        return np.where(z > y, (1 - level) * (z - y), level * (y - z))
     r = np.abs(z - y)
     if name == "squared":
         return r * r / 2
@@ -123,7 +135,8 @@ class Programme:
     ½strength(‖w_g‖²/η_g + η_g) for groups, whose least value over η ≥ 0 is strength·‖w_g‖.
     """
 
-    SMOOTH = ("softmax", "logistic", "squared_hinge", "squared_epsilon_insensitive")
+    EXPONENTIAL = ("exponential", "gamma", "poisson")
+    SMOOTH = ("softmax", "logistic", "squared_hinge", "squared_epsilon_insensitive", *EXPONENTIAL)
 
     def __init__(self, case: Case):
         counted = np.flatnonzero(case.weights > 0)
@@ -187,6 +200,9 @@ class Programme:
             unit[i] = 1.0
             if name == "hinge":
                 self._limit(-self.y[i] * self.B[i] - slack, -1.0, -self.y[i] * unit)
+            elif name == "quantile":
+                for slope in (1 - case.options["level"], -case.options["level"]):
+                    self._limit(slope * self.B[i] - slack, slope * self.y[i], slope * unit)
             else:
                 offset = np.zeros(self.size)
                 width = case.options.get("epsilon", 0.1)
@@ -300,6 +316,8 @@ class Programme:
             p = 1 / (1 + np.exp(np.minimum(y * z, kind.type(600))))
             value = unit * np.sum(s * np.logaddexp(kind.type(0), -y * z))
             return value, -unit * s * y * p, np.diag(unit * s * p * (1 - p))
+        if self.case.loss in self.EXPONENTIAL:
+            return self._exponential_loss(z, s, kind)
         n, _, K = self.shape
         scores, s = z.reshape(n, K), s[::K]
         top = scores.max(axis=1, keepdims=True)
@@ -315,6 +333,20 @@ class Programme:
             block = slice(i * K, (i + 1) * K)
             hessian[block, block] = s[i] * (np.diag(p[i]) - np.outer(p[i], p[i]))
         return value, (s[:, None] * slope).ravel(), hessian
+
+    def _exponential_loss(self, z, s, kind):
+        y = self.y.astype(kind)
+        if self.case.loss == "exponential":
+            curvature = np.exp(-y * z)
+            slope = -y * curvature
+        elif self.case.loss == "gamma":
+            curvature = y * np.exp(-z)
+            slope = 1 - curvature
+        else:
+            curvature = np.exp(z)
+            slope = curvature - y
+        value = np.sum(s * _losses(self.case.loss, {}, y, z))
+        return value, s * slope, np.diag(s * curvature)
 
     def slopes(self, x, multipliers):
         """s·ℓ′ at every score, from the smooth part and the multipliers of the inequalities."""
@@ -403,6 +435,7 @@ def _advance(programme, G, h, x, multipliers, step, dual_step, target):
     return x, multipliers
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def minimise(case: Case) -> Minimum:
     """The minimum of the case. With no minimiser, a value on the way to the infimum."""
     programme = Programme(case)

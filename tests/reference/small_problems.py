@@ -23,6 +23,10 @@ LOSSES = {
     "epsilon_insensitive": losses.EpsilonInsensitive(epsilon=0.2),
     "squared_epsilon_insensitive": losses.SquaredEpsilonInsensitive(epsilon=0.2),
     "huber": losses.Huber(delta=0.7),
+    "quantile": losses.Quantile(level=0.3),
+    "poisson": losses.Poisson(),
+    "gamma": losses.Gamma(),
+    "exponential": losses.Exponential(),
 }
 OPTIONS = {
     "logistic_base2": {"base2": True},
@@ -30,6 +34,7 @@ OPTIONS = {
     "epsilon_insensitive": {"epsilon": 0.2},
     "squared_epsilon_insensitive": {"epsilon": 0.2},
     "huber": {"delta": 0.7},
+    "quantile": {"level": 0.3},
 }
 PENALTIES = (
     "none",
@@ -82,7 +87,12 @@ def make_penalty(name, d, strength, rng):
 def make_target(loss, n, K, rng):
     """Targets of the loss's task; every class occurs where there are rows enough."""
     if loss.task == "regression":
-        return rng.normal(size=n) if K is None else rng.normal(size=(n, K))
+        shape = n if K is None else (n, K)
+        if loss.targets == "nonnegative":
+            return rng.poisson(2.0, size=shape).astype(float)
+        return (
+            np.exp(rng.normal(size=shape)) if loss.targets == "positive" else rng.normal(size=shape)
+        )
     if loss.task == "binary":
         return np.where((np.arange(n) + rng.integers(2)) % 2 == 0, 1.0, -1.0)
     return rng.permutation(np.arange(n) % K)

@@ -178,6 +178,18 @@ def _joint_conjugate(box: DualBox, u: Array) -> Array:
     return np.where(inside & (np.abs(np.einsum("nk->n", u)) <= slack), value, np.inf)
 
 
+def exponential_excess(t: Array) -> Array:
+    """exp(t) − 1 − t, which near t = 0 the three terms would leave to rounding."""
+    with np.errstate(over="ignore"):
+        return np.expm1(t) - t
+
+
+def entropy_excess(r: Array) -> Array:
+    """(1 + r)·log(1 + r) − r for r ≥ −1, the conjugate of `exponential_excess`."""
+    eps = np.finfo(r.dtype).eps
+    return np.maximum(1 + r, 0) * np.log1p(np.maximum(r, eps / 2 - 1)) - r
+
+
 def p_log_p(p: Array) -> Array:
     """p·log p, and 0 at 0; where rounding left p below 0, a little above 0, on the safe side."""
     return p * np.log(np.maximum(p, np.finfo(p.dtype).tiny))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._base import Loss, p_log_p
+from ._base import Loss, entropy_excess, exponential_excess
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Gamma(Loss):
     is_self_concordant = True
 
     def value(self, y, z):
-        return self._ratio(y, z) + z - (1 + np.log(y))
+        return exponential_excess(np.log(y) - z)
 
     def gradient(self, y, z):
         return 1 - self._ratio(y, z)
@@ -29,12 +29,11 @@ class Gamma(Loss):
 
     def derivatives(self, y, z):
         ratio = self._ratio(y, z)
-        return ratio + z - (1 + np.log(y)), 1 - ratio, ratio
+        return self.value(y, z), 1 - ratio, ratio
 
     def conjugate(self, y, u):
-        p = 1 - u
-        inside = p >= -4 * np.finfo(p.dtype).eps
-        return np.where(inside, p_log_p(np.maximum(p, 0)) + u * (1 + np.log(y)), np.inf)
+        inside = 1 - u >= -4 * np.finfo(u.dtype).eps
+        return np.where(inside, entropy_excess(np.maximum(-u, -1)) + u * np.log(y), np.inf)
 
     def dual_domain(self, y):
         return np.array(-np.inf), np.array(1.0)

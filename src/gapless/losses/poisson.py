@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._base import Loss, p_log_p
+from ._base import Loss, entropy_excess, exponential_excess, p_log_p
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,8 @@ class Poisson(Loss):
     is_self_concordant = True
 
     def value(self, y, z):
-        return self.inverse_link(z) - y * z + (p_log_p(y) - y)
+        scale = np.where(y > 0, y, 1)
+        return np.where(y > 0, y * exponential_excess(z - np.log(scale)), self.inverse_link(z))
 
     def gradient(self, y, z):
         return self.inverse_link(z) - y
@@ -29,12 +30,14 @@ class Poisson(Loss):
 
     def derivatives(self, y, z):
         mean = self.inverse_link(z)
-        return mean - y * z + (p_log_p(y) - y), mean - y, mean
+        return self.value(y, z), mean - y, mean
 
     def conjugate(self, y, u):
         p = u + y
         slack = 4 * np.finfo(p.dtype).eps * np.abs(y)
-        value = p_log_p(np.maximum(p, 0)) - p - p_log_p(y) + y
+        scale = np.where(y > 0, y, 1)
+        of_counts = y * entropy_excess(np.maximum(u / scale, -1)) + u * np.log(scale)
+        value = np.where(y > 0, of_counts, p_log_p(np.maximum(p, 0)) - p)
         return np.where(p >= -slack, value, np.inf)
 
     def dual_domain(self, y):
