@@ -20,6 +20,7 @@ from gapless import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
 )
+from gapless.ensembles.boosting_rounds import Rounds
 from gapless.losses import Huber
 from gapless.threads import threads
 
@@ -290,6 +291,29 @@ def test_stages_end_with_the_prediction(cls, form):
         np.testing.assert_array_equal(stages[-1], model.predict(X))
     else:
         np.testing.assert_allclose(stages[-1], model.predict(X), rtol=1e-12)
+
+
+@every_class
+def test_ctrl_c_keeps_the_rounds_so_far(cls, monkeypatch):
+    X, y = make_data(cls)
+    whole = cls(random_state=0).fit(X, y)
+    grow, calls = Rounds.grow, []
+
+    def third_is_interrupted(self, *args):
+        calls.append(args)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return grow(self, *args)
+
+    monkeypatch.setattr(Rounds, "grow", third_is_interrupted)
+    model = cls(random_state=0)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert len(model.trees_) == 2 and model.trace_.rounds == 2
+    assert model.certificate_.verdict.startswith("stopped after 2 of 100 rounds")
+    stages = list(whole.staged_predict(X))
+    np.testing.assert_allclose(model.predict(X), stages[1], rtol=1e-12)
+    assert vars(model).keys() == vars(whole).keys()
 
 
 @every_class
