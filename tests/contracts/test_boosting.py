@@ -235,6 +235,33 @@ def test_loss_of_scikit_learn_without_counterpart_is_named():
         HistGradientBoostingRegressor(loss=peers.HalfTweedieLoss()).fit(X, y)
 
 
+@pytest.mark.parametrize(
+    "cls, loss",
+    [
+        (GradientBoostingRegressor, "squared_error"),
+        (GradientBoostingRegressor, "absolute_error"),
+        (GradientBoostingRegressor, "quantile"),
+        (GradientBoostingRegressor, "huber"),
+        (GradientBoostingClassifier, "log_loss"),
+        (GradientBoostingClassifier, "exponential"),
+        (GradientBoostingClassifier, "softmax"),
+    ],
+)
+def test_loss_for_tools_of_scikit_learn_has_the_same_values(cls, loss):
+    X, y = make_data(cls)
+    model = cls(loss=loss, n_estimators=3).fit(X, y)
+    z, y = scores(model, X), y.astype(float)
+    own = 2 * y - 1 if model.loss_.task == "binary" else y
+    value = model.loss_.value(own.astype(int) if loss == "softmax" else own, z).mean()
+    assert model._loss(y, z) == pytest.approx(value)
+
+
+def test_loss_that_scikit_learn_has_not():
+    X, y = make_data(GradientBoostingClassifier)
+    model = GradientBoostingClassifier(loss="hinge", n_estimators=3).fit(X, y)
+    assert not hasattr(model, "_loss")
+
+
 @every_form
 def test_pickle_and_clone(cls, form):
     X, y = make_data(cls)

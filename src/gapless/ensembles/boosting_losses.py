@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn._loss.loss import BaseLoss
+from sklearn._loss import loss as peers
 
 from .. import losses
 from ..losses import Loss
@@ -19,29 +19,42 @@ REGRESSION = {
     "absolute_error": losses.EpsilonInsensitive(0.0),
 }
 LOG_LOSS = "log_loss"
-# Its instances, by their classes; they hold no more than a name, but for the quantile.
-INSTANCES = {
-    "HalfSquaredError": "squared_error",
-    "AbsoluteError": "absolute_error",
-    "HalfPoissonLoss": "poisson",
-    "HalfGammaLoss": "gamma",
-    "HalfBinomialLoss": "logistic",
-    "HalfMultinomialLoss": "softmax",
+# Its instances, by their classes.
+PEERS = {
+    peers.HalfSquaredError: losses.Squared(),
+    peers.AbsoluteError: losses.EpsilonInsensitive(0.0),
+    peers.HalfPoissonLoss: losses.Poisson(),
+    peers.HalfGammaLoss: losses.Gamma(),
+    peers.HalfBinomialLoss: losses.Logistic(),
+    peers.ExponentialLoss: losses.Exponential(),
+    peers.HalfMultinomialLoss: losses.Softmax(),
 }
 
 
 def ours(loss: Any) -> Any:
-    """The name of a loss of scikit-learn's, or the same loss of gapless; all else as it is."""
-    if not isinstance(loss, BaseLoss):
+    """The loss of gapless that is the same as one of scikit-learn's; all else as it is."""
+    if not isinstance(loss, peers.BaseLoss):
         return loss
-    name = type(loss).__name__
-    if name == "PinballLoss":
+    if isinstance(loss, peers.PinballLoss):
         return losses.Quantile(loss.closs.quantile)
-    if name not in INSTANCES:
+    if type(loss) not in PEERS:
         raise ValueError(
-            f"the loss {name} of scikit-learn has no counterpart; pass one of gapless.losses."
+            f"the loss {type(loss).__name__} of scikit-learn has no counterpart; pass one of "
+            "gapless.losses."
         )
-    return INSTANCES[name]
+    return PEERS[type(loss)]
+
+
+def theirs(loss: Loss, scores: int) -> peers.BaseLoss:
+    """The same the other way."""
+    if isinstance(loss, losses.Quantile):
+        return peers.PinballLoss(quantile=loss.level)
+    if isinstance(loss, losses.Huber):
+        return peers.HuberLoss(delta=loss.delta)
+    for peer, own in PEERS.items():
+        if loss == own:
+            return peer(n_classes=scores) if own.task == "multiclass" else peer()
+    raise AttributeError(f"scikit-learn has no loss that is the same as {loss!r}; read loss_.")
 
 
 def regression_loss(loss: Any, quantile: float | None) -> Loss:

@@ -25,7 +25,7 @@ from ..trees.door import read_new
 from ._boosting import GradientBoosting, _Fitted
 from .boosting_data import BoostingData
 from .boosting_init import ZERO, fitted_init, init_scores
-from .boosting_losses import classification_loss, regression_loss
+from .boosting_losses import classification_loss, regression_loss, theirs
 from .boosting_predictions import BoostedClassifier, BoostedRegressor
 from .boosting_rounds import GrowthPlan, Rounds, is_second_order
 from .boosting_run import Drawing, Run
@@ -267,6 +267,11 @@ class PlainGradientBoosting(GradientBoosting):
             )
             out[place] = model
         return out
+
+    @property
+    def _loss(self) -> Any:
+        """Where tools that read scikit-learn's models look for `loss_`, as a loss of its own."""
+        return theirs(self.loss_, len(self.start_))
 
     @property
     def feature_importances_(self) -> Array:
