@@ -231,6 +231,9 @@ def test_categories_and_missing_values_are_taken_as_they_are(cls, library):
     new = library.DataFrame({"age": [np.nan, 0.5], "city": ["Paris", "Oslo"]})
     assert np.all(np.isfinite(answers(model, new)))
     assert model.generalization_.unseen > 0.3
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.estimators_[0].predict(table)
     assert pickle.loads(pickle.dumps(model)).predict(new).shape == (2,)
 
 

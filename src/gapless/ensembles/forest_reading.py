@@ -43,6 +43,9 @@ class ForestReading:
         member = self._template(random_state=int(seed))
         for name in ("columns_", "n_outputs_", "n_features_in_", "max_features_"):
             setattr(member, name, getattr(self, name))
+        if self.columns_.is_category.any() and hasattr(self, "feature_names_in_"):
+            # Only a table has categories; of numbers, members take bare arrays, as scikit-learn's.
+            member.feature_names_in_ = self.feature_names_in_
         member.tree_ = tree
         return member
 
