@@ -41,6 +41,8 @@ fits = [
     (gapless.RandomForestClassifier(60, random_state=0), *data(4000, 20, classes=3)),
     (gapless.RiskClassifier("softmax", kernel="rbf", n_components=50), *data(5000, 20, classes=3)),
     (gapless.DecisionTreeClassifier(ccp_alpha="cv"), *data(10000, 20, classes=3)),
+    (gapless.HistGradientBoostingClassifier(max_iter=60), *data(8000, 20, classes=3)),
+    (gapless.GradientBoostingRegressor(n_estimators=60, subsample=0.5), *data(4000, 20)),
 ]
 
 
