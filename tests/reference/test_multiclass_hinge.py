@@ -1,7 +1,5 @@
 """One hinge for all classes: against a quadratic programme of SciPy, and against scikit-learn."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import scipy.optimize
@@ -14,8 +12,8 @@ from gapless.design import Design
 from gapless.dual_points import FreeColumns, orthogonalise_slopes
 from gapless.losses import CrammerSinger, WestonWatkins, nearest_slopes
 from gapless.penalties import L2
-from gapless.problem import Problem
-from gapless.svm.all_in_one import JointMachine
+from gapless.problem import Parameters, Problem
+from gapless.solvers import Solution, Trace
 
 HINGES = {"crammer_singer": CrammerSinger(), "weston_watkins": WestonWatkins()}
 every_hinge = pytest.mark.parametrize("name", HINGES)
@@ -105,15 +103,25 @@ def test_machine_and_risk_classifier_agree_with_a_kernel(name):
 @every_hinge
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_second_solver_that_ends_further_away_is_not_believed(name, monkeypatch):
-    def lost(machine, solved, *_):
-        nothing = [replace(one.point, theta=0 * one.point.theta) for one in solved]
-        return machine._solved(nothing, solved[0].steps + 5, "stalled")
+    def lost(problem, solver, start, **_):
+        K = problem.outputs
+        nowhere = Parameters(np.zeros((problem.d, K)), np.zeros(K), np.zeros((problem.n, K)))
+        return Solution(nowhere, Trace(), "stalled", 1.0, 0.0)
 
     X, y = make_data()
     best = SVC(multi_class=name, tol=1e-6).fit(X, y).certificate_.primal
-    monkeypatch.setattr(JointMachine, "_sharpened", lost)
+    monkeypatch.setattr("gapless.svm.all_in_one.solve", lost)
     model = SVC(multi_class=name, tol=1e-15).fit(X, y)
     assert model.certificate_.primal == pytest.approx(best, rel=1e-4)
+
+
+@pytest.mark.parametrize("approximation", [None, "nystroem"])
+def test_a_large_c_takes_the_stored_multipliers_to_the_tolerance(approximation):
+    # The best w of a solver has a small gap long before the w of its multipliers has one.
+    X, y = make_data(90, 2)
+    options = {"multi_class": "crammer_singer", "approximation": approximation}
+    model = SVC(C=1e5, gamma=2.0, **options).fit(X, y)
+    assert model.certificate_.kind == "optimal"
 
 
 @every_hinge

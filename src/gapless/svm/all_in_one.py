@@ -30,7 +30,7 @@ from .forms import Form, Judgement, Point, outside, status_of
 from .held_out import Fittings, MachineFit, finished
 from .machine import Machine, Solved
 from .multiclass import Part
-from .on_features import FeatureMatrix
+from .on_features import ROUNDS, FeatureMatrix
 
 Array = np.ndarray
 
@@ -144,7 +144,7 @@ class JointMachine(Machine):
             if self.is_whole:
                 solved = self._descend_to(tol, max_iter, callback)
             if not self.is_whole or _goes_on(solved, tol):
-                solved = _better(solved, self._sharpened(solved, tol, max_iter, callback))
+                solved = self._sharpened(solved, tol, max_iter, callback)
         return solved
 
     @property
@@ -190,9 +190,23 @@ class JointMachine(Machine):
             b = np.array([one.point.b for one in solved])
             w = problem.design.transposed_times(theta)
             start = Parameters(w, b, theta / self.form.C)
-        found = solve(problem, "auto", start, tol=tol, max_iter=max_iter, callback=callback)
-        steps = solved[0].steps + found.trace.steps
-        return self._solved(self.points(found.parameters), steps, found.status)
+        steps, sharper = solved[0].steps, tol
+        for _ in range(ROUNDS):
+            try:
+                found = solve(
+                    problem, "auto", start, tol=sharper, max_iter=max_iter, callback=callback
+                )
+            except TimeLimit:
+                return [replace(one, status="time_limit") for one in solved]
+            start, steps = found.parameters, steps + found.trace.steps
+            solved = _better(solved, self._solved(self.points(start), steps, found.status))
+            if found.status != "optimal" or not _goes_on(solved, tol):
+                break
+            # The solver's own w is better than w = Φᵀθ, which is what the model stores.
+            sharper = SHARPER * min(sharper, (found.primal - found.dual) / problem.scale)
+            if not sharper > 0:
+                break
+        return solved
 
     def _solved(self, points: list[Point], steps: int, status: str) -> list[Solved]:
         """What points are worth, by values of the kernel itself."""
