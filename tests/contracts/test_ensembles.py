@@ -378,6 +378,13 @@ def test_rows_without_weight_change_no_unseen_score(cls, form):
     assert getattr(weighted, "oob_score_", 0) == getattr(alone, "oob_score_", 0)
 
 
+@pytest.mark.parametrize("cls", [BaggingClassifier, RandomForestRegressor])
+def test_weights_that_are_shares_are_warned_of(cls):
+    X, y = make_data(cls)
+    with pytest.warns(UserWarning, match="only 1 of 60 rows are drawn .* a mean of 1"):
+        make(cls, {}).fit(X, y, sample_weight=np.full(60, 1 / 60))
+
+
 def test_intervals_of_more_rows_than_calibrate(monkeypatch):
     monkeypatch.setattr("gapless.conformal.MOST_ROWS", 30)
     X, y = make_data(RandomForestRegressor, n=80)

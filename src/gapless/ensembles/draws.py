@@ -20,6 +20,8 @@ Array = np.ndarray
 
 # Fewer draws than this, or than the cube root of the rows, are most likely a slip.
 FEW_DRAWS = 10
+# Weights whose sum is a smaller part of the rows are shares, and not meant as repeats.
+SMALL_PART = 0.1
 # More draws than this take minutes; weights of such a sum are not meant as repeats.
 MOST_DRAWS = 1e8
 
@@ -73,7 +75,15 @@ class Population:
                 "max_samples as a number of rows, or rescale sample_weight, e.g. to a mean of 1."
             )
         if max_samples is None:
-            return max(round(part), 1)
+            size = max(round(part), 1)
+            if size < SMALL_PART * len(self.weights):
+                warnings.warn(
+                    f"the weights sum to {self.total:.3g}, so only {size} of {len(self.weights)} "
+                    "rows are drawn for each member; rescale sample_weight to a mean of 1, or give "
+                    "max_samples as a number of rows.",
+                    stacklevel=4,
+                )
+            return size
         size = max(int(part), 1)
         if size < max(FEW_DRAWS, len(self.place) ** (1 / 3)):
             warnings.warn(
