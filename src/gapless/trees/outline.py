@@ -80,7 +80,7 @@ class Rule:
     prediction : str
         The class or the value.
     support : float
-        The weight of the training rows for which the conditions hold.
+        The number of training rows for which the conditions hold, as in `Outline`.
     share : float
         The same as a part of all.
     error : float
@@ -124,7 +124,9 @@ class Outline:
     prediction : sequence of str
         What each node would predict.
     support : ndarray of shape (nodes,)
-        The weight of the training rows in it.
+        The number of training rows in it. A row of weight s counts as ⌈s⌉ rows in a tree of two
+        branches; in one of more it counts as s, of which each branch has a part where the value is
+        missing.
     error : ndarray of shape (nodes,)
         The part of it in other classes than the predicted one; for numbers the mean squared error.
     shares : ndarray of shape (nodes, classes) or None

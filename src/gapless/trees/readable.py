@@ -57,8 +57,8 @@ class Readable:
         Returns
         -------
         text : str
-            Where a branch ends: what is predicted, and in parentheses the weight of the training
-            rows there and, if it is not 0, their error.
+            Where a branch ends: what is predicted, and in parentheses the number of training rows
+            there and, if it is not 0, their error.
         """
         check_is_fitted(self)
         return self.outline().to_text(max_depth)
