@@ -387,6 +387,16 @@ def test_rows_of_one_x_are_unseen_together():
     assert HistGradientBoostingClassifier(**SMALL).fit(X, y).generalization_.unseen > 0.7
 
 
+@pytest.mark.parametrize("cls", HIST)
+@pytest.mark.parametrize("is_apart", [False, True])
+def test_both_gaps_are_of_the_rows_that_trees_were_grown_on(cls, is_apart):
+    X, y = make_data(cls)
+    new = dict(zip(("X_val", "y_val"), make_data(cls, seed=1))) if is_apart else {}
+    model = cls(early_stopping=True, random_state=0, **SMALL).fit(X, y, **new)
+    assert gapless.certify(model, X, y).primal == pytest.approx(model.certificate_.primal)
+    assert model.generalization_.train == pytest.approx(model.score(X, y))
+
+
 @every_class
 def test_other_data_are_refused(cls):
     X, y = make_data(cls)

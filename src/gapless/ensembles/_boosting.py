@@ -67,6 +67,7 @@ class GradientBoosting(OfParts, Remembering, CallbackSupport, BaseEstimator):
         "feature_names_in_",
         "classes_",
         "_random_seed",
+        "_has_validation",
         "_packed",
     )
 
@@ -184,7 +185,7 @@ class GradientBoosting(OfParts, Remembering, CallbackSupport, BaseEstimator):
             adapt=self._adapt,
             after_round=judge,
         )
-        learned["loss_"] = rounds.loss
+        learned |= {"loss_": rounds.loss, "_has_validation": validation is not None}
         return _Fitted(run, learned, judge.scores, judge.train_scores)
 
     def _check_parts(self, data: BoostingData, weights: Array, is_aside: Array) -> None:
@@ -386,8 +387,7 @@ class GradientBoosting(OfParts, Remembering, CallbackSupport, BaseEstimator):
         """The certificate, with the loss computed again from the data."""
         check_is_fitted(self)
         data = self._read(X, y, sample_weight, reset=False)
-        z = self._raw_of(data.F, data.X)
-        return self._certificate(data, mean_loss(self.loss_, data.y, z, data.weights))
+        return self._certificate(data, self._objective(data) / float(data.weights.sum()))
 
     def _fitted_to(self, X, y, sample_weight=None) -> BoostingFit:
         """The fit, rebuilt from its data."""
@@ -409,7 +409,7 @@ class GradientBoosting(OfParts, Remembering, CallbackSupport, BaseEstimator):
     def _objective(self, data: BoostingData) -> float:
         """The loss of the rows that the trees were grown on."""
         weights = data.weights
-        share = self._held_out_share(data)
+        share = None if self._has_validation else self._held_out_share(data)
         if share is not None:
             weights = np.where(data.aside(share, self._random_seed), 0.0, weights)
         z = self._raw_of(data.F, data.X)
