@@ -13,8 +13,9 @@
 namespace gapless {
 
 // What the trees of one round are grown from: rows, and one gradient and curvature for each tree
-// and row (trees × rows, by rows). `curvature` null is 1 everywhere, as are `weights` and `repeats`; a
-// row of weight 0 takes part in no sum, yet ends in a leaf. A row stands for ⌈repeats⌉ rows.
+// and row (trees × rows, by rows). `curvature` null is 1 everywhere, as are `weights` and
+// `repeats`; a row of weight 0 takes part in no sum, yet ends in a leaf. A row stands for ⌈repeats⌉
+// rows.
 template <class T>
 struct BoostingRound {
     Bins bins;
