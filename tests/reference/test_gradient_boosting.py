@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn.ensemble
 from sklearn.datasets import make_classification
@@ -260,3 +261,31 @@ def test_pictures_show_the_trace():
     np.testing.assert_array_equal(training.get_ydata(), model.trace_.training)
     np.testing.assert_array_equal(held.get_ydata(), model.trace_.validation)
     assert best.get_xdata()[0] == np.argmin(model.trace_.validation)
+
+
+@pytest.mark.parametrize("early_stopping", [False, True])
+def test_a_scorer_is_given_the_rows_of_the_caller(early_stopping):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=300), "b": rng.integers(0, 3, 300)})
+    y = X["a"] + (X["b"] == 1)
+    seen = []
+
+    def scorer(model, rows, targets):
+        known = X.loc[rows.index]
+        pd.testing.assert_frame_equal(rows, known)
+        np.testing.assert_array_equal(targets, y.loc[rows.index])
+        some = rows[rows["a"] > 0]
+        # Of other rows than all, and by the rounds so far.
+        np.testing.assert_allclose(
+            model.predict(some), model.predict(rows)[rows["a"] > 0], rtol=1e-12
+        )
+        seen.append(len(rows))
+        return -np.mean((model.predict(rows) - targets) ** 2)
+
+    model = gapless.HistGradientBoostingRegressor(
+        max_iter=5, early_stopping=early_stopping, scoring=scorer, random_state=0
+    ).fit(X, y)
+    parts = 2 if early_stopping else 1
+    assert len(seen) == parts * 6 and sum(seen[:parts]) == 300
+    if early_stopping:
+        assert model.validation_score_[-1] > model.validation_score_[0]

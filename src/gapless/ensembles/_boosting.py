@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring
-from sklearn.utils import check_random_state
+from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
 from .. import losses
@@ -173,7 +173,14 @@ class GradientBoosting(OfParts, Remembering, CallbackSupport, BaseEstimator):
         repeats = np.where(train > 0, data.repeats, 0.0)
         rounds = Rounds(data.table, data.loss, data.y, train, repeats, z)
         held = self._held_out(data, validation, is_aside, weights, learned, run)
-        judge = _Judge(self, data, rounds, held, run, earlier, watchers)
+
+        def so_far(X: Any) -> Array:
+            F = read_new(self._reader(data), data.columns, X)
+            scores = self._starts(F, X, learned)
+            add_rounds(run.trees, F, scores)
+            return scores
+
+        judge = _Judge(self, data, rounds, held, so_far, earlier, watchers)
         boost(
             rounds,
             self._plan(data),
@@ -228,13 +235,13 @@ class GradientBoosting(OfParts, Remembering, CallbackSupport, BaseEstimator):
             F, X, y, w = self._read_validation(data, validation)
         elif is_aside is not None:
             rows = np.flatnonzero(is_aside)
-            F = data.F[rows]
-            X, y, w = F, data.y[rows], weights[rows]
+            F, X = data.F[rows], _safe_indexing(data.X, rows)
+            y, w = data.y[rows], weights[rows]
         else:
             return None
         z = self._starts(F, X, learned)
         add_rounds(run.trees, F, z)
-        return HeldOutRows(F, y, w, z)
+        return HeldOutRows(F, X, y, w, z)
 
     def _read_validation(
         self, data: BoostingData, validation: Validation
@@ -447,7 +454,7 @@ class _Fitted:
 
 
 class _Judge:
-    """What is looked at after each round."""
+    """What is looked at after each round; `so_far` predicts other rows by the rounds there are."""
 
     def __init__(
         self,
@@ -455,17 +462,20 @@ class _Judge:
         data: BoostingData,
         rounds: Rounds,
         held: HeldOutRows | None,
-        run: Run,
+        so_far: Callable[[Any], Array],
         earlier: dict[str, Any] | None,
         watchers: tuple[Any, Any],
     ):
         self.model, self.data, self.rounds, self.held = model, data, rounds, held
+        self.so_far = so_far
         self.callback, self.monitor = watchers
         self.scorer = self._scorer()
         self.scores: list[float] = []
         self.train_scores: list[float] = []
         if self.scorer is None:
             return
+        self.used = np.flatnonzero(rounds.weights > 0)
+        self.X = _safe_indexing(data.X, self.used)
         if earlier is not None:
             self.train_scores = list(earlier["train_score_"])
             self.scores = list(earlier["validation_score_"] if held else self.train_scores)
@@ -476,20 +486,21 @@ class _Judge:
         scoring = getattr(self.model, "scoring", "loss")
         if scoring == "loss":
             return None
-        twin = self._twin(self.rounds.z)
-        return check_scoring(twin, scoring)
+        return check_scoring(self._twin(None, self.rounds.z), scoring)
 
-    def _twin(self, z: Array) -> Any:
-        twin = self.model._standing_in(z)
+    def _twin(self, X: Any, z: Array) -> Any:
+        """The model as it is now, which knows the scores z of the rows X already."""
+        twin: Any = copy.copy(self.model)
+        twin._raw_predict = lambda asked: z if asked is X else self.so_far(asked)
         if self.data.outputs.classes is not None:
             twin.classes_ = self.data.outputs.classes[0]
         twin.loss_ = self.data.loss
         return twin
 
     def _score(self) -> None:
-        used = self.rounds.weights > 0
-        y = self.data.given()
-        self.train_scores.append(self._of(self.rounds.z[used], y[used], self.rounds.weights[used]))
+        used, y = self.used, self.data.given()
+        weights = self.rounds.weights[used]
+        self.train_scores.append(self._of(self.X, self.rounds.z[used], y[used], weights))
         if self.held is None:
             self.scores.append(self.train_scores[-1])
             return
@@ -497,12 +508,11 @@ class _Judge:
         if self.data.loss.task != "regression":
             position = (own > 0) if self.data.loss.task == "binary" else own
             own = self.data.classes[position.astype(int)]
-        self.scores.append(self._of(self.held.z, own, self.held.weights))
+        self.scores.append(self._of(self.held.X, self.held.z, own, self.held.weights))
 
-    def _of(self, z: Array, y: Array, weights: Array) -> float:
-        rows = np.arange(len(y))[:, None]
+    def _of(self, X: Any, z: Array, y: Array, weights: Array) -> float:
         options = {} if np.all(weights == weights[0]) else {"sample_weight": weights}
-        return float(self.scorer(self._twin(z), rows, y, **options))
+        return float(self.scorer(self._twin(X, z), X, y, **options))
 
     def __call__(self, run: Run) -> str:
         if self.callback is not None and self.callback(run.trace, 0.0):

@@ -73,9 +73,13 @@ class BoostingTrace:
 
 @dataclass(frozen=True, eq=False)
 class HeldOutRows:
-    """Rows that are scored after each round: features, targets of the loss, weights, scores."""
+    """Rows that are scored after each round: features, targets of the loss, weights, scores.
+
+    F are the features as trees read them, X as the caller gave them.
+    """
 
     F: Any
+    X: Any
     y: Array
     weights: Array
     z: Array
