@@ -70,7 +70,7 @@ class VoteFit(Refittable):
         return self.predictions.shape[1]
 
     @property
-    def is_large(self) -> bool:  # type: ignore[override]
+    def is_large(self) -> bool:
         """Whether another fit takes a good part of a second."""
         return len(self.y) > LARGE_ROWS
 

@@ -49,7 +49,7 @@ class BoostingFit(Refittable):
         return self.data.weights
 
     @property
-    def is_large(self) -> bool:  # type: ignore[override]
+    def is_large(self) -> bool:
         """Whether another fit takes a good part of a second."""
         return len(self.y) > LARGE_ROWS
 

@@ -101,7 +101,7 @@ class EnsembleFit(Refittable):
         return units_of(equal_rows(self.data.numbers), self.labels, self.is_counted)
 
     @property
-    def is_large(self) -> bool:  # type: ignore[override]
+    def is_large(self) -> bool:
         """Whether another fit takes a good part of a second."""
         return len(self.y) > LARGE_ROWS
 

@@ -36,10 +36,6 @@ class Refittable(ABC):
 
     has_classes = False
     ignores_shifts = False
-    # Refits are few and cheap, or there is a formula.
-    is_large = False
-    # The score that the model was asked to have, where it was asked for one.
-    expected: float | None = None
     # What `scaled` makes stronger, in words.
     strength = "the penalty"
     # What helps where nothing can be made stronger.
@@ -47,6 +43,16 @@ class Refittable(ABC):
 
     def __init__(self, design: Design, y: Array, weights: Array):
         self.design, self.y, self.weights = design, y, weights
+
+    @property
+    def is_large(self) -> bool:
+        """Whether refits are dear; not where they are few and cheap, or there is a formula."""
+        return False
+
+    @property
+    def expected(self) -> float | None:
+        """The score that the model was asked to have, where it was asked for one."""
+        return None
 
     @property
     def targets(self) -> Array:

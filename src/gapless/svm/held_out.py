@@ -144,7 +144,7 @@ class MachineFit(Refittable):
         return len(self.machine.parts)
 
     @cached_property
-    def is_large(self) -> bool:  # type: ignore[override]
+    def is_large(self) -> bool:
         """Whether another fit takes a good part of a second."""
         return sum(float(len(part.rows)) ** 2 for part in self.machine.parts) > LARGE_WORK
 

@@ -20,7 +20,7 @@ class RegionFit(MachineFit):
     """A region, which is to hold a share 1 − ν of new rows as well."""
 
     @property
-    def expected(self) -> float:  # type: ignore[override]
+    def expected(self) -> float:
         """The share of rows that is to be inside."""
         return 1.0 - self.machine.form.nu  # type: ignore[attr-defined]
 

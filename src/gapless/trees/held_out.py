@@ -64,7 +64,7 @@ class TreeFit(Refittable):
         return (self.weights > 0) & (self.fit_weights > 0)
 
     @property
-    def is_large(self) -> bool:  # type: ignore[override]
+    def is_large(self) -> bool:
         """Whether another fit takes a good part of a second."""
         return len(self.y) > LARGE_ROWS
 
