@@ -129,6 +129,9 @@ def make(
 ):
     """A problem and its case; `zeros` puts zeros among the weights, K counts outputs or classes."""
     X = make_columns(columns, n, d, rng).astype(dtype)
+    if loss in ("poisson", "gamma", "exponential"):
+        # These grow like exp: far from 0 the reference itself would overflow.
+        X /= max(1.0, float(np.abs(X).max(initial=0.0)) / 10)
     if sparse:
         X[rng.random((n, d)) < 0.5] = 0
     weights = rng.uniform(0.2, 3, n)
