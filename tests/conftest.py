@@ -1,4 +1,4 @@
-"""Random numbers for all tests."""
+"""Random numbers for all tests, and one thread for BLAS."""
 
 import os
 import secrets
@@ -6,6 +6,14 @@ import zlib
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
+
+
+@pytest.fixture(autouse=True, scope="session")
+def one_thread_for_products():
+    """Threads of BLAS wait for each other longer than these small problems compute."""
+    with threadpool_limits(1, user_api="blas"):
+        yield
 
 
 @pytest.fixture

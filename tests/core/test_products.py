@@ -61,7 +61,7 @@ def test_products_with_vectors_are_right(rng, form, dtype, centred, outputs):
         sample = Sample(rng, (n, d), form, dtype, centred)
         w, r = rng.standard_normal((d, *outputs)), rng.standard_normal((n, *outputs))
         # Of many outputs some are looked at: extended precision is slow.
-        seen = (..., rng.permutation(outputs[0])[:25]) if outputs else ()
+        seen = (..., rng.permutation(outputs[0])[:6]) if outputs else ()
         for vector_dtype in (np.float64, dtype):
             w, r = w.astype(vector_dtype), r.astype(vector_dtype)
             z, g = sample.design.times(w), sample.design.transposed_times(r)

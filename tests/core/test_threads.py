@@ -6,7 +6,7 @@ import sys
 import threading
 
 import pytest
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from gapless.threads import single_blas, thread_count, threads
 
@@ -49,6 +49,7 @@ def test_threads_nest_and_belong_to_the_thread_that_sets_them():
         pass
 
 
+@threadpool_limits.wrap(limits=2, user_api="blas")
 def test_single_blas_nests_and_restores():
     before = blas_threads()
     with single_blas():
@@ -61,6 +62,7 @@ def test_single_blas_nests_and_restores():
     assert blas_threads() == before
 
 
+@threadpool_limits.wrap(limits=2, user_api="blas")
 def test_single_blas_holds_until_the_last_thread_leaves():
     before = blas_threads()
     entered, leave = threading.Event(), threading.Event()

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 import sklearn.conftest
-from threadpoolctl import threadpool_limits
 
 from .swap import CLASSES, MODULES, Concern, swapped
 
@@ -24,13 +23,6 @@ global_dtype = sklearn.conftest.global_dtype
 pyplot = sklearn.conftest.pyplot
 hide_available_pandas = sklearn.conftest.hide_available_pandas
 fetch_california_housing_fxt = sklearn.conftest.fetch_california_housing_fxt
-
-
-@pytest.fixture(autouse=True, scope="session")
-def one_thread_for_products():
-    """Threads of BLAS wait for each other longer than these tests compute."""
-    with threadpool_limits(1, user_api="blas"):
-        yield
 
 
 @pytest.fixture
