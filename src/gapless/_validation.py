@@ -77,7 +77,7 @@ def read_names(estimator: Any, X: Any, *, reset: bool) -> Array | None:
 def read_table(estimator: Any, X: Any, sample_weight: Any = None) -> Training:
     """X and weights where nothing is to be predicted; y is 0 in all rows."""
     X, names = _read_training_matrix(estimator, X, X, True)
-    weights = _read_weights(sample_weight, X)
+    weights = read_weights(sample_weight, X)
     return Training(X, np.zeros(X.shape[0]), weights, weights, feature_names=names)
 
 
@@ -101,7 +101,7 @@ def read_regression(
             y = column_or_1d(y, dtype=np.float64, warn=True, input_name="y")
     check_consistent_length(X, y)
     check_values(y, "y", None)
-    weights = _read_weights(sample_weight, X)
+    weights = read_weights(sample_weight, X)
     return Training(X, y, weights, weights, feature_names=names)
 
 
@@ -117,8 +117,8 @@ def read_classification(
 ) -> Training:
     """X, class positions and weights; a class whose rows all have weight 0 does not exist."""
     X, names = _read_training_matrix(estimator, X, y, reset)
-    y = _read_labels(y, X)
-    weights = given = _read_weights(sample_weight, X)
+    y = read_labels(y, X)
+    weights = given = read_weights(sample_weight, X)
     classes = np.unique(y[weights > 0])
     if class_weight is not None:
         present = np.isin(y, classes)
@@ -155,7 +155,7 @@ def read_multilabel(
         raise ValueError(
             "class_weight is not defined for several labels per row; pass sample_weight instead."
         )
-    weights = _read_weights(sample_weight, X)
+    weights = read_weights(sample_weight, X)
     return Training(X, y, weights, weights, np.arange(y.shape[1]), names)
 
 
@@ -184,7 +184,7 @@ def read_outputs(
     has_classes: bool,
 ) -> Outputs:
     """Targets of rows X of any kind that has a shape; classes without weight do not exist."""
-    weights = given = _read_weights(sample_weight, X)
+    weights = given = read_weights(sample_weight, X)
     if has_classes:
         labels = _read_label_columns(y, X)
         weights = given * _class_weights(class_weight, labels, given)
@@ -207,8 +207,8 @@ def _read_label_columns(y: Any, X: Any) -> list[Array]:
     """Class labels, one array (n,) for each output."""
     labels = check_array(y, ensure_2d=False, dtype=None, ensure_all_finite=False, input_name="y")
     if labels.ndim < 2 or labels.shape[1] == 1:
-        return [_read_labels(labels.ravel(), X)]
-    return [_read_labels(column, X) for column in labels.T]
+        return [read_labels(labels.ravel(), X)]
+    return [read_labels(column, X) for column in labels.T]
 
 
 def _class_weights(class_weight: Any, labels: list[Array], weights: Array) -> Array:
@@ -289,7 +289,7 @@ def _read_matrix(estimator: Any, X: Any, *, reset: bool, has_missing: bool = Fal
     return X
 
 
-def _read_labels(y: Any, X: Any) -> Array:
+def read_labels(y: Any, X: Any) -> Array:
     """Class labels (n,), of any type that can be sorted."""
     y = column_or_1d(y, warn=True, input_name="y")
     check_consistent_length(X, y)
@@ -310,7 +310,7 @@ def _position(classes: Array, y: Array) -> Array:
     return np.minimum(np.searchsorted(classes, y), len(classes) - 1)
 
 
-def _read_weights(sample_weight: Any, X: Any) -> Array:
+def read_weights(sample_weight: Any, X: Any) -> Array:
     """Weights (n,) in float64: finite, ≥ 0 and not all 0."""
     if isinstance(sample_weight, str):
         raise ValueError(
