@@ -44,6 +44,8 @@ Array = np.ndarray
 MANY_ROWS, BINS = 20_000, 255
 # Sums out of bag are over so many trees at a time, which bounds the memory for who saw which row.
 TOGETHER = 32
+# What oob_score asks for.
+OUT_OF_BAG = ("oob_score_", "oob_decision_function_", "oob_prediction_")
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,12 +258,17 @@ class Forest(ForestReading, ForestGrowing, Ensemble, BaseEstimator):
         if self.oob_score:
             draft = copy.copy(self)
             take_over(draft, dict(learned))
-            learned |= draft._out_of_bag_attributes(data)
+            self._set_oob_score_and_attributes(draft, data)
+            learned |= {k: v for k, v in vars(draft).items() if k in OUT_OF_BAG}
         return learned
 
     def _specifics(self, outputs: Outputs) -> dict[str, Any]:
         """What a kind of forest adds to the learned attributes."""
         return {}
+
+    def _set_oob_score_and_attributes(self, grown: Forest, data: EnsembleData) -> None:
+        """Give a forest that is grown its score out of bag; the name is scikit-learn's."""
+        vars(grown).update(grown._out_of_bag_attributes(data))
 
     def _out_of_bag_attributes(self, data: EnsembleData) -> dict[str, Any]:
         raise NotImplementedError
@@ -341,6 +348,11 @@ class Forest(ForestReading, ForestGrowing, Ensemble, BaseEstimator):
     def _n_samples_bootstrap(self) -> int:
         """How many rows each tree has drawn, under scikit-learn's name."""
         return int(self._max_samples)
+
+    @property
+    def _sample_weight(self) -> Array:
+        """The weights of the rows of the fit, those of their classes included; likewise."""
+        return self._remembered("fit again: copies and files are without them").data.outputs.weights
 
     def _counts(self, seeds: Array | None = None) -> Iterator[Array]:
         population = self._population

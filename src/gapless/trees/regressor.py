@@ -181,8 +181,11 @@ class DecisionTreeRegressor(TreeRegressorMixin, RegressorMixin, DecisionTree):
         return super()._read(X, y, sample_weight, reset=reset)
 
 
-def check_counts(y: Any, sample_weight: Any) -> None:
-    """Refuse targets that no Poisson distribution has; rows without weight do not count."""
+def check_counts(y: Any, sample_weight: Any, needed: str = "positive") -> None:
+    """Refuse targets that no Poisson distribution has; rows without weight do not count.
+
+    What is `needed` of their sum is in the words of scikit-learn's class of the same name.
+    """
     if y.dtype.kind not in "biuf":
         return
     if sample_weight is not None and np.shape(sample_weight) == y.shape[:1]:
@@ -195,6 +198,6 @@ def check_counts(y: Any, sample_weight: Any) -> None:
         )
     if np.sum(y) <= 0:
         raise ValueError(
-            "Sum of y is not positive which is necessary for Poisson regression: all targets are "
+            f"Sum of y is not {needed} which is necessary for Poisson regression: all targets are "
             f"0; {cure}"
         )
