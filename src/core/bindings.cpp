@@ -555,6 +555,7 @@ NB_MODULE(_core, m) {
     define_column_descent<float>(m);
     define_column_descent<double>(m);
     define_all_in_one_functions(m);
+    define_bayes_functions(m);
     define_boosting_functions(m);
     define_kernel_functions(m);
     define_stump_functions(m);
