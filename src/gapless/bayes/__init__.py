@@ -1,0 +1,15 @@
+"""Bayes: classes from the densities of their rows, and decisions from probabilities.
+
+`_base` fits, predicts and judges; `gaussian`, `multinomial`, `complement`, `bernoulli` and
+`categorical` are naive Bayes, `mixed` is that for tables of all kinds of columns, the two
+discriminants have covariances. Called by users and by `text`. Imports what estimators share, and
+the core.
+"""
+
+from .bernoulli import BernoulliNB
+from .categorical import CategoricalNB
+from .complement import ComplementNB
+from .gaussian import GaussianNB
+from .multinomial import MultinomialNB
+
+__all__ = ["BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianNB", "MultinomialNB"]

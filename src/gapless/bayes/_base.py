@@ -1,0 +1,256 @@
+"""What all Bayes classifiers share: fit = read → count → certify → attributes.
+
+A subclass says what it learns from rows (`_learn`), the joint log-probability of rows and classes
+(`_joint`), the same without each row (`_without_each`), and what its parameters cost (`_costs`).
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import logsumexp
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from .._validation import Training, read_classification, read_rows
+from ..certificates import Certificate, judged
+from ..conformal import Calibration
+from ..design import Design
+from ..remembering import Remembering, take_over
+from .held_out import BayesFit, bounded
+from .reading import refuse_sparse
+
+Array = np.ndarray
+
+CURE = "these are not the data of the fit, or the model was changed; pass those, or fit again"
+
+
+class BayesClassifier(ClassifierMixin, Remembering, BaseEstimator):
+    """Base of the Bayes classifiers."""
+
+    _stored: ClassVar[tuple[str, ...]] = (
+        "classes_",
+        "certificate_",
+        "n_features_in_",
+        "feature_names_in_",
+        "generalization_",
+    )
+    _fewest_classes = 1
+
+    # ---- what a subclass says --------------------------------------------------------------------
+
+    def _learn(self, data: Training) -> dict[str, Any]:
+        """The attributes of a model of these rows, for all classes that the data name."""
+        raise NotImplementedError
+
+    def _joint(self, X: Any) -> Array:
+        """log p(x, y) of rows that have been read and all classes, (n, classes), float64."""
+        raise NotImplementedError
+
+    def _without_each(self, X: Any, own: Array) -> Array:
+        """The same of training rows, each by a model without it.
+
+        `own` (n, classes) is the weight with which the row was counted in each class.
+        """
+        raise NotImplementedError
+
+    def _costs(self, learned: dict[str, Any]) -> tuple[float, float, float, float]:
+        """Of the stored model, given what a fit learns: primal, dual, sizes of terms, scale."""
+        raise NotImplementedError
+
+    def _warn_of_unseen(self, X: Any) -> None:
+        """Say what in rows to predict the fit has not seen, where that is told apart."""
+
+    def _smoothed(self, factor: float) -> Any:
+        """A copy with a smoothing so many times as strong; None where there is none."""
+        return None
+
+    # ---- fitting ---------------------------------------------------------------------------------
+
+    def _read(self, X, y, sample_weight=None, *, reset: bool = True) -> Training:
+        """X, classes and weights, validated."""
+        refuse_sparse(self, X)
+        return read_classification(
+            self, X, y, sample_weight, fewest=self._fewest_classes, reset=reset
+        )
+
+    def _read_rows(self, X) -> Any:
+        """Rows to predict, validated."""
+        refuse_sparse(self, X)
+        return read_rows(self, X)
+
+    def _keep(self, data: Training, learned: dict[str, Any], *, is_whole: bool) -> None:
+        """Replace what an earlier fit has left by what this one has learned, all at once."""
+        learned["classes_"] = data.classes
+        learned["n_features_in_"] = data.X.shape[1]
+        if data.feature_names is not None:
+            learned["feature_names_in_"] = data.feature_names
+        twin = copy.copy(self)
+        vars(twin).update(learned)
+        learned["certificate_"] = twin._judge(learned)
+        learned["_calibration"] = None
+        if is_whole:
+            learned["_training"] = (data,)
+        else:
+            vars(self).pop("_training", None)
+        take_over(self, learned)
+
+    def _judge(self, learned: dict[str, Any]) -> Certificate:
+        """How far the stored parameters are from the best ones for what a fit learns."""
+        primal, dual, size, scale = self._costs(learned)
+        return judged(
+            primal,
+            dual,
+            scale=scale,
+            tol=1e-9,
+            rounding=64 * np.finfo(float).eps * size,
+            exact=True,
+            method="closed form",
+            cure=CURE,
+        )
+
+    # ---- predicting ------------------------------------------------------------------------------
+
+    def _scores(self, X: Any) -> Array:
+        """log p(x, y) of rows as the caller gives them, (n, classes), float64."""
+        check_is_fitted(self)
+        rows = self._read_rows(X)
+        self._warn_of_unseen(rows)
+        return self._joint(rows)
+
+    def predict_joint_log_proba(self, X):
+        """Logarithms of the joint probabilities (or densities) of rows and classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        log_p : ndarray of shape (n_samples, n_classes)
+            log p(x, y) = log p(y) + log p(x | y), in the order of `classes_`.
+        """
+        return self._scores(X)
+
+    def predict(self, X):
+        """Predict the most probable class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Classes; of equally probable ones the first.
+        """
+        best = np.argmax(self._scores(X), axis=1)
+        return self.classes_[best]
+
+    def predict_log_proba(self, X):
+        """Logarithms of the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        log_p : ndarray of shape (n_samples, n_classes)
+            log p(y | x), in the order of `classes_`. Of a row that no class can explain, all
+            classes are alike.
+        """
+        return normalised(self._scores(X))
+
+    def predict_proba(self, X):
+        """Probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+            p(y | x), in the order of `classes_`.
+        """
+        return np.exp(self.predict_log_proba(X))
+
+    def predict_set(self, X, coverage=0.9):
+        """Predict sets of classes, such that most rows have their own class in their set.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to classify.
+        coverage : float, default=0.9
+            The share of new rows whose class is to be in their set. See `gapless.prediction_sets`
+            for what is promised; the first call fits ten times again.
+
+        Returns
+        -------
+        sets : ndarray of bool, shape (n_samples, n_classes)
+            Which classes, in the order of `classes_`, are in the set of each row; the predicted
+            class always is.
+        """
+        calibration = self._calibrated(
+            "gapless.prediction_sets(model, X_train, y_train, X, coverage=..., sample_weight=...)"
+        )
+        return self._sets(calibration, X, coverage)
+
+    def _sets(self, calibration: Calibration, X: Any, coverage: float) -> Array:
+        rows = Design(self._read_rows(X))
+        sets = calibration.sets(rows, coverage, lambda z: np.exp(normalised(z)))
+        sets[np.arange(len(sets)), np.argmax(self._joint(rows.X), axis=1)] = True
+        return sets
+
+    # ---- both gaps -------------------------------------------------------------------------------
+
+    def _standing_in(self, z: Array) -> Any:
+        """A copy of the model that gives row i, asked for by X = [[i]], the scores z[i]."""
+        twin: Any = copy.copy(self)
+        twin._scores = lambda X: z[X[:, 0]]
+        return twin
+
+    def _reread(self, X, y, sample_weight) -> Training:
+        """The data of the fit, read again."""
+        check_is_fitted(self)
+        data = self._read(X, y, sample_weight, reset=False)
+        if not np.array_equal(data.classes, self.classes_):
+            raise ValueError(
+                f"y has the classes {data.classes.tolist()}, but {type(self).__name__} was fitted "
+                f"with {self.classes_.tolist()}; pass the data of the fit."
+            )
+        return data
+
+    def _certified(self, X, y, sample_weight=None) -> Certificate:
+        """The certificate, computed again from the data of the fit."""
+        return self._judge(self._learn(self._reread(X, y, sample_weight)))
+
+    def _fitted_to(self, X, y, sample_weight=None) -> BayesFit:
+        """The fit, rebuilt from its data."""
+        return self._fitted(self._reread(X, y, sample_weight))
+
+    def _fitted(self, data: Training) -> BayesFit:
+        """The fit, or an error if its data has changed."""
+        found = self._judge(self._learn(data))
+        if found.kind == "stopped":
+            raise ValueError(
+                f"this is not the fit of this data: the objective is {found.primal:.9g}, and can "
+                f"be {found.dual:.9g}; X, y or the weights have changed since "
+                f"{type(self).__name__} was fitted. Fit again."
+            )
+        return BayesFit(self, data)
+
+
+def normalised(z: Array) -> Array:
+    """Logarithms of probabilities that sum to 1, from scores (n, classes)."""
+    z = bounded(z)
+    z = z - z.max(axis=1, keepdims=True)
+    return z - logsumexp(z, axis=1, keepdims=True)

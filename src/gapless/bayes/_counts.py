@@ -1,0 +1,210 @@
+"""What naive Bayes classifiers of counts share: smoothing, priors, `fit` and `partial_fit`."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import Interval
+
+from .._validation import Training
+from ..design import Design
+from ._base import BayesClassifier
+from .priors import Priors
+from .reading import read_part
+
+Array = np.ndarray
+
+# Smaller pseudo-counts are raised to this unless they are asked for by force_alpha.
+SMALLEST_ALPHA = 1e-10
+
+
+class CountBayes(BayesClassifier):
+    """Base of naive Bayes classifiers whose features are counts, yes or no, or categories.
+
+    A subclass says what it counts (`_count`), how two counts are added (`_merged`), and what
+    follows from counts (`_smooth`).
+    """
+
+    _stored: ClassVar[tuple[str, ...]] = (
+        "class_count_",
+        "class_log_prior_",
+        "feature_log_prob_",
+        *BayesClassifier._stored,
+    )
+    _parameter_constraints: ClassVar[dict] = {
+        "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],
+        "force_alpha": ["boolean"],
+        "fit_prior": ["boolean"],
+        "class_prior": ["array-like", None],
+        "smooth_prior": ["boolean"],
+    }
+
+    # ---- what a subclass says --------------------------------------------------------------------
+
+    def _count(self, data: Training) -> dict[str, Any]:
+        """What is counted of rows, as attributes; `class_count_` is one of them."""
+        raise NotImplementedError
+
+    def _merged(self, counts: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+        """The counts of two parts of the data together."""
+        return {name: value + more[name] for name, value in counts.items()}
+
+    def _smooth(self, counts: dict[str, Any], alpha: Any) -> dict[str, Any]:
+        """The attributes that follow from counts."""
+        raise NotImplementedError
+
+    # ---- fitting ---------------------------------------------------------------------------------
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """Count.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training data.
+        y : array-like of shape (n_samples,)
+            Classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights ≥ 0. Weight 2 means the row twice, weight 0 means the row is not there.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. An error leaves it as it was.
+        """
+        data = self._read(X, y, sample_weight)
+        self._keep(data, self._learn(data), is_whole=True)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Count some more rows; parts one after the other are the same as all rows at once.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training data.
+        y : array-like of shape (n_samples,)
+            Classes.
+        classes : array-like of shape (n_classes,), default=None
+            All classes that there will be; needed in the first call.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights ≥ 0.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. It has no reference to its data: `gapless.generalize` takes them.
+        """
+        data = self._read_part(X, y, classes, sample_weight)
+        counts = self._count(data)
+        if hasattr(self, "classes_"):
+            counts = self._merged({name: getattr(self, name) for name in counts}, counts)
+        self._keep(data, self._from(counts, data), is_whole=False)
+        return self
+
+    def _read_part(self, X, y, classes, sample_weight) -> Training:
+        return read_part(self, X, y, classes, sample_weight)
+
+    def _learn(self, data):
+        return self._from(self._count(data), data)
+
+    def _from(self, counts: dict[str, Any], data: Training) -> dict[str, Any]:
+        """All attributes that follow from counts."""
+        alpha = self._check_alpha(data.X.shape[1])
+        log_prior = self._priors(len(data.classes)).log(counts["class_count_"])
+        return counts | self._smooth(counts, alpha) | {"class_log_prior_": log_prior}
+
+    def _priors(self, classes: int) -> Priors:
+        if self.smooth_prior and (self.class_prior is not None or not self.fit_prior):
+            raise ValueError(
+                "smooth_prior=True is for priors that are counted; leave out class_prior, and set "
+                "fit_prior=True."
+            )
+        return Priors.read(
+            self.class_prior, classes, is_fitted=self.fit_prior, is_smoothed=self.smooth_prior
+        )
+
+    def _check_alpha(self, d: int | None = None) -> Any:
+        """The pseudo-counts: a number, or one for each feature."""
+        alpha = self.alpha if isinstance(self.alpha, Real) else np.asarray(self.alpha, dtype=float)
+        if isinstance(alpha, np.ndarray):
+            d = self.n_features_in_ if d is None else d
+            if alpha.shape != (d,):
+                raise ValueError(
+                    "When alpha is an array, it should contains `n_features`: got shape "
+                    f"{alpha.shape} for {d} features."
+                )
+            if not alpha.min() >= 0:
+                raise ValueError("All values in alpha must be greater than 0.")
+        if np.min(alpha) < SMALLEST_ALPHA and not self.force_alpha:
+            warnings.warn(
+                f"alpha too small will result in numeric errors, setting alpha = "
+                f"{SMALLEST_ALPHA:.1e}. Use `force_alpha=True` to keep alpha unchanged.",
+                stacklevel=2,
+            )
+            return np.maximum(alpha, SMALLEST_ALPHA)
+        return alpha
+
+    def _smoothed(self, factor):
+        return self._at(alpha=np.multiply(self.alpha, factor)) if np.any(self.alpha) else None
+
+    # ---- both gaps -------------------------------------------------------------------------------
+
+    def _costs(self, learned):
+        count = learned["class_count_"]
+        K = len(count)
+        primal, dual = self._priors(K).costs(count, self.class_log_prior_)
+        more, least, pseudo = self._feature_costs(learned)
+        scale = float(count.sum()) * np.log(max(K, 2)) + pseudo
+        return primal + more, dual + least, abs(dual) + abs(least) + scale, scale
+
+    def _feature_costs(self, learned: dict[str, Any]) -> tuple[float, float, float]:
+        """What the stored probabilities of the features cost, the least, and all pseudo-counts."""
+        raise NotImplementedError
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        # Of random numbers, which are no counts, little can be learned.
+        tags.classifier_tags.poor_score = True
+        return tags
+
+
+def sums_by_class(X: Any, y: Array, weights: Array, classes: int) -> Array:
+    """Σ weights·x over the rows of each class, (classes, d), float64."""
+    n = X.shape[0]
+    # The rows of each class one after the other: their sums are then added in the rows' order.
+    order = np.argsort(y, kind="stable")
+    starts = np.searchsorted(y[order], np.arange(classes + 1))
+    chosen = sp.csr_array((weights[order], order, starts), shape=(classes, n))
+    sums = chosen @ X
+    return sums.toarray() if sp.issparse(sums) else np.asarray(sums, dtype=np.float64)
+
+
+def products(X: Any, weights: Array) -> Array:
+    """X·weightsᵀ, (n, classes), for finite weights (classes, d), in float64."""
+    return Design(X).times(np.ascontiguousarray(weights.T))
+
+
+def check_not_negative(X: Any, estimator: Any) -> None:
+    """Refuse counts below 0: say where."""
+    entries = X.data if sp.issparse(X) else X
+    if entries.size and entries.min() < 0:
+        if sp.issparse(X):
+            X = X.tocoo()
+            k = int(np.argmax(X.data < 0))
+            row, column, value = X.row[k], X.col[k], X.data[k]
+        else:
+            row, column = np.argwhere(X < 0)[0]
+            value = X[row, column]
+        raise ValueError(
+            f"Negative values in data passed to {type(estimator).__name__} (input X): row {row}, "
+            f"column {column} has {value:g}, and counts are ≥ 0; GaussianNB takes any numbers."
+        )

@@ -1,0 +1,112 @@
+"""Bayes classifiers without some of their rows: exactly, by subtracting a row from the counts."""
+
+from __future__ import annotations
+
+import copy
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..design import Design
+from ..generalization import Refittable
+from ..generalization.fitted import LARGE_ROWS, LARGE_WORK
+from ..leave_one_out import NotAvailable
+from .reading import only
+
+Array = np.ndarray
+
+# What stands for the logarithm of 0 in scores, which must be finite to be judged.
+LOWEST = -1e300
+
+
+class BayesFit(Refittable):
+    """A Bayes classifier with the data of its fit.
+
+    Parameters
+    ----------
+    estimator : BayesClassifier
+        The fitted classifier.
+    data : Training
+        The data of the fit.
+    """
+
+    has_classes = True
+    ignores_shifts = True
+    strength = "the smoothing"
+    cure = "drop features"
+
+    def __init__(self, estimator: Any, data: Any):
+        super().__init__(Design(data.X), data.classes[data.y], data.weights)
+        self.estimator, self.data = estimator, data
+
+    @property
+    def targets(self) -> Array:
+        """Positions of the classes."""
+        return self.data.y
+
+    @property
+    def outputs(self) -> int:
+        """One score for each class."""
+        return len(self.data.classes)
+
+    @property
+    def is_large(self) -> bool:
+        """Whether leaving out every row takes a good part of a second."""
+        design = self.design
+        work = design.density * design.n * design.d * self.outputs
+        return design.n > LARGE_ROWS or work > LARGE_WORK
+
+    @cached_property
+    def labels(self) -> Array:
+        """Numbers of the rows (x, y), the same for equal ones, by content."""
+        return self.design.equal_rows(self.targets)
+
+    @property
+    def model(self):
+        """The classifier of the fit."""
+        return lambda design: bounded(self.estimator._joint(design.X))
+
+    def fit_to(self, rows):
+        """The same of some rows; classes that are not among them are never predicted."""
+        part = only(self.data, rows)
+        twin = copy.copy(self.estimator)
+        vars(twin).update(self.estimator._learn(part))
+        is_absent = np.bincount(part.y, part.weights, self.outputs) == 0
+
+        def predict(design: Design) -> Array:
+            z = bounded(twin._joint(design.X))
+            z[:, is_absent] = LOWEST
+            return z
+
+        return predict
+
+    def held_out(self, groups):
+        """Each x by the counts less those of all its rows."""
+        if groups is not None:
+            raise NotAvailable("groups are left out by fits without them")
+        counted = np.flatnonzero(self.is_counted)
+        units, y = self.units[counted], self.targets[counted]
+        first = counted[np.unique(units, return_index=True)[1]]
+        own = np.zeros((len(first), self.outputs))
+        np.add.at(own, (units, y), self.weights[counted])
+        z = np.full((len(self.y), self.outputs), LOWEST)
+        z[counted] = bounded(self.estimator._without_each(self.data.X[first], own))[units]
+        return z
+
+    def without_each(self, rows):
+        """Not known in a form that is cheaper than folds."""
+        raise NotAvailable("classifiers without a row are fitted by folds")
+
+    def scaled(self, factor):
+        """The same with a smoothing so many times as strong; None where there is none."""
+        other = self.estimator._smoothed(factor)
+        if other is None:
+            return None
+        vars(other).update(other._learn(only(self.data, np.flatnonzero(self.is_counted))))
+        return type(self)(other, self.data)
+
+
+def bounded(z: Array) -> Array:
+    """Scores with finite numbers in place of −∞ and ∞."""
+    return np.clip(z, LOWEST, -LOWEST)
