@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import _fit_context, clone
+from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt
-from sklearn.utils.metadata_routing import (
-    _raise_for_params,
-    _routing_enabled,
-    get_routing_for_object,
-    process_routing,
-)
-from sklearn.utils.validation import _check_method_params, has_fit_parameter, validate_data
+from sklearn.utils.metadata_routing import _raise_for_params, process_routing
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._validation import TEXTS, check_values, naming_text
+from .._validation import TEXTS, read_names
 from ..progress import watch, with_callbacks
 from ..remembering import take_over
+from ..trees.tables import NUMBERS, is_table, series_of
 from ._base import Ensemble, fingerprint
+from .bagging_members import columns_of, fitted_member
 from .draws import Population, as_numbers
 from .out_of_bag import EnsembleData
 
@@ -45,13 +43,14 @@ PREPARED = (
 class Bagging(Ensemble):
     """What both kinds of bagging share; stands before scikit-learn's class of the same kind.
 
-    The drawing, both gaps, limits of time and Ctrl-C are here; predictions from the members and the
-    routing of metadata are scikit-learn's.
+    Drawing, predicting, both gaps, limits of time and Ctrl-C are here; which metadata go where is
+    scikit-learn's.
     """
 
     _strength = "min_samples_leaf"
-    # The method whose answers are the mean of the members.
+    # The method whose answers are the mean of the members, and what each member is asked.
     _answer = "predict"
+    _say: Callable
 
     _stored: ClassVar[tuple[str, ...]] = (
         *Ensemble._stored,
@@ -90,8 +89,9 @@ class Bagging(Ensemble):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training data, of any kind that the learner takes.
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Training data, of any kind that the learner takes. A table that has more than numbers is
+            handed to the learners as a table, one of numbers to pipelines alone.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -127,9 +127,16 @@ class Bagging(Ensemble):
 
     def _read(self, X, y, sample_weight=None, *, reset: bool = True) -> EnsembleData:
         """X, y and weights; the learners check the values of X."""
+        X, names = self._read_X(X, reset=reset)
+        return EnsembleData(X, as_numbers(X), self._read_targets(y, X, sample_weight), names)
+
+    def _read_X(self, X: Any, *, reset: bool) -> tuple[Any, Array | None]:
+        """X for the learners, and its feature names."""
         if isinstance(X, list) and X and isinstance(X[0], str):
             raise ValueError(f"X has {X[0]!r} in row 0, which is no row of features; {TEXTS}.")
         reader = copy.copy(self)
+        if self._hands_on_tables(X):
+            return X, read_names(reader, X, reset=reset)
         X = validate_data(
             reader,
             X,
@@ -138,9 +145,14 @@ class Bagging(Ensemble):
             dtype=None,
             ensure_all_finite=False,
         )
-        outputs = self._read_targets(y, X, sample_weight)
-        names = getattr(reader, "feature_names_in_", None)
-        return EnsembleData(X, as_numbers(X), outputs, names, X.dtype.kind in "biuf")
+        return X, getattr(reader, "feature_names_in_", None)
+
+    def _hands_on_tables(self, X: Any) -> bool:
+        """Whether learners are given X as a table: a pipeline may ask for columns by name."""
+        if not is_table(X):
+            return False
+        is_number = (series_of(X, j).kind.startswith(NUMBERS) for j in range(X.shape[1]))
+        return isinstance(self._get_estimator(), Pipeline) or not all(is_number)
 
     def _check_combinations(self) -> None:
         self._check_out_of_bag()
@@ -175,7 +187,7 @@ class Bagging(Ensemble):
 
     def _fit_members(self, data: EnsembleData, seeds: Array, routed: dict) -> Iterator[list[Any]]:
         """Members one by one; by joblib where n_jobs asks for it."""
-        tasks = (delayed(_fitted_member)(self, data, seed, routed) for seed in seeds)
+        tasks = (delayed(fitted_member)(self, data, seed, routed) for seed in seeds)
         parallel = Parallel(n_jobs=self.n_jobs, return_as="generator", verbose=self.verbose)
         for member in parallel(tasks):
             yield [member]
@@ -213,33 +225,21 @@ class Bagging(Ensemble):
             learned |= self._out_of_bag_attributes(data)
         return learned
 
-    def _mean_of_members(self, X: Any) -> Array:
-        answer = getattr(self, self._answer)(X)
-        return answer.reshape(len(answer), -1)
+    def _mean_of_members(self, X: Any, **params) -> Array:
+        check_is_fitted(self)
+        total = sum(self._said(X, self._say, self._answer, params))
+        return np.asarray(total) / len(self.estimators_)
 
-    def _of_its_size(self) -> Any:
-        """The ensemble with n_estimators as it has members, by which scikit-learn divides sums."""
-        if len(self.estimators_) == self.n_estimators:
-            return self
-        return self._at(n_estimators=len(self.estimators_))
-
-    def _mean_of_numbers(self, X: Any) -> Array:
-        pairs = zip(self.estimators_, self.estimators_features_)
-        sums = sum(self._of_member(member, X[:, columns]) for member, columns in pairs)
-        return np.asarray(sums) / len(self.estimators_)
-
-    def _standing_in(self, z: Array) -> Any:
-        """A copy of the model that gives row i, asked for by X = [[i]], the prediction z[i]."""
-        twin: Any = copy.copy(self)
-        answers = z if self._answer != "predict" or z.shape[1] > 1 else z[:, 0]
-
-        def answer(X):
-            return answers[X[:, 0]]
-
-        # scikit-learn's scorers ask for the name.
-        answer.__name__ = self._answer
-        setattr(twin, self._answer, answer)
-        return twin
+    def _said(self, X: Any, ask: Callable, caller: str, params: dict) -> Iterator[Any]:
+        """What the members say of rows as the caller gives them, one after the other."""
+        _raise_for_params(params, self, caller)
+        X = self._read_X(X, reset=False)[0]
+        routed = process_routing(self, caller, **params).estimator if params else {}
+        tasks = (
+            delayed(ask)(member, columns_of(X, columns), routed)
+            for member, columns in zip(self.estimators_, self.estimators_features_)
+        )
+        yield from Parallel(n_jobs=self.n_jobs, return_as="generator", verbose=self.verbose)(tasks)
 
     def _specifics(self, data: EnsembleData) -> dict[str, Any]:
         """What a kind of bagging adds to the learned attributes."""
@@ -259,17 +259,18 @@ class Bagging(Ensemble):
             rows = np.flatnonzero(~is_seen)
             if len(rows) == 0:
                 continue
-            z = self._of_member(member, _safe_indexing(data.X, rows)[:, columns])
+            z = self._say(member, _safe_indexing(columns_of(data.X, columns), rows), {})
             sums = np.zeros((len(place), z.shape[1])) if sums is None else sums
             sums[rows] += z
             used[rows] += 1
         if sums is None:
-            sums = np.zeros((len(place), self._mean_of_members(data.X[:1]).shape[1]))
+            sums = np.zeros((len(place), self._by_member(_safe_indexing(data.X, [0])).shape[2]))
         return sums, used
 
-    def _of_member(self, member: Any, X: Any) -> Array:
-        """What one member predicts, (n, K)."""
-        raise NotImplementedError
+    def _by_member(self, X: Any) -> Array:
+        """What each member says of rows as learners get them, (members, n, K)."""
+        pairs = zip(self.estimators_, self.estimators_features_)
+        return np.stack([self._say(one, columns_of(X, columns), {}) for one, columns in pairs])
 
     def _smoother(self, factor: float) -> Any:
         """The learner's leaves, or the leaves of its last step, so many times as large."""
@@ -290,33 +291,3 @@ class Bagging(Ensemble):
 
 def _with(estimator: Any, name: str, value: Any) -> Any:
     return clone(estimator).set_params(**{name: value})
-
-
-def _fitted_member(ensemble: Bagging, data: EnsembleData, seed: int, routed: dict) -> Any:
-    """One member, on the rows and columns that its seed draws."""
-    member = ensemble._make_estimator(append=False, random_state=seed)
-    counts = ensemble._population.draw(seed, ensemble._max_samples, ensemble.bootstrap)
-    takes_weights = _takes_weights(ensemble.estimator_)
-    # Rows that were not drawn have weight 0, so that learners know of all classes.
-    rows = ensemble._rows if takes_weights else np.repeat(ensemble._rows, counts)
-    X = _safe_indexing(data.X, rows)[:, ensemble._columns(seed)]
-    y = data.outputs.y.astype(int) if data.outputs.classes is not None else data.outputs.y
-    y = (y[:, 0] if data.outputs.is_flat else y)[rows]
-    options = _check_method_params(data.X, params=routed, indices=rows)
-    if takes_weights:
-        options["sample_weight"] = counts.astype(np.float64)
-    try:
-        with naming_text(data.X, "X", data.feature_names):
-            member.fit(X, y, **options)
-    except ValueError:
-        # Said with the row of the caller, where that is the reason.
-        if data.X.dtype.kind == "f":
-            check_values(data.X, "X", data.feature_names)
-        raise
-    return member
-
-
-def _takes_weights(learner: Any) -> bool:
-    if _routing_enabled():
-        return bool(get_routing_for_object(learner).consumes("fit", ("sample_weight",)))
-    return has_fit_parameter(learner, "sample_weight")

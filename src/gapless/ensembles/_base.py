@@ -21,8 +21,9 @@ from ..certificates import Certificate
 from ..interrupt import TimeLimit
 from ..progress import CallbackSupport
 from ..remembering import Remembering
+from ..trees.tables import is_table
 from .draws import Population
-from .out_of_bag import EnsembleData, EnsembleFit
+from .out_of_bag import BagFit, EnsembleData, EnsembleFit, Rows
 
 Array = np.ndarray
 
@@ -71,12 +72,24 @@ class Ensemble(Remembering, CallbackSupport):
         """X, y and weights, validated; with reset=False the features must be those of the fit."""
         raise NotImplementedError
 
+    def _read_X(self, X: Any, *, reset: bool) -> tuple[Any, Array | None]:
+        """X alone, as members read it, and its feature names."""
+        raise NotImplementedError
+
     def _mean_of_members(self, X: Any) -> Array:
         """The mean prediction of all members, (n, K), with classes of all outputs side by side."""
         raise NotImplementedError
 
-    def _mean_of_numbers(self, X: Any) -> Array:
-        """The same of rows as `EnsembleData.numbers` has them."""
+    def _mean_of_rows(self, X: Any) -> Array:
+        """The same of rows as `EnsembleData.X` has them."""
+        reader: Any = copy.copy(self)
+        if not is_table(X):
+            # The names of the columns were checked when the rows were read.
+            vars(reader).pop("feature_names_in_", None)
+        return reader._mean_of_members(X)
+
+    def _by_member(self, X: Any) -> Array:
+        """What each member says of such rows, (members, n, K)."""
         raise NotImplementedError
 
     def _out_of_bag(self, data: EnsembleData) -> tuple[Array, Array]:
@@ -202,7 +215,7 @@ class Ensemble(Remembering, CallbackSupport):
 
     def _fitted(self, data: EnsembleData) -> EnsembleFit:
         self._check_same_data(data)
-        return EnsembleFit(self, data)
+        return BagFit(self, data)
 
     def _check_same_data(self, data: EnsembleData) -> None:
         """Refuse other data than that of the fit."""
@@ -213,6 +226,10 @@ class Ensemble(Remembering, CallbackSupport):
                 f"this is not the data of the fit of this {type(self).__name__}; X, y or the "
                 "weights have changed since. Fit again, or pass the data of the fit."
             )
+
+    def _calibration_rows(self, X: Any) -> Rows:
+        """New rows for the models of a calibration."""
+        return Rows(self._read_X(X, reset=False)[0])
 
     def _standing_in(self, z: Array) -> Any:
         """A copy of the model that gives row i, asked for by X = [[i]], the prediction z[i]."""

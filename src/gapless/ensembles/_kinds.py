@@ -16,7 +16,7 @@ from sklearn.utils.multiclass import type_of_target
 from .._validation import Outputs
 from ..trees import DecisionTreeClassifier, DecisionTreeRegressor
 from ..trees._base import TreeClassifierMixin, TreeRegressorMixin
-from ..trees.regressor import check_counts
+from ..trees.regressor import OLD_NAME, check_counts
 from .forest import Forest
 from .out_of_bag import EnsembleData, warn_if_unpredicted
 
@@ -117,19 +117,14 @@ class ForestRegressor(TreeRegressorMixin, RegressorMixin, Forest):
         **Forest._parameter_constraints,
         "criterion": [
             StrOptions({"squared_error", "absolute_error", "poisson"}),
-            Hidden(StrOptions({"friedman_mse"})),
+            Hidden(StrOptions({OLD_NAME})),
         ],
     }
 
-    def _check_combinations(self) -> None:
-        super()._check_combinations()
-        if self.criterion == "friedman_mse":
-            warnings.warn(
-                'criterion="friedman_mse" is deprecated, as in scikit-learn: it is another name '
-                'for "squared_error"; use that.',
-                FutureWarning,
-                stacklevel=5,
-            )
+    def _template(self, random_state: Any = None) -> Any:
+        # Of the old name the caller has been told; the trees get the new one.
+        named = self._at(criterion="squared_error") if self.criterion == OLD_NAME else self
+        return super(ForestRegressor, named)._template(random_state)
 
     def _read_targets(self, y, X, sample_weight, class_weight=None) -> Outputs:
         outputs = super()._read_targets(y, X, sample_weight, class_weight)

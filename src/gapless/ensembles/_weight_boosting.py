@@ -10,12 +10,10 @@ import copy
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.ensemble import BaseEnsemble
 from sklearn.exceptions import ConvergenceWarning
@@ -24,18 +22,11 @@ from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..certificates import Certificate
-from ..design import Design
-from ..generalization import Refittable
-from ..generalization.fitted import LARGE_ROWS
 from ..interrupt import time_limit
-from ..leave_one_out import NotAvailable
-from ..trees.columns import Columns
 from ..trees.door import read_features
-from ..trees.held_out import equal_rows, units_of
-from ..trees.tables import is_table
 from ._base import Ensemble, fingerprint
 from .draws import Population, as_numbers
-from .out_of_bag import EnsembleData
+from .out_of_bag import EnsembleData, EnsembleFit
 
 Array = np.ndarray
 
@@ -49,84 +40,10 @@ class Round:
     error: float
 
 
-class VoteFit(Refittable):
+class VoteFit(EnsembleFit):
     """A boosted ensemble, as far as held-out predictions need it: boosting again on some rows."""
 
     cure = "staged_score on held-out rows shows whether fewer rounds do as well"
-
-    def __init__(self, ensemble: Any, data: EnsembleData):
-        super().__init__(Design(data.numbers), data.labels, data.outputs.sample_weight)
-        self.ensemble, self.data = ensemble, data
-        self.has_classes = data.outputs.classes is not None
-
-    @property
-    def targets(self) -> Array:
-        """Positions of the classes, or numbers."""
-        return self.data.outputs.y[:, 0]
-
-    @property
-    def outputs(self) -> int:
-        """How many predictions a row has."""
-        return self.predictions.shape[1]
-
-    @property
-    def is_large(self) -> bool:
-        """Whether another fit takes a good part of a second."""
-        return len(self.y) > LARGE_ROWS
-
-    @cached_property
-    def labels(self) -> Array:
-        """Numbers of the rows (x, y), the same for equal ones, by content."""
-        return self.design.equal_rows(self.targets)
-
-    @cached_property
-    def units(self) -> Array:
-        """What is left out at a time: all rows of the same x, as for single trees."""
-        return units_of(equal_rows(self.data.numbers), self.labels, self.is_counted)
-
-    @cached_property
-    def predictions(self) -> Array:
-        """What the ensemble predicts for its own rows, (n, K)."""
-        return self.model(self.data.X)
-
-    @cached_property
-    def model(self) -> Any:
-        """The ensemble, which predicts rows as `data` has them."""
-        reader = copy.copy(self.ensemble)
-        if not is_table(self.data.X):
-            # The names of the columns were checked when the rows were read.
-            vars(reader).pop("feature_names_in_", None)
-        return reader._mean_of_members
-
-    def fit_to(self, rows: Array) -> Any:
-        """An ensemble of some of the rows."""
-        X, weights = _safe_indexing(self.data.X, rows), self.weights[rows]
-        other = clone(self.ensemble).set_params(time_limit=None)
-        if self.ensemble._is_stopped:
-            other.set_params(n_estimators=len(self.ensemble.estimators_))
-        other.fit(X, self.y[rows], sample_weight=weights)
-        if not self.has_classes or len(other.classes_) == self.outputs:
-            return other._mean_of_members
-        return partial(_with_all_classes, other, self.data.outputs.classes[0])
-
-    def predict(self, model: Any, rows: Array) -> Array:
-        """What a model predicts for some of the rows."""
-        return model(_safe_indexing(self.data.X, rows))
-
-    def held_out(self, groups: Array | None) -> Array:
-        """Not known: without a row every round is another one."""
-        raise NotAvailable("boosting must be done again")
-
-    def without_each(self, rows: Array) -> Any:
-        """Not known either."""
-        raise NotAvailable("boosting must be done again")
-
-
-def _with_all_classes(ensemble: Any, classes: Array, X: Any) -> Array:
-    """Shares of the votes for all classes, of an ensemble that has seen only some of them."""
-    shares = np.zeros((X.shape[0], len(classes)))
-    shares[:, np.searchsorted(classes, ensemble.classes_)] = ensemble._mean_of_members(X)
-    return shares
 
 
 class WeightBoosting(Ensemble, BaseEnsemble):
@@ -176,7 +93,7 @@ class WeightBoosting(Ensemble, BaseEnsemble):
                 f"y should be a 1d array, got {outputs.y.shape[1]} columns; "
                 f"{type(self).__name__} has one output: fit one model for each."
             )
-        return EnsembleData(X, _numbers(X), outputs, names)
+        return EnsembleData(X, as_numbers(X), outputs, names)
 
     def _read_X(self, X: Any, *, reset: bool) -> tuple[Any, Array | None]:
         """X for the learner, and its feature names: a table where trees are to read it."""
@@ -227,6 +144,7 @@ class WeightBoosting(Ensemble, BaseEnsemble):
             "_fingerprint": fingerprint(rows, data.outputs.y),
             "_is_stopped": bool(ending),
             "_training": (data,),
+            "_calibration": None,
         }
         if data.feature_names is not None:
             learned["feature_names_in_"] = data.feature_names
@@ -251,6 +169,13 @@ class WeightBoosting(Ensemble, BaseEnsemble):
             )
 
     # ---- unseen data -----------------------------------------------------------------------------
+
+    def _unfitted(self) -> Any:
+        """The same, to be fitted to other rows for as many rounds, within no limit of time."""
+        twin = clone(self).set_params(time_limit=None)
+        if self._is_stopped:
+            twin.set_params(n_estimators=len(self.estimators_))
+        return twin
 
     def _fitted(self, data: EnsembleData) -> VoteFit:
         self._check_same_data(data)
@@ -287,17 +212,6 @@ class WeightBoosting(Ensemble, BaseEnsemble):
         tags.input_tags.sparse = of_learner.sparse
         tags.input_tags.allow_nan = of_learner.allow_nan
         return tags
-
-
-def _numbers(X: Any) -> Any:
-    """X as a matrix of finite numbers that are equal where its entries are."""
-    if is_table(X):
-        X = Columns.read(X).encode_new(X)
-    numbers = as_numbers(X.reshape(X.shape[0], -1) if X.ndim > 2 else X)
-    if sp.issparse(numbers) or not np.isnan(numbers).any():
-        return numbers
-    # No number of a column is as large, and NaN has no order.
-    return np.where(np.isnan(numbers), np.finfo(numbers.dtype).max, numbers)
 
 
 def chosen_rows(data: EnsembleData, rows: Population) -> tuple[Any, Array]:

@@ -17,6 +17,7 @@ from ..progress import watch, with_callbacks
 from ..remembering import take_over
 from ..threads import single_blas
 from ..trees import DecisionTreeRegressor
+from ..trees._base import HeldOutIntervals
 from ._weight_boosting import Round, WeightBoosting, chosen_rows
 from .draws import Population
 from .out_of_bag import EnsembleData
@@ -31,7 +32,7 @@ NO_BOUND = (
 )
 
 
-class AdaBoostRegressor(RegressorMixin, WeightBoosting):
+class AdaBoostRegressor(HeldOutIntervals, RegressorMixin, WeightBoosting):
     """Regression by the weighted median of learners on draws of the rows (AdaBoost.R2).
 
     Each round draws rows with replacement, fits a learner to them, and lowers the weights of the
@@ -195,19 +196,25 @@ class AdaBoostRegressor(RegressorMixin, WeightBoosting):
         said = np.stack([one.predict(X) for one in self.estimators_], axis=1)
         return _median(said, self.estimator_weights_[: len(self.estimators_)])[:, None]
 
-    def predict(self, X):
-        """Predict targets.
+    def predict(self, X, *, interval=None):
+        """Predict targets, with intervals where they are asked for.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
             Rows to predict.
+        interval : float, default=None
+            The share of new rows, such as 0.9, whose target is to be inside its interval. See
+            `gapless.intervals` for what is promised; the first call fits ten times again.
 
         Returns
         -------
         y : ndarray of shape (n_samples,)
-            Medians of the learners by their weights.
+            Medians of the learners by their weights. With `interval`, a tuple `(prediction, lower,
+            upper)` of such arrays.
         """
+        if interval is not None:
+            return self._with_intervals(X, interval)
         return self._mean_of_members(X)[:, 0]
 
     def staged_predict(self, X):

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial, reduce
 from typing import Any, ClassVar
 
 import numpy as np
 import sklearn.ensemble
-from sklearn.ensemble import BaggingClassifier as Original
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..trees import DecisionTreeClassifier, DecisionTreeRegressor
+from ..trees._base import HeldOutIntervals
 from ._bagging import Bagging
+from .bagging_members import decisions, log_probabilities, numbers, probabilities
 from .out_of_bag import EnsembleData, warn_if_unpredicted
 
 Array = np.ndarray
@@ -24,7 +27,7 @@ def _members_decide(ensemble: Any) -> bool:
     return hasattr(members[0], "decision_function")
 
 
-class BaggingClassifier(Bagging, Original):
+class BaggingClassifier(Bagging, sklearn.ensemble.BaggingClassifier):
     """Classification by the mean probabilities, or votes, of learners on random draws of the rows.
 
     Parameters
@@ -76,8 +79,11 @@ class BaggingClassifier(Bagging, Original):
     Notes
     -----
     Rows are drawn from the distinct rows in the order of their content, so that neither the order
-    of the rows nor repeats in place of weights change a member. Members see the rows that were
-    drawn for them and no others, with counts as weights where the learner takes weights.
+    of the rows nor repeats in place of weights change a member. A learner that takes weights is
+    given all distinct rows with how often each was drawn, 0 for the others; one that does not is
+    given the rows that were drawn. One whose draw has a single class, and that refuses it, is
+    replaced by that class. A table with categories or text, or any table for a pipeline, is handed
+    to the learners as a table of the columns that were drawn.
 
     References
     ----------
@@ -140,7 +146,7 @@ class BaggingClassifier(Bagging, Original):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
             Rows.
         **params : dict
             What is handed on to the learners, with scikit-learn's metadata routing.
@@ -150,15 +156,14 @@ class BaggingClassifier(Bagging, Original):
         proba : ndarray of shape (n_samples, n_classes)
             In the order of `classes_`.
         """
-        check_is_fitted(self)
-        return Original.predict_proba(self._of_its_size(), X, **params)
+        return self._mean_of_members(X, **params)
 
     def predict_log_proba(self, X, **params):
         """Logarithms of the mean probabilities.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
             Rows.
         **params : dict
             What is handed on to the learners, with scikit-learn's metadata routing.
@@ -169,7 +174,9 @@ class BaggingClassifier(Bagging, Original):
             In the order of `classes_`.
         """
         check_is_fitted(self)
-        return Original.predict_log_proba(self._of_its_size(), X, **params)
+        ask = partial(log_probabilities, count=self.n_classes_)
+        said = self._said(X, ask, "predict_log_proba", params)
+        return reduce(np.logaddexp, said) - np.log(len(self.estimators_))
 
     @available_if(_members_decide)
     def decision_function(self, X, **params):
@@ -177,7 +184,7 @@ class BaggingClassifier(Bagging, Original):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
             Rows.
         **params : dict
             What is handed on to the learners, with scikit-learn's metadata routing.
@@ -185,23 +192,19 @@ class BaggingClassifier(Bagging, Original):
         Returns
         -------
         score : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            As the learner has them.
+            As the learner has them; without members whose draw had a single class.
         """
         check_is_fitted(self)
-        return Original.decision_function(self._of_its_size(), X, **params)
+        said = [z for z in self._said(X, decisions, "decision_function", params) if z is not None]
+        return sum(said) / len(said)
 
     def _specifics(self, data: EnsembleData) -> dict[str, Any]:
         classes = (data.outputs.classes or [])[0]
         return {"classes_": classes, "n_classes_": len(classes)}
 
-    def _of_member(self, member: Any, X: Any) -> Array:
-        """Probabilities, or votes of a learner that has none, for all classes."""
-        z = np.zeros((X.shape[0], self.n_classes_))
-        if hasattr(member, "predict_proba"):
-            z[:, member.classes_] = member.predict_proba(X)
-        else:
-            z[np.arange(len(z)), member.predict(X)] = 1.0
-        return z
+    @property
+    def _say(self) -> Callable:
+        return partial(probabilities, count=self.n_classes_)
 
     def _out_of_bag_attributes(self, data: EnsembleData) -> dict[str, Any]:
         sums, used = self._out_of_bag(data)
@@ -217,7 +220,7 @@ class BaggingClassifier(Bagging, Original):
         return {"oob_score_": score, "oob_decision_function_": shares}
 
 
-class BaggingRegressor(Bagging, sklearn.ensemble.BaggingRegressor):
+class BaggingRegressor(HeldOutIntervals, Bagging, sklearn.ensemble.BaggingRegressor):
     """Regression by the mean of learners on random draws of the rows.
 
     Parameters
@@ -282,6 +285,7 @@ class BaggingRegressor(Bagging, sklearn.ensemble.BaggingRegressor):
     'out of bag (10 members)'
     """
 
+    _say = staticmethod(numbers)
     _stored: ClassVar[tuple[str, ...]] = (*Bagging._stored, "oob_prediction_")
 
     def __init__(
@@ -318,27 +322,28 @@ class BaggingRegressor(Bagging, sklearn.ensemble.BaggingRegressor):
     def _get_estimator(self) -> Any:
         return DecisionTreeRegressor() if self.estimator is None else self.estimator
 
-    def predict(self, X, **params):
-        """Mean predictions of the members.
+    def predict(self, X, *, interval=None, **params):
+        """Mean predictions of the members, with intervals where they are asked for.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
             Rows.
+        interval : float, default=None
+            The share of new rows, such as 0.9, whose target is to be inside its interval; judged
+            out of bag. See `gapless.intervals` for what is promised.
         **params : dict
             What is handed on to the learners, with scikit-learn's metadata routing.
 
         Returns
         -------
         y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            The means.
+            The means. With `interval`, a tuple `(prediction, lower, upper)` of such arrays.
         """
-        check_is_fitted(self)
-        return sklearn.ensemble.BaggingRegressor.predict(self._of_its_size(), X, **params)
-
-    def _of_member(self, member: Any, X: Any) -> Array:
-        z = member.predict(X)
-        return z.reshape(len(z), -1)
+        if interval is not None:
+            return self._with_intervals(X, interval)
+        z = self._mean_of_members(X, **params)
+        return z[:, 0] if z.shape[1] == 1 else z
 
     def _out_of_bag_attributes(self, data: EnsembleData) -> dict[str, Any]:
         sums, used = self._out_of_bag(data)

@@ -12,9 +12,11 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..design import Design
 from ..trees.growing import draw_rows
+from ..trees.tables import NUMBERS, Series, is_table, series_of
 
 Array = np.ndarray
 
@@ -140,10 +142,30 @@ class Population:
 
 
 def as_numbers(X: Any) -> Any:
-    """X as numbers that are equal where its entries are; what is no number by its text."""
-    if X.dtype in (np.float32, np.float64):
-        return X
-    if X.dtype.kind in "biuf":
-        return X.astype(np.float64)
-    codes = [np.unique(column.astype(str), return_inverse=True)[1] for column in X.T]
-    return np.stack(codes, axis=1).astype(np.float64)
+    """X as a matrix of finite numbers that are equal where its entries are.
+
+    What is no number is numbered by its text, and a missing value by what no number is.
+    """
+    if is_table(X):
+        return np.column_stack([_codes(series_of(X, j)) for j in range(X.shape[1])])
+    if sp.issparse(X):
+        return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+    X = X.reshape(len(X), -1)
+    if X.dtype.kind not in "biuf":
+        return np.column_stack([_by_text(column) for column in X.T])
+    return _finite(X if X.dtype in (np.float32, np.float64) else X.astype(np.float64))
+
+
+def _codes(series: Series) -> Array:
+    if series.kind.startswith(NUMBERS):
+        return _finite(series.numbers)
+    return _by_text(np.array(series.column, dtype=object))
+
+
+def _by_text(values: Array) -> Array:
+    return np.unique(values.astype(str), return_inverse=True)[1].astype(np.float64)
+
+
+def _finite(x: Array) -> Array:
+    # No number of a column is as large, and NaN has no order.
+    return np.where(np.isnan(x), np.finfo(x.dtype).max, x) if np.isnan(x).any() else x

@@ -21,7 +21,6 @@ from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import Outputs
-from ..design import Design
 from ..progress import watch, with_callbacks
 from ..remembering import take_over
 from ..threads import threads
@@ -32,7 +31,7 @@ from ..trees.door import encoded, for_prediction, read_features, read_new
 from ..trees.growing import draw_rows
 from ..trees.packed import PackedTrees
 from ._base import Ensemble, fingerprint
-from .draws import Population
+from .draws import Population, as_numbers
 from .forest_growing import ForestGrowing, key_of
 from .forest_reading import ForestReading
 from .out_of_bag import EnsembleData
@@ -154,14 +153,16 @@ class Forest(ForestReading, ForestGrowing, Ensemble, BaseEstimator):
 
     def _read(self, X, y, sample_weight=None, *, reset: bool = True) -> EnsembleData:
         """X, y and weights, validated; with reset=False the features must be those of the fit."""
-        reader = copy.copy(self)
-        X, names = read_features(reader, X, reset=reset)
+        X, names = self._read_X(X, reset=reset)
         outputs = self._read_targets(y, X, sample_weight, self._fixed_class_weight())
         numbers = X
         if hasattr(X, "columns"):
             columns = Columns.read(X, categorical_features=self.categorical_features)
             numbers = encoded(columns, X)
-        return EnsembleData(X, numbers, outputs, names)
+        return EnsembleData(X, as_numbers(numbers), outputs, names)
+
+    def _read_X(self, X: Any, *, reset: bool) -> tuple[Any, Array | None]:
+        return read_features(copy.copy(self), X, reset=reset)
 
     def _fixed_class_weight(self) -> Any:
         """The weights of the classes, unless every draw has its own."""
@@ -290,15 +291,16 @@ class Forest(ForestReading, ForestGrowing, Ensemble, BaseEstimator):
         return read_new(self, self.columns_, X)
 
     def _mean_of_members(self, X: Any) -> Array:
-        return self._mean_of_numbers(self._read_rows(X))
-
-    def _mean_of_numbers(self, X: Any) -> Array:
+        F = self._read_rows(X)
         with self._threads():
-            return self._side_by_side(self._packed.sum(X) / len(self.trees_))
+            return self._side_by_side(self._packed.sum(F) / len(self.trees_))
 
-    def _calibration_rows(self, X: Any) -> Design:
-        """New rows for the models of a calibration."""
-        return Design(self._read_rows(X))
+    def _by_member(self, X: Any) -> Array:
+        with self._threads():
+            leaves = self._packed.apply(encoded(self.columns_, X))
+        pairs = zip(self.trees_, leaves.T)
+        values = [tree.value.reshape(tree.node_count, -1)[of_rows] for tree, of_rows in pairs]
+        return np.stack([self._side_by_side(z) for z in values])
 
     def _scores(self, X: Any) -> Array:
         """The mean of what the leaves say of rows as the caller gives them, (n, ΣK)."""

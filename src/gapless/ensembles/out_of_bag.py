@@ -1,21 +1,24 @@
 """What an ensemble scores on unseen rows: each row by the members that were not given it.
 
 The predictions come with the fit; the judging, the standard error and the words are those of every
-other model.
+other model. Intervals and sets of new rows come from the same members, without another fit.
 
 References
 ----------
-Breiman (1996), Out-of-bag estimation, technical report, University of California, Berkeley.
+Breiman (1996), Out-of-bag estimation, technical report, University of California, Berkeley. Kim, Xu
+and Barber (2020), Predictive inference is free with the jackknife+-after-bootstrap, Advances in
+Neural Information Processing Systems 33.
 """
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from sklearn.utils import _safe_indexing
 
 from .._validation import Outputs
 from ..design import Design
@@ -23,7 +26,6 @@ from ..generalization import Refittable
 from ..generalization.fitted import LARGE_ROWS
 from ..generalization.held_out import Estimate, by_formula
 from ..leave_one_out import NotAvailable
-from ..trees.held_out import equal_rows, units_of
 
 Array = np.ndarray
 
@@ -46,15 +48,12 @@ class EnsembleData:
         Targets and weights.
     feature_names : ndarray or None
         Names of the columns.
-    is_numeric : bool
-        Whether the members could be fitted to `numbers`, too.
     """
 
     X: Any
     numbers: Any
     outputs: Outputs
     feature_names: Array | None = None
-    is_numeric: bool = True
 
     @cached_property
     def labels(self) -> Array:
@@ -66,8 +65,27 @@ class EnsembleData:
         return y[:, 0] if self.outputs.is_flat else y
 
 
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows as `EnsembleData.X` has them, tables included, under the names of a `Design`."""
+
+    X: Any
+
+    @property
+    def n(self) -> int:
+        """How many there are."""
+        return int(self.X.shape[0])
+
+    def rows(self, which: Any) -> Rows:
+        """Some of them."""
+        return Rows(_safe_indexing(self.X, which))
+
+
 class EnsembleFit(Refittable):
-    """The fit of an ensemble, as far as held-out predictions need it."""
+    """The fit of an ensemble, as far as held-out predictions need it: fitting it to other rows.
+
+    Models take `Rows`.
+    """
 
     def __init__(self, ensemble: Any, data: EnsembleData):
         super().__init__(Design(data.numbers), data.labels, data.outputs.sample_weight)
@@ -77,8 +95,11 @@ class EnsembleFit(Refittable):
 
     @property
     def targets(self) -> Array:
-        """The targets as numbers."""
-        return self.data.outputs.y[:, 0] if self.data.outputs.is_flat else self.data.outputs.y
+        """The targets as numbers; positions of the classes of one output."""
+        y = self.data.outputs.y
+        if not self.data.outputs.is_flat:
+            return y
+        return y[:, 0].astype(int) if self.has_classes else y[:, 0]
 
     @property
     def outputs(self) -> int:
@@ -95,25 +116,61 @@ class EnsembleFit(Refittable):
         """Numbers of the rows (x, y), the same for equal ones, by content."""
         return self.design.equal_rows(self.targets)
 
-    @cached_property
-    def units(self) -> Array:
-        """What is left out at a time: all rows of the same x, as for single trees."""
-        return units_of(equal_rows(self.data.numbers), self.labels, self.is_counted)
-
     @property
     def is_large(self) -> bool:
         """Whether another fit takes a good part of a second."""
         return len(self.y) > LARGE_ROWS
 
+    @cached_property
+    def predictions(self) -> Array:
+        """What the ensemble predicts for its own rows, (n, K)."""
+        return self.model(Rows(self.data.X))
+
     @property
     def model(self) -> Any:
         """The ensemble itself."""
-        return lambda design: self.ensemble._mean_of_numbers(design.X)
+        return lambda rows: self.ensemble._mean_of_rows(rows.X)
 
     def fit_to(self, rows: Array) -> Any:
         """An ensemble of some of the rows."""
-        other = self._refitted(self.ensemble, rows)
-        return lambda design: other._mean_of_members(design.X)
+        other = self._refitted(self.ensemble._unfitted(), rows)
+        if not self.has_classes or len(other.classes_) == self.outputs:
+            return lambda new: other._mean_of_rows(new.X)
+        place = np.searchsorted(self.ensemble.classes_, other.classes_)
+        return lambda new: _spread(other._mean_of_rows(new.X), place, self.outputs)
+
+    def predict(self, model: Any, rows: Array) -> Array:
+        """What a model predicts for some of the rows, (rows, K)."""
+        return model(Rows(self.data.X).rows(rows))
+
+    def held_out(self, groups: Array | None) -> Array:
+        """Not known, unless members have not seen all rows."""
+        raise NotAvailable("the ensemble must be fitted again")
+
+    def without_each(self, rows: Array) -> Any:
+        """Not known either."""
+        raise NotAvailable("the ensemble must be fitted again")
+
+    def _refitted(self, ensemble: Any, rows: Array) -> Any:
+        """An ensemble, fitted to some of the rows."""
+        weights = self.data.outputs.sample_weight[rows]
+        with warnings.catch_warnings():
+            # Said of the fit itself, if at all.
+            warnings.simplefilter("ignore", UserWarning)
+            return ensemble.fit(
+                _safe_indexing(self.data.X, rows), self.y[rows], sample_weight=weights
+            )
+
+
+def _spread(shares: Array, place: Array, classes: int) -> Array:
+    """Shares of all classes, of an ensemble that has seen only some of them."""
+    of_all = np.zeros((len(shares), classes))
+    of_all[:, place] = shares
+    return of_all
+
+
+class BagFit(EnsembleFit):
+    """The fit of an ensemble whose members have seen draws of the rows."""
 
     def held_out(self, groups: Array | None) -> Array:
         """Each row by the members that were not given it, (n, K); NaN where all were."""
@@ -140,32 +197,30 @@ class EnsembleFit(Refittable):
         return self.ensemble._out_of_bag(self.data)
 
     def without_each(self, rows: Array) -> Any:
-        """There is no formula: without a row all members are drawn again."""
-        raise NotAvailable("the members of an ensemble are drawn again without a row")
+        """Rows by the members that were not given them, and new rows by the same members.
 
-    def scaled(self, factor: float) -> EnsembleFit | None:
+        NaN for a row that all members were given (jackknife+-after-bootstrap, Kim, Xu and Barber
+        2020, algorithm 2).
+        """
+        held = self.held_out(None)[rows]
+        is_free = ~np.stack(list(self.ensemble._seen(self.distinct[rows])))
+        share = is_free / np.maximum(is_free.sum(axis=0), 1)
+
+        def predict(new: Rows) -> Array:
+            return np.einsum("bnk,br->nrk", self.ensemble._by_member(new.X), share, optimize=True)
+
+        return held, predict
+
+    def scaled(self, factor: float) -> BagFit | None:
         """The fit with leaves so many times as large; None for learners without leaves."""
         smoother = self.ensemble._smoother(factor)
         if smoother is None or smoother is self.ensemble:
             return None if smoother is None else self
-        refitted = self._refitted(smoother, np.arange(len(self.y)))
-        numbers = replace(self.data, X=self.data.numbers, feature_names=None)
-        return EnsembleFit(refitted, numbers)
-
-    def _refitted(self, ensemble: Any, rows: Array) -> Any:
-        """An ensemble of some rows as numbers, categories being level numbers."""
-        if not self.data.is_numeric:
-            raise NotAvailable("members cannot be fitted again to rows that are no numbers")
-        weights = self.data.outputs.sample_weight[rows]
-        X = self.design.rows(rows).X
-        with warnings.catch_warnings():
-            # Said of the fit itself, if at all.
-            warnings.simplefilter("ignore", UserWarning)
-            return ensemble._unfitted().fit(X, self.y[rows], sample_weight=weights)
+        return BagFit(self._refitted(smoother, np.arange(len(self.y))), self.data)
 
 
 @by_formula.register
-def _by_formula(fitted: EnsembleFit, groups: Array | None = None) -> Estimate:
+def _by_formula(fitted: BagFit, groups: Array | None = None) -> Estimate:
     z = fitted.held_out(groups)
     return Estimate(z, f"out of bag ({len(fitted.ensemble)} members)", True)
 

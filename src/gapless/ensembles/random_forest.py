@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..trees.regressor import warn_of_old_name
 from ._kinds import ForestClassifier, ForestRegressor
 
 
@@ -288,3 +289,4 @@ class RandomForestRegressor(ForestRegressor):
         self.categorical_features = categorical_features
         self.max_bins = max_bins
         self.time_limit = time_limit
+        warn_of_old_name(criterion)

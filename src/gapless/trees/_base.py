@@ -260,7 +260,8 @@ class TreeClassifierMixin:
             Rows to classify.
         coverage : float, default=0.9
             The share of new rows whose class is to be in their set. See `gapless.prediction_sets`
-            for what is promised; the first call fits ten times again.
+            for what is promised. Forests judge it out of bag; for others the first call fits ten
+            times again.
 
         Returns
         -------
@@ -284,7 +285,23 @@ class TreeClassifierMixin:
         return np.split(scores, np.cumsum([len(c) for c in classes])[:-1], axis=1)
 
 
-class TreeRegressorMixin:
+class HeldOutIntervals:
+    """Intervals around the predictions of a regressor, by models that have not seen some rows."""
+
+    def _with_intervals(self, X: Any, coverage: float) -> Intervals:
+        calibration = self._calibrated(
+            "gapless.intervals(model, X_train, y_train, X, coverage=..., sample_weight=...)"
+        )
+        return self._intervals(calibration, X, coverage)
+
+    def _intervals(self, calibration: Calibration, X: Any, coverage: float) -> Intervals:
+        prediction = self.predict(X)
+        ends = calibration.intervals(self._calibration_rows(X), coverage, lambda z: z)
+        lower, upper = (end.reshape(prediction.shape) for end in ends)
+        return Intervals(prediction, lower, upper)
+
+
+class TreeRegressorMixin(HeldOutIntervals):
     """Numbers and intervals from what the leaves say."""
 
     def predict(self, X, check_input=True, *, interval=None):
@@ -298,7 +315,8 @@ class TreeRegressorMixin:
             Has no effect; it is here for callers of scikit-learn.
         interval : float, default=None
             The share of new rows, such as 0.9, whose target is to be inside its interval. See
-            `gapless.intervals` for what is promised; the first call fits ten times again.
+            `gapless.intervals` for what is promised. Forests judge it out of bag; for others the
+            first call fits ten times again.
 
         Returns
         -------
@@ -309,13 +327,4 @@ class TreeRegressorMixin:
         if interval is None:
             scores = self._scores(X)
             return scores[:, 0] if self.n_outputs_ == 1 else scores
-        calibration = self._calibrated(
-            "gapless.intervals(model, X_train, y_train, X, coverage=..., sample_weight=...)"
-        )
-        return self._intervals(calibration, X, interval)
-
-    def _intervals(self, calibration: Calibration, X: Any, coverage: float) -> Intervals:
-        prediction = self.predict(X)
-        ends = calibration.intervals(self._calibration_rows(X), coverage, lambda z: z)
-        lower, upper = (end.reshape(prediction.shape) for end in ends)
-        return Intervals(prediction, lower, upper)
+        return self._with_intervals(X, interval)

@@ -13,6 +13,8 @@ from ._base import TreeRegressorMixin
 from .decision_tree import FROM_DTYPE, DecisionTree
 from .validation import PRE, REDUCED
 
+OLD_NAME = "friedman_mse"
+
 
 class DecisionTreeRegressor(TreeRegressorMixin, RegressorMixin, DecisionTree):
     """A tree of questions whose leaves predict numbers (CART).
@@ -119,7 +121,7 @@ class DecisionTreeRegressor(TreeRegressorMixin, RegressorMixin, DecisionTree):
         **DecisionTree._parameter_constraints,
         "criterion": [
             StrOptions({"squared_error", "absolute_error", "poisson"}),
-            Hidden(StrOptions({"friedman_mse"})),
+            Hidden(StrOptions({OLD_NAME})),
         ],
         "prune": [StrOptions({PRE, REDUCED}), None],
     }
@@ -164,21 +166,23 @@ class DecisionTreeRegressor(TreeRegressorMixin, RegressorMixin, DecisionTree):
         self.validation_fraction = validation_fraction
         self.select = select
         self.time_limit = time_limit
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.criterion == "friedman_mse":
-            warnings.warn(
-                'criterion="friedman_mse" is deprecated, as in scikit-learn: it is another name '
-                'for "squared_error"; use that.',
-                FutureWarning,
-                stacklevel=4,
-            )
+        warn_of_old_name(criterion)
 
     def _read(self, X, y, sample_weight=None, *, reset=True):
         if self.criterion == "poisson" and y is not None:
             check_counts(np.asarray(y), sample_weight)
         return super()._read(X, y, sample_weight, reset=reset)
+
+
+def warn_of_old_name(criterion: Any) -> None:
+    """Say that a name is old, at the line of the caller that has it, as scikit-learn does."""
+    if isinstance(criterion, str) and criterion == OLD_NAME:
+        warnings.warn(
+            f'criterion="{OLD_NAME}" is deprecated, as in scikit-learn: it is another name for '
+            '"squared_error"; use that.',
+            FutureWarning,
+            stacklevel=3,
+        )
 
 
 def check_counts(y: Any, sample_weight: Any, needed: str = "positive") -> None:

@@ -1,0 +1,205 @@
+"""Bagging against its definition: tables, pipelines, draws of one class, intervals out of bag."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+import gapless
+from gapless import (
+    AdaBoostRegressor,
+    BaggingClassifier,
+    BaggingRegressor,
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+
+
+def make_table(n=120, seed=0):
+    """A table of numbers, categories and texts, and a target that depends on all three."""
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame(
+        {
+            "size": rng.normal(size=n),
+            "kind": pd.Categorical(rng.choice(list("xyz"), n)),
+            "word": rng.choice(["big", "small"], n),
+            "noise": rng.normal(size=n),
+        }
+    )
+    y = table["size"] + 2.0 * (table["kind"] == "x") + (table["word"] == "big")
+    return table, (y + 0.2 * rng.normal(size=n)).to_numpy()
+
+
+def by_name():
+    """A pipeline that asks for its columns by name."""
+    columns = make_column_transformer(
+        (OneHotEncoder(), ["kind", "word"]), (StandardScaler(), ["size"])
+    )
+    return make_pipeline(columns, LogisticRegression())
+
+
+# ---- tables --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("learner", [None, by_name()], ids=["tree", "pipeline"])
+def test_a_table_gives_the_same_from_pandas_and_polars(learner):
+    table, y = make_table()
+    labels = np.where(y > np.median(y), "high", "low")
+    models = [
+        BaggingClassifier(learner, random_state=0).fit(T, labels)
+        for T in (table, pl.from_pandas(table))
+    ]
+    shares = [m.predict_proba(T) for m, T in zip(models, (table, pl.from_pandas(table)))]
+    np.testing.assert_array_equal(*shares)
+    assert models[0].score(table, labels) > 0.85
+    assert models[0].generalization_.unseen > 0.75
+    assert models[0].generalization_.unseen == models[1].generalization_.unseen
+    assert models[0].feature_names_in_.tolist() == table.columns.tolist()
+
+
+def test_members_of_a_table_are_trees_on_the_rows_and_columns_of_their_draw():
+    table, y = make_table()
+    model = BaggingRegressor(max_features=2, n_estimators=4, random_state=0).fit(table, y)
+    draws = zip(model.estimators_, model.estimators_samples_, model.estimators_features_)
+    for member, rows, columns in draws:
+        names = table.columns[columns]
+        assert member.feature_names_in_.tolist() == names.tolist()
+        alone = DecisionTreeRegressor().fit(table[names].iloc[rows], y[rows])
+        np.testing.assert_allclose(member.predict(table[names]), alone.predict(table[names]))
+
+
+def test_columns_of_a_table_that_are_drawn_twice_are_given_once():
+    table, y = make_table()
+    model = BaggingRegressor(bootstrap_features=True, n_estimators=6, random_state=0).fit(table, y)
+    assert any(len(set(columns)) < 4 for columns in model.estimators_features_)
+    assert model.score(table, y) > 0.5
+
+
+def test_a_pipeline_finds_the_columns_of_a_table_of_numbers_by_name():
+    table, y = make_table()
+    numbers = table[["size", "noise"]]
+    pipe = make_pipeline(
+        make_column_transformer((StandardScaler(), ["size"])), gapless.LinearRegression()
+    )
+    model = BaggingRegressor(pipe, random_state=0).fit(numbers, y)
+    assert model.score(numbers, y) == pytest.approx(
+        gapless.LinearRegression().fit(numbers[["size"]], y).score(numbers[["size"]], y), abs=0.02
+    )
+
+
+def test_order_of_the_rows_of_a_table_does_not_matter():
+    table, y = make_table()
+    order = np.random.default_rng(1).permutation(len(y))
+    model = BaggingRegressor(random_state=0).fit(table, y)
+    other = BaggingRegressor(random_state=0).fit(table.iloc[order], y[order])
+    np.testing.assert_array_equal(model.predict(table), other.predict(table))
+    assert model.generalization_.unseen == other.generalization_.unseen
+
+
+def test_text_that_a_learner_does_not_take_is_named():
+    table, y = make_table()
+    with pytest.raises(ValueError, match=r"column 'kind', which is no number"):
+        BaggingRegressor(gapless.Ridge(), random_state=0).fit(table, y)
+
+
+# ---- draws of one class --------------------------------------------------------------------------
+
+
+def test_a_draw_of_one_class_predicts_it():
+    X, y = np.array([[1.0], [2.0], [3.0], [4.0]]), np.array(["a", "a", "a", "b"])
+    model = BaggingClassifier(gapless.LogisticRegression(), 20, random_state=0).fit(X, y)
+    single = [len(set(y[rows])) == 1 for rows in model.estimators_samples_]
+    assert any(single)
+    for member, is_single in zip(model.estimators_, single):
+        if is_single:
+            np.testing.assert_array_equal(member.predict(X), np.zeros(4))
+    np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), model.predict_proba(X))
+    assert np.all(np.isfinite(model.decision_function(X)))
+
+
+def test_other_errors_of_a_learner_are_raised():
+    X, y = np.array([[1.0], [np.inf], [3.0], [4.0]]), np.array([0, 0, 1, 1])
+    with pytest.raises(ValueError, match="row 1"):
+        BaggingClassifier(gapless.LogisticRegression(), 20, random_state=0).fit(X, y)
+
+
+# ---- intervals -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        BaggingRegressor(n_estimators=30, random_state=0),
+        BaggingRegressor(gapless.Ridge(), random_state=0),
+        RandomForestRegressor(30, random_state=0),
+        AdaBoostRegressor(n_estimators=8, random_state=0),
+    ],
+    ids=["trees", "ridge", "forest", "adaboost"],
+)
+def test_intervals_hold_the_targets_of_new_rows(model):
+    def draw(n, seed):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(n, 3))
+        return X, X[:, 0] + np.abs(X[:, 1]) + 0.5 * rng.normal(size=n)
+
+    model.fit(*draw(150, 0))
+    X, y = draw(2000, 1)
+    prediction, lower, upper = model.predict(X, interval=0.9)
+    np.testing.assert_array_equal(prediction, model.predict(X))
+    # Within three standard errors of the share, which varies with the 150 rows of the fit.
+    assert np.mean((lower <= y) & (y <= upper)) > 0.9 - 3 * np.sqrt(0.9 * 0.1 / 150)
+    assert np.mean(upper - lower) < 2 * 1.645 * np.std(y)
+
+
+def test_intervals_out_of_bag_follow_their_definition():
+    # Kim, Xu and Barber (2020), algorithm 2, with the mean.
+    X = np.arange(24.0)[:, None] ** 1.1
+    y = np.sin(X[:, 0]) + X[:, 0]
+    model = BaggingRegressor(n_estimators=40, random_state=0).fit(X, y)
+    new = np.array([[3.3], [40.0]])
+    said, of_new = (np.array([m.predict(Z) for m in model.estimators_]) for Z in (X, new))
+    below, above = [], []
+    for i in range(24):
+        free = [i not in rows for rows in model.estimators_samples_]
+        error = abs(y[i] - said[free, i].mean())
+        below.append(of_new[free].mean(axis=0) - error)
+        above.append(of_new[free].mean(axis=0) + error)
+    found = model.predict(new, interval=0.8)
+    # Of 25 rows with the new one, 20 are to be inside.
+    np.testing.assert_allclose(found.upper, np.sort(above, axis=0)[19])
+    np.testing.assert_allclose(found.lower, np.sort(below, axis=0)[-20])
+
+
+def test_rows_that_all_members_were_given_do_not_calibrate():
+    X = np.arange(60.0)[:, None]
+    model = BaggingRegressor(n_estimators=3, random_state=0).fit(X, X[:, 0])
+    found = model.predict(X, interval=0.8)
+    assert len(model._calibration.held) < 60
+    assert np.all(np.isfinite(found.upper)) and np.all(found.lower <= found.upper)
+
+
+def test_intervals_of_a_table():
+    table, y = make_table(n=150)
+    new, y_new = make_table(n=500, seed=1)
+    for model in (BaggingRegressor(n_estimators=30), AdaBoostRegressor(n_estimators=5)):
+        model.set_params(random_state=0).fit(table, y)
+        _, lower, upper = model.predict(new, interval=0.9)
+        assert np.mean((lower <= y_new) & (y_new <= upper)) > 0.82
+
+
+def test_sets_of_classes_out_of_bag():
+    table, y = make_table(n=150)
+    labels = np.digitize(y, np.quantile(y, [0.33, 0.67]))
+    new, y_new = make_table(n=500, seed=1)
+    model = RandomForestClassifier(30, random_state=0).fit(table, labels)
+    sets = model.predict_set(new, coverage=0.9)
+    own = np.digitize(y_new, np.quantile(y, [0.33, 0.67]))
+    assert np.mean(sets[np.arange(500), own]) > 0.82
+    tree = DecisionTreeClassifier(max_depth=3).fit(table, labels)
+    assert tree.predict_set(new).shape == sets.shape
