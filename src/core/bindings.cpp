@@ -558,6 +558,7 @@ NB_MODULE(_core, m) {
     define_bayes_functions(m);
     define_boosting_functions(m);
     define_kernel_functions(m);
+    define_neighbor_functions(m);
     define_stump_functions(m);
     define_text_functions(m);
     define_tree_functions(m);

@@ -147,6 +147,7 @@ void define_all_in_one_functions(nb::module_& m);
 void define_bayes_functions(nb::module_& m);
 void define_boosting_functions(nb::module_& m);
 void define_kernel_functions(nb::module_& m);
+void define_neighbor_functions(nb::module_& m);
 void define_stump_functions(nb::module_& m);
 void define_text_functions(nb::module_& m);
 void define_tree_functions(nb::module_& m);

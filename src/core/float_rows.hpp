@@ -1,0 +1,48 @@
+// What searches share that rule out rows in float: units in which it does not overflow, and bounds
+// of its rounding.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "products.hpp"
+
+namespace gapless {
+
+constexpr double float_unit = 0x1p-24;
+
+// Rounding of a sum of n products, relative to the sum of their sizes (Higham 2002, Accuracy and
+// Stability of Numerical Algorithms, section 3.1).
+inline double rounding_of_sum(Index n, double unit) {
+    const double nu = static_cast<double>(n) * unit;
+    return nu / (1 - nu);
+}
+
+// Call work(first, count) for stretches of rows, on several threads.
+template <class Work>
+void for_blocks_of_rows(Index rows, const Context& context, Work&& work) {
+    constexpr Index block = 128;
+    parallel_for((rows + block - 1) / block, context.threads, context.poll,
+                 [&](Index b) { work(b * block, std::min(block, rows - b * block)); });
+}
+
+// A power of 2 by which no row x − m is longer than 1, unless all are shorter than 1e-120.
+template <class T>
+double scale_to_float(const T* x, Index rows, Index columns, const double* mean,
+                      const Context& context) {
+    std::vector<double> largest(rows);
+    for_blocks_of_rows(rows, context, [&](Index first, Index count) {
+        for (Index i = first; i < first + count; ++i)
+            for (Index j = 0; j < columns; ++j)
+                largest[i] = std::max(largest[i],
+                                      std::abs(static_cast<double>(x[i * columns + j]) - mean[j]));
+    });
+    double longest = 0;
+    for (double entry : largest) longest = std::max(longest, entry);
+    longest *= std::sqrt(static_cast<double>(columns));
+    const int power = longest > 0 ? std::ilogb(longest) + 1 : 0;
+    return std::ldexp(1.0, -std::clamp(power, -400, 500));
+}
+
+}  // namespace gapless
