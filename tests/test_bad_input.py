@@ -22,7 +22,9 @@ from gapless.svm._base import SupportVectorMachine
 ESTIMATORS = [
     public
     for public in (getattr(gapless, name) for name in gapless.__all__)
-    if isinstance(public, type) and issubclass(public, (ClassifierMixin, RegressorMixin))
+    if isinstance(public, type)
+    and issubclass(public, (ClassifierMixin, RegressorMixin))
+    and public().__sklearn_tags__().input_tags.two_d_array  # texts: tests/contracts/test_text.py
 ]
 every_estimator = pytest.mark.parametrize("cls", ESTIMATORS)
 SECONDS = 10.0

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     )
     from .solvers import solve
     from .svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+    from .text import TextClassifier
     from .trees import (
         C45Classifier,
         DecisionTreeClassifier,
@@ -113,6 +114,7 @@ _HOMES = {
     "RiskRegressor": "linear",
     "SVC": "svm",
     "SVR": "svm",
+    "TextClassifier": "text",
     "certify": "certificates:certify_model",
     "enet_path": "linear",
     "generalize": "generalization",
@@ -141,6 +143,7 @@ _MODULES = (
     "selection_bias",
     "solvers",
     "svm",
+    "text",
     "threads",
     "trees",
 )
@@ -192,6 +195,7 @@ __all__ = [
     "RidgeClassifierCV",
     "RiskClassifier",
     "RiskRegressor",
+    "TextClassifier",
     "certify",
     "enet_path",
     "generalize",

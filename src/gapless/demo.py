@@ -63,6 +63,7 @@ from .penalties import L1
 from .penalties import ElasticNet as ElasticNetPenalty
 from .plots import convergence
 from .svm import SVC, SVR, NuSVC, NuSVR
+from .text import TextClassifier
 from .trees import C45Classifier, DecisionTreeClassifier, DecisionTreeRegressor, ID3Classifier
 
 
@@ -70,6 +71,17 @@ def load_digit_halves(return_X_y: bool = True) -> tuple[np.ndarray, np.ndarray]:
     """The upper half of each digit, and as targets the pixels of its lower half."""
     pixels, _ = datasets.load_digits(return_X_y=True)
     return pixels[:, :32], pixels[:, 32:]
+
+
+def load_descriptions(return_X_y: bool = True) -> tuple[list[str], np.ndarray]:
+    """Lines of what scikit-learn says about its data, and as targets of which data they are."""
+    lines = [
+        (line, load.__name__.removeprefix("load_"))
+        for load in (datasets.load_breast_cancer, datasets.load_iris, datasets.load_wine)
+        for line in load().DESCR.splitlines()
+        if line.strip(" -=:|")
+    ]
+    return [line for line, _ in lines], np.array([name for _, name in lines])
 
 
 # What each model is shown on: scikit-learn's bundled data, which needs no download.
@@ -127,6 +139,7 @@ MODELS = [
     (AdaBoostClassifier(), datasets.load_breast_cancer),
     (GradientBoostingClassifier(random_state=0), datasets.load_breast_cancer),
     (HistGradientBoostingClassifier(), datasets.load_breast_cancer),
+    (TextClassifier("linear_svm"), load_descriptions),
 ]
 
 
@@ -158,7 +171,8 @@ def fit_models() -> list[Row]:
 
 def _fit(model, load: Callable) -> Row:
     X, y = load(return_X_y=True)
-    scaled = make_pipeline(StandardScaler(), model)
+    is_text = model.__sklearn_tags__().input_tags.string
+    scaled = model if is_text else make_pipeline(StandardScaler(), model)
     score = np.mean(cross_val_score(scaled, X, y, cv=KFold(4, shuffle=True, random_state=0)))
     began = time.perf_counter()
     scaled.fit(X, y)
