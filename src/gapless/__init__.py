@@ -11,6 +11,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .bayes import BayesDecision
     from .certificates import Certificate
     from .certificates import certify_model as certify
     from .conformal import intervals, prediction_sets
@@ -72,6 +73,7 @@ _HOMES = {
     "AdaBoostRegressor": "ensembles",
     "BaggingClassifier": "ensembles",
     "BaggingRegressor": "ensembles",
+    "BayesDecision": "bayes",
     "C45Classifier": "trees",
     "Certificate": "certificates",
     "DecisionTreeClassifier": "trees",
@@ -137,6 +139,7 @@ _MODULES = (
     "kernels",
     "linear",
     "losses",
+    "metrics",
     "penalties",
     "problem",
     "search",
@@ -155,6 +158,7 @@ __all__ = [
     "AdaBoostRegressor",
     "BaggingClassifier",
     "BaggingRegressor",
+    "BayesDecision",
     "C45Classifier",
     "Certificate",
     "DecisionTreeClassifier",

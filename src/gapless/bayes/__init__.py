@@ -9,7 +9,15 @@ the core.
 from .bernoulli import BernoulliNB
 from .categorical import CategoricalNB
 from .complement import ComplementNB
+from .decision import BayesDecision
 from .gaussian import GaussianNB
 from .multinomial import MultinomialNB
 
-__all__ = ["BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianNB", "MultinomialNB"]
+__all__ = [
+    "BayesDecision",
+    "BernoulliNB",
+    "CategoricalNB",
+    "ComplementNB",
+    "GaussianNB",
+    "MultinomialNB",
+]

@@ -4,7 +4,10 @@ Called by the demo and by users. Each function takes arrays and a matplotlib axe
 one if None), and returns the axes. Imports matplotlib and nothing of gapless.
 """
 
+from .calibration import reliability
+from .confusion import confusion
 from .convergence import convergence
+from .curves import precision_recall, roc
 from .decision import decision
 from .importances import importances
 from .margins import margins
@@ -15,12 +18,16 @@ from .search import search
 from .tree import tree
 
 __all__ = [
+    "confusion",
     "convergence",
     "decision",
     "importances",
     "margins",
     "members",
     "path",
+    "precision_recall",
+    "reliability",
+    "roc",
     "rounds",
     "search",
     "tree",

@@ -1,0 +1,112 @@
+"""What decisions cost: tables of true class against decision, the same for all rows or one each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray
+
+
+def read_cost_matrix(cost_matrix: Any, classes: Array) -> Array:
+    """Costs (K, K), row i for the true class i, column j for the decision j.
+
+    From None (1 for each error), the cost of missing each class as a vector or a mapping from
+    labels, or the table itself.
+    """
+    K = len(classes)
+    if cost_matrix is None:
+        return 1.0 - np.eye(K)
+    if isinstance(cost_matrix, Mapping):
+        unknown = [label for label in cost_matrix if label not in classes.tolist()]
+        missing = [label for label in classes.tolist() if label not in cost_matrix]
+        if unknown or missing:
+            wrong = f"{unknown[0]!r} is no class" if unknown else f"{missing[0]!r} has no cost"
+            raise ValueError(
+                f"cost_matrix must have a cost for each class, {classes.tolist()}: {wrong}."
+            )
+        cost_matrix = [cost_matrix[label] for label in classes.tolist()]
+    costs = _numbers(cost_matrix, "cost_matrix")
+    if costs.shape == (K,):
+        return costs[:, None] * (1.0 - np.eye(K))
+    if costs.shape != (K, K):
+        raise ValueError(
+            f"cost_matrix has shape {costs.shape}, but there are {K} classes; give a table "
+            f"({K}, {K}) with a row for each true class and a column for each decision, or {K} "
+            "costs of missing each class."
+        )
+    return costs
+
+
+def read_row_costs(costs: Any, n: int, K: int) -> Array:
+    """Costs of each row, (n, K, K), from tables or from the costs (n, K) of missing each class."""
+    values = _numbers(costs, "costs")
+    if values.shape == (n, K):
+        return values[:, :, None] * (1.0 - np.eye(K))
+    if values.shape != (n, K, K):
+        raise ValueError(
+            f"costs has shape {values.shape}, but there are {n} rows and {K} classes; give "
+            f"({n}, {K}, {K}), a table for each row, or ({n}, {K}), what missing each class costs."
+        )
+    return values
+
+
+def expected_costs(probabilities: Array, costs: Array, abstain_cost: float | None) -> Array:
+    """What each decision costs on the average, (n, K), or (n, K + 1) with abstaining as the last.
+
+    `costs` is (K, K) or (n, K, K), the probabilities are those (n, K) of the true class.
+    """
+    if costs.ndim == 2:
+        expected = probabilities @ costs
+    else:
+        expected = np.einsum("nk,nkj->nj", probabilities, costs)
+    if abstain_cost is None:
+        return expected
+    return np.column_stack([expected, np.full(len(expected), float(abstain_cost))])
+
+
+def cheapest(probabilities: Array, costs: Array, abstain_cost: float | None) -> Array:
+    """The decision of least expected cost for each row, K being to abstain; the first of equals.
+
+    Only differences between the decisions count. Without the largest cost of each true class the
+    0-1 costs leave −p and nothing to round, so that they give argmax p itself.
+    """
+    if abstain_cost is None:
+        return np.argmin(
+            expected_costs(probabilities, costs - costs.max(axis=-1, keepdims=True), None), axis=1
+        )
+    return np.argmin(expected_costs(probabilities, costs, abstain_cost), axis=1)
+
+
+def realised_costs(
+    true: Array, decisions: Array, costs: Array, abstain_cost: float | None
+) -> Array:
+    """What each row has cost, (n,): positions of true classes, and decisions, K for abstaining."""
+    K = costs.shape[-1]
+    decided = np.minimum(decisions, K - 1)
+    at = (true, decided) if costs.ndim == 2 else (np.arange(len(true)), true, decided)
+    return np.where(decisions < K, costs[at], np.nan if abstain_cost is None else abstain_cost)
+
+
+def abstaining_label(classes: Array, label: Any) -> Any:
+    """What stands for no decision: the label asked for, else −1 or "abstain"."""
+    is_text = classes.dtype.kind not in "iufb"
+    chosen = ("abstain" if is_text else -1) if label is None else label
+    if chosen in classes.tolist():
+        raise ValueError(
+            f"{chosen!r} is a class and cannot stand for no decision; choose another abstain_label."
+        )
+    return chosen
+
+
+def _numbers(values: Any, name: str) -> Array:
+    try:
+        costs = np.asarray(values, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be numbers, got {values!r}.") from error
+    if not np.all(np.isfinite(costs)):
+        place = tuple(np.argwhere(~np.isfinite(costs))[0].tolist())
+        raise ValueError(f"{name} must be finite numbers, but it has {costs[place]} at {place}.")
+    return costs

@@ -1,0 +1,207 @@
+"""Whether probabilities mean what they say: shares that happened against those that were said."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .intervals import Rows, check_level, share
+from .reading import Forecasts, read_forecasts
+from .result import Score
+
+Array = np.ndarray
+
+STRATEGIES = ("quantile", "uniform")
+RESAMPLES = 1999
+
+
+@dataclass(frozen=True, eq=False)
+class ReliabilityCurve:
+    """What was said and what happened, for rows with similar probabilities.
+
+    Attributes
+    ----------
+    said, happened : ndarray of shape (m,)
+        The mean probability in each bin, and the share of rows for which it came true.
+    low, high : ndarray of shape (m,)
+        Ends of the exact interval of what happened; each holds for its bin alone.
+    sizes : ndarray of shape (m,)
+        How many rows are in each bin; effective numbers, with weights that are no counts.
+    edges : ndarray of shape (m + 1,)
+        Where the bins begin and end.
+    ece : Score
+        The expected calibration error: the mean of |happened − said| over rows.
+    level : float
+        How sure the intervals are.
+    of : str
+        Whose probabilities these are.
+    """
+
+    said: Array
+    happened: Array
+    low: Array
+    high: Array
+    sizes: Array
+    edges: Array
+    ece: Score
+    level: float
+    of: str
+
+    def __str__(self) -> str:
+        lines = [str(self.ece), f"{'said':>7}  {'happened':>8}  {'between':>14}  {'rows':>6}"]
+        lines += [
+            f"{said:7.3f}  {happened:8.3f}  {low:6.3f} – {high:5.3f}  {size:6.0f}"
+            for said, happened, low, high, size in zip(
+                self.said, self.happened, self.low, self.high, self.sizes
+            )
+        ]
+        return "\n".join(lines)
+
+    def plot(self, *, axes=None):
+        """Draw what happened against what was said, with intervals.
+
+        Parameters
+        ----------
+        axes : matplotlib Axes, default=None
+            Where to draw; a new figure if None.
+
+        Returns
+        -------
+        axes : matplotlib Axes
+        """
+        # matplotlib takes as long to import as all the rest, so it waits until it is needed.
+        plots = importlib.import_module("gapless.plots")
+        return plots.reliability(
+            self.said,
+            self.happened,
+            low=self.low,
+            high=self.high,
+            sizes=self.sizes,
+            of=self.of,
+            label=str(self.ece),
+            axes=axes,
+        )
+
+
+def reliability_curve(
+    y_true: Any,
+    y_proba: Any,
+    *,
+    n_bins: int = 10,
+    strategy: str = "quantile",
+    labels: Any = None,
+    pos_label: Any = None,
+    sample_weight: Any = None,
+    level: float = 0.95,
+) -> ReliabilityCurve:
+    """Compare probabilities with what happened, in bins of similar ones.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        True classes.
+    y_proba : array-like of shape (n,) or (n, K)
+        Probabilities of the positive class, or of all classes in sorted order. Of more than two
+        classes those of the most probable one are looked at, which should come true.
+    n_bins : int, default=10
+        How many bins; empty ones are left out.
+    strategy : {"quantile", "uniform"}, default="quantile"
+        Bins with the same number of rows, or of the same width.
+    labels : array-like of shape (K,), default=None
+        All classes, sorted, if some have no row here.
+    pos_label : label, default=None
+        Which class a single column is about; the larger one if None.
+    sample_weight : array-like of shape (n,), default=None
+        How much each row counts. Whole numbers are counts: 2 is the row twice.
+    level : float, default=0.95
+        How sure the intervals are.
+
+    Returns
+    -------
+    ReliabilityCurve
+        Plain data with `ece` and `plot()`.
+
+    Notes
+    -----
+    With few rows the error is above 0 even if all probabilities are right, since shares vary. The
+    interval of `ece` takes that off: where it begins at 0, no fault is shown.
+
+    References
+    ----------
+    Guo, Pleiss, Sun and Weinberger (2017), On calibration of modern neural networks, International
+    Conference on Machine Learning.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gapless.metrics import reliability_curve
+    >>> said = np.repeat([0.2, 0.8], 50)
+    >>> curve = reliability_curve(np.tile([1, 0, 0, 0, 0], 20), said, n_bins=2)
+    >>> print(curve.happened, curve.ece.value.__round__(2))
+    [0.2 0.2] 0.3
+    """
+    check_level(level)
+    if strategy not in STRATEGIES:
+        raise ValueError(f"strategy={strategy!r} is not known; use one of {STRATEGIES}.")
+    if not (isinstance(n_bins, int) and n_bins > 0):
+        raise ValueError(f"n_bins must be a whole number > 0, got {n_bins!r}.")
+    data = read_forecasts(y_true, y_proba, sample_weight, labels, pos_label)
+    said, happened, of = _claims(data)
+    rows = data.rows
+    edges = _edges(said, rows, n_bins, strategy)
+    place = np.clip(np.searchsorted(edges, said, side="right") - 1, 0, len(edges) - 2)
+    bins = np.unique(place)
+    parts = [rows.only(np.flatnonzero(place == k)) for k in bins]
+    total, size = (np.array([getattr(part, of_) for part in parts]) for of_ in ("total", "size"))
+    mean_said, share_happened = (
+        np.bincount(place, rows.mass * values)[bins] / total for values in (said, happened)
+    )
+    low, high = share(share_happened * size, size, level)
+    ece = _calibration_error(mean_said, share_happened, size, total / rows.total, level, rows.size)
+    kept = np.append(edges[bins], edges[bins[-1] + 1])
+    return ReliabilityCurve(mean_said, share_happened, low, high, size, kept, ece, level, of)
+
+
+def _claims(data: Forecasts) -> tuple[Array, Array, str]:
+    """The probability that is looked at in each row, whether it came true, and whose it is."""
+    if len(data.classes) == 2:
+        return data.probabilities[:, 1], (data.true == 1).astype(float), f"{data.classes[1]}"
+    chosen = np.argmax(data.probabilities, axis=1)
+    said = data.probabilities[np.arange(len(chosen)), chosen]
+    return said, (chosen == data.true).astype(float), "the predicted class"
+
+
+def _edges(said: Array, rows: Rows, n_bins: int, strategy: str) -> Array:
+    """Where bins begin and end, without empty ones between equal quantiles."""
+    if strategy == "uniform":
+        return np.linspace(0.0, 1.0, n_bins + 1)
+    order = np.argsort(said, kind="stable")
+    below = np.cumsum(rows.mass[order])
+    wanted = np.arange(1, n_bins) / n_bins * below[-1]
+    # The first value beyond each quantile, so that rows up to it are below.
+    at = np.searchsorted(below, wanted * (1 + 1e-12), side="right")
+    return np.unique(np.concatenate([[0.0], said[order][at], [1.0]]))
+
+
+def _calibration_error(
+    said: Array, happened: Array, sizes: Array, parts: Array, level: float, n: float
+) -> Score:
+    """Σ part·|happened − said| over bins, with the basic bootstrap interval.
+
+    The absolute value makes noise look like error, in a resample once more than in the rows: as far
+    as resamples lie above the value, the truth lies below it. Shares are drawn as normal ones with
+    one more row of either kind, so that a bin without any has a spread, too.
+    """
+    gaps = happened - said
+    value = float(parts @ np.abs(gaps))
+    smoothed = (happened * sizes + 1) / (sizes + 2)
+    spread = np.sqrt(smoothed * (1 - smoothed) / sizes)
+    noise = np.random.default_rng(0).normal(size=(RESAMPLES, len(sizes)))
+    drawn = np.abs(gaps + spread * noise) @ parts
+    tail = (1 - level) / 2
+    low, high = 2 * value - np.quantile(drawn, [1 - tail, tail])
+    ends = max(float(low), 0.0), min(max(float(high), 0.0), 1.0)
+    return Score("expected calibration error", value, *ends, level, "basic bootstrap", n)

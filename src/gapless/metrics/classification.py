@@ -1,0 +1,322 @@
+"""How well classes are told apart: accuracy, precision, recall and F1, with exact intervals.
+
+Each of them is a share of some rows: of all, of those predicted to be of a class, of those that are
+of it. F1 comes from one, too: F = 2J/(1 + J), where J is the share of hits among the rows that are
+of the class or were predicted to be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .estimates import Ratio, Smooth
+from .intervals import EXACT, NAMES, share
+from .reading import Decisions, positive_class, read_decisions
+from .result import Score
+
+Array = np.ndarray
+
+AVERAGES = ("binary", "macro", "weighted", "micro", None)
+
+
+def accuracy(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    sample_weight: Any = None,
+    level: float = 0.95,
+    method: str = EXACT,
+) -> Score:
+    """The share of rows whose class was predicted.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n,)
+        True and predicted classes.
+    sample_weight : array-like of shape (n,), default=None
+        How much each row counts. Whole numbers are counts: 2 is the row twice. Of others the
+        interval is that of the effective number of rows.
+    level : float, default=0.95
+        How sure the interval is.
+    method : {"exact", "wilson"}, default="exact"
+        Clopper and Pearson's interval, which never has less than its level, or Wilson's, which is
+        shorter and has it on the average.
+
+    Returns
+    -------
+    Score
+        The value with its interval; float() of it is the value.
+
+    Examples
+    --------
+    >>> from gapless.metrics import accuracy
+    >>> print(accuracy([0, 1, 1, 0, 1, 1, 0, 1], [0, 1, 1, 0, 1, 0, 0, 1]))
+    accuracy 0.88 (0.47 to 1.00 at 95 %, exact (Clopper–Pearson), n = 8)
+    """
+    data = read_decisions(y_true, y_pred, sample_weight)
+    return _share_of_all("accuracy", data, data.true == data.predicted, level, method)
+
+
+def error_rate(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    sample_weight: Any = None,
+    level: float = 0.95,
+    method: str = EXACT,
+) -> Score:
+    """The share of rows for which another class was predicted: 1 − accuracy.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n,)
+        True and predicted classes.
+    sample_weight : array-like of shape (n,), default=None
+        How much each row counts, as for `accuracy`.
+    level : float, default=0.95
+        How sure the interval is.
+    method : {"exact", "wilson"}, default="exact"
+        As for `accuracy`.
+
+    Returns
+    -------
+    Score
+        The value with its interval.
+    """
+    data = read_decisions(y_true, y_pred, sample_weight)
+    return _share_of_all("error rate", data, data.true != data.predicted, level, method)
+
+
+def precision(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    average: str | None = "binary",
+    pos_label: Any = None,
+    sample_weight: Any = None,
+    level: float = 0.95,
+    method: str = EXACT,
+) -> Any:
+    """Of the rows predicted to be of a class, the share that are.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n,)
+        True and predicted classes.
+    average : {"binary", "macro", "weighted", "micro", None}, default="binary"
+        Of one class; the mean over classes, plain or by their share of the rows; of all classes
+        together, which is the accuracy; or, with None, each class by itself.
+    pos_label : label, default=None
+        The class for "binary"; the larger one if None.
+    sample_weight : array-like of shape (n,), default=None
+        How much each row counts, as for `accuracy`.
+    level : float, default=0.95
+        How sure the interval is.
+    method : {"exact", "wilson"}, default="exact"
+        As for `accuracy`. Means over classes combine the intervals of all classes; weighted ones
+        have Student's interval of the logit.
+
+    Returns
+    -------
+    Score, or dict of label to Score
+        The value with its interval; a dict for average=None. Where no row was predicted to be of
+        the class the value is 0, as in scikit-learn, and the interval reaches from 0 to 1.
+    """
+    data = read_decisions(y_true, y_pred, sample_weight)
+    return _by_class(PRECISION, data, average, pos_label, level, method)
+
+
+def recall(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    average: str | None = "binary",
+    pos_label: Any = None,
+    sample_weight: Any = None,
+    level: float = 0.95,
+    method: str = EXACT,
+) -> Any:
+    """Of the rows of a class, the share predicted to be.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n,)
+        True and predicted classes.
+    average : {"binary", "macro", "weighted", "micro", None}, default="binary"
+        As for `precision`.
+    pos_label : label, default=None
+        The class for "binary"; the larger one if None.
+    sample_weight : array-like of shape (n,), default=None
+        How much each row counts, as for `accuracy`.
+    level : float, default=0.95
+        How sure the interval is.
+    method : {"exact", "wilson"}, default="exact"
+        As for `precision`.
+
+    Returns
+    -------
+    Score, or dict of label to Score
+        The value with its interval, as for `precision`.
+    """
+    data = read_decisions(y_true, y_pred, sample_weight)
+    return _by_class(RECALL, data, average, pos_label, level, method)
+
+
+def f1(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    average: str | None = "binary",
+    pos_label: Any = None,
+    sample_weight: Any = None,
+    level: float = 0.95,
+    method: str = EXACT,
+) -> Any:
+    """The harmonic mean of precision and recall, 2·hits/(rows of the class + rows predicted).
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n,)
+        True and predicted classes.
+    average : {"binary", "macro", "weighted", "micro", None}, default="binary"
+        As for `precision`.
+    pos_label : label, default=None
+        The class for "binary"; the larger one if None.
+    sample_weight : array-like of shape (n,), default=None
+        How much each row counts, as for `accuracy`.
+    level : float, default=0.95
+        How sure the interval is.
+    method : {"exact", "wilson"}, default="exact"
+        As for `precision`.
+
+    Returns
+    -------
+    Score, or dict of label to Score
+        The value with its interval, as for `precision`.
+
+    Notes
+    -----
+    Hits are a share J of the rows that are of the class or predicted to be, and F = 2J/(1 + J)
+    grows with it: the exact interval of J gives one of F.
+
+    Examples
+    --------
+    >>> from gapless.metrics import f1
+    >>> print(f1([0, 1, 1, 0, 1, 1], [0, 1, 1, 1, 1, 0], level=0.9))
+    f1 0.75 (0.32 to 0.96 at 90 %, exact (Clopper–Pearson), n = 5)
+    """
+    data = read_decisions(y_true, y_pred, sample_weight)
+    return _by_class(F1, data, average, pos_label, level, method)
+
+
+# ---- shares of some rows -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Kind:
+    """Which rows a metric looks at for one class, and how it follows from the share of hits.
+
+    `among` takes what a row is and what it was predicted to be; `below` counts a row in the
+    denominator of the metric, where hits count `per_hit` above.
+    """
+
+    name: str
+    among: Callable[[Array, Array], Array]
+    of_share: Callable[[Any], Any]
+    below: Callable[[Array, Array], Array]
+    per_hit: float
+
+    def ratio(self, data: Decisions, k: int) -> Ratio:
+        """The metric for class k as a ratio of sums over the rows."""
+        is_k, said_k = data.true == k, data.predicted == k
+        hits = self.per_hit * (is_k & said_k)
+        return Ratio(hits, self.below(is_k, said_k), data.rows, (0.0, 1.0))
+
+
+PRECISION = Kind(
+    "precision", lambda is_k, said: said, lambda p: p, lambda is_k, said: said.astype(float), 1.0
+)
+RECALL = Kind(
+    "recall", lambda is_k, said: is_k, lambda p: p, lambda is_k, said: is_k.astype(float), 1.0
+)
+F1 = Kind(
+    "f1",
+    lambda is_k, said: is_k | said,
+    lambda p: 2 * p / (1 + p),
+    lambda is_k, said: is_k.astype(float) + said,
+    2.0,
+)
+
+
+def _share_of_all(name: str, data: Decisions, hits: Array, level: float, method: str) -> Score:
+    rows = data.rows
+    value = rows.sum(hits) / rows.total
+    low, high = share(value * rows.size, rows.size, level, method)
+    return Score(name, value, float(low), float(high), level, NAMES[method], rows.size)
+
+
+def _by_class(
+    kind: Kind, data: Decisions, average: str | None, pos_label: Any, level: float, method: str
+) -> Any:
+    if average not in AVERAGES:
+        raise ValueError(f"average={average!r} is not known; use one of {AVERAGES}.")
+    if average == "binary":
+        label = positive_class(data.classes, pos_label)
+        [k] = np.flatnonzero(data.classes == label)[:1].tolist() or [len(data.classes)]
+        return _of_class(kind, data, k, level, method)
+    if average is None:
+        return dict(zip(data.classes.tolist(), _each_class(kind, data, level, method)))
+    if average == "micro":
+        return _share_of_all(kind.name, data, data.true == data.predicted, level, method)
+    mean, name = mean_over_classes(kind, data, average), f"{average} {kind.name}"
+    if average == "macro":
+        low, high = _recovered(mean.value, _each_class(kind, data, level, method))
+        how = f"{NAMES[method]} of each class, recovered for their mean"
+        return Score(name, mean.value, low, high, level, how, data.rows.size)
+    found = mean.interval(level)
+    return Score(name, mean.value, found.low, found.high, level, found.method, data.rows.size)
+
+
+def _each_class(kind: Kind, data: Decisions, level: float, method: str) -> list[Score]:
+    return [_of_class(kind, data, k, level, method) for k in range(len(data.classes))]
+
+
+def _recovered(mean: float, parts: list[Score]) -> tuple[float, float]:
+    """Ends of a mean from those of its parts, which vary by themselves.
+
+    A rare class may have all its few rows right; its interval knows how little that says, a
+    standard error does not (Zou and Donner 2008, Statistics in Medicine 27).
+    """
+    down = np.sqrt(sum((part.value - part.low) ** 2 for part in parts)) / len(parts)
+    up = np.sqrt(sum((part.high - part.value) ** 2 for part in parts)) / len(parts)
+    return float(max(mean - down, 0.0)), float(min(mean + up, 1.0))
+
+
+def _of_class(kind: Kind, data: Decisions, k: int, level: float, method: str) -> Score:
+    """The metric of one class: exact, given how many rows are looked at."""
+    is_k, said_k = data.true == k, data.predicted == k
+    rows = data.rows.only(np.flatnonzero(kind.among(is_k, said_k)))
+    hits = data.rows.sum(is_k & said_k)
+    p = hits / rows.total if rows.total > 0 else 0.0
+    low, high = (kind.of_share(end) for end in share(p * rows.size, rows.size, level, method))
+    value = kind.of_share(p)
+    return Score(kind.name, value, float(low), float(high), level, NAMES[method], rows.size)
+
+
+def mean_over_classes(kind: Kind, data: Decisions, average: str) -> Smooth:
+    """The mean over classes, plain or by their share of the rows, to first order in the weights."""
+    rows, K = data.rows, len(data.classes)
+    value, pulls = 0.0, np.zeros(len(data.true))
+    for k in range(K):
+        of_class = kind.ratio(data, k).smooth
+        is_k = (data.true == k).astype(float)
+        part = rows.sum(is_k) / rows.total if average == "weighted" else 1 / K
+        value += part * of_class.value
+        pulls += part * of_class.pulls
+        if average == "weighted":
+            pulls += of_class.value * (is_k - part) / rows.total
+    return Smooth(min(value, 1.0), pulls, rows, (0.0, 1.0))

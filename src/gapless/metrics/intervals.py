@@ -1,0 +1,106 @@
+"""Confidence intervals: exact ones of shares, and what weights mean for the number of rows.
+
+Everything here is arrays in, numbers out; the metrics say what is counted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.special import betaincinv, ndtri
+
+Array = np.ndarray
+
+EXACT, WILSON = "exact", "wilson"
+# How the methods are called in a result.
+NAMES = {EXACT: "exact (Clopper–Pearson)", WILSON: "Wilson"}
+
+
+def check_level(level: float) -> None:
+    """Refuse what is no level of confidence."""
+    if not 0 < level < 1:
+        raise ValueError(f"level must be between 0 and 1, such as 0.95; got {level!r}.")
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """How often each row was seen, and how much it counts each time.
+
+    Weights that are whole numbers are counts: weight 2 is the row twice, as everywhere in gapless.
+    Others say how much a row that was seen once counts.
+    """
+
+    repeats: Array
+    weights: Array
+
+    @classmethod
+    def of(cls, sample_weight: Array) -> Rows:
+        """From weights ≥ 0 of shape (n,)."""
+        if np.all(sample_weight == np.floor(sample_weight)):
+            return cls(sample_weight, np.ones(len(sample_weight)))
+        return cls((sample_weight > 0).astype(float), sample_weight)
+
+    def only(self, rows: Array) -> Rows:
+        """Some of the rows."""
+        return Rows(self.repeats[rows], self.weights[rows])
+
+    @cached_property
+    def mass(self) -> Array:
+        """The whole weight of each row."""
+        return self.repeats * self.weights
+
+    @cached_property
+    def total(self) -> float:
+        """The weight of all rows."""
+        return float(self.mass.sum())
+
+    @cached_property
+    def count(self) -> float:
+        """How many rows were seen."""
+        return float(self.repeats.sum())
+
+    @cached_property
+    def size(self) -> float:
+        """So many rows of equal weight would say as much: (Σ w)²/Σ w² (Kish 1965)."""
+        squares = float(self.mass @ self.weights)
+        return self.total**2 / squares if squares > 0 else 0.0
+
+    def sum(self, values: Array) -> float:
+        """The sum over all rows, by weight."""
+        return float(self.mass @ values)
+
+
+def share(
+    hits: Array | float, n: Array | float, level: float, method: str = EXACT
+) -> tuple[Array, Array]:
+    """Low and high ends for the probability behind `hits` of `n` independent rows.
+
+    Both may have fractions, as effective numbers have (Korn and Graubard 1998, Survey Methodology
+    24), and may be arrays. Without rows, 0 and 1.
+    """
+    check_level(level)
+    if method not in NAMES:
+        raise ValueError(f"method={method!r} is not known; use {EXACT!r} or {WILSON!r}.")
+    hits, n = np.broadcast_arrays(np.asarray(hits, dtype=float), np.asarray(n, dtype=float))
+    hits = np.clip(hits, 0.0, n)
+    low, high = (_clopper_pearson if method == EXACT else _wilson)(hits, n, level)
+    return np.where(n > 0, low, 0.0), np.where(n > 0, high, 1.0)
+
+
+def _clopper_pearson(hits: Array, n: Array, level: float) -> tuple[Array, Array]:
+    """Shares for which so few, or so many, hits would be rarer than (1 − level)/2."""
+    tail = (1 - level) / 2
+    low = betaincinv(np.where(hits > 0, hits, 1.0), n - hits + 1, tail)
+    high = betaincinv(hits + 1, np.where(hits < n, n - hits, 1.0), 1 - tail)
+    return np.where(hits > 0, low, 0.0), np.where(hits < n, high, 1.0)
+
+
+def _wilson(hits: Array, n: Array, level: float) -> tuple[Array, Array]:
+    """Shares p for which |hits/n − p| ≤ z √(p(1 − p)/n) (Wilson 1927)."""
+    z, n = ndtri((1 + level) / 2), np.maximum(n, np.finfo(float).tiny)
+    p = hits / n
+    middle = (p + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
+    return np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)
