@@ -21,8 +21,8 @@ import gapless
 from gapless import TextClassifier, interrupt
 from gapless.bayes import MultinomialNB
 from gapless.generalization.held_out import by_refits
-from gapless.text.counting import count_words
 from gapless.threads import threads
+from gapless.word_counts import count_words
 
 # Accents in one character and in two, capitals that grow in lower case, digits and letters of
 # other scripts, symbols, a half of a surrogate pair, and texts without any word.

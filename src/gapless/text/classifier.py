@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -22,8 +23,8 @@ from ..design import Design
 from ..interrupt import TimeLimit, time_limit
 from ..linear import LinearSVC, LogisticRegression
 from ..remembering import Remembering, take_over
+from ..word_counts import USUAL_PATTERN, count_words, in_columns
 from .bag_of_words import BagOfWords, Choice
-from .counting import USUAL_PATTERN, count_words, in_columns
 from .fitting import Answered, answers, conformity, fit
 from .held_out import TextData, TextFit
 from .reading import read_texts
@@ -292,7 +293,7 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
 
     # ---- predicting ------------------------------------------------------------------------------
 
-    def _bag(self, learned: dict[str, Any]) -> BagOfWords:
+    def _bag(self, learned: Mapping[str, Any]) -> BagOfWords:
         """The words of a fit."""
         return BagOfWords(
             self._choice(), np.arange(len(learned["vocabulary_"])), learned.get("idf_")

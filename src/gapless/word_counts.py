@@ -16,9 +16,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import CountVectorizer
 
-from .. import _core
-from ..interrupt import check, deadline
-from ..threads import thread_count
+from . import _core
+from .interrupt import check, deadline
+from .threads import thread_count
 
 Array = np.ndarray
 
