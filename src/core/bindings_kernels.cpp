@@ -259,13 +259,16 @@ void small_sum_descent(const MatrixIn<T>& gram, const std::vector<SumTask>& task
 
 // Scores of rows by problems at their solution without them: the row of variable `variables[c]` by
 // problem `which[c]`. How many steps each took; tol and the most steps are those of the first task.
+// Rows of the kernel matrix that have the same number in `units` leave together.
 template <class T>
 std::vector<Index> sum_leave_out(const MatrixIn<T>& gram, const std::vector<SumTask>& tasks,
                                  const VectorIn<std::int64_t>& which,
                                  const VectorIn<std::int64_t>& variables,
-                                 const VectorOut<double>& scores, int threads, double deadline) {
+                                 const VectorOut<double>& scores, int threads, double deadline,
+                                 const Maybe<std::int64_t>& units) {
     const Index n = extent(gram, 0), count = extent(which, 0);
     check(extent(gram, 1) == n, "gram must be square");
+    check_length(units, n, "units must have one entry per row of gram");
     check(extent(variables, 0) == count && extent(scores, 0) == count,
           "which, variables and scores must have one entry per case");
     GramRows<T> rows{gram.data(), n, nullptr};
@@ -284,7 +287,8 @@ std::vector<Index> sum_leave_out(const MatrixIn<T>& gram, const std::vector<SumT
     const double tol = std::get<9>(tasks[0]);
     const Index steps = std::get<10>(tasks[0]);
     run(threads, deadline, [&](const Context& context) {
-        leave_out(rows, problems, cases, tol, steps, scores.data(), taken.data(), context);
+        leave_out(rows, problems, cases, data_or_null(units), tol, steps, scores.data(),
+                  taken.data(), context);
     });
     return taken;
 }
@@ -347,7 +351,8 @@ void define_sum_descent(nb::module_& m) {
     m.def("small_sum_descent", &small_sum_descent<T>, array("gram"), array("tasks"), "threads"_a,
           "deadline"_a);
     m.def("sum_leave_out", &sum_leave_out<T>, array("gram"), array("tasks"), array("which"),
-          array("variables"), array("scores"), "threads"_a, "deadline"_a);
+          array("variables"), array("scores"), "threads"_a, "deadline"_a,
+          maybe("units") = nb::none());
 }
 
 }  // namespace

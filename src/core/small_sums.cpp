@@ -112,7 +112,8 @@ public:
           gradient_(n_),
           rise_(n_),
           fall_(n_),
-          gain_(n_) {
+          gain_(n_),
+          is_out_(n_, 0) {
         for (Index v = 0; v < n_; ++v) {
             theta_[v] = problem.theta[v];
             refresh(v);
@@ -137,19 +138,22 @@ public:
 
     // Solve the problem itself.
     void solve(double tol, Index steps, Checkpoint& checkpoint) {
-        begin(-1);
+        begin();
         descend(tol, steps, checkpoint);
         std::copy_n(theta_.begin(), n_, problem_.theta);
         std::copy_n(gradient_.begin(), n_, problem_.gradient);
     }
 
-    // The score of a row without its variable, and the steps that it took.
-    std::pair<double, Index> score(Index out, double tol, Index steps, Checkpoint& checkpoint) {
-        begin(out);
-        // It may not move by itself; what it has is handed over first.
-        rise_[out] = infinity, fall_[out] = -infinity;
+    // The score of a row without its variable and those of the same unit, and the steps it took.
+    std::pair<double, Index> score(Index out, const std::int64_t* units, double tol, Index steps,
+                                   Checkpoint& checkpoint) {
+        begin();
+        // They may not move by themselves; what they have is handed over first.
+        leave(out);
+        for (Index v = 0; units && v < n_; ++v)
+            if (v != out && units[row(v)] == units[row(out)]) join(v, out);
         const double rounding = 1e-9 * std::abs(theta_[out]);
-        while (theta_[out] != 0 && hand_over()) continue;
+        while (theta_[out] != 0 && hand_over(out)) continue;
         if (std::abs(theta_[out]) > rounding) return {std::numeric_limits<double>::quiet_NaN(), 0};
         // Where all others had to go back to 0, rounding may be left.
         theta_[out] = 0;
@@ -172,12 +176,24 @@ private:
     const T* kernel(Index v) const { return values_ + v * n_; }
     double absolute(Index v) const { return problem_.absolute ? problem_.absolute[v] : 0.0; }
 
-    void begin(Index out) {
-        out_ = out;
+    void begin() {
+        std::fill(is_out_.begin(), is_out_.end(), std::uint8_t{0});
         std::copy_n(problem_.theta, n_, theta_.begin());
         std::copy_n(problem_.gradient, n_, gradient_.begin());
         rise_ = first_rise_;
         fall_ = first_fall_;
+    }
+
+    void leave(Index v) {
+        is_out_[v] = 1;
+        rise_[v] = infinity, fall_[v] = -infinity;
+    }
+
+    // A variable leaves with another one, which has all that both had.
+    void join(Index v, Index out) {
+        leave(v);
+        shift(out, v, theta_[v]);
+        theta_[v] = 0;
     }
 
     // How many steps it took, at most `steps`.
@@ -197,7 +213,7 @@ private:
     }
 
     void refresh(Index v) {
-        if (v == out_) return;
+        if (is_out_[v]) return;
         const double cost = absolute(v);
         rise_[v] = theta_[v] >= problem_.upper[v] ? infinity : theta_[v] >= 0 ? cost : -cost;
         fall_[v] = theta_[v] <= problem_.lower[v] ? -infinity : theta_[v] > 0 ? cost : -cost;
@@ -239,29 +255,29 @@ private:
         refresh(v);
     }
 
-    // Move as much as will go from the variable that leaves to the one to which that costs least;
+    // Move as much as will go from a variable that leaves to the one to which that costs least;
     // false if no other has room.
-    bool hand_over() {
-        const bool is_positive = theta_[out_] > 0;
-        const double left = std::abs(theta_[out_]);
-        const T* own = kernel(out_);
+    bool hand_over(Index out) {
+        const bool is_positive = theta_[out] > 0;
+        const double left = std::abs(theta_[out]);
+        const T* own = kernel(out);
         Index taker = -1;
         double least = infinity, amount = 0;
         for (Index v = 0; v < n_; ++v) {
             const double room = is_positive ? room_above(v) : room_below(v);
             const double slope = is_positive ? gradient_[v] + rise_[v] : -gradient_[v] - fall_[v];
-            if (v == out_ || !(room > 0) || std::isinf(slope)) continue;
+            if (is_out_[v] || !(room > 0) || std::isinf(slope)) continue;
             const double size = std::min(left, room);
-            const double curvature = problem_.diagonal[out_] + problem_.diagonal[v] - 2.0 * own[v];
+            const double curvature = problem_.diagonal[out] + problem_.diagonal[v] - 2.0 * own[v];
             const double cost = slope + 0.5 * size * curvature;
             if (cost < least) least = cost, taker = v, amount = size;
         }
         if (taker < 0) return false;
         if (is_positive)
-            shift(taker, out_, amount);
+            shift(taker, out, amount);
         else
-            shift(out_, taker, amount);
-        if (amount == left) theta_[out_] = 0;
+            shift(out, taker, amount);
+        if (amount == left) theta_[out] = 0;
         settle(taker);
         return true;
     }
@@ -282,8 +298,8 @@ private:
 
     const SumProblem& problem_;
     const Index n_;
-    Index out_ = -1;
     std::vector<double> theta_, gradient_, rise_, fall_, gain_;
+    std::vector<std::uint8_t> is_out_;             // which variables are left out
     std::vector<double> first_rise_, first_fall_;  // at the θ of the problem
     std::unique_ptr<T[]> copy_;
     const T* values_;
@@ -318,8 +334,8 @@ void descend_small(const GramRows<T>& kernel, const std::vector<SumProblem>& pro
 
 template <class T>
 void leave_out(const GramRows<T>& kernel, const std::vector<SumProblem>& problems,
-               const std::vector<LeftOut>& cases, double tol, Index steps, double* scores,
-               Index* taken, const Context& context) {
+               const std::vector<LeftOut>& cases, const std::int64_t* units, double tol,
+               Index steps, double* scores, Index* taken, const Context& context) {
     std::vector<Index> order(cases.size());
     for (Index c = 0; c < static_cast<Index>(order.size()); ++c) order[c] = c;
     std::stable_sort(order.begin(), order.end(),
@@ -332,7 +348,7 @@ void leave_out(const GramRows<T>& kernel, const std::vector<SumProblem>& problem
                      for (Index c = task.begin; c < task.end; ++c) {
                          const Index variable = cases[order[c]].variable;
                          std::tie(scores[order[c]], taken[order[c]]) =
-                             local.score(variable, tol, steps, checkpoint);
+                             local.score(variable, units, tol, steps, checkpoint);
                          checkpoint();
                      }
                  });
@@ -343,10 +359,10 @@ template void descend_small(const GramRows<float>&, const std::vector<SumProblem
 template void descend_small(const GramRows<double>&, const std::vector<SumProblem>&, double, Index,
                             const Context&);
 template void leave_out(const GramRows<float>&, const std::vector<SumProblem>&,
-                        const std::vector<LeftOut>&, double, Index, double*, Index*,
-                        const Context&);
+                        const std::vector<LeftOut>&, const std::int64_t*, double, Index, double*,
+                        Index*, const Context&);
 template void leave_out(const GramRows<double>&, const std::vector<SumProblem>&,
-                        const std::vector<LeftOut>&, double, Index, double*, Index*,
-                        const Context&);
+                        const std::vector<LeftOut>&, const std::int64_t*, double, Index, double*,
+                        Index*, const Context&);
 
 }  // namespace gapless

@@ -22,10 +22,12 @@ struct LeftOut {
 
 // Of problems at their solution: scores[c] = (Kθ)ᵢ + b of the problem of case c without its
 // variable i, NaN where the others cannot take over its part of the sum; taken[c] is the number of
-// steps, `steps` where there was more to do. The problems stay as they are.
+// steps, `steps` where there was more to do. The problems stay as they are. With `units`, a number
+// for each row of the kernel, all variables leave with i whose rows have its number: these must
+// have the same kernel values.
 template <class T>
 void leave_out(const GramRows<T>& kernel, const std::vector<SumProblem>& problems,
-               const std::vector<LeftOut>& cases, double tol, Index steps, double* scores,
-               Index* taken, const Context& context);
+               const std::vector<LeftOut>& cases, const std::int64_t* units, double tol,
+               Index steps, double* scores, Index* taken, const Context& context);
 
 }  // namespace gapless

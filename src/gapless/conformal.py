@@ -55,7 +55,8 @@ class Calibration:
     Parameters
     ----------
     held : ndarray of shape (r, K)
-        Scores of the calibrating rows, distinct rows of the fit, by the models that left them out.
+        Scores of the calibrating rows, distinct rows (x, y) of the fit, by the models that have not
+        seen their x.
     targets : ndarray of shape (r,) or (r, K)
         Their targets, or the positions of their classes.
     weights : ndarray of shape (r,)
@@ -144,46 +145,54 @@ def quantiles(values: Array, weights: Array, coverage: float) -> Array:
 def calibrate(fitted: Fitted | Refittable) -> Calibration:
     """Leave rows out of a fit, in closed form or by refits, and keep what new rows need of it.
 
-    Refits are one for each distinct row up to 40, and 10 for more.
+    Refits are one for each distinct x up to 40, and 10 for more.
     """
-    units = fitted.distinct
+    units = fitted.units
     count = int(units.max(initial=-1)) + 1
     if count < 2:
         raise ValueError("all rows are equal, so none can be left out to see how large errors are.")
     order = drawn(units, count, fitted.targets if fitted.has_classes else None)
-    chosen = np.sort(order[:MOST_ROWS])
-    counted = np.flatnonzero(units >= 0)
-    rows = counted[np.unique(units[counted], return_index=True)[1]][chosen]
-    in_fit, in_score = (
-        np.bincount(units[counted], weights[counted])[chosen]
-        for weights in (fitted.fit_weights, fitted.weights)
-    )
+    rows, weights = _calibrating(fitted, order)
     models: LeftOut
     try:
-        models, held = _in_closed_form(fitted, rows, in_fit)
+        models, held = _in_closed_form(fitted, rows)
         method = "jackknife+"
     except NotAvailable:
         models, held = _by_refits(fitted, units, order, rows)
         method = "CV+"
-    return Calibration(held, fitted.targets[rows], in_score, models, method)
+    # Of an ensemble whose members were all given a row, none can tell what it gets unseen.
+    known = np.flatnonzero(np.isfinite(held).all(axis=1))
+    if len(known) < len(rows):
+        models, held, rows, weights = Some(models, known), held[known], rows[known], weights[known]
+    return Calibration(held, fitted.targets[rows], weights, models, method)
+
+
+def _calibrating(fitted: Fitted | Refittable, order: Array) -> tuple[Array, Array]:
+    """Distinct rows (x, y) of the first units in an order, a sample of many, and their weights."""
+    labels, counted = fitted.distinct, np.flatnonzero(fitted.distinct >= 0)
+    first = counted[np.unique(labels[counted], return_index=True)[1]]
+    chosen = np.flatnonzero(np.isin(fitted.units[first], order[:MOST_ROWS]))
+    if len(chosen) > MOST_ROWS:
+        chosen = chosen[np.sort(drawn(np.arange(len(chosen)), MOST_ROWS))]
+    return first[chosen], np.bincount(labels[counted], fitted.weights[counted])[chosen]
 
 
 @singledispatch
-def _in_closed_form(fitted: Any, rows: Array, weights: Array) -> tuple[LeftOut, Array]:
-    """Models without each of the rows, and what these predict for their own row."""
+def _in_closed_form(fitted: Any, rows: Array) -> tuple[LeftOut, Array]:
+    """Models without the x of each of the rows, and what these predict for their own row."""
     if fitted.averages or any(p.loss.name != "squared" for p in fitted.problems):
         raise NotAvailable("only least squares whose penalty stays has a closed form")
     held = by_formula(fitted).z[rows]
     parts, start = [], 0
     for problem, parameters in zip(fitted.problems, fitted.parameters):
         columns = slice(start, start + (problem.outputs or 1))
-        parts.append(WithoutEach.of(problem, parameters, rows, weights, held[:, columns]))
+        parts.append(WithoutEach.of(problem, parameters, rows, held[:, columns]))
         start = columns.stop
     return Together(parts), held
 
 
 @_in_closed_form.register
-def _of_refittable(fitted: Refittable, rows: Array, weights: Array) -> tuple[LeftOut, Array]:
+def _of_refittable(fitted: Refittable, rows: Array) -> tuple[LeftOut, Array]:
     held, predict = fitted.without_each(rows)
     return ByFunction(predict), held
 
@@ -197,6 +206,18 @@ class ByFunction:
     def predict(self, design: Design) -> Array:
         """Scores of new rows, (new rows, calibrating rows, K)."""
         return self.function(design)
+
+
+@dataclass(frozen=True, eq=False)
+class Some:
+    """Some of the models without a row."""
+
+    models: LeftOut
+    which: Array
+
+    def predict(self, design: Design) -> Array:
+        """Scores of new rows, (new rows, calibrating rows, K)."""
+        return self.models.predict(design)[:, self.which]
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,7 +245,7 @@ def _by_refits(
     models = [_without(fitted, np.flatnonzero(of_row == k)) for k in used]
     held = np.empty((len(rows), fitted.predictions.shape[1]))
     for k, model in enumerate(models):
-        held[fold == k] = model(fitted.design.rows(rows[fold == k]))
+        held[fold == k] = _predicted(fitted, model, rows[fold == k])
     return Folds(models, fold), held
 
 
@@ -242,6 +263,17 @@ def _without(fitted: Any, rows: Array) -> Callable[[Design], Array]:
 @_without.register
 def _without_of_refittable(fitted: Refittable, rows: Array) -> Callable[[Design], Array]:
     return fitted.without(rows)
+
+
+@singledispatch
+def _predicted(fitted: Any, model: Callable[[Design], Array], rows: Array) -> Array:
+    """What a model says of some rows of the fit, (rows, K)."""
+    return model(fitted.design.rows(rows))
+
+
+@_predicted.register
+def _predicted_of_refittable(fitted: Refittable, model: Any, rows: Array) -> Array:
+    return fitted.predict(model, rows)
 
 
 @dataclass(frozen=True, eq=False)

@@ -240,6 +240,11 @@ class Design:
         _core.equal_rows(X, self.d, y, labels, thread_count(), deadline())
         return labels
 
+    @cached_property
+    def equal_x(self) -> Array:
+        """Labels 0, 1, … of the rows of X alone, the same for equal rows, by their content."""
+        return self.equal_rows(np.zeros(self.n))
+
     def shifted(self, mean: Array) -> Design:
         """X − 1·meanᵀ, on the same memory."""
         moved = copy.copy(self)

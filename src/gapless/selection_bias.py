@@ -95,9 +95,10 @@ def correct(
 
     Notes
     -----
-    The rows must be distinct, equal ones merged into one with the sum of their weights. A bag draws
-    n of the distinct rows, each as likely as any other and with all its weight, because equal rows
-    are no independent evidence. So weight 2 and a row that was there twice, merged, are the same.
+    The rows must be of distinct x, those of one x merged into one with their mean score and the sum
+    of their weights. A bag draws n of them, each as likely as any other and with all its weight,
+    because rows of one x are no independent evidence. So weight 2 and a row that was there twice,
+    merged, are the same.
 
     The squared standard error is 3v + 2o², v the variance of the winner's mean if its rows were
     independent, and o the optimism. They are not independent: row i has trained the model that
@@ -208,7 +209,7 @@ class _Rule:
             if not self.within:
                 return best
             weighted *= s
-            # Σω²(q − q̄)², as for the mean of distinct rows that are drawn anew
+            # Σω²(q − q̄)², as for the mean of rows that are drawn anew
             first, second = weighted @ choice, weighted @ choice**2
         at = np.arange(len(best)), best
         n, top = len(s), means[at]

@@ -68,7 +68,7 @@ def real_refits(problem, labels):
 
 
 def assert_exact(problem, groups=None):
-    labels = problem.equal_rows if groups is None else groups
+    labels = problem.design.equal_x if groups is None else groups
     held = leave_out(problem, solve(problem).parameters, groups)
     counts = problem.weights > 0
     assert held.method == "loo"

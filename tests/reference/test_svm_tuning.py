@@ -193,7 +193,7 @@ def test_a_batch_has_the_solutions_of_single_machines():
     model = SVC(C=3.0, gamma=0.5)
     data = model._read(X, y, None)
     machine = model._machine(data, model._distinct(data))
-    batch = trials.Batch(machine).on(machine.matrix.whole())
+    batch = trials.Batch(machine, np.arange(machine.matrix.n)).on(machine.matrix.whole())
     for C in (30.0, 3.0):  # a smaller C begins at a solution that has to shrink
         batch.move_to(C)
     solved = machine.solve(1e-6)

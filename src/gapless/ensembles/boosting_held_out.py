@@ -12,7 +12,8 @@ from ..generalization import Refittable
 from ..generalization.fitted import LARGE_ROWS
 from ..interrupt import TimeLimit
 from ..leave_one_out import NotAvailable
-from ..trees.held_out import equal_rows, units_of
+from ..leave_one_out.distinct import units_of
+from ..trees.held_out import equal_rows
 
 Array = np.ndarray
 

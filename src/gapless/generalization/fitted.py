@@ -10,6 +10,7 @@ import numpy as np
 
 from ..design import Design
 from ..interrupt import TimeLimit
+from ..leave_one_out.distinct import counted_labels, units_of
 from ..penalties import Penalty
 from ..problem import Parameters, Problem
 from ..solvers import solve_many
@@ -101,13 +102,16 @@ class Fitted:
     @cached_property
     def distinct(self) -> Array:
         """Which distinct row (x, y) each row is: 0, 1, … by content, −1 for rows without weight."""
-        labels = self.problems[0].design.equal_rows(self.targets)
-        return counted_labels(labels, self.is_counted)
+        return counted_labels(self._labels, self.is_counted)
 
-    @property
+    @cached_property
     def units(self) -> Array:
-        """What is left out at a time, numbered as `distinct`: the distinct rows."""
-        return self.distinct
+        """What is left out at a time: the rows of each x, numbered 0, 1, … by content, else −1."""
+        return units_of(self.design.equal_x, self._labels, self.is_counted)
+
+    @cached_property
+    def _labels(self) -> Array:
+        return self.design.equal_rows(self.targets)
 
     @property
     def is_large(self) -> bool:
@@ -194,10 +198,3 @@ class Fitted:
         if "time_limit" in statuses:
             raise TimeLimit
         return [solution.parameters for solution in solutions]
-
-
-def counted_labels(labels: Array, is_counted: Array) -> Array:
-    """Labels 0, 1, … in the order of those given, of the rows that count; −1 for the others."""
-    numbered = np.full(len(labels), -1)
-    numbered[is_counted] = np.unique(labels[is_counted], return_inverse=True)[1]
-    return numbered

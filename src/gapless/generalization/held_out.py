@@ -1,8 +1,9 @@
 """Held-out predictions of a fit: by a formula where one can be trusted, else by real refits.
 
-What is left out at a time is a *unit*: a distinct row with all its weight, or a group of rows. Fits
-that are no solution of a `Problem`, as of kernel machines, register their own ways with the three
-functions: `by_formula`, `by_refits`, `by_time`.
+What is left out at a time is a *unit*: a distinct x with all its rows and weights, or a group of
+rows. Without some of the rows of an x, the others would speak against them: of two classes at one x
+each would be blamed for the other. Fits that are no solution of a `Problem`, as of kernel machines,
+register their own ways with the three functions: `by_formula`, `by_refits`, `by_time`.
 """
 
 from __future__ import annotations
@@ -61,13 +62,11 @@ def by_formula(fitted: Any, groups: Array | None = None) -> Estimate:
         raise NotAvailable(
             f"{len(fitted.problems)} dense systems in {problem.n} rows take longer than fits"
         )
-    if groups is None and any(_merges_more(p, fitted) for p in fitted.problems):
-        groups = fitted.distinct
     held = [leave_out(p, q, groups) for p, q in zip(fitted.problems, fitted.parameters)]
     method = max((h.method for h in held), key=METHODS.index)
     z = _joined(held)
     if fitted.averages:
-        z += _by_lighter_penalty(fitted, fitted.distinct if groups is None else groups)
+        z += _by_lighter_penalty(fitted, fitted.units if groups is None else groups)
     return Estimate(z, method, method == "loo")
 
 
@@ -80,12 +79,6 @@ def _by_lighter_penalty(fitted: Fitted, units: Array) -> Array:
     share = np.zeros(len(units))
     share[counted] = np.bincount(units[counted], weights[counted])[units[counted]] / weights.sum()
     return (share / LIGHTER)[:, None] * (lighter.predictions - fitted.predictions)
-
-
-def _merges_more(problem: Problem, fitted: Fitted) -> bool:
-    """Whether rows that differ are equal for this problem, as two classes among "the rest" are."""
-    labels = problem.equal_rows[fitted.is_counted]
-    return len(np.unique(labels)) <= fitted.distinct.max(initial=-1)
 
 
 @singledispatch

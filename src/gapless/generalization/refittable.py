@@ -14,8 +14,9 @@ import numpy as np
 
 from ..design import Design
 from ..leave_one_out import NotAvailable
+from ..leave_one_out.distinct import counted_labels, units_of
 from ..leave_one_out.forward import time_windows
-from .fitted import Array, counted_labels
+from .fitted import Array
 from .held_out import Estimate, by_formula, by_refits, by_time, folds_of
 
 Model = Callable[[Design], Array]
@@ -74,6 +75,11 @@ class Refittable(ABC):
         """Which rows have any weight."""
         return self.weights > 0
 
+    @property
+    def same(self) -> Array:
+        """Numbers of the rows x, the same for equal ones."""
+        return self.design.equal_x
+
     @cached_property
     def labels(self) -> Array:
         """Numbers of the rows (x, y), the same for equal ones, by content."""
@@ -81,13 +87,13 @@ class Refittable(ABC):
 
     @cached_property
     def distinct(self) -> Array:
-        """Which distinct row each row is: 0, 1, … by content, −1 for rows without weight."""
+        """Which distinct row (x, y) each row is: 0, 1, … by content, −1 for rows without weight."""
         return counted_labels(self.labels, self.is_counted)
 
-    @property
+    @cached_property
     def units(self) -> Array:
-        """What is left out at a time, numbered as `distinct`: the distinct rows."""
-        return self.distinct
+        """What is left out at a time: the rows of each x, numbered 0, 1, … by content, else −1."""
+        return units_of(self.same, self.labels, self.is_counted)
 
     @cached_property
     def predictions(self) -> Array:
@@ -105,17 +111,17 @@ class Refittable(ABC):
 
     @abstractmethod
     def held_out(self, groups: Array | None) -> Array:
-        """Each row predicted without itself and its equals, or without its group, exactly: (n, K).
+        """Each row predicted without its unit, or without its group, exactly: (n, K).
 
         NotAvailable where there is no formula.
         """
 
     @abstractmethod
     def without_each(self, rows: Array) -> tuple[Array, Model]:
-        """Distinct rows predicted without themselves, (r, K), and what predicts new rows so.
+        """Rows predicted without their units, (r, K), and what predicts new rows so.
 
-        That function has results of shape (new rows, r, K): by each of the models that left a row
-        out. NotAvailable where there is no formula.
+        That function has results of shape (new rows, r, K): by each of the models that left the
+        unit of a row out. NotAvailable where there is no formula.
         """
 
     def scaled(self, factor: float) -> Refittable | None:

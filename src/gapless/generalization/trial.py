@@ -8,7 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from ..leave_one_out import NotAvailable
-from .fitted import Array, Fitted, counted_labels
+from ..leave_one_out.distinct import counted_labels
+from .fitted import Array, Fitted
 from .held_out import (
     FEW_UNITS,
     LARGE_SAMPLE,
@@ -59,7 +60,7 @@ class Trial:
 
     @cached_property
     def units(self) -> Array:
-        """The group of each row, or its distinct row: 0, 1, …, and −1 without weight."""
+        """The group of each row, or its distinct x: 0, 1, …, and −1 without weight."""
         if self.groups is None:
             return self.fitted.units
         return counted_labels(self.groups, self.fitted.is_counted)

@@ -1,8 +1,9 @@
 """Kernel ridge regression without some of its rows: exactly, from one inverse.
 
-With P the inverse of K + λS⁻¹ off the bias, y₍₋ᵢ₎ = yᵢ − cᵢ/Pᵢᵢ, for groups y_G − P_GG⁻¹c_G. The
-model without row i predicts f(x) − (k(x)ᵀP + Qᵀ)ᵢ cᵢ/Pᵢᵢ for a new x, Q being what moves the bias.
-Called by `generalization` and `conformal`.
+Rows of one x are one row with the mean of their targets. With P the inverse of K + λS⁻¹ off the
+bias, y₍₋ᵢ₎ = yᵢ − cᵢ/Pᵢᵢ, for groups y_G − P_GG⁻¹c_G. The model without row i predicts
+f(x) − (k(x)ᵀP + Qᵀ)ᵢ cᵢ/Pᵢᵢ for a new x, Q being what moves the bias. Called by `generalization`
+and `conformal`.
 """
 
 from __future__ import annotations
@@ -14,10 +15,9 @@ from typing import Any
 import numpy as np
 
 from ..design import Design
-from ..generalization.fitted import counted_labels
 from ..generalization.refittable import Model, Refittable
 from ..leave_one_out._base import NotAvailable, members
-from ..leave_one_out.distinct import Distinct
+from ..leave_one_out.distinct import Distinct, counted_labels, sums_by
 from ..leave_one_out.rows import Answer
 from ..threads import single_blas
 from .squares import Array, Coefficients, KernelSquares
@@ -79,9 +79,9 @@ class KernelFit(Refittable):
         self.trust = weights if noise is None else weights / noise
 
     def squares(self, distinct: Distinct) -> KernelSquares:
-        """What is minimised, with equal rows as one."""
+        """What is minimised, with the rows of one x as one."""
         rows = None if distinct.is_everything else distinct.first
-        y = self._targets if rows is None else self._targets[rows]
+        y = distinct.means(self._targets, self.trust)
         return KernelSquares(self.kernel, self.design.X, rows, y, distinct.weights, self.fit_bias)
 
     @property
@@ -119,7 +119,7 @@ class KernelFit(Refittable):
 
     def held_out(self, groups):
         """Exact, from one inverse for each strength."""
-        labels = self.labels
+        labels = self.units
         if groups is not None:
             pairs = groups * (labels.max(initial=0) + 1) + labels
             labels = np.unique(pairs, return_inverse=True)[1]
@@ -136,10 +136,10 @@ class KernelFit(Refittable):
 
     def without_each(self, rows):
         """Exact, from the columns of P that belong to the rows."""
-        distinct = Distinct.of(self.labels, self.trust)
+        distinct = Distinct.of(self.units, self.trust)
         squares = self.squares(distinct)
-        order = np.argsort(self.labels[distinct.first])
-        at = order[np.searchsorted(self.labels[distinct.first], self.labels[rows], sorter=order)]
+        order = np.argsort(self.units[distinct.first])
+        at = order[np.searchsorted(self.units[distinct.first], self.units[rows], sorter=order)]
         parts = [self._pulls(squares, strength, at) for strength in np.unique(self.strengths)]
         held = squares.y[at].copy()
         for part in parts:
@@ -214,11 +214,11 @@ class ConstantFit(Refittable):
 
     def held_out(self, groups):
         """The mean of the other units, or 0."""
-        units = self.distinct if groups is None else counted_labels(groups, self.is_counted)
+        units = self.units if groups is None else counted_labels(groups, self.is_counted)
         y, kept = self.y.reshape(len(self.y), -1), np.flatnonzero(self.is_counted)
         held = np.zeros(y.shape)
         if self.fit_bias:
-            sums = np.stack([np.bincount(units[kept], (self.weights * t)[kept]) for t in y.T], 1)
+            sums = sums_by(units[kept], (self.weights[:, None] * y)[kept])
             totals = np.bincount(units[kept], self.weights[kept])[:, None]
             if len(totals) < 2:
                 raise NotAvailable("nothing would be left to learn from")

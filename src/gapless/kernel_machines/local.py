@@ -171,7 +171,7 @@ default="gaussian"
         units = Units.of(base, rows.weights)
         targets = data.y[rows.first]
         smoother = self._smoother(units(base), targets, rows.weights)
-        search = BandwidthSearch(smoother, self.select)
+        search = self._search(rows, base, units)
         if self.bandwidth == LOO and len(base) < 2:
             raise ValueError(
                 "KernelRegression cannot choose a bandwidth from n_samples = 1, since nothing "
@@ -219,6 +219,12 @@ default="gaussian"
     def _smoother(self, X: Array, y: Array, weights: Array) -> Smoother:
         return Smoother(X, y.reshape(len(y), -1), weights, self.kernel, int(self.degree))
 
+    def _search(self, rows: Merged, base: Array, units: Units) -> BandwidthSearch:
+        """Nothing tried yet, on the distinct x: the rows of one count as their mean."""
+        merged = rows.unit_squares(None, False)
+        smoother = self._smoother(units(base[rows.units.first]), merged.y, merged.weights)
+        return BandwidthSearch(smoother, np.asarray(merged.within), self.select)
+
     def _tuned(self):
         return ("bandwidth",) if self.bandwidth == LOO else ()
 
@@ -257,15 +263,15 @@ default="gaussian"
         smoother = self._smoother(units(base), data.y[rows.first], rows.weights)
         points = _sample(smoother, MUCH_WORK)
         values = self._stored_smoother.at(self._units(base[points]), self.bandwidth_).values
-        bandwidth = self._settled_bandwidth(smoother)
+        bandwidth = self._settled_bandwidth(self._search(rows, base, units))
         return _certificate(smoother, points, values, bandwidth, self.tol)
 
-    def _settled_bandwidth(self, smoother: Smoother) -> float:
+    def _settled_bandwidth(self, search: BandwidthSearch) -> float:
         """The bandwidth as given, or as the search has chosen it."""
         if self.bandwidth != LOO:
             return float(self.bandwidth)
         if not hasattr(self, "search_"):
-            return BandwidthSearch(smoother, self.select).bandwidth
+            return search.bandwidth
         return float(self.search_.values["bandwidth"][self.search_.chosen])
 
     def _fitted(self, data):
@@ -353,10 +359,13 @@ def _certificate(
 
 
 class BandwidthSearch:
-    """Tries bandwidths, coarse first, and keeps what each predicts for held-out rows."""
+    """Tries bandwidths, coarse first, and keeps what each predicts for held-out rows.
 
-    def __init__(self, smoother: Smoother, select: str):
-        self.smoother, self.select = smoother, select
+    `within` (n,) is by what mean square the targets of an x differ from their mean.
+    """
+
+    def __init__(self, smoother: Smoother, within: Array, select: str):
+        self.smoother, self.within, self.select = smoother, within, select
         n, d = smoother.X.shape
         self.unit = n ** (-1 / (d + 4))
         self.rows = np.sort(drawn(np.arange(n), min(n, MOST_ROWS))) if n else np.zeros(0, int)
@@ -399,7 +408,8 @@ class BandwidthSearch:
         order = np.argsort(-np.array(self.bandwidths), kind="stable")
         z = np.stack([self.held[k] for k in order], axis=1)
         y, weights = self.smoother.y[self.rows], self.smoother.weights[self.rows]
-        return Trail.of(np.array(self.bandwidths)[order], z, y, weights)
+        within = self.within[self.rows]
+        return Trail.of(np.array(self.bandwidths)[order], z, y, weights, within)
 
     @property
     def bandwidth(self) -> float:
@@ -453,7 +463,7 @@ class LocalFit(Refittable):
     def held_out(self, groups):
         """Exact: rows of the same unit have no weight."""
         kept = np.flatnonzero(self.is_counted)
-        units = (self.distinct if groups is None else groups)[kept]
+        units = (self.units if groups is None else groups)[kept]
         if np.all(units == units[0]):
             raise NotAvailable("nothing would be left to learn from")
         smoother = self.estimator._smoother(self._points[kept], self.y[kept], self.weights[kept])

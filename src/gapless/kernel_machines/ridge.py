@@ -221,7 +221,8 @@ class KernelRidge(KernelRegressor):
         with single_blas(), watch(self, data.X, data.y) as callback:
             try:
                 with time_limit(self.time_limit):
-                    choice = self._choose(squares, strengths, callback)
+                    of_units = rows.unit_squares(squares.kernel, self.fit_intercept)
+                    choice = self._choose(of_units, strengths, callback)
                     if choice is not None:
                         squares = rows.squares(choice.kernel, self.fit_intercept)
                         strengths = np.full_like(strengths, choice.strength)

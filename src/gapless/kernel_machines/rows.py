@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import scipy.sparse as sp
 
 from .._validation import Training
 from ..design import Design
+from ..leave_one_out.distinct import Distinct, left_together
 from .squares import Array, KernelSquares
 
 # Entries on both sides of the diagonal may differ by this part of the largest, which is rounding in
@@ -54,6 +56,28 @@ class Merged:
         """What kernel ridge minimises on them."""
         y = self.data.y.reshape(len(self.data.y), -1)[self.first]
         return KernelSquares(kernel, self.data.X, self.first, y, self.weights, fit_bias)
+
+    @cached_property
+    def units(self) -> Distinct:
+        """Which of the distinct rows have one x, and are left out together."""
+        labels = left_together(Design(self.data.X), self.data.y, self.data.weights > 0)
+        return Distinct.by(np.unique(labels[self.first], return_inverse=True)[1], self.weights)
+
+    def unit_squares(self, kernel: Any, fit_bias: bool) -> KernelSquares:
+        """The same with the rows of one x as one, whose target is the mean of theirs."""
+        units = self.units
+        y = self.data.y.reshape(len(self.data.y), -1)[self.first]
+        means = units.means(y, self.weights)
+        off = (y - means[units.inverse]) ** 2
+        return KernelSquares(
+            kernel,
+            self.data.X,
+            self.first[units.first],
+            means,
+            units.weights,
+            fit_bias,
+            within=units.means(off.mean(axis=1), self.weights),
+        )
 
     def spread(self, c: Array) -> Array:
         """Coefficients of the distinct rows (n, K) for all rows, equal ones by their weights."""

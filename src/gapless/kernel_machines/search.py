@@ -58,7 +58,7 @@ def choose(
     Parameters
     ----------
     squares : KernelSquares
-        The distinct rows; its kernel has the scale around which to look.
+        The distinct x; its kernel has the scale around which to look.
     scale : callable or None
         scale(γ) is the kernel of that scale.
     strengths : callable
@@ -100,12 +100,18 @@ def _scales(
 
 
 def _sample(squares: KernelSquares, most: int) -> KernelSquares:
-    """All rows, or so many: drawn from distinct rows, which are in the order of their content."""
+    """All x, or so many: drawn from distinct ones, which are in the order of their content."""
     if squares.n <= most:
         return squares
     chosen = np.sort(drawn(np.arange(squares.n), most))
     rows = chosen if squares.rows is None else squares.rows[chosen]
-    return replace(squares, rows=rows, y=squares.y[chosen], weights=squares.weights[chosen])
+    return replace(
+        squares,
+        rows=rows,
+        y=squares.y[chosen],
+        weights=squares.weights[chosen],
+        within=np.broadcast_to(squares.within, squares.n)[chosen],
+    )
 
 
 def _chosen(
@@ -137,16 +143,16 @@ def corrected(model: Any, choice: Choice, rows: Merged, plain: Generalization) -
     """What the tuned model scores on unseen data, corrected for having been chosen."""
     if plain.kind == "unknown" or not choice.is_whole:
         return uncorrected(plain, model._tuned())
-    y, weights = rows.data.y[rows.first], rows.weights
+    y, weights, units = rows.data.y[rows.first], rows.weights, rows.units
     judge = Judge(model, y, weights)
-    z = np.concatenate([trail.z for trail in choice.trails], axis=1)
+    z = np.concatenate([trail.z for trail in choice.trails], axis=1)[units.inverse]
     # R², by which regressors are judged, is a mean over rows.
     shown = np.stack([np.asarray(judge.of_rows(z[:, k])) for k in range(z.shape[1])], axis=1)
     by = -np.mean((z - y.reshape(len(y), 1, -1)) ** 2, axis=2)
     found = correct(
-        shown,
-        weights,
-        choose_by=by,
+        units.means(shown, weights),
+        units.weights,
+        choose_by=units.means(by, weights),
         within=1.0 if model.select == "1se" else 0.0,
         families=np.repeat(range(len(choice.trails)), [len(t.strengths) for t in choice.trails]),
         chosen=choice.search.chosen,

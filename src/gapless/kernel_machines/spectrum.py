@@ -55,7 +55,7 @@ class Trail:
     strengths : ndarray of shape (m,)
         λ of each model.
     z : ndarray of shape (n, m, K)
-        What each row is predicted without itself.
+        What each x is predicted without its rows.
     unseen, standard_errors : ndarray of shape (m,)
         Minus the mean squared error of held-out rows, over all targets.
     """
@@ -66,9 +66,11 @@ class Trail:
     standard_errors: Array
 
     @classmethod
-    def of(cls, strengths: Array, z: Array, y: Array, weights: Array) -> Trail:
-        """With the scores of the predictions z of targets y (n, K)."""
-        of_rows = np.mean((z - y[:, None, :]) ** 2, axis=2)
+    def of(
+        cls, strengths: Array, z: Array, y: Array, weights: Array, within: Array | float = 0.0
+    ) -> Trail:
+        """With the scores of the predictions z of targets y (n, K), or of rows around them."""
+        of_rows = np.mean((z - y[:, None, :]) ** 2, axis=2) + np.reshape(within, (-1, 1))
         shares = weights / weights.sum()
         means = np.sum(shares[:, None] * of_rows, axis=0)
         moved = shares[:, None] * (of_rows - means)
@@ -181,7 +183,7 @@ def _held_out(squares: KernelSquares, values: Array, vectors: Array, strengths: 
     if squares.fit_bias:
         pull, own = _off_bias(pull, own, root[:, 0])
     z = squares.y[:, None, :] - pull / own[:, :, None] / root[:, :, None]
-    return Trail.of(strengths, z, squares.y, squares.weights)
+    return Trail.of(strengths, z, squares.y, squares.weights, squares.within)
 
 
 def _off_bias(pull: Array, own: Array, root: Array) -> tuple[Array, Array]:

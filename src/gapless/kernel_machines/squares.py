@@ -83,6 +83,8 @@ class KernelSquares:
         Sample weights > 0.
     fit_bias : bool
         Whether there is a bias without a penalty.
+    within : ndarray of shape (n,), or 0.0
+        The mean square by which targets differ from y, where y is the mean of several rows.
     """
 
     kernel: Any
@@ -91,6 +93,7 @@ class KernelSquares:
     y: Array
     weights: Array
     fit_bias: bool = False
+    within: Array | float = 0.0
 
     @property
     def n(self) -> int:

@@ -24,15 +24,36 @@ from ._base import (
     squares_of,
     whiten,
 )
+from .distinct import Distinct
+
+# Curvatures of rows of one x may differ by rounding of their predictions.
+ALIKE = 1e-6
 
 
-def hold_out(problem: Problem, parameters: Parameters, groups: Array | None) -> tuple[Array, Array]:
-    """Held-out predictions (n, K) and leverages."""
+def hold_out(
+    problem: Problem, parameters: Parameters, units: Distinct, groups: Array | None
+) -> tuple[Array, Array]:
+    """Held-out predictions of the units (m, K) and leverages."""
     z = problem.predictions(parameters.w, parameters.b)
+    g, factors = units.sums(problem.derivative(z)), _hessian_factors(problem, z, units)
+    problem, z = units.merged(problem), units.firsts(z)
     if problem.d > problem.n:
         problem, parameters = _in_row_space(problem, parameters)
-    step = JointStep(problem, parameters.w, z)
+    step = JointStep(problem, parameters.w, z, g, *factors)
     return step.leave_each() if groups is None else step.leave_groups(groups)
+
+
+def _hessian_factors(problem: Problem, z: Array, units: Distinct) -> tuple[Array, Array]:
+    """a and f (m, K) with which diag(a) − ffᵀ is the mean curvature of the rows of each unit."""
+    a, f = problem.loss.hessian_factors(problem.y, z)
+    mean = units.means(a, problem.weights)
+    if f is None:
+        return mean, np.zeros_like(mean)
+    # Softmax curves the same for all targets. A mean of different ffᵀ has no such form.
+    first = units.firsts(f)
+    if not np.allclose(f[units.kept], first[units.inverse], rtol=ALIKE, atol=ALIKE):
+        raise NotAvailable("the curvature of the loss depends on the targets of one x")
+    return mean, first
 
 
 def _in_row_space(problem: Problem, parameters: Parameters) -> tuple[Problem, Parameters]:
@@ -49,7 +70,7 @@ def _in_row_space(problem: Problem, parameters: Parameters) -> tuple[Problem, Pa
 class JointStep:
     """The Hessian in all unknowns, and what leaving rows out does to their K predictions."""
 
-    def __init__(self, problem: Problem, w: Array, z: Array):
+    def __init__(self, problem: Problem, w: Array, z: Array, g: Array, a: Array, f: Array):
         self.problem, self.z, self.K = problem, z, z.shape[1]
         active = problem.penalty.active(w)
         self.count = int(np.count_nonzero(active))
@@ -63,9 +84,7 @@ class JointStep:
         if problem.fit_bias:
             share = problem.weights / problem.weights.sum()
             self.design = self.design.shifted(self.design.transposed_times(share))
-        self.g = problem.derivative(z)
-        a, f = problem.loss.hessian_factors(problem.y, z)
-        self.a, self.f = a, np.zeros_like(a) if f is None else f
+        self.g, self.a, self.f = g, a, f
         self.W, _ = whiten(self._hessian(problem.penalty.hessian(w)))
 
     def _unknowns(self, k: int) -> tuple[Array, Array]:

@@ -1,8 +1,8 @@
-"""What each of the models that left a row out predicts for rows that nobody has seen.
+"""What each of the models that left an x out predicts for rows that nobody has seen.
 
-Without row i, least squares with ½Σ l2ⱼwⱼ² moves by H⁻¹x̃ᵢ·cᵢ, where cᵢ = sᵢ(z₍₋ᵢ₎ − yᵢ) is the pull
-of the row on the model without it. So its prediction of a new x is z(x) + x̃ᵀH⁻¹x̃ᵢ·cᵢ: all n models
-in one product.
+Without xᵢ, least squares with ½Σ l2ⱼwⱼ² moves by H⁻¹x̃ᵢ·cᵢ, where cᵢ = sᵢ(z₍₋ᵢ₎ − yᵢ) is the pull of
+its rows on the model without them, sᵢ their weight together and yᵢ their mean target. So its
+prediction of a new x is z(x) + x̃ᵀH⁻¹x̃ᵢ·cᵢ: all n models in one product.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from ..design import Design
 from ..problem import Parameters, Problem
 from ..threads import single_blas
 from ._base import LARGEST_SYSTEM, Array, NotAvailable, row_space, squares_of
+from .distinct import Distinct
 from .features import InFeatures
 
 # What rounding may do to the predictions.
@@ -23,7 +24,7 @@ LOSS_OF_DIGITS = 1e-7
 
 @dataclass(frozen=True, eq=False)
 class WithoutEach:
-    """Least-squares models without each of some rows.
+    """Least-squares models without the x of each of some rows.
 
     Parameters
     ----------
@@ -38,9 +39,9 @@ class WithoutEach:
     of_bias : float
         What the bias adds to x̃ᵀH⁻¹x̃ᵢ.
     rows : ndarray of shape (r, p)
-        Wᵀx̃ᵢ of the rows that are left out.
+        Wᵀx̃ᵢ of what is left out.
     pull : ndarray of shape (r, K)
-        Their cᵢ.
+        Its cᵢ.
     """
 
     full: Parameters
@@ -52,10 +53,8 @@ class WithoutEach:
     pull: Array
 
     @classmethod
-    def of(
-        cls, problem: Problem, parameters: Parameters, rows: Array, weights: Array, held: Array
-    ) -> WithoutEach:
-        """From held-out predictions (r, K) of distinct rows and the weight that left with each.
+    def of(cls, problem: Problem, parameters: Parameters, rows: Array, held: Array) -> WithoutEach:
+        """From held-out predictions (r, K) of some rows.
 
         NotAvailable unless the problem is least squares with ½Σ l2ⱼwⱼ² that keeps its digits.
         """
@@ -76,7 +75,10 @@ class WithoutEach:
         if system.lost(np.zeros(1)) > LOSS_OF_DIGITS:
             raise NotAvailable("the problem is too ill-conditioned")
         left = system.design.rows(rows).times(system.W)
-        pull = weights[:, None] * (held - y[rows])
+        units = Distinct.units(problem)
+        weights = units.spread(units.weights, problem.weights)[rows]
+        mean = units.spread(units.means(y, problem.weights), y)[rows]
+        pull = weights[:, None] * (held - mean)
         center = system.design.center
         return cls(parameters, basis, center, system.W, system.of_bias, left, pull)
 

@@ -1,7 +1,8 @@
-"""Ridge regression for many strengths at once, and each row predicted without itself by all.
+"""Ridge regression for many strengths at once, and each row predicted without its x by all.
 
-One decomposition serves every strength. In its orthonormal vectors U, with eigenvalues v, a row
-keeps the share Nᵢᵢ + Σⱼ Uᵢⱼ²λ/(vⱼ + λ) of its residual, which is what `spectrum` says for one λ.
+Rows of one x are one row with the mean of their targets. One decomposition serves every strength.
+In its orthonormal vectors U, with eigenvalues v, a row keeps the share Nᵢᵢ + Σⱼ Uᵢⱼ²λ/(vⱼ + λ) of
+its residual, which is what `spectrum` says for one λ.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from ..lapack import eigh
 from ..solvers.positive_definite import EPS, call_lapack
 from ..threads import single_blas
 from ._base import Array, blocks
-from .distinct import Distinct
+from .distinct import Distinct, left_together
 from .spectrum import Spectrum
 
 # Operations up to which singular values are always used; the Gram matrix takes a tenth of the time
@@ -44,7 +45,7 @@ class RidgeHeldOut:
     errors : ndarray of shape (m,)
         Weighted mean of the held-out errors, and over the outputs.
     standard_errors : ndarray of shape (m,)
-        Their standard errors, distinct rows being independent.
+        Their standard errors, distinct x being independent.
     errors_of_outputs : ndarray of shape (m, K)
         The same means, output by output.
     z : ndarray of shape (n, m) or (n, m, K), or None
@@ -76,7 +77,7 @@ def ridge_path_leave_out(
     error: Callable[[Array, Array], Array] = squared_error,
     keep: bool = False,
 ) -> RidgeHeldOut:
-    """Fit ridge regression for many strengths, and predict each row without itself by all of them.
+    """Fit ridge regression for many strengths, and predict each row without its x by all of them.
 
     Parameters
     ----------
@@ -85,7 +86,7 @@ def ridge_path_leave_out(
     y : ndarray of shape (n,) or (n, K)
         Targets.
     weights : ndarray of shape (n,)
-        Sample weights ≥ 0. Equal rows (x, y) are left out together.
+        Sample weights ≥ 0. The rows of one x are left out together.
     strengths : array-like of shape (m,)
         λ ≥ 0; 0 means the fit of least norm.
     fit_bias : bool, default=True
@@ -102,7 +103,7 @@ def ridge_path_leave_out(
     Raises
     ------
     NotAvailable
-        If there are fewer than two distinct rows.
+        If all rows (x, y) are equal.
 
     Notes
     -----
@@ -111,52 +112,85 @@ def ridge_path_leave_out(
     """
     strengths = np.asarray(strengths, dtype=float)
     targets = np.asarray(y, dtype=float).reshape(len(y), -1)
-    distinct = Distinct.of(design.equal_rows(targets), weights)
-    part, s = design, weights
-    if not distinct.is_everything:
-        part, s = design.rows(distinct.first), distinct.weights
-    targets = targets[distinct.first]
-    decomposition, scores, z = _score(part, targets, s, fit_bias, strengths, error, keep)
+    units = Distinct.of(left_together(design, targets, weights > 0), weights)
+    data = Centred(units.rows(design), units.means(targets, weights), units.weights, fit_bias)
+    rows = Targets(units, targets, weights, error)
+    decomposition, scores, z = _score(data, rows, strengths, keep)
     w, b = decomposition.coefficients(strengths)
-    gaps = decomposition.data.gaps(w, strengths)
-    if z is not None and not distinct.is_everything:
-        z = distinct.spread(z, np.stack([design.times(u) + c for u, c in zip(w, b)], axis=1))
+    gaps = data.gaps(w, strengths)
+    if z is not None and not units.is_everything:
+        z = units.spread(z, np.stack([design.times(u) + c for u, c in zip(w, b)], axis=1))
     if np.ndim(y) == 1:
         w, b, z = w[:, :, 0], b[:, 0], None if z is None else z[:, :, 0]
     errors, standard_errors, of_outputs = scores.result()
     return RidgeHeldOut(strengths, w, b, gaps, errors, standard_errors, of_outputs, z)
 
 
-def _score(design, y, weights, fit_bias, strengths, error, keep):
+def _score(data, targets, strengths, keep):
     """A decomposition that keeps enough digits, the held-out errors, and the predictions if kept.
 
     By the Gram matrix where that is much faster, then by singular values if that has failed.
     """
-    data = Centred(design, y, weights, fit_bias)
+    design = data.design
     work = float(design.n) * design.d * min(design.n, design.d)
     if design.d <= design.n and work > CHEAP:
         try:
             by_gram = ByGram(data, float(strengths.min()), is_last=work > MOST_WORK)
-            return by_gram, *_held_out(by_gram, y, weights, strengths, error, keep)
+            return by_gram, *_held_out(by_gram, targets, strengths, keep)
         except LostDigits:
             pass
     exact = BySingularValues(data)
-    return exact, *_held_out(exact, y, weights, strengths, error, keep)
+    return exact, *_held_out(exact, targets, strengths, keep)
 
 
-def _held_out(decomposition, y, weights, strengths, error, keep):
-    """The held-out errors, and the predictions (n, m, K) where they are to be kept."""
-    scores = Scores(len(strengths), y.shape[1])
-    kept = np.empty((len(y), len(strengths), y.shape[1])) if keep else None
-    for rows, z in decomposition.leave_each(strengths):
-        scores.add(error(y[rows, None, :], z), weights[rows])
+def _held_out(decomposition, targets, strengths, keep):
+    """The held-out errors, and the predictions (units, m, K) where they are to be kept."""
+    weights, shape = decomposition.data.weights, decomposition.data.y.shape
+    scores = Scores(len(strengths), shape[1])
+    kept = np.empty((shape[0], len(strengths), shape[1])) if keep else None
+    for units, z in decomposition.leave_each(strengths):
+        scores.add(targets.errors(units, z), weights[units])
         if kept is not None:
-            kept[rows] = z
+            kept[units] = z
     return scores, kept
 
 
+class Targets:
+    """The targets (n, K) of all rows, those of one unit together, and what misses of them cost."""
+
+    def __init__(
+        self,
+        units: Distinct,
+        y: Array,
+        weights: Array,
+        error: Callable[[Array, Array], Array],
+    ):
+        self.is_one_each, self.total, self.error = units.is_everything, units.weights, error
+        rows = units.kept
+        if not self.is_one_each:
+            order = np.argsort(units.inverse, kind="stable")
+            rows, self.unit = units.kept[order], units.inverse[order]
+            self.start = np.searchsorted(self.unit, np.arange(len(units.first) + 1))
+        self.y, self.weights = y[rows], weights[rows]
+
+    def errors(self, units: slice, z: Array) -> Array:
+        """Mean errors (r, m, K) of the rows of some units, given their predictions."""
+        if self.is_one_each:
+            return self.error(self.y[units, None, :], z)
+        begin, end = self.start[units.start], self.start[units.stop]
+        sums = np.zeros_like(z)
+        for block in blocks(end - begin, z[0].size):
+            rows = slice(begin + block.start, begin + block.stop)
+            unit = self.unit[rows] - units.start
+            errors = self.error(self.y[rows, None, :], z[unit])
+            firsts = np.flatnonzero(np.diff(unit, prepend=-1))
+            weighted = self.weights[rows, None, None] * errors
+            sums[unit[firsts]] += np.add.reduceat(weighted, firsts, axis=0)
+        return sums / self.total[units, None, None]
+
+
 class Scores:
-    """Weighted means over rows, and their standard errors, from one block after the other."""
+    """Weighted means over units, and their standard errors, from one block after the other."""
 
     def __init__(self, m: int, K: int):
         self.rows, self.total, self.squared = 0, 0.0, 0.0
@@ -164,7 +198,7 @@ class Scores:
         self.moments = np.zeros((2, m))
 
     def add(self, errors: Array, weights: Array) -> None:
-        """Take in the errors (r, m, K) of some rows."""
+        """Take in the errors (r, m, K) of some units."""
         of_rows = errors[:, :, 0] if errors.shape[2] == 1 else errors.mean(axis=2)
         squares = weights**2
         self.rows += len(weights)
@@ -176,11 +210,11 @@ class Scores:
             self.moments[1] += squares @ np.square(of_rows)
 
     def result(self) -> tuple[Array, Array, Array]:
-        """Means over rows and outputs, their standard errors, and the means of every output."""
+        """Means over units and outputs, their standard errors, and the means of every output."""
         of_outputs = self.sums / self.total
         means = of_outputs.mean(axis=1)
         linear, square = self.moments
-        # Σω²(e − ē)², which is what sampling the distinct rows anew would do to Σωe/Σω
+        # Σω²(e − ē)², which is what sampling the units anew would do to Σωe/Σω
         spread = square - 2 * means * linear + means**2 * self.squared
         spread = np.maximum(spread, 0.0) * (self.rows / (self.rows - 1))
         return means, np.sqrt(spread) / self.total, of_outputs

@@ -4,7 +4,8 @@ Without a row of class k the others are a little more frequent, so the bias move
 held-out score leans against the truth. Where the features say little and the classes are balanced
 that decides, and leave-one-out calls every row wrong (Parker, Günter and Bedo 2007, BMC
 Bioinformatics 8, the bias of stratification). The remedy is the same there as for folds: leave out
-row i, and let the rest of its class count for it, by weights S_k/(S_k − sᵢ).
+the rows of one x, and let the rest of their classes count for them, by weights S_k/(S_k − sᵢ) where
+sᵢ is what class k has lost.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 
 from ..problem import Problem
 from ._base import Array
+from .distinct import sums_by
 
 
 def keep_shares(problem: Problem, z: Array, classes: Array) -> Array:
@@ -31,7 +33,7 @@ def keep_shares(problem: Problem, z: Array, classes: Array) -> Array:
     -------
     ndarray
         Like z. What a step in the bias cannot tell from a tie is a tie. Losses without curvature,
-        problems without a bias and classes with one distinct row keep their z.
+        problems without a bias and classes with one distinct x keep their z.
 
     Notes
     -----
@@ -59,22 +61,18 @@ def _step(problem: Problem, z: Array, classes: Array) -> Array:
     """What more weight on the rest of each row's class does to the biases, (n, K)."""
     s, n = problem.weights, problem.n
     slope = problem.loss.gradient(problem.y, z).reshape(n, -1)
-    own = _own_weights(problem, classes)
-    total = np.bincount(classes, s)
-    pull = np.stack([np.bincount(classes, s * column) for column in slope.T], axis=1)
-    rest = total[classes] - own
-    more = np.divide(own, rest, out=np.zeros(n), where=rest > 1e-12 * total[classes])
-    push = more[:, None] * (pull[classes] - own[:, None] * slope)
+    total, pull = np.bincount(classes, s), sums_by(classes, s[:, None] * slope)
+    # What leaves together is of one x, and takes something from each class that it has rows of.
+    same = problem.design.equal_x
+    cells, cell = np.unique(same * len(total) + classes, return_inverse=True)
+    unit, k = np.divmod(cells, len(total))
+    own, own_pull = np.bincount(cell, s), sums_by(cell, s[:, None] * slope)
+    rest = total[k] - own
+    more = np.divide(own, rest, out=np.zeros(len(cells)), where=rest > 1e-12 * total[k])
+    push = sums_by(unit, more[:, None] * (pull[k] - own_pull))[same]
     a, f = problem.loss.hessian_factors(problem.y, z)
     H = np.diag(np.sum(s[:, None] * a.reshape(n, -1), axis=0))
     if f is not None:
         # A shift of all scores costs nothing, hence the pseudo-inverse.
         H -= np.einsum("n,nj,nk->jk", s, f, f)
     return -np.einsum("nk,jk->nj", push, np.linalg.pinv(H, hermitian=True))
-
-
-def _own_weights(problem: Problem, classes: Array) -> Array:
-    """The weight that goes with each row: that of all rows equal to it."""
-    labels = problem.equal_rows * (classes.max(initial=0) + 1) + classes
-    labels = np.unique(labels, return_inverse=True)[1]
-    return np.bincount(labels, problem.weights)[labels]

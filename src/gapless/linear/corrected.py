@@ -16,6 +16,7 @@ from ..generalization import Generalization, Judge, sentence, uncorrected
 from ..generalization.fitted import Fitted
 from ..generalization.held_out import METHODS
 from ..generalization.shares import with_shares
+from ..leave_one_out.distinct import Distinct
 from ..selection_bias import correct
 from .selection import Choice, Trail, is_ridge, ridge_trail, row_scores
 
@@ -24,7 +25,7 @@ Array = np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class Rivals:
-    """The models of one trail, scored on all distinct rows.
+    """The models of one trail, scored on all units: means over the rows of each x.
 
     `shown` are the scores that are reported and `by` those that decide, (units, m); `positions` say
     where on the trail each model stands.
@@ -56,7 +57,7 @@ def corrected(model: Any, fitted: Fitted, choice: Choice, plain: Generalization)
         return uncorrected(plain, model._tuned())
     found = correct(
         np.hstack([r.shown for r in rivals]),
-        _unit_sums(fitted, fitted.weights),
+        _sums(fitted.units, fitted.weights),
         choose_by=np.hstack([r.by for r in rivals]),
         within=1.0 if model.select == "1se" else 0.0,
         families=families,
@@ -99,10 +100,9 @@ def _with_predictions(trail: Trail, fitted: Fitted) -> Trail:
     return ridge_trail(fitted.problems[0], trail.strengths, keep=True)
 
 
-def _unit_sums(fitted: Fitted, weights: Array) -> Array:
-    """Weights of the distinct rows: those of equal rows together."""
-    units = fitted.distinct
-    return np.bincount(units[units >= 0], weights[units >= 0])
+def _sums(labels: Array, weights: Array) -> Array:
+    """Weights of the rows of each label together, −1 being none."""
+    return np.bincount(labels[labels >= 0], weights[labels >= 0])
 
 
 def _rivals(model: Any, fitted: Fitted, trail: Trail, scoring: Any) -> Rivals:
@@ -118,20 +118,24 @@ def _rivals(model: Any, fitted: Fitted, trail: Trail, scoring: Any) -> Rivals:
     order = order[np.all(np.isfinite(z[:, order]), axis=(0, 2))]
     by = _criterion(model, part, scoring)
     pairs = [(_reported(model, part, trail.method, z[:, k]), by(z[:, k])) for k in order]
-    shown, decisive = (np.array(column).reshape(len(order), -1).T for column in zip(*pairs))
+    units = Distinct.of(fitted.units[trail.rows[first]], part.weights)
+    shown, decisive = (
+        units.means(np.array(column).reshape(len(order), -1).T, part.weights)
+        for column in zip(*pairs)
+    )
     return Rivals(shown, decisive, order)
 
 
 def _distinct_part(fitted: Fitted, rows: Array) -> Fitted:
-    """The fit on distinct rows, each with the weight of all that are equal to it."""
+    """The fit on distinct rows (x, y), each with the weight of all that are equal to it."""
     design = fitted.problems[0].design.rows(rows)
-    weights = _unit_sums(fitted, fitted.problems[0].weights)
+    weights = _sums(fitted.distinct, fitted.problems[0].weights)
     return replace(
         fitted,
         problems=[replace(p, design=design, y=p.y[rows], weights=weights) for p in fitted.problems],
         targets=fitted.targets[rows],
         y=fitted.y[rows],
-        weights=_unit_sums(fitted, fitted.weights),
+        weights=_sums(fitted.distinct, fitted.weights),
     )
 
 

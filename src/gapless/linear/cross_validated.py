@@ -149,5 +149,5 @@ def all_rows(z: list[Array], folds, weights: Array) -> Array | None:
 def scored_errors(model, fitted, trail: Trail, scoring) -> Array:
     """Standard errors of the scores of held-out rows by a scorer, for each model of a trail."""
     judge = Judge(model, fitted.y[trail.rows], trail.weights, scoring)
-    units = fitted.distinct[trail.rows]
+    units = fitted.units[trail.rows]
     return np.array([judge.standard_error(z, units) for z in trail.z.swapaxes(0, 1)])

@@ -1,9 +1,9 @@
 """Folds for the classes with "CV" in their name: which rows, models along strengths, and scores.
 
 Splitters of scikit-learn split as they always do. A number of folds, or none given, means
-scikit-learn's splitter over the distinct rows that have a weight, in the order in which they first
-appear: equal rows stay together, so weight 2 is the row twice for the choice too, and data without
-equal rows is split as scikit-learn splits it.
+scikit-learn's splitter over the distinct x that have a weight, in the order in which they first
+appear: the rows of one x stay together, so weight 2 is the row twice for the choice too, and data
+without equal x is split as scikit-learn splits it.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from sklearn.utils.validation import _check_method_params
 
 from .._validation import Training
 from ..design import Design
+from ..leave_one_out.distinct import by_appearance, left_together
 from ..problem import Parameters, Problem
 from ..solvers.newton_path import Station
 from .selection import along, fitted_of, is_quadratic, is_ridge, ridge_trail
@@ -42,28 +43,30 @@ def folds_of(
                 "no fold of cv tests a row with sample_weight > 0; use a cv whose tests have some."
             )
         return counted
-    units, first = _units(data)
+    is_counted = data.weights > 0
+    labels = left_together(Design(data.X), np.asarray(data.y, dtype=float), is_counted)
+    units, first = by_appearance(labels, is_counted)
+    y = y[first] if data.classes is None or data.y.ndim == 2 else _usual_class(data, units)
     if cv is None:
-        # Five, or fewer where there are not as many distinct rows, or rows of any class.
-        most = len(first) if not classifier else max(np.unique(y[first], return_counts=True)[1])
+        # Five, or fewer where there are not as many distinct x, or x of any class.
+        most = len(first) if not classifier else max(np.unique(y, return_counts=True)[1])
         cv = max(min(5, int(most)), 2)
-    splitter = check_cv(cv, y[first], classifier=classifier)
-    by_unit = splitter.split(np.zeros((len(first), 1)), y[first])
+    splitter = check_cv(cv, y, classifier=classifier)
+    by_unit = splitter.split(np.zeros((len(first), 1)), y)
     return [
         (np.flatnonzero(np.isin(units, train)), np.flatnonzero(np.isin(units, test)))
         for train, test in by_unit
     ]
 
 
-def _units(data: Training) -> tuple[Array, Array]:
-    """The distinct row that each row is, by first appearance, −1 without weight; where that is."""
-    labels = Design(data.X).equal_rows(np.asarray(data.y, dtype=float))
-    counted = np.flatnonzero(data.weights > 0)
-    _, first, inverse = np.unique(labels[counted], return_index=True, return_inverse=True)
-    rank = np.argsort(np.argsort(first))
-    units = np.full(len(labels), -1)
-    units[counted] = rank[inverse]
-    return units, counted[np.sort(first)]
+def _usual_class(data: Training, units: Array) -> Array:
+    """The class that most rows of each unit have, by weight."""
+    assert data.classes is not None
+    K, rows = len(data.classes), np.flatnonzero(units >= 0)
+    cells = units[rows] * K + data.y[rows]
+    size = K * (int(units.max(initial=-1)) + 1)
+    shares = np.bincount(cells, data.sample_weight[rows], size).reshape(-1, K)
+    return data.classes[shares.argmax(axis=1)]
 
 
 def part_of(data: Training, rows: Array) -> Training:

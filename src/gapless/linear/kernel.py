@@ -44,6 +44,7 @@ from ..kernel_features import (
 )
 from ..kernels import Kernel
 from ..leave_one_out import NotAvailable
+from ..leave_one_out.distinct import by_appearance
 from ..problem import Parameters
 from ..solvers import solve_many
 from ._base import Mapped
@@ -342,6 +343,7 @@ def _unseen(model: Any, found: Mapped) -> tuple[float, float]:
     try:
         z = by_formula(fitted).z
     except NotAvailable as reason:
-        z = by_refits(fitted, fitted.distinct, str(reason)).z
-    is_known = np.all(np.isfinite(z), axis=1)
-    return mean_and_error(row_scores(problems, z), np.where(is_known, problems[0].weights, 0.0))
+        z = by_refits(fitted, fitted.units, str(reason)).z
+    weights = np.where(np.all(np.isfinite(z), axis=1), problems[0].weights, 0.0)
+    units, _ = by_appearance(fitted.units, weights > 0)
+    return mean_and_error(row_scores(problems, z), weights, units)

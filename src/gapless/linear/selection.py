@@ -1,6 +1,6 @@
 """Choosing the strength of a penalty by what the models score on rows they have not seen.
 
-`tune` follows a path of strengths, the strongest first, predicts each row without itself at each
+`tune` follows a path of strengths, the strongest first, predicts each row without its x at each
 (`leave_one_out`; folds where it is not available), and takes the best or, with "1se", the simplest
 within one standard error of it. The predictions of all rows are kept until the score of the winner
 has been corrected for the choice (`corrected`). Estimators with a parameter at "loo" call it, and
@@ -20,7 +20,7 @@ from ..generalization.held_out import by_formula, drawn
 from ..interrupt import TimeLimit
 from ..leave_one_out import NotAvailable, leave_out, ridge_path_leave_out
 from ..leave_one_out._base import squares_of
-from ..leave_one_out.distinct import Distinct
+from ..leave_one_out.distinct import Distinct, by_appearance
 from ..penalties import L2, Penalty
 from ..problem import Parameters, Problem
 from ..solvers import Trace, solve
@@ -57,11 +57,11 @@ class Trail:
     parameters : list of list of Parameters
         Of each model, one for each of its problems.
     rows : ndarray of int, shape (r,)
-        The distinct rows: where each first stands in the data.
+        The distinct rows (x, y): where each first stands in the data.
     weights : ndarray of shape (r,)
         Sums of the weights of equal rows.
     z : ndarray of shape (r, m, K), or None
-        Their held-out predictions, where they were kept.
+        Their predictions without all rows of their x, where they were kept.
     unseen, standard_errors : ndarray of shape (m,)
         Minus the mean loss of held-out rows (for the squared loss, minus the mean squared error).
     method : str
@@ -388,6 +388,7 @@ class _Walk:
 
     def __init__(self, fitted: Fitted, weights: Array):
         self.fitted, self.weights = fitted, weights
+        self.units, self.first = by_appearance(fitted.units, fitted.is_counted)
         self.seen, self.refusal = 0, ""
         self.strengths: list[float] = []
         self.stations: list[list[Station]] = []
@@ -414,7 +415,7 @@ class _Walk:
 
     def note(self, strength: float, stations: list[Station], z: Array) -> None:
         """Keep a model and its held-out predictions."""
-        mean, error = mean_and_error(row_scores(self.fitted.problems, z), self.weights)
+        mean, error = mean_and_error(row_scores(self.fitted.problems, z), self.weights, self.units)
         self.strengths.append(strength)
         self.stations.append(stations)
         self.z.append(z)
@@ -452,22 +453,29 @@ class _Walk:
         z[rows, 0] = plain + times * (step[rows, 0] - plain)
         scores = row_scores(self.fitted.problems, z)
         self.z[k] = z
-        self.unseen[k], self.errors[k] = mean_and_error(scores, self.weights)
+        self.unseen[k], self.errors[k] = mean_and_error(scores, self.weights, self.units)
 
     def _refit_farthest(self, k: int, step: Array) -> tuple[Array, Array]:
         """The rows that lose most by being held out, and how many times as far they really move.
 
-        `step` are the predictions (n,) by one Newton step.
+        `step` are the predictions (n,) by one Newton step. Rows of one x move together.
         """
         problem, station = self.fitted.problems[0], self.stations[k][0]
         assert station.curved is not None
         plain, value = station.curved.z, problem.loss.value
         lost = problem.weights * (value(problem.y, step) - value(problem.y, plain))
-        rows = np.argsort(-lost, kind="stable")[:FARTHEST]
+        farthest = np.argsort(-np.bincount(self.units, lost), kind="stable")[:FARTHEST]
+        rows = self.first[farthest]
         found = predict_without(problem, self.strengths[k], station, rows)
         moved, really = step[rows] - plain[rows], found - plain[rows]
         is_known = np.isfinite(really) & (moved != 0)
-        return rows, np.divide(really, moved, out=np.ones(len(rows)), where=is_known)
+        times = np.divide(really, moved, out=np.ones(len(rows)), where=is_known)
+        if len(self.first) == len(self.units):
+            return rows, times
+        of_unit = np.full(len(self.first), np.nan)
+        of_unit[farthest] = times
+        rows = np.flatnonzero(np.isin(self.units, farthest))
+        return rows, of_unit[self.units[rows]]
 
     def is_past(self, clearly: float = CLEARLY) -> bool:
         """Whether the last few were worse than the best by so many standard errors."""
@@ -555,7 +563,7 @@ def _held_out(fitted: Fitted, strength: float, stations: list[Station]) -> tuple
 
 
 def _distinct(fitted: Fitted) -> tuple[Fitted, Array, Array]:
-    """One row for all that are equal, where there is one problem; which rows those are, weights."""
+    """One row for equal ones (x, y), where there is one problem; which rows those are, weights."""
     if len(fitted.problems) > 1:
         weights = np.where(fitted.is_counted, fitted.problems[0].weights, 0.0)
         return fitted, np.arange(len(weights)), weights
@@ -594,12 +602,13 @@ def row_scores(problems: list[Problem], z: Array) -> Array:
     return total * (2 / outputs) if problems[0].loss.name == "squared" else total
 
 
-def mean_and_error(scores: Array, weights: Array) -> tuple[float, float]:
-    """The weighted mean over rows, and its standard error, distinct rows being independent."""
+def mean_and_error(scores: Array, weights: Array, units: Array) -> tuple[float, float]:
+    """The weighted mean over rows, and its standard error, the units 0, 1, … being independent."""
     rows = weights > 0
     s, q = weights[rows], scores[rows]
     mean = float(np.average(q, weights=s))
-    spread = float(np.sum((s * (q - mean)) ** 2)) * len(s) / max(len(s) - 1, 1)
+    off = np.bincount(units[rows], s * (q - mean))
+    spread = float(np.sum(off**2)) * len(off) / max(len(off) - 1, 1)
     return mean, float(np.sqrt(spread) / s.sum())
 
 
@@ -607,8 +616,8 @@ def mean_and_error(scores: Array, weights: Array) -> tuple[float, float]:
 
 
 def _by_folds(walk: _Walk, strengths: Array, reason: str, callback: Any, may_end: bool) -> str:
-    """The same by folds of distinct rows, drawn by content and stratified by class; the status."""
-    fitted, units = walk.fitted, walk.fitted.distinct
+    """The same by folds of distinct x, drawn by content and stratified by class; the status."""
+    fitted, units = walk.fitted, walk.fitted.units
     folds = content_folds(units, fitted.targets if fitted.has_classes else None)
     walk.method = f"{len(folds)}-fold, because {reason}"
     solutions = zip(*(along(p, strengths, fitted, callback) for p in fitted.problems))

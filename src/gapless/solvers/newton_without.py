@@ -1,7 +1,8 @@
-"""Minima without one row each, of many rows at once, from the solution with all of them.
+"""Minima without one x each, of many at once, from the solution with all rows.
 
-The problems share X and differ by a row, so one factor of the Hessian H at the solution serves them
-all: without row i it is H − aᵢxᵢxᵢᵀ, whose inverse is known from H⁻¹ (Sherman and Morrison 1950).
+The problems share X and differ by an x with all its rows, so one factor of the Hessian H at the
+solution serves them all: without xᵢ it is H − aᵢxᵢxᵢᵀ, aᵢ being the curvature of its rows together,
+and its inverse is known from H⁻¹ (Sherman and Morrison 1950).
 A step is then one product with X, and one with Xᵀ, of as many columns as there are rows. Called by
 the selection of strengths, for rows that a single step takes too lightly.
 """
@@ -28,7 +29,7 @@ LARGEST = 1 << 22
 
 
 def predict_without(problem: Problem, strength: float, station: Station, rows: Array) -> Array:
-    """What rows are predicted by the models that were fitted without them, for real.
+    """What rows are predicted by the models that were fitted without their x, for real.
 
     From a solution for ½λ‖w‖² with its Gram matrix: the first step is that of approximate
     leave-one-out, and the next ones go on from there. NaN where they do not find the minimum.
@@ -59,20 +60,20 @@ def _settle(descent: _Descent, rows: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class _Models:
-    """Models without one row each; the last axis of every array is that of the models.
+    """Models without one x each; the last axis of every array is that of the models.
 
     Parameters
     ----------
     rows : ndarray of int, shape (K,)
-        The row that each has not seen.
+        A row that each has not seen, nor any with the same x.
     x, answer : ndarray of shape (d + 1, K)
         That row, centred, with a one for the bias, and H⁻¹ times it.
     scale : ndarray of shape (K,)
-        a/(1 − h) of the row, its curvature and leverage with all rows; −1 where h is 1.
+        a/(1 − h) of its x, the curvature and leverage with all rows; −1 where h is 1.
     w, z : ndarray of shape (d, K), (n, K)
         Coefficients and predictions.
     primal, slope, curvature : ndarray of shape (K,), (n, K), (n, K)
-        The objective there, and the derivatives of the loss, weights included: 0 for the row.
+        The objective there, and the derivatives of the loss, weights included: 0 for its rows.
     gradient, direction : ndarray of shape (d + 1, K)
         Those of the last step.
     promise, first : ndarray of shape (K,)
@@ -128,21 +129,38 @@ class _Descent:
 
     def begin(self, rows: Array) -> _Models:
         """The models without these rows, where the full solution is."""
-        a, K = self.at.curvature[rows], len(rows)
+        self._note(rows)
+        a, K = self._left_sums(rows, self.at.curvature), len(rows)
         x = np.vstack([self.design.rows(rows).dense().T, np.ones(K)])
         answer = self._solve(x)
         leverage = a * _sums(x, answer)
         scale = np.divide(a, 1 - leverage, out=np.full(K, -1.0), where=leverage < 1)
         known = self.w, self.at.z, self.at.slope, self.at.curvature
         w, z, slope, curvature = (np.repeat(values[:, None], K, axis=1) for values in known)
-        slope[rows, np.arange(K)] = curvature[rows, np.arange(K)] = 0.0
+        self._leave_out(rows, slope, curvature)
         value = self.problem.weights * self.problem.loss.value(self.problem.y, self.at.z)
-        primal = value.sum() - value[rows] + 0.5 * self.strength * _sums(w, w)
+        left = self._left_sums(rows, value)
+        primal = value.sum() - left + 0.5 * self.strength * _sums(w, w)
         nothing, limit = np.zeros_like(x), np.full(K, np.inf)
         return _Models(
             *(rows, x, answer, scale, w, z, primal, slope, curvature),
             *(nothing, nothing, limit, np.zeros(K)),
         )
+
+    def _note(self, rows: Array) -> None:
+        """Find the rows that leave with each of these."""
+        same = self.problem.design.equal_x
+        self.left = {row: np.flatnonzero(same == same[row]) for row in rows.tolist()}
+
+    def _left_sums(self, rows: Array, values: Array) -> Array:
+        """Sums of values (n,) over what leaves with each row."""
+        return np.array([values[self.left[row]].sum() for row in rows.tolist()])
+
+    def _leave_out(self, rows: Array, *parts: Array) -> None:
+        """Put 0 in each column of arrays (n, K) where its model has not seen a row."""
+        for k, row in enumerate(rows.tolist()):
+            for part in parts:
+                part[self.left[row], k] = 0.0
 
     def _solve(self, g: Array) -> Array:
         """H⁻¹g, with all rows."""
@@ -155,8 +173,7 @@ class _Descent:
         value, slope, curvature = (
             problem.weights[:, None] * part.reshape(z.shape) for part in found
         )
-        for part in (value, slope, curvature):
-            part[rows, np.arange(K)] = 0.0
+        self._leave_out(rows, value, slope, curvature)
         return value.sum(axis=0) + 0.5 * self.strength * _sums(w, w), slope, curvature
 
     def step(self, at: _Models) -> tuple[_Models, Array]:

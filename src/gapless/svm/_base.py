@@ -421,6 +421,7 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
             machine,
             points,
             rows,
+            rows.units(data.X),
             Design(data.X) if data.X.ndim == 2 else None,
             data.y if data.classes is None else data.classes[data.y],
             data.sample_weight,

@@ -2,8 +2,9 @@
 
 Leaving out a row that is no support vector changes nothing. For the others `span_losses` has a
 formula (`refits`), exact where support vectors stay what they are, inside their bounds or
-at them; else machines are solved again without the row, from where they were. Of several problems
-only those change that the row takes part in. `MachineFit` hands both to `generalization`.
+at them; else machines are solved again without the row, from where they were. Rows of one x leave
+together. Of several problems only those change that one of them takes part in. `MachineFit` hands
+both to `generalization`.
 """
 
 from __future__ import annotations
@@ -23,14 +24,15 @@ from ..generalization.held_out import Estimate, by_formula
 from ..interrupt import TimeLimit
 from ..leave_one_out import NotAvailable
 from ..leave_one_out._base import LARGEST_SYSTEM
+from ..leave_one_out.distinct import by_appearance, counted_labels
 from ..problem import Parameters
 from ..solvers import Solution
 from ..solvers.smo import BoxProblem, BoxSolution, solve_box
 from ..threads import single_blas
-from .forms import INACTIVE, ON_MARGIN, Point
+from .forms import ON_MARGIN, Point
 from .machine import Machine
 from .multiclass import Part
-from .refits import BUDGET, descend, refit_without, span_losses, statuses_of, warm_start
+from .refits import BUDGET, Mates, descend, refit_without, span_losses, statuses_of, warm_start
 from .rows import DistinctRows
 
 Array = np.ndarray
@@ -89,6 +91,8 @@ class MachineFit(Refittable):
         Their solutions, or where another fit may begin.
     rows : DistinctRows
         Which rows of the data those stand for.
+    of_x : ndarray of int, shape (m,)
+        Which distinct x each distinct row has.
     design : Design or None
         The rows of the data; None where they are no numbers.
     y, weights : ndarray of shape (n,)
@@ -111,6 +115,7 @@ class MachineFit(Refittable):
         machine: Machine,
         points: list[Point],
         rows: DistinctRows,
+        of_x: Array,
         design: Design | None,
         y: Array,
         weights: Array,
@@ -120,7 +125,7 @@ class MachineFit(Refittable):
         is_solved: bool = True,
     ):
         super().__init__(design, y, weights)  # type: ignore[arg-type]
-        self.machine, self.start, self.rows = machine, points, rows
+        self.machine, self.start, self.rows, self.of_x = machine, points, rows, of_x
         self.tol, self.has_classes, self.is_solved = tol, has_classes, is_solved
 
     @cached_property
@@ -132,6 +137,11 @@ class MachineFit(Refittable):
     def labels(self) -> Array:
         """The distinct row of each row."""
         return self.rows.place
+
+    @cached_property
+    def units(self) -> Array:
+        """What is left out at a time: the rows of each x, in the order of the distinct rows."""
+        return counted_labels(self.of_x[self.rows.place], self.is_counted)
 
     @cached_property
     def is_counted(self) -> Array:
@@ -183,7 +193,7 @@ class MachineFit(Refittable):
         z = self.scores.copy()
         if not self._leave_out(z, cases).all():
             raise NotAvailable("leaving out each support vector takes too long")
-        return z[self.rows.place]
+        return self._spread(z)[self.rows.place]
 
     def by_span(self) -> tuple[Array, Array]:
         """The same by the span rule, and which scores are those of real refits: (n, P) both.
@@ -197,7 +207,7 @@ class MachineFit(Refittable):
         statuses = [statuses_of(theta, box) for theta, box in zip(thetas, self._boxes)]
         if max(np.count_nonzero(status == ON_MARGIN) for status in statuses) > LARGEST_SYSTEM:
             raise NotAvailable("the support vectors inside their bounds are too many")
-        losses = span_losses(self._gram, parts, thetas, statuses)
+        losses = span_losses(self._gram, parts, thetas, statuses, self._mates)
         z, sureness = self.scores.copy(), []
         for column, (part, lost, status) in enumerate(zip(parts, losses, statuses)):
             has_answer = np.isfinite(lost) & np.any(status == ON_MARGIN)
@@ -205,14 +215,14 @@ class MachineFit(Refittable):
             left = np.abs(z[part.rows, column]) if self.has_classes else np.inf
             with np.errstate(divide="ignore", invalid="ignore"):
                 sure = np.where(has_answer, left / np.abs(lost), -1.0)
-            sureness.append(sure[status != INACTIVE])
+            sureness.append(sure[self._support[self._support[:, 0] == column, 1]])
         left_out, has_none = self._unsure(np.concatenate(sureness))
         is_done = self._leave_out(z, left_out)
         is_exact = np.zeros(z.shape, dtype=bool)
         is_exact[self._rows_of(left_out), left_out[:, 0]] = is_done
         if not is_done[has_none].all():
             raise NotAvailable("the span rule has no answer for rows that are slow to leave out")
-        return z[self.rows.place], is_exact[self.rows.place]
+        return self._spread(z)[self.rows.place], self._spread(is_exact)[self.rows.place]
 
     def _unsure(self, sureness: Array) -> tuple[Array, Array]:
         """The support vectors to leave out for real, and which the rule has no answer for.
@@ -234,14 +244,47 @@ class MachineFit(Refittable):
 
     @cached_property
     def _support(self) -> Array:
-        """All support vectors: the machine, and their position among its rows.
+        """All support vectors: the machine, and their position among its rows; one of each x.
 
         All rows where the sums of θ grow with their weight, as for ν.
         """
-        has_share = self.machine.form.has_share
-        found = [np.flatnonzero(has_share | (point.theta != 0)) for point in self.points]
-        machines = np.repeat(np.arange(len(found)), [len(positions) for positions in found])
-        return np.stack([machines, np.concatenate(found)], axis=1)
+        thetas = np.concatenate([point.theta for point in self.points])
+        found = self._mates.leaders(self.machine.form.has_share | (thetas != 0))
+        machine = self._machine_of[found]
+        return np.stack([machine, found - self._begin[machine]], axis=1)
+
+    @cached_property
+    def _begin(self) -> Array:
+        """Where the variables of each machine begin, of all one after the other."""
+        sizes = [len(part.rows) for part in self.machine.parts]
+        return np.concatenate([[0], np.cumsum(sizes)]).astype(int)
+
+    @property
+    def _machine_of(self) -> Array:
+        """The machine of each variable."""
+        return np.repeat(np.arange(len(self._begin) - 1), np.diff(self._begin))
+
+    @cached_property
+    def _mates(self) -> Mates:
+        """Which variables leave together."""
+        rows = np.concatenate([part.rows for part in self.machine.parts])
+        return Mates(self._machine_of, rows, self.of_x)
+
+    def _spread(self, values: Array) -> Array:
+        """Values (m, P) that the first row of each x has, for all rows of it.
+
+        A row that is none of a machine's has what it says without the others of the same x.
+        """
+        if self._mates.units is None:
+            return values
+        values = values.copy()
+        for column, part in enumerate(self.machine.parts):
+            leader = self._mates.leader[self._begin[column] : self._begin[column + 1]]
+            place = np.full(int(self.of_x.max()) + 1, -1)
+            place[self.of_x[part.rows]] = part.rows[leader - self._begin[column]]
+            at = place[self.of_x]
+            values[:, column] = np.where(at >= 0, values[at, column], values[:, column])
+        return values
 
     def work_of(self, cases: Array) -> float:
         """Operations of leaving these support vectors out for real."""
@@ -285,7 +328,7 @@ class MachineFit(Refittable):
                 )
             ]
             scores, is_exact = refit_without(
-                self._gram, self._boxes, gradients, cases, self._tolerance
+                self._gram, self._boxes, gradients, cases, self._mates.units, self._tolerance
             )
             is_known = np.isfinite(scores) | is_exact
             z[rows[is_known], columns[is_known]] = scores[is_known]
@@ -295,10 +338,9 @@ class MachineFit(Refittable):
             if used > BUDGET:
                 break
             part, theta = self.machine.parts[column], self.points[column].theta
-            rest = Part(np.delete(part.rows, position), np.delete(part.y, position))
-            [point], found = self._solve_again(
-                [rest], self.machine.weights, [np.delete(theta, position)]
-            )
+            kept = self.of_x[part.rows] != self.of_x[part.rows[position]]
+            rest = Part(part.rows[kept], part.y[kept])
+            [point], found = self._solve_again([rest], self.machine.weights, [theta[kept]])
             used += float(sum(one.steps * len(one.theta) for one in found))
             z[row, column] = Fittings(self, [rest], [point]).on_rows(np.array([row]))[0, 0]
             is_exact[k] = all(one.status != "max_iter" for one in found)
@@ -336,7 +378,8 @@ class MachineFit(Refittable):
         if C is None:
             return None
         form = replace(self.machine.form, C=C / factor)  # type: ignore[type-var]
-        return self._with(replace(self.machine, form=form), self.points, self.rows, slice(None))
+        machine = replace(self.machine, form=form)
+        return self._with(machine, self.points, self.rows, self.of_x, slice(None))
 
     def sample(self, rows: Array) -> MachineFit:
         """The same on some rows of the data, whose weights grow to that of all."""
@@ -356,16 +399,24 @@ class MachineFit(Refittable):
             weights=weights * (machine.weights.sum() / weights.sum()),
         )
         place, shares = position[self.rows.place[rows]], self.rows.shares[rows]
-        return self._with(smaller, points, replace(self.rows, place=place, shares=shares), rows)
+        distinct = replace(self.rows, place=place, shares=shares)
+        of_x, _ = by_appearance(self.of_x[chosen], np.ones(len(chosen), dtype=bool))
+        return self._with(smaller, points, distinct, of_x, rows)
 
     def _with(
-        self, machine: Machine, points: list[Point], distinct: DistinctRows, rows: Array | slice
+        self,
+        machine: Machine,
+        points: list[Point],
+        distinct: DistinctRows,
+        of_x: Array,
+        rows: Array | slice,
     ) -> MachineFit:
         """Other machines on some rows of the data, not yet solved."""
         return type(self)(
             machine,
             points,
             distinct,
+            of_x,
             None,
             self.y[rows],
             self.weights[rows],

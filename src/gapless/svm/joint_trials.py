@@ -37,10 +37,11 @@ class JointTrials(Trials):
 
     def _prepare(self, machine: Any) -> None:
         self.machine = machine
-        count = len(self.y)
+        count = len(self.units.first)
+        of_unit = np.empty(count, dtype=int)
         folds = min(FOLDS, count)
-        self.fold = np.empty(count, dtype=int)
-        self.fold[drawn(np.arange(count), count, self.y)] = np.arange(count) * folds // count
+        of_unit[drawn(self.of_x, count, self.y)] = np.arange(count) * folds // count
+        self.fold = of_unit[self.of_x]
         self.states: dict[float | None, _Folds] = {}
 
     def _judged(self, values):

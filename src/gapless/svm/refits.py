@@ -1,7 +1,8 @@
 """Machines solved again without some of their rows, on arrays: the span rule, and refits.
 
-`span_losses` is a formula (src/core/span.hpp); `refit_without` leaves rows out for real, one by
-one; `descend` solves problems that have lost any rows. Called by `held_out` and `trials`.
+`span_losses` is a formula (src/core/span.hpp); `refit_without` leaves rows out for real, one x at a
+time; `descend` solves problems that have lost any rows. `Mates` knows which variables of a problem
+leave together. Called by `held_out` and `trials`.
 """
 
 from __future__ import annotations
@@ -32,6 +33,58 @@ BUDGET, AT_A_TIME = 3e8, 16
 AT_END = 1e-9
 
 
+class Mates:
+    """The variables of several problems by the x of their rows: those of one leave together.
+
+    Parameters
+    ----------
+    problem, rows : ndarray of int, shape (v,)
+        The problem and the row of each variable.
+    units : ndarray of int, shape (m,)
+        Which distinct x each row has: 0, 1, …
+
+    Attributes
+    ----------
+    leader : ndarray of int, shape (v,)
+        The first variable that leaves with each.
+    units : ndarray of int, shape (m,), or None
+        The same as given; None where no two rows have one x.
+    """
+
+    def __init__(self, problem: Array, rows: Array, units: Array):
+        count = int(units.max(initial=-1)) + 1
+        self.leader, self.units = np.arange(len(rows)), None
+        if count < len(units):
+            self.units = np.ascontiguousarray(units, dtype=np.int64)
+            keys = problem * count + units[rows]
+            _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+            self.leader = first[inverse]
+
+    def leaders(self, is_chosen: Array) -> Array:
+        """The first of the variables that leave with any of the chosen ones, increasing."""
+        return np.unique(self.leader[is_chosen])
+
+    def sums(self, values: Array) -> Array:
+        """What all variables have together that leave with each."""
+        if self.units is None:
+            return values
+        return np.bincount(self.leader, values, len(values))[self.leader]
+
+    def squares(self, squares: Array, support: Array) -> Array:
+        """S² of the x of each variable, from those of the variables.
+
+        The one inside its bounds decides: the others of its x are in the span of those inside. Two
+        inside their bounds are in each other's, so that the rule has no answer.
+        """
+        if self.units is None:
+            return squares
+        is_inside = support == ON_MARGIN
+        inside = self.sums(is_inside.astype(float))
+        largest = np.zeros(len(squares))
+        np.maximum.at(largest, self.leader, np.where((inside == 0) | is_inside, squares, 0.0))
+        return np.where(inside > 1, np.inf, largest[self.leader])
+
+
 # ---- the span rule -------------------------------------------------------------------------------
 
 
@@ -44,9 +97,13 @@ def statuses_of(theta: Array, box: BoxProblem) -> Array:
 
 
 def span_losses(
-    gram: Array, parts: Sequence[Part], thetas: Sequence[Array], statuses: Sequence[Array]
+    gram: Array,
+    parts: Sequence[Part],
+    thetas: Sequence[Array],
+    statuses: Sequence[Array],
+    mates: Mates,
 ) -> list[Array]:
-    """By how much the scores of rows fall without them, for each problem on its rows.
+    """By how much the scores of rows fall without their x, for each problem on its rows.
 
     Parameters
     ----------
@@ -56,12 +113,15 @@ def span_losses(
         The problems.
     thetas, statuses : sequences of ndarray
         Their dual variables, and which of them are inside their bounds.
+    mates : Mates
+        Which of them leave together.
 
     Returns
     -------
     list of ndarray
-        θᵢSᵢ²: the score without the row is the score less this. Not finite where the rule has no
-        answer: rows that are their problem's only one inside the bounds, and singular systems.
+        θᵢSᵢ², θᵢ being the sum of those that leave together: the score without them is the score
+        less this. Not finite where the rule has no answer: rows that are their problem's only one
+        inside the bounds, and singular systems.
     """
     start = np.cumsum([0, *(len(part.rows) for part in parts)], dtype=np.int64)
     rows = np.concatenate([part.rows for part in parts]).astype(np.int64)
@@ -69,8 +129,10 @@ def span_losses(
     noise = float(np.finfo(gram.dtype).eps)
     with single_blas():
         _core.span_squares(gram, start, rows, support, noise, squares, thread_count(), deadline())
+    is_active = mates.sums((support != INACTIVE).astype(float)) > 0
+    squares = mates.squares(squares, support)
     with np.errstate(invalid="ignore"):
-        lost = np.where(support == INACTIVE, 0.0, np.concatenate(thetas) * squares)
+        lost = np.where(is_active, mates.sums(np.concatenate(thetas)) * squares, 0.0)
     return np.split(lost, start[1:-1])
 
 
@@ -148,13 +210,15 @@ def refit_without(
     boxes: Sequence[BoxProblem],
     gradients: Sequence[Array],
     cases: Array,
+    units: Array | None,
     tol: float,
 ) -> tuple[Array, Array]:
     """The scores of rows by problems, at their solution, that are solved again without them.
 
-    Each of the cases (c, 2) is a problem with one sum and the position of a variable. NaN where no
-    other variable has room for it, and for all cases after those that have used up the budget. Also
-    whether the problem was solved in so many steps as a refit has at most.
+    Each of the cases (c, 2) is a problem with one sum and the position of a variable, with which
+    all leave whose rows have the same number in `units`. NaN where no other variable has room for
+    it, and for all cases after those that have used up the budget. Also whether the problem was
+    solved in so many steps as a refit has at most.
     """
     scores, is_exact = np.full(len(cases), np.nan), np.zeros(len(cases), dtype=bool)
     which, variables = np.ascontiguousarray(cases.T, dtype=np.int64)
@@ -167,7 +231,7 @@ def refit_without(
         some = slice(begin, begin + AT_A_TIME)
         found = np.empty(len(which[some]))
         steps = _core.sum_leave_out(
-            gram, tasks, which[some], variables[some], found, thread_count(), deadline()
+            gram, tasks, which[some], variables[some], found, thread_count(), deadline(), units
         )
         scores[some], is_exact[some] = found, np.array(steps) < MOST_STEPS_OF_REFIT
         used += float(sizes[which[some]] @ steps)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..design import Design
+from ..leave_one_out.distinct import by_appearance
 
 Array = np.ndarray
 
@@ -57,6 +58,17 @@ class DistinctRows:
         shares[kept] = weights[kept] / total[inverse]
         return cls(kept[first], place, total, np.bincount(inverse, sample_weight[kept]), shares)
 
+    def units(self, X: Any) -> Array:
+        """Which distinct x each distinct row has, by where it first stands: what leaves together.
+
+        Where all have the same x, each row is on its own.
+        """
+        some = X[self.first]
+        same = Design(some).equal_x if X.ndim == 2 else _numbered(some)
+        if np.all(same == same[:1]):
+            return np.arange(len(same))
+        return by_appearance(same, np.ones(len(same), dtype=bool))[0]
+
     def spread(self, values: Array) -> Array:
         """What the distinct rows sum up, (…, m), shared among the rows that they stand for."""
         return np.where(self.place >= 0, values[..., self.place] * self.shares, 0.0)
@@ -72,6 +84,10 @@ def _labels(X: Any, y: Array) -> Array:
     """Labels of the rows (x, y), the same for equal ones; objects that are no numbers by order."""
     if X.ndim == 2:
         return Design(X).equal_rows(y.astype(float))
-    _, labels = np.unique(X.astype(str), return_inverse=True)
     _, targets = np.unique(y, return_inverse=True)
-    return labels * (targets.max(initial=0) + 1) + targets
+    return _numbered(X) * (targets.max(initial=0) + 1) + targets
+
+
+def _numbered(X: Any) -> Array:
+    """Labels of objects that are no numbers, by their order."""
+    return np.unique(X.astype(str), return_inverse=True)[1]

@@ -308,7 +308,7 @@ class LaterProbabilities:
             try:
                 held = by_formula(fitted)
             except NotAvailable as reason:
-                held = by_refits(fitted, fitted.distinct, str(reason))
+                held = by_refits(fitted, fitted.units, str(reason))
             weights = np.where(np.isfinite(held.z).all(axis=1), fitted.weights, 0.0)
             self.found = Probabilities.fit(held.z, fitted.targets, weights, self.sides)
             self.fitted = None

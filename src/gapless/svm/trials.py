@@ -18,6 +18,7 @@ from scipy.special import log_expit
 from .. import _core
 from ..interrupt import check, deadline
 from ..kernel_matrix import KernelMatrix
+from ..leave_one_out.distinct import Distinct
 from ..linear.selection import mean_and_error
 from ..solvers.smo import BoxProblem
 from ..threads import thread_count
@@ -26,7 +27,7 @@ from .held_out import STEPS_OF_REFIT
 from .machine import Machine
 from .multiclass import Arrangement
 from .probability import fit_slopes
-from .refits import statuses_of
+from .refits import Mates, statuses_of
 
 Array = np.ndarray
 
@@ -55,9 +56,11 @@ class Batch:
     ----------
     machine : Machine
         The problems: each with one sum, one variable for each row, and bounds that grow with C.
+    of_x : ndarray of int, shape (m,)
+        Which distinct x each row has.
     """
 
-    def __init__(self, machine: Machine):
+    def __init__(self, machine: Machine, of_x: Array):
         form, parts = replace(machine.form, C=1.0), machine.parts  # type: ignore[type-var]
         boxes = [form.box(part.y, machine.weights[part.rows]) for part in parts]
         sizes = [len(part.rows) for part in parts]
@@ -68,6 +71,7 @@ class Batch:
         self.linear = np.concatenate([box.linear for box in boxes])
         self.unit_lower = np.concatenate([box.lower for box in boxes])
         self.unit_upper = np.concatenate([box.upper for box in boxes])
+        self.mates = Mates(self.part, self.rows, of_x)
         self.unit = machine.unit
         self.has_kink = any(np.any(box.absolute) for box in boxes)
 
@@ -129,7 +133,7 @@ class Batch:
         return BoxProblem(self.linear, self.lower, self.upper, self.absolute, groups=self.part)
 
     def held_out(self, biases: Array, *, has_classes: bool) -> Array:
-        """The score of each variable's row by its problem without it.
+        """The score of each variable's row by its problem without all rows of its x.
 
         By real refits where they are few. Else by the span rule, and where that has no answer, a
         row takes all that it has given with it. The rule does not see that other rows may become
@@ -137,7 +141,7 @@ class Batch:
         those that it moves a little beyond the border are refitted.
         """
         support, plain = self.status, self.gradient - self.linear + biases[self.part]
-        moved = np.flatnonzero(support != INACTIVE)
+        moved = self.mates.leaders(support != INACTIVE)
         sizes = np.diff(self.start)
         if STEPS_OF_REFIT * float(sizes[self.part[moved]].sum()) <= FEW_REFITS:
             return self._refitted(plain, moved, TOLERANCE)
@@ -145,23 +149,26 @@ class Batch:
         _core.span_squares(
             self.gram, self.start, self.rows, support, noise, squares, thread_count(), deadline()
         )
-        lost = self.theta * np.where(np.isfinite(squares), squares, self.diagonal)
+        squares = self.mates.squares(squares, support)
+        lost = self.mates.sums(self.theta) * np.where(np.isfinite(squares), squares, self.diagonal)
         held = plain - lost
         if not has_classes:
             return held
         lead = self.y * held / np.where(lost == 0, np.inf, np.abs(lost))
         is_near = (lead > -UNSURE) & (lead < STILL) & (lost != 0)
-        return self._refitted(held, np.flatnonzero(is_near), ROUGHLY)
+        return self._refitted(held, self.mates.leaders(is_near), ROUGHLY)
 
     def _refitted(self, scores: Array, variables: Array, tol: float) -> Array:
-        """The scores, those of the rows of these variables by problems without them."""
+        """The scores, those of the rows that leave with these variables by problems without."""
         found, which = np.empty(len(variables)), self.part[variables]
         places = variables - self.start[which]
         tasks = [(*task[:9], tol * self.unit, task[10]) for task in self.tasks]
-        _core.sum_leave_out(self.gram, tasks, which, places, found, thread_count(), deadline())
+        _core.sum_leave_out(
+            self.gram, tasks, which, places, found, thread_count(), deadline(), self.mates.units
+        )
         scores = scores.copy()
         scores[variables] = found
-        return scores
+        return scores if self.mates.units is None else scores[self.mates.leader]
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,8 +179,8 @@ class Trial:
     ----------
     values : dict
         The parameters by name.
-    shown, by : ndarray of shape (m,)
-        Scores of the distinct rows: those that are reported, and those that decide.
+    shown, by : ndarray of shape (u,)
+        Mean scores of the rows of each x: those that are reported, and those that decide.
     unseen, standard_error : float
         Mean of `shown`.
     merit : float
@@ -208,6 +215,8 @@ class Trials:
         The targets of the distinct rows; classes by their position.
     weights : ndarray of shape (m,)
         How much each counts in the score.
+    of_x : ndarray of int, shape (m,)
+        Which distinct x each has: 0, 1, …
     has_classes : bool
         Whether the targets are classes.
     """
@@ -218,9 +227,11 @@ class Trials:
         arrangement: Arrangement,
         y: Array,
         weights: Array,
+        of_x: Array,
         *,
         has_classes: bool,
     ):
+        self.of_x, self.units = of_x, Distinct.by(of_x, weights)
         self.kernel, self.X, self.blocks = machine.matrix.kernel, machine.matrix.X, machine.blocks
         self.arrangement, self.y, self.weights = arrangement, y, weights
         self.has_classes = has_classes
@@ -229,7 +240,7 @@ class Trials:
 
     def _prepare(self, machine: Machine) -> None:
         """What all trials have in common."""
-        self.batch = Batch(machine)
+        self.batch = Batch(machine, self.of_x)
         # Where each variable's θ stands among those of all machines, as the model packs them.
         places = np.split(np.arange(1, len(self.batch.rows) + 1), self.batch.start[1:-1])
         self.layout = self.arrangement.pack(machine.blocks, places).astype(int)
@@ -254,15 +265,17 @@ class Trials:
 
     def _new(self, values: dict[str, float]) -> Trial:
         check()
-        shown, by, status = self._judged(values)
-        unseen, error = mean_and_error(shown, self.weights)
+        *scores, status = self._judged(values)
+        shown, by = (self.units.means(of_rows, self.weights) for of_rows in scores)
+        weights = self.units.weights
+        unseen, error = mean_and_error(shown, weights, np.arange(len(weights)))
         return Trial(
             dict(values),
             shown,
             by,
             unseen,
             error,
-            float(np.average(by, weights=self.weights)),
+            float(np.average(by, weights=weights)),
             int(np.count_nonzero(status == ON_MARGIN)),
             not np.any(status == BOUNDED),
         )
@@ -331,8 +344,9 @@ class Trials:
             return some[:, block] @ of_block.T
 
         scores = self.arrangement.scores(self.blocks, coef, times) + biases
-        position = np.full(len(self.y), -1)
-        position[rows] = np.arange(len(rows))
-        own = np.flatnonzero(position[batch.rows] >= 0)
-        scores[position[batch.rows[own]], batch.part[own]] = held[own]
+        # What the problems say without the x of a row, those of its mates' classes included.
+        without = np.full((int(self.of_x.max()) + 1, scores.shape[1]), np.nan)
+        without[self.of_x[batch.rows], batch.part] = held
+        without = without[self.of_x[rows]]
+        scores = np.where(np.isnan(without), scores, without)
         return self.arrangement.by_class(scores).argmax(axis=1)

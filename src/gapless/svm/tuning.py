@@ -36,7 +36,7 @@ MOST_MOVES = {"C": 8, "gamma": 10, "epsilon": 6}
 WORTH = 0.2
 # C begins here, γ at "scale", and ε at this, both in units of the spread of the targets.
 FIRST_C, FIRST_EPSILON = 10.0, 0.1
-# How many distinct rows are searched, at first and in the end, and at least of each class.
+# About how many distinct rows are searched, at first and in the end, and at least of each class.
 FIRST_ROWS, MOST_ROWS, FEWEST_OF_CLASS = 600, 4000, 2
 
 
@@ -44,8 +44,8 @@ FIRST_ROWS, MOST_ROWS, FEWEST_OF_CLASS = 600, 4000, 2
 class Choice:
     """The chosen values, and the trials among which they were found.
 
-    `trials` are on all rows that were searched, with these `weights`, the simplest first where
-    that counts; `first` those of a first look. `ending` tells whether the search came to its end:
+    `trials` are on all x that were searched, with these `weights`, the simplest first where that
+    counts; `first` those of a first look. `ending` tells whether the search came to its end:
     "optimal", "time_limit" or "interrupted".
     """
 
@@ -119,14 +119,14 @@ def tune(model: Any, data: Any, rows: DistinctRows) -> Choice:
     if within:
         # The simplest first, since the first that is good enough is taken.
         tried.sort(key=lambda trial: (trial.freedom, *trial.values.values()))
-    chosen = _winner(tried, trials.weights, within) if tried else 0
+    chosen = _winner(tried, trials.units.weights, within) if tried else 0
     best = tried[chosen].values if tried else next(_listed(model)) | begin
     return Choice(
         {name: float(best[name]) for name in model._tuned()},
         [] if first is trials else list(first.found.values()),
         tried,
         chosen,
-        trials.weights,
+        trials.units.weights,
         len(trials.y) < len(rows.first),
         within,
         "accuracy" if trials.has_classes else "R²",
@@ -157,16 +157,19 @@ def _check(model: Any) -> None:
 
 
 def _sample(data: Any, rows: DistinctRows, most: int) -> DistinctRows:
-    """The distinct rows, or some of them, drawn by content and with all classes."""
-    count = len(rows.first)
-    if count <= most:
+    """The distinct rows, or those of some x, drawn by content and with all classes."""
+    if len(rows.first) <= most:
         return rows
-    classes = None if data.classes is None else data.y[rows.first]
-    order = drawn(np.arange(count), count, classes)
-    chosen = [order[:most]]
+    classes, of_x = None if data.classes is None else data.y[rows.first], rows.units(data.X)
+    order = drawn(of_x, int(of_x.max()) + 1, classes)
+    enough = np.searchsorted(np.cumsum(np.bincount(of_x)[order]), most) + 1
+    chosen = [order[:enough]]
     if classes is not None:
-        chosen += [order[classes[order] == k][:FEWEST_OF_CLASS] for k in np.unique(classes)]
-    at = np.unique(np.concatenate(chosen))
+        place = np.argsort(order)
+        by_place = np.argsort(place[of_x], kind="stable")
+        of_class = (by_place[classes[by_place] == k] for k in np.unique(classes))
+        chosen += [of_x[some[:FEWEST_OF_CLASS]] for some in of_class]
+    at = np.flatnonzero(np.isin(of_x, np.concatenate(chosen)))
     return replace(
         rows,
         first=rows.first[at],
@@ -185,6 +188,7 @@ def _trials(model: Any, data: Any, rows: DistinctRows) -> Trials:
         model._arrangement(count),
         data.y[rows.first],
         rows.sample_weights,
+        rows.units(data.X),
         has_classes=data.classes is not None,
     )
 
@@ -262,7 +266,7 @@ def _winner(tried: list[Trial], weights: Array, within: float) -> int:
     """The best, or the first that is within so many standard errors of it."""
     merits = np.array([trial.merit for trial in tried])
     best = int(np.argmax(merits))
-    error = mean_and_error(tried[best].by, weights)[1]
+    error = mean_and_error(tried[best].by, weights, np.arange(len(weights)))[1]
     return int(np.argmax(merits >= merits[best] - within * error))
 
 

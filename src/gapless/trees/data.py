@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from .._validation import Outputs
-from .held_out import equal_rows, units_of
+from ..leave_one_out.distinct import units_of
+from .held_out import equal_rows
 from .pruning import PruneTrace
 from .tuning import Choice
 

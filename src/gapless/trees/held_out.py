@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from ..design import Design
 from ..generalization import Refittable
-from ..generalization.fitted import LARGE_ROWS, counted_labels
+from ..generalization.fitted import LARGE_ROWS
 from ..interrupt import TimeLimit
 from ..leave_one_out import NotAvailable
 
@@ -153,17 +153,6 @@ def equal_rows(F: Any, y: Array | None = None) -> Array:
         # No number of a column is as large, and NaN has no order.
         F = np.where(np.isnan(F), np.finfo(F.dtype).max, F)
     return Design(F).equal_rows(y)
-
-
-def units_of(same: Array, labels: Array, is_counted: Array) -> Array:
-    """Which distinct x each row is: 0, 1, … by content; −1 for rows that do not count.
-
-    `same` and `labels` are the numbers of the rows x and (x, y). An x is ranked by the least of its
-    labels among the rows that count: the others must not matter.
-    """
-    least = np.full(len(same), len(same))
-    np.minimum.at(least, same[is_counted], labels[is_counted])
-    return counted_labels(least[same], is_counted)
 
 
 def _as_given(outputs: Any) -> Array:
