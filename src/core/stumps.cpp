@@ -149,6 +149,23 @@ double many_quality(StumpCriterion criterion, const std::vector<double>& left,
     return quality;
 }
 
+// Of any number of classes.
+double quality_of(StumpCriterion criterion, const std::vector<double>& left,
+                  const std::vector<double>& all) {
+    if (all.size() != 2) return many_quality(criterion, left, all);
+    return Parts({all[0], all[1]}, {}, left[0], left[1]).quality(criterion);
+}
+
+// Levels by the share of the second class, given the weights of both in each. Stable: levels that
+// look alike stay in their own order.
+void order_by_share(const std::vector<double>& weights, std::vector<Index>& levels) {
+    auto share = [&](Index k) {
+        return weights[2 * k + 1] / std::max(weights[2 * k] + weights[2 * k + 1], 1e-300);
+    };
+    std::stable_sort(levels.begin(), levels.end(),
+                     [&](Index a, Index b) { return share(a) < share(b); });
+}
+
 }  // namespace
 
 // The rows of one search.
@@ -161,20 +178,26 @@ struct StumpColumns::Weighted {
 };
 
 template <class Code>
-void StumpColumns::add(const Code* codes, Index levels) {
-    std::vector<std::uint32_t> counts(levels, 0), position(levels, 0);
+void StumpColumns::add(const Code* codes, Index levels, bool is_category) {
+    std::vector<std::uint32_t> counts(levels + 1, 0), position(levels + 1, 0);
     for (Index i = 0; i < rows_; ++i) ++counts[codes[i]];
     Column column;
-    for (Index code = 0; code < levels; ++code) {
+    column.is_category = is_category;
+    column.has_missing = counts[levels] > 0;
+    for (Index code = 0; code <= levels; ++code) {
         position[code] = static_cast<std::uint32_t>(column.present.size());
-        if (counts[code]) column.present.push_back(static_cast<std::uint32_t>(code));
+        if (counts[code] && code < levels)
+            column.present.push_back(static_cast<std::uint32_t>(code));
     }
-    if (column.present.size() <= few_codes) {
+    if (is_category || column.has_missing) {
+        column.groups.resize(rows_);
+        for (Index i = 0; i < rows_; ++i) column.groups[i] = position[codes[i]];
+    } else if (column.present.size() <= few_codes) {
         column.codes.resize(rows_);
         for (Index i = 0; i < rows_; ++i)
             column.codes[i] = static_cast<std::uint8_t>(position[codes[i]]);
     } else {
-        std::vector<std::uint32_t> next(levels, 0);
+        std::vector<std::uint32_t> next(levels + 1, 0);
         std::exclusive_scan(counts.begin(), counts.end(), next.begin(), std::uint32_t{0});
         column.order.resize(rows_);
         for (Index i = 0; i < rows_; ++i)
@@ -245,6 +268,37 @@ StumpSplit StumpColumns::best_of_many(const Column& column, const Weighted& rows
     return best;
 }
 
+StumpSplit StumpColumns::best_of_groups(const Column& column, const Weighted& rows) const {
+    const Index classes = static_cast<Index>(rows.totals.size());
+    const Index groups = static_cast<Index>(column.present.size());
+    std::vector<double> of_group((groups + 1) * classes, 0.0);
+    for (Index i = 0; i < rows_; ++i)
+        of_group[column.groups[i] * classes + rows.classes[i]] += rows.weights[i];
+    std::vector<Index> order(groups);
+    std::iota(order.begin(), order.end(), Index{0});
+    if (column.is_category) order_by_share(of_group, order);
+    StumpSplit best{-1, 0, 0, -infinity, {}};
+    for (bool missing_left : {false, true}) {
+        if (missing_left && !column.has_missing) break;
+        std::vector<double> left(classes, 0.0);
+        auto move = [&](Index group) {
+            for (Index c = 0; c < classes; ++c) left[c] += of_group[group * classes + c];
+        };
+        if (missing_left) move(groups);
+        // All values against the missing ones is a split too.
+        Index places = column.has_missing && !missing_left ? groups : groups - 1;
+        for (Index place = 0; place < places; ++place) {
+            move(order[place]);
+            double quality = quality_of(rows.criterion, left, rows.totals);
+            if (quality > best.quality) best = {0, place, 0, quality, left, missing_left, {}};
+        }
+    }
+    if (column.is_category)
+        for (Index place = 0; place <= best.code; ++place)
+            best.levels.push_back(column.present[order[place]]);
+    return best;
+}
+
 StumpSplit StumpColumns::best(const double* weights, const std::int32_t* classes, Index class_count,
                               StumpCriterion criterion, const Context& context) const {
     Weighted rows{criterion, weights, classes, std::vector<double>(class_count, 0.0), {}};
@@ -257,12 +311,15 @@ StumpSplit StumpColumns::best(const double* weights, const std::int32_t* classes
     int threads = useful_threads(4.0 * double(rows_) * double(count()), context.threads);
     parallel_for(count(), threads, context.poll, [&](Index j) {
         const Column& column = columns_[j];
-        if (column.present.size() < 2) return;
-        found[j] = class_count == 2 ? best_of_two(column, rows) : best_of_many(column, rows);
+        const Index codes = static_cast<Index>(column.present.size());
+        if (codes == 0 || codes + column.has_missing < 2) return;
+        found[j] = !column.groups.empty() ? best_of_groups(column, rows)
+                   : class_count == 2     ? best_of_two(column, rows)
+                                          : best_of_many(column, rows);
         Index code = found[j].code;
         found[j].column = j;
         found[j].code = column.present[code];
-        found[j].above = column.present[code + 1];
+        found[j].above = code + 1 < codes ? Index{column.present[code + 1]} : Index{-1};
     });
     StumpSplit best;
     for (const StumpSplit& split : found)
@@ -270,8 +327,8 @@ StumpSplit StumpColumns::best(const double* weights, const std::int32_t* classes
     return best;
 }
 
-template void StumpColumns::add(const std::uint8_t*, Index);
-template void StumpColumns::add(const std::uint16_t*, Index);
-template void StumpColumns::add(const std::uint32_t*, Index);
+template void StumpColumns::add(const std::uint8_t*, Index, bool);
+template void StumpColumns::add(const std::uint16_t*, Index, bool);
+template void StumpColumns::add(const std::uint32_t*, Index, bool);
 
 }  // namespace gapless

@@ -1,5 +1,7 @@
 """The best stump of coded columns, against all of them tried one by one."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
@@ -8,10 +10,10 @@ from gapless import _core
 FEW, MANY = 7, 1300  # codes: below the size of a histogram, and beyond two blocks of the search
 
 
-def columns_of(codes, levels):
+def columns_of(codes, levels, is_category=False):
     columns = _core.StumpColumns(len(codes[0]))
     for of_column, count in zip(codes, levels):
-        columns.add(of_column, count)
+        columns.add(of_column, count, is_category)
     return columns
 
 
@@ -42,7 +44,7 @@ def test_no_other_stump_is_better(dtype, classes, by_accuracy):
     y = rng.integers(0, classes, n).astype(np.int32)
     weights = rng.random(n) * 10.0 ** rng.integers(-9, 1, n)
     found, left = best(columns_of(codes, [FEW, 2, 200]), weights, y, classes, by_accuracy)
-    column, code, above, value = found
+    column, code, above, value = found[:4]
     tried = {
         (j, int(c)): quality(weights, y, classes, of_column <= c, by_accuracy)
         for j, of_column in enumerate(codes)
@@ -64,7 +66,8 @@ def test_columns_in_order_agree_with_sums_of_each_code(classes, by_accuracy):
     codes = rng.integers(0, MANY, n).astype(np.uint16)
     y = rng.integers(0, classes, n).astype(np.int32)
     weights = rng.exponential(size=n)
-    (_, code, _, value), _ = best(columns_of([codes], [MANY]), weights, y, classes, by_accuracy)
+    found, _ = best(columns_of([codes], [MANY]), weights, y, classes, by_accuracy)
+    _, code, _, value = found[:4]
     tried = [quality(weights, y, classes, codes <= c, by_accuracy) for c in np.unique(codes)[:-1]]
     assert value == pytest.approx(max(tried), rel=1e-12)
     assert code == np.unique(codes)[np.argmax(tried)]
@@ -78,8 +81,61 @@ def test_a_perfect_split_is_found_wherever_it_is(place):
     codes[order] = np.arange(n)
     y = (codes > place).astype(np.int32)
     for by_accuracy in (False, True):
-        (_, code, above, _), _ = best(columns_of([codes], [n]), np.ones(n), y, 2, by_accuracy)
-        assert (code, above) == (place, place + 1)
+        found, _ = best(columns_of([codes], [n]), np.ones(n), y, 2, by_accuracy)
+        assert found[1:3] == (place, place + 1)
+
+
+@pytest.mark.parametrize("by_accuracy", [False, True])
+@pytest.mark.parametrize("has_missing", [False, True])
+def test_no_other_subset_of_levels_is_better(has_missing, by_accuracy):
+    rng = np.random.default_rng(3)
+    n, levels = 50, 6
+    codes = rng.integers(0, levels + has_missing, n).astype(np.uint8)
+    y = rng.integers(0, 2, n).astype(np.int32)
+    weights = rng.random(n) * 10.0 ** rng.integers(-9, 1, n)
+    found, left = best(columns_of([codes], [levels], True), weights, y, 2, by_accuracy)
+    _, _, _, value, missing_left, on_left = found
+    present = np.unique(codes)
+    tried = [
+        quality(weights, y, 2, np.isin(codes, chosen), by_accuracy)
+        for size in range(1, len(present))
+        for chosen in combinations(present, size)
+    ]
+    assert value == pytest.approx(max(tried), rel=1e-9, abs=1e-12)
+    goes_left = np.isin(codes, on_left) | ((codes == levels) & missing_left)
+    assert quality(weights, y, 2, goes_left, by_accuracy) == pytest.approx(value, rel=1e-9)
+    np.testing.assert_allclose(left, np.bincount(y[goes_left], weights[goes_left], 2))
+
+
+@pytest.mark.parametrize("by_accuracy", [False, True])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_missing_values_go_to_the_better_side(classes, by_accuracy):
+    rng = np.random.default_rng(4)
+    n, levels = 60, 9
+    codes = rng.integers(0, levels + 1, n).astype(np.uint16)
+    y = rng.integers(0, classes, n).astype(np.int32)
+    weights = rng.exponential(size=n)
+    found, left = best(columns_of([codes], [levels]), weights, y, classes, by_accuracy)
+    _, code, above, value, missing_left, on_left = found
+    is_missing = codes == levels
+    tried = [quality(weights, y, classes, ~is_missing, by_accuracy)] + [
+        quality(weights, y, classes, (codes <= c) & ~is_missing | (is_missing & side), by_accuracy)
+        for c in np.unique(codes[~is_missing])[:-1]
+        for side in (False, True)
+    ]
+    assert value == pytest.approx(max(tried), rel=1e-9)
+    goes_left = np.where(is_missing, missing_left, codes <= code)
+    assert quality(weights, y, classes, goes_left, by_accuracy) == pytest.approx(value, rel=1e-9)
+    np.testing.assert_allclose(left, np.bincount(y[goes_left], weights[goes_left], classes))
+    assert on_left == [] and above > code
+
+
+def test_all_values_against_the_missing_ones_is_a_split():
+    codes = np.array([0, 1, 2, 2], dtype=np.uint8)
+    y = np.array([0, 0, 1, 1], dtype=np.int32)
+    found, left = best(columns_of([codes], [2]), np.ones(4), y, 2)
+    assert found == (0, 1, -1, 0.0, False, [])
+    assert left.tolist() == [2.0, 0.0]
 
 
 def test_ties_go_to_the_first_column_and_the_lowest_code():
@@ -128,4 +184,4 @@ def test_wrong_shapes_and_classes_are_refused(weights, y, left):
     with pytest.raises(ValueError):
         columns.best(weights, y, False, left, 1, np.inf)
     with pytest.raises(ValueError, match="range"):
-        columns.add(np.array([0, 1, 2, 4], dtype=np.uint8), 4)
+        columns.add(np.array([0, 1, 2, 5], dtype=np.uint8), 4, False)

@@ -18,7 +18,7 @@ StumpSplit best(const std::vector<std::vector<Code>>& columns, Index levels,
                 const std::vector<double>& weights, const std::vector<std::int32_t>& classes,
                 Index count, StumpCriterion criterion, int threads) {
     StumpColumns stumps(static_cast<Index>(weights.size()));
-    for (const auto& codes : columns) stumps.add(codes.data(), levels);
+    for (const auto& codes : columns) stumps.add(codes.data(), levels, false);
     return stumps.best(weights.data(), classes.data(), count, criterion,
                        Context{blas, threads, never});
 }
@@ -60,6 +60,33 @@ void test_long_last_code() {
     CHECK(split.code == 299 && split.above == 300 && split.quality == 0);
 }
 
+// Levels 1 and 3 are of the second class, and so are the rows whose level is missing.
+void test_levels_and_missing() {
+    std::vector<std::uint16_t> codes{0, 1, 2, 3, 4, 0, 1, 4};
+    std::vector<std::int32_t> y{0, 1, 0, 1, 1, 0, 1, 1};
+    std::vector<double> weights(8, 1.0);
+    for (bool is_category : {true, false})
+        for (auto criterion : {StumpCriterion::gini, StumpCriterion::accuracy}) {
+            StumpColumns stumps(8);
+            stumps.add(codes.data(), 4, is_category);
+            StumpSplit split =
+                stumps.best(weights.data(), y.data(), 2, criterion, Context{blas, 1, never});
+            CHECK(split.column == 0 && !split.missing_left);
+            if (!is_category) {
+                CHECK(split.code == 0 && split.above == 1 && split.levels.empty());
+                continue;
+            }
+            CHECK((split.levels == std::vector<std::uint32_t>{0, 2}));
+            CHECK(split.quality == (criterion == StumpCriterion::gini ? 0.0 : 8.0));
+        }
+    // A column whose values are all missing has no split.
+    std::vector<std::uint8_t> missing(8, 3);
+    StumpColumns stumps(8);
+    stumps.add(missing.data(), 3, true);
+    CHECK(stumps.best(weights.data(), y.data(), 2, StumpCriterion::gini, Context{blas, 1, never})
+              .column == -1);
+}
+
 void test_nothing_to_split() {
     std::vector<std::vector<std::uint8_t>> columns(1, std::vector<std::uint8_t>(4, 1));
     StumpSplit split =
@@ -76,7 +103,7 @@ void test_stopping() {
     std::vector<double> weights(1 << 14, 1.0);
     std::vector<std::int32_t> y(1 << 14, 0);
     StumpColumns stumps(1 << 14);
-    for (const auto& codes : columns) stumps.add(codes.data(), 2);
+    for (const auto& codes : columns) stumps.add(codes.data(), 2, false);
     Poll stop = [] { return true; };
     bool stopped = false;
     try {
@@ -93,6 +120,7 @@ void test_stopping() {
 int main() {
     test_sizes();
     test_long_last_code();
+    test_levels_and_missing();
     test_nothing_to_split();
     test_stopping();
     return report();

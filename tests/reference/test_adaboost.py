@@ -288,15 +288,57 @@ def test_rows_with_vanishing_weights_keep_some():
     assert d[1] > 0
 
 
-def test_tables_with_categories_and_missing_values():
+def make_table(n=200):
+    """Numbers and categories, some of both missing."""
     rng = np.random.default_rng(0)
-    table = pd.DataFrame(
-        {
-            "age": np.where(rng.random(200) < 0.1, np.nan, rng.normal(size=200)),
-            "town": pd.Categorical(rng.choice(["Bonn", "Köln", "Trier"], 200)),
-        }
+    town = rng.choice(["Bonn", "Köln", "Trier", None], n, p=[0.3, 0.3, 0.3, 0.1])
+    age = np.where(rng.random(n) < 0.1, np.nan, rng.normal(size=n))
+    table = pd.DataFrame({"age": age, "town": pd.Categorical(town)})
+    return table, ((table["age"] > 0) & (table["town"] != "Bonn")).to_numpy()
+
+
+def test_the_fast_way_to_stumps_on_tables_is_the_way_of_all_trees():
+    table, y = make_table()
+    weights = np.random.default_rng(1).integers(0, 3, len(y)).astype(float)
+    y = y ^ (np.random.default_rng(2).random(len(y)) < 0.2)
+    fast = AdaBoostClassifier(n_estimators=15).fit(table, y, weights)
+    slow = AdaBoostClassifier(
+        DecisionTreeClassifier(max_depth=1, max_leaf_nodes=9), n_estimators=15
+    ).fit(table, y, weights)
+    new = pd.concat([table, pd.DataFrame({"age": [np.nan, 0.1], "town": ["Rom", None]})])
+    np.testing.assert_allclose(slow.decision_function(new), fast.decision_function(new), rtol=1e-9)
+    np.testing.assert_allclose(
+        slow.feature_importances_, fast.feature_importances_, rtol=1e-6, atol=1e-9
     )
-    y = (table["age"] > 0) & (table["town"] != "Bonn")
+    assert (fast.certificate_.kind, slow.certificate_.kind) == ("bound", "none")
+    assert gapless.certify(fast, table, y, weights).dual == fast.certificate_.dual
+
+
+def test_the_bound_counts_every_subset_of_levels():
+    rng = np.random.default_rng(0)
+    towns, y = rng.choice(list("abcde"), 40), rng.integers(0, 2, 40)
+    model = AdaBoostClassifier(n_estimators=6).fit(pd.DataFrame({"town": towns}), y)
+    subsets = itertools.product([0, 1], repeat=5)
+    right = np.array(
+        [np.array(said)[np.searchsorted(list("abcde"), towns)] == y for said in subsets]
+    )
+    total = model.estimator_weights_.sum()
+    least = np.exp(least_loss(right.astype(float), np.full(40, 1 / 40), 2, total))
+    certificate = model.certificate_
+    assert certificate.dual <= 40 * least * (1 + 1e-6)
+    assert certificate.primal >= 40 * least * (1 - 1e-6)
+    # One stump that gives each level its majority is the best of all, so that the bound is sharp.
+    assert certificate.gap < 0.05 * certificate.scale
+
+
+def test_missing_values_of_new_rows_go_with_the_majority():
+    X, y = np.arange(10.0)[:, None], np.arange(10) > 6
+    model = AdaBoostClassifier(n_estimators=1).fit(X, y)
+    assert not model.predict([[np.nan]])[0]
+
+
+def test_tables_with_categories_and_missing_values():
+    table, y = make_table()
     model = AdaBoostClassifier(n_estimators=10).fit(table, y)
     assert model.score(table, y) > 0.9
     assert list(model.feature_names_in_) == ["age", "town"]

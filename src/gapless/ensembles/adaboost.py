@@ -17,7 +17,6 @@ from ..remembering import take_over
 from ..threads import single_blas
 from ..trees import DecisionTreeClassifier
 from ..trees.columns import Columns
-from ..trees.tables import is_table
 from ._weight_boosting import Round, WeightBoosting, chosen_rows
 from .draws import Population
 from .margins import Margins, TraceKeeper
@@ -31,7 +30,9 @@ Array = np.ndarray
 
 # Beyond this exp overflows.
 LARGEST_EXPONENT = 700.0
-OTHER_LEARNER = "how far that is from the best possible one is known for stumps on numbers alone"
+OTHER_LEARNER = (
+    "how far that is from the best possible one is known for stumps on numbers, or of two classes"
+)
 
 
 class AdaBoostClassifier(VotePredictions, ClassifierMixin, WeightBoosting):
@@ -75,8 +76,8 @@ class AdaBoostClassifier(VotePredictions, ClassifierMixin, WeightBoosting):
     feature_importances_ : ndarray of shape (n_features,)
         The mean over the learners, by the weights of their votes.
     certificate_ : Certificate
-        For stumps on numbers: a loss that no vote of stumps gets below whose total weight Σα is not
-        larger; for other learners the loss alone.
+        For stumps: a loss that no vote of stumps gets below whose total weight Σα is not larger;
+        for other learners, or categories and more than two classes, the loss alone.
     dual_ : ndarray
         The weights of the distinct rows that prove it: their mean over the rounds.
     generalization_ : Generalization
@@ -89,8 +90,9 @@ class AdaBoostClassifier(VotePredictions, ClassifierMixin, WeightBoosting):
     Notes
     -----
     With stumps the columns are sorted once, and a round costs n·d: one pass of sums over each
-    column. Missing values and categories of a table are read by `DecisionTreeClassifier`, which
-    takes longer. The loss grows exponentially for rows that are on the wrong side, so mislabelled
+    column. Missing values go to the better side, and of the levels of a category the best subset
+    goes left; with more than two classes `DecisionTreeClassifier` chooses it, which takes longer.
+    The loss grows exponentially for rows that are on the wrong side, so mislabelled
     rows get most of the attention; gradient boosting with the logistic loss forgives them.
 
     References
@@ -198,12 +200,15 @@ class AdaBoostClassifier(VotePredictions, ClassifierMixin, WeightBoosting):
         return Margins(y, rows.weights, len(_classes_of(data)))
 
     def _stumps(self, data: EnsembleData, rows: Population) -> Stumps | None:
-        """All stumps on the rows, where the learner is a plain stump and X has only numbers."""
+        """All stumps on the rows, where the learner is a plain stump and the best can be found.
+
+        Of more than two classes the best subset of the levels of a category cannot.
+        """
         classes = len(_classes_of(data))
-        if is_table(data.X) or classes < 2 or not is_plain_stump(self._learner()):
+        if classes < 2 or not is_plain_stump(self._learner()):
             return None
         columns = Columns.read(data.X)
-        if columns.has_missing.any():
+        if classes > 2 and columns.is_category.any():
             return None
         return Stumps.of(columns, rows.first, data.outputs.y[rows.first, 0], classes)
 
@@ -213,7 +218,8 @@ class AdaBoostClassifier(VotePredictions, ClassifierMixin, WeightBoosting):
         """What finds the learner of a round."""
         classes, random_state = _classes_of(data), check_random_state(self.random_state)
         if stumps is not None:
-            return StumpLearner(clone(self._learner()), stumps, classes, random_state)
+            names = data.feature_names if stumps.columns.is_category.any() else None
+            return StumpLearner(clone(self._learner()), stumps, classes, random_state, names)
         return AnyLearner(self._maker(random_state), *chosen_rows(data, rows), classes)
 
     def _rounds(self, learn: Callable, keeper: TraceKeeper, dual: Array) -> Iterator[Round]:

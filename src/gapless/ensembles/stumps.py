@@ -7,6 +7,7 @@ core. A stump is a `Tree` like every other.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,6 +20,17 @@ from ..trees.tree import Tree
 Array = np.ndarray
 
 
+class Question(NamedTuple):
+    """What a stump asks: whether a code is small, or a level among some."""
+
+    column: int
+    code: int
+    above: int
+    quality: float
+    missing_left: bool
+    levels: list[int]
+
+
 @dataclass(frozen=True, eq=False)
 class Stumps:
     """All stumps on some rows.
@@ -26,7 +38,7 @@ class Stumps:
     Parameters
     ----------
     columns : Columns
-        Numbers, none of them missing.
+        Numbers, and for two classes categories; values may be missing.
     rows : ndarray of int, shape (n,)
         The rows of the columns that are there.
     y : ndarray of int32, shape (n,)
@@ -48,7 +60,8 @@ class Stumps:
         """Put the columns in order."""
         search = _core.StumpColumns(len(rows))
         for j in range(len(columns)):
-            search.add(columns.codes_of(j)[rows], int(columns.count[j]))
+            codes, count = columns.codes_of(j)[rows], int(columns.count[j])
+            search.add(codes, count, bool(columns.is_category[j]))
         return cls(columns, rows, np.ascontiguousarray(y, dtype=np.int32), classes, search)
 
     def best(self, weights: Array) -> tuple[Tree, Array]:
@@ -57,22 +70,21 @@ class Stumps:
         The weights sum to 1.
         """
         left = np.zeros(self.classes)
-        column, code, above, _ = self._best(weights, False, left)
+        question = self._best(weights, False, left)
         all_rows = self._of_all(weights)
-        if column < 0:  # all rows are equal
+        if question.column < 0:  # all rows are equal
             tree = self._tree([all_rows], [len(self.y)])
             return tree, np.full(len(self.y), np.argmax(all_rows), dtype=np.int32)
-        goes_right = self.columns.codes_of(column)[self.rows] > code
-        count = int(np.count_nonzero(goes_right))
+        goes_left = self._goes_left(question)
+        count = int(np.count_nonzero(goes_left))
         right = np.maximum(all_rows - left, 0.0)
-        tree = self._tree(
-            [all_rows, left, right],
-            [len(self.y), len(self.y) - count, count],
-            column,
-            self._threshold(column, code, above),
-        )
+        counts = [len(self.y), count, len(self.y) - count]
+        if not self._is_missing(question.column).any():
+            # Values that are missing in new rows go with the majority, as in every tree.
+            question = question._replace(missing_left=2 * count > len(self.y))
+        tree = self._tree([all_rows, left, right], counts, question)
         said = np.argmax([left, right], axis=1).astype(np.int32)
-        return tree, np.where(goes_right, said[1], said[0])
+        return tree, np.where(goes_left, said[0], said[1])
 
     def largest_accuracy(self, weights: Array) -> float:
         """The weight of the rows that are right, for the best of all stumps.
@@ -80,45 +92,84 @@ class Stumps:
         A stump that says the same on both sides is one of them.
         """
         constant = float(self._of_all(weights).max())
-        column, _, _, accuracy = self._best(weights, True, np.zeros(self.classes))
-        return constant if column < 0 else max(constant, accuracy)
+        question = self._best(weights, True, np.zeros(self.classes))
+        return constant if question.column < 0 else max(constant, question.quality)
 
     def _of_all(self, weights: Array) -> Array:
         """The weight of each class."""
         return np.bincount(self.y, weights, self.classes)
 
-    def _best(self, weights: Array, by_accuracy: bool, left: Array) -> tuple[int, int, int, float]:
-        """Column, code, next code and quality of the best split; `left` takes its class weights."""
-        return self.search.best(weights, self.y, by_accuracy, left, thread_count(), deadline())
+    def _best(self, weights: Array, by_accuracy: bool, left: Array) -> Question:
+        """The best question; `left` takes the class weights of the rows that go left."""
+        found = self.search.best(weights, self.y, by_accuracy, left, thread_count(), deadline())
+        return Question(*found)
 
-    def _threshold(self, column: int, code: int, above: int) -> float:
-        """Half way between two values that are next to each other."""
-        first = self.columns.values_begin[column]
-        low, high = self.columns.highest[first + code], self.columns.lowest[first + above]
+    def _codes(self, column: int) -> Array:
+        return self.columns.codes_of(column)[self.rows]
+
+    def _is_missing(self, column: int) -> Array:
+        return self._codes(column) == self.columns.count[column]
+
+    def _goes_left(self, question: Question) -> Array:
+        """Which rows go left."""
+        codes = self._codes(question.column)
+        if self.columns.is_category[question.column]:
+            is_left = np.isin(codes, question.levels)
+        else:
+            is_left = codes <= question.code
+        return np.where(self._is_missing(question.column), question.missing_left, is_left)
+
+    def _threshold(self, question: Question) -> float:
+        """Half way between two values that are next to each other; NaN for categories."""
+        if self.columns.is_category[question.column]:
+            return np.nan
+        if question.above < 0:  # all values against the missing ones
+            return np.inf
+        first = self.columns.values_begin[question.column]
+        low = self.columns.highest[first + question.code]
+        high = self.columns.lowest[first + question.above]
         middle = low / 2 + high / 2
         return float(middle if middle < high else low)
 
+    def _words(self, question: Question) -> Array:
+        """The bits of the levels that go left; levels that no row has go with the missing ones."""
+        if not self.columns.is_category[question.column]:
+            return np.zeros(0, dtype=np.uint32)
+        count = int(self.columns.count[question.column])
+        bits = np.zeros((count // 32 + 1) * 32, dtype=np.uint8)
+        if question.missing_left:
+            bits[:count] = 1
+            bits[self._codes(question.column)] = 0
+            bits[count:] = 0
+        bits[question.levels] = 1
+        return np.packbits(bits, bitorder="little").view(np.uint32)
+
     def _tree(
-        self, weights: list[Array], counts: list[int], column: int = -2, threshold: float = -2.0
+        self, weights: list[Array], counts: list[int], question: Question | None = None
     ) -> Tree:
         """A leaf, or a node with two leaves, whose classes have these weights."""
-        of_class = np.array(weights)
+        of_class, leaf = np.array(weights), np.full(len(weights), -1)
         total = of_class.sum(axis=1)
         shares = of_class / np.where(total > 0, total, 1.0)[:, None]
-        leaf = np.full(len(weights), -1)
-        is_leaf = len(weights) == 1
+        left, right, missing_left = leaf, leaf, np.zeros(len(weights), dtype=np.uint8)
+        feature, threshold = np.full(len(weights), -2), np.full(len(weights), -2.0)
+        words = np.zeros(0, dtype=np.uint32)
+        if question is not None:
+            left, right = np.array([1, -1, -1]), np.array([2, -1, -1])
+            feature[0], threshold[0] = question.column, self._threshold(question)
+            missing_left[0], words = question.missing_left, self._words(question)
         return Tree(
             n_features=len(self.columns),
-            children_left=leaf if is_leaf else np.array([1, -1, -1]),
-            children_right=leaf if is_leaf else np.array([2, -1, -1]),
-            feature=np.array([column, -2, -2][: len(weights)]),
-            threshold=np.array([threshold, -2.0, -2.0][: len(weights)]),
-            missing_go_to_left=np.zeros(len(weights), dtype=np.uint8),
+            children_left=left,
+            children_right=right,
+            feature=feature,
+            threshold=threshold,
+            missing_go_to_left=missing_left,
             impurity=1 - np.sum(shares**2, axis=1),
             n_node_samples=np.array(counts),
             weighted_n_node_samples=total,
             value=shares[:, None, :],
-            category_start=np.zeros(len(weights) + 1, dtype=np.int64),
-            category_bits=np.zeros(0, dtype=np.uint32),
+            category_start=np.array([0] + [len(words)] * len(weights), dtype=np.int64),
+            category_bits=words,
             n_classes=np.array([self.classes]),
         )

@@ -63,12 +63,15 @@ class StumpLearner:
         All classes.
     random_state : RandomState
         Where the seeds of the stumps come from. They draw nothing, but say so as other learners do.
+    names : ndarray or None, default=None
+        Names of the columns of a table with categories, which stumps read as a table.
     """
 
     plain: DecisionTreeClassifier
     stumps: Stumps
     classes: Array
     random_state: np.random.RandomState
+    names: Array | None = None
 
     def __call__(self, weights: Array) -> tuple[Any, Array]:
         """Find the best, and make it a classifier."""
@@ -83,7 +86,8 @@ class StumpLearner:
     def _shared(self) -> dict[str, Any]:
         """What a fit learns beside the tree."""
         features = len(self.stumps.columns)
-        return {
+        named = {} if self.names is None else {"feature_names_in_": self.names}
+        return named | {
             "columns_": for_prediction(self.stumps.columns),
             "classes_": self.classes,
             "n_classes_": len(self.classes),
