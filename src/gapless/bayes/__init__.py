@@ -11,7 +11,9 @@ from .categorical import CategoricalNB
 from .complement import ComplementNB
 from .decision import BayesDecision
 from .gaussian import GaussianNB
+from .linear_discriminant import LinearDiscriminantAnalysis
 from .multinomial import MultinomialNB
+from .quadratic_discriminant import QuadraticDiscriminantAnalysis
 
 __all__ = [
     "BayesDecision",
@@ -19,5 +21,7 @@ __all__ = [
     "CategoricalNB",
     "ComplementNB",
     "GaussianNB",
+    "LinearDiscriminantAnalysis",
     "MultinomialNB",
+    "QuadraticDiscriminantAnalysis",
 ]

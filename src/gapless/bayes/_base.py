@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import logsumexp
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import Training, read_classification, read_rows
@@ -20,7 +20,7 @@ from ..conformal import Calibration
 from ..design import Design
 from ..remembering import Remembering, take_over
 from .held_out import BayesFit, bounded
-from .reading import refuse_sparse
+from .reading import read_part, refuse_sparse
 
 Array = np.ndarray
 
@@ -38,6 +38,8 @@ class BayesClassifier(ClassifierMixin, Remembering, BaseEstimator):
         "generalization_",
     )
     _fewest_classes = 1
+    # What helps against over-fitting.
+    _cure = "drop features"
 
     # ---- what a subclass says --------------------------------------------------------------------
 
@@ -49,16 +51,23 @@ class BayesClassifier(ClassifierMixin, Remembering, BaseEstimator):
         """log p(x, y) of rows that have been read and all classes, (n, classes), float64."""
         raise NotImplementedError
 
-    def _without_each(self, X: Any, own: Array) -> Array:
-        """The same of training rows, each by a model without it.
+    def _without_each(self, X: Any, own: Array, data: Training) -> Array:
+        """The same of rows of the training data, each by a model without it.
 
         `own` (n, classes) is the weight with which the row was counted in each class.
         """
         raise NotImplementedError
 
-    def _costs(self, learned: dict[str, Any]) -> tuple[float, float, float, float]:
+    def _costs(self, learned: dict[str, Any], data: Training) -> tuple[float, float, float, float]:
         """Of the stored model, given what a fit learns: primal, dual, sizes of terms, scale."""
         raise NotImplementedError
+
+    def _warn_of_fit(self) -> None:
+        """Say what is wrong with the data of a fit that is done."""
+
+    def _is_unknown(self, rows: Array, weights: Array) -> Array:
+        """Which classes cannot be learned from so many rows of so much weight."""
+        return rows == 0
 
     def _warn_of_unseen(self, X: Any) -> None:
         """Say what in rows to predict the fit has not seen, where that is told apart."""
@@ -68,6 +77,29 @@ class BayesClassifier(ClassifierMixin, Remembering, BaseEstimator):
         return None
 
     # ---- fitting ---------------------------------------------------------------------------------
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y, sample_weight=None):
+        """Learn the classes.
+
+        Parameters
+        ----------
+        X : {array-like, data frame} of shape (n_samples, n_features)
+            Training data.
+        y : array-like of shape (n_samples,)
+            Classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights ≥ 0. Weight 2 means the row twice, weight 0 means the row is not there.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. An error leaves it as it was.
+        """
+        data = self._read(X, y, sample_weight)
+        self._keep(data, self._learn(data), is_whole=True)
+        self._warn_of_fit()
+        return self
 
     def _read(self, X, y, sample_weight=None, *, reset: bool = True) -> Training:
         """X, classes and weights, validated."""
@@ -89,7 +121,7 @@ class BayesClassifier(ClassifierMixin, Remembering, BaseEstimator):
             learned["feature_names_in_"] = data.feature_names
         twin = copy.copy(self)
         vars(twin).update(learned)
-        learned["certificate_"] = twin._judge(learned)
+        learned["certificate_"] = twin._judge(learned, data)
         learned["_calibration"] = None
         if is_whole:
             learned["_training"] = (data,)
@@ -97,9 +129,9 @@ class BayesClassifier(ClassifierMixin, Remembering, BaseEstimator):
             vars(self).pop("_training", None)
         take_over(self, learned)
 
-    def _judge(self, learned: dict[str, Any]) -> Certificate:
+    def _judge(self, learned: dict[str, Any], data: Training) -> Certificate:
         """How far the stored parameters are from the best ones for what a fit learns."""
-        primal, dual, size, scale = self._costs(learned)
+        primal, dual, size, scale = self._costs(learned, data)
         return judged(
             primal,
             dual,
@@ -119,21 +151,6 @@ class BayesClassifier(ClassifierMixin, Remembering, BaseEstimator):
         rows = self._read_rows(X)
         self._warn_of_unseen(rows)
         return self._joint(rows)
-
-    def predict_joint_log_proba(self, X):
-        """Logarithms of the joint probabilities (or densities) of rows and classes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        log_p : ndarray of shape (n_samples, n_classes)
-            log p(x, y) = log p(y) + log p(x | y), in the order of `classes_`.
-        """
-        return self._scores(X)
 
     def predict(self, X):
         """Predict the most probable class.
@@ -231,7 +248,8 @@ class BayesClassifier(ClassifierMixin, Remembering, BaseEstimator):
 
     def _certified(self, X, y, sample_weight=None) -> Certificate:
         """The certificate, computed again from the data of the fit."""
-        return self._judge(self._learn(self._reread(X, y, sample_weight)))
+        data = self._reread(X, y, sample_weight)
+        return self._judge(self._learn(data), data)
 
     def _fitted_to(self, X, y, sample_weight=None) -> BayesFit:
         """The fit, rebuilt from its data."""
@@ -239,7 +257,7 @@ class BayesClassifier(ClassifierMixin, Remembering, BaseEstimator):
 
     def _fitted(self, data: Training) -> BayesFit:
         """The fit, or an error if its data has changed."""
-        found = self._judge(self._learn(data))
+        found = self._judge(self._learn(data), data)
         if found.kind == "stopped":
             raise ValueError(
                 f"this is not the fit of this data: the objective is {found.primal:.9g}, and can "
@@ -247,6 +265,57 @@ class BayesClassifier(ClassifierMixin, Remembering, BaseEstimator):
                 f"{type(self).__name__} was fitted. Fit again."
             )
         return BayesFit(self, data)
+
+
+class NaiveBayesClassifier(BayesClassifier):
+    """Base of those whose scores are joint probabilities themselves, and that learn from parts."""
+
+    def predict_joint_log_proba(self, X):
+        """Logarithms of the joint probabilities (or densities) of rows and classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        log_p : ndarray of shape (n_samples, n_classes)
+            log p(x, y) = log p(y) + log p(x | y), in the order of `classes_`.
+        """
+        return self._scores(X)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Learn from some more rows; parts one after the other are the same as all rows at once.
+
+        Parameters
+        ----------
+        X : {array-like, data frame} of shape (n_samples, n_features)
+            Training data.
+        y : array-like of shape (n_samples,)
+            Classes.
+        classes : array-like of shape (n_classes,), default=None
+            All classes that there will be; needed in the first call.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights ≥ 0.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. It has no reference to its data: `gapless.generalize` takes them.
+        """
+        data = self._read_part(X, y, classes, sample_weight)
+        self._keep(data, self._learn_more(data), is_whole=False)
+        return self
+
+    def _read_part(self, X, y, classes, sample_weight) -> Training:
+        """A part of the data, validated."""
+        return read_part(self, X, y, classes, sample_weight)
+
+    def _learn_more(self, data: Training) -> dict[str, Any]:
+        """The attributes of a model of all rows so far, and of these."""
+        raise NotImplementedError
 
 
 def normalised(z: Array) -> Array:

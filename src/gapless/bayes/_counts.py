@@ -8,14 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
 from .._validation import Training
 from ..design import Design
-from ._base import BayesClassifier
+from ._base import NaiveBayesClassifier
 from .priors import Priors
-from .reading import read_part
 
 Array = np.ndarray
 
@@ -23,7 +21,7 @@ Array = np.ndarray
 SMALLEST_ALPHA = 1e-10
 
 
-class CountBayes(BayesClassifier):
+class CountBayes(NaiveBayesClassifier):
     """Base of naive Bayes classifiers whose features are counts, yes or no, or categories.
 
     A subclass says what it counts (`_count`), how two counts are added (`_merged`), and what
@@ -34,7 +32,7 @@ class CountBayes(BayesClassifier):
         "class_count_",
         "class_log_prior_",
         "feature_log_prob_",
-        *BayesClassifier._stored,
+        *NaiveBayesClassifier._stored,
     )
     _parameter_constraints: ClassVar[dict] = {
         "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],
@@ -60,57 +58,11 @@ class CountBayes(BayesClassifier):
 
     # ---- fitting ---------------------------------------------------------------------------------
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
-        """Count.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training data.
-        y : array-like of shape (n_samples,)
-            Classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights ≥ 0. Weight 2 means the row twice, weight 0 means the row is not there.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator. An error leaves it as it was.
-        """
-        data = self._read(X, y, sample_weight)
-        self._keep(data, self._learn(data), is_whole=True)
-        return self
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
-        """Count some more rows; parts one after the other are the same as all rows at once.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training data.
-        y : array-like of shape (n_samples,)
-            Classes.
-        classes : array-like of shape (n_classes,), default=None
-            All classes that there will be; needed in the first call.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights ≥ 0.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator. It has no reference to its data: `gapless.generalize` takes them.
-        """
-        data = self._read_part(X, y, classes, sample_weight)
+    def _learn_more(self, data):
         counts = self._count(data)
         if hasattr(self, "classes_"):
             counts = self._merged({name: getattr(self, name) for name in counts}, counts)
-        self._keep(data, self._from(counts, data), is_whole=False)
-        return self
-
-    def _read_part(self, X, y, classes, sample_weight) -> Training:
-        return read_part(self, X, y, classes, sample_weight)
+        return self._from(counts, data)
 
     def _learn(self, data):
         return self._from(self._count(data), data)
@@ -157,7 +109,7 @@ class CountBayes(BayesClassifier):
 
     # ---- both gaps -------------------------------------------------------------------------------
 
-    def _costs(self, learned):
+    def _costs(self, learned, data):
         count = learned["class_count_"]
         K = len(count)
         primal, dual = self._priors(K).costs(count, self.class_log_prior_)

@@ -141,7 +141,7 @@ class BernoulliNB(CountBayes):
         impossible = impossible + products(X, _is_impossible(yes) - _is_impossible(no))
         return np.where(impossible > 0.5, -np.inf, finite) + self.class_log_prior_
 
-    def _without_each(self, X, own):
+    def _without_each(self, X, own, data):
         counts = {"class_count_": self.class_count_, "feature_count_": self.feature_count_}
         yes, total = _raised(counts, self._check_alpha())
         no = total - yes

@@ -186,7 +186,7 @@ class CategoricalNB(CountBayes):
 
     # ---- both gaps -------------------------------------------------------------------------------
 
-    def _without_each(self, X, own):
+    def _without_each(self, X, own, data):
         row, of = np.nonzero(own)
         w, alpha = own[row, of], self._check_alpha()
         z = self._priors(len(self.classes_)).log_without(self.class_count_, own)

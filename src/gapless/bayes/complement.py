@@ -115,7 +115,7 @@ class ComplementNB(MultinomialNB):
         z[np.isneginf(z)] = np.inf if not self.norm else -np.inf
         return z + self.class_log_prior_ if len(self.classes_) == 1 else z
 
-    def _without_each(self, X, own):
+    def _without_each(self, X, own, data):
         """A row is counted by the complements of all classes but its own."""
         n, d = X.shape
         entries = Entries.of(X)

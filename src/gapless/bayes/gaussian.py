@@ -6,24 +6,22 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
 from .. import _core
 from .._validation import Training
 from ..interrupt import check, deadline
 from ..threads import thread_count
-from ._base import Array, BayesClassifier
+from ._base import Array, NaiveBayesClassifier
 from .moments import Moments
 from .priors import Priors
-from .reading import read_part
 
 LOG_TWO_PI = float(np.log(2 * np.pi))
 # Numbers of the largest block that is computed at a time.
 BLOCK = 1 << 20
 
 
-class GaussianNB(BayesClassifier):
+class GaussianNB(NaiveBayesClassifier):
     """Naive Bayes for numbers: in each class every column has a Gaussian density of its own.
 
     p(x, y = c) = π_c Πⱼ N(xⱼ; μ_cj, σ²_cj),  with the means and variances of the rows of class c.
@@ -83,7 +81,7 @@ class GaussianNB(BayesClassifier):
         "epsilon_",
         "theta_",
         "var_",
-        *BayesClassifier._stored,
+        *NaiveBayesClassifier._stored,
     )
     _parameter_constraints: ClassVar[dict] = {
         "priors": ["array-like", None],
@@ -96,55 +94,6 @@ class GaussianNB(BayesClassifier):
         self.var_smoothing = var_smoothing
         self.smooth_prior = smooth_prior
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
-        """Find means and variances.
-
-        Parameters
-        ----------
-        X : {array-like, data frame} of shape (n_samples, n_features)
-            Training data.
-        y : array-like of shape (n_samples,)
-            Classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights ≥ 0. Weight 2 means the row twice, weight 0 means the row is not there.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator. An error leaves it as it was.
-        """
-        data = self._read(X, y, sample_weight)
-        self._keep(data, self._learn(data), is_whole=True)
-        return self
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
-        """Learn from some more rows; parts one after the other are the same as all rows at once.
-
-        Parameters
-        ----------
-        X : {array-like, data frame} of shape (n_samples, n_features)
-            Training data.
-        y : array-like of shape (n_samples,)
-            Classes.
-        classes : array-like of shape (n_classes,), default=None
-            All classes that there will be; needed in the first call.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights ≥ 0.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator. It has no reference to its data: `gapless.generalize` takes them.
-        """
-        data = read_part(self, X, y, classes, sample_weight)
-        moments = self._moments_of(data)
-        if hasattr(self, "classes_"):
-            moments = self._moments() + moments
-        self._keep(data, self._from(moments), is_whole=False)
-        return self
-
     def _moments_of(self, data: Training) -> Moments:
         return Moments.of(data.X, data.y, data.weights, len(data.classes))
 
@@ -155,6 +104,10 @@ class GaussianNB(BayesClassifier):
 
     def _learn(self, data):
         return self._from(self._moments_of(data))
+
+    def _learn_more(self, data):
+        moments = self._moments_of(data)
+        return self._from(self._moments() + moments if hasattr(self, "classes_") else moments)
 
     def _from(self, moments: Moments) -> dict[str, Any]:
         """All attributes that follow from moments."""
@@ -190,7 +143,7 @@ class GaussianNB(BayesClassifier):
     def _smoothed(self, factor):
         return self._at(var_smoothing=self.var_smoothing * factor) if self.var_smoothing else None
 
-    def _without_each(self, X, own):
+    def _without_each(self, X, own, data):
         moments, z = self._moments(), self._priors(len(own[0])).log_without(self.class_count_, own)
         step = max(BLOCK // max(X.shape[1] * len(own[0]), 1), 1)
         for first in range(0, len(z), step):
@@ -216,7 +169,7 @@ class GaussianNB(BayesClassifier):
         out[row, of] = _log_density(away * moments.growth(of, w), alone)
         return out
 
-    def _costs(self, learned):
+    def _costs(self, learned, data):
         count = learned["class_count_"]
         K = len(count)
         with np.errstate(divide="ignore"):

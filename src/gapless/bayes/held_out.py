@@ -34,11 +34,11 @@ class BayesFit(Refittable):
     has_classes = True
     ignores_shifts = True
     strength = "the smoothing"
-    cure = "drop features"
 
     def __init__(self, estimator: Any, data: Any):
         super().__init__(Design(data.X), data.classes[data.y], data.weights)
         self.estimator, self.data = estimator, data
+        self.cure = estimator._cure
 
     @property
     def targets(self) -> Array:
@@ -69,10 +69,17 @@ class BayesFit(Refittable):
 
     def fit_to(self, rows):
         """The same of some rows; classes that are not among them are never predicted."""
-        part = only(self.data, rows)
+        rows = rows[self.weights[rows] > 0]
+        y, K = self.data.y[rows], self.outputs
+        is_absent = self.estimator._is_unknown(
+            np.bincount(y, minlength=K), np.bincount(y, self.weights[rows], K)
+        )
+        part = only(self.data, rows[~is_absent[y]])
         twin = copy.copy(self.estimator)
-        vars(twin).update(self.estimator._learn(part))
-        is_absent = np.bincount(part.y, part.weights, self.outputs) == 0
+        try:
+            vars(twin).update(self.estimator._learn(part))
+        except np.linalg.LinAlgError as error:
+            raise NotAvailable(f"a fit without some rows fails: {error}") from error
 
         def predict(design: Design) -> Array:
             z = bounded(twin._joint(design.X))
@@ -91,7 +98,8 @@ class BayesFit(Refittable):
         own = np.zeros((len(first), self.outputs))
         np.add.at(own, (units, y), self.weights[counted])
         z = np.full((len(self.y), self.outputs), LOWEST)
-        z[counted] = bounded(self.estimator._without_each(self.data.X[first], own))[units]
+        found = self.estimator._without_each(self.data.X[first], own, self.data)
+        z[counted] = bounded(found)[units]
         return z
 
     def without_each(self, rows):

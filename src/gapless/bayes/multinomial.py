@@ -105,7 +105,7 @@ class MultinomialNB(CountBayes):
     def _joint(self, X):
         return times(X, self.feature_log_prob_) + self.class_log_prior_
 
-    def _without_each(self, X, own):
+    def _without_each(self, X, own, data):
         raised = self.feature_count_ + self._check_alpha()
         likelihood = times(X, self.feature_log_prob_)
         # Rows and the classes whose counts they are part of.

@@ -1,0 +1,91 @@
+"""What linear and quadratic discriminant analysis share: weights, priors and decisions."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .._validation import Training
+from ._base import Array, BayesClassifier
+from .moments import Moments
+from .priors import Priors
+
+
+class Discriminant(BayesClassifier):
+    """Base of classifiers whose classes have Gaussian densities with covariances."""
+
+    _stored: ClassVar[tuple[str, ...]] = (
+        "priors_",
+        "means_",
+        "covariance_",
+        "scalings_",
+        *BayesClassifier._stored,
+    )
+    _fewest_classes = 2
+    _cure = 'set solver="eigen" and shrinkage="auto", or drop features'
+
+    def _read(self, X, y, sample_weight=None, *, reset=True):
+        data = super()._read(X, y, sample_weight, reset=reset)
+        self._check_solver()
+        return data
+
+    def _check_solver(self) -> None:
+        """Refuse what a solver cannot do."""
+        if self.solver == "svd" and self.shrinkage is not None:
+            raise NotImplementedError(
+                "shrinkage not supported with 'svd' solver; take solver='eigen'."
+            )
+        if self.solver == "svd" and self.covariance_estimator is not None:
+            raise ValueError(
+                "covariance estimator is not supported with svd solver: covariance_estimator is "
+                "not supported with solver='svd'. Try solver='eigen' instead."
+            )
+        if self.covariance_estimator is not None and self.shrinkage not in (None, 0):
+            raise ValueError(
+                "covariance_estimator and shrinkage parameters are not None. Only one of the two "
+                "can be set."
+            )
+
+    def _priors(self, classes: int) -> Priors:
+        """The priors as they are asked for, summing to 1."""
+        if self.priors is not None and np.any(np.asarray(self.priors, dtype=float) < 0):
+            raise ValueError(f"priors must be non-negative, got {list(self.priors)}.")
+        found = Priors.read(self.priors, classes, is_fitted=True, is_smoothed=False)
+        if found.given is None or abs(found.given.sum() - 1.0) <= 1e-5:
+            return found
+        warnings.warn("The priors do not sum to 1. Renormalizing", stacklevel=2)
+        return Priors(found.given / found.given.sum())
+
+    def decision_function(self, X):
+        """Log probabilities of the classes, up to a number that is the same for all of a row.
+
+        Parameters
+        ----------
+        X : {array-like, data frame} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Of two classes the difference, positive for the second.
+        """
+        z = self._scores(X)
+        return z[:, 1] - z[:, 0] if z.shape[1] == 2 else z
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        return tags
+
+
+def class_moments(data: Training) -> Moments:
+    """Weights, means and squares of the classes."""
+    return Moments.of(data.X, data.y, data.weights, len(data.classes))
+
+
+def rows_of(data: Training, k: int) -> tuple[Any, Array]:
+    """The rows of a class that have a weight, and their weights."""
+    rows = np.flatnonzero((data.y == k) & (data.weights > 0))
+    return data.X[rows], data.weights[rows]
