@@ -8,6 +8,7 @@ is fitted again.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -40,10 +41,9 @@ AUTO, NONE, SIGMOID, ISOTONIC = "auto", "none", "sigmoid", "isotonic"
 FOLDS = 5
 # Probabilities nearer to 0 or 1 than this say no more than that.
 LEAST = 1e-6
+TOO_FEW = "no class has two rows, one to learn from and one to hold out; add rows of each class."
 # When a line is fitted well enough, by what a step would gain for each row.
 NEWTON_STEPS, ENOUGH = 100, 1e-18
-# Scores that agree to so many decimals, in units of their size, belong to equal rows.
-DECIMALS = 9
 
 
 class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
@@ -229,7 +229,7 @@ class HeldOut:
     """Scores (n, K), or (n, 1) of two classes, of rows by models that had not seen them.
 
     `true` are positions of their classes, and `plain` the probabilities as the model has them, None
-    if it has none. Equal rows are merged, and rows are in the order of their content.
+    if it has none. Equal rows are one, with their weights summed, and the order is by content.
     """
 
     scores: Array
@@ -241,15 +241,19 @@ class HeldOut:
     @classmethod
     def of(cls, model: Any, rows: Any, y: Array, weights: Array, method: str) -> HeldOut:
         """From a model that answers for the rows without having seen them."""
-        scores = scores_of(model, rows)
-        plain = model.predict_proba(rows) if hasattr(model, "predict_proba") else None
+        plain = None
+        if hasattr(model, "predict_proba"):
+            plain = np.asarray(model.predict_proba(rows), dtype=float)
         true = np.searchsorted(model.classes_, y)
-        size = float(np.sqrt(np.mean(scores**2))) or 1.0
-        table = np.column_stack([true, np.round(scores / size, DECIMALS)])
-        _, first, place = np.unique(table, axis=0, return_index=True, return_inverse=True)
-        weights = np.bincount(place.ravel(), weights)
-        plain = None if plain is None else np.asarray(plain, dtype=float)[first]
-        return cls(scores[first], plain, true[first], weights, method)
+        return cls(scores_of(model, rows), plain, true, weights, method)
+
+    @cached_property
+    def fold(self) -> Array:
+        """The fold of each row, 0 to 4, with a fair part of each class in all of them."""
+        n = len(self.true)
+        fold = np.empty(n, dtype=int)
+        fold[drawn(np.arange(n), n, self.true)] = np.arange(n) % FOLDS
+        return fold
 
 
 def scores_of(model: Any, X: Any) -> Array:
@@ -291,15 +295,29 @@ def _from_the_fit(model: Any, X: Any, y: Any, sample_weight: Any) -> HeldOut:
     z = outcome.estimate.z
     if outcome.keeps_shares:
         z = with_shares(fitted, z)
-    rows = np.flatnonzero((weights > 0) & np.all(np.isfinite(z), axis=1))
+    is_held = (weights > 0) & np.all(np.isfinite(z), axis=1)
+    held = np.flatnonzero(is_held)
+    code = np.searchsorted(model.classes_, fitted.y[held])
+    # One row for each class at each x, in the order of their content.
+    pairs, first, place = np.unique(
+        np.column_stack([fitted.units[held], code]), axis=0, return_index=True, return_inverse=True
+    )
+    summed = np.bincount(place.ravel(), weights[held])
+    # A row that is all there is of its class: a model without it knows of no such class.
+    kept = np.bincount(pairs[:, 1])[pairs[:, 1]] > 1
+    rows, summed = held[first][kept], summed[kept]
+    if not len(rows):
+        raise ValueError(TOO_FEW)
     twin = model._standing_in(z)
-    return HeldOut.of(twin, rows[:, None], fitted.y[rows], weights[rows], outcome.method)
+    return HeldOut.of(twin, rows[:, None], fitted.y[rows], summed, outcome.method)
 
 
 def _from_folds(model: Any, X: Any, y: Any, sample_weight: Any) -> HeldOut:
     """By copies of the model that were fitted without a fold of the distinct rows."""
-    X, y = indexable(X, column_or_1d(y))
-    population = Population.of(X, y, read_weights(sample_weight, y))
+    y = column_or_1d(y)
+    X, _ = indexable(X if hasattr(X, "shape") else np.asarray(X), y)
+    code = np.searchsorted(model.classes_, y).astype(float)
+    population = Population.of(X, code, read_weights(sample_weight, y))
     rows, weights = population.first, population.weights
     fold = np.empty(len(rows), dtype=int)
     fold[drawn(np.arange(len(rows)), len(rows), y[rows])] = np.arange(len(rows)) % FOLDS
@@ -308,15 +326,13 @@ def _from_folds(model: Any, X: Any, y: Any, sample_weight: Any) -> HeldOut:
     for k in np.unique(fold):
         train, test = rows[fold != k], rows[fold == k]
         if len(np.unique(y[train])) < len(model.classes_):
-            continue  # The only row of a class: whoever has not seen it cannot know the class.
+            continue  # The only row of a class: whoever has not seen it knows of no such class.
         other = _fit_again(model, X, y, train, weights[fold != k])
         found = getattr(other, ask)(_safe_indexing(X, test))
         answers = np.full((len(rows), *found.shape[1:]), np.nan) if answers is None else answers
         answers[fold == k] = found
     if answers is None:
-        raise ValueError(
-            "each class has too few rows to hold some out; add rows, at least two of each class."
-        )
+        raise ValueError(TOO_FEW)
     known = _Known(model.classes_, ask, answers)
     there = np.flatnonzero(np.isfinite(answers.reshape(len(rows), -1)).all(axis=1))
     return HeldOut.of(known, there, y[rows[there]], weights[there], f"{FOLDS}-fold")
@@ -452,16 +468,13 @@ def _log_loss(p: Array, held: HeldOut, rows: Array) -> float:
 
 def _loss_by_folds(method: str, held: HeldOut) -> float:
     """The mean log loss of held-out rows, by maps that were fitted to the others."""
-    n = len(held.true)
     total = 0.0
-    # Rows are in the order of class and score: every fifth is a fair sample of both.
-    for fold in range(FOLDS):
-        test = np.arange(fold, n, FOLDS)
+    for k in range(FOLDS):
+        train, test = np.flatnonzero(held.fold != k), np.flatnonzero(held.fold == k)
         if method == NONE:
             p = held.plain[test]
         else:
-            maps = _fit_maps(method, held, np.setdiff1d(np.arange(n), test))
-            p = mapped(maps, held.scores[test])
+            p = mapped(_fit_maps(method, held, train), held.scores[test])
         total += _log_loss(p, held, test)
     return total / float(held.weights.sum())
 
