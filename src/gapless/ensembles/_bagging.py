@@ -48,9 +48,8 @@ class Bagging(Ensemble):
     """
 
     _strength = "min_samples_leaf"
-    # The method whose answers are the mean of the members, and what each member is asked.
+    # The method whose answers are the mean of the members.
     _answer = "predict"
-    _say: Callable
 
     _stored: ClassVar[tuple[str, ...]] = (
         *Ensemble._stored,
@@ -224,6 +223,11 @@ class Bagging(Ensemble):
             self.__dict__.update(learned)
             learned |= self._out_of_bag_attributes(data)
         return learned
+
+    @property
+    def _say(self) -> Callable:
+        """What a member is asked."""
+        raise NotImplementedError
 
     def _mean_of_members(self, X: Any, **params) -> Array:
         check_is_fitted(self)

@@ -123,8 +123,9 @@ class ForestRegressor(TreeRegressorMixin, RegressorMixin, Forest):
 
     def _template(self, random_state: Any = None) -> Any:
         # Of the old name the caller has been told; the trees get the new one.
-        named = self._at(criterion="squared_error") if self.criterion == OLD_NAME else self
-        return super(ForestRegressor, named)._template(random_state)
+        if self.criterion == OLD_NAME:
+            return self._at(criterion="squared_error")._template(random_state)
+        return super()._template(random_state)
 
     def _read_targets(self, y, X, sample_weight, class_weight=None) -> Outputs:
         outputs = super()._read_targets(y, X, sample_weight, class_weight)

@@ -285,7 +285,6 @@ class BaggingRegressor(HeldOutIntervals, Bagging, sklearn.ensemble.BaggingRegres
     'out of bag (10 members)'
     """
 
-    _say = staticmethod(numbers)
     _stored: ClassVar[tuple[str, ...]] = (*Bagging._stored, "oob_prediction_")
 
     def __init__(
@@ -321,6 +320,10 @@ class BaggingRegressor(HeldOutIntervals, Bagging, sklearn.ensemble.BaggingRegres
 
     def _get_estimator(self) -> Any:
         return DecisionTreeRegressor() if self.estimator is None else self.estimator
+
+    @property
+    def _say(self) -> Callable:
+        return numbers
 
     def predict(self, X, *, interval=None, **params):
         """Mean predictions of the members, with intervals where they are asked for.

@@ -269,7 +269,8 @@ class Forest(ForestReading, ForestGrowing, Ensemble, BaseEstimator):
 
     def _set_oob_score_and_attributes(self, grown: Forest, data: EnsembleData) -> None:
         """Give a forest that is grown its score out of bag; the name is scikit-learn's."""
-        vars(grown).update(grown._out_of_bag_attributes(data))
+        for name, value in grown._out_of_bag_attributes(data).items():
+            setattr(grown, name, value)
 
     def _out_of_bag_attributes(self, data: EnsembleData) -> dict[str, Any]:
         raise NotImplementedError

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -42,6 +43,9 @@ class TreeModel(Readable, Remembering, CallbackSupport, BaseEstimator):
         "columns_",
         "generalization_",
     )
+    time_limit: float | None
+    n_outputs_: int
+    classes_: Any
 
     # ---- what a subclass says --------------------------------------------------------------------
 
@@ -136,7 +140,7 @@ class TreeModel(Readable, Remembering, CallbackSupport, BaseEstimator):
         data = self._read(X, y, sample_weight, reset=False)
         if data.has_classes:
             own = self.classes_ if isinstance(self.classes_, list) else [self.classes_]
-            found = data.outputs.classes
+            found = data.outputs.classes or []
             if len(own) != len(found) or not all(map(np.array_equal, found, own)):
                 raise ValueError(
                     f"y has the classes {[c.tolist() for c in found]}, but {type(self).__name__} "
@@ -194,6 +198,12 @@ def _honest(found: Certificate, grown: Grown) -> Certificate:
 
 class TreeClassifierMixin:
     """Classes, probabilities and sets of classes from what the leaves say."""
+
+    classes_: Any
+    n_outputs_: int
+    _scores: Callable[[Any], Array]
+    _calibration_rows: Callable[[Any], Any]
+    _calibrated: Callable[[str], Calibration]
 
     def predict(self, X, check_input=True):
         """Predict classes.
@@ -288,6 +298,10 @@ class TreeClassifierMixin:
 class HeldOutIntervals:
     """Intervals around the predictions of a regressor, by models that have not seen some rows."""
 
+    predict: Callable[..., Any]
+    _calibration_rows: Callable[[Any], Any]
+    _calibrated: Callable[[str], Calibration]
+
     def _with_intervals(self, X: Any, coverage: float) -> Intervals:
         calibration = self._calibrated(
             "gapless.intervals(model, X_train, y_train, X, coverage=..., sample_weight=...)"
@@ -303,6 +317,9 @@ class HeldOutIntervals:
 
 class TreeRegressorMixin(HeldOutIntervals):
     """Numbers and intervals from what the leaves say."""
+
+    n_outputs_: int
+    _scores: Callable[[Any], Array]
 
     def predict(self, X, check_input=True, *, interval=None):
         """Predict targets, with intervals where they are asked for.

@@ -24,6 +24,7 @@ from ._base import TreeModel
 from .columns import Columns
 from .data import Grown, TreeData
 from .door import encoded, read_features, read_new
+from .growing import NO_LIMIT
 from .in_time import grown_in_time
 from .limits import Limited, grow_on
 from .pruned import Prunable
@@ -142,13 +143,14 @@ class DecisionTree(Limited, Prunable, TreeModel):
         rows = np.flatnonzero(data.outputs.weights > 0) if rows is None else rows
         train, held = self._parts(data, rows)
         options = self._options(data, train)
+        deepest = NO_LIMIT if options.max_depth is None else options.max_depth
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
         def grown(depth: int) -> Any:
-            limited = replace(options, max_depth=min(depth, options.max_depth))
+            limited = replace(options, max_depth=min(depth, deepest))
             return grow_on(data, train, limited, seed)
 
-        tree, stopped = grown_in_time(grown, options.max_depth, self.time_limit)
+        tree, stopped = grown_in_time(grown, deepest, self.time_limit)
         choice = None
         if self.ccp_alpha == CV and not stopped:
             with time_limit(seconds_left(self.time_limit, began)):

@@ -174,8 +174,8 @@ def _from_sums(tree: Any, sums: Array, kind: str, value: Array) -> tuple[Array, 
     if kind in ("Gini impurity", "entropy"):
         total = sums.sum(axis=1)
         shares = sums / np.where(total > 0, total, 1.0)[:, None]
-        loss = _brier if kind == "Gini impurity" else _log_loss
-        return loss(sums, total, shares), loss(sums, total, value[:, : sums.shape[1]])
+        of_shares = _brier if kind == "Gini impurity" else _log_loss
+        return of_shares(sums, total, shares), of_shares(sums, total, value[:, : sums.shape[1]])
     w, wy, extra = sums.T
     mean = wy / np.where(w > 0, w, 1.0)
     loss = _deviance if kind == "half Poisson deviance" else _squares

@@ -18,6 +18,16 @@ Array = np.ndarray
 class Limited:
     """Parameters of growing, with scikit-learn's names and meanings."""
 
+    criterion: str
+    splitter: str
+    max_depth: int | None
+    min_samples_split: Any
+    min_samples_leaf: Any
+    min_weight_fraction_leaf: float
+    max_features: Any
+    max_leaf_nodes: int | None
+    min_impurity_decrease: float
+    monotonic_cst: Any
     _parameter_constraints: ClassVar[dict] = {
         "splitter": [StrOptions({"best", "random"})],
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],

@@ -94,7 +94,15 @@ def gains(
 class _Grower:
     """The data of a tree and the nodes that it has so far."""
 
-    def __init__(self, F, y, weights, classes, levels, rule):
+    def __init__(
+        self,
+        F: Array,
+        y: Array,
+        weights: Array,
+        classes: int,
+        levels: Sequence[int | None],
+        rule: Rule,
+    ):
         kept = np.flatnonzero(weights > 0)
         # By content, so that sums do not depend on the order of the rows.
         order = kept[np.lexsort((weights[kept], y[kept], *F[kept].T))]
@@ -107,7 +115,8 @@ class _Grower:
         self.nodes: list[tuple[Test | None, int, int, Array]] = []
 
     def run(self) -> MultiwayTree:
-        stack = [(np.arange(len(self.y)), self.w, -1, 0, 0, frozenset())]
+        nothing: frozenset[int] = frozenset()
+        stack = [(np.arange(len(self.y)), self.w, -1, 0, 0, nothing)]
         while stack:
             check()
             rows, w, parent, branch, depth, used = stack.pop()

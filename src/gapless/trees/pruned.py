@@ -26,6 +26,11 @@ Array = np.ndarray
 class Prunable(Validated):
     """Parameters of pruning: by a price for each leaf, or by errors."""
 
+    criterion: str
+    ccp_alpha: Any
+    ccp_alpha_: float
+    select: str
+    monotonic_cst: Any
     _parameter_constraints: ClassVar[dict] = {
         "ccp_alpha": [Interval(Real, 0.0, None, closed="left"), StrOptions({CV})],
         **Validated._parameter_constraints,

@@ -16,6 +16,10 @@ from .reading import Features
 class Readable:
     """Base of trees that can be read; a subclass gives `outline`, `tree_` and `columns_`."""
 
+    tree_: Any
+    columns_: Any
+    n_features_in_: int
+
     def outline(self) -> Outline:
         """The tree as plain data, from which text, rules and pictures are made."""
         raise NotImplementedError

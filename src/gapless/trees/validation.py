@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval
 from .._validation import read_outputs
 from ..certificates import Certificate
 from ..generalization.held_out import drawn
+from ._base import TreeModel
 from .data import Rows, TreeData
 from .judging import Judgement, certificate
 
@@ -29,13 +30,15 @@ ERRORS = {
 GIVEN, DRAWN = "given", "drawn"
 
 
-class Validated:
+class Validated(TreeModel):
     """Trees that may be pruned by errors; `prune` says how.
 
     A subclass gives `_errors`, what each node costs as a leaf by the errors of some rows, and
     `_parents`, the tree as an array of parents.
     """
 
+    prune: Any
+    validation_fraction: float
     _parameter_constraints: ClassVar[dict] = {
         "validation_fraction": [Interval(Real, 0.0, 1.0, closed="neither")],
     }
