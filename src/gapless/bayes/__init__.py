@@ -12,6 +12,7 @@ from .complement import ComplementNB
 from .decision import BayesDecision
 from .gaussian import GaussianNB
 from .linear_discriminant import LinearDiscriminantAnalysis
+from .mixed import NaiveBayes
 from .multinomial import MultinomialNB
 from .quadratic_discriminant import QuadraticDiscriminantAnalysis
 
@@ -23,5 +24,6 @@ __all__ = [
     "GaussianNB",
     "LinearDiscriminantAnalysis",
     "MultinomialNB",
+    "NaiveBayes",
     "QuadraticDiscriminantAnalysis",
 ]

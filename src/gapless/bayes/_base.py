@@ -116,7 +116,7 @@ class BayesClassifier(ClassifierMixin, Remembering, BaseEstimator):
     def _keep(self, data: Training, learned: dict[str, Any], *, is_whole: bool) -> None:
         """Replace what an earlier fit has left by what this one has learned, all at once."""
         learned["classes_"] = data.classes
-        learned["n_features_in_"] = data.X.shape[1]
+        learned["n_features_in_"] = self._width(data)
         if data.feature_names is not None:
             learned["feature_names_in_"] = data.feature_names
         twin = copy.copy(self)
@@ -128,6 +128,10 @@ class BayesClassifier(ClassifierMixin, Remembering, BaseEstimator):
         else:
             vars(self).pop("_training", None)
         take_over(self, learned)
+
+    def _width(self, data: Training) -> int:
+        """The number of features."""
+        return data.X.shape[1]
 
     def _judge(self, learned: dict[str, Any], data: Training) -> Certificate:
         """How far the stored parameters are from the best ones for what a fit learns."""

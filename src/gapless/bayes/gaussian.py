@@ -10,15 +10,13 @@ from sklearn.utils._param_validation import Interval
 
 from .. import _core
 from .._validation import Training
-from ..interrupt import check, deadline
+from ..interrupt import deadline
 from ..threads import thread_count
 from ._base import Array, NaiveBayesClassifier
-from .moments import Moments
+from .moments import Moments, Rest, blocks
 from .priors import Priors
 
 LOG_TWO_PI = float(np.log(2 * np.pi))
-# Numbers of the largest block that is computed at a time.
-BLOCK = 1 << 20
 
 
 class GaussianNB(NaiveBayesClassifier):
@@ -144,30 +142,8 @@ class GaussianNB(NaiveBayesClassifier):
         return self._at(var_smoothing=self.var_smoothing * factor) if self.var_smoothing else None
 
     def _without_each(self, X, own, data):
-        moments, z = self._moments(), self._priors(len(own[0])).log_without(self.class_count_, own)
-        step = max(BLOCK // max(X.shape[1] * len(own[0]), 1), 1)
-        for first in range(0, len(z), step):
-            check()
-            rows = slice(first, first + step)
-            z[rows] += self._densities_without(moments, X[rows], own[rows])
-        return z
-
-    def _densities_without(self, moments: Moments, X: Array, own: Array) -> Array:
-        """Log densities (n, classes) of rows, without themselves."""
-        X, whole = X.astype(np.float64), moments.overall
-        everything, total = np.zeros(len(X), dtype=int), own.sum(axis=1)[:, None]
-        spread = whole.variance_without(everything, X - whole.mean, total)
-        epsilon = self.var_smoothing * np.max(spread, axis=1, keepdims=True)
-        out, variance = np.zeros(own.shape), moments.variance
-        for k, mean in enumerate(moments.mean):
-            out[:, k] = _log_density(X - mean, variance[k] + epsilon)
-        # Rows and the classes whose moments they are part of.
-        row, of = np.nonzero(own)
-        w = own[row, of][:, None]
-        away = X[row] - moments.mean[of]
-        alone = moments.variance_without(of, away, w) + epsilon[row]
-        out[row, of] = _log_density(away * moments.growth(of, w), alone)
-        return out
+        prior = self._priors(own.shape[1]).log_without(self.class_count_, own)
+        return prior + densities_without(self._moments(), self.var_smoothing, X, own)
 
     def _costs(self, learned, data):
         count = learned["class_count_"]
@@ -179,7 +155,7 @@ class GaussianNB(NaiveBayesClassifier):
         scale = float(count.sum()) * np.log(max(K, 2))
         more, least = (
             0.5 * float(np.sum(w * terms))
-            for terms in (_deviance(spread, self.var_), _deviance(best, best))
+            for terms in (deviance(spread, self.var_), deviance(best, best))
         )
         size = abs(dual) + float(np.sum(w * (1 + np.abs(np.log(np.where(best > 0, best, 1.0))))))
         return primal + more, dual + least, size, scale
@@ -205,20 +181,32 @@ def log_densities(X: Array, mean: Array, variance: Array, *, has_missing: bool =
     if not has_missing:
         out -= 0.5 * log.sum(axis=1)
     for k, j in np.argwhere(is_point):
-        out[X[:, j] != mean[k, j], k] = -np.inf
+        out[(X[:, j] != mean[k, j]) & ~np.isnan(X[:, j]), k] = -np.inf
     return out
 
 
-def _log_density(away: Array, variance: Array) -> Array:
-    """Σⱼ log N(away; 0, variance) along rows."""
+def densities_without(moments: Moments, smoothing: float, X: Array, own: Array) -> Array:
+    """The same of rows of the fit without themselves; `own` (n, classes) is what they weigh."""
+    out = np.empty(own.shape)
+    for rows in blocks(len(X), X.shape[1] * own.shape[1]):
+        rest = Rest.of(moments, X[rows], own[rows])
+        epsilon = smoothing * np.max(rest.spread, axis=1, keepdims=True)
+        for k in range(own.shape[1]):
+            away, variance = rest.gaussian(k)
+            out[rows, k] = log_density(away, variance + epsilon, rest.there)
+    return out
+
+
+def log_density(away: Array, variance: Array, there: Array | bool = True) -> Array:
+    """Σⱼ log N(away; 0, variance) along rows, over the columns that are there."""
     is_point = variance <= 0
     safe = np.where(is_point, 1.0, variance)
-    terms = np.where(is_point, LOG_TWO_PI, LOG_TWO_PI + np.log(safe) + away**2 / safe)
-    density = -0.5 * terms.sum(axis=1)
-    return np.where(np.any(is_point & (away != 0), axis=1), -np.inf, density)
+    terms = LOG_TWO_PI + np.where(is_point, 0.0, np.log(safe) + away**2 / safe)
+    density = -0.5 * np.where(there, terms, 0.0).sum(axis=1)
+    return np.where(np.any(there & is_point & (away != 0), axis=1), -np.inf, density)
 
 
-def _deviance(spread: Array, variance: Array) -> Array:
+def deviance(spread: Array, variance: Array) -> Array:
     """log v + s/v, which is least at v = s; 0 where both are 0."""
     is_point = variance <= 0
     safe = np.where(is_point, 1.0, variance)

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..design import Design
 from ..generalization import Refittable
@@ -60,7 +61,24 @@ class BayesFit(Refittable):
     @cached_property
     def labels(self) -> Array:
         """Numbers of the rows (x, y), the same for equal ones, by content."""
-        return self.design.equal_rows(self.targets)
+        return self._comparable.equal_rows(self.targets)
+
+    @cached_property
+    def same(self) -> Array:
+        """Numbers of the rows x, the same for equal ones."""
+        return self._comparable.equal_x
+
+    @cached_property
+    def _comparable(self) -> Design:
+        """The rows with a number in place of NaN, which equals nothing."""
+        X = self.design.X
+        entries = X.data if sp.issparse(X) else X
+        if not np.any(np.isnan(entries)):
+            return self.design
+        filled = np.where(np.isnan(entries), np.finfo(entries.dtype).max, entries)
+        if sp.issparse(X):
+            filled = type(X)((filled, X.indices, X.indptr), shape=X.shape)
+        return Design(filled)
 
     @property
     def model(self):

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .. import _core
-from ..interrupt import deadline
+from ..interrupt import check, deadline
 from ..threads import thread_count
 from .rests import left_over
 
 Array = np.ndarray
+
+# Numbers of the largest block that is computed at a time.
+BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +90,72 @@ class Moments:
         """
         taken = weights * self.growth(of, weights) * from_mean**2
         return _ratio(left_over(self.squares[of], taken), left_over(self.count[of], weights))
+
+
+@dataclass(frozen=True, eq=False)
+class Rest:
+    """What is left of the moments of columns without each of n rows.
+
+    Parameters
+    ----------
+    moments : Moments
+        Of all rows.
+    X : ndarray of shape (n, d)
+        Rows of the fit, 0 where a value is missing.
+    there : ndarray of bool, shape (n, d)
+        Which values are not.
+    own : ndarray of shape (n, classes)
+        What the rows weigh in each class.
+    spread, total : ndarray of shape (n, d)
+        Variances and weights of all classes together without them.
+    """
+
+    moments: Moments
+    X: Array
+    there: Array
+    own: Array
+    spread: Array
+    total: Array
+
+    @classmethod
+    def of(cls, moments: Moments, X: Array, own: Array) -> Rest:
+        """Of rows of the fit, NaN being missing."""
+        there = ~np.isnan(X)
+        X = np.where(there, X, 0.0).astype(np.float64)
+        whole, taken = moments.overall, own.sum(axis=1)[:, None] * there
+        spread = whole.variance_without(np.zeros(len(X), dtype=int), X - whole.mean, taken)
+        total = np.broadcast_to(left_over(whole.count, taken), X.shape)
+        return cls(moments, X, there, own, spread, total)
+
+    def count(self, k: int) -> Array:
+        """What is left of the weight of class k, (n, d)."""
+        taken = self.own[:, k : k + 1] * self.there
+        return np.broadcast_to(left_over(self.moments.count[k], taken), self.X.shape)
+
+    def gaussian(self, k: int) -> tuple[Array, Array]:
+        """How far rows are from the mean of class k without them, and its variances, (n, d)."""
+        moments, whole = self.moments, self.moments.overall
+        away = self.X - moments.mean[k]
+        variance = np.tile(moments.variance[k], (len(away), 1))
+        rows = np.flatnonzero(self.own[:, k])
+        of, taken = np.full(len(rows), k), self.own[rows, k : k + 1] * self.there[rows]
+        variance[rows] = moments.variance_without(of, away[rows], taken)
+        away[rows] *= moments.growth(of, taken)
+        is_empty = self.count(k) <= 0
+        if np.any(is_empty):
+            taken = self.own.sum(axis=1)[:, None] * self.there
+            growth = whole.growth(np.zeros(len(away), dtype=int), taken)
+            away = np.where(is_empty, (self.X - whole.mean) * growth, away)
+            variance = np.where(is_empty, self.spread, variance)
+        return away, variance
+
+
+def blocks(n: int, each: int) -> Iterator[slice]:
+    """Stretches of rows whose arrays of so many numbers for each row are not too large."""
+    step = max(BLOCK // max(each, 1), 1)
+    for first in range(0, n, step):
+        check()
+        yield slice(first, first + step)
 
 
 def _ratio(a: Array, b: Array) -> Array:

@@ -175,7 +175,7 @@ class _Reader:
         self.max_bins, self.weights = max_bins, weights
         self.negative_is_missing = negative_is_missing
         self.names = tuple(map(str, X.columns)) if is_table(X) else None
-        self.is_category = _marked(categorical, self.d, self.names)
+        self.is_category = marked(categorical, self.d, self.names)
         if is_table(X):
             self.is_category = self.is_category | [
                 series_of(X, j).is_category for j in range(self.d)
@@ -283,45 +283,47 @@ def _concatenated(parts: Sequence[Array]) -> Array:
     return np.concatenate(parts) if len(parts) else np.zeros(0)
 
 
-def _marked(categorical: Any, d: int, names: tuple[str, ...] | None) -> Array:
-    """Which columns are categories by the caller's word."""
+def marked(
+    given: Any, d: int, names: tuple[str, ...] | None, parameter: str = "categorical_features"
+) -> Array:
+    """Which columns the caller has named by a parameter: a mask, positions or names."""
     mask = np.zeros(d, dtype=bool)
-    if categorical is None or (isinstance(categorical, str) and categorical == "from_dtype"):
+    if given is None or (isinstance(given, str) and given == "from_dtype"):
         return mask
-    chosen = np.asarray(categorical)
+    chosen = np.asarray(given)
     if chosen.dtype == bool:
         if chosen.shape != (d,):
             raise ValueError(
-                "categorical_features set as a boolean mask must have shape (n_features,) = "
-                f"({d},), got: {chosen.shape}; say True for the categories."
+                f"{parameter} set as a boolean mask must have shape (n_features,) = "
+                f"({d},), got: {chosen.shape}; say True for the columns that are meant."
             )
         return chosen.copy()
-    _check_kinds(chosen)
-    mask[list(_positions(chosen, d, names))] = True
+    _check_kinds(chosen, parameter)
+    mask[list(_positions(chosen, d, names, parameter))] = True
     return mask
 
 
-def _check_kinds(chosen: Array) -> None:
+def _check_kinds(chosen: Array, parameter: str) -> None:
     """Refuse what is neither a number nor a name of a column."""
     kinds = {type(item).__name__ for item in chosen.reshape(-1).tolist()}
     if not kinds <= {"int", "str", "bool"}:
         found = ", ".join(sorted(kinds)) if chosen.dtype == object else chosen.dtype.name
-        raise ValueError(
-            f"categorical_features must be an array-like of bool, int or str, got: {found}."
-        )
+        raise ValueError(f"{parameter} must be an array-like of bool, int or str, got: {found}.")
 
 
-def _positions(chosen: Array, d: int, names: tuple[str, ...] | None) -> Iterator[int]:
+def _positions(
+    chosen: Array, d: int, names: tuple[str, ...] | None, parameter: str
+) -> Iterator[int]:
     for item in chosen.reshape(-1).tolist():
         if isinstance(item, str):
             if names is None:
                 raise ValueError(
-                    "categorical_features should be passed as an array of integers or as a boolean "
+                    f"{parameter} should be passed as an array of integers or as a boolean "
                     "mask when the model is fitted on data without feature names."
                 )
             if item not in names:
                 raise ValueError(
-                    f"categorical_features has an item value {item!r} which is not a valid feature "
+                    f"{parameter} has an item value {item!r} which is not a valid feature "
                     f"name of the training data. X has {list(names)}."
                 )
             yield names.index(item)
@@ -329,6 +331,6 @@ def _positions(chosen: Array, d: int, names: tuple[str, ...] | None) -> Iterator
             yield item
         else:
             raise ValueError(
-                "categorical_features set as integer indices must be in [0, n_features - 1] = "
+                f"{parameter} set as integer indices must be in [0, n_features - 1] = "
                 f"[0, {d - 1}], got {item}."
             )
