@@ -9,11 +9,11 @@ a learning rate of 0.1, AdaBoost on trees of depth 1. One judge computes accurac
 AdaBoost the exponential loss from the predictions of every model. Predictions are probabilities of
 the unseen rows by the same models.
 
-Leaves of boosting have at least 20 rows, which is the default of all but XGBoost: it has a limit for
-second derivatives instead, and a penalty of 1 on leaf values. One tree of ours tries every
+Leaves of boosting have at least 20 rows, which is the default of all but XGBoost: it has a limit
+for second derivatives instead, and a penalty of 1 on leaf values. One tree of ours tries every
 threshold, as scikit-learn's does; our forest of so many rows tries 255 for each column, sklearnex
 has bins of its own, and the accuracy shows what that costs. scikit-learn's single tree and AdaBoost
-have one thread and no other choice; prediction is by all cores everywhere.
+have one thread and no other choice.
 
 The forests are those of covtype: ten numbers and 44 indicators, in float32, which all libraries
 take as they are. XGBoost has no part in forests: without a limit of depth its trees, one for each
@@ -89,14 +89,14 @@ def forest(library: str) -> Any:
 
 def boosting(library: str, leaves: int = 31) -> Any:
     """100 rounds of trees with so many leaves."""
+    shared = {"n_estimators": ROUNDS, "learning_rate": RATE, "n_jobs": -1}
     if library == "lightgbm":
         maker = importlib.import_module("lightgbm").LGBMClassifier
-        shared = {"n_estimators": ROUNDS, "learning_rate": RATE, "n_jobs": -1}
         return maker(num_leaves=leaves, verbose=-1, **shared)
     if library == "xgboost":
         maker = importlib.import_module("xgboost").XGBClassifier
         options = {"max_depth": 0, "max_leaves": leaves, "grow_policy": "lossguide"}
-        return maker(n_estimators=ROUNDS, learning_rate=RATE, max_bin=255, n_jobs=-1, **options)
+        return maker(max_bin=255, **shared, **options)
     maker = _maker(library, "HistGradientBoostingClassifier", "sklearn.ensemble")
     return maker(max_iter=ROUNDS, max_leaf_nodes=leaves, learning_rate=RATE, early_stopping=False)
 
