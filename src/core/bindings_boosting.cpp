@@ -16,13 +16,14 @@ struct BinnedRows {
 
 // `table` has for each column: bundle, first bin, codes, most frequent code, has missing values, is
 // categorical, monotone.
-BinnedRows binned_rows(const MatrixIn<std::uint8_t>& code, const VectorIn<std::int32_t>& start,
-                       const MatrixIn<std::int32_t>& table) {
+BinnedRows binned_rows(const MatrixIn<std::uint8_t>& code, const MatrixIn<std::uint8_t>& by_bundle,
+                       const VectorIn<std::int32_t>& start, const MatrixIn<std::int32_t>& table) {
     const Index width = extent(code, 1), d = extent(table, 0);
     check(extent(start, 0) == width + 1, "start must have one more entry than there are bundles");
     check(extent(table, 1) == 7, "the table of columns must have 7 entries for each column");
     check(extent(code, 0) < (Index{1} << 32), "too many rows");
-    BinnedRows rows{{code.data(), extent(code, 0), width, start.data()}, {}};
+    check_shape(by_bundle, width, extent(code, 0), "by_bundle must be the transpose of code");
+    BinnedRows rows{{code.data(), by_bundle.data(), extent(code, 0), width, start.data()}, {}};
     rows.columns.reserve(d);
     for (Index j = 0; j < d; ++j) {
         const std::int32_t* t = table.data() + 7 * j;
@@ -37,15 +38,15 @@ BinnedRows binned_rows(const MatrixIn<std::uint8_t>& code, const VectorIn<std::i
 }
 
 template <class T>
-void grow(const MatrixIn<std::uint8_t>& code, const VectorIn<std::int32_t>& start,
-          const MatrixIn<std::int32_t>& columns, const MatrixIn<T>& gradient,
-          const MaybeMatrix<T>& curvature, const Maybe<double>& weights,
-          const Maybe<double>& repeats, const MaybeMatrix<std::uint8_t>& groups,
-          const GrowthLimits& limits, std::uint64_t seed, const MatrixOut<std::int32_t>& shape,
-          const MatrixOut<double>& numbers, const MatrixOut<std::uint64_t>& levels,
-          const VectorOut<std::int32_t>& count, const MatrixOut<std::int32_t>& leaf, int threads,
-          double deadline) {
-    const BinnedRows rows = binned_rows(code, start, columns);
+void grow(const MatrixIn<std::uint8_t>& code, const MatrixIn<std::uint8_t>& by_bundle,
+          const VectorIn<std::int32_t>& start, const MatrixIn<std::int32_t>& columns,
+          const MatrixIn<T>& gradient, const MaybeMatrix<T>& curvature,
+          const Maybe<double>& weights, const Maybe<double>& repeats,
+          const MaybeMatrix<std::uint8_t>& groups, const GrowthLimits& limits, std::uint64_t seed,
+          const MatrixOut<std::int32_t>& shape, const MatrixOut<double>& numbers,
+          const MatrixOut<std::uint64_t>& levels, const VectorOut<std::int32_t>& count,
+          const MatrixOut<std::int32_t>& leaf, GrowingSpace& space, int threads, double deadline) {
+    const BinnedRows rows = binned_rows(code, by_bundle, start, columns);
     const Index n = rows.bins.rows, trees = extent(gradient, 0);
     check(extent(gradient, 1) == n, "gradient must have one entry for each row");
     if (curvature) check_shape(*curvature, trees, n, "curvature must be like gradient");
@@ -55,7 +56,7 @@ void grow(const MatrixIn<std::uint8_t>& code, const VectorIn<std::int32_t>& star
     const Index d = static_cast<Index>(rows.columns.size());
     if (groups) check(extent(*groups, 1) == d, "groups must have one entry for each column");
     const Index nodes = extent(shape, 1), capacity = trees ? nodes / trees : 0;
-    check(extent(shape, 0) == 6 && extent(numbers, 0) == 5 && extent(numbers, 1) == nodes &&
+    check(extent(shape, 0) == 5 && extent(numbers, 0) == 6 && extent(numbers, 1) == nodes &&
               extent(levels, 0) == nodes && extent(levels, 1) == 4 && extent(count, 0) == trees,
           "the arrays for the trees do not fit");
     check(capacity >= 2 * limits.max_leaves - 1, "there is not room enough for the trees");
@@ -72,12 +73,23 @@ void grow(const MatrixIn<std::uint8_t>& code, const VectorIn<std::int32_t>& star
                            seed};
     std::int32_t* s = shape.data();
     double* v = numbers.data();
-    GrownTrees out{
-        capacity,      count.data(),  s,          s + nodes, s + 2 * nodes, s + 3 * nodes,
-        s + 4 * nodes, s + 5 * nodes, v,          v + nodes, v + 2 * nodes, v + 3 * nodes,
-        v + 4 * nodes, levels.data(), leaf.data()};
+    GrownTrees out{capacity,
+                   count.data(),
+                   s,
+                   s + nodes,
+                   s + 2 * nodes,
+                   s + 3 * nodes,
+                   s + 4 * nodes,
+                   v,
+                   v + nodes,
+                   v + 2 * nodes,
+                   v + 3 * nodes,
+                   v + 4 * nodes,
+                   v + 5 * nodes,
+                   levels.data(),
+                   leaf.data()};
     run(threads, deadline,
-        [&](const Context& context) { grow_boosted(round, limits, out, context); });
+        [&](const Context& context) { grow_boosted(round, limits, out, space, context); });
 }
 
 template <class T>
@@ -109,10 +121,10 @@ void define_limits(nb::module_& m) {
 
 template <class T>
 void define_growing(nb::module_& m) {
-    m.def("grow_boosted", &grow<T>, array("code"), array("start"), array("columns"),
-          array("gradient"), maybe("curvature"), maybe("weights"), maybe("repeats"),
-          maybe("groups"), "limits"_a, "seed"_a, array("shape"), array("numbers"), array("levels"),
-          array("count"), array("leaf"), "threads"_a, "deadline"_a);
+    m.def("grow_boosted", &grow<T>, array("code"), array("by_bundle"), array("start"),
+          array("columns"), array("gradient"), maybe("curvature"), maybe("weights"),
+          maybe("repeats"), maybe("groups"), "limits"_a, "seed"_a, array("shape"), array("numbers"),
+          array("levels"), array("count"), array("leaf"), "space"_a, "threads"_a, "deadline"_a);
     m.def("add_leaf_values", &add_leaves<T>, array("leaf"), array("values"), array("scores"),
           "threads"_a, "deadline"_a);
 }
@@ -121,6 +133,7 @@ void define_growing(nb::module_& m) {
 
 void define_boosting_functions(nb::module_& m) {
     define_limits(m);
+    nb::class_<GrowingSpace>(m, "GrowingSpace").def(nb::init<>());
     define_growing<float>(m);
     define_growing<double>(m);
 }

@@ -37,6 +37,15 @@ double SplitSearch<Layout>::gain(const Sums& left, const Sums& right, const Node
 }
 
 template <class Layout>
+bool SplitSearch<Layout>::may_gain(const Sums& left, const Sums& right, double least) const {
+    constexpr double rounding = 1e-14;
+    const double a = left.curvature * units_.curvature + limits_.l2;
+    const double b = right.curvature * units_.curvature + limits_.l2;
+    const double f = left.gradient * units_.gradient, g = right.gradient * units_.gradient;
+    return !(a > 0 && b > 0 && f * f * b + g * g * a <= (1 - rounding) * least * (a * b));
+}
+
+template <class Layout>
 void SplitSearch<Layout>::read(const Cell* histogram, const BinnedColumn& column, const Sums& total,
                                Codes& codes) const {
     const Cell* cells = histogram + bins_.start[column.bundle];
@@ -73,6 +82,7 @@ template <class Layout>
 void SplitSearch<Layout>::by_number(const Codes& codes, const BinnedColumn& column,
                                     const NodeSums& node, Index j, Split& best) const {
     const bool has_missing = column.has_missing && codes.of[codes.numbers].rows > 0;
+    const bool is_free = node.range.is_free() && column.monotone == 0;
     // Missing values go right first, and then left.
     for (int side = 0; side < 1 + has_missing; ++side) {
         Sums left = side ? codes.of[codes.numbers] : Sums{};
@@ -83,6 +93,7 @@ void SplitSearch<Layout>::by_number(const Codes& codes, const BinnedColumn& colu
             if (!is_allowed(left)) continue;
             const Sums right = node.sums - left;
             if (!is_allowed(right)) break;
+            if (is_free && !may_gain(left, right, best.gain)) continue;
             const double found = gain(left, right, node, column);
             if (found <= best.gain) continue;
             best.gain = found, best.column = j, best.code = c, best.left_sums = left;

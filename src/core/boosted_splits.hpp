@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "boosted_units.hpp"
 #include "histograms.hpp"
 
 namespace gapless {
@@ -99,6 +100,9 @@ private:
     // How much a split lowers the objective, twice; below 0 where it breaks the monotone promise.
     double gain(const Sums& left, const Sums& right, const NodeSums& node,
                 const BinnedColumn& column) const;
+    // Whether the gain without bounds can be more than `least`, up to rounding and without a
+    // division, which most splits are thus spared.
+    bool may_gain(const Sums& left, const Sums& right, double least) const;
 
     const Layout layout_;
     const BinnedColumn* columns_;

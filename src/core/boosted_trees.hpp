@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "boosted_space.hpp"
 #include "boosted_splits.hpp"
 #include "products.hpp"
 
@@ -40,19 +41,19 @@ struct GrownTrees {
     std::int32_t* left;
     std::int32_t* right;
     std::int32_t* missing_left;
-    std::int32_t* rows;
     double* value;
     double* gain;
     double* curvature;
     double* lower;  // between which values the node must stay
     double* upper;
+    double* rows;           // how many it stands for
     std::uint64_t* levels;  // 4 words for each node
     std::int32_t* leaf;     // trees × rows: the node where each row ends
 };
 
 template <class T>
 void grow_boosted(const BoostingRound<T>& round, const GrowthLimits& limits, const GrownTrees& out,
-                  const Context& context);
+                  GrowingSpace& space, const Context& context);
 
 // scores[k, i] += value of the leaf of row i in tree k; values (trees × capacity).
 template <class T>

@@ -14,7 +14,7 @@ namespace {
 struct Rows {
     static constexpr Index width = 4, count = 5;
     Index n;
-    std::vector<std::uint8_t> code;
+    std::vector<std::uint8_t> code, by_bundle;
     std::vector<std::int32_t> start{0, 40, 47, 52, 60};
     std::vector<BinnedColumn> columns{{0, 0, 40, -1, 0, 0, 0},
                                       {1, 0, 7, -1, 1, 0, 0},
@@ -23,12 +23,14 @@ struct Rows {
                                       {3, 0, 8, -1, 1, 1, 0}};
     std::vector<double> gradient, curvature, weights;
 
-    explicit Rows(Index rows, Index trees = 1) : n(rows), code(rows * width) {
+    explicit Rows(Index rows, Index trees = 1)
+        : n(rows), code(rows * width), by_bundle(rows * width) {
         std::mt19937 random(7);
         for (Index i = 0; i < n; ++i)
             for (Index b = 0; b < width; ++b)
                 code[i * width + b] =
                     static_cast<std::uint8_t>(random() % (start[b + 1] - start[b]));
+        sort_by_bundle();
         for (Index k = 0; k < trees * n; ++k) {
             const double wave = std::sin(code[(k % n) * width] * 0.3) + code[(k % n) * width + 2];
             gradient.push_back(wave - 1 + 0.001 * (random() % 1000));
@@ -36,7 +38,10 @@ struct Rows {
         }
         for (Index i = 0; i < n; ++i) weights.push_back(static_cast<double>(random() % 4));
     }
-    Bins bins() const { return {code.data(), n, width, start.data()}; }
+    void sort_by_bundle() {
+        for (Index k = 0; k < n * width; ++k) by_bundle[k % width * n + k / width] = code[k];
+    }
+    Bins bins() const { return {code.data(), by_bundle.data(), n, width, start.data()}; }
     BoostingRound<double> round(Index trees = 1, bool is_weighted = false) const {
         const double* w = is_weighted ? weights.data() : nullptr;
         return {bins(), columns.data(), count, trees, gradient.data(), curvature.data(), w,
@@ -53,17 +58,29 @@ struct Grown {
     Grown(Index trees, Index room, Index n)
         : capacity(room),
           count(trees),
-          shape(6 * trees * room),
+          shape(5 * trees * room),
           leaf(trees * n),
-          numbers(5 * trees * room),
+          numbers(6 * trees * room),
           levels(4 * trees * room) {}
     GrownTrees out() {
         const Index nodes = static_cast<Index>(count.size()) * capacity;
         std::int32_t* s = shape.data();
         double* v = numbers.data();
-        return {capacity,      count.data(),  s,          s + nodes, s + 2 * nodes, s + 3 * nodes,
-                s + 4 * nodes, s + 5 * nodes, v,          v + nodes, v + 2 * nodes, v + 3 * nodes,
-                v + 4 * nodes, levels.data(), leaf.data()};
+        return {capacity,
+                count.data(),
+                s,
+                s + nodes,
+                s + 2 * nodes,
+                s + 3 * nodes,
+                s + 4 * nodes,
+                v,
+                v + nodes,
+                v + 2 * nodes,
+                v + 3 * nodes,
+                v + 4 * nodes,
+                v + 5 * nodes,
+                levels.data(),
+                leaf.data()};
     }
 };
 
@@ -73,7 +90,8 @@ const Poll never;
 
 Grown grown(const BoostingRound<double>& round, int threads, const GrowthLimits& with = limits) {
     Grown trees(round.trees, 2 * with.max_leaves - 1, round.bins.rows);
-    grow_boosted(round, with, trees.out(), Context{blas, threads, never});
+    GrowingSpace space;
+    grow_boosted(round, with, trees.out(), space, Context{blas, threads, never});
     return trees;
 }
 
@@ -118,9 +136,39 @@ void order_of_rows_does_not_matter() {
         std::copy_n(&rows.code[from * Rows::width], Rows::width, &turned.code[i * Rows::width]);
         turned.gradient[i] = rows.gradient[from], turned.curvature[i] = rows.curvature[from];
     }
+    turned.sort_by_bundle();
     const Grown one = grown(rows.round(), 1), other = grown(turned.round(), 1);
     CHECK(one.shape == other.shape);
     CHECK(one.numbers == other.numbers);
+}
+
+void memory_may_be_that_of_other_trees() {
+    const Rows small(500), large(30000, 3);
+    GrowingSpace space;
+    for (const Rows* rows : {&small, &large, &small})
+        for (Index trees : {1, 3}) {
+            if (rows == &small && trees > 1) continue;
+            const BoostingRound<double> round = rows->round(trees, true);
+            Grown again(trees, 2 * limits.max_leaves - 1, rows->n);
+            grow_boosted(round, limits, again.out(), space, Context{blas, 2, never});
+            const Grown fresh = grown(round, 1);
+            CHECK(fresh.leaf == again.leaf && fresh.count == again.count);
+        }
+}
+
+void scaled_weights_grow_the_same() {
+    Rows rows(3000);
+    GrowthLimits free = limits;
+    free.l2 = free.min_leaf_curvature = 0;
+    BoostingRound<double> round = rows.round(1, true);
+    const std::vector<double> repeats = rows.weights;
+    round.repeats = repeats.data();
+    const Grown one = grown(round, 1, free);
+    for (int power : {-60, 60, 200}) {
+        for (Index i = 0; i < rows.n; ++i) rows.weights[i] = std::ldexp(repeats[i], power);
+        const Grown other = grown(round, 1, free);
+        CHECK(one.leaf == other.leaf && one.shape == other.shape);
+    }
 }
 
 void columns_that_are_drawn_are_among_all() {
@@ -151,9 +199,10 @@ void a_stop_ends_the_growth() {
     Grown trees(8, 2 * limits.max_leaves - 1, rows.n);
     bool is_stopped = false;
     GrowthLimits deep = limits;
+    GrowingSpace space;
     try {
         for (int again = 0; again < 200; ++again)
-            grow_boosted(rows.round(8), deep, trees.out(), Context{blas, 2, always});
+            grow_boosted(rows.round(8), deep, trees.out(), space, Context{blas, 2, always});
     } catch (const Stopped&) {
         is_stopped = true;
     }
@@ -180,6 +229,8 @@ int main() {
     leaves_hold_the_sums_of_their_rows();
     any_number_of_threads_grows_the_same();
     order_of_rows_does_not_matter();
+    memory_may_be_that_of_other_trees();
+    scaled_weights_grow_the_same();
     columns_that_are_drawn_are_among_all();
     small_and_empty_rows_are_a_leaf();
     a_stop_ends_the_growth();

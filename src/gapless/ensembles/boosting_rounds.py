@@ -168,6 +168,7 @@ class Rounds:
         self._leaf = np.empty(self._scores.shape, dtype=np.int32)
         self._gradient = np.empty_like(self._scores)
         self._curvature = np.empty_like(self._scores) if loss.has_curvature else None
+        self._space = _core.GrowingSpace()
 
     @property
     def z(self) -> Array:
@@ -223,6 +224,7 @@ class Rounds:
         is_one = bool(np.all(weights == 1.0)) and bool(np.all(rows == 1.0))
         _core.grow_boosted(
             bins.code,
+            bins.by_bundle,
             bins.start,
             bins.table,
             self._gradient,
@@ -237,6 +239,7 @@ class Rounds:
             grown.levels,
             grown.count,
             self._leaf,
+            self._space,
             thread_count(),
             deadline(),
         )
@@ -292,8 +295,8 @@ class Rounds:
 class _Grown:
     """What the core writes: nodes of K trees, in preorder, with room for more.
 
-    `shape` has for each node its column, code, left and right child, whether missing values go
-    left, and its rows; `numbers` its value, gain, curvature, and between what its value must be.
+    `shape` has for each node its column, code, left and right child, and whether missing values go
+    left; `numbers` its value, gain, curvature, between what its value must be, and its rows.
     """
 
     shape: Array
@@ -305,8 +308,8 @@ class _Grown:
     def empty(cls, K: int, capacity: int) -> _Grown:
         nodes = K * capacity
         return cls(
-            np.empty((6, nodes), dtype=np.int32),
-            np.empty((5, nodes)),
+            np.empty((5, nodes), dtype=np.int32),
+            np.zeros((6, nodes)),
             np.empty((nodes, 4), dtype=np.uint64),
             np.empty(K, dtype=np.int32),
         )
@@ -351,8 +354,8 @@ class _Grown:
     def tree(self, k: int, table: BinnedTable, values: Array, spread: Array | None) -> Tree:
         """Tree k with these values; the impurity of a node is its mean of g², if they are given."""
         nodes = self.nodes(k)
-        column, code, left, right, missing_left, rows = self.shape[:, nodes]
-        weight = self.numbers[2, nodes]
+        column, code, left, right, missing_left = self.shape[:, nodes]
+        weight, rows = self.numbers[2, nodes], self.numbers[5, nodes]
         is_level = (column >= 0) & (code < 0)
         levels = self.levels[nodes][is_level].view(np.uint32)
         impurity = np.zeros(len(column))

@@ -26,6 +26,8 @@ class Bundles:
     ----------
     code : ndarray of uint8, shape (n, width)
         The bins.
+    by_bundle : ndarray of uint8, shape (width, n)
+        The same, bundle after bundle.
     start : ndarray of int32, shape (width + 1,)
         Where the bins of each bundle begin when all are counted through.
     table : ndarray of int32, shape (d, 7)
@@ -35,6 +37,7 @@ class Bundles:
     """
 
     code: Array
+    by_bundle: Array
     start: Array
     table: Array
 
@@ -50,23 +53,25 @@ class Bundles:
         """Bundle columns of codes 0 … count − 1; the last three have an entry for each column."""
         width = np.asarray(counts)
         packing = pack(codes, counts, (width > 1) & (width < MOST_CODES))
-        shared = {j for members in packing.members for j in members}
-        bundles = sorted([*packing.members, *([j] for j in range(len(codes)) if j not in shared)])
-        code = np.zeros((len(codes[0]), len(bundles)), dtype=np.uint8)
+        alone = (width > 1) & ~np.isin(np.arange(len(codes)), sum(packing.members, []))
+        bundles = sorted([*packing.members, *([j] for j in np.flatnonzero(alone).tolist())])
+        by_bundle = np.zeros((max(len(bundles), 1), len(codes[0])), dtype=np.uint8)
+        # Columns of one code need no byte of their own: they are at their most frequent one.
         table = np.zeros((len(codes), 7), dtype=np.int32)
-        sizes = []
+        table[:, 2] = counts
+        sizes = [] if bundles else [1]
         for b, members in enumerate(bundles):
             if len(members) == 1:
-                code[:, b] = codes[members[0]]
+                by_bundle[b] = codes[members[0]]
                 table[members[0], :4] = b, 0, counts[members[0]], -1
                 sizes.append(counts[members[0]])
                 continue
             first = 1
             for j in members:
-                packing.write(codes[j], j, first, code[:, b])
+                packing.write(codes[j], j, first, by_bundle[b])
                 table[j, :4] = b, first, counts[j], packing.usual[j]
                 first += counts[j] - 1
             sizes.append(first)
         table[:, 4], table[:, 5], table[:, 6] = has_missing, is_categorical, monotone
         start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
-        return cls(code, start, table)
+        return cls(np.ascontiguousarray(by_bundle.T), by_bundle, start, table)
