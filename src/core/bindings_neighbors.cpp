@@ -65,20 +65,22 @@ private:
 // ---- the two questions, asked of any search ----
 
 // distances and rows (queries × k); ∞ and −1 where there are fewer rows. `search` is called with
-// the collectors, the labels and the context.
+// the collectors, the labels and the context; it returns how many rows were measured in full, which
+// is returned.
 template <class Search>
-void find_nearest(const Distance& distance, Index rows, Index columns, Index queries,
-                  const LabelsIn& labels, const MatrixOut<double>& distances,
-                  const MatrixOut<std::int64_t>& found, int threads, double deadline,
-                  Search&& search) {
+Index find_nearest(const Distance& distance, Index rows, Index columns, Index queries,
+                   const LabelsIn& labels, const MatrixOut<double>& distances,
+                   const MatrixOut<std::int64_t>& found, int threads, double deadline,
+                   Search&& search) {
     const Index k = extent(distances, 1);
     check_shape(distances, queries, k, "distances must have one row per query");
     check_shape(found, queries, k, "rows must have the shape of distances");
     check(k >= 1, "k must be at least 1");
     const Labels own = labels.checked(queries, rows);
     std::vector<Nearest> collectors(queries, Nearest(k));
+    Index measured = 0;
     run(threads, deadline, [&](const Context& context) {
-        search(collectors, own, context);
+        measured = search(collectors, own, context);
         for (Index q = 0; q < queries; ++q) {
             const auto& sorted = collectors[q].sorted();
             for (Index i = 0; i < k; ++i) {
@@ -90,6 +92,7 @@ void find_nearest(const Distance& distance, Index rows, Index columns, Index que
             }
         }
     });
+    return measured;
 }
 
 template <class Search>
@@ -114,15 +117,15 @@ Found find_within(const Distance& distance, Index rows, Index columns, Index que
 // ---- rows that were prepared: trees and projections ----
 
 template <class T, class Rows>
-void nearest_of(const Rows& prepared, const MatrixIn<T>& queries, const Maybe<std::int64_t>& own,
-                const Maybe<std::int64_t>& labels, const MatrixOut<double>& distances,
-                const MatrixOut<std::int64_t>& rows, int threads, double deadline) {
+Index nearest_of(const Rows& prepared, const MatrixIn<T>& queries, const Maybe<std::int64_t>& own,
+                 const Maybe<std::int64_t>& labels, const MatrixOut<double>& distances,
+                 const MatrixOut<std::int64_t>& rows, int threads, double deadline) {
     check(extent(queries, 1) == prepared.columns(), "queries must have the columns of the rows");
-    find_nearest(prepared.distance(), prepared.rows(), prepared.columns(), extent(queries, 0),
-                 {own, labels}, distances, rows, threads, deadline,
-                 [&](auto& collectors, const Labels& hidden, const Context& context) {
-                     prepared.search(queries.data(), collectors, hidden, context);
-                 });
+    return find_nearest(prepared.distance(), prepared.rows(), prepared.columns(),
+                        extent(queries, 0), {own, labels}, distances, rows, threads, deadline,
+                        [&](auto& collectors, const Labels& hidden, const Context& context) {
+                            return prepared.search(queries.data(), collectors, hidden, context);
+                        });
 }
 
 template <class T, class Rows>
@@ -133,7 +136,7 @@ Found within_of(const Rows& prepared, const MatrixIn<T>& queries, const VectorIn
     return find_within(prepared.distance(), prepared.rows(), prepared.columns(), extent(queries, 0),
                        radius, {own, labels}, threads, deadline,
                        [&](auto& collectors, const Labels& hidden, const Context& context) {
-                           prepared.search(queries.data(), collectors, hidden, context);
+                           return prepared.search(queries.data(), collectors, hidden, context);
                        });
 }
 
@@ -191,19 +194,20 @@ void define_prepared(nb::module_& m, const char* tree_name, const char* projecte
 // ---- all rows ----
 
 template <class T>
-void scan_nearest(const Distance& distance, const MatrixIn<T>& X, const MatrixIn<T>& queries,
-                  const Maybe<std::int64_t>& own, const Maybe<std::int64_t>& labels,
-                  const MatrixOut<double>& distances, const MatrixOut<std::int64_t>& rows,
-                  int threads, double deadline) {
+Index scan_nearest(const Distance& distance, const MatrixIn<T>& X, const MatrixIn<T>& queries,
+                   const Maybe<std::int64_t>& own, const Maybe<std::int64_t>& labels,
+                   const MatrixOut<double>& distances, const MatrixOut<std::int64_t>& rows,
+                   int threads, double deadline) {
     const Index d = extent(X, 1);
     check(extent(queries, 1) == d, "queries must have the columns of X");
     check(0 <= distance.numbers && distance.numbers <= d, "there are not so many columns");
-    find_nearest(distance, extent(X, 0), d, extent(queries, 0), {own, labels}, distances, rows,
-                 threads, deadline,
-                 [&](auto& collectors, const Labels& hidden, const Context& context) {
-                     scan_rows(distance, X.data(), extent(X, 0), d, queries.data(), collectors,
-                               hidden, context);
-                 });
+    return find_nearest(distance, extent(X, 0), d, extent(queries, 0), {own, labels}, distances,
+                        rows, threads, deadline,
+                        [&](auto& collectors, const Labels& hidden, const Context& context) {
+                            scan_rows(distance, X.data(), extent(X, 0), d, queries.data(),
+                                      collectors, hidden, context);
+                            return extent(X, 0) * extent(queries, 0);
+                        });
 }
 
 template <class T>

@@ -53,7 +53,7 @@ struct Neighbor {
 // The k nearest rows so far.
 class Nearest {
 public:
-    explicit Nearest(Index k) : k_(k) { heap_.reserve(k); }
+    explicit Nearest(Index k) : k_(k) {}
 
     // Rows that are farther are of no use.
     double limit() const {

@@ -1,5 +1,6 @@
 #include "kd_tree.hpp"
 
+#include <atomic>
 #include <numeric>
 
 #include "float_rows.hpp"
@@ -271,26 +272,29 @@ float KdTree<T>::limit(double reduced, double lengths) const {
 
 template <class T>
 template <class Collector>
-void KdTree<T>::look_at(const Node& leaf, const Query& query, Collector& collector,
-                        const Labels& labels) const {
+Index KdTree<T>::look_at(const Node& leaf, const Query& query, Collector& collector,
+                         const Labels& labels) const {
     float found[leaf_rows];
     const float* values = values_.data() + leaf.begin * columns_;
     const float least = measure_leaf(by_, query.values, values, columns_, found);
     const double lengths = query.length + leaf.length;
     float most = limit(collector.limit(), lengths);
     // Written so that NaN, of numbers beyond float, rules out nothing.
-    if (least > most) return;
+    if (least > most) return 0;
+    Index measured = 0;
     for (Index p = leaf.begin; p < leaf.end; ++p) {
         if (found[p - leaf.begin] > most || labels.hides(query.number, row_[p])) continue;
         const T* row = x_ + row_[p] * columns_;
         collector.offer({reduced(distance_, query.row, row, columns_), row_[p]});
         most = limit(collector.limit(), lengths);
+        ++measured;
     }
+    return measured;
 }
 
 template <class T>
 template <class Collector>
-void KdTree<T>::visit(const Query& query, Collector& collector, const Labels& labels) const {
+Index KdTree<T>::visit(const Query& query, Collector& collector, const Labels& labels) const {
     struct Waiting {
         float bound;
         Index node;
@@ -300,13 +304,14 @@ void KdTree<T>::visit(const Query& query, Collector& collector, const Labels& la
     int waiting = 0;
     stack[waiting++] = {0.0f, 0};
     float bounds[children];
+    Index measured = 0;
     while (waiting) {
         const auto [bound, i] = stack[--waiting];
         const float most = limit(collector.limit(), query.length);
         if (bound > most) continue;
         const Node& node = nodes_[i];
         if (!node.count) {
-            look_at(node, query, collector, labels);
+            measured += look_at(node, query, collector, labels);
             continue;
         }
         const float* boxes = boxes_.data() + 2 * columns_ * children * i;
@@ -321,31 +326,34 @@ void KdTree<T>::visit(const Query& query, Collector& collector, const Labels& la
             stack[place] = {bounds[c], node.first + c};
         }
     }
+    return measured;
 }
 
 template <class T>
 template <class Collector>
-void KdTree<T>::search(const T* queries, std::vector<Collector>& collectors, const Labels& labels,
-                       const Context& context) const {
+Index KdTree<T>::search(const T* queries, std::vector<Collector>& collectors, const Labels& labels,
+                        const Context& context) const {
     const Index count = static_cast<Index>(collectors.size());
-    if (!rows_) return;
+    if (!rows_) return 0;
+    std::atomic<Index> measured{0};
     const std::vector<Index> order = by_leaf(queries, count, context);
     parallel_for(rounded_up(count, stretch), context.threads, context.poll,
                  [&](Index task, Checkpoint& checkpoint) {
                      const Index end = std::min(stretch * (task + 1), count);
                      for (Index p = stretch * task; p < end; ++p) {
                          checkpoint();
-                         visit(placed(queries, order[p]), collectors[order[p]], labels);
+                         measured += visit(placed(queries, order[p]), collectors[order[p]], labels);
                      }
                  });
+    return measured;
 }
 
-#define GAPLESS_KD_TREE(T)                                                                         \
-    template class KdTree<T>;                                                                      \
-    template void KdTree<T>::search(const T*, std::vector<Nearest>&, const Labels&,                \
-                                    const Context&) const;                                         \
-    template void KdTree<T>::search(const T*, std::vector<Within>&, const Labels&, const Context&) \
-        const;
+#define GAPLESS_KD_TREE(T)                                                           \
+    template class KdTree<T>;                                                        \
+    template Index KdTree<T>::search(const T*, std::vector<Nearest>&, const Labels&, \
+                                     const Context&) const;                          \
+    template Index KdTree<T>::search(const T*, std::vector<Within>&, const Labels&,  \
+                                     const Context&) const;
 GAPLESS_KD_TREE(float)
 GAPLESS_KD_TREE(double)
 

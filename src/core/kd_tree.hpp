@@ -25,9 +25,10 @@ public:
     const Distance& distance() const { return distance_; }
 
     // Every query (by rows) offers its near rows to its collector, a `Nearest` or a `Within`.
+    // Returns how many rows were measured in full.
     template <class Collector>
-    void search(const T* queries, std::vector<Collector>& collectors, const Labels& labels,
-                const Context& context) const;
+    Index search(const T* queries, std::vector<Collector>& collectors, const Labels& labels,
+                 const Context& context) const;
 
 private:
     // Rows at places begin … end, and children first … first + count; a leaf has none.
@@ -50,10 +51,10 @@ private:
     std::vector<Index> by_leaf(const T* queries, Index count, const Context& context) const;
     float limit(double reduced, double lengths) const;
     template <class Collector>
-    void visit(const Query& query, Collector& collector, const Labels& labels) const;
+    Index visit(const Query& query, Collector& collector, const Labels& labels) const;
     template <class Collector>
-    void look_at(const Node& leaf, const Query& query, Collector& collector,
-                 const Labels& labels) const;
+    Index look_at(const Node& leaf, const Query& query, Collector& collector,
+                  const Labels& labels) const;
 
     const T* x_;
     Index rows_, columns_;

@@ -74,9 +74,11 @@ def read_names(estimator: Any, X: Any, *, reset: bool) -> Array | None:
     return getattr(reader, "feature_names_in_", None)
 
 
-def read_table(estimator: Any, X: Any, sample_weight: Any = None) -> Training:
+def read_table(
+    estimator: Any, X: Any, sample_weight: Any = None, *, reset: bool = True
+) -> Training:
     """X and weights where nothing is to be predicted; y is 0 in all rows."""
-    X, names = _read_training_matrix(estimator, X, X, True)
+    X, names = _read_training_matrix(estimator, X, X, reset)
     weights = read_weights(sample_weight, X)
     return Training(X, np.zeros(X.shape[0]), weights, weights, feature_names=names)
 
