@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         enet_path,
         lasso_path,
     )
+    from .neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
     from .solvers import solve
     from .svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
     from .text import TextClassifier
@@ -89,6 +90,8 @@ _HOMES = {
     "HistGradientBoostingClassifier": "ensembles",
     "HistGradientBoostingRegressor": "ensembles",
     "ID3Classifier": "trees",
+    "KNeighborsClassifier": "neighbors",
+    "KNeighborsRegressor": "neighbors",
     "KernelLogisticRegression": "kernel_machines",
     "KernelRegression": "kernel_machines",
     "KernelRidge": "kernel_machines",
@@ -101,6 +104,7 @@ _HOMES = {
     "LogisticRegressionCV": "linear",
     "MultiTaskLasso": "linear",
     "MultiTaskLassoCV": "linear",
+    "NearestNeighbors": "neighbors",
     "NuSVC": "svm",
     "NuSVR": "svm",
     "Nystroem": "kernel_machines",
@@ -140,6 +144,7 @@ _MODULES = (
     "linear",
     "losses",
     "metrics",
+    "neighbors",
     "penalties",
     "problem",
     "search",
@@ -174,6 +179,8 @@ __all__ = [
     "HistGradientBoostingClassifier",
     "HistGradientBoostingRegressor",
     "ID3Classifier",
+    "KNeighborsClassifier",
+    "KNeighborsRegressor",
     "KernelLogisticRegression",
     "KernelRegression",
     "KernelRidge",
@@ -186,6 +193,7 @@ __all__ = [
     "LogisticRegressionCV",
     "MultiTaskLasso",
     "MultiTaskLassoCV",
+    "NearestNeighbors",
     "NuSVC",
     "NuSVR",
     "Nystroem",
