@@ -80,3 +80,12 @@ def test_wrong_shapes_are_refused():
     start, index = np.zeros(3, np.int64), np.zeros(0, np.int32)
     with pytest.raises(ValueError, match="X must have a row per row of y"):
         _core.equal_rows((start, index, np.zeros(0)), 2, y, labels, *limits)
+
+
+def test_labels_of_x_alone(rng):
+    X = rng.integers(0, 3, (40, 2)).astype(float)
+    labels = Design(X).equal_x
+    assert len(set(zip(labels, np.unique(X, axis=0, return_inverse=True)[1].ravel()))) == len(
+        set(labels)
+    )
+    np.testing.assert_array_equal(labels, Design(X).equal_rows(np.zeros(40)))

@@ -88,6 +88,31 @@ def test_leaving_a_variable_out_is_the_problem_without_it(rng, kink):
         assert low_b - 1e-5 <= score - own <= high_b + 1e-5
 
 
+@pytest.mark.parametrize("kink", [False, True])
+def test_variables_of_one_unit_leave_together(rng, kink):
+    gram, tasks = problems_of(rng, 24, 3, np.float64, kink)
+    # Rows 2k and 2k + 1 are the same.
+    gram, units = np.ascontiguousarray(gram[::2, ::2].repeat(2, 0).repeat(2, 1)), np.arange(24) // 2
+    tasks = [(t[0], np.diagonal(gram)[t[0]].astype(float), *t[2:]) for t in tasks]
+    _core.small_sum_descent(gram, tasks, 2, math.inf)
+    cases = [(p, v) for p, task in enumerate(tasks) for v in range(len(task[0]))]
+    which, variables = np.array(cases).T.copy()
+    scores = np.empty(len(cases))
+    _core.sum_leave_out(gram, tasks, which, variables, scores, 2, math.inf, units)
+    for (p, v), score in zip(cases, scores):
+        rows, diagonal, linear, absolute, lower, upper, *_ = tasks[p]
+        kept = np.flatnonzero(units[rows] != units[rows[v]])
+        vectors = [None if a is None else a[kept] for a in (linear, absolute, lower, upper)]
+        moving = np.zeros(len(kept)), linear[kept].copy()
+        rest = (rows[kept], diagonal[kept], *vectors, None, *moving, TOL, 10**6)
+        _core.small_sum_descent(gram, [rest], 1, math.inf)
+        own = gram[rows[v], rows[kept]] @ rest[7]
+        slopes, cost = rest[8], 0.0 if absolute is None else 0.1
+        rise = np.where(rest[7] < rest[5], slopes + np.where(rest[7] >= 0, cost, -cost), np.inf)
+        fall = np.where(rest[7] > rest[4], slopes + np.where(rest[7] > 0, cost, -cost), -np.inf)
+        assert -rise.min() - 1e-5 <= score - own <= -fall.max() + 1e-5
+
+
 def test_any_number_of_threads_gives_the_same_bits(rng):
     gram, tasks = problems_of(rng, 60, 9, np.float32)
     copies = [tuple(a.copy() if isinstance(a, np.ndarray) else a for a in task) for task in tasks]
@@ -114,6 +139,11 @@ def test_bad_arrays_are_refused(rng):
     with pytest.raises(ValueError, match="variable is out of range"):
         _core.sum_leave_out(
             gram, tasks, np.zeros(1, np.int64), np.array([99]), np.empty(1), 1, math.inf
+        )
+    with pytest.raises(ValueError, match="one entry per row of gram"):
+        _core.sum_leave_out(
+            *(gram, tasks, np.zeros(1, np.int64), np.zeros(1, np.int64), np.empty(1), 1, math.inf),
+            np.zeros(3, np.int64),
         )
     with pytest.raises(ValueError, match="square"):
         _core.small_sum_descent(gram[:2], tasks, 1, math.inf)
