@@ -21,7 +21,7 @@ class Search:
     unseen, standard_errors : ndarray of shape (m,)
         The score of rows that the models had not seen, and its standard error.
     rows : ndarray of int, shape (m,)
-        How many distinct rows there were; a first look may be at fewer.
+        How many distinct x there were; a first look may be at fewer.
     chosen : int
         Which of them was chosen.
     metric : str

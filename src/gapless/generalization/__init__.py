@@ -77,11 +77,12 @@ def generalize(
 
     Notes
     -----
-    The cost is that of a few fits. Weights count as repeated rows: equal rows are left out
-    together. The standard error is over the rows that are predicted; how the model would vary with
-    other rows to learn from is no part of it. A model that has chosen a parameter, as with
-    alpha="loo", is scored as if it had been given, and `method` says so; its `generalization_` is
-    corrected for the choice.
+    The cost is that of a few fits. What is left out at a time is one x with all its rows: weights
+    count as repeated rows, and targets that differ at one x do not speak against each other. The
+    standard error is over the rows that are predicted; how the model would vary with other rows to
+    learn from is no part of it. A model that has chosen a parameter, as with alpha="loo", is scored
+    as if it had been given, and `method` says so; its `generalization_` is corrected for the
+    choice.
 
     Examples
     --------

@@ -22,7 +22,7 @@ from ..leave_one_out.rows import Answer
 from ..threads import single_blas
 from .squares import Array, Coefficients, KernelSquares
 
-# Up to so many distinct rows an inverse takes a few seconds; beyond, folds are faster.
+# Up to so many distinct x an inverse takes a few seconds; beyond, folds are faster.
 MOST_ROWS = 5000
 
 

@@ -1,4 +1,4 @@
-"""Kernel ridge regression for many strengths at once, each row predicted without itself by all.
+"""Kernel ridge regression for many strengths at once, each x predicted without itself by all.
 
 With √S K √S = U diag(v) Uᵀ, the inverse of K + λS⁻¹ is √S (U diag(1/(v + λ)) Uᵀ + N/λ) √S for all
 λ, where N = I − UUᵀ is what U leaves out. With its part P off the bias, y₍₋ᵢ₎ = yᵢ − cᵢ/Pᵢᵢ: two

@@ -214,7 +214,8 @@ class LassoCV(SparseSearch):
     copy_X : bool, default=True
         Accepted for scikit-learn's sake; X is never written to.
     cv : int, splitter or iterable, default=None
-        Folds, as in scikit-learn; None means 5. With a number of folds, equal rows stay together.
+        Folds, as in scikit-learn; None means 5. With a number of folds, the rows of one x stay
+        together.
     verbose : int, default=0
         Accepted for scikit-learn's sake; long fits show their progress on a terminal.
     n_jobs : int, default=None
@@ -353,7 +354,8 @@ class ElasticNetCV(SparseSearch):
     copy_X : bool, default=True
         Accepted for scikit-learn's sake; X is never written to.
     cv : int, splitter or iterable, default=None
-        Folds, as in scikit-learn; None means 5. With a number of folds, equal rows stay together.
+        Folds, as in scikit-learn; None means 5. With a number of folds, the rows of one x stay
+        together.
     verbose : int, default=0
         Accepted for scikit-learn's sake; long fits show their progress on a terminal.
     n_jobs : int, default=None
@@ -494,7 +496,8 @@ class MultiTaskLassoCV(SparseSearch):
     copy_X : bool, default=True
         Accepted for scikit-learn's sake; X is never written to.
     cv : int, splitter or iterable, default=None
-        Folds, as in scikit-learn; None means 5. With a number of folds, equal rows stay together.
+        Folds, as in scikit-learn; None means 5. With a number of folds, the rows of one x stay
+        together.
     verbose : int, default=0
         Accepted for scikit-learn's sake; long fits show their progress on a terminal.
     n_jobs : int, default=None

@@ -59,8 +59,8 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
     fit_intercept : bool, default=True
         Whether to fit the bias b, which is not penalised.
     cv : int, splitter, iterable or "loo", default=None
-        Folds, as in scikit-learn; None means 5, and with a number of folds equal rows stay
-        together. "loo" leaves out one distinct row at a time, in about the time of a few fits.
+        Folds, as in scikit-learn; None means 5, and with a number of folds the rows of one x stay
+        together. "loo" leaves out one distinct x at a time, in about the time of a few fits.
     dual : bool, default=False
         Accepted for scikit-learn's sake; see `solver`.
     penalty : {"l1", "l2", "elasticnet"}, default="deprecated"

@@ -223,7 +223,7 @@ class RidgeCV(RidgeSearch, LinearRegressor):
     scoring : str or callable, default=None
         A scorer of scikit-learn. None is minus the mean squared error, or R² with `cv`.
     cv : int, splitter or iterable, default=None
-        Folds, as in scikit-learn; None leaves out one distinct row at a time, exactly and in about
+        Folds, as in scikit-learn; None leaves out one distinct x at a time, exactly and in about
         the time of one fit.
     gcv_mode : {"auto", "svd", "eigen"}, default=None
         Accepted for scikit-learn's sake; which decomposition keeps the digits is decided here.
@@ -275,7 +275,7 @@ class RidgeCV(RidgeSearch, LinearRegressor):
 
     Notes
     -----
-    Costs n·d² once (n²·d for n < d), and n·d for every few strengths. Equal rows are left out
+    Costs n·d² once (n²·d for n < d), and n·d for every few strengths. Rows of one x are left out
     together, so that weight 2 means the row twice for the choice as well.
 
     References
@@ -358,7 +358,7 @@ class RidgeClassifierCV(RidgeSearch, RidgeClassifier):
     scoring : str or callable, default=None
         A scorer of scikit-learn. None is minus the mean squared error, or accuracy with `cv`.
     cv : int, splitter or iterable, default=None
-        Folds, as in scikit-learn; None leaves out one distinct row at a time, exactly.
+        Folds, as in scikit-learn; None leaves out one distinct x at a time, exactly.
     class_weight : dict or "balanced", default=None
         Weights of the classes, by which the weights of their rows are multiplied.
     store_cv_results : bool, default=False

@@ -333,7 +333,7 @@ def ridge_trail(
 def follow(
     fitted: Fitted, strengths: Array, callback: Any = None, *, may_end: bool = False
 ) -> Trail:
-    """Solve at each strength, and predict each row without itself.
+    """Solve at each strength, and predict each row without the rows of its x.
 
     The problems of `fitted` have penalties of strength 1. With `may_end` the path ends when it has
     become clearly worse. Where leave-one-out is refused, the path ends if it was getting worse, and
@@ -552,7 +552,7 @@ def scaled(penalty: Penalty, strength: float) -> Penalty:
 
 
 def _held_out(fitted: Fitted, strength: float, stations: list[Station]) -> tuple[Array, str]:
-    """Predictions (n, K) of each row without itself, and the method."""
+    """Predictions (n, K) of each row without those of its x, and the method."""
     parts = [p.with_penalty(scaled(p.penalty, strength)) for p in fitted.problems]
     if len(parts) == 1:
         held = leave_out(parts[0], stations[0].parameters, curved=stations[0].curved)
