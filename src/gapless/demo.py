@@ -18,6 +18,16 @@ from sklearn.model_selection import KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from .bayes import (
+    BernoulliNB,
+    CategoricalNB,
+    ComplementNB,
+    GaussianNB,
+    LinearDiscriminantAnalysis,
+    MultinomialNB,
+    NaiveBayes,
+    QuadraticDiscriminantAnalysis,
+)
 from .ensembles import (
     AdaBoostClassifier,
     AdaBoostRegressor,
@@ -139,6 +149,14 @@ MODELS = [
     (AdaBoostClassifier(), datasets.load_breast_cancer),
     (GradientBoostingClassifier(random_state=0), datasets.load_breast_cancer),
     (HistGradientBoostingClassifier(), datasets.load_breast_cancer),
+    (GaussianNB(), datasets.load_iris),
+    (NaiveBayes(numbers="kernel"), datasets.load_iris),
+    (MultinomialNB(), datasets.load_digits),
+    (ComplementNB(), datasets.load_digits),
+    (BernoulliNB(), datasets.load_digits),
+    (CategoricalNB(min_categories=17), datasets.load_digits),
+    (LinearDiscriminantAnalysis(), datasets.load_wine),
+    (QuadraticDiscriminantAnalysis(), datasets.load_wine),
     (TextClassifier("linear_svm"), load_descriptions),
 ]
 
@@ -171,8 +189,10 @@ def fit_models() -> list[Row]:
 
 def _fit(model, load: Callable) -> Row:
     X, y = load(return_X_y=True)
-    is_text = model.__sklearn_tags__().input_tags.string
-    scaled = model if is_text else make_pipeline(StandardScaler(), model)
+    tags = model.__sklearn_tags__().input_tags
+    # Texts and counts have no scale.
+    is_plain = tags.string or tags.positive_only
+    scaled = model if is_plain else make_pipeline(StandardScaler(), model)
     score = np.mean(cross_val_score(scaled, X, y, cv=KFold(4, shuffle=True, random_state=0)))
     began = time.perf_counter()
     scaled.fit(X, y)

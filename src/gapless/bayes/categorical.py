@@ -14,6 +14,9 @@ from ._counts import Array, CountBayes, check_not_negative
 from .priors import cross_entropy
 from .rests import left_over, log_ratio
 
+# No column has so many categories.
+MOST = 10_000_000
+
 
 class CategoricalNB(CountBayes):
     """Naive Bayes for columns of categories, which are given as numbers 0, 1, …
@@ -117,6 +120,12 @@ class CategoricalNB(CountBayes):
     def _whole(self, X: Any) -> Array:
         """Numbers of categories as floats without fractions."""
         check_not_negative(X, self)
+        if X.size and X.max() >= MOST:
+            row, column = np.argwhere(X >= MOST)[0]
+            raise ValueError(
+                f"X has {X[row, column]:.3g} in row {row}, column {column}, which is no number of "
+                "a category; number the categories 0, 1, … with OrdinalEncoder(), or rescale X."
+            )
         return np.trunc(X)
 
     def _least(self, d: int) -> Array:

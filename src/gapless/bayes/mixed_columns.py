@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import CountVectorizer
 
-from .._validation import check_infinite
+from .._validation import check_values
 from ..trees.columns import marked
 from ..trees.tables import is_table, levels_of, number_of_level, series_of
 from ..word_counts import count_words, in_columns
@@ -96,7 +96,8 @@ class MixedColumns:
         for k, j in enumerate(numbers):
             F[:, k] = series_of(X, j).numbers
         names = [X.columns[j] for j in numbers] if is_table(X) else None
-        check_infinite(F[:, : len(numbers)], names)
+        found = F[:, : len(numbers)]
+        check_values(np.where(np.isnan(found), 0.0, found), "X", names)
         unseen = []
         for k, j in enumerate(self.of_kind(CATEGORY), start=len(numbers)):
             series = series_of(X, j)
