@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,8 @@ Array = np.ndarray
 
 STRATEGIES = ("quantile", "uniform")
 RESAMPLES = 1999
+# The search for the ends of an interval: factors up to this, and how often it halves them.
+LARGEST_FACTOR, HALVINGS = 1e3, 25
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,19 +192,37 @@ def _edges(said: Array, rows: Rows, n_bins: int, strategy: str) -> Array:
 def _calibration_error(
     said: Array, happened: Array, sizes: Array, parts: Array, level: float, n: float
 ) -> Score:
-    """Σ part·|happened − said| over bins, with the basic bootstrap interval.
+    """Σ part·|happened − said| over bins, with the true errors for which it is not too rare.
 
-    The absolute value makes noise look like error, in a resample once more than in the rows: as far
-    as resamples lie above the value, the truth lies below it. Shares are drawn as normal ones with
-    one more row of either kind, so that a bin without any has a spread, too.
+    The absolute value turns noise into error, so that the sum lies above the truth, by far where
+    the truth is 0. Errors of the same shape and any size are tried: those for which a sum as large,
+    or as small, as the one seen has a chance of at least (1 − level)/2 are in the interval. Shares
+    are drawn as normal ones, with one more row of either kind, so that none is without a spread.
     """
     gaps = happened - said
     value = float(parts @ np.abs(gaps))
     smoothed = (happened * sizes + 1) / (sizes + 2)
-    spread = np.sqrt(smoothed * (1 - smoothed) / sizes)
-    noise = np.random.default_rng(0).normal(size=(RESAMPLES, len(sizes)))
-    drawn = np.abs(gaps + spread * noise) @ parts
+    spread = np.sqrt(smoothed * (1 - smoothed) / (sizes + 2))
+    noise = spread * np.random.default_rng(0).normal(size=(RESAMPLES, len(sizes)))
+
+    def share_below(factor: float) -> float:
+        """How often the sum is below that seen, if errors are so many times those seen."""
+        return float(np.mean(np.abs(factor * gaps + noise) @ parts < value))
+
     tail = (1 - level) / 2
-    low, high = 2 * value - np.quantile(drawn, [1 - tail, tail])
-    ends = max(float(low), 0.0), min(max(float(high), 0.0), 1.0)
-    return Score("expected calibration error", value, *ends, level, "basic bootstrap", n)
+    low, high = (value * _falls_to(share_below, chance) for chance in (1 - tail, tail))
+    how = "by chances of the sum over bins"
+    return Score("expected calibration error", value, low, min(high, 1.0), level, how, n)
+
+
+def _falls_to(chance: Callable[[float], float], wanted: float) -> float:
+    """Where a falling function of a factor ≥ 0 meets a number; 0 where it begins below it."""
+    low, high = 0.0, 1.0
+    if chance(low) <= wanted:
+        return 0.0
+    while chance(high) > wanted and high < LARGEST_FACTOR:
+        low, high = high, 2 * high
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if chance(middle) > wanted else (low, middle)
+    return (low + high) / 2

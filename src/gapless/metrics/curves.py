@@ -170,16 +170,12 @@ def roc_curve(
     data = read_ranking(y_true, y_score, pos_label, sample_weight)
     _need_both(data)
     steps = Steps.of(data)
-    tpr = np.concatenate([[0.0], steps.hits / steps.hits[-1]])
-    fpr = np.concatenate([[0.0], steps.misses / steps.misses[-1]])
-    thresholds = np.concatenate([[np.inf], steps.thresholds])
+    kept = np.ones(len(steps.hits), dtype=bool)
     if drop_intermediate:
-        is_corner = np.ones(len(tpr), dtype=bool)
-        bends = (np.diff(steps.hits, 2, prepend=0) != 0) | (
-            np.diff(steps.misses, 2, prepend=0) != 0
-        )
-        is_corner[1:-1] = bends
-        fpr, tpr, thresholds = fpr[is_corner], tpr[is_corner], thresholds[is_corner]
+        kept[1:-1] = (np.diff(steps.hits, 2) != 0) | (np.diff(steps.misses, 2) != 0)
+    tpr = np.append(0.0, steps.hits[kept] / steps.hits[-1])
+    fpr = np.append(0.0, steps.misses[kept] / steps.misses[-1])
+    thresholds = np.append(np.inf, steps.thresholds[kept])
     sizes = [data.rows.only(rows).size for rows in (data.is_positive, ~data.is_positive)]
     area = score_of("area under the ROC curve", roc_area(data), level)
     return RocCurve(fpr, tpr, thresholds, area, *sizes, level)

@@ -66,7 +66,7 @@ def log_loss(
     log loss 0.30 (0.10 to 0.70 at 95 %, bootstrap of Student's t, n = 4)
     """
     data = read_forecasts(y_true, y_proba, sample_weight, labels, pos_label)
-    eps = np.finfo(np.result_type(getattr(y_proba, "dtype", float), np.float32)).eps
+    eps = np.finfo(np.result_type(np.asarray(y_proba).dtype, np.float32)).eps
     return _score("log loss", surprise(data, float(eps)), level)
 
 
