@@ -75,7 +75,8 @@ def takes_missing(cls):
 
 def takes_categories(cls):
     """Whether columns of text are read as they are, by the model or by its learners."""
-    learner = getattr(cls(), "_learner", cls)()
+    model = cls()
+    learner = getattr(model, "_learner", getattr(model, "_get_estimator", cls))()
     return "categorical_features" in learner.get_params()
 
 
