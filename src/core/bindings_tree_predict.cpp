@@ -1,77 +1,59 @@
-// The Python face of prediction by trees.
+// The Python face of packed trees: prediction, and what their leaves tell of their nodes.
+#include <algorithm>
+
 #include "bindings.hpp"
 #include "tree_predict.hpp"
+#include "tree_statistics.hpp"
 
 namespace gapless {
 namespace {
 
-using Nodes = MatrixIn<std::int64_t>;  // two words for each packed node
+using Nodes = MatrixIn<std::uint32_t>;  // two words for each packed node
 
-TreeArrays tree_arrays(const VectorIn<std::int64_t>& feature, const VectorIn<double>& threshold,
-                       const VectorIn<std::int64_t>& left, const VectorIn<std::int64_t>& right,
-                       const VectorIn<std::uint8_t>& missing_left,
-                       const Maybe<std::int64_t>& category_start, const MatrixIn<double>& values) {
-    const Index nodes = extent(feature, 0);
-    check(extent(threshold, 0) == nodes && extent(left, 0) == nodes && extent(right, 0) == nodes &&
-              extent(missing_left, 0) == nodes && extent(values, 0) == nodes,
-          "the arrays of a tree must have one entry per node");
-    check_length(category_start, nodes + 1, "category_start must have one more entry than nodes");
-    return {nodes,
-            feature.data(),
-            left.data(),
-            right.data(),
-            threshold.data(),
-            missing_left.data(),
-            data_or_null(category_start),
-            values.data(),
-            extent(values, 1)};
+// Nodes, where each tree begins, the table, the number of groups; then what is asked: features,
+// where the contents of each asked column begin, whether it has categories, contents, where each
+// set begins, words of sets, bits of a code.
+using PackedIn = std::tuple<Nodes, VectorIn<std::int64_t>, MatrixIn<double>, std::int64_t,
+                            VectorIn<std::int32_t>, VectorIn<std::int64_t>, VectorIn<std::uint8_t>,
+                            VectorIn<double>, VectorIn<std::int64_t>, VectorIn<std::uint32_t>, int>;
+
+const PackedNode* packed_nodes(const Nodes& nodes) {
+    check(extent(nodes, 1) == 2, "nodes must have two words each");
+    return reinterpret_cast<const PackedNode*>(nodes.data());
 }
 
-Index tree_table_rows(const VectorIn<std::int64_t>& left, const MatrixIn<double>& values) {
-    check(extent(left, 0) == extent(values, 0), "values must have one row per node");
-    TreeArrays tree{};
-    tree.nodes = extent(left, 0);
-    tree.left = left.data();
-    tree.values = values.data();
-    tree.width = extent(values, 1);
-    return table_rows(tree);
-}
-
-void pack(const VectorIn<std::int64_t>& feature, const VectorIn<double>& threshold,
-          const VectorIn<std::int64_t>& left, const VectorIn<std::int64_t>& right,
-          const VectorIn<std::uint8_t>& missing_left, const Maybe<std::int64_t>& category_start,
-          const MatrixIn<double>& values, Index first_row, Index first_word,
-          const MatrixOut<std::int64_t>& nodes, const MatrixOut<double>& table) {
-    const TreeArrays tree =
-        tree_arrays(feature, threshold, left, right, missing_left, category_start, values);
-    check_shape(nodes, tree.nodes, 2, "nodes must have two words per node");
-    check_shape(table, table_rows(tree), tree.width, "table must have one row per mixed leaf");
-    check(pack_tree(tree, first_row, first_word, reinterpret_cast<PackedNode*>(nodes.data()),
-                    table.data()),
-          "the nodes of a tree must be in preorder");
-}
-
-PackedTrees packed_trees(const Nodes& nodes, const VectorIn<std::int64_t>& start,
-                         const MatrixIn<double>& table, const VectorIn<std::uint32_t>& words) {
-    const Index count = extent(start, 0) - 1;
-    check(count >= 0 && start.data()[count] == extent(nodes, 0) && extent(nodes, 1) == 2,
+PackedTrees packed_trees(const PackedIn& in, Index columns) {
+    const auto& [nodes, start, table, groups, feature, first, is_category, content, set_start,
+                 words, code_bits] = in;
+    const Index count = extent(start, 0) - 1, asked = extent(feature, 0);
+    check(count >= 0 && start.data()[count] == extent(nodes, 0),
           "start and nodes disagree about the number of nodes");
-    return {reinterpret_cast<const PackedNode*>(nodes.data()),
+    check(groups > 0 && count % groups == 0, "every group must have the same number of trees");
+    check(code_bits == 8 || code_bits == 16, "a code has 8 or 16 bits");
+    check(extent(first, 0) == asked + 1 && extent(is_category, 0) == asked &&
+              first.data()[asked] == extent(content, 0) && extent(set_start, 0) > 0 &&
+              set_start.data()[extent(set_start, 0) - 1] == extent(words, 0),
+          "the parts of what is asked disagree about their number");
+    for (Index v = 0; v < asked; ++v)
+        check(0 <= feature.data()[v] && feature.data()[v] < columns,
+              "X has fewer columns than the trees ask about");
+    const std::uint8_t* kinds = is_category.data();
+    const bool has_categories = std::any_of(kinds, kinds + asked, [](auto kind) { return kind; });
+    return {packed_nodes(nodes),
             start.data(),
             count,
             table.data(),
             extent(table, 1),
-            words.data(),
-            extent(words, 0) > 0};
+            groups,
+            {asked, feature.data(), first.data(), kinds, content.data(), set_start.data(),
+             words.data(), code_bits, has_categories}};
 }
 
 template <class T>
-void tree_leaves(const Nodes& nodes, const VectorIn<std::int64_t>& start,
-                 const MatrixIn<double>& table, const VectorIn<std::uint32_t>& words,
-                 const DenseIn<T>& X, const MatrixOut<std::int64_t>& out, int threads,
-                 double deadline) {
-    const PackedTrees trees = packed_trees(nodes, start, table, words);
+void tree_leaves(const PackedIn& packed, const DenseIn<T>& X, const MatrixOut<std::int64_t>& out,
+                 int threads, double deadline) {
     const Dense<T> rows = dense(X);
+    const PackedTrees trees = packed_trees(packed, rows.columns);
     check_shape(out, rows.rows, trees.count,
                 "out must have a row for each row and a column per tree");
     run(threads, deadline,
@@ -79,14 +61,13 @@ void tree_leaves(const Nodes& nodes, const VectorIn<std::int64_t>& start,
 }
 
 template <class T>
-void tree_sums(const Nodes& nodes, const VectorIn<std::int64_t>& start,
-               const MatrixIn<double>& table, const VectorIn<std::uint32_t>& words,
-               const DenseIn<T>& X, const std::optional<MatrixIn<std::uint8_t>>& left_out,
-               const MatrixOut<double>& out, const std::optional<VectorOut<std::int64_t>>& used,
-               int threads, double deadline) {
-    const PackedTrees trees = packed_trees(nodes, start, table, words);
+void tree_sums(const PackedIn& packed, const DenseIn<T>& X,
+               const std::optional<MatrixIn<std::uint8_t>>& left_out, const MatrixOut<double>& out,
+               const std::optional<VectorOut<std::int64_t>>& used, int threads, double deadline) {
     const Dense<T> rows = dense(X);
-    check_shape(out, rows.rows, trees.width, "out must have the rows of X and the width of values");
+    const PackedTrees trees = packed_trees(packed, rows.columns);
+    check_shape(out, rows.rows, trees.width * trees.groups,
+                "out must have the rows of X and the values of every group");
     if (left_out)
         check_shape(*left_out, trees.count, (rows.rows + 7) / 8,
                     "left_out must have a bit per row");
@@ -97,22 +78,42 @@ void tree_sums(const Nodes& nodes, const VectorIn<std::int64_t>& start,
     });
 }
 
+Index number_equal_rows(const MatrixIn<double>& values, const VectorOut<std::int32_t>& number,
+                        const VectorOut<std::int64_t>& first) {
+    const Index rows = extent(values, 0);
+    check(extent(number, 0) == rows && extent(first, 0) == rows,
+          "number and first must have an entry per row");
+    nb::gil_scoped_release released;
+    return number_rows(values.data(), rows, extent(values, 1), number.data(), first.data());
+}
+
+void statistics(const Nodes& nodes, const MatrixIn<double>& table, std::int64_t outputs,
+                int impurity, const VectorOut<std::int64_t>& rows,
+                const VectorOut<double>& impurities, const MatrixOut<double>& value) {
+    const Index count = extent(nodes, 0), width = extent(table, 1);
+    check(outputs > 0 && width % outputs == 0, "the table must have the classes of every output");
+    check(extent(rows, 0) == count && extent(impurities, 0) == count,
+          "the statistics must have an entry per node");
+    check_shape(value, count, width, "value must have a row per node");
+    find_statistics(packed_nodes(nodes), count, table.data(), outputs, width / outputs,
+                    static_cast<ClassImpurity>(impurity),
+                    {rows.data(), impurities.data(), value.data()});
+}
+
 template <class T>
 void define_for(nb::module_& m) {
-    m.def("tree_leaves", &tree_leaves<T>, array("nodes"), array("start"), array("table"),
-          array("words"), array("X"), array("out"), "threads"_a, "deadline"_a);
-    m.def("tree_sums", &tree_sums<T>, array("nodes"), array("start"), array("table"),
-          array("words"), array("X"), maybe("left_out"), array("out"), maybe("used"), "threads"_a,
+    m.def("tree_leaves", &tree_leaves<T>, array("packed"), array("X"), array("out"), "threads"_a,
           "deadline"_a);
+    m.def("tree_sums", &tree_sums<T>, array("packed"), array("X"), maybe("left_out"), array("out"),
+          maybe("used"), "threads"_a, "deadline"_a);
 }
 
 }  // namespace
 
 void define_tree_prediction_functions(nb::module_& m) {
-    m.def("tree_table_rows", &tree_table_rows, array("left"), array("values"));
-    m.def("pack_tree", &pack, array("feature"), array("threshold"), array("left"), array("right"),
-          array("missing_left"), maybe("category_start"), array("values"), "first_row"_a,
-          "first_word"_a, array("nodes"), array("table"));
+    m.def("number_rows", &number_equal_rows, array("values"), array("number"), array("first"));
+    m.def("tree_statistics", &statistics, array("nodes"), array("table"), "outputs"_a, "impurity"_a,
+          array("rows"), array("impurities"), array("value"));
     define_for<float>(m);
     define_for<double>(m);
 }

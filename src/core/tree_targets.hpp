@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "tree.hpp"
+#include "tree_impurity.hpp"
 #include "tree_order.hpp"
 
 namespace gapless::growing {
@@ -75,9 +76,6 @@ struct BestPlace {
 };
 
 // ---- classes ----
-
-// x log₂ x
-inline double times_log(double x) { return x > 0 ? x * std::log2(x) : 0.0; }
 
 // A row of one output: which count it adds to, and how much.
 template <class Unit>
@@ -164,17 +162,8 @@ public:
     }
 
     double impurity(const Node& node) const {
-        double sum = 0;
-        for (Index o = 0; o < outputs_; ++o) {
-            double inner = 0;
-            for (Index c = 0; c < classes_; ++c) {
-                double share = static_cast<double>(node.total[o * classes_ + c]) /
-                               static_cast<double>(node.weight);
-                inner += criterion_ == Criterion::gini ? share * share : times_log(share);
-            }
-            sum += criterion_ == Criterion::gini ? 1 - inner : -inner;
-        }
-        return std::max(sum / static_cast<double>(outputs_), 0.0);
+        return class_impurity(node.total.data(), outputs_, classes_,
+                              static_cast<double>(node.weight), criterion_ == Criterion::gini);
     }
 
     double own_score(const Node& node) const {

@@ -1,11 +1,14 @@
-// Rows that walk down trees: numbers and categories, missing values, both orders of memory, and
-// trees that a row must not be counted for.
-#include <bit>
+// Rows that walk down packed trees: numbers and categories, missing values, both orders of memory,
+// trees that a row must not be counted for, and ways down that must lead to the same leaves.
+#include <cmath>
 #include <limits>
 #include <vector>
 
 #include "check.hpp"
 #include "tree_predict.hpp"
+#include "tree_random.hpp"
+#include "tree_statistics.hpp"
+#include "tree_walks.hpp"
 
 using namespace gapless;
 
@@ -15,44 +18,60 @@ const Blas blas{};
 const Poll never;
 const double nan_value = std::numeric_limits<double>::quiet_NaN();
 
-// x₀ ≤ 0.5 (missing goes left): leaf 1, else x₁ ≤ −1: leaf 3, else leaf 4.
-struct Small {
-    std::vector<std::int64_t> feature{0, -2, 1, -2, -2};
-    std::vector<std::int64_t> left{1, -1, 3, -1, -1}, right{2, -1, 4, -1, -1};
-    std::vector<double> threshold{0.5, -2, -1, -2, -2};
-    std::vector<std::uint8_t> missing_left{1, 0, 0, 0, 0};
-    std::vector<std::int64_t> category_start{0, 0, 0, 0, 0, 0};
-    std::vector<double> values{0.5, 0.5, 1, 0, 0.4, 0.6, 0.25, 0.75, 0, 1};
-
-    TreeArrays arrays() const {
-        return {5,
-                feature.data(),
-                left.data(),
-                right.data(),
-                threshold.data(),
-                missing_left.data(),
-                category_start.data(),
-                values.data(),
-                2};
-    }
-};
-
-// Two copies of the tree, packed.
+// Packed trees that own what they are made of. Column v asks about feature v.
 struct Forest {
-    std::vector<PackedNode> nodes = std::vector<PackedNode>(10);
-    std::vector<std::int64_t> start{0, 5, 10};
-    std::vector<double> table = std::vector<double>(4);
+    std::vector<PackedNode> nodes;
+    std::vector<std::int64_t> start{0};
+    std::vector<double> table;
+    Index width = 1;
+    std::vector<std::int32_t> feature;
+    std::vector<std::int64_t> first{0}, set_start{0};
+    std::vector<std::uint8_t> is_category;
+    std::vector<double> content;
     std::vector<std::uint32_t> words;
+    int code_bits = 8;
 
-    explicit Forest(const Small& tree, std::vector<std::uint32_t> sets = {}) : words(sets) {
-        CHECK(table_rows(tree.arrays()) == 1);
-        CHECK(pack_tree(tree.arrays(), 0, 0, nodes.data(), table.data()));
-        CHECK(pack_tree(tree.arrays(), 1, 0, nodes.data() + 5, table.data() + 2));
+    void ask(const std::vector<double>& contents, bool has_levels = false) {
+        feature.push_back(static_cast<std::int32_t>(feature.size()));
+        content.insert(content.end(), contents.begin(), contents.end());
+        first.push_back(static_cast<std::int64_t>(content.size()));
+        is_category.push_back(has_levels);
     }
-    PackedTrees view() const {
-        return {nodes.data(), start.data(), 2, table.data(), 2, words.data(), !words.empty()};
+    std::uint32_t question(std::uint32_t column, std::uint32_t code, std::uint32_t missing) const {
+        return (column << 1 | missing) << code_bits | (code + missing);
+    }
+    PackedTrees view(Index groups = 1) const {
+        const bool has_categories = !words.empty();
+        return {
+            nodes.data(),
+            start.data(),
+            static_cast<Index>(start.size()) - 1,
+            table.data(),
+            width,
+            groups,
+            {static_cast<Index>(feature.size()), feature.data(), first.data(), is_category.data(),
+             content.data(), set_start.data(), words.data(), code_bits, has_categories}};
     }
 };
+
+// Twice: x₀ ≤ 0.5 (missing goes left): leaf 1, else x₁ ≤ −1: leaf 3, else leaf 4.
+Forest small(int code_bits) {
+    Forest forest;
+    forest.code_bits = code_bits;
+    forest.ask({0.5});
+    forest.ask({-1});
+    forest.width = 2;
+    forest.table = {1, 0, 0, 1, 0.25, 0.75};
+    for (int copy = 0; copy < 2; ++copy) {
+        forest.nodes.insert(forest.nodes.end(), {{forest.question(0, 0, 1), 2},
+                                                 {3, ~0},
+                                                 {forest.question(1, 0, 0), 4},
+                                                 {4, ~2},
+                                                 {1, ~1}});
+        forest.start.push_back(static_cast<std::int64_t>(forest.nodes.size()));
+    }
+    return forest;
+}
 
 const std::vector<double> by_rows{0, 0, 1, -2, 1, 0, nan_value, 5, 1, nan_value};
 const std::vector<double> by_columns{0, 1, 1, nan_value, 1, 0, -2, 0, 5, nan_value};
@@ -75,48 +94,147 @@ void test_sums(const Forest& forest) {
     const Dense<double> X{by_rows.data(), 5, 2, Order::rows};
     // The second tree has seen rows 0 and 3, the first one row 3.
     const std::vector<std::uint8_t> left_out{0b01000, 0b01001};
-    std::vector<double> sums(10, -1.0);
+    std::vector<double> sums(10, -1.0), apart(20, -1.0);
     std::vector<std::int64_t> used(5, -1);
     sum_leaves(forest.view(), X, left_out.data(), sums.data(), used.data(), context);
     CHECK((used == std::vector<std::int64_t>{1, 2, 2, 0, 2}));
     CHECK((sums == std::vector<double>{1, 0, 0.5, 1.5, 0, 2, 0, 0, 0, 2}));
-    sum_leaves(forest.view(), X, nullptr, sums.data(), static_cast<std::int64_t*>(nullptr),
-               context);
+    std::int64_t* nobody = nullptr;
+    sum_leaves(forest.view(), X, nullptr, sums.data(), nobody, context);
     CHECK((sums == std::vector<double>{2, 0, 0.5, 1.5, 0, 2, 2, 0, 0, 2}));
+    sum_leaves(forest.view(2), X, nullptr, apart.data(), nobody, context);
+    for (Index i = 0; i < 5; ++i)
+        for (Index k = 0; k < 4; ++k) CHECK(2 * apart[4 * i + k] == sums[2 * i + k % 2]);
 }
 
 // The root asks for levels: 0 and 33 go left, all others right, missing ones as the node says.
-void test_categories() {
-    Small tree;
-    tree.category_start = {0, 2, 2, 2, 2, 2};
-    tree.threshold[0] = nan_value;
-    const Forest forest(tree, {1u, 1u << 1});
-    const std::vector<double> X{0, 0, 33, 0, 1, 0, 32, 0, 64, 0, 1e300, 0, -1, 0, nan_value, 0};
-    std::vector<std::int64_t> found(16);
-    find_leaves(forest.view(), Dense<double>{X.data(), 8, 2, Order::rows}, found.data(),
-                Context{blas, 1, never});
-    const std::vector<std::int64_t> expected{1, 1, 4, 4, 4, 4, 4, 1};
-    for (Index i = 0; i < 8; ++i) CHECK(found[2 * i] == expected[i]);
+Forest with_levels() {
+    Forest forest;
+    forest.ask({0}, true);
+    forest.words = {1u, 1u << 1};
+    forest.set_start = {0, 2};
+    forest.table = {1, 2};
+    forest.nodes = {{forest.question(0, 0, 1), 2}, {1, ~0}, {1, ~1}};
+    forest.start = {0, 3};
+    return forest;
 }
 
-void test_other_orders_are_refused() {
-    Small tree;
-    std::swap(tree.left[0], tree.right[0]);
-    std::vector<PackedNode> nodes(5);
-    std::vector<double> table(2);
-    CHECK(!pack_tree(tree.arrays(), 0, 0, nodes.data(), table.data()));
+// Every way that there is, whether or not it is the one that would be chosen.
+template <class T>
+void test_ways(const Forest& forest, const std::vector<T>& X, Index columns,
+               const std::vector<walking::Way>& ways) {
+    const Index rows = static_cast<Index>(X.size()) / columns;
+    const PackedTrees trees = forest.view();
+    std::vector<std::int32_t> all(rows);
+    for (Index i = 0; i < rows; ++i) all[i] = static_cast<std::int32_t>(i);
+    const walking::RowBlock<T> block{X.data(), columns, 1};
+    walking::Passage<T> plain(trees, walking::Way::scattered, block, rows);
+    for (walking::Way way : ways) {
+        walking::Passage<T> passage(trees, way, block, rows);
+        for (Index t = 0; t < trees.count; ++t)
+            CHECK(passage.through(t, all) == plain.through(t, all));
+    }
+}
+
+void test_categories() {
+    const Forest forest = with_levels();
+    const std::vector<double> X{0, 33, 1, 32, 64, 253, 254, 255, 1e300, -1, nan_value};
+    std::vector<std::int64_t> found(X.size());
+    find_leaves(forest.view(),
+                Dense<double>{X.data(), static_cast<Index>(X.size()), 1, Order::rows}, found.data(),
+                Context{blas, 1, never});
+    CHECK((found == std::vector<std::int64_t>{1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 1}));
+    CHECK(walking::are_levels_short(forest.view().asked));
+    test_ways(forest, X, 1, {walking::Way::by_node});
+    Forest many = forest;
+    many.words.resize(9);
+    many.set_start[1] = 9;
+    CHECK(!walking::are_levels_short(many.view().asked));
+}
+
+// A tree of random shape, with questions about three columns and values of its leaves.
+void grow(Forest& forest, growing::KeyedRandom& random, Index depth, Index codes) {
+    const std::size_t here = forest.nodes.size();
+    if (depth == 0 || random.below(8) == 0) {
+        forest.nodes.push_back({1, ~static_cast<std::int32_t>(forest.table.size())});
+        forest.table.push_back(random.uniform());
+        return;
+    }
+    const auto column = static_cast<std::uint32_t>(random.below(3));
+    const auto code = static_cast<std::uint32_t>(random.below(codes));
+    forest.nodes.push_back({forest.question(column, code, random.below(2) == 0), 0});
+    grow(forest, random, depth - 1, codes);
+    forest.nodes[here].next = static_cast<std::int32_t>(
+        static_cast<std::int64_t>(forest.nodes.size()) - forest.start.back());
+    grow(forest, random, depth - 1, codes);
+}
+
+template <class T>
+void test_random_trees(int code_bits, Index depth) {
+    growing::KeyedRandom random(depth);
+    Forest forest;
+    forest.code_bits = code_bits;
+    const Index codes = code_bits == 8 ? 254 : 1000;
+    for (Index v = 0; v < 3; ++v) {
+        std::vector<double> thresholds(codes);
+        for (Index k = 0; k < codes; ++k) thresholds[k] = static_cast<double>(k) / 8;
+        if (v == 1) thresholds.back() = std::numeric_limits<double>::infinity();
+        forest.ask(thresholds);
+    }
+    for (int t = 0; t < 5; ++t) {
+        grow(forest, random, depth, codes);
+        forest.start.push_back(static_cast<std::int64_t>(forest.nodes.size()));
+    }
+    std::vector<T> X(3 * 777);
+    for (T& x : X) {
+        // Often equal to a threshold.
+        x = static_cast<T>(random.below(1100)) / 8 - 1;
+        if (random.below(20) == 0) x = static_cast<T>(nan_value);
+        if (random.below(50) == 0) x = std::numeric_limits<T>::infinity();
+        if (random.below(50) == 0) x = -std::numeric_limits<T>::infinity();
+    }
+    std::vector<walking::Way> ways{walking::Way::by_level};
+    if (code_bits == 8 && depth < 8) ways.push_back(walking::Way::by_node);
+    test_ways(forest, X, 3, ways);
+}
+
+void test_statistics() {
+    const Forest forest = small(8);
+    std::int64_t rows[5];
+    double impurity[5], value[10];
+    find_statistics(forest.nodes.data(), 5, forest.table.data(), 1, 2, ClassImpurity::gini,
+                    {rows, impurity, value});
+    CHECK(rows[0] == 8 && rows[1] == 3 && rows[2] == 5 && rows[3] == 4 && rows[4] == 1);
+    CHECK(value[0] == 0.5 && value[4] == 0.2 && value[5] == 0.8 && value[6] == 0.25);
+    CHECK(impurity[0] == 0.5 && impurity[1] == 0 && impurity[3] == 0.375);
+}
+
+void test_equal_rows_have_one_number() {
+    const std::vector<double> values{1, 0, 0, 1, 1, 0, 0.5, 0.5, 0.5, 0.5};
+    std::vector<std::int32_t> number(5);
+    std::vector<std::int64_t> first(5);
+    CHECK(number_rows(values.data(), 5, 2, number.data(), first.data()) == 3);
+    CHECK((number == std::vector<std::int32_t>{0, 1, 0, 2, 2}));
+    CHECK(first[0] == 0 && first[1] == 1 && first[2] == 3);
 }
 
 }  // namespace
 
 int main() {
-    const Forest forest{Small{}};
-    test_leaves<double>(forest, by_rows, Order::rows);
-    test_leaves<float>(forest, by_rows, Order::rows);
-    test_leaves<double>(forest, by_columns, Order::columns);
-    test_leaves<float>(forest, by_columns, Order::columns);
-    test_sums(forest);
+    for (int code_bits : {8, 16}) {
+        const Forest forest = small(code_bits);
+        test_leaves<double>(forest, by_rows, Order::rows);
+        test_leaves<float>(forest, by_rows, Order::rows);
+        test_leaves<double>(forest, by_columns, Order::columns);
+        test_leaves<float>(forest, by_columns, Order::columns);
+        test_sums(forest);
+        for (Index depth : {0, 1, 6, 12}) {
+            test_random_trees<float>(code_bits, depth);
+            test_random_trees<double>(code_bits, depth);
+        }
+    }
     test_categories();
-    test_other_orders_are_refused();
+    test_statistics();
+    test_equal_rows_have_one_number();
     return report();
 }

@@ -8,7 +8,11 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, make_friedman1
 
 import gapless
 from gapless import ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
+from gapless.trees.columns import Columns
+from gapless.trees.compact import CompactTrees
+from gapless.trees.growing import Options, Targets, grow_forest
 from gapless.trees.packed import PackedTrees
+from gapless.trees.tree import Tree
 
 
 @pytest.fixture(scope="module")
@@ -19,6 +23,7 @@ def diabetes():
 def as_tree(tree):
     """A tree of scikit-learn's under the names that packing reads."""
     names = ("feature", "threshold", "children_left", "children_right", "missing_go_to_left")
+    names += ("n_node_samples",)
     parts = {name: getattr(tree, name) for name in names}
     sets = {"category_start": np.zeros(tree.node_count + 1, int), "category_bits": np.zeros(0)}
     return type("Packable", (), {**parts, **sets, "value": tree.value})
@@ -62,6 +67,53 @@ def test_sums_without_some_trees_leave_them_out():
     each = np.stack([tree.predict(X)[:, 0] for tree in model.trees_])
     np.testing.assert_allclose(sums[:, 0], np.where(is_left_out, 0.0, each).sum(axis=0))
     np.testing.assert_array_equal(used, np.sum(~is_left_out, axis=0))
+
+
+KINDS = {
+    "gini": (Options(max_features=2), {"draws": 80}),
+    "entropy": (Options("entropy", min_samples_leaf=4), {"draws": 80}),
+    "gain_ratio": (Options("gain_ratio"), {}),
+    "best first": (Options(max_leaf_nodes=9), {"draws": 80}),
+    "weighted": (Options(), {"weights": np.linspace(0.0, 1.7, 90)}),
+    "huge": (Options(), {"weights": np.full(90, 1e10)}),
+    "numbers": (Options("squared_error", min_samples_leaf=2), {"draws": 80}),
+    "medians": (Options("absolute_error", "random"), {"draws": 80}),
+    "rising": (Options("squared_error", monotonic=np.array([0, 1, 0])), {}),
+    "a leaf": (Options(max_depth=1, min_samples_leaf=60), {}),
+}
+
+
+@pytest.mark.parametrize(
+    "kind, outputs", [(kind, k) for kind in KINDS for k in (1, 2) if (kind, k) != ("rising", 2)]
+)
+def test_compact_trees_are_the_trees_to_the_bit(kind, outputs):
+    options, sample = KINDS[kind]
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 3)).round(1)
+    X[:, 0] = rng.integers(0, 40, 90)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    columns = Columns.read(X, categorical_features=[0])
+    y = rng.integers(0, 3, size=(90, outputs))
+    has_classes = "error" not in options.criterion
+    targets = Targets(y, [3] * outputs) if has_classes else Targets(y + rng.random(y.shape))
+    trees = grow_forest(columns, targets, options, range(4), **sample)
+    compact = CompactTrees.of(trees, options.criterion)
+    assert len(compact) == 4 and len(compact[1:3]) == 2
+    for tree, again in zip(trees, compact, strict=True):
+        for name in Tree.__dataclass_fields__:
+            ours, theirs = getattr(again, name), getattr(tree, name)
+            np.testing.assert_array_equal(ours, theirs, err_msg=name)
+            assert np.asarray(ours).dtype == np.asarray(theirs).dtype, name
+    if kind in ("gini", "entropy", "gain_ratio", "best first"):
+        assert not compact.stored
+
+
+def test_forests_of_classes_take_eight_bytes_for_a_node():
+    X, y = load_breast_cancer(return_X_y=True)
+    model = RandomForestClassifier(60, random_state=0).fit(X, y)
+    nodes = sum(tree.node_count for tree in model.trees_)
+    thresholds = len(model.trees_.packed.asked.content)
+    assert model.trees_.nbytes < 8 * nodes + 8 * thresholds + 2000
 
 
 @pytest.mark.parametrize("name", ["RandomForest", "ExtraTrees"])

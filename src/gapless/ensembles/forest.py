@@ -1,7 +1,7 @@
 """Forests: many trees on random draws of the rows, each split on a random choice of columns.
 
 What random forests and extremely randomised trees share: reading, growing in batches, adding trees,
-and the mean over the trees. Trees are kept as arrays; `estimators_` makes estimators of them.
+and the mean over the trees. Trees are kept compactly; `estimators_` makes estimators of them.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from ..remembering import take_over
 from ..threads import threads
 from ..trees._base import TreeData
 from ..trees.columns import Columns
+from ..trees.compact import CompactTrees
 from ..trees.decision_tree import DecisionTree
 from ..trees.door import encoded, for_prediction, read_features, read_new
 from ..trees.growing import draw_rows
@@ -237,7 +238,7 @@ class Forest(ForestReading, ForestGrowing, Ensemble, BaseEstimator):
         population = data.population
         columns = data.tree_data.F.shape[1]
         learned = {
-            "trees_": trees,
+            "trees_": CompactTrees.of(trees, self.criterion),
             "columns_": for_prediction(data.tree_data.columns),
             "n_outputs_": data.outputs.y.shape[1],
             "n_features_in_": columns,
@@ -248,7 +249,6 @@ class Forest(ForestReading, ForestGrowing, Ensemble, BaseEstimator):
             "_row_weights": population.weights,
             "_max_samples": size,
             "_fingerprint": fingerprint(population, data.outputs.y),
-            "_known_pack": [],
             "_known_leaves": None,
             "_calibration": None,
             "_training": (EnsembleData(data.X, data.numbers, data.outputs, data.feature_names),),
@@ -279,12 +279,8 @@ class Forest(ForestReading, ForestGrowing, Ensemble, BaseEstimator):
 
     @property
     def _packed(self) -> PackedTrees:
-        """The trees packed for prediction, once for each fit."""
-        # A list that the fit leaves empty, so that predicting adds no attribute.
-        known: list[PackedTrees] = self.__dict__.setdefault("_known_pack", [])
-        if not known:
-            known.append(PackedTrees.of(self.trees_))
-        return known[0]
+        """The trees as they predict."""
+        return self.trees_.packed
 
     def _read_rows(self, X: Any) -> Any:
         """Rows to predict: categories as level numbers, NaN where a value is missing."""
@@ -303,13 +299,9 @@ class Forest(ForestReading, ForestGrowing, Ensemble, BaseEstimator):
         values = [tree.value.reshape(tree.node_count, -1)[of_rows] for tree, of_rows in pairs]
         return np.stack([self._side_by_side(z) for z in values])
 
-    def _scores(self, X: Any) -> Array:
-        """The mean of what the leaves say of rows as the caller gives them, (n, ΣK)."""
-        return self._mean_of_members(X)
-
     def _side_by_side(self, values: Array) -> Array:
         """Values (n, outputs · most classes) without the places that an output does not use."""
-        widths = self.trees_[0].n_classes
+        widths = self.trees_.n_classes
         most = int(widths.max())
         used = np.concatenate([np.arange(w) + k * most for k, w in enumerate(widths)])
         return values if len(used) == values.shape[1] else values[:, used]
@@ -330,10 +322,10 @@ class Forest(ForestReading, ForestGrowing, Ensemble, BaseEstimator):
 
         `place` says which distinct row each row is.
         """
-        chosen, seen = self.trees_[among], self._seen(place, self._seeds[among])
+        chosen, seen = self._packed.part(among), self._seen(place, self._seeds[among])
         for first in range(0, len(chosen), TOGETHER):
-            trees = chosen[first : first + TOGETHER]
-            yield PackedTrees.of(trees), np.stack([next(seen) for _ in trees])
+            trees = chosen.part(slice(first, first + TOGETHER))
+            yield trees, np.stack([next(seen) for _ in range(len(trees))])
 
     def _sums_out_of_bag(
         self, F: Any, bags: Iterable[tuple[PackedTrees, Array]]

@@ -22,7 +22,9 @@ class ForestReading:
         return len(self.trees_)
 
     def __getitem__(self, index):
-        return self.estimators_[index]
+        if isinstance(index, slice):
+            return self.estimators_[index]
+        return self._member(self.trees_[index], self._seeds[index])
 
     def __iter__(self):
         return iter(self.estimators_)
@@ -110,7 +112,7 @@ class ForestReading:
     def __getstate__(self):
         # What can be made again is not taken along.
         state = super().__getstate__()
-        return {k: v for k, v in state.items() if k not in ("_known_pack", "_known_leaves")}
+        return {k: v for k, v in state.items() if k != "_known_leaves"}
 
     def proximity(self, X, Y=None):
         """How near rows are to each other: the part of the trees in which they share a leaf.

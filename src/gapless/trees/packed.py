@@ -1,13 +1,14 @@
-"""Trees packed for prediction: one block of small nodes for a tree or a whole forest.
+"""Trees packed into small nodes: how forests are kept, and how all trees predict.
 
 Every prediction by trees comes through here: which leaf a row reaches, and sums of leaf values over
-trees, for dense rows in float32 or float64. The loops are in the core.
+trees, for dense rows in float32 or float64. The loops are in the core; src/core/packed_trees.hpp
+says what a node is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,13 @@ import scipy.sparse as sp
 from .. import _core
 from ..interrupt import deadline
 from ..threads import thread_count
+from .asked import AskedColumns, offsets
 
 Array = np.ndarray
 
 # A sparse X becomes dense for so many entries at a time.
 DENSE_ENTRIES = 1 << 22
+MOST_ROWS = np.iinfo(np.uint32).max
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,91 +32,104 @@ class PackedTrees:
 
     Parameters
     ----------
-    nodes : ndarray of int64, shape (nodes, 2)
-        Sixteen bytes for each node of each tree, in preorder.
+    nodes : ndarray of uint32, shape (nodes, 2)
+        Eight bytes for each node of each tree, in preorder.
     start : ndarray of int64, shape (trees + 1,)
         Where the nodes of each tree begin.
     table : ndarray of float64, shape (rows, width)
-        Values of the leaves that are not a single number or a single class.
-    words : ndarray of uint32
-        Bit sets of the categories that go left.
-    numbers : ndarray of int64, shape (nodes,), or None
+        Values of leaves. Of several numbers every value is there once, single classes first.
+    asked : AskedColumns
+        What the nodes ask about.
+    numbers : ndarray of int32, shape (nodes,), or None
         What each packed node is called in its tree; None if its place there.
+    groups : int
+        Sums are over every `groups`-th tree: as many sums as there are scores of a row.
     """
 
     nodes: Array
     start: Array
     table: Array
-    words: Array
+    asked: AskedColumns
     numbers: Array | None = None
+    groups: int = 1
 
     @classmethod
-    def of(cls, trees: Sequence[Any]) -> PackedTrees:
+    def of(cls, trees: Sequence[Any], groups: int = 1) -> PackedTrees:
         """Pack fitted trees, all with values of the same width."""
         orders = [_preorder(tree.children_left, tree.children_right) for tree in trees]
-        is_ordered = all(order is None for order in orders)
+        are_ordered = all(order is None for order in orders)
         trees = [
-            tree if order is None else _Reordered(tree, order) for tree, order in zip(trees, orders)
+            tree if order is None else Reordered(tree, order) for tree, order in zip(trees, orders)
         ]
-        values = [np.ascontiguousarray(t.value.reshape(len(t.value), -1)) for t in trees]
-        lefts = [np.ascontiguousarray(t.children_left, dtype=np.int64) for t in trees]
-        start = _offsets([len(left) for left in lefts])
-        rows = _offsets([_core.tree_table_rows(*pair) for pair in zip(lefts, values)])
-        first_word = _offsets([len(t.category_bits) for t in trees])
-        packed = cls(
-            nodes=np.empty((start[-1], 2), dtype=np.int64),
-            start=start,
-            table=np.empty((rows[-1], values[0].shape[1])),
-            words=np.concatenate([np.asarray(t.category_bits, dtype=np.uint32) for t in trees]),
-            numbers=None if is_ordered else np.concatenate(_numbers(orders, lefts)),
+        left = np.concatenate([tree.children_left for tree in trees])
+        is_inner = left >= 0
+        nodes = np.empty((len(left), 2), dtype=np.uint32)
+        asked, nodes[is_inner, 0] = AskedColumns.of(trees, is_inner)
+        nodes[:, 1] = np.concatenate([tree.children_right for tree in trees])
+        rows = np.concatenate([tree.n_node_samples for tree in trees])[~is_inner]
+        nodes[~is_inner, 0] = np.minimum(rows, MOST_ROWS)
+        table, place = _table(trees)
+        nodes[~is_inner, 1] = ~place.astype(np.uint32)
+        return cls(
+            nodes=nodes,
+            start=offsets([len(tree.children_left) for tree in trees]),
+            table=table,
+            asked=asked,
+            numbers=None if are_ordered else _numbers(orders, trees),
+            groups=groups,
         )
-        for k, tree in enumerate(trees):
-            _core.pack_tree(
-                np.ascontiguousarray(tree.feature, dtype=np.int64),
-                np.ascontiguousarray(tree.threshold, dtype=np.float64),
-                lefts[k],
-                np.ascontiguousarray(tree.children_right, dtype=np.int64),
-                np.ascontiguousarray(tree.missing_go_to_left, dtype=np.uint8),
-                np.ascontiguousarray(tree.category_start, dtype=np.int64),
-                values[k],
-                int(rows[k]),
-                int(first_word[k]),
-                packed.nodes[start[k] : start[k + 1]],
-                packed.table[rows[k] : rows[k + 1]],
-            )
-        return packed
 
     def __len__(self) -> int:
         return len(self.start) - 1
+
+    def part(self, among: slice) -> PackedTrees:
+        """Some trees, one after another in the same memory."""
+        first, last, _ = among.indices(len(self))
+        start = self.start[first : last + 1]
+        nodes = slice(start[0], start[-1])
+        numbers = None if self.numbers is None else self.numbers[nodes]
+        return replace(self, nodes=self.nodes[nodes], start=start - start[0], numbers=numbers)
 
     def apply(self, X: Any) -> Array:
         """The leaf that each row reaches in each tree, (n, trees)."""
         out = np.empty((X.shape[0], len(self)), dtype=np.int64)
         for rows, part in _dense_parts(X):
-            _core.tree_leaves(*self._arrays, part, out[rows], thread_count(), deadline())
-        return out if self.numbers is None else self.numbers[out + self.start[:-1]]
+            _core.tree_leaves(self._arguments, part, out[rows], thread_count(), deadline())
+        return out if self.numbers is None else self.numbers[out + self.start[:-1]].astype(int)
 
     def sum(self, X: Any) -> Array:
-        """The sum of the leaf values over the trees, (n, width)."""
-        out = np.empty((X.shape[0], self.table.shape[1]))
+        """The sum of the leaf values over the trees of each group, (n, groups · width)."""
+        out = np.empty((X.shape[0], self._width))
         for rows, part in _dense_parts(X):
-            _core.tree_sums(*self._arrays, part, None, out[rows], None, thread_count(), deadline())
+            _core.tree_sums(
+                self._arguments, part, None, out[rows], None, thread_count(), deadline()
+            )
         return out
 
     def sum_without(self, X: Any, is_left_out: Array) -> tuple[Array, Array]:
         """The same over the trees where `is_left_out` (trees, n) is False, and their number."""
-        out = np.empty((X.shape[0], self.table.shape[1]))
+        out = np.empty((X.shape[0], self._width))
         used = np.empty(X.shape[0], dtype=np.int64)
         for rows, part in _dense_parts(X):
             bits = np.packbits(is_left_out[:, rows], axis=1, bitorder="little")
             _core.tree_sums(
-                *self._arrays, part, bits, out[rows], used[rows], thread_count(), deadline()
+                self._arguments, part, bits, out[rows], used[rows], thread_count(), deadline()
             )
         return out, used
 
     @property
-    def _arrays(self) -> tuple[Array, Array, Array, Array]:
-        return self.nodes, self.start, self.table, self.words
+    def nbytes(self) -> int:
+        """The memory that the trees take."""
+        own = (self.nodes, self.start, self.table, self.numbers)
+        return sum(a.nbytes for a in own if a is not None) + self.asked.nbytes
+
+    @property
+    def _width(self) -> int:
+        return self.table.shape[1] * self.groups
+
+    @property
+    def _arguments(self) -> tuple:
+        return (self.nodes, self.start, self.table, self.groups, *self.asked.arguments)
 
 
 def _preorder(left: Array, right: Array) -> Array | None:
@@ -130,12 +146,31 @@ def _preorder(left: Array, right: Array) -> Array | None:
     return np.array(order)
 
 
-def _numbers(orders: Sequence[Array | None], lefts: Sequence[Array]) -> list[Array]:
-    return [np.arange(len(left)) if o is None else o for o, left in zip(orders, lefts)]
+def _numbers(orders: Sequence[Array | None], trees: Sequence[Any]) -> Array:
+    parts = [
+        np.arange(len(tree.children_left)) if order is None else order
+        for order, tree in zip(orders, trees)
+    ]
+    return np.concatenate(parts).astype(np.int32)
 
 
-class _Reordered:
-    """A tree with its nodes in another order."""
+def _table(trees: Sequence[Any]) -> tuple[Array, Array]:
+    """Values of leaves, and the row of each leaf of all trees."""
+    values = np.concatenate(
+        [tree.value.reshape(len(tree.value), -1)[tree.children_left < 0] for tree in trees]
+    )
+    width = values.shape[1]
+    if width == 1:
+        return values, np.arange(len(values))
+    values = np.concatenate([np.eye(width), values])
+    number = np.empty(len(values), dtype=np.int32)
+    first = np.empty(len(values), dtype=np.int64)
+    count = _core.number_rows(values, number, first)
+    return values[first[:count]], number[width:]
+
+
+class Reordered:
+    """A tree with its nodes in another order: `order` says which one comes when."""
 
     def __init__(self, tree: Any, order: Array):
         place = np.empty(len(order), dtype=np.int64)
@@ -144,19 +179,15 @@ class _Reordered:
             np.where(child >= 0, place[child], -1)[order]
             for child in (tree.children_left, tree.children_right)
         )
-        for name in ("feature", "threshold", "missing_go_to_left", "value"):
+        for name in ("feature", "threshold", "missing_go_to_left", "value", "n_node_samples"):
             setattr(self, name, getattr(tree, name)[order])
         start = tree.category_start
         parts = [tree.category_bits[start[node] : start[node + 1]] for node in order]
-        self.category_start = _offsets([len(part) for part in parts])
+        self.category_start = offsets([len(part) for part in parts])
         self.category_bits = np.concatenate(parts)
 
 
-def _offsets(sizes: Sequence[int]) -> Array:
-    return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
-
-
-def _dense_parts(X: Any):
+def _dense_parts(X: Any) -> Iterator[tuple[slice, Array]]:
     """Pairs (rows, dense part of X); a sparse matrix comes in parts, since whole it may not fit."""
     if not sp.issparse(X):
         if not (X.flags.c_contiguous or X.flags.f_contiguous):

@@ -1,0 +1,44 @@
+#include "tree_statistics.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tree_impurity.hpp"
+
+namespace gapless {
+
+void find_statistics(const PackedNode* nodes, Index count, const double* table, Index outputs,
+                     Index classes, ClassImpurity impurity, const NodeStatistics& out) {
+    const Index width = outputs * classes;
+    const bool has_classes = impurity != ClassImpurity::none;
+    // From the last node to the first, children come before their parents. Values are counts of
+    // rows first, which are exact.
+    for (Index i = count - 1; i >= 0; --i) {
+        double* value = out.value + i * width;
+        if (nodes[i].is_leaf()) {
+            out.rows[i] = nodes[i].question;
+            const double* share = table + nodes[i].row() * width;
+            for (Index c = 0; c < width; ++c)
+                value[c] = has_classes ? std::round(share[c] * nodes[i].question) : share[c];
+            continue;
+        }
+        const Index right = nodes[i].next;
+        out.rows[i] = out.rows[i + 1] + out.rows[right];
+        for (Index c = 0; c < width; ++c)
+            value[c] = has_classes ? value[width + c] + out.value[right * width + c] : 0.0;
+    }
+    if (!has_classes) {
+        std::fill(out.impurity, out.impurity + count, 0.0);
+        return;
+    }
+    for (Index i = 0; i < count; ++i) {
+        double* value = out.value + i * width;
+        // A tree that was grown on no row at all has nothing to share out.
+        const double weight = std::max(static_cast<double>(out.rows[i]), 1.0);
+        out.impurity[i] = growing::class_impurity(value, outputs, classes, weight,
+                                                  impurity == ClassImpurity::gini);
+        for (Index c = 0; c < width; ++c) value[c] /= weight;
+    }
+}
+
+}  // namespace gapless
