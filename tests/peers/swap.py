@@ -20,6 +20,7 @@ import sklearn.gaussian_process
 import sklearn.kernel_approximation
 import sklearn.kernel_ridge
 import sklearn.linear_model
+import sklearn.neighbors
 import sklearn.svm
 import sklearn.tree
 from sklearn.base import BaseEstimator
@@ -40,6 +41,7 @@ MODULES = [
     "sklearn.linear_model.tests.test_ridge",
     "sklearn.linear_model.tests.test_sag",
     "sklearn.linear_model.tests.test_sparse_coordinate_descent",
+    "sklearn.neighbors.tests.test_neighbors",
     "sklearn.svm.tests.test_bounds",
     "sklearn.svm.tests.test_sparse",
     "sklearn.svm.tests.test_svm",
@@ -82,6 +84,7 @@ CLASSES = {
         "Ridge",
         "RidgeClassifier",
     ],
+    sklearn.neighbors: ["KNeighborsClassifier", "KNeighborsRegressor", "NearestNeighbors"],
     sklearn.svm: ["LinearSVC", "LinearSVR", "NuSVC", "NuSVR", "OneClassSVM", "SVC", "SVR"],
     sklearn.tree: ["DecisionTreeClassifier", "DecisionTreeRegressor"],
 }

@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
+from sklearn.metrics import DistanceMetric
 from sklearn.neighbors import VALID_METRICS, BallTree, KDTree
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from .._validation import read_numbers, read_rows, read_table
 from .forms import MIXED, Form, form_of, mixed_form
@@ -46,7 +47,7 @@ class NeighborsModel(BaseEstimator):
         "algorithm": [StrOptions({"auto", "ball_tree", "kd_tree", "brute", "faiss"})],
         "leaf_size": [Interval(Integral, 1, None, closed="left")],
         "p": [Interval(Real, 0, None, closed="right"), None],
-        "metric": [StrOptions(METRICS), callable],
+        "metric": [StrOptions(METRICS), DistanceMetric, callable],
         "metric_params": [dict, None],
         "n_jobs": [Integral, None],
         "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
@@ -98,8 +99,11 @@ class NeighborsModel(BaseEstimator):
                 f"Sparse matrix in {X.format!r} format is not supported due to its handling of "
                 "explicit zeros; convert it with tocsr()."
             )
-        X = validate_data(
-            _Bystander(self), X, reset=False, accept_sparse="csr", ensure_non_negative=True
+        X = check_array(
+            X,
+            accept_sparse="csr",
+            ensure_non_negative=True,
+            input_name="precomputed distance matrix",
         )
         if reset and X.shape[0] != X.shape[1]:
             raise ValueError(
@@ -163,15 +167,16 @@ class NeighborsModel(BaseEstimator):
         kept = None if weights is None or np.all(weights > 0) else np.flatnonzero(weights > 0)
         if form.is_of_scale and not sp.issparse(rows):
             _warn_of_scales(rows, weights, type(self).__name__)
+        search = self._built(rows, form, kept)
         learned = {
             "effective_metric_": form.name,
             "effective_metric_params_": dict(form.params),
             "n_samples_fit_": rows.shape[0],
             "n_features_in_": rows.shape[1],
-            "_fit_method": _method(self.algorithm, rows, form),
+            "_fit_method": search.method if self.algorithm == "auto" else self.algorithm,
             "_fit_X": rows,
             "_kept": kept,
-            "_search": self._built(rows, form, kept),
+            "_search": search,
         }
         if names is not None:
             learned["feature_names_in_"] = names
@@ -224,25 +229,9 @@ class NeighborsModel(BaseEstimator):
         return tags
 
 
-class _Bystander(BaseEstimator):
-    """Stands in for an estimator whose features are its training rows, and have no names."""
-
-    def __init__(self, of: Any):
-        self.of = of
-
-
 def _by_rows(X: Any) -> Any:
     """Rows one after the other in memory."""
     return X.tocsr() if sp.issparse(X) else np.ascontiguousarray(X)
-
-
-def _method(algorithm: str, rows: Any, form: Form) -> str:
-    """What the search is called in scikit-learn's words."""
-    if algorithm != "auto" and not sp.issparse(rows):
-        return algorithm
-    is_low = not sp.issparse(rows) and rows.shape[1] <= 15
-    is_tree = isinstance(form.name, str) and form.name in VALID_METRICS["kd_tree"]
-    return "kd_tree" if is_low and is_tree else "brute"
 
 
 def _warn_of_scales(X: Array, weights: Array | None, name: str) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.neighbors._base import KNeighborsMixin, RadiusNeighborsMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ._base import NeighborsModel
@@ -14,7 +15,8 @@ from ._base import NeighborsModel
 Array = np.ndarray
 
 
-class NearestMixin(NeighborsModel):
+# The bases of scikit-learn tell its functions, such as kneighbors_graph, what a model can do.
+class NearestMixin(NeighborsModel, KNeighborsMixin):
     """The nearest rows, and the graph of them."""
 
     @property
@@ -100,7 +102,7 @@ to the training rows if metric="precomputed", default=None
         return _graph(values.ravel(), rows.ravel(), starts, self.n_samples_fit_)
 
 
-class WithinMixin(NeighborsModel):
+class WithinMixin(NeighborsModel, RadiusNeighborsMixin):
     """The rows within a radius, and the graph of them."""
 
     def radius_neighbors(self, X=None, radius=None, return_distance=True, sort_results=False):

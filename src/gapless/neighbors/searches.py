@@ -44,6 +44,8 @@ class Search(Protocol):
     """
 
     rows: int
+    # What it is called in scikit-learn's words.
+    method: str
 
     def nearest(
         self, Q: Any, k: int, own: Array | None = None, labels: Array | None = None
@@ -90,6 +92,7 @@ class CoreSearch:
     def __init__(self, X: Array, form: Form, prepared: Any):
         self.X, self.form, self.prepared = X, form, prepared
         self.rows = len(X)
+        self.method = "brute" if prepared is None else "kd_tree"
 
     def nearest(self, Q, k, own=None, labels=None):
         """Distances and positions of the k nearest rows."""
@@ -200,6 +203,7 @@ class ScikitSearch:
         params = dict(form.params)
         p = params.pop("p", 2)
         self.model = ScikitNeighbors(
+            n_neighbors=1,
             algorithm=algorithm,
             leaf_size=leaf_size,
             metric=form.name,
@@ -207,6 +211,7 @@ class ScikitSearch:
             metric_params=params or None,
             n_jobs=thread_count(),
         ).fit(X)
+        self.method = str(self.model._fit_method)
 
     def nearest(self, Q, k, own=None, labels=None):
         """Distances and positions of the k nearest rows."""
@@ -224,13 +229,14 @@ class ScikitSearch:
 
     def within(self, Q, radius, own=None, labels=None):
         """All rows within a radius."""
-        lists: Lists = ([], [])
         Q = self._whole(Q)
-        for i in range(Q.shape[0]):
-            distances, rows = self.model.radius_neighbors(
-                Q[i : i + 1], float(radius[i]), sort_results=not self.is_precomputed
-            )
-            distances, rows = distances[0], rows[0]
+        if np.all(radius == radius[:1]):
+            found = self.model.radius_neighbors(Q, float(radius[0]))
+        else:
+            each = [self.model.radius_neighbors(Q[[i]], float(r)) for i, r in enumerate(radius)]
+            found = tuple([part[0] for part in side] for side in zip(*each))
+        lists: Lists = ([], [])
+        for i, (distances, rows) in enumerate(zip(*found)):
             if own is not None:
                 is_other = labels[rows] != own[i]
                 distances, rows = distances[is_other], rows[is_other]

@@ -89,9 +89,9 @@ class Voters:
         votes = counts * weigh(distances, self.weighting)
         if votes.size and np.any(votes.sum(axis=1) == 0):
             raise ValueError(
-                "All neighbors of some sample is getting zero weights: no neighbour of row "
-                f"{int(np.argmax(votes.sum(axis=1) == 0))} has a vote. Please modify 'weights' to "
-                "avoid this case if you are using a user-defined function."
+                "All neighbors of some sample is getting zero weights. Please modify 'weights' to "
+                "avoid this case if you are using a user-defined function. No neighbour of row "
+                f"{int(np.argmax(votes.sum(axis=1) == 0))} has a vote."
             )
         return votes
 
