@@ -262,8 +262,8 @@ class BayesDecision(Remembering, MetaEstimatorMixin, ClassifierMixin, BaseEstima
         if not np.all(is_known | (weights == 0)):
             row = int(np.argmin(is_known | (weights == 0)))
             raise ValueError(
-                f"y has {y[row]!r} in row {row}, which was no class of the fit; a decision that "
-                "cannot be right has no known cost. Drop the row."
+                f"y has {y.tolist()[row]!r} in row {row}, which was no class of the fit; what no "
+                "decision can get right has no known cost. Drop the row."
             )
         true = np.where(is_known, true, 0)
         each = realised_costs(true, self._decide(p, table), table, self.abstain_cost)
