@@ -15,12 +15,13 @@ from contextlib import contextmanager
 from functools import partial
 from importlib.util import module_from_spec
 
+import sklearn.discriminant_analysis
 import sklearn.ensemble
 import sklearn.gaussian_process
 import sklearn.kernel_approximation
 import sklearn.kernel_ridge
 import sklearn.linear_model
-import sklearn.neighbors
+import sklearn.naive_bayes
 import sklearn.svm
 import sklearn.tree
 from sklearn.base import BaseEstimator
@@ -41,17 +42,22 @@ MODULES = [
     "sklearn.linear_model.tests.test_ridge",
     "sklearn.linear_model.tests.test_sag",
     "sklearn.linear_model.tests.test_sparse_coordinate_descent",
-    "sklearn.neighbors.tests.test_neighbors",
     "sklearn.svm.tests.test_bounds",
     "sklearn.svm.tests.test_sparse",
     "sklearn.svm.tests.test_svm",
+    "sklearn.tests.test_discriminant_analysis",
     "sklearn.tests.test_kernel_approximation",
     "sklearn.tests.test_kernel_ridge",
+    "sklearn.tests.test_naive_bayes",
     "sklearn.tree.tests.test_monotonic_tree",
     "sklearn.tree.tests.test_tree",
 ]
 
 CLASSES = {
+    sklearn.discriminant_analysis: [
+        "LinearDiscriminantAnalysis",
+        "QuadraticDiscriminantAnalysis",
+    ],
     sklearn.ensemble: [
         "AdaBoostClassifier",
         "AdaBoostRegressor",
@@ -84,7 +90,13 @@ CLASSES = {
         "Ridge",
         "RidgeClassifier",
     ],
-    sklearn.neighbors: ["KNeighborsClassifier", "KNeighborsRegressor", "NearestNeighbors"],
+    sklearn.naive_bayes: [
+        "BernoulliNB",
+        "CategoricalNB",
+        "ComplementNB",
+        "GaussianNB",
+        "MultinomialNB",
+    ],
     sklearn.svm: ["LinearSVC", "LinearSVR", "NuSVC", "NuSVR", "OneClassSVM", "SVC", "SVR"],
     sklearn.tree: ["DecisionTreeClassifier", "DecisionTreeRegressor"],
 }

@@ -84,6 +84,16 @@ class CountBayes(NaiveBayesClassifier):
         )
 
     def _check_alpha(self, d: int | None = None) -> Any:
+        """The pseudo-counts, with a warning where they are raised."""
+        if np.min(self.alpha) < SMALLEST_ALPHA and not self.force_alpha:
+            warnings.warn(
+                f"alpha too small will result in numeric errors, setting alpha = "
+                f"{SMALLEST_ALPHA:.1e}. Use `force_alpha=True` to keep alpha unchanged.",
+                stacklevel=2,
+            )
+        return self._alpha(d)
+
+    def _alpha(self, d: int | None = None) -> Any:
         """The pseudo-counts: a number, or one for each feature."""
         alpha = self.alpha if isinstance(self.alpha, Real) else np.asarray(self.alpha, dtype=float)
         if isinstance(alpha, np.ndarray):
@@ -95,14 +105,7 @@ class CountBayes(NaiveBayesClassifier):
                 )
             if not alpha.min() >= 0:
                 raise ValueError("All values in alpha must be greater than 0.")
-        if np.min(alpha) < SMALLEST_ALPHA and not self.force_alpha:
-            warnings.warn(
-                f"alpha too small will result in numeric errors, setting alpha = "
-                f"{SMALLEST_ALPHA:.1e}. Use `force_alpha=True` to keep alpha unchanged.",
-                stacklevel=2,
-            )
-            return np.maximum(alpha, SMALLEST_ALPHA)
-        return alpha
+        return alpha if self.force_alpha else np.maximum(alpha, SMALLEST_ALPHA)
 
     def _smoothed(self, factor):
         return self._at(alpha=np.multiply(self.alpha, factor)) if np.any(self.alpha) else None

@@ -143,7 +143,7 @@ class BernoulliNB(CountBayes):
 
     def _without_each(self, X, own, data):
         counts = {"class_count_": self.class_count_, "feature_count_": self.feature_count_}
-        yes, total = _raised(counts, self._check_alpha())
+        yes, total = _raised(counts, self._alpha())
         no = total - yes
         # Rows and the classes whose counts they are part of.
         row, of = np.nonzero(own)
@@ -164,7 +164,7 @@ class BernoulliNB(CountBayes):
         return likelihood + self._priors(len(own[0])).log_without(self.class_count_, own)
 
     def _feature_costs(self, learned):
-        alpha = self._check_alpha(learned["feature_count_"].shape[1])
+        alpha = self._alpha(learned["feature_count_"].shape[1])
         yes, total = _raised(learned, alpha)
         both = np.stack([yes, total - yes], axis=-1)
         primal, dual = (

@@ -197,7 +197,7 @@ class CategoricalNB(CountBayes):
 
     def _without_each(self, X, own, data):
         row, of = np.nonzero(own)
-        w, alpha = own[row, of], self._check_alpha()
+        w, alpha = own[row, of], self._alpha()
         z = self._priors(len(self.classes_)).log_without(self.class_count_, own)
         tables = zip(X.T, self.category_count_, self.feature_log_prob_, self._least(X.shape[1]))
         for x, count, log_prob, fewest in tables:
@@ -213,7 +213,7 @@ class CategoricalNB(CountBayes):
         return z
 
     def _feature_costs(self, learned):
-        alpha = self._check_alpha()
+        alpha = self._alpha()
         primal = dual = pseudo = 0.0
         pairs = zip(
             learned["category_count_"], self.feature_log_prob_, learned["feature_log_prob_"]

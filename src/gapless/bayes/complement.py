@@ -119,7 +119,7 @@ class ComplementNB(MultinomialNB):
         """A row is counted by the complements of all classes but its own."""
         n, d = X.shape
         entries = Entries.of(X)
-        raised = self.feature_all_ - self.feature_count_ + self._check_alpha()
+        raised = self.feature_all_ - self.feature_count_ + self._alpha()
         length = entries.sums(entries.value, n)
         z = self._joint(X)
         for k in range(len(self.classes_)):
@@ -136,7 +136,7 @@ class ComplementNB(MultinomialNB):
         return np.where((own > 0) & np.isneginf(prior), -np.inf, z)
 
     def _feature_costs(self, learned):
-        alpha = self._check_alpha(len(learned["feature_all_"]))
+        alpha = self._alpha(len(learned["feature_all_"]))
         raised = learned["feature_all_"] - learned["feature_count_"] + alpha
         pseudo = float(np.sum(np.broadcast_to(alpha, raised.shape)))
         log = log_ratio(raised, raised.sum(axis=1, keepdims=True))

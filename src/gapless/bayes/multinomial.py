@@ -106,7 +106,7 @@ class MultinomialNB(CountBayes):
         return times(X, self.feature_log_prob_) + self.class_log_prior_
 
     def _without_each(self, X, own, data):
-        raised = self.feature_count_ + self._check_alpha()
+        raised = self.feature_count_ + self._alpha()
         likelihood = times(X, self.feature_log_prob_)
         # Rows and the classes whose counts they are part of.
         row, of = np.nonzero(own)
@@ -122,7 +122,7 @@ class MultinomialNB(CountBayes):
         return likelihood + self._priors(len(own[0])).log_without(self.class_count_, own)
 
     def _feature_costs(self, learned):
-        alpha = self._check_alpha(learned["feature_count_"].shape[1])
+        alpha = self._alpha(learned["feature_count_"].shape[1])
         raised = learned["feature_count_"] + alpha
         primal = cross_entropy(raised, self.feature_log_prob_)
         dual = cross_entropy(raised, learned["feature_log_prob_"])
