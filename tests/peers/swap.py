@@ -22,6 +22,7 @@ import sklearn.kernel_approximation
 import sklearn.kernel_ridge
 import sklearn.linear_model
 import sklearn.naive_bayes
+import sklearn.neighbors
 import sklearn.svm
 import sklearn.tree
 from sklearn.base import BaseEstimator
@@ -42,6 +43,7 @@ MODULES = [
     "sklearn.linear_model.tests.test_ridge",
     "sklearn.linear_model.tests.test_sag",
     "sklearn.linear_model.tests.test_sparse_coordinate_descent",
+    "sklearn.neighbors.tests.test_neighbors",
     "sklearn.svm.tests.test_bounds",
     "sklearn.svm.tests.test_sparse",
     "sklearn.svm.tests.test_svm",
@@ -90,6 +92,7 @@ CLASSES = {
         "Ridge",
         "RidgeClassifier",
     ],
+    sklearn.neighbors: ["KNeighborsClassifier", "KNeighborsRegressor", "NearestNeighbors"],
     sklearn.naive_bayes: [
         "BernoulliNB",
         "CategoricalNB",
