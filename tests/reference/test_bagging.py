@@ -11,6 +11,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import gapless
 from gapless import (
+    AdaBoostClassifier,
     AdaBoostRegressor,
     BaggingClassifier,
     BaggingRegressor,
@@ -19,6 +20,7 @@ from gapless import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from gapless.ensembles.draws import Population
 
 
 def make_table(n=120, seed=0):
@@ -193,13 +195,43 @@ def test_intervals_of_a_table():
         assert np.mean((lower <= y_new) & (y_new <= upper)) > 0.82
 
 
-def test_sets_of_classes_out_of_bag():
+@pytest.mark.parametrize(
+    "model",
+    [
+        RandomForestClassifier(30, random_state=0),
+        BaggingClassifier(n_estimators=30, random_state=0),
+        AdaBoostClassifier(n_estimators=5),
+        DecisionTreeClassifier(max_depth=3),
+    ],
+    ids=["forest", "bagging", "adaboost", "tree"],
+)
+def test_sets_of_classes_hold_those_of_new_rows(model):
     table, y = make_table(n=150)
-    labels = np.digitize(y, np.quantile(y, [0.33, 0.67]))
     new, y_new = make_table(n=500, seed=1)
-    model = RandomForestClassifier(30, random_state=0).fit(table, labels)
-    sets = model.predict_set(new, coverage=0.9)
-    own = np.digitize(y_new, np.quantile(y, [0.33, 0.67]))
+    labels, own = (np.digitize(z, np.quantile(y, [0.33, 0.67])) for z in (y, y_new))
+    sets = model.fit(table, labels).predict_set(new, coverage=0.9)
     assert np.mean(sets[np.arange(500), own]) > 0.82
-    tree = DecisionTreeClassifier(max_depth=3).fit(table, labels)
-    assert tree.predict_set(new).shape == sets.shape
+    assert np.mean(sets.sum(axis=1)) < 2.5
+
+
+# ---- draws without replacement -------------------------------------------------------------------
+
+
+def test_rows_are_drawn_without_replacement_in_proportion_to_their_weights():
+    weights = np.array([0.5, 0.5, 1.0, 1.0, 2.0, 3.0])
+    population = Population(np.arange(6), np.arange(6), weights)
+    for size in (3, 6, 8):
+        counts = np.array([population.draw(seed, size, replace=False) for seed in range(2000)])
+        assert np.all(counts.sum(axis=1) == size)
+        assert np.all(counts <= np.ceil(weights))
+        # Four standard errors of a share.
+        np.testing.assert_allclose(
+            counts.mean(axis=0), weights * size / 8, atol=4 * 0.6 / 2000**0.5
+        )
+
+
+def test_more_rows_than_the_weights_sum_to_are_drawn_as_far_as_there_are():
+    population = Population(np.arange(3), np.arange(3), np.array([0.1, 1.0, 1.0]))
+    assert population.draw(0, 3, replace=False).tolist() == [1, 1, 1]
+    counts = np.array([population.draw(seed, 2, replace=False) for seed in range(500)])
+    assert counts[:, 0].mean() < 0.2 and np.all(counts.sum(axis=1) == 2)

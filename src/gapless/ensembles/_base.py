@@ -80,6 +80,10 @@ class Ensemble(Remembering, CallbackSupport):
         """The mean prediction of all members, (n, K), with classes of all outputs side by side."""
         raise NotImplementedError
 
+    def _scores(self, X: Any) -> Array:
+        """The same: what classes and numbers are predicted from."""
+        return self._mean_of_members(X)
+
     def _mean_of_rows(self, X: Any) -> Array:
         """The same of rows as `EnsembleData.X` has them."""
         reader: Any = copy.copy(self)

@@ -16,6 +16,7 @@ from ..progress import watch, with_callbacks
 from ..remembering import take_over
 from ..threads import single_blas
 from ..trees import DecisionTreeClassifier
+from ..trees._base import HeldOutSets
 from ..trees.columns import Columns
 from ._weight_boosting import Round, WeightBoosting, chosen_rows
 from .draws import Population
@@ -35,7 +36,7 @@ OTHER_LEARNER = (
 )
 
 
-class AdaBoostClassifier(VotePredictions, ClassifierMixin, WeightBoosting):
+class AdaBoostClassifier(VotePredictions, HeldOutSets, ClassifierMixin, WeightBoosting):
     """Classification by a weighted vote of simple learners (AdaBoost, SAMME).
 
     Minimises greedily  L = Σᵢ sᵢ exp(−mᵢ),  mᵢ = Σₜ αₜ(1[hₜ(xᵢ) = yᵢ] − 1/K):  each round fits a

@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..trees import DecisionTreeClassifier, DecisionTreeRegressor
-from ..trees._base import HeldOutIntervals
+from ..trees._base import HeldOutIntervals, HeldOutSets
 from ._bagging import Bagging
 from .bagging_members import decisions, log_probabilities, numbers, probabilities
 from .out_of_bag import EnsembleData, warn_if_unpredicted
@@ -27,7 +27,7 @@ def _members_decide(ensemble: Any) -> bool:
     return hasattr(members[0], "decision_function")
 
 
-class BaggingClassifier(Bagging, sklearn.ensemble.BaggingClassifier):
+class BaggingClassifier(HeldOutSets, Bagging, sklearn.ensemble.BaggingClassifier):
     """Classification by the mean probabilities, or votes, of learners on random draws of the rows.
 
     Parameters

@@ -133,12 +133,30 @@ class Population:
                 f"max_samples={size} must be <= n_samples={most} to be able to sample without "
                 "replacement; lower max_samples, or set bootstrap=True."
             )
-        owner = np.repeat(np.arange(count), copies)
-        chance = np.repeat(self.weights / copies, copies)
-        # The smallest of exponential times with rates `chance` are a draw without replacement.
-        times = rng.exponential(size=most) / chance
-        chosen = owner[np.argpartition(times, size - 1)[:size]] if size < most else owner
-        return np.bincount(chosen, minlength=count)
+        if size == most:
+            return copies
+        order = rng.permutation(most)
+        owner = np.repeat(np.arange(count), copies)[order]
+        # Every one that a row of ticks at distance 1 hits, the first of them at random: each copy
+        # is hit with its own chance, and exactly `size` are (Madow 1949).
+        hits = np.cumsum(_chances(np.repeat(self.weights / copies, copies), size)[order])
+        hits[-1] = size
+        ticks = np.floor(hits + rng.random())
+        return np.bincount(owner[np.diff(ticks, prepend=0.0) > 0], minlength=count)
+
+
+def _chances(weights: Array, size: int) -> Array:
+    """Chances in proportion to weights, which sum to `size`; those that would exceed 1 are 1."""
+    chances, is_sure = np.zeros(len(weights)), np.zeros(len(weights), dtype=bool)
+    while not is_sure.all():
+        rest = weights[~is_sure]
+        chances[~is_sure] = (size - np.count_nonzero(is_sure)) * rest / rest.sum()
+        beyond = ~is_sure & (chances > 1.0)
+        if not beyond.any():
+            break
+        is_sure |= beyond
+        chances[beyond] = 1.0
+    return np.minimum(chances, 1.0)
 
 
 def as_numbers(X: Any) -> Any:

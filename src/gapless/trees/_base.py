@@ -196,14 +196,47 @@ def _honest(found: Certificate, grown: Grown) -> Certificate:
     )
 
 
-class TreeClassifierMixin:
+class HeldOutSets:
+    """Sets of classes, by models that have not seen some rows; `_scores` are shares of classes."""
+
+    _scores: Callable[[Any], Array]
+    _calibration_rows: Callable[[Any], Any]
+    _calibrated: Callable[[str], Calibration]
+
+    def predict_set(self, X, coverage=0.9):
+        """Predict sets of classes, such that most rows have their own class in their set.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to classify.
+        coverage : float, default=0.9
+            The share of new rows whose class is to be in their set. See `gapless.prediction_sets`
+            for what is promised. Forests and bagging judge it out of bag; for others the first call
+            fits ten times again.
+
+        Returns
+        -------
+        sets : ndarray of bool, shape (n_samples, n_classes)
+            Which classes, in the order of `classes_`, are in the set of each row; the predicted
+            class always is.
+        """
+        calibration = self._calibrated(
+            "gapless.prediction_sets(model, X_train, y_train, X, coverage=..., sample_weight=...)"
+        )
+        return self._sets(calibration, X, coverage)
+
+    def _sets(self, calibration: Calibration, X: Any, coverage: float) -> Array:
+        sets = calibration.sets(self._calibration_rows(X), coverage, lambda z: z)
+        sets[np.arange(len(sets)), np.argmax(self._scores(X), axis=1)] = True
+        return sets
+
+
+class TreeClassifierMixin(HeldOutSets):
     """Classes, probabilities and sets of classes from what the leaves say."""
 
     classes_: Any
     n_outputs_: int
-    _scores: Callable[[Any], Array]
-    _calibration_rows: Callable[[Any], Any]
-    _calibrated: Callable[[str], Calibration]
 
     def predict(self, X, check_input=True):
         """Predict classes.
@@ -260,34 +293,6 @@ class TreeClassifierMixin:
         shares = self.predict_proba(X)
         with np.errstate(divide="ignore"):
             return [np.log(p) for p in shares] if isinstance(shares, list) else np.log(shares)
-
-    def predict_set(self, X, coverage=0.9):
-        """Predict sets of classes, such that most rows have their own class in their set.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to classify.
-        coverage : float, default=0.9
-            The share of new rows whose class is to be in their set. See `gapless.prediction_sets`
-            for what is promised. Forests judge it out of bag; for others the first call fits ten
-            times again.
-
-        Returns
-        -------
-        sets : ndarray of bool, shape (n_samples, n_classes)
-            Which classes, in the order of `classes_`, are in the set of each row; the predicted
-            class always is.
-        """
-        calibration = self._calibrated(
-            "gapless.prediction_sets(model, X_train, y_train, X, coverage=..., sample_weight=...)"
-        )
-        return self._sets(calibration, X, coverage)
-
-    def _sets(self, calibration: Calibration, X: Any, coverage: float) -> Array:
-        sets = calibration.sets(self._calibration_rows(X), coverage, lambda z: z)
-        sets[np.arange(len(sets)), np.argmax(self._scores(X), axis=1)] = True
-        return sets
 
     def _by_output(self, scores: Array) -> list[Array]:
         """Scores (n, ΣK) as one array for each output."""
