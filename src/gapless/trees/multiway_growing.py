@@ -109,7 +109,7 @@ class _Grower:
         self.F, self.y, self.w = F[order], y[order], weights[order].astype(float)
         self.classes, self.levels, self.rule = classes, levels, rule
         self.values = [
-            np.unique(column[~np.isnan(column)]) if count is None else None
+            np.unique(column[~np.isnan(column)]) if count is None else column[:0]
             for column, count in zip(self.F.T, levels)
         ]
         self.nodes: list[tuple[Test | None, int, int, Array]] = []
