@@ -72,7 +72,8 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
     min_df, max_df : int or float, default=1 and 1.0
         Words are left out that are in fewer, or in more, texts: a number of them, or a part of all.
     max_features : int, default=None
-        How many words are kept at most: the most frequent ones.
+        How many words are kept at most: the most frequent ones, and of equally frequent ones the
+        first by spelling.
     stop_words : {"english"}, list or None, default=None
         Words that are not counted.
     lowercase : bool, default=True
