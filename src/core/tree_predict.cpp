@@ -4,7 +4,6 @@
 #include <bit>
 #include <cstring>
 #include <numeric>
-#include <unordered_map>
 #include <vector>
 
 #include "tree_walks.hpp"
@@ -106,25 +105,28 @@ void sum_leaves(const PackedTrees& trees, const Dense<T>& X, const std::uint8_t*
 
 Index number_rows(const double* values, Index rows, Index width, std::int32_t* number,
                   std::int64_t* first) {
-    auto hash = [=](Index i) {
-        std::uint64_t mixed = 0;
-        for (Index k = 0; k < width; ++k) {
-            mixed ^= std::bit_cast<std::uint64_t>(values[i * width + k]);
-            mixed = std::rotl(mixed * 0x9E3779B97F4A7C15u, 29);
-        }
-        return static_cast<std::size_t>(mixed);
-    };
-    auto are_equal = [=](Index a, Index b) {
-        return std::memcmp(values + a * width, values + b * width, width * sizeof(double)) == 0;
-    };
-    std::unordered_map<Index, std::int32_t, decltype(hash), decltype(are_equal)> known(16, hash,
-                                                                                       are_equal);
+    const std::uint64_t slots = std::bit_ceil(static_cast<std::uint64_t>(2 * rows + 1));
+    std::vector<std::int32_t> known(slots, -1);
+    std::int32_t count = 0;
     for (Index i = 0; i < rows; ++i) {
-        auto [place, is_new] = known.try_emplace(i, static_cast<std::int32_t>(known.size()));
-        if (is_new) first[place->second] = i;
-        number[i] = place->second;
+        const double* row = values + i * width;
+        std::uint64_t mixed = 0;
+        for (Index k = 0; k < width; ++k)
+            mixed =
+                std::rotl(mixed, 29) * 0x9E3779B97F4A7C15u ^ std::bit_cast<std::uint64_t>(row[k]);
+        // The product spreads what differs over the highest bits.
+        std::uint64_t slot = mixed * 0x9E3779B97F4A7C15u >> 32 & (slots - 1);
+        auto is_other = [&](std::int32_t c) {
+            return std::memcmp(row, values + first[c] * width, width * sizeof(double)) != 0;
+        };
+        while (known[slot] >= 0 && is_other(known[slot])) slot = (slot + 1) & (slots - 1);
+        if (known[slot] < 0) {
+            first[count] = i;
+            known[slot] = count++;
+        }
+        number[i] = known[slot];
     }
-    return static_cast<Index>(known.size());
+    return count;
 }
 
 template void find_leaves(const PackedTrees&, const Dense<float>&, std::int64_t*, const Context&);

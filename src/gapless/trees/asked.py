@@ -53,12 +53,13 @@ class AskedColumns:
     code_bits: int
 
     @classmethod
-    def of(cls, trees: Sequence[Any], is_inner: Array) -> tuple[AskedColumns, Array]:
-        """What trees ask about, and the question of each inner node of all of them."""
-        feature = _of_all(trees, "feature")[is_inner]
-        content = _of_all(trees, "threshold")[is_inner].astype(np.float64)
-        missing = _of_all(trees, "missing_go_to_left")[is_inner].astype(np.uint32)
-        words = np.concatenate([np.diff(tree.category_start) for tree in trees])[is_inner]
+    def of(cls, trees: Sequence[Any]) -> tuple[AskedColumns, list[Array]]:
+        """What trees ask about, and the questions of the inner nodes of each."""
+        inner = [np.flatnonzero(tree.children_left >= 0) for tree in trees]
+        feature = _of_all(trees, inner, "feature").astype(np.int32)
+        content = _of_all(trees, inner, "threshold").astype(np.float64)
+        missing = _of_all(trees, inner, "missing_go_to_left").astype(np.uint32)
+        words = np.concatenate([np.diff(t.category_start)[at] for t, at in zip(trees, inner)])
         is_set = words > 0
         content[is_set] = np.arange(np.sum(is_set))
         features, contents, rank = _ranked(feature, content, is_set)
@@ -66,20 +67,21 @@ class AskedColumns:
         code_bits = _code_bits(sizes)
         room = ROOM[code_bits]
         pieces = -(-sizes // room)
-        column = (offsets(pieces)[np.searchsorted(features, feature)] + rank // room).astype(
-            np.uint32
-        )
-        question = (column << 1 | missing) << code_bits | (rank % room + missing).astype(np.uint32)
+        # Of every feature of X, the first column that asks about it.
+        first = np.zeros(features.max(initial=0) + 1, dtype=np.uint32)
+        first[features] = offsets(pieces)[:-1]
+        column = first[feature] + rank // room
+        question = (column << 1 | missing) << code_bits | (rank % room + missing)
         asked = cls(
             feature=np.repeat(features, pieces).astype(np.int32),
             first=offsets(_piece_sizes(sizes, pieces, room)),
             is_category=np.repeat(np.isin(features, feature[is_set]), pieces).astype(np.uint8),
             content=np.concatenate([*contents, np.zeros(0)]),
             set_start=offsets(words[is_set]),
-            words=_of_all(trees, "category_bits").astype(np.uint32),
+            words=np.concatenate([tree.category_bits for tree in trees]).astype(np.uint32),
             code_bits=code_bits,
         )
-        return asked, question.astype(np.uint32)
+        return asked, np.split(question, np.cumsum([len(at) for at in inner])[:-1])
 
     def read(self, question: Array) -> tuple[Array, Array, Array, Array]:
         """Of questions: feature, content, whether missing values go left, whether it is a set."""
@@ -113,15 +115,17 @@ def offsets(sizes: Sequence[int] | Array) -> Array:
     return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
 
 
-def _of_all(trees: Sequence[Any], name: str) -> Array:
-    return np.concatenate([getattr(tree, name) for tree in trees])
+def _of_all(trees: Sequence[Any], nodes: Sequence[Array], name: str) -> Array:
+    return np.concatenate([getattr(tree, name)[at] for tree, at in zip(trees, nodes)])
 
 
 def _ranked(feature: Array, content: Array, is_set: Array) -> tuple[Array, list[Array], Array]:
     """The features, the distinct contents of each, and the place of every content among them."""
     narrow = feature.astype(np.uint16) if feature.max(initial=0) < 1 << 16 else feature
     order = np.argsort(narrow, kind="stable")
-    features, begin = np.unique(feature[order], return_index=True)
+    ordered = narrow[order]
+    begin = np.flatnonzero(np.diff(ordered, prepend=-1))
+    features = ordered[begin].astype(np.int64)
     rank = np.empty(len(feature), dtype=np.uint32)
     contents = []
     for rows in np.split(order, begin[1:]) if len(features) else []:

@@ -61,18 +61,21 @@ class PackedTrees:
         trees = [
             tree if order is None else Reordered(tree, order) for tree, order in zip(trees, orders)
         ]
-        left = np.concatenate([tree.children_left for tree in trees])
-        is_inner = left >= 0
-        nodes = np.empty((len(left), 2), dtype=np.uint32)
-        asked, nodes[is_inner, 0] = AskedColumns.of(trees, is_inner)
-        nodes[:, 1] = np.concatenate([tree.children_right for tree in trees])
-        rows = np.concatenate([tree.n_node_samples for tree in trees])[~is_inner]
-        nodes[~is_inner, 0] = np.minimum(rows, MOST_ROWS)
-        table, place = _table(trees)
-        nodes[~is_inner, 1] = ~place.astype(np.uint32)
+        start = offsets([len(tree.children_left) for tree in trees])
+        nodes = np.empty((start[-1], 2), dtype=np.uint32)
+        asked, questions = AskedColumns.of(trees)
+        table, places = _table(trees)
+        for t, tree in enumerate(trees):
+            is_leaf = tree.children_left < 0
+            rows = np.minimum(tree.n_node_samples, MOST_ROWS).astype(np.uint32)
+            rows[~is_leaf] = questions[t]
+            right = tree.children_right.astype(np.int32)
+            right[is_leaf] = ~places[t]
+            part = nodes[start[t] : start[t + 1]]
+            part[:, 0], part[:, 1] = rows, right.view(np.uint32)
         return cls(
             nodes=nodes,
-            start=offsets([len(tree.children_left) for tree in trees]),
+            start=start,
             table=table,
             asked=asked,
             numbers=None if are_ordered else _numbers(orders, trees),
@@ -154,19 +157,26 @@ def _numbers(orders: Sequence[Array | None], trees: Sequence[Any]) -> Array:
     return np.concatenate(parts).astype(np.int32)
 
 
-def _table(trees: Sequence[Any]) -> tuple[Array, Array]:
-    """Values of leaves, and the row of each leaf of all trees."""
-    values = np.concatenate(
-        [tree.value.reshape(len(tree.value), -1)[tree.children_left < 0] for tree in trees]
-    )
-    width = values.shape[1]
+def _table(trees: Sequence[Any]) -> tuple[Array, list[Array]]:
+    """Values of leaves, and for each tree the rows where its leaves have theirs."""
+    values = [tree.value.reshape(len(tree.value), -1)[tree.children_left < 0] for tree in trees]
+    width = values[0].shape[1]
     if width == 1:
-        return values, np.arange(len(values))
-    values = np.concatenate([np.eye(width), values])
+        sizes = offsets([len(each) for each in values])
+        places = [np.arange(*sizes[t : t + 2], dtype=np.int32) for t in range(len(trees))]
+        return np.concatenate(values), places
+    each = [_distinct(of_tree) for of_tree in values]
+    table, number = _distinct(np.concatenate([np.eye(width), *(rows for rows, _ in each)]))
+    begin = offsets([width, *(len(rows) for rows, _ in each)])
+    return table, [number[begin[t + 1] :][of_tree] for t, (_, of_tree) in enumerate(each)]
+
+
+def _distinct(values: Array) -> tuple[Array, Array]:
+    """The rows that differ from all before them, and which of these each row is."""
     number = np.empty(len(values), dtype=np.int32)
     first = np.empty(len(values), dtype=np.int64)
     count = _core.number_rows(values, number, first)
-    return values[first[:count]], number[width:]
+    return values[first[:count]], number
 
 
 class Reordered:
