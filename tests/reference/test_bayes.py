@@ -1,0 +1,254 @@
+"""Bayes classifiers against scikit-learn, brute force, and what their docstrings promise."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import sklearn.discriminant_analysis
+import sklearn.naive_bayes
+from scipy.stats import gaussian_kde, multivariate_normal, norm
+from sklearn.datasets import load_digits, load_iris, load_wine
+
+import gapless
+
+OPTIONS = {
+    "GaussianNB": [{}, {"var_smoothing": 0.1}, {"priors": [0.2, 0.3, 0.5]}],
+    "MultinomialNB": [{}, {"alpha": 0.01}, {"fit_prior": False}],
+    "ComplementNB": [{}, {"norm": True}],
+    "BernoulliNB": [{"binarize": 3.0}, {"binarize": 3.0, "alpha": 0.1}],
+    "CategoricalNB": [{}, {"min_categories": 200, "alpha": 0.5}],
+    "LinearDiscriminantAnalysis": [
+        {},
+        {"solver": "eigen", "shrinkage": "auto"},
+        {"solver": "lsqr", "shrinkage": 0.3, "priors": [0.2, 0.3, 0.5]},
+    ],
+    "QuadraticDiscriminantAnalysis": [
+        {},
+        {"reg_param": 0.2},
+        {"solver": "eigen", "shrinkage": "auto"},
+    ],
+}
+CASES = [(name, form) for name, forms in OPTIONS.items() for form in forms]
+
+
+def theirs(name):
+    module = sklearn.discriminant_analysis if "Discriminant" in name else sklearn.naive_bayes
+    return getattr(module, name)
+
+
+@pytest.mark.parametrize("name, form", CASES, ids=lambda value: str(value))
+def test_same_probabilities_as_scikit_learn(name, form):
+    X, y = load_iris(return_X_y=True)
+    X = np.round(10 * X) if name == "CategoricalNB" else X
+    ours = getattr(gapless, name)(**form).fit(X, y)
+    peer = theirs(name)(**form).fit(X, y)
+    np.testing.assert_allclose(ours.predict_proba(X), peer.predict_proba(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_parameters_and_defaults_are_those_of_scikit_learn(name):
+    ours, peer = getattr(gapless, name)().get_params(), theirs(name)().get_params()
+    assert peer.items() <= ours.items()
+
+
+def test_gaussian_distances_lose_no_digits_far_from_zero():
+    """Sums of (x − μ)² themselves, where products of x² and x with 1/σ² would cancel."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 6)), rng.integers(0, 2, size=300)
+    X[y == 1] += 0.5
+    near = gapless.GaussianNB(var_smoothing=0.0).fit(X, y)
+    far = gapless.GaussianNB(var_smoothing=0.0).fit(X + 2.0**20, y)
+    np.testing.assert_allclose(
+        far.predict_proba(X + 2.0**20), near.predict_proba(X), rtol=1e-6, atol=1e-9
+    )
+
+
+def test_digits_by_a_direct_sum():
+    X, y = load_digits(return_X_y=True)
+    model = gapless.GaussianNB().fit(X, y)
+    direct = [
+        norm.logpdf(X[:50], mean, np.sqrt(variance)).sum(axis=1)
+        for mean, variance in zip(model.theta_, model.var_)
+    ]
+    joint = np.transpose(direct) + np.log(model.class_prior_)
+    np.testing.assert_allclose(model.predict_joint_log_proba(X[:50]), joint, rtol=1e-10)
+
+
+def test_smoothing_of_parts_is_that_of_all_rows():
+    """scikit-learn's epsilon_ after partial_fit is that of the last part alone."""
+    X, y = load_wine(return_X_y=True)
+    model = gapless.GaussianNB(var_smoothing=0.01)
+    for part in np.array_split(np.arange(len(y)), 4):
+        model.partial_fit(X[part], y[part], classes=[0, 1, 2])
+    whole = gapless.GaussianNB(var_smoothing=0.01).fit(X, y)
+    assert model.epsilon_ == pytest.approx(whole.epsilon_, rel=1e-12)
+    np.testing.assert_allclose(model.var_, whole.var_, rtol=1e-10)
+
+
+def test_quadratic_discriminants_are_densities():
+    X, y = load_iris(return_X_y=True)
+    model = gapless.QuadraticDiscriminantAnalysis(store_covariance=True).fit(X, y)
+    direct = [
+        multivariate_normal(mean, cov).logpdf(X)
+        for mean, cov in zip(model.means_, model.covariance_)
+    ]
+    p = np.exp(np.transpose(direct)) * model.priors_
+    np.testing.assert_allclose(
+        model.predict_proba(X), p / p.sum(axis=1, keepdims=True), rtol=1e-8, atol=1e-12
+    )
+
+
+def test_covariance_without_an_inverse_is_shrunk_and_named():
+    X, y = load_iris(return_X_y=True)
+    X = np.column_stack([X, X[:, 0] + X[:, 1]])
+    with pytest.warns(UserWarning, match=r"covariance of 3 classes \(0, 1, 2\) has no inverse"):
+        model = gapless.QuadraticDiscriminantAnalysis().fit(X, y)
+    np.testing.assert_array_equal(model.singular_, [0, 1, 2])
+    assert model.score(X, y) > 0.95
+    assert model.certificate_.kind == "exact"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert "fold" in model.generalization_.method
+
+
+# ---- tables --------------------------------------------------------------------------------------
+
+
+def make_table(n=80, seed=3):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, size=n)
+    words = ["sun", "beach", "swim", "snow", "skis", "cold"]
+    columns = {
+        "age": [None if rng.random() < 0.2 else float(rng.normal() + c) for c in y],
+        "city": [None if rng.random() < 0.2 else str(rng.choice(["Oslo", "Rome"])) for _ in y],
+        "note": [
+            " ".join(rng.choice(words[3 * c : 3 * c + 4 - c], 4)) + f" no{k}"
+            for k, c in enumerate(y)
+        ],
+    }
+    return columns, np.array(["summer", "winter"])[y]
+
+
+@pytest.mark.parametrize("library", [pd, pl], ids=["pandas", "polars"])
+def test_kinds_of_columns_are_told_by_their_types(library):
+    columns, y = make_table()
+    model = gapless.NaiveBayes().fit(library.DataFrame(columns), y)
+    assert model.columns_.kinds == ("number", "category", "text")
+    assert list(model.columns_.known[1]) == ["Oslo", "Rome"]
+    assert {"sun", "skis", "no7"} <= model.columns_.known[2].keys()
+    assert model.generalization_.unseen > 0.9
+
+
+def test_pandas_and_polars_are_alike():
+    columns, y = make_table()
+    one, other = pd.DataFrame(columns), pl.DataFrame(columns)
+    np.testing.assert_array_equal(
+        gapless.NaiveBayes().fit(one, y).predict_proba(one),
+        gapless.NaiveBayes().fit(other, y).predict_proba(other),
+    )
+
+
+def test_a_table_is_the_product_of_its_columns():
+    columns, y = make_table()
+    table = pd.DataFrame(columns)
+    joint = gapless.NaiveBayes().fit(table, y).predict_joint_log_proba(table)
+    single = sum(
+        gapless.NaiveBayes().fit(table[[name]], y).predict_joint_log_proba(table[[name]])
+        for name in columns
+    )
+    prior = np.log(gapless.NaiveBayes().fit(table, y).class_prior_)
+    np.testing.assert_allclose(joint, single - 2 * prior, rtol=1e-10)
+
+
+def test_leave_one_out_of_a_table_is_what_refits_say():
+    """Missing values, words and levels of one row alone, and rows of the same x included."""
+    columns, y = make_table(40)
+    table = pd.DataFrame(columns)
+    table.loc[3, "city"] = "Lima"
+    table.loc[5, "note"] = None
+    table.loc[7] = table.loc[6]
+    for numbers in ("gaussian", "kernel"):
+        model = gapless.NaiveBayes(numbers=numbers).fit(table, y)
+        fitted = model._fitted_to(table, y)
+        held = fitted.held_out(None)
+        p = np.exp(held - held.max(axis=1, keepdims=True))
+        p /= p.sum(axis=1, keepdims=True)
+        for i in (0, 3, 5, 6, 7, 20):
+            rest = fitted.units != fitted.units[i]
+            refit = gapless.NaiveBayes(numbers=numbers).fit(table[rest], y[rest])
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                told = refit.predict_proba(table.iloc[[i]])[0]
+            np.testing.assert_allclose(p[i], told, atol=1e-10)
+
+
+def test_unseen_categories_are_counted_and_left_out():
+    columns, y = make_table()
+    table = pd.DataFrame(columns)
+    model = gapless.NaiveBayes().fit(table, y)
+    new = table.iloc[:5].copy()
+    new["city"] = ["Paris", "Rome", None, "Lima", "Paris"]
+    missing = new.copy()
+    missing["city"] = [None, "Rome", None, None, None]
+    with pytest.warns(UserWarning, match=r"3 of 5 rows in column 'city', such as 'Paris'"):
+        p = model.predict_proba(new)
+    np.testing.assert_array_equal(p, model.predict_proba(missing))
+    counted = gapless.CategoricalNB().fit([[0, 1], [1, 0], [1, 1]], [0, 1, 1])
+    with pytest.warns(UserWarning, match=r"2 values in 1 of 2 rows .* such as 4 in column 0"):
+        p = counted.predict_proba([[4, 7], [0, 1]])
+    np.testing.assert_allclose(p[0], [1 / 3, 2 / 3])
+
+
+def test_a_row_of_missing_values_has_the_priors():
+    columns, y = make_table()
+    model = gapless.NaiveBayes(numbers="kernel").fit(pd.DataFrame(columns), y)
+    empty = pd.DataFrame({"age": [np.nan], "city": [None], "note": [None]})
+    np.testing.assert_allclose(model.predict_proba(empty)[0], model.class_prior_)
+
+
+def test_kernel_densities_are_those_of_scipy():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(90, 1)), np.repeat([0, 1], 45)
+    x[y == 1] = np.abs(x[y == 1]) ** 2
+    model = gapless.NaiveBayes(numbers="kernel", var_smoothing=0.0).fit(x, y)
+    grid = np.linspace(-2, 3, 7)[:, None]
+    for k in (0, 1):
+        own = x[y == k, 0]
+        width = (4 / (3 * len(own))) ** 0.2 * own.std() / own.std(ddof=1)
+        expected = gaussian_kde(own, bw_method=width).logpdf(grid[:, 0]) + np.log(0.5)
+        np.testing.assert_allclose(model.predict_joint_log_proba(grid)[:, k], expected, rtol=1e-9)
+
+
+def test_kernel_densities_follow_two_humps():
+    """Classes that take turns along a line have nearly the same mean and variance."""
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 2, size=400)
+    x = rng.choice([-3.0, 1.0], 400) + 2.0 * y + 0.5 * rng.normal(size=400)
+    gaussian, kernel = (
+        gapless.NaiveBayes(numbers=kind).fit(x[:, None], y).generalization_.unseen
+        for kind in ("gaussian", "kernel")
+    )
+    assert kernel > 0.9 > gaussian + 0.1
+
+
+def test_words_that_name_no_column_are_refused():
+    columns, y = make_table()
+    with pytest.raises(ValueError, match="text_features has an item value 'letter'"):
+        gapless.NaiveBayes(text_features=["letter"]).fit(pd.DataFrame(columns), y)
+    table = pd.DataFrame(columns).assign(day=pd.Timestamp("2024-01-01"))
+    with pytest.raises(ValueError, match="'day' of X holds dates"):
+        gapless.NaiveBayes().fit(table, y)
+
+
+def test_smoothed_priors_exclude_given_ones():
+    X, y = load_iris(return_X_y=True)
+    for model in (
+        gapless.GaussianNB(smooth_prior=True, priors=[0.2, 0.3, 0.5]),
+        gapless.MultinomialNB(smooth_prior=True, class_prior=[0.2, 0.3, 0.5]),
+        gapless.BernoulliNB(smooth_prior=True, fit_prior=False),
+        gapless.NaiveBayes(smooth_prior=True, priors=[0.2, 0.3, 0.5]),
+    ):
+        with pytest.raises(ValueError, match="smooth_prior=True is for priors that are counted"):
+            model.fit(X, y)
