@@ -147,8 +147,14 @@ def units_of(same: Array, labels: Array, is_counted: Array) -> Array:
 
 
 def by_appearance(labels: Array, is_counted: Array) -> tuple[Array, Array]:
-    """Labels 0, 1, … of the rows that count by where they first stand, else −1; where that is."""
+    """Labels 0, 1, … of the rows that count by where they first stand, else −1; where that is.
+
+    Of the numbers given, from 0 to the largest, each must occur.
+    """
     counted = np.flatnonzero(is_counted)
+    if len(counted) == len(labels) == labels.max(initial=-1) + 1:
+        # Numbers 0 … n−1 that all occur are all different.
+        return counted, counted
     _, first, inverse = np.unique(labels[counted], return_index=True, return_inverse=True)
     numbered = np.full(len(labels), -1)
     numbered[counted] = np.argsort(np.argsort(first))[inverse]

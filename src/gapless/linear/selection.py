@@ -20,7 +20,7 @@ from ..generalization.held_out import by_formula, drawn
 from ..interrupt import TimeLimit
 from ..leave_one_out import NotAvailable, leave_out, ridge_path_leave_out
 from ..leave_one_out._base import squares_of
-from ..leave_one_out.distinct import Distinct, by_appearance
+from ..leave_one_out.distinct import Distinct, by_appearance, left_together
 from ..penalties import L2, Penalty
 from ..problem import Parameters, Problem
 from ..solvers import Trace, solve
@@ -388,7 +388,9 @@ class _Walk:
 
     def __init__(self, fitted: Fitted, weights: Array):
         self.fitted, self.weights = fitted, weights
-        self.units, self.first = by_appearance(fitted.units, fitted.is_counted)
+        counted = fitted.is_counted
+        together = left_together(fitted.design, fitted.targets, counted)
+        self.units, self.first = by_appearance(together, counted)
         self.seen, self.refusal = 0, ""
         self.strengths: list[float] = []
         self.stations: list[list[Station]] = []

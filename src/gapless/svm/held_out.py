@@ -24,7 +24,7 @@ from ..generalization.held_out import Estimate, by_formula
 from ..interrupt import TimeLimit
 from ..leave_one_out import NotAvailable
 from ..leave_one_out._base import LARGEST_SYSTEM
-from ..leave_one_out.distinct import by_appearance, counted_labels
+from ..leave_one_out.distinct import counted_labels
 from ..problem import Parameters
 from ..solvers import Solution
 from ..solvers.smo import BoxProblem, BoxSolution, solve_box
@@ -400,7 +400,7 @@ class MachineFit(Refittable):
         )
         place, shares = position[self.rows.place[rows]], self.rows.shares[rows]
         distinct = replace(self.rows, place=place, shares=shares)
-        of_x, _ = by_appearance(self.of_x[chosen], np.ones(len(chosen), dtype=bool))
+        of_x = np.unique(self.of_x[chosen], return_inverse=True)[1]
         return self._with(smaller, points, distinct, of_x, rows)
 
     def _with(
