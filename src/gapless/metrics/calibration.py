@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri
 
 from .intervals import Rows, check_level, share
 from .reading import Forecasts, read_forecasts
@@ -17,8 +18,8 @@ Array = np.ndarray
 
 STRATEGIES = ("quantile", "uniform")
 RESAMPLES = 1999
-# The search for the ends of an interval: factors up to this, and how often it halves them.
-LARGEST_FACTOR, HALVINGS = 1e3, 25
+# How often the search for the end of an interval halves it.
+HALVINGS = 25
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,12 +193,13 @@ def _edges(said: Array, rows: Rows, n_bins: int, strategy: str) -> Array:
 def _calibration_error(
     said: Array, happened: Array, sizes: Array, parts: Array, level: float, n: float
 ) -> Score:
-    """Σ part·|happened − said| over bins, with the true errors for which it is not too rare.
+    """Σ part·|happened − said| over bins, with an interval.
 
     The absolute value turns noise into error, so that the sum lies above the truth, by far where
-    the truth is 0. Errors of the same shape and any size are tried: those for which a sum as large,
-    or as small, as the one seen has a chance of at least (1 − level)/2 are in the interval. Shares
-    are drawn as normal ones, with one more row of either kind, so that none is without a spread.
+    the truth is 0. At the low end errors of the same shape and any size are tried: the smallest for
+    which a sum as large as that seen has a chance of (1 − level)/2. Upwards noise can only hide as
+    much as it would without absolute values. Shares vary as normal ones do, and with one more row
+    of either kind, so that none is without a spread.
     """
     gaps = happened - said
     value = float(parts @ np.abs(gaps))
@@ -209,19 +211,18 @@ def _calibration_error(
         """How often the sum is below that seen, if errors are so many times those seen."""
         return float(np.mean(np.abs(factor * gaps + noise) @ parts < value))
 
-    tail = (1 - level) / 2
-    low, high = (value * _falls_to(share_below, chance) for chance in (1 - tail, tail))
-    how = "by chances of the sum over bins"
-    return Score("expected calibration error", value, low, min(high, 1.0), level, how, n)
+    upper = (1 + level) / 2
+    low = min(value * _falls_to(share_below, upper), value)
+    high = min(value + float(ndtri(upper) * np.sqrt((parts * spread) @ (parts * spread))), 1.0)
+    how = "by the noise of the bins"
+    return Score("expected calibration error", value, low, high, level, how, n)
 
 
 def _falls_to(chance: Callable[[float], float], wanted: float) -> float:
-    """Where a falling function of a factor ≥ 0 meets a number; 0 where it begins below it."""
+    """Where a falling function on [0, 1] meets a number; 0 where it begins below it."""
     low, high = 0.0, 1.0
     if chance(low) <= wanted:
         return 0.0
-    while chance(high) > wanted and high < LARGEST_FACTOR:
-        low, high = high, 2 * high
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         low, high = (middle, high) if chance(middle) > wanted else (low, middle)

@@ -20,7 +20,7 @@ Array = np.ndarray
 # With more rows than this, resamples tell nothing that Student's t does not.
 MANY = 1000
 RESAMPLES = 1999
-# Resamples that are computed at a time, times distinct rows.
+# Resamples that are computed at a time, times rows.
 BLOCK = 1 << 21
 
 
@@ -202,13 +202,16 @@ class Ratio:
         table = np.column_stack([self.a, self.b, self.rows.weights])[self.rows.repeats > 0]
         distinct, place = np.unique(table, axis=0, return_inverse=True)
         seen = np.bincount(place.ravel(), self.rows.repeats[self.rows.repeats > 0])
-        n = int(seen.sum())
+        owner = np.repeat(np.arange(len(seen)), seen.astype(int))
         rng = np.random.default_rng(0)
-        step = max(BLOCK // len(seen), 1)
+        step = max(BLOCK // len(owner), 1)
         parts = []
         for start in range(0, RESAMPLES, step):
             size = min(step, RESAMPLES - start)
-            parts.append(self._pivots_of(rng.multinomial(n, seen / n, size=size), distinct))
+            drawn = owner[rng.integers(len(owner), size=(size, len(owner)))]
+            drawn += len(seen) * np.arange(size)[:, None]
+            counts = np.bincount(drawn.ravel(), minlength=size * len(seen))
+            parts.append(self._pivots_of(counts.reshape(size, -1).astype(float), distinct))
         return np.concatenate(parts)
 
     def _pivots_of(self, drawn: Array, distinct: Array) -> Array:
