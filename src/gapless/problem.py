@@ -114,7 +114,13 @@ class Problem:
 
     def derivative(self, z: Array) -> Array:
         """s·ℓ′(y, z), the shape of z; −s·ℓ′ is the natural dual point."""
-        return self.row_weights * self.loss.gradient(self.y, z)
+        return self.weighted(self.loss.gradient(self.y, z))
+
+    def weighted(self, per_target: Array) -> Array:
+        """s·values, 0 in rows of weight 0 whatever they hold: far away, losses like exp are ∞."""
+        if self.has_zero_weights:
+            per_target = np.where(self.row_weights > 0, per_target, 0.0)
+        return self.row_weights * per_target
 
     @cached_property
     def has_zero_weights(self) -> bool:

@@ -8,9 +8,19 @@ from high_precision import minimise
 from small_problems import LOSSES, PENALTIES, make
 
 from gapless.design import Design
-from gapless.losses import EpsilonInsensitive, Hinge, Huber, Logistic, Softmax, Squared
+from gapless.losses import (
+    EpsilonInsensitive,
+    Exponential,
+    Hinge,
+    Huber,
+    Logistic,
+    Poisson,
+    Softmax,
+    Squared,
+)
 from gapless.penalties import L1, L2, Box, ElasticNet, Group, NoPenalty
 from gapless.problem import Parameters, Problem
+from gapless.solvers import solve
 
 EPS = np.finfo(float).eps
 
@@ -288,3 +298,21 @@ def test_empty_features_and_single_rows_have_bounds(loss):
         gap = problem.primal(null.w, null.b, z) - problem.bound(-problem.derivative(z)).dual
         assert gap >= -1e-13 and np.isfinite(gap)
         assert problem.scale >= 0
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("loss", [Exponential(), Poisson()], ids=str)
+@pytest.mark.parametrize("penalty", [L1(0.1), L2(0.1)], ids=["l1", "l2"])
+def test_rows_without_weight_may_be_infinitely_far_away(loss, penalty, rng):
+    X = rng.normal(size=(30, 3))
+    X[0] *= 1e6
+    y = np.where(X[:, 1] > 0, 1.0, -1.0) if loss.task == "binary" else np.abs(X[:, 1])
+    weights = (np.arange(30) > 0).astype(float)
+    problem = Problem(Design(X), y, loss, penalty, weights)
+    far = np.where(weights > 0, 0.0, 1e6)
+    for z in (far, -far):
+        assert problem.derivative(z)[0] == 0
+    found = solve(problem)
+    assert found.status == "optimal"
+    rest = solve(Problem(Design(X[1:]), y[1:], loss, penalty, weights[1:]))
+    np.testing.assert_allclose(found.parameters.w, rest.parameters.w, rtol=1e-4, atol=1e-6)

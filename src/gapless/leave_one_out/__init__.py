@@ -194,7 +194,7 @@ def _one_step(
     w, penalty = parameters.w, problem.penalty
     z = problem.predictions(w, parameters.b)
     _, slope, curvature = problem.loss.derivatives(problem.y, z)
-    g, A = units.sums(problem.weights * slope), units.sums(problem.weights * curvature)
+    g, A = units.sums(problem.weighted(slope)), units.sums(problem.weighted(curvature))
     z, merged = units.firsts(z), units.merged(problem)
     design = merged.design
     system: InFeatures | InRows

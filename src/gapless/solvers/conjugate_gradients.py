@@ -27,7 +27,6 @@ from .newton_steps import (
     damped,
     is_answered,
     is_shift_invariant,
-    weighted,
 )
 from .preconditioners import MOST_FACTORED, PerOutput, cost_of_factors, make_preconditioner
 
@@ -170,7 +169,7 @@ class Hessian:
         if problem.loss.task == "multiclass":
             a, f = problem.loss.hessian_factors(problem.y, z)
             self.is_shift_invariant = f is not None and is_shift_invariant(a, f)
-            a, f = weighted(problem, a), None if f is None else np.sqrt(problem.row_weights) * f
+            a, f = problem.weighted(a), None if f is None else np.sqrt(problem.row_weights) * f
             a = a if added is None else a + added
         self.unit = float(np.max(a, initial=0.0)) or 1.0
         self.a = np.ascontiguousarray(a / self.unit, dtype=self.precision)

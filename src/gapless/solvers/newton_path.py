@@ -157,7 +157,7 @@ class _Place:
         problem = self.problem
         value, slope, curvature = problem.loss.derivatives(problem.y, z)
         self.z, self.loss_sum = z, problem.weighted_sum(value)
-        self.slope, self.curvature = problem.weights * slope, problem.weights * curvature
+        self.slope, self.curvature = problem.weighted(slope), problem.weighted(curvature)
 
     def curve(self) -> None:
         """Make the Gram matrix anew."""

@@ -87,7 +87,7 @@ class Iterate:
         self.z = problem.predictions(w, b) if z is None else z
         value, slope, curvature = problem.loss.derivatives(problem.y, self.z)
         self.primal = problem.weighted_sum(value) + problem.penalty.value(w)
-        self.slope, self.curvature = weighted(problem, slope), weighted(problem, curvature)
+        self.slope, self.curvature = problem.weighted(slope), problem.weighted(curvature)
 
     @cached_property
     def gradient(self) -> Change:
@@ -410,14 +410,6 @@ def is_shift_invariant(a: Array, f: Array) -> bool:
     """Whether one shift of all scores changes nothing, as for softmax: (diag(a) − ffᵀ)1 = 0."""
     rest = np.max(np.abs(a - f * f.sum(axis=1, keepdims=True)), initial=0.0)
     return bool(rest <= 1e-10 * max(1.0, np.max(a, initial=0.0)))
-
-
-def weighted(problem: Problem, values: Array) -> Array:
-    """s·values, 0 in rows of weight 0 whatever they hold."""
-    values = problem.row_weights * values
-    if problem.has_zero_weights:
-        values[problem.weights == 0] = 0.0
-    return values
 
 
 def damped(curvature: Array, weights: Array, damping: float) -> Array:

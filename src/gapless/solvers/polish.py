@@ -325,7 +325,7 @@ def _polish_coordinates(problem: Problem, parameters: Parameters, c: Coordinates
     rounding = EPS * (abs(primal) + problem.scale)
     for _ in range(STEPS):
         _, slope, curvature = problem.loss.derivatives(problem.y, z)
-        slope, curvature = problem.weights * slope, problem.weights * curvature
+        slope, curvature = problem.weighted(slope), problem.weighted(curvature)
         rest = -(part.transposed_times(slope) + penalty.gradient(w)[free])
         matrix = NormalMatrix(part, curvature, c.l2[free], problem.fit_bias)
         dw, db = np.zeros(problem.d), 0.0

@@ -45,8 +45,8 @@ def evaluate(
     """The iterate at (w, b), the penalty of which is known, and perhaps z."""
     z = problem.predictions(w, b) if z is None else z
     value, slope, curvature = problem.loss.derivatives(problem.y, z)
-    s = problem.row_weights
-    return Iterate(w, b, z, problem.weighted_sum(value), penalty, s * slope, s * curvature)
+    slope, curvature = problem.weighted(slope), problem.weighted(curvature)
+    return Iterate(w, b, z, problem.weighted_sum(value), penalty, slope, curvature)
 
 
 @dataclass(frozen=True, eq=False)
