@@ -55,10 +55,12 @@ def read_rows(estimator: Any, X: Any) -> Any:
     return _read_matrix(estimator, X, reset=False)
 
 
-def read_numbers(estimator: Any, X: Any, *, reset: bool) -> tuple[Any, Array | None]:
+def read_numbers(
+    estimator: Any, X: Any, *, reset: bool, takes_infinity: bool = False
+) -> tuple[Any, Array | None]:
     """X where NaN means a missing value, and its feature names, noted on a copy."""
     reader = copy.copy(estimator)
-    X = _read_matrix(reader, X, reset=reset, has_missing=True)
+    X = _read_matrix(reader, X, reset=reset, has_missing=True, takes_infinity=takes_infinity)
     return X, getattr(reader, "feature_names_in_", None)
 
 
@@ -259,7 +261,14 @@ def _read_training_matrix(estimator: Any, X: Any, y: Any, reset: bool) -> tuple[
     return X, getattr(reader, "feature_names_in_", None)
 
 
-def _read_matrix(estimator: Any, X: Any, *, reset: bool, has_missing: bool = False) -> Any:
+def _read_matrix(
+    estimator: Any,
+    X: Any,
+    *,
+    reset: bool,
+    has_missing: bool = False,
+    takes_infinity: bool = False,
+) -> Any:
     """X as a contiguous array or a canonical sparse matrix, in float64 or float32, finite.
 
     With `has_missing` NaN is a value like others, and finite ones may be of any size.
@@ -278,16 +287,18 @@ def _read_matrix(estimator: Any, X: Any, *, reset: bool, has_missing: bool = Fal
             ensure_all_finite=False,
         )
     if sp.issparse(X):
-        if not X.has_canonical_format:
+        # Sums need no order, and it takes longer than they do.
+        takes_any_order = getattr(estimator, "_takes_any_order", False)
+        if not takes_any_order and not X.has_canonical_format:
             # A change of format puts the indices in order, in less time than sorting takes.
             X = X.tocsc() if X.format == "csr" else X.tocsr()
             X.sum_duplicates()
     elif not (X.flags.c_contiguous or X.flags.f_contiguous):
         X = np.ascontiguousarray(X)
-    if has_missing:
-        check_infinite(X, columns)
-    else:
+    if not has_missing:
         check_values(X, "X", columns)
+    elif not takes_infinity:
+        check_infinite(X, columns)
     return X
 
 

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import check_scoring
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
 from .. import losses
@@ -28,11 +27,12 @@ from ..parts import Family, OfParts
 from ..progress import CallbackSupport, watch
 from ..remembering import Remembering, take_over
 from ..threads import single_blas
-from ..trees.door import for_prediction, read_features, read_new, read_training
+from ..trees.door import read_features, read_levels, read_new
 from ..trees.packed import PackedTrees
 from .boosting_constraints import check_levels
 from .boosting_data import BoostingData, with_weight
 from .boosting_held_out import BoostingFit, check_finished
+from .boosting_judge import Fitted, Judge
 from .boosting_losses import best_start, check_targets, targets_of
 from .boosting_rounds import GrowthPlan, Rounds
 from .boosting_run import Drawing, HeldOutRows, Run, add_rounds, boost, mean_loss
@@ -68,6 +68,7 @@ class GradientBoosting(OfParts, Remembering, CallbackSupport, BaseEstimator):
         "classes_",
         "_random_seed",
         "_has_validation",
+        "_edges",
         "_packed",
     )
 
@@ -97,9 +98,9 @@ class GradientBoosting(OfParts, Remembering, CallbackSupport, BaseEstimator):
         """Whether predictions must rise or fall with each column."""
         return np.zeros(len(data.columns), dtype=int)
 
-    def _start_scores(self, data: BoostingData, weights: Array) -> tuple[Array, dict[str, Any]]:
+    def _start_scores(self, data: BoostingData) -> tuple[Array, dict[str, Any]]:
         """Scores (n, K) to begin with, and what of them is learned."""
-        start = best_start(data.loss, data.y, weights, data.scores)
+        start = best_start(data.loss, data.y, data.weights, data.scores)
         return np.tile(start, (len(data.y), 1)), {"start_": start}
 
     def _starts(self, F: Any, X: Any, learned: Any) -> Array:
@@ -151,28 +152,26 @@ class GradientBoosting(OfParts, Remembering, CallbackSupport, BaseEstimator):
         earlier: dict[str, Any] | None = None,
         validation: Validation | None = None,
         watchers: tuple[Any, Any] = (None, None),
-    ) -> _Fitted:
+    ) -> Fitted:
         """All rounds, on all rows or on those that have a weight."""
         weights = data.weights if weights is None else weights
         share = self._held_out_share(data)
+        is_aside = np.zeros(len(weights), dtype=bool)
         if validation is None and share is not None:
             data.check_members()
             is_aside = data.aside(share, seed) & (weights > 0)
             self._check_parts(data, weights, is_aside)
-            train = np.where(is_aside, 0.0, weights)
-        else:
-            is_aside, train = None, weights
-        z, learned = self._start_scores(data, train)
-        learned |= {"loss_": data.loss, "_random_seed": seed}
+        own = data.of(np.flatnonzero((weights > 0) & ~is_aside))
+        z, learned = self._start_scores(own)
+        learned |= {"loss_": own.loss, "_random_seed": seed}
         run = Run()
         if earlier is not None:
             run = self._resumed(earlier)
             learned |= {name: earlier[name] for name in learned if name in earlier}
-            z = self._starts(data.F, data.X, learned)
-            add_rounds(run.trees, data.F, z)
-        repeats = np.where(train > 0, data.repeats, 0.0)
-        rounds = Rounds(data.table, data.loss, data.y, train, repeats, z)
-        held = self._held_out(data, validation, is_aside, weights, learned, run)
+            z = self._starts(own.F, own.X, learned)
+            add_rounds(run.trees, own.F, z)
+        rounds = Rounds(own.table, own.loss, own.y, own.weights, own.repeats, z)
+        held = self._held_out(data, validation, is_aside, learned, run)
 
         def so_far(X: Any) -> Array:
             F = read_new(self._reader(data), data.columns, X)
@@ -180,20 +179,21 @@ class GradientBoosting(OfParts, Remembering, CallbackSupport, BaseEstimator):
             add_rounds(run.trees, F, scores)
             return scores
 
-        judge = _Judge(self, data, rounds, held, so_far, earlier, watchers)
+        judge = Judge(self, own, rounds, held, so_far, earlier, watchers)
         boost(
             rounds,
-            self._plan(data),
+            self._plan(own),
             run,
             self._wanted(),
             seed,
             held_out=held,
-            drawing=self._drawing(data),
+            drawing=self._drawing(own),
             adapt=self._adapt,
-            after_round=judge,
+            after_round=lambda now: judge.ending(now) or self._ending(data, now, judge.so_far(now)),
         )
         learned |= {"loss_": rounds.loss, "_has_validation": validation is not None}
-        return _Fitted(run, learned, judge.scores, judge.train_scores)
+        learned |= {"_edges": own.table.edges}
+        return Fitted(run, learned, judge.scores, judge.train_scores)
 
     def _check_parts(self, data: BoostingData, weights: Array, is_aside: Array) -> None:
         """Refuse a split that leaves one of the parts without rows, or without a class."""
@@ -225,18 +225,16 @@ class GradientBoosting(OfParts, Remembering, CallbackSupport, BaseEstimator):
         self,
         data: BoostingData,
         validation: Validation | None,
-        is_aside: Array | None,
-        weights: Array,
+        is_aside: Array,
         learned: dict[str, Any],
         run: Run,
     ) -> HeldOutRows | None:
         """The rows by which rounds are judged, with their scores so far."""
         if validation is not None:
             F, X, y, w = self._read_validation(data, validation)
-        elif is_aside is not None:
-            rows = np.flatnonzero(is_aside)
-            F, X = data.F[rows], _safe_indexing(data.X, rows)
-            y, w = data.y[rows], weights[rows]
+        elif is_aside.any():
+            aside = data.of(np.flatnonzero(is_aside))
+            F, X, y, w = aside.F, aside.X, aside.y, aside.weights
         else:
             return None
         z = self._starts(F, X, learned)
@@ -272,12 +270,12 @@ class GradientBoosting(OfParts, Remembering, CallbackSupport, BaseEstimator):
             reader.feature_names_in_ = data.names
         return reader
 
-    def _learned(self, data: BoostingData, fitted: _Fitted) -> dict[str, Any]:
+    def _learned(self, data: BoostingData, fitted: Fitted) -> dict[str, Any]:
         """Every attribute in `_stored` that all kinds have, by name."""
         run = fitted.run
         learned: dict[str, Any] = {
             "trees_": run.trees,
-            "encoding_": for_prediction(data.columns),
+            "encoding_": data.columns,
             "trace_": run.trace,
             "certificate_": self._certificate(data, run.training[-1], run),
             "n_features_in_": len(data.columns),
@@ -326,13 +324,15 @@ class GradientBoosting(OfParts, Remembering, CallbackSupport, BaseEstimator):
             getattr(self, "class_weight", None),
             has_classes=is_classifier(self),
         )
-        columns, F, names = read_training(reader, X, outputs.sample_weight, reset=reset)
+        columns, F, names = read_levels(reader, X, reset=reset)
         self._check_classes(outputs)
         loss = self._loss_of(outputs)
         if outputs.classes is None:
             check_targets(loss, self.loss, outputs.y[:, 0])
         none = np.zeros(len(columns), dtype=int)
-        data = BoostingData(F, columns, outputs, loss, none, names, X, has_weights)
+        data = BoostingData(
+            F, columns, outputs, loss, none, names, X, int(self.max_bins), has_weights
+        )
         check_levels(columns, self.max_bins, names)
         return replace(data, monotone=self._monotone(data))
 
@@ -357,20 +357,23 @@ class GradientBoosting(OfParts, Remembering, CallbackSupport, BaseEstimator):
     def _raw_of(self, F: Any, X: Any) -> Array:
         """Scores (n, K) of rows that have been read."""
         z = self._starts(F, X, vars(self))
-        for k, packed in enumerate(self._packed):
-            z[:, k] += packed.sum(F)[:, 0]
-        return z
+        return z if self._packed is None else z + self._packed.sum(F)
 
     def _staged_raw(self, X: Any) -> Iterator[Array]:
         """The scores after each round."""
         check_is_fitted(self)
         F = read_new(self, self.encoding_, X)
         z = self._starts(F, X, vars(self))
-        leaves = [packed.apply(F) for packed in self._packed]
+        leaves = self._leaves_of(F)
         for r, trees in enumerate(self.trees_):
             for k, tree in enumerate(trees):
-                z[:, k] += tree.value[leaves[k][:, r], 0, 0]
+                z[:, k] += tree.value[leaves[:, r, k], 0, 0]
             yield z.copy()
+
+    def _leaves_of(self, F: Any) -> Array:
+        """The leaf of each row in the trees of each round, (n, rounds, K)."""
+        shape = F.shape[0], len(self.trees_), len(self.start_)
+        return np.zeros(shape) if self._packed is None else self._packed.apply(F).reshape(shape)
 
     # ---- both gaps -------------------------------------------------------------------------------
 
@@ -443,91 +446,8 @@ class GradientBoosting(OfParts, Remembering, CallbackSupport, BaseEstimator):
         return tags
 
 
-@dataclass(frozen=True, eq=False)
-class _Fitted:
-    """A run, what was learned beside its trees, and the scores by which it was judged."""
-
-    run: Run
-    learned: dict[str, Any]
-    scores: list[float]
-    train_scores: list[float]
-
-
-class _Judge:
-    """What is looked at after each round; `so_far` predicts other rows by the rounds there are."""
-
-    def __init__(
-        self,
-        model: GradientBoosting,
-        data: BoostingData,
-        rounds: Rounds,
-        held: HeldOutRows | None,
-        so_far: Callable[[Any], Array],
-        earlier: dict[str, Any] | None,
-        watchers: tuple[Any, Any],
-    ):
-        self.model, self.data, self.rounds, self.held = model, data, rounds, held
-        self.so_far = so_far
-        self.callback, self.monitor = watchers
-        self.scorer = self._scorer()
-        self.scores: list[float] = []
-        self.train_scores: list[float] = []
-        if self.scorer is None:
-            return
-        self.used = np.flatnonzero(rounds.weights > 0)
-        self.X = _safe_indexing(data.X, self.used)
-        if earlier is not None:
-            self.train_scores = list(earlier["train_score_"])
-            self.scores = list(earlier["validation_score_"] if held else self.train_scores)
-        else:
-            self._score()
-
-    def _scorer(self) -> Any:
-        scoring = getattr(self.model, "scoring", "loss")
-        if scoring == "loss":
-            return None
-        return check_scoring(self._twin(None, self.rounds.z), scoring)
-
-    def _twin(self, X: Any, z: Array) -> Any:
-        """The model as it is now, which knows the scores z of the rows X already."""
-        twin: Any = copy.copy(self.model)
-        twin._raw_predict = lambda asked: z if asked is X else self.so_far(asked)
-        if self.data.outputs.classes is not None:
-            twin.classes_ = self.data.outputs.classes[0]
-        twin.loss_ = self.data.loss
-        return twin
-
-    def _score(self) -> None:
-        used, y = self.used, self.data.given()
-        weights = self.rounds.weights[used]
-        self.train_scores.append(self._of(self.X, self.rounds.z[used], y[used], weights))
-        if self.held is None:
-            self.scores.append(self.train_scores[-1])
-            return
-        own = self.held.y
-        if self.data.loss.task != "regression":
-            position = (own > 0) if self.data.loss.task == "binary" else own
-            own = self.data.classes[position.astype(int)]
-        self.scores.append(self._of(self.held.X, self.held.z, own, self.held.weights))
-
-    def _of(self, X: Any, z: Array, y: Array, weights: Array) -> float:
-        options = {} if np.all(weights == weights[0]) else {"sample_weight": weights}
-        return float(self.scorer(self._twin(X, z), X, y, **options))
-
-    def __call__(self, run: Run) -> str:
-        if self.callback is not None and self.callback(run.trace, 0.0):
-            return "callback"
-        if self.scorer is not None:
-            self._score()
-        losses = run.validation if self.held is not None else run.training
-        scores = self.scores if self.scorer is not None else [-loss for loss in losses]
-        if self.monitor is not None and self.monitor(run):
-            return "monitor"
-        return self.model._ending(self.data, run, scores)
-
-
-def _packed(trees: list[Any], scores: int) -> list[PackedTrees]:
-    """The trees of each score, as prediction needs them; none where there are no rounds."""
+def _packed(trees: list[Any], scores: int) -> PackedTrees | None:
+    """All trees, as prediction needs them; None where there are no rounds."""
     if not trees:
-        return []
-    return [PackedTrees.of([each[k] for each in trees]) for k in range(scores)]
+        return None
+    return PackedTrees.of([tree for each in trees for tree in each], groups=scores)

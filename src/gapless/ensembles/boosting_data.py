@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -30,7 +30,7 @@ class BoostingData:
     F : array or sparse matrix of shape (n, d)
         Numbers as they are, categories as level numbers, NaN where a value is missing.
     columns : Columns
-        The same in bins.
+        What the categories are called.
     outputs : Outputs
         Targets and weights.
     loss : Loss
@@ -41,6 +41,8 @@ class BoostingData:
         Names of the features, where X had names.
     X : Any
         As the caller gave it, less rows without weight.
+    max_bins : int
+        The largest number of bins of a column.
     has_weights : bool
         Whether the caller gave weights.
     """
@@ -52,12 +54,27 @@ class BoostingData:
     monotone: Array
     names: Array | None
     X: Any
+    max_bins: int
     has_weights: bool = False
+
+    def of(self, rows: Array) -> BoostingData:
+        """Some of the rows alone: bins are theirs, classes stay those of all."""
+        if len(rows) == len(self.outputs.y):
+            return self
+        outputs = replace(
+            self.outputs,
+            y=self.outputs.y[rows],
+            sample_weight=self.repeats[rows],
+            weights=self.weights[rows],
+        )
+        return replace(self, F=self.F[rows], X=_safe_indexing(self.X, rows), outputs=outputs)
 
     @cached_property
     def table(self) -> BinnedTable:
         """The binned rows."""
-        return BinnedTable.of(self.columns, self.monotone)
+        return BinnedTable.of(
+            self.columns.coded(self.F, self.max_bins, self.repeats), self.monotone
+        )
 
     @cached_property
     def y(self) -> Array:

@@ -16,17 +16,15 @@ ZERO = "zero"
 EPS = np.finfo(float).eps
 
 
-def fitted_init(init: Any, data: BoostingData, weights: Array) -> Any:
+def fitted_init(init: Any, data: BoostingData) -> Any:
     """A fitted copy of the estimator that scores begin with."""
     model = clone(init)
-    rows = np.flatnonzero(weights > 0)
-    X = data.F if len(rows) == len(weights) else data.F[rows]
-    y = data.given()[rows]
+    X, y = data.F, data.given()
     if not data.has_weights:
         return model.fit(X, y)
     message = f"The initial estimator {type(model).__name__} does not support sample weights."
     try:
-        return model.fit(X, y, sample_weight=weights[rows])
+        return model.fit(X, y, sample_weight=data.weights)
     except TypeError as error:
         if "unexpected keyword argument 'sample_weight'" in str(error):
             raise ValueError(message) from error

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from ..trees.columns import Columns
 from ..trees.tree import Tree
 
 Array = np.ndarray
@@ -64,3 +66,37 @@ class Predictor:
     def get_max_depth(self) -> int:
         """The largest number of questions that a row is asked."""
         return self.tree.max_depth
+
+
+@dataclass(frozen=True, eq=False)
+class BinMapper:
+    """The bins of the training rows, read as scikit-learn's _BinMapper is."""
+
+    bin_thresholds_: Sequence[Array]
+    columns: Columns
+
+    @property
+    def n_bins_non_missing_(self) -> Array:
+        """For each column its number of bins, or of levels, without that of missing values."""
+        bins = np.array([len(own) + 1 for own in self.bin_thresholds_])
+        return np.where(self.columns.is_category, self.columns.count, bins).astype(np.uint32)
+
+
+@dataclass(frozen=True, eq=False)
+class Encoder:
+    """The names of the levels of all categories, read as those of an OrdinalEncoder."""
+
+    categories_: list[Array]
+
+
+@dataclass(frozen=True, eq=False)
+class Preprocessor:
+    """The encoder where scikit-learn has it, in a ColumnTransformer."""
+
+    columns: Columns
+
+    @property
+    def named_transformers_(self) -> dict[str, Encoder]:
+        """The encoder by its name."""
+        levels = [own for own in self.columns.levels if own is not None]
+        return {"encoder": Encoder(levels)}

@@ -17,6 +17,7 @@ from .. import _core
 from ..interrupt import deadline
 from ..losses import Loss
 from ..threads import thread_count
+from ..trees.bins import halfway
 from ..trees.columns import Columns
 from ..trees.tree import Tree
 from .boosting_leaves import best_constants, of_one_score
@@ -75,7 +76,7 @@ def _between(columns: Columns, j: int) -> Array:
     if columns.is_category[j]:
         return np.zeros(0)
     own = slice(columns.values_begin[j], columns.values_begin[j] + columns.count[j])
-    return 0.5 * columns.highest[own][:-1] + 0.5 * columns.lowest[own][1:]
+    return halfway(columns.highest[own][:-1], columns.lowest[own][1:])
 
 
 @dataclass(frozen=True)
@@ -163,6 +164,8 @@ class Rounds:
         self.table, self.loss, self.y = table, loss, y
         self.weights, self.rows = weights, rows
         self.total = float(weights.sum())
+        self._is_one = bool(np.all(weights == 1.0)) and bool(np.all(rows == 1.0))
+        self._known: tuple[GrowthPlan, Any] | None = None
         # By scores in memory, as the core and NumPy go through them.
         self._scores = np.ascontiguousarray(z.T)
         self._leaf = np.empty(self._scores.shape, dtype=np.int32)
@@ -219,9 +222,9 @@ class Rounds:
 
     def _grown(self, plan: GrowthPlan, seed: int, weights: Array, rows: Array) -> _Grown:
         bins, K = self.table.bins, len(self._scores)
-        leaves, limits = plan.limits(rows, weights, len(bins.table))
+        leaves, limits = self._limits(plan, weights, rows)
         grown = _Grown.empty(K, 2 * leaves - 1)
-        is_one = bool(np.all(weights == 1.0)) and bool(np.all(rows == 1.0))
+        is_one = weights is self.weights and self._is_one
         _core.grow_boosted(
             bins.code,
             bins.by_bundle,
@@ -244,6 +247,14 @@ class Rounds:
             deadline(),
         )
         return grown
+
+    def _limits(self, plan: GrowthPlan, weights: Array, rows: Array) -> Any:
+        """The limits of the plan, which stay the same as long as no rows are drawn."""
+        if weights is not self.weights:
+            return plan.limits(rows, weights, len(self.table.bins.table))
+        if self._known is None or self._known[0] is not plan:
+            self._known = plan, plan.limits(rows, weights, len(self.table.bins.table))
+        return self._known[1]
 
     def _leaf_values(self, plan: GrowthPlan, grown: _Grown, weights: Array) -> Array:
         """Values of all nodes, (K, capacity); only those of leaves count."""

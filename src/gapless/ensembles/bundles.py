@@ -53,8 +53,9 @@ class Bundles:
         """Bundle columns of codes 0 … count − 1; the last three have an entry for each column."""
         width = np.asarray(counts)
         packing = pack(codes, counts, (width > 1) & (width < MOST_CODES))
-        alone = (width > 1) & ~np.isin(np.arange(len(codes)), sum(packing.members, []))
-        bundles = sorted([*packing.members, *([j] for j in np.flatnonzero(alone).tolist())])
+        shared = {j for members in packing.members for j in members}
+        alone = [[j] for j in np.flatnonzero(width > 1).tolist() if j not in shared]
+        bundles = sorted([*packing.members, *alone])
         by_bundle = np.zeros((max(len(bundles), 1), len(codes[0])), dtype=np.uint8)
         # Columns of one code need no byte of their own: they are at their most frequent one.
         table = np.zeros((len(codes), 7), dtype=np.int32)

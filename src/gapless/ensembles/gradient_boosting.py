@@ -22,9 +22,10 @@ from .. import losses
 from ..losses import Loss
 from ..trees import DecisionTreeRegressor
 from ..trees.door import read_new
-from ._boosting import GradientBoosting, _Fitted
+from ._boosting import GradientBoosting
 from .boosting_data import BoostingData
 from .boosting_init import ZERO, fitted_init, init_scores
+from .boosting_judge import Fitted
 from .boosting_losses import classification_loss, regression_loss, theirs
 from .boosting_predictions import BoostedClassifier, BoostedRegressor
 from .boosting_rounds import GrowthPlan, Rounds, is_second_order
@@ -204,14 +205,14 @@ class PlainGradientBoosting(GradientBoosting):
             return None
         return Drawing(data.population, float(self.subsample), len(data.y))
 
-    def _start_scores(self, data: BoostingData, weights: Array) -> tuple[Array, dict[str, Any]]:
+    def _start_scores(self, data: BoostingData) -> tuple[Array, dict[str, Any]]:
         if self.init is None:
-            z, learned = super()._start_scores(data, weights)
+            z, learned = super()._start_scores(data)
             return z, learned | {"init_": None}
         start = np.zeros(data.scores)
         if isinstance(self.init, str):
             return np.zeros((len(data.y), data.scores)), {"start_": start, "init_": ZERO}
-        model = fitted_init(self.init, data, weights)
+        model = fitted_init(self.init, data)
         return init_scores(model, data.F, data.loss), {"start_": start, "init_": model}
 
     def _starts(self, F: Any, X: Any, learned: Any) -> Array:
@@ -225,7 +226,7 @@ class PlainGradientBoosting(GradientBoosting):
         run.out_of_bag = [tuple(pair) for pair in earlier["_out_of_bag"]]
         return run
 
-    def _learned(self, data: BoostingData, fitted: _Fitted) -> dict[str, Any]:
+    def _learned(self, data: BoostingData, fitted: Fitted) -> dict[str, Any]:
         run = fitted.run
         pairs = np.zeros((len(run.trees), 2))
         if run.out_of_bag:
@@ -306,7 +307,7 @@ class PlainGradientBoosting(GradientBoosting):
     def _leaves(self, X: Any) -> Array:
         check_is_fitted(self)
         F = read_new(self, self.encoding_, X)
-        return np.stack([packed.apply(F) for packed in self._packed], axis=2).astype(np.float64)
+        return self._leaves_of(F).astype(np.float64)
 
 
 class _Report:

@@ -11,11 +11,12 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
 from ..losses import Loss
-from ._boosting import GradientBoosting, Validation, _Fitted
+from ._boosting import GradientBoosting, Validation
 from .boosting_constraints import read_groups, read_monotone, table_of
 from .boosting_data import BoostingData
+from .boosting_judge import Fitted
 from .boosting_losses import classification_loss, regression_loss
-from .boosting_nodes import Predictor
+from .boosting_nodes import BinMapper, Predictor, Preprocessor
 from .boosting_predictions import BoostedClassifier, BoostedRegressor
 from .boosting_rounds import GrowthPlan, is_second_order
 from .boosting_run import Run
@@ -66,6 +67,7 @@ class HistGradientBoosting(GradientBoosting):
     }
     # As users of scikit-learn's classes know it.
     _negative_is_missing: ClassVar[bool] = True
+    _takes_infinity: ClassVar[bool] = True
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None, *, X_val=None, y_val=None, sample_weight_val=None):
@@ -160,7 +162,7 @@ class HistGradientBoosting(GradientBoosting):
                 "when warm_start==True; raise it, or fit anew."
             )
 
-    def _learned(self, data: BoostingData, fitted: _Fitted) -> dict[str, Any]:
+    def _learned(self, data: BoostingData, fitted: Fitted) -> dict[str, Any]:
         trace = fitted.run.trace
         is_early = self._stops_early(data)
         train = np.array(fitted.train_scores) if fitted.train_scores else -trace.training
@@ -178,6 +180,16 @@ class HistGradientBoosting(GradientBoosting):
     def _predictors(self) -> list[list[Predictor]]:
         """The trees for tools that read those of scikit-learn, such as SHAP."""
         return [[Predictor(tree) for tree in trees] for trees in self.trees_]
+
+    @property
+    def _bin_mapper(self) -> BinMapper:
+        """Where such tools look for the bins of the training rows."""
+        return BinMapper(self._edges, self.encoding_)
+
+    @property
+    def _preprocessor(self) -> Preprocessor | None:
+        """Where they look for the names of categories; None without categories."""
+        return Preprocessor(self.encoding_) if self.encoding_.is_category.any() else None
 
     @property
     def _baseline_prediction(self) -> Array:

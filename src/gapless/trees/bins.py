@@ -28,7 +28,7 @@ def edges_of(column: Array, weights: Array, most: int) -> Array:
     values, place = np.unique(column[is_known], return_inverse=True)
     if len(values) < 2:
         return np.zeros(0)
-    between = 0.5 * values[:-1] + 0.5 * values[1:]
+    between = halfway(values[:-1], values[1:])
     if len(values) <= most:
         return between
     share = np.cumsum(np.bincount(place, weights[is_known]))
@@ -36,6 +36,16 @@ def edges_of(column: Array, weights: Array, most: int) -> Array:
     reached = share[:-1] / share[-1] * (1 + 1e-12)
     cuts = np.searchsorted(reached, np.arange(1, most) / most)
     return between[np.unique(np.minimum(cuts, len(between) - 1))]
+
+
+def halfway(low: Array, high: Array) -> Array:
+    """A number between each two: at least the lower and less than the higher one.
+
+    Infinite values are the ends of the line, so that the numbers between stay finite.
+    """
+    most = np.finfo(np.float64).max
+    between = 0.5 * np.maximum(low, -most) + 0.5 * np.minimum(high, most)
+    return np.where(between < high, between, low)
 
 
 def bins_of(column: Array, edges: Array) -> Array:

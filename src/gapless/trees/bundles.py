@@ -81,6 +81,12 @@ def bundle(parts: Sequence[Array], counts: Array, is_category: Array) -> Bundles
     return Bundles(of_column, packing.usual, first, codes, count)
 
 
+def apart(d: int) -> Bundles:
+    """No bundles of d columns."""
+    none = np.zeros(d, dtype=np.int64)
+    return Bundles(none - 1, none, none, np.zeros((0, 0), dtype=np.uint8), none[:0])
+
+
 # ---- which columns are bundled -------------------------------------------------------------------
 
 

@@ -19,7 +19,7 @@ from .. import _core
 from ..interrupt import deadline
 from ..threads import thread_count
 from .bins import edges_of
-from .bundles import Bundles, bundle
+from .bundles import Bundles, apart, bundle
 from .tables import Level, is_table, levels_of, number_of_level, series_of
 
 Array = np.ndarray
@@ -106,6 +106,28 @@ class Columns:
         reader = _Reader(X, categorical_features, max_bins, weights, negative_is_missing)
         return reader.columns()
 
+    @classmethod
+    def of_levels(
+        cls,
+        X: Any,
+        *,
+        categorical_features: Any = None,
+        negative_is_missing: bool = False,
+        most_levels: int | None = None,
+    ) -> Columns:
+        """The categories of X alone, without any rows; `coded` reads those.
+
+        A column of text that is no category by the caller's word is one of numbers where all of it
+        can be read so and it has more than `most_levels` levels.
+        """
+        reader = _Reader(X, categorical_features, None, None, negative_is_missing)
+        return reader.levels_alone(most_levels)
+
+    def coded(self, F: Any, max_bins: int, weights: Array) -> Columns:
+        """Codes of rows, as `encode_new` gives them; bins of numbers are those of these rows."""
+        reader = _Reader(F, self.is_category, max_bins, weights, False, self.levels)
+        return reader.columns(is_bundled=False)
+
     def __len__(self) -> int:
         return len(self.count)
 
@@ -169,17 +191,18 @@ class _Reader:
         max_bins: int | None,
         weights: Array | None,
         negative_is_missing: bool,
+        known: Sequence[Array | None] | None = None,
     ):
         self.X = X.tocsc() if sp.issparse(X) else X
+        self.known = known
         self.rows, self.d = X.shape
         self.max_bins, self.weights = max_bins, weights
         self.negative_is_missing = negative_is_missing
         self.names = tuple(map(str, X.columns)) if is_table(X) else None
-        self.is_category = marked(categorical, self.d, self.names)
+        self.is_marked = marked(categorical, self.d, self.names)
+        self.is_category = self.is_marked
         if is_table(X):
-            self.is_category = self.is_category | [
-                series_of(X, j).is_category for j in range(self.d)
-            ]
+            self.is_category = self.is_marked | [series_of(X, j).is_category for j in range(self.d)]
         self.parts: list[Array | None] = [None] * self.d
         self.lowest: list[Array] = [np.zeros(0)] * self.d
         self.highest: list[Array] = [np.zeros(0)] * self.d
@@ -187,24 +210,44 @@ class _Reader:
         self.count = np.zeros(self.d, dtype=np.int64)
         self.has_missing = np.zeros(self.d, dtype=bool)
 
-    def columns(self) -> Columns:
+    def columns(self, *, is_bundled: bool = True) -> Columns:
         for j in np.flatnonzero(self.is_category):
             self._read_levels(int(j))
         numbers = np.flatnonzero(~self.is_category)
         for first in range(0, len(numbers), AT_A_TIME):
             self._read_numbers(numbers[first : first + AT_A_TIME])
-        return self._joined()
+        return self._joined(is_bundled)
+
+    def levels_alone(self, most_levels: int | None) -> Columns:
+        for j in np.flatnonzero(self.is_category).tolist():
+            levels = levels_of(self._values(j))
+            is_many = most_levels is not None and len(levels) > most_levels
+            if is_many and not self.is_marked[j] and series_of(self.X, j).is_of_numbers:
+                self.is_category[j] = False
+                continue
+            self.levels[j], self.count[j] = levels, len(levels)
+        self.rows, self.parts = 0, [np.zeros(0, dtype=np.uint8)] * self.d
+        return self._joined(is_bundled=False)
 
     # ---- reading -----------------------------------------------------------------------------
 
-    def _read_levels(self, j: int) -> None:
+    def _values(self, j: int) -> Array:
+        """The names of levels, None where one is missing."""
         X = self.X[:, [j]].toarray() if sp.issparse(self.X) else self.X
         series = series_of(X, 0 if sp.issparse(self.X) else j)
         values = series.values
         if self.negative_is_missing and not series.is_category:
             values[series.numbers < 0] = None
-        levels = levels_of(values)
-        numbers = number_of_level(levels).of(values)
+        return values
+
+    def _read_levels(self, j: int) -> None:
+        levels = None if self.known is None else self.known[j]
+        if levels is None:
+            values = self._values(j)
+            levels = levels_of(values)
+            numbers = number_of_level(levels).of(values)
+        else:
+            numbers = self.X[:, j]
         self.levels[j], self.count[j] = levels, len(levels)
         self._keep(j, np.where(np.isnan(numbers), len(levels), numbers).astype(np.uint32))
 
@@ -251,7 +294,7 @@ class _Reader:
 
     # ---- joining -----------------------------------------------------------------------------
 
-    def _joined(self) -> Columns:
+    def _joined(self, is_bundled: bool) -> Columns:
         parts = [part for part in self.parts if part is not None]
         sizes = np.array([part.nbytes for part in parts], dtype=np.int64)
         # Codes of four bytes are read as such, so each column begins at a multiple of eight.
@@ -275,7 +318,7 @@ class _Reader:
             levels=tuple(self.levels),
             names=self.names,
             has_missing=self.has_missing,
-            bundles=bundle(parts, self.count, self.is_category),
+            bundles=bundle(parts, self.count, self.is_category) if is_bundled else apart(self.d),
         )
 
 

@@ -43,6 +43,25 @@ def read_training(
     return columns, encoded(columns, X), names
 
 
+def read_levels(estimator: Any, X: Any, *, reset: bool = True) -> tuple[Columns, Any, Array | None]:
+    """The same without codes, which `Columns.coded` makes of some of the rows.
+
+    Where the estimator says `_takes_infinity`, infinite values are the largest ones.
+    """
+    X, names = read_features(estimator, X, reset=reset)
+    columns = Columns.of_levels(
+        X,
+        categorical_features=estimator.categorical_features,
+        negative_is_missing=getattr(estimator, "_negative_is_missing", False),
+        most_levels=estimator.max_bins,
+    )
+    return columns, encoded(columns, X, takes_infinity=_takes_infinity(estimator)), names
+
+
+def _takes_infinity(estimator: Any) -> bool:
+    return getattr(estimator, "_takes_infinity", False)
+
+
 def read_features(estimator: Any, X: Any, *, reset: bool) -> tuple[Any, Array | None]:
     """X as a table, where it has categories, or as numbers; and its feature names."""
     chosen = getattr(estimator, "categorical_features", None)
@@ -50,26 +69,27 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> tuple[Any, Array | 
         is_named = not isinstance(chosen, str)
         if is_named or any(series_of(X, j).is_category for j in range(X.shape[1])):
             return X, read_names(estimator, X, reset=reset)
-    return read_numbers(estimator, X, reset=reset)
+    return read_numbers(estimator, X, reset=reset, takes_infinity=_takes_infinity(estimator))
 
 
 def read_new(estimator: Any, columns: Columns, X: Any) -> Any:
     """Rows to predict: categories as the level numbers of the fit, NaN where a value is missing."""
     if not columns.is_category.any():
-        return read_numbers(estimator, X, reset=False)[0]
+        options = {"reset": False, "takes_infinity": _takes_infinity(estimator)}
+        return read_numbers(estimator, X, **options)[0]
     if is_table(X):
         read_names(estimator, X, reset=False)
     else:
         X = validate_data(
             estimator, X, reset=False, dtype=None, ensure_all_finite=False, accept_sparse=True
         )
-    return encoded(columns, X)
+    return encoded(columns, X, takes_infinity=_takes_infinity(estimator))
 
 
-def encoded(columns: Columns, X: Any) -> Any:
+def encoded(columns: Columns, X: Any, *, takes_infinity: bool = False) -> Any:
     """X with level numbers in place of categories; an X without categories itself."""
     F = columns.encode_new(X)
-    if F is not X:
+    if F is not X and not takes_infinity:
         check_infinite(F, getattr(X, "columns", None))
     return F
 

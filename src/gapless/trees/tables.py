@@ -12,6 +12,7 @@ import numpy as np
 Array = np.ndarray
 
 NUMBERS = ("int", "uint", "float", "bool", "decimal", "double")
+CATEGORIES = ("cat", "enum")
 DATES = ("date", "time", "duration", "period")
 OBJECTS_OF_TIME = (datetime.date, datetime.time, datetime.timedelta)
 
@@ -49,6 +50,16 @@ class Series:
             return self.column.to_numpy(dtype=dtype, na_value=np.nan)
         values = self.column if isinstance(self.column, np.ndarray) else self.column.to_numpy()
         return values.astype(dtype, copy=False)
+
+    @property
+    def is_of_numbers(self) -> bool:
+        """Whether its values are no categories by their type, and can all be read as numbers."""
+        if self.kind.startswith(CATEGORIES):
+            return False
+        try:
+            return len(self.numbers) > 0
+        except (TypeError, ValueError):
+            return False
 
     @property
     def values(self) -> Array:
