@@ -19,6 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from .bayes import (
+    BayesDecision,
     BernoulliNB,
     CategoricalNB,
     ComplementNB,
@@ -157,6 +158,7 @@ MODELS = [
     (CategoricalNB(min_categories=17), datasets.load_digits),
     (LinearDiscriminantAnalysis(), datasets.load_wine),
     (QuadraticDiscriminantAnalysis(), datasets.load_wine),
+    (BayesDecision(LogisticRegression()), datasets.load_breast_cancer),
     (TextClassifier("linear_svm"), load_descriptions),
 ]
 

@@ -29,7 +29,7 @@ def noisy(n=400, seed=0, classes=2):
 def test_bins_of_equal_width_are_those_of_scikit_learn(n_bins, rng):
     p = rng.random(300)
     y = rng.random(300) < p
-    curve = reliability_curve(y, p, n_bins=n_bins, strategy="uniform")
+    curve = reliability_curve(y, p, n_bins=n_bins)
     happened, said = calibration_curve(y, p, n_bins=n_bins)
     np.testing.assert_allclose(curve.happened, happened)
     np.testing.assert_allclose(curve.said, said)
@@ -40,10 +40,10 @@ def test_bins_of_equal_width_are_those_of_scikit_learn(n_bins, rng):
 
 def test_bins_by_quantiles_have_equally_many_rows(rng):
     p = rng.random(1000) ** 3
-    curve = reliability_curve(rng.random(1000) < p, p)
+    curve = reliability_curve(rng.random(1000) < p, p, strategy="quantile")
     assert curve.sizes.tolist() == [100] * 10
     assert np.all(np.diff(curve.edges) > 0) and len(curve.edges) == 11
-    few = reliability_curve([0, 1, 1, 0], [0.3, 0.3, 0.9, 0.3])
+    few = reliability_curve([0, 1, 1, 0], [0.3, 0.3, 0.9, 0.3], strategy="quantile")
     np.testing.assert_array_equal(few.sizes, [3, 1])
 
 
@@ -52,7 +52,7 @@ def test_of_several_classes_the_predicted_one_is_looked_at(rng):
     y = np.array([rng.choice(3, p=row) for row in p])
     curve = reliability_curve(y, p)
     assert curve.of == "the predicted class" and curve.ece.low == 0
-    assert abs(curve.happened - curve.said).max() < 0.12
+    assert np.mean((curve.low <= curve.said) & (curve.said <= curve.high)) > 0.7
     sure = reliability_curve(y, np.eye(3)[np.argmax(p, axis=1)])
     assert sure.ece.value == pytest.approx(np.mean(np.argmax(p, axis=1) != y)) and sure.ece.low > 0
 

@@ -73,7 +73,8 @@ class BayesDecision(Remembering, MetaEstimatorMixin, ClassifierMixin, BaseEstima
     certificate_ : Certificate
         That of the classifier, where it is one of gapless.
     generalization_ : Generalization
-        Minus what a decision on unseen data costs, where the classifier is one of gapless.
+        Minus what a decision on unseen data costs, or the accuracy there if no costs are given,
+        where the classifier is one of gapless.
 
     Notes
     -----
@@ -289,10 +290,12 @@ class BayesDecision(Remembering, MetaEstimatorMixin, ClassifierMixin, BaseEstima
     def generalization_(self) -> Generalization:
         """Minus what a decision on unseen data costs; computed when first asked for.
 
-        From the held-out predictions of the classifier, which must be one of gapless.
+        From the held-out predictions of the classifier, which must be one of gapless. Without costs
+        it is the accuracy.
         """
         fitted = self._remembered("gapless.generalize(model, X, y, sample_weight)")
-        return uncorrected(measure(self, fitted, scoring=saved), self._tuned())
+        scoring = None if self.cost_matrix is None and self.abstain_cost is None else saved
+        return uncorrected(measure(self, fitted, scoring=scoring), self._tuned())
 
     def _remembered(self, cure: str) -> Any:
         check_is_fitted(self)

@@ -16,7 +16,7 @@ from .result import Score
 
 Array = np.ndarray
 
-STRATEGIES = ("quantile", "uniform")
+STRATEGIES = ("uniform", "quantile")
 RESAMPLES = 1999
 # How often the search for the end of an interval halves it.
 HALVINGS = 25
@@ -95,7 +95,7 @@ def reliability_curve(
     y_proba: Any,
     *,
     n_bins: int = 10,
-    strategy: str = "quantile",
+    strategy: str = "uniform",
     labels: Any = None,
     pos_label: Any = None,
     sample_weight: Any = None,
@@ -112,8 +112,9 @@ def reliability_curve(
         classes those of the most probable one are looked at, which should come true.
     n_bins : int, default=10
         How many bins; empty ones are left out.
-    strategy : {"quantile", "uniform"}, default="quantile"
-        Bins with the same number of rows, or of the same width.
+    strategy : {"uniform", "quantile"}, default="uniform"
+        Bins of the same width, or with the same number of rows. The latter may be wide where there
+        are few rows, and hide in their mean that some are too high and others too low.
     labels : array-like of shape (K,), default=None
         All classes, sorted, if some have no row here.
     pos_label : label, default=None
