@@ -37,6 +37,13 @@ if TYPE_CHECKING:
         RandomForestClassifier,
         RandomForestRegressor,
     )
+    from .evaluation import (
+        bias_variance,
+        compare,
+        double_descent,
+        learning_curve,
+        validation_curve,
+    )
     from .generalization import Generalization, generalize
     from .kernel_machines import (
         GaussianProcessRegressor,
@@ -139,13 +146,18 @@ _HOMES = {
     "SVC": "svm",
     "SVR": "svm",
     "TextClassifier": "text",
+    "bias_variance": "evaluation",
     "certify": "certificates:certify_model",
+    "compare": "evaluation",
+    "double_descent": "evaluation",
     "enet_path": "linear",
     "generalize": "generalization",
     "intervals": "conformal",
     "lasso_path": "linear",
+    "learning_curve": "evaluation",
     "prediction_sets": "conformal",
     "solve": "solvers",
+    "validation_curve": "evaluation",
 }
 _MODULES = (
     "bayes",
@@ -235,13 +247,18 @@ __all__ = [
     "RiskClassifier",
     "RiskRegressor",
     "TextClassifier",
+    "bias_variance",
     "certify",
+    "compare",
+    "double_descent",
     "enet_path",
     "generalize",
     "intervals",
     "lasso_path",
+    "learning_curve",
     "prediction_sets",
     "solve",
+    "validation_curve",
 ]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import scipy.sparse as sp
 
 from ..generalization import Judge
 from ..interrupt import check
+from .answers import Answers, Part
 
 Array = np.ndarray
 
@@ -141,7 +141,8 @@ class _Scored:
 
     @classmethod
     def of(cls, model: Any, X: Any, y: Array, weights: Array, scoring: Any) -> _Scored:
-        judge = Judge(_Answers(model, X), y, weights, scoring)
+        answers = Answers([Part(model, X, np.arange(len(y)))], len(y))
+        judge = Judge(answers, y, weights, scoring)
         return cls(judge, judge.score(np.zeros((len(y), 1))))
 
     @property
@@ -152,36 +153,6 @@ class _Scored:
         """The score of all rows but some."""
         others = np.setdiff1d(np.arange(len(self.judge.y)), rows)
         return self.judge.score(np.zeros((len(self.judge.y), 1)), others)
-
-
-class _Answers:
-    """Stands in for a model whose answers to all rows are known: row i is asked for by X = [[i]].
-
-    What a scorer asks for is computed once, for all rows.
-    """
-
-    def __init__(self, model: Any, X: Any):
-        self._model, self._X = model, X
-        self._known: dict[str, Array] = {}
-
-    def __sklearn_tags__(self):
-        return self._model.__sklearn_tags__()
-
-    def _standing_in(self, z: Array) -> _Answers:
-        return self
-
-    def __getattr__(self, name: str) -> Any:
-        value = getattr(self._model, name)
-        if not callable(value) or not (name.startswith("predict") or name == "decision_function"):
-            return value
-
-        @wraps(value)
-        def answer(rows: Array) -> Array:
-            if name not in self._known:
-                self._known[name] = np.asarray(value(self._X))
-            return self._known[name][rows[:, 0]]
-
-        return answer
 
 
 def _standard_error(whole: _Scored, shuffled: list[_Scored], weights: Array) -> float:

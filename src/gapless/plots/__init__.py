@@ -4,24 +4,34 @@ Called by the demo and by users. Each function takes arrays and a matplotlib axe
 one if None), and returns the axes. Imports matplotlib and nothing of gapless.
 """
 
+from .bias_variance import bias_variance
 from .calibration import reliability
+from .comparison import comparison
 from .confusion import confusion
 from .convergence import convergence
 from .curves import precision_recall, roc
 from .decision import decision
+from .descent import descent
 from .importances import importances
+from .learning import learning
 from .margins import margins
 from .members import members
 from .path import path
 from .rounds import rounds
 from .search import search
+from .splits import splits
 from .tree import tree
+from .validation import validation
 
 __all__ = [
+    "bias_variance",
+    "comparison",
     "confusion",
     "convergence",
     "decision",
+    "descent",
     "importances",
+    "learning",
     "margins",
     "members",
     "path",
@@ -30,5 +40,7 @@ __all__ = [
     "roc",
     "rounds",
     "search",
+    "splits",
     "tree",
+    "validation",
 ]

@@ -1,0 +1,128 @@
+"""What any model scores on unseen rows, by models of rows drawn with replacement."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..generalization import Judge
+from .answers import Answers, Part
+from .resampling import HeldOut, Resampled, in_words, score
+from .rows import Array, Rows
+
+# A row is drawn into a sample of n rows with probability 1 − (1 − 1/n)ⁿ, about 1 − 1/e.
+INSIDE = 0.632
+# Pairs of an answer and a target for each unit, to see what a model scores that knows nothing.
+PAIRS = 20
+
+
+def bootstrap(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    refits: int = 50,
+    sample_weight: Any = None,
+    scoring: Any = None,
+    groups: Any = None,
+    random_state: int = 0,
+) -> Resampled:
+    """Fit models to rows drawn with replacement, and score each on the rows it did not draw.
+
+    Parameters
+    ----------
+    model : estimator
+        Any model with scikit-learn's methods; copies are fitted.
+    X, y : array-like
+        All rows; X may be sparse or a table of pandas or polars.
+    refits : int, default=50
+        How many samples are drawn.
+    sample_weight : array-like of shape (n,), default=None
+        How much each row counts, in fits and scores.
+    scoring : str or callable, default=None
+        Any scorer of scikit-learn; accuracy for classifiers and R² for others if None.
+    groups : array-like of shape (n,), default=None
+        Labels of rows that are drawn together.
+    random_state : int, default=0
+        Seed of the draws.
+
+    Returns
+    -------
+    Resampled
+        By the .632+ rule: a model learns from 63 % of the rows only and would do better with all of
+        them, so a part of its score on its own rows is added, the less the more it over-fits.
+
+    References
+    ----------
+    Efron and Tibshirani (1997), Improvements on cross-validation: the .632+ bootstrap method,
+    Journal of the American Statistical Association 92.
+    """
+    if refits < 2:
+        raise ValueError(f"refits must be at least 2, got {refits!r}.")
+    rows = Rows.read(X, y, sample_weight, groups)
+    rng = np.random.default_rng(random_state)
+    samples = [draw(rows, rng) for _ in range(refits)]
+    found = [HeldOut(model, rows, [sample], scoring) for sample in samples]
+    counted = np.flatnonzero(rows.is_counted)
+    full = Part(rows.fit(model, counted), rows.take(counted), counted)
+    own = Answers([full], len(rows), rows.classes(model))
+    train = score(own, rows, counted, scoring)
+    chance = _chance(own, rows, scoring, rng)
+    outside = float(np.nanmean([one.unseen for one in found]))
+    weight = _weight_of_outside(train, outside, chance)
+    return in_words(
+        found[0].metric,
+        train,
+        (1 - weight) * train + weight * max(outside, min(chance, train)),
+        _standard_error(found, [test for _, test in samples], rows),
+        f"{refits} bootstrap samples, .632+",
+        tuple(one.unseen for one in found),
+    )
+
+
+def draw(rows: Rows, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Rows drawn with replacement, as many units as there are, and those that were not drawn."""
+    times = np.zeros(rows.unit_count, dtype=int)
+    while not np.any(times == 0) or not np.any(times):
+        drawn = rng.integers(0, rows.unit_count, rows.unit_count)
+        times = np.bincount(drawn, minlength=rows.unit_count)
+    of_row = np.where(rows.units >= 0, times[rows.units], -1)
+    inside = np.flatnonzero(of_row > 0)
+    return np.repeat(inside, of_row[inside]), np.flatnonzero(of_row == 0)
+
+
+def _chance(own: Answers, rows: Rows, scoring: Any, rng: np.random.Generator) -> float:
+    """What the model scores when its answers have nothing to do with the targets."""
+    # Rows by content, each as likely as it has weight: so weight 2 is the row twice.
+    target = np.unique(rows.y, axis=0, return_inverse=True)[1].ravel()
+    order = np.lexsort([target, rows.units])
+    order = order[rows.is_counted[order]]
+    reach = np.cumsum(rows.counts[order])
+    draws = rng.random((2, PAIRS * rows.unit_count)) * reach[-1]
+    asked, told = order[np.searchsorted(reach, draws, side="right")]
+    judge = Judge(own, rows.y, rows.counts, scoring)
+    return float(judge.scorer(own, asked[:, None], rows.y[told]))
+
+
+def _weight_of_outside(train: float, outside: float, chance: float) -> float:
+    """ŵ = 0.632/(1 − 0.368 R), R being the part of the way from train to chance (their eq. 29)."""
+    if not train > chance:
+        return INSIDE
+    overfitting = np.clip((train - outside) / (train - chance), 0.0, 1.0)
+    return float(INSIDE / (1 - (1 - INSIDE) * overfitting))
+
+
+def _standard_error(found: list[HeldOut], tests: list[Array], rows: Rows) -> float:
+    """Of the score outside: over units from each row's mean score, else from the samples' scores.
+
+    The score of a sample varies with about 0.368 n rows, the mean of all samples with n.
+    """
+    if any(one.of_rows is None for one in found):
+        return float(np.nanstd([one.unseen for one in found], ddof=1) * np.sqrt(1 - INSIDE))
+    total, times = np.zeros(len(rows)), np.zeros(len(rows))
+    for one, test in zip(found, tests):
+        total[test] += np.asarray(one.of_rows)[test]
+        times[test] += 1
+    tested = np.flatnonzero(times)
+    return rows.standard_error(total[tested] / times[tested], tested)

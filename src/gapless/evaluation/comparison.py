@@ -1,0 +1,291 @@
+"""Several models on the same rows: which is best, which is simplest among those as good."""
+
+from __future__ import annotations
+
+import importlib
+import time as clock
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from ..interrupt import TimeLimit, check
+from ..interrupt import time_limit as limited
+from .resampling import HeldOut, expected
+from .rows import Rows
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One model of a comparison.
+
+    Attributes
+    ----------
+    name : str
+        What the caller calls it.
+    train, unseen, standard_error : float
+        The score of rows that it had learned from, of rows that it had not, and the error of that.
+    gap : float
+        train − unseen.
+    behind, behind_error : float
+        How far it is behind the best one on the same rows, and the standard error of that: much
+        smaller than the errors of both, because most rows are as hard for one as for the other.
+    verdict : str
+        "over-fitted" or "balanced", and why, in words.
+    optimality : str
+        What its certificate says, fitted to all rows; "" for models that have none.
+    seconds : float
+        How long all its fits and predictions took.
+    """
+
+    name: str
+    train: float
+    unseen: float
+    standard_error: float
+    gap: float
+    behind: float
+    behind_error: float
+    verdict: str
+    optimality: str
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class ModelComparison:
+    """Several models, scored on the same held-out rows. Prints as a table, the best first.
+
+    Attributes
+    ----------
+    contenders : tuple of Contender
+        In the order in which they were given, the simplest first.
+    best : str
+        The name of the one with the highest unseen score.
+    chosen : str
+        The first, and so the simplest, that is within one standard error of the best.
+    expected : float
+        What the best can be expected to score, corrected for having been chosen; NaN for scores
+        that are no mean over rows.
+    skipped : tuple of str
+        Those for which there was no time.
+    metric, method : str
+        What was measured, higher being better, and how rows were held out.
+    fitted : dict of str to estimator
+        The models, fitted to all rows.
+    """
+
+    contenders: tuple[Contender, ...]
+    best: str
+    chosen: str
+    expected: float
+    skipped: tuple[str, ...]
+    metric: str
+    method: str
+    fitted: dict[str, Any]
+
+    def __getitem__(self, name: str) -> Contender:
+        return {one.name: one for one in self.contenders}[name]
+
+    def __str__(self) -> str:
+        best, chosen = self[self.best], self[self.chosen]
+        lines = [
+            f"{self.chosen}: {self.metric} {chosen.unseen:.4g} ± {chosen.standard_error:.2g} on "
+            f"unseen data, by {self.method}"
+        ]
+        if chosen is not best:
+            lines[0] += (
+                f"; the simplest within one standard error of {self.best}, {best.unseen:.4g}"
+            )
+        width = max(len(one.name) for one in self.contenders)
+        lines.append(f"{'':<{width}}    train   unseen           behind the best  seconds")
+        for one in sorted(self.contenders, key=lambda one: -one.unseen):
+            behind = "" if one is best else f"{one.behind:.4f} ± {one.behind_error:.4f}"
+            lines.append(
+                f"{one.name:<{width}}  {one.train:7.4f}  {one.unseen:7.4f} ± "
+                f"{one.standard_error:.4f}  {behind:<15}  {one.seconds:7.2f}"
+            )
+        if self.skipped:
+            lines.append(f"not tried, for lack of time: {', '.join(self.skipped)}")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<ModelComparison of {len(self.contenders)} models: {self.chosen} is chosen>"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same data as plain numbers and strings, without the models."""
+        names = ("best", "chosen", "expected", "skipped", "metric", "method")
+        plain = {name: getattr(self, name) for name in names}
+        return plain | {"contenders": [asdict(one) for one in self.contenders]}
+
+    def plot(self, *, axes=None):
+        """Draw train and unseen score of each model, the best on top, with a standard error.
+
+        Parameters
+        ----------
+        axes : matplotlib Axes, default=None
+            Where to draw; a new figure if None.
+
+        Returns
+        -------
+        axes : matplotlib Axes
+        """
+        # matplotlib takes as long to import as all the rest, so it waits until it is needed.
+        plots = importlib.import_module("gapless.plots")
+        names, train, unseen, errors = zip(
+            *((c.name, c.train, c.unseen, c.standard_error) for c in self.contenders)
+        )
+        return plots.comparison(
+            names, train, unseen, errors, chosen=self.chosen, metric=self.metric, axes=axes
+        )
+
+
+def compare(
+    models: Mapping[str, Any] | Sequence[Any],
+    X: Any,
+    y: Any,
+    *,
+    k: int = 5,
+    sample_weight: Any = None,
+    scoring: Any = None,
+    groups: Any = None,
+    time: Any = None,
+    time_limit: float | None = None,
+    on_progress: Callable[[str, int, int], None] | None = None,
+    random_state: int = 0,
+) -> ModelComparison:
+    """Compare models on the same held-out rows, and choose the simplest of those that are best.
+
+    Parameters
+    ----------
+    models : mapping of str to estimator, or sequence of estimators
+        Any models with scikit-learn's methods, the simplest first; copies are fitted.
+    X, y : array-like
+        All rows; X may be sparse or a table of pandas or polars.
+    k : int, default=5
+        The number of folds; there are k + 1 fits of each model.
+    sample_weight : array-like of shape (n,), default=None
+        How much each row counts, in fits and scores.
+    scoring : str or callable, default=None
+        Any scorer of scikit-learn; accuracy for classifiers and R² for others if None.
+    groups, time : array-like of shape (n,), default=None
+        Labels of rows that are never split; when each row was seen.
+    time_limit : float, default=None
+        Seconds for all models; those that there is no time for are named in `skipped`.
+    on_progress : callable, default=None
+        Called before each model with its name, its place from 0, and the number of models.
+    random_state : int, default=0
+        Seed of the folds.
+
+    Returns
+    -------
+    ModelComparison
+        Prints as a table; `fitted` holds the models, fitted to all rows.
+
+    Notes
+    -----
+    All models are scored by the same folds, so that differences between them are known better than
+    their scores. The rule of one standard error uses that of the difference from the best.
+
+    Examples
+    --------
+    >>> import gapless
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> models = {"stump": gapless.DecisionTreeClassifier(max_depth=1)}
+    >>> models["forest"] = gapless.RandomForestClassifier(random_state=0)
+    >>> result = gapless.compare(models, X, y)
+    >>> print(result.chosen)
+    forest
+    """
+    named = _named(models)
+    rows = Rows.read(X, y, sample_weight, groups, time)
+    folds = rows.folds(next(iter(named.values())), k, random_state)
+    found: dict[str, tuple[HeldOut, Any, float]] = {}
+    with limited(time_limit):
+        for place, (name, model) in enumerate(named.items()):
+            if on_progress is not None:
+                on_progress(name, place, len(named))
+            began = clock.monotonic()
+            try:
+                result = HeldOut(model, rows, folds, scoring)
+                result.said("")
+                fitted = rows.fit(model, np.arange(len(rows)))
+                check()
+            except TimeLimit:
+                break
+            found[name] = (result, fitted, clock.monotonic() - began)
+    if not found:
+        raise TimeLimit("there was no time for any model; give a longer time_limit.")
+    method = f"{k}-fold" if time is None else f"forward ({len(folds)} parts after their past)"
+    return _compared(found, rows, method, tuple(name for name in named if name not in found))
+
+
+def _named(models: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
+    """The models by name; those of a sequence by their class, numbered where it occurs again."""
+    if isinstance(models, Mapping):
+        named = dict(models)
+    else:
+        named = {}
+        for model in models:
+            name = type(model).__name__
+            again = sum(one == name or one.startswith(f"{name} ") for one in named)
+            named[f"{name} {again + 1}" if again else name] = model
+    if not named:
+        raise ValueError("models is empty; give at least one model.")
+    return named
+
+
+def _compared(
+    found: dict[str, tuple[HeldOut, Any, float]],
+    rows: Rows,
+    method: str,
+    skipped: tuple[str, ...],
+) -> ModelComparison:
+    names = list(found)
+    results = [result for result, _, _ in found.values()]
+    unseen = np.array([result.unseen for result in results])
+    if not np.any(np.isfinite(unseen)):
+        raise ValueError(f"the {results[0].metric} of held-out rows is not defined for any model.")
+    best = int(np.nanargmax(unseen))
+    errors = [_behind_error(result, results[best], rows) for result in results]
+    contenders = []
+    for (name, (result, fitted, seconds)), error in zip(found.items(), errors):
+        last = fitted[-1] if isinstance(fitted, Pipeline) else fitted
+        certificate = getattr(last, "certificate_", None)
+        contenders.append(
+            Contender(
+                name=name,
+                train=result.train,
+                unseen=result.unseen,
+                standard_error=result.standard_error,
+                gap=result.train - result.unseen,
+                behind=float(unseen[best] - result.unseen),
+                behind_error=error,
+                verdict=result.said(method).verdict,
+                optimality="" if certificate is None else str(certificate.verdict),
+                seconds=seconds,
+            )
+        )
+    near = [one.name for one in contenders if one.behind <= one.behind_error]
+    return ModelComparison(
+        contenders=tuple(contenders),
+        best=names[best],
+        chosen=near[0] if near else names[best],
+        expected=expected(results, rows, best),
+        skipped=skipped,
+        metric=results[0].metric,
+        method=method,
+        fitted={name: fitted for name, (_, fitted, _) in found.items()},
+    )
+
+
+def _behind_error(one: HeldOut, best: HeldOut, rows: Rows) -> float:
+    """The standard error of the difference of two scores of the same rows."""
+    if one is best:
+        return 0.0
+    if one.of_rows is None or best.of_rows is None:
+        apart = np.array(best.of_splits) - np.array(one.of_splits)
+        return float(np.nanstd(apart, ddof=1) / np.sqrt(len(apart))) if len(apart) > 1 else 0.0
+    apart = np.asarray(best.of_rows) - np.asarray(one.of_rows)
+    return rows.standard_error(apart[best.tested], best.tested)

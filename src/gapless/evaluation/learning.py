@@ -1,0 +1,274 @@
+"""How the score grows with the number of rows: would more data help, or a richer model?"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.dummy import DummyClassifier, DummyRegressor
+
+from .resampling import HeldOut
+from .rows import Array, Rows, Split
+
+# Exponents of the power law that are tried: errors of most models fall like n^−½ to n^−1.
+EXPONENTS = np.linspace(0.1, 2.0, 39)
+
+
+@dataclass(frozen=True, eq=False)
+class LearningCurve:
+    """Scores of models of more and more rows. Prints as a sentence.
+
+    Attributes
+    ----------
+    sizes : ndarray of int, shape (m,)
+        How many rows the models learned from.
+    train, unseen : ndarray of shape (m,)
+        The score of the rows they had learned from, and of those they had not.
+    standard_errors : ndarray of shape (m,)
+        Of `unseen`, over rows drawn like these.
+    of_folds : ndarray of shape (m, k)
+        The unseen score in each fold.
+    chance : float
+        The unseen score of a model that knows no features; NaN where it has none.
+    metric : str
+        What the score is; higher is better.
+    """
+
+    sizes: Array
+    train: Array
+    unseen: Array
+    standard_errors: Array
+    of_folds: Array
+    chance: float
+    metric: str
+
+    def expected(self, size: float) -> tuple[float, float]:
+        """What a model of so many rows would score, and the standard error of that.
+
+        The law a − b·n^−c with b, c > 0, and a at most the training score, is fitted to the unseen
+        scores, each counted by its standard error; the error of the answer is found by leaving out
+        one fold at a time.
+        """
+        k = self.of_folds.shape[1]
+        whole = self._law(self.unseen, size)
+        without = [
+            self._law(np.delete(self.of_folds, j, axis=1).mean(axis=1), size) for j in range(k)
+        ]
+        spread = np.sqrt((k - 1) / k * np.sum((np.array(without) - np.mean(without)) ** 2))
+        return float(whole), float(np.hypot(spread, self.standard_errors[-1]))
+
+    def _law(self, scores: Array, size: float) -> float:
+        errors = self.standard_errors
+        known = np.isfinite(scores)
+        if known.sum() < 3:
+            return float(scores[known][-1]) if known.any() else float("nan")
+        least = errors[(errors > 0) & np.isfinite(errors)].min(initial=1.0)
+        root = 1 / np.where(errors > least, errors, least)[known]
+        best = (np.inf, 0.0)
+        for exponent in EXPONENTS:
+            falls = self.sizes[known] ** -exponent
+            columns = root[:, None] * np.column_stack([np.ones(known.sum()), -falls])
+            (a, b), *_ = np.linalg.lstsq(columns, root * scores[known], rcond=None)
+            if b < 0:
+                a, b = np.average(scores[known], weights=root**2), 0.0
+            if a > self.train[-1]:
+                # The training score falls towards the same limit from above.
+                a, aims = self.train[-1], root * (self.train[-1] - scores[known])
+                b = max(aims @ (root * falls) / np.sum((root * falls) ** 2), 0.0)
+            off = np.sum((root * (a - b * falls - scores[known])) ** 2)
+            best = min(best, (off, a - b * size**-exponent))
+        return best[1]
+
+    @property
+    def advice(self) -> str:
+        """Whether more rows would help, or a richer model, in words."""
+        n, now = int(self.sizes[-1]), float(self.unseen[-1])
+        of_folds = self.of_folds[-1]
+        error = max(self.standard_errors[-1], np.nanstd(of_folds, ddof=1) / len(of_folds) ** 0.5)
+        twice, _ = self.expected(2 * n)
+        gain, gap = twice - now, float(self.train[-1]) - now
+        more = f"twice as many rows would bring {self.metric} from {now:.3g} to about {twice:.3g}"
+        richer = "take a richer model, or better features"
+        if self.train[-1] - self.chance <= 2 * error:
+            return f"{richer}: even of its own rows the model knows hardly more than nothing"
+        if now < self.chance - error:
+            return (
+                "take a simpler model, or a stronger penalty: on unseen rows a model that knows no "
+                f"features has {self.metric} {self.chance:.3g}, and this one {now:.3g}"
+            )
+        if gap <= 2 * error:
+            return (
+                f"{richer}: train and unseen score have met, so that more rows alone will hardly "
+                f"bring {self.metric} above {self.train[-1]:.3g}"
+            )
+        if gain > error:
+            return f"get more data: {more}"
+        return (
+            f"take a simpler model, or a stronger penalty: train and unseen score are {gap:.2g} "
+            f"apart, and {more}, less than the standard error of {error:.2g}"
+        )
+
+    def __str__(self) -> str:
+        return f"{self.advice}."
+
+    def __repr__(self) -> str:
+        return (
+            f"<LearningCurve of {self.sizes[0]} to {self.sizes[-1]} rows: {self.metric} "
+            f"{self.unseen[0]:.3g} to {self.unseen[-1]:.3g}>"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same data as plain numbers and strings."""
+        arrays = {name: getattr(self, name).tolist() for name in _ARRAYS}
+        return arrays | {"chance": self.chance, "metric": self.metric, "advice": self.advice}
+
+    def plot(self, *, axes=None):
+        """Draw both scores by the number of rows, with two standard errors and the law beyond.
+
+        Parameters
+        ----------
+        axes : matplotlib Axes, default=None
+            Where to draw; a new figure if None.
+
+        Returns
+        -------
+        axes : matplotlib Axes
+        """
+        # matplotlib takes as long to import as all the rest, so it waits until it is needed.
+        plots = importlib.import_module("gapless.plots")
+        beyond = np.geomspace(self.sizes[-1], 4 * self.sizes[-1], 9)
+        law = [self.expected(size) for size in beyond]
+        return plots.learning(
+            self.sizes,
+            self.train,
+            self.unseen,
+            self.standard_errors,
+            beyond=(beyond, [value for value, _ in law], [error for _, error in law]),
+            metric=self.metric,
+            axes=axes,
+        )
+
+
+_ARRAYS = ("sizes", "train", "unseen", "standard_errors", "of_folds")
+
+
+def learning_curve(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    sizes: Sequence[float] | None = None,
+    k: int = 5,
+    sample_weight: Any = None,
+    scoring: Any = None,
+    groups: Any = None,
+    time: Any = None,
+    random_state: int = 0,
+) -> LearningCurve:
+    """Score models of more and more of the rows, always on the same held-out rows.
+
+    Parameters
+    ----------
+    model : estimator
+        Any model with scikit-learn's methods; copies are fitted.
+    X, y : array-like
+        All rows; X may be sparse or a table of pandas or polars.
+    sizes : sequence of floats, default=None
+        Parts, up to 1, of the rows of a fold's training part, or numbers of rows above 1; if None
+        six of them from a tenth to all, each a good half more than the one before.
+    k : int, default=5
+        The number of folds; there are k fits for each size.
+    sample_weight : array-like of shape (n,), default=None
+        How much each row counts, in fits and scores.
+    scoring : str or callable, default=None
+        Any scorer of scikit-learn; accuracy for classifiers and R² for others if None.
+    groups, time : array-like of shape (n,), default=None
+        Labels of rows that are never split; when each row was seen. With time, the latest rows of
+        the past are learned first.
+    random_state : int, default=0
+        Seed of the draw.
+
+    Returns
+    -------
+    LearningCurve
+        `advice` says whether more data or a richer model would help.
+
+    Notes
+    -----
+    Smaller parts are contained in larger ones, and keep the shares of the classes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from gapless import LogisticRegression
+    >>> from gapless.evaluation import learning_curve
+    >>> X, y = load_iris(return_X_y=True)
+    >>> curve = learning_curve(LogisticRegression(), X, y)
+    >>> print(curve.advice.partition(":")[0])
+    take a richer model, or better features
+    """
+    rows = Rows.read(X, y, sample_weight, groups, time)
+    folds = rows.folds(model, k, random_state)
+    smallest = min(len(train) for train, _ in folds)
+    counts = _read_sizes(sizes, smallest)
+    orders = [_order(rows, model, split, random_state) for split in folds]
+    found = []
+    for count in counts:
+        parts = [
+            (order[: _reach(order, rows, count)], test) for order, (_, test) in zip(orders, folds)
+        ]
+        found.append(HeldOut(model, rows, parts, scoring))
+    return LearningCurve(
+        sizes=counts,
+        train=np.array([one.train for one in found]),
+        unseen=np.array([one.unseen for one in found]),
+        standard_errors=np.array([one.standard_error for one in found]),
+        of_folds=np.array([one.of_splits for one in found]),
+        chance=_chance(model, rows, folds, scoring),
+        metric=found[0].metric,
+    )
+
+
+def _chance(model: Any, rows: Rows, folds: list[Split], scoring: Any) -> float:
+    """What is scored without a look at the features."""
+    ignorant = DummyClassifier() if is_classifier(model) else DummyRegressor()
+    try:
+        return HeldOut(ignorant, rows, folds, scoring).unseen
+    except ValueError:  # a scorer that asks for what it does not answer
+        return float("nan")
+
+
+def _read_sizes(sizes: Sequence[float] | None, most: int) -> Array:
+    given = np.geomspace(0.1, 1.0, 6) if sizes is None else np.asarray(sizes, dtype=float)
+    if given.ndim != 1 or not len(given) or np.any(given <= 0):
+        raise ValueError("sizes must be parts of the rows up to 1, or numbers of rows above 1.")
+    counts = np.where(given <= 1, given * most, given).round().astype(int)
+    if counts.max() > most:
+        raise ValueError(
+            f"sizes has {counts.max()} rows, but the training part of a fold has {most}; take a "
+            "larger k, or smaller sizes."
+        )
+    return np.unique(np.maximum(counts, min(most, 2)))
+
+
+def _order(rows: Rows, model: Any, split: Split, seed: int) -> Array:
+    """The training rows of a fold in the order in which they are learned."""
+    train, _ = split
+    if rows.time is not None:
+        return train[np.argsort(rows.time[train], kind="stable")[::-1]]
+    place = np.empty(rows.unit_count)
+    place[rows.shuffled(model, seed + 1)] = np.arange(rows.unit_count)
+    return train[np.argsort(place[rows.units[train]], kind="stable")]
+
+
+def _reach(order: Array, rows: Rows, count: int) -> int:
+    """How many of the rows, at least so many, end where a unit ends."""
+    if rows.time is not None or count >= len(order):
+        return count
+    last = rows.units[order[count - 1]]
+    beyond = np.flatnonzero(rows.units[order[count:]] != last)
+    return count + (int(beyond[0]) if len(beyond) else len(order) - count)

@@ -1,0 +1,363 @@
+"""What any model scores on rows it has not seen: by a held-out part, folds, or leaving each out."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..generalization import Generalization, Judge, generalize, sentence
+from ..selection_bias import correct
+from .answers import Answers, Part
+from .rows import Array, Rows, Split
+
+
+@dataclass(frozen=True)
+class Resampled:
+    """What a model scores on unseen rows, found by fitting it again. Prints as a sentence.
+
+    Attributes
+    ----------
+    metric : str
+        What is measured; higher is better, as for every scorer of scikit-learn.
+    train, unseen : float
+        The score of rows that the models had learned from, and of rows that they had not.
+    standard_error : float
+        Of `unseen`, over rows drawn like these.
+    gap : float
+        train − unseen.
+    method : str
+        How rows were held out.
+    verdict : str
+        "over-fitted" if train and unseen are more than two standard errors apart, else "balanced",
+        and the scores in words.
+    of_splits : tuple of float
+        The unseen score of each split on its own; NaN where it is not defined there.
+    """
+
+    metric: str
+    train: float
+    unseen: float
+    standard_error: float
+    gap: float
+    method: str
+    verdict: str
+    of_splits: tuple[float, ...]
+
+    @property
+    def kind(self) -> str:
+        """The first word of the verdict."""
+        return self.verdict.partition(":")[0]
+
+    def __str__(self) -> str:
+        return f"{self.verdict}\n(train − unseen = {self.gap:.3g}, by {self.method})"
+
+    def __repr__(self) -> str:
+        return (
+            f"<Resampled by {self.method}: {self.metric} {self.unseen:.3g} ± "
+            f"{self.standard_error:.2g} unseen, {self.train:.3g} train>"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same data as plain numbers and strings."""
+        return asdict(self)
+
+    def plot(self, *, axes=None):
+        """Draw the score of each split, and train and unseen score of all.
+
+        Parameters
+        ----------
+        axes : matplotlib Axes, default=None
+            Where to draw; a new figure if None.
+
+        Returns
+        -------
+        axes : matplotlib Axes
+        """
+        # matplotlib takes as long to import as all the rest, so it waits until it is needed.
+        plots = importlib.import_module("gapless.plots")
+        return plots.splits(
+            self.of_splits,
+            train=self.train,
+            unseen=self.unseen,
+            standard_error=self.standard_error,
+            metric=self.metric,
+            axes=axes,
+        )
+
+
+class HeldOut:
+    """Models of several splits, scored together on the rows that each has not seen.
+
+    Everything is worked out when it is asked for, and once.
+    """
+
+    def __init__(self, model: Any, rows: Rows, splits: list[Split], scoring: Any = None):
+        self._rows, self._splits, self._scoring = rows, splits, scoring
+        self._classes = rows.classes(model)
+        self._models = [rows.fit(model, train) for train, _ in splits]
+        self.tested = np.unique(np.concatenate([test for _, test in splits]))
+        parts = [Part(m, rows.take(test), test) for m, (_, test) in zip(self._models, splits)]
+        counts = np.zeros(len(rows))
+        counts[self.tested] = rows.counts[self.tested]
+        answers = Answers(parts, len(rows), self._classes)
+        self._judge = Judge(answers, rows.y, counts, scoring)
+        self._known = np.zeros((len(rows), 1))
+
+    @property
+    def metric(self) -> str:
+        """What is measured."""
+        return self._judge.metric
+
+    @cached_property
+    def train(self) -> float:
+        """The mean score of the models on the rows they have learned from."""
+        own = []
+        for model, (train, _) in zip(self._models, self._splits):
+            part = Part(model, self._rows.take(train), train)
+            answers = Answers([part], len(self._rows), self._classes)
+            own.append(score(answers, self._rows, train, self._scoring))
+        return float(np.mean(own))
+
+    @cached_property
+    def unseen(self) -> float:
+        """The score of all rows that were held out, together."""
+        return self._judge.score(self._known)
+
+    @cached_property
+    def standard_error(self) -> float:
+        """Of `unseen`, over units."""
+        return self._judge.standard_error(self._known, self._rows.units)
+
+    @cached_property
+    def of_splits(self) -> tuple[float, ...]:
+        """The unseen score of each split alone."""
+        answers = self._judge.model
+        return tuple(score(answers, self._rows, t, self._scoring) for _, t in self._splits)
+
+    @cached_property
+    def of_rows(self) -> Array | None:
+        """The score of each row, if it is a mean over rows; it says something of `tested` alone."""
+        return self._judge.of_rows(self._known)
+
+    def said(self, method: str) -> Resampled:
+        """The same in words."""
+        return in_words(
+            self.metric, self.train, self.unseen, self.standard_error, method, self.of_splits
+        )
+
+
+def expected(results: list[HeldOut], rows: Rows, best: int) -> float:
+    """What the best of several can be expected to score, corrected for having been chosen."""
+    if any(one.of_rows is None for one in results):
+        return float("nan")
+    tested = results[best].tested
+    scores = np.column_stack([np.asarray(one.of_rows)[tested] for one in results])
+    return float(correct(*rows.by_unit(scores, tested), chosen=best).unseen)
+
+
+def score(answers: Answers, rows: Rows, some: Array, scoring: Any) -> float:
+    """Of some of the rows; NaN where it is not defined, as an area for one class alone."""
+    counts = np.zeros(len(rows))
+    counts[some] = rows.counts[some]
+    try:
+        return Judge(answers, rows.y, counts, scoring).score(np.zeros((len(rows), 1)), some)
+    except ValueError:
+        return float("nan")
+
+
+def in_words(
+    metric: str,
+    train: float,
+    unseen: float,
+    standard_error: float,
+    method: str,
+    of_splits: tuple[float, ...],
+) -> Resampled:
+    """The result with its verdict."""
+    if not np.isfinite(unseen):
+        verdict = f"unknown: the {metric} of held-out rows is not defined."
+    elif train - unseen > 2 * standard_error:
+        advice = "more than 2 standard errors apart; take a simpler model, or more rows"
+        verdict = sentence("over-fitted", metric, train, unseen, standard_error, advice)
+    else:
+        advice = "not more than 2 standard errors apart"
+        verdict = sentence("balanced", metric, train, unseen, standard_error, advice)
+    return Resampled(
+        metric, train, unseen, standard_error, train - unseen, method, verdict, of_splits
+    )
+
+
+def hold_out(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    test_size: float = 0.25,
+    sample_weight: Any = None,
+    scoring: Any = None,
+    groups: Any = None,
+    time: Any = None,
+    random_state: int = 0,
+) -> Resampled:
+    """Fit a model to a part of the rows and score it on the others.
+
+    Parameters
+    ----------
+    model : estimator
+        Any model with scikit-learn's methods; a copy is fitted.
+    X, y : array-like
+        All rows; X may be sparse or a table of pandas or polars.
+    test_size : float, default=0.25
+        The part that is held out.
+    sample_weight : array-like of shape (n,), default=None
+        How much each row counts, in fits and scores.
+    scoring : str or callable, default=None
+        Any scorer of scikit-learn; accuracy for classifiers and R² for others if None.
+    groups : array-like of shape (n,), default=None
+        Labels of rows that are never split.
+    time : array-like of shape (n,), default=None
+        When each row was seen: the latest rows are held out.
+    random_state : int, default=0
+        Seed of the draw.
+
+    Returns
+    -------
+    Resampled
+
+    Notes
+    -----
+    Equal rows are held out together, so that weight 2 is the row twice, and classes keep their
+    shares in both parts.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from gapless import LinearDiscriminantAnalysis
+    >>> from gapless.evaluation import hold_out
+    >>> X, y = load_iris(return_X_y=True)
+    >>> result = hold_out(LinearDiscriminantAnalysis(), X, y)
+    >>> print(result.kind, result.method)
+    balanced hold-out of 38 rows
+    """
+    rows = Rows.read(X, y, sample_weight, groups, time)
+    if not 0 < test_size < 1:
+        raise ValueError(f"test_size must be between 0 and 1, got {test_size!r}.")
+    if rows.time is not None:
+        order = np.argsort(rows.time, kind="stable")
+        order = order[rows.is_counted[order]]
+        first = rows.time[order[min(len(order) - 1, int((1 - test_size) * len(order)))]]
+        late = rows.time >= first
+        split = np.flatnonzero(~late & rows.is_counted), np.flatnonzero(late & rows.is_counted)
+        if not len(split[0]):
+            raise ValueError("no row came before those that are held out; take a smaller part.")
+    else:
+        count = min(max(round(test_size * rows.unit_count), 1), rows.unit_count - 1)
+        is_held = np.zeros(rows.unit_count, dtype=bool)
+        is_held[rows.shuffled(model, random_state)[:count]] = True
+        split = rows.split(is_held)
+    return HeldOut(model, rows, [split], scoring).said(f"hold-out of {len(split[1])} rows")
+
+
+def k_fold(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    k: int = 5,
+    sample_weight: Any = None,
+    scoring: Any = None,
+    groups: Any = None,
+    time: Any = None,
+    random_state: int = 0,
+) -> Resampled:
+    """Hold out each of k parts of the rows in turn, and score all held-out rows together.
+
+    Parameters
+    ----------
+    model : estimator
+        Any model with scikit-learn's methods; copies are fitted.
+    X, y : array-like
+        All rows; X may be sparse or a table of pandas or polars.
+    k : int, default=5
+        The number of parts, and of fits.
+    sample_weight : array-like of shape (n,), default=None
+        How much each row counts, in fits and scores.
+    scoring : str or callable, default=None
+        Any scorer of scikit-learn; accuracy for classifiers and R² for others if None.
+    groups : array-like of shape (n,), default=None
+        Labels of rows that are never split.
+    time : array-like of shape (n,), default=None
+        When each row was seen: time is cut into k + 1 parts, and each is predicted from its past.
+    random_state : int, default=0
+        Seed of the draw.
+
+    Returns
+    -------
+    Resampled
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from gapless import Ridge
+    >>> from gapless.evaluation import k_fold
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> print(k_fold(Ridge(alpha=0.1), X, y).verdict.partition(":")[0])
+    balanced
+    """
+    rows = Rows.read(X, y, sample_weight, groups, time)
+    splits = rows.folds(model, k, random_state)
+    method = f"{k}-fold" if time is None else f"forward ({len(splits)} parts after their past)"
+    return HeldOut(model, rows, splits, scoring).said(method)
+
+
+def leave_one_out(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    sample_weight: Any = None,
+    scoring: Any = None,
+    groups: Any = None,
+) -> Resampled | Generalization:
+    """Leave out each row, or each group, in turn.
+
+    Parameters
+    ----------
+    model : estimator
+        Any model with scikit-learn's methods; copies are fitted.
+    X, y : array-like
+        All rows; X may be sparse or a table of pandas or polars.
+    sample_weight : array-like of shape (n,), default=None
+        How much each row counts, in fits and scores.
+    scoring : str or callable, default=None
+        Any scorer of scikit-learn; accuracy for classifiers and R² for others if None.
+    groups : array-like of shape (n,), default=None
+        Labels of rows that are left out together.
+
+    Returns
+    -------
+    Generalization or Resampled
+        The first for a model of gapless that knows it exactly from one fit; else from as many fits
+        as there are distinct rows or groups.
+    """
+    rows = Rows.read(X, y, sample_weight, groups)
+    if hasattr(model, "_fitted_to"):
+        fitted = rows.fit(model, np.arange(len(rows)))
+        counted = np.flatnonzero(rows.is_counted)
+        known = generalize(
+            fitted,
+            rows.take(counted),
+            rows.y[counted],
+            None if rows.weights is None else rows.weights[counted],
+            scoring=scoring,
+            groups=None if rows.groups is None else rows.groups[counted],
+        )
+        if known.method.startswith(("loo", "refits")):
+            return known
+    splits = [rows.split(np.arange(rows.unit_count) == u) for u in range(rows.unit_count)]
+    by = "row" if groups is None else "group"
+    return HeldOut(model, rows, splits, scoring).said(f"refits (each {by} left out)")

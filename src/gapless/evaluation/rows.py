@@ -1,0 +1,201 @@
+"""The rows that an evaluation draws from: what belongs together, and how it is split."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone, is_classifier
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
+
+from ..design import Design
+from ..generalization.held_out import drawn
+from ..interrupt import check
+from ..leave_one_out.distinct import counted_labels
+from ..leave_one_out.forward import time_windows
+
+Array = np.ndarray
+Split = tuple[Array, Array]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Data, targets and weights, and which rows are drawn together.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or table of n rows
+        The features, handed to models as they are.
+    y : ndarray of shape (n,) or (n, K)
+        Targets.
+    weights : ndarray of shape (n,) or None
+        How much each row counts; None if all count the same and models are fitted without weights.
+    groups, time : ndarray of shape (n,) or None
+        Labels of rows that belong together; when each row was seen.
+    """
+
+    X: Any
+    y: Array
+    weights: Array | None
+    groups: Array | None = None
+    time: Array | None = None
+
+    @classmethod
+    def read(
+        cls, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, time: Any = None
+    ) -> Rows:
+        """The rows of a caller, if their lengths agree and there are at least two."""
+        X = X if hasattr(X, "shape") else np.asarray(X)
+        n, y = X.shape[0], np.asarray(y)
+        if groups is not None and time is not None:
+            raise ValueError("groups and time cannot both be given; choose one.")
+        labels = {
+            name: None if of is None else np.asarray(of)
+            for name, of in {"sample_weight": sample_weight, "groups": groups, "time": time}.items()
+        }
+        for name, of in {"y": y, **labels}.items():
+            if of is not None and (of.ndim == 0 or len(of) != n or (name != "y" and of.ndim != 1)):
+                raise ValueError(f"{name} has shape {of.shape}, but X has {n} rows.")
+        weights = labels["sample_weight"]
+        if weights is not None:
+            weights = weights.astype(float)
+            if not np.all(np.isfinite(weights)) or np.any(weights < 0) or not np.any(weights):
+                raise ValueError("sample_weight must be finite, ≥ 0, and not 0 everywhere.")
+        rows = cls(X, y, weights, labels["groups"], labels["time"])
+        if rows.units.max(initial=-1) < 1:
+            raise ValueError(
+                "there must be at least two distinct rows, or groups, to hold some of them out."
+            )
+        return rows
+
+    def __len__(self) -> int:
+        return self.X.shape[0]
+
+    @cached_property
+    def is_counted(self) -> Array:
+        """Which rows have any weight."""
+        return np.ones(len(self), dtype=bool) if self.weights is None else self.weights > 0
+
+    @cached_property
+    def counts(self) -> Array:
+        """How much each row counts in a score."""
+        return np.ones(len(self)) if self.weights is None else self.weights
+
+    @cached_property
+    def units(self) -> Array:
+        """What is drawn at a time: a distinct x or a group, 0, 1, … by content; −1 if weightless.
+
+        Equal rows stay together, so that weight 2 is the row twice and no model is asked about a
+        row that it has learned.
+        """
+        if self.groups is not None:
+            return counted_labels(np.unique(self.groups, return_inverse=True)[1], self.is_counted)
+        return counted_labels(Design(_as_numbers(self.X)).equal_x, self.is_counted)
+
+    @cached_property
+    def unit_count(self) -> int:
+        """How many units there are."""
+        return int(self.units.max()) + 1
+
+    def strata(self, model: Any) -> Array | None:
+        """The classes, of which every part should have its share."""
+        return self.y if is_classifier(model) and self.y.ndim == 1 else None
+
+    def classes(self, model: Any) -> Array | None:
+        """All classes of the rows that count, where there are classes."""
+        strata = self.strata(model)
+        return None if strata is None else np.unique(strata[self.is_counted])
+
+    def take(self, rows: Array) -> Any:
+        """Some rows of X, of the same type."""
+        return _safe_indexing(self.X, rows)
+
+    def fit(self, model: Any, rows: Array) -> Any:
+        """A copy of the model, fitted to some of the rows; those without weight are left out."""
+        check()
+        rows = rows[self.is_counted[rows]]
+        model = clone(model)
+        options = {}
+        if self.weights is not None:
+            name = "sample_weight"
+            if isinstance(model, Pipeline):
+                name = f"{model.steps[-1][0]}__{name}"
+            options[name] = self.weights[rows]
+        return model.fit(self.take(rows), self.y[rows], **options)
+
+    def by_unit(self, values: Array, rows: Array) -> tuple[Array, Array]:
+        """The weighted mean of the values (r, m) of some rows over each unit, and its weight."""
+        of_row = np.unique(self.units[rows], return_inverse=True)[1]
+        weights = self.counts[rows]
+        total = np.bincount(of_row, weights)
+        sums = [np.bincount(of_row, weights * column) for column in values.T]
+        return np.column_stack(sums) / total[:, None], total
+
+    def standard_error(self, values: Array, rows: Array) -> float:
+        """Of the weighted mean of a value of some rows, over units."""
+        mean, weights = self.by_unit(values[:, None], rows)
+        away = weights * (mean[:, 0] - np.average(mean[:, 0], weights=weights))
+        count = len(away)
+        return float(np.sqrt(count / max(count - 1, 1) * np.sum(away**2)) / weights.sum())
+
+    def shuffled(self, model: Any, seed: int) -> Array:
+        """All units in a seeded order in which every stretch has its share of each class."""
+        order = drawn(self.units, self.unit_count, self.strata(model))
+        if seed == 0:
+            return order
+        again = np.random.default_rng(seed).permutation(self.unit_count)
+        renamed = np.where(self.units >= 0, again[self.units], -1)
+        return np.argsort(again)[drawn(renamed, self.unit_count, self.strata(model))]
+
+    def folds(self, model: Any, k: int, seed: int = 0) -> list[Split]:
+        """Pairs (train, test) of rows: k parts in turn, or by time each part after its past."""
+        if self.time is not None:
+            return list(self._forward(self.time, k))
+        if not 2 <= k <= self.unit_count:
+            raise ValueError(
+                f"there are {self.unit_count} distinct rows or groups to make {k} folds of; k must "
+                f"be between 2 and {self.unit_count}."
+            )
+        fold = np.empty(self.unit_count, dtype=int)
+        fold[self.shuffled(model, seed)] = np.arange(self.unit_count) * k // self.unit_count
+        return [self.split(fold == part) for part in range(k)]
+
+    def split(self, is_held: Array) -> Split:
+        """The rows of the other units, and of those that are held out."""
+        held = np.where(self.units >= 0, is_held[self.units], False)
+        return np.flatnonzero((self.units >= 0) & ~held), np.flatnonzero(held)
+
+    def _forward(self, time: Array, k: int) -> Iterator[Split]:
+        window = time_windows(time, self.counts, k + 1)
+        if window[self.is_counted].max() < 1:
+            raise ValueError("all rows have the same time, so none has a past; leave time out.")
+        for now in np.unique(window[self.is_counted])[1:]:
+            past = (window < now) & self.is_counted
+            yield np.flatnonzero(past), np.flatnonzero((window == now) & self.is_counted)
+
+
+def _as_numbers(X: Any) -> Any:
+    """Numbers that are equal where the values of X are, missing ones being equal to each other."""
+    if sp.issparse(X):
+        return X.tocsr().astype(np.float64)
+    if isinstance(X, np.ndarray) and X.dtype.kind in "fiub" and np.all(np.isfinite(X)):
+        return X.reshape(len(X), -1).astype(np.float64)
+    if hasattr(X, "columns"):
+        columns = [np.asarray(X[name]) for name in X.columns]
+    else:
+        columns = list(np.asarray(X).reshape(len(X), -1).T)
+    return np.column_stack([_numbered(column) for column in columns])
+
+
+def _numbered(values: Array) -> Array:
+    """Numbers as they are; else the rank of each value among the distinct ones."""
+    if values.dtype.kind not in "fiubmM":
+        values = np.array([str(value) for value in values])
+    elif values.dtype.kind in "fiub" and np.all(np.isfinite(values)):
+        return values.astype(np.float64)
+    return np.unique(values, return_inverse=True)[1].astype(np.float64)

@@ -1,0 +1,226 @@
+"""How the score depends on a parameter, and the simplest value that is as good as the best."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from .resampling import HeldOut, expected
+from .rows import Array, Rows
+
+# Which end of a parameter makes models simpler, by the last part of its name.
+SIMPLER = {
+    "alpha": "high",
+    "ccp_alpha": "high",
+    "epsilon": "high",
+    "min_impurity_decrease": "high",
+    "min_samples_leaf": "high",
+    "min_samples_split": "high",
+    "n_neighbors": "high",
+    "nu": "high",
+    "reg_param": "high",
+    "smoothing": "high",
+    "strength": "high",
+    "var_smoothing": "high",
+    "C": "low",
+    "degree": "low",
+    "gamma": "low",
+    "learning_rate": "low",
+    "max_depth": "low",
+    "max_features": "low",
+    "max_iter": "low",
+    "max_leaf_nodes": "low",
+    "n_components": "low",
+    "n_estimators": "low",
+    "n_knots": "low",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class ValidationCurve:
+    """Scores by the value of a parameter. Prints as a sentence.
+
+    Attributes
+    ----------
+    parameter : str
+        Its name.
+    values : tuple
+        The m values.
+    train, unseen : ndarray of shape (m,)
+        The score of the rows that models had learned from, and of those they had not.
+    standard_errors : ndarray of shape (m,)
+        Of `unseen`.
+    best : int
+        Which value has the highest unseen score.
+    chosen : int
+        The simplest value whose unseen score is within one standard error of the best; the best
+        itself where it is not known which values are simpler.
+    expected : float
+        What the best one can be expected to score, corrected for having been chosen; NaN for scores
+        that are no mean over rows.
+    metric : str
+        What the score is; higher is better.
+    """
+
+    parameter: str
+    values: tuple[Any, ...]
+    train: Array
+    unseen: Array
+    standard_errors: Array
+    best: int
+    chosen: int
+    expected: float
+    metric: str
+
+    def __str__(self) -> str:
+        i, j = self.best, self.chosen
+        text = (
+            f"{self.parameter}={self.values[i]} is best: {self.metric} {self.unseen[i]:.4g} ± "
+            f"{self.standard_errors[i]:.2g} on unseen data"
+        )
+        if j != i:
+            text += (
+                f"; {self.parameter}={self.values[j]} is simpler and within one standard error, "
+                f"{self.unseen[j]:.4g}"
+            )
+        return text + "."
+
+    def __repr__(self) -> str:
+        return f"<ValidationCurve of {self.parameter}: {self.values[self.chosen]} is chosen>"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same data as plain numbers and strings."""
+        plain = {name: list(getattr(self, name)) for name in ("values", "train", "unseen")}
+        plain["standard_errors"] = list(self.standard_errors)
+        names = ("parameter", "best", "chosen", "expected", "metric")
+        return plain | {name: getattr(self, name) for name in names}
+
+    def plot(self, *, axes=None):
+        """Draw both scores by the value, with a standard error, the best and the chosen value.
+
+        Parameters
+        ----------
+        axes : matplotlib Axes, default=None
+            Where to draw; a new figure if None.
+
+        Returns
+        -------
+        axes : matplotlib Axes
+        """
+        # matplotlib takes as long to import as all the rest, so it waits until it is needed.
+        plots = importlib.import_module("gapless.plots")
+        return plots.validation(
+            self.values,
+            self.train,
+            self.unseen,
+            self.standard_errors,
+            best=self.best,
+            chosen=self.chosen,
+            parameter=self.parameter,
+            metric=self.metric,
+            axes=axes,
+        )
+
+
+def validation_curve(
+    model: Any,
+    X: Any,
+    y: Any,
+    parameter: str,
+    values: Iterable[Any],
+    *,
+    simpler: str | None = None,
+    k: int = 5,
+    sample_weight: Any = None,
+    scoring: Any = None,
+    groups: Any = None,
+    time: Any = None,
+    random_state: int = 0,
+) -> ValidationCurve:
+    """Score a model for several values of a parameter, all on the same folds.
+
+    Parameters
+    ----------
+    model : estimator
+        Any model with scikit-learn's methods; copies are fitted.
+    X, y : array-like
+        All rows; X may be sparse or a table of pandas or polars.
+    parameter : str
+        Its name, such as "alpha", or "svc__C" in a pipeline.
+    values : iterable
+        Its values.
+    simpler : "low", "high" or None, default=None
+        Which values make simpler models; None knows it for common parameters, such as high ones for
+        `alpha` and low ones for `C`, and for others takes the best.
+    k : int, default=5
+        The number of folds; there are k fits for each value.
+    sample_weight : array-like of shape (n,), default=None
+        How much each row counts, in fits and scores.
+    scoring : str or callable, default=None
+        Any scorer of scikit-learn; accuracy for classifiers and R² for others if None.
+    groups, time : array-like of shape (n,), default=None
+        Labels of rows that are never split; when each row was seen.
+    random_state : int, default=0
+        Seed of the draw.
+
+    Returns
+    -------
+    ValidationCurve
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from gapless import DecisionTreeRegressor
+    >>> from gapless.evaluation import validation_curve
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> curve = validation_curve(DecisionTreeRegressor(), X, y, "max_depth", [1, 2, 3, 5, 8])
+    >>> print(curve.values[curve.chosen])
+    2
+    """
+    values = tuple(values)
+    if not values:
+        raise ValueError("values is empty; give at least one value.")
+    if simpler not in (None, "low", "high"):
+        raise ValueError(f'simpler must be "low", "high" or None, got {simpler!r}.')
+    rows = Rows.read(X, y, sample_weight, groups, time)
+    folds = rows.folds(model, k, random_state)
+    found = [
+        HeldOut(clone(model).set_params(**{parameter: value}), rows, folds, scoring)
+        for value in values
+    ]
+    unseen = np.array([one.unseen for one in found])
+    errors = np.array([one.standard_error for one in found])
+    if not np.any(np.isfinite(unseen)):
+        raise ValueError(f"the {found[0].metric} of held-out rows is not defined for any value.")
+    best = int(np.nanargmax(unseen))
+    end = simpler or SIMPLER.get(parameter.rpartition("__")[2])
+    return ValidationCurve(
+        parameter=parameter,
+        values=values,
+        train=np.array([one.train for one in found]),
+        unseen=unseen,
+        standard_errors=errors,
+        best=best,
+        chosen=_simplest(values, unseen, errors, best, end),
+        expected=expected(found, rows, best),
+        metric=found[0].metric,
+    )
+
+
+def _simplest(
+    values: tuple[Any, ...], unseen: Array, errors: Array, best: int, end: str | None
+) -> int:
+    """The simplest value within one standard error of the best (Breiman et al. 1984, 3.4.3)."""
+    if end is None or not np.isfinite(errors[best]):
+        return best
+    near = np.flatnonzero(unseen >= unseen[best] - errors[best])
+    try:
+        order = sorted(near, key=lambda i: values[i], reverse=end == "high")
+    except TypeError:  # such as None for max_depth, which has no place among numbers
+        return best
+    return int(order[0])

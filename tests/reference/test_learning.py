@@ -1,0 +1,352 @@
+"""Curves over rows and parameters, parts of an error, and models side by side."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.datasets import load_iris
+from sklearn.dummy import DummyRegressor
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GroupKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeRegressor
+
+import gapless
+from gapless.evaluation import (
+    bias_variance,
+    compare,
+    double_descent,
+    k_fold,
+    learning_curve,
+    validation_curve,
+)
+from gapless.evaluation.learning import LearningCurve
+from gapless.interrupt import TimeLimit
+
+
+@pytest.fixture(autouse=True)
+def close_pictures():
+    yield
+    plt.close("all")
+
+
+def numbers(rng, n=80, d=3, noise=1.0):
+    X = rng.normal(size=(n, d))
+    return X, X @ np.arange(1.0, d + 1) + noise * rng.normal(size=n)
+
+
+# ---- learning curves -----------------------------------------------------------------------------
+
+
+def test_the_last_point_of_a_learning_curve_is_the_score_of_folds(rng):
+    X, y = numbers(rng)
+    curve = learning_curve(Ridge(), X, y, sizes=[0.25, 0.5, 1.0])
+    whole = k_fold(Ridge(), X, y)
+    assert curve.sizes.tolist() == [16, 32, 64]
+    assert curve.unseen[-1] == pytest.approx(whole.unseen)
+    assert curve.train[-1] == pytest.approx(whole.train)
+    assert curve.of_folds[-1] == pytest.approx(whole.of_splits)
+
+
+class Seen(RegressorMixin, BaseEstimator):
+    """Remembers which rows it was given."""
+
+    log: list = []  # noqa: RUF012 - clones must share it
+
+    def fit(self, X, y):
+        Seen.log.append(set(X[:, 0]))
+        self.mean_ = y.mean()
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.mean_)
+
+
+def test_small_parts_are_contained_in_large_ones_and_units_are_whole(rng):
+    X = np.repeat(np.arange(30.0), 2)[:, None]
+    Seen.log.clear()
+    learning_curve(Seen(), X, rng.normal(size=60), sizes=[11, 24, 48], k=5)
+    first, second, third = (Seen.log[i : i + 5] for i in (0, 5, 10))
+    assert all(a < b < c for a, b, c in zip(first, second, third))
+    assert all(len(part) == 6 for part in first), "11 rows end inside a unit: all of it is taken"
+
+
+def test_the_law_finds_what_more_rows_would_give():
+    sizes = np.array([20, 40, 80, 160, 320])
+    law = 0.9 - 2.0 * sizes**-0.7
+    errors = np.full(5, 0.01)
+    curve = LearningCurve(
+        sizes, np.full(5, 0.95), law, errors, np.repeat(law[:, None], 3, 1), 0.1, "accuracy"
+    )
+    value, error = curve.expected(1280)
+    assert value == pytest.approx(0.9 - 2.0 * 1280**-0.7, abs=2e-3)
+    assert error == pytest.approx(0.01, rel=0.2)
+
+
+def test_advice_tells_more_data_from_a_richer_model(rng):
+    X = rng.uniform(-3, 3, size=(300, 1))
+    curved = X[:, 0] ** 2 + 0.1 * rng.normal(size=300)
+    assert learning_curve(Ridge(), X, curved).advice.startswith("take a richer model")
+    wide = rng.normal(size=(120, 60))
+    y = wide @ rng.normal(size=60)
+    assert learning_curve(Ridge(), wide, y).advice.startswith("get more data")
+    noise = rng.normal(size=200)
+    learned = learning_curve(DecisionTreeRegressor(), rng.normal(size=(200, 3)), noise)
+    assert learned.advice.startswith("take a simpler model")
+    assert str(learned) == f"{learned.advice}."
+
+
+def test_learning_curves_draw_what_they_hold(rng):
+    X, y = numbers(rng)
+    curve = learning_curve(Ridge(), X, y)
+    lines = curve.plot().get_lines()
+    assert lines[1].get_ydata() == pytest.approx(curve.unseen)
+    assert lines[2].get_xdata()[-1] == pytest.approx(4 * curve.sizes[-1])
+    assert curve.to_dict()["sizes"] == curve.sizes.tolist()
+
+
+def test_sizes_that_cannot_be_are_refused(rng):
+    X, y = numbers(rng)
+    with pytest.raises(ValueError, match="training part of a fold has 64"):
+        learning_curve(Ridge(), X, y, sizes=[65])
+    with pytest.raises(ValueError, match="up to 1"):
+        learning_curve(Ridge(), X, y, sizes=[-1])
+
+
+# ---- validation curves ---------------------------------------------------------------------------
+
+
+def test_each_value_is_scored_on_the_same_folds(rng):
+    X, y = numbers(rng)
+    alphas = [0.1, 10.0, 1000.0]
+    curve = validation_curve(Ridge(), X, y, "alpha", alphas)
+    scores = [k_fold(Ridge(alpha=alpha), X, y).unseen for alpha in alphas]
+    assert curve.unseen == pytest.approx(scores)
+    assert curve.best == int(np.argmax(scores))
+
+
+def test_the_simplest_within_one_standard_error_is_chosen(rng):
+    X, y = numbers(rng, noise=3.0)
+    alphas = [1e-3, 1e-2, 1e-1, 1.0, 1e4]
+    curve = validation_curve(Ridge(), X, y, "alpha", alphas)
+    floor = curve.unseen[curve.best] - curve.standard_errors[curve.best]
+    assert alphas[curve.chosen] == max(a for a, s in zip(alphas, curve.unseen) if s >= floor)
+    low = validation_curve(Ridge(), X, y, "alpha", alphas, simpler="low")
+    assert alphas[low.chosen] == min(a for a, s in zip(alphas, curve.unseen) if s >= floor)
+    named = validation_curve(make_pipeline(Ridge()), X, y, "ridge__alpha", alphas)
+    assert named.chosen == curve.chosen
+
+
+def test_the_best_of_many_is_corrected(rng):
+    """All values are the same model but for its noise: the best is no better than the others."""
+    X, y = numbers(rng, 60, noise=20.0)
+    curve = validation_curve(gapless.RandomForestRegressor(5), X, y, "random_state", range(12))
+    assert curve.expected < curve.unseen[curve.best]
+    assert curve.chosen == curve.best
+
+
+def test_validation_curves_draw_values_of_any_kind(rng):
+    X, y = numbers(rng)
+    model = DecisionTreeRegressor(random_state=0)
+    curve = validation_curve(model, X, y, "max_depth", [1, 3, None])
+    axes = curve.plot()
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == ["1", "3", "None"]
+    assert "max_depth=" in str(curve)
+    with pytest.raises(ValueError, match="empty"):
+        validation_curve(model, X, y, "max_depth", [])
+    with pytest.raises(ValueError, match="simpler"):
+        validation_curve(model, X, y, "max_depth", [1], simpler="small")
+
+
+# ---- bias and variance ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("has_test", [False, True])
+@pytest.mark.parametrize("has_truth", [False, True])
+@pytest.mark.parametrize("kind", ["numbers", "classes"])
+def test_the_parts_add_up_to_the_error(rng, kind, has_truth, has_test):
+    X, y = numbers(rng, 60)
+    truth = X @ np.arange(1.0, 4.0)
+    model = DecisionTreeRegressor(random_state=0)
+    if kind == "classes":
+        y, truth = (np.digitize(of, [-2.0, 2.0]) for of in (y, truth))
+        model = gapless.DecisionTreeClassifier()
+    options = {"X_test": X[40:], "y_test": y[40:]} if has_test else {}
+    if has_truth:
+        options["truth"] = truth[40:] if has_test else truth
+    data = (X[:40], y[:40]) if has_test else (X, y)
+    found = bias_variance(model, *data, refits=15, **options)
+    assert found.noise + found.bias + found.variance == pytest.approx(found.error)
+    assert found.adds - found.subtracts == pytest.approx(found.variance)
+    assert (found.noise != 0) == has_truth
+    assert found.rows == (20 if has_test else 60)
+
+
+def test_a_constant_has_bias_alone_and_a_coin_variance_alone(rng):
+    X, y = numbers(rng, 50)
+    constant = bias_variance(DummyRegressor(strategy="constant", constant=0.0), X, y)
+    assert constant.variance == 0 and constant.error == pytest.approx(np.mean(y**2))
+
+    class Coin(ClassifierMixin, BaseEstimator):
+        def fit(self, X, y):
+            self.classes_ = np.unique(y)
+            self.seed_ = int(1e6 * abs(X.sum()))
+            return self
+
+        def predict(self, X):
+            # Right in three of four rows, whichever they are.
+            wrong = np.random.default_rng(self.seed_).random(len(X)) < 1 / 4
+            return (X[:, 0] > 0) ^ wrong
+
+    found = bias_variance(Coin(), X, X[:, 0] > 0, refits=200)
+    assert found.bias == 0.0
+    assert found.variance == pytest.approx(1 / 4, abs=0.03)
+
+
+def test_a_row_where_most_are_wrong_gains_by_variance():
+    """Domingos: in a biased row other predictions than the main one may be right."""
+    X, y = np.arange(9.0)[:, None], np.zeros(9, dtype=int)
+
+    class Wrong(ClassifierMixin, BaseEstimator):
+        def fit(self, X, y):
+            self.classes_ = np.array([0, 1])
+            self.right_ = int(X.sum()) % 4 == 0
+            return self
+
+        def predict(self, X):
+            return np.full(len(X), 0 if self.right_ else 1)
+
+    found = bias_variance(Wrong(), X, y, X_test=X, y_test=y, refits=100)
+    assert found.bias == 1.0 and found.adds == 0.0
+    assert found.subtracts == pytest.approx(1 - found.error)
+    assert found.variance < 0
+
+
+def test_averaging_takes_away_variance(rng):
+    X, y = numbers(rng, 100)
+    tree = bias_variance(gapless.DecisionTreeRegressor(), X, y, refits=20)
+    bag = bias_variance(gapless.BaggingRegressor(n_estimators=20), X, y, refits=20)
+    assert bag.variance < 0.5 * tree.variance
+    assert "bias and noise" in str(tree)
+    bars = tree.plot().containers
+    assert sum(bar.patches[0].get_width() for bar in bars) == pytest.approx(tree.error)
+
+
+def test_what_goes_together_must_be_given_together(rng):
+    X, y = numbers(rng)
+    with pytest.raises(ValueError, match="go together"):
+        bias_variance(Ridge(), X, y, X_test=X)
+    with pytest.raises(ValueError, match="truth has shape"):
+        bias_variance(Ridge(), X, y, truth=y[:3])
+
+
+# ---- double descent ------------------------------------------------------------------------------
+
+
+def test_the_error_peaks_where_features_are_as_many_as_rows(rng):
+    X, y = numbers(rng, 340, d=5, noise=5.0)
+    counts = [10, 20, 30, 36, 38, 40, 42, 44, 60, 100, 400]
+    found = double_descent(X[:40], y[:40], X[40:], y[40:], features=counts, draws=9)
+    assert 36 <= found.peak <= 44
+    assert found.test.max() > 5 * found.test[0]
+    assert found.test[-1] < found.test.max() / 5
+    assert np.all(found.train[found.features >= 44] < 1e-8)
+    smooth = double_descent(X[:40], y[:40], X[40:], y[40:], features=counts, penalty=1.0)
+    assert smooth.test.max() < found.test.max() / 2
+    lines = found.plot().get_lines()
+    assert lines[0].get_xdata()[0] == 40
+
+
+def test_few_features_are_least_squares_and_classes_are_numbers(rng):
+    X, y = load_iris(return_X_y=True)
+    order = rng.permutation(150)
+    X, y = X[order], y[order]
+    found = double_descent(X[:50], y[:50], X[50:], y[50:], features=[20], draws=1)
+    assert 0 < found.train[0] < found.test[0] < 1
+    with pytest.raises(ValueError, match="do not go together"):
+        double_descent(X[:50], y[:49], X, y)
+    with pytest.raises(ValueError, match="features"):
+        double_descent(X, y, X, y, features=[0])
+
+
+# ---- models side by side -------------------------------------------------------------------------
+
+
+def test_the_simplest_of_equally_good_models_is_chosen(rng):
+    X, y = numbers(rng, 100)
+    models = {"mean": DummyRegressor(), "ridge": Ridge(), "same": Ridge(alpha=0.999)}
+    result = compare(models, X, y)
+    assert result.chosen == "ridge"
+    assert result["mean"].behind > 5 * result["mean"].behind_error > 0
+    assert result["ridge"].unseen == pytest.approx(k_fold(Ridge(), X, y).unseen)
+    assert result.fitted["ridge"].predict(X) == pytest.approx(Ridge().fit(X, y).predict(X))
+    assert str(result).startswith("ridge: R²")
+
+
+def test_errors_of_differences_are_those_of_pairs(rng):
+    X, y = numbers(rng, 100)
+    result = compare([Ridge(), Ridge(alpha=5.0)], X, y)
+    assert [one.name for one in result.contenders] == ["Ridge", "Ridge 2"]
+    worse = min(result.contenders, key=lambda one: one.unseen)
+    assert worse.behind_error < 0.5 * worse.standard_error
+
+
+def test_certificates_of_models_and_of_the_last_step_are_said(rng):
+    X, y = load_iris(return_X_y=True)
+    models = {
+        "plain": gapless.LogisticRegression(),
+        "scaled": make_pipeline(StandardScaler(), gapless.LogisticRegression()),
+        "theirs": make_pipeline(StandardScaler(), Ridge()),
+    }
+    result = compare(models, X, y, scoring="neg_mean_squared_error")
+    assert result["plain"].optimality.startswith("optimal")
+    assert result["scaled"].optimality.startswith("optimal")
+    assert result["theirs"].optimality == ""
+
+
+def test_the_time_limit_names_what_was_not_tried(rng):
+    X, y = numbers(rng, 50)
+
+    class Slow(Ridge):
+        def fit(self, X, y):
+            import time
+
+            time.sleep(0.2)
+            return super().fit(X, y)
+
+    seen = []
+    result = compare(
+        {"quick": Ridge(), "slow": Slow(), "never": Ridge()},
+        X,
+        y,
+        time_limit=0.3,
+        on_progress=lambda *step: seen.append(step),
+    )
+    assert result.skipped == ("slow", "never")
+    assert seen == [("quick", 0, 3), ("slow", 1, 3)]
+    assert "not tried" in str(result)
+    with pytest.raises(TimeLimit, match="longer"):
+        compare([Slow()], X, y, time_limit=0.1)
+
+
+def test_comparisons_draw_and_turn_into_plain_data(rng):
+    X, y = numbers(rng, 50)
+    result = gapless.compare({"a": Ridge(), "b": DummyRegressor()}, X, y)
+    axes = result.plot()
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["a", "b"]
+    plain = result.to_dict()
+    assert plain["chosen"] == "a" and plain["contenders"][0]["name"] == "a"
+    with pytest.raises(ValueError, match="empty"):
+        compare([], X, y)
+
+
+def test_groups_are_held_out_as_scikit_learn_would(rng):
+    X, y = numbers(rng, 60)
+    groups = np.repeat(np.arange(6), 10)
+    result = compare([Ridge()], X, y, groups=groups, k=6)
+    z = np.empty(60)
+    for train, test in GroupKFold(6).split(X, y, groups):
+        z[test] = Ridge().fit(X[train], y[train]).predict(X[test])
+    expected = 1 - np.sum((y - z) ** 2) / np.sum((y - y.mean()) ** 2)
+    assert result.contenders[0].unseen == pytest.approx(expected)
