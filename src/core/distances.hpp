@@ -70,9 +70,9 @@ public:
         }
         std::push_heap(heap_.begin(), heap_.end());
     }
-    // All of them, the nearest first.
+    // All of them, the nearest first; nothing may be offered afterwards.
     const std::vector<Neighbor>& sorted() {
-        std::sort_heap(heap_.begin(), heap_.end());
+        std::sort(heap_.begin(), heap_.end());
         return heap_;
     }
 
