@@ -70,6 +70,7 @@ from .linear import (
     RiskRegressor,
 )
 from .losses import Hinge, Huber
+from .neighbors import KNeighborsClassifier, KNeighborsRegressor
 from .penalties import L1
 from .penalties import ElasticNet as ElasticNetPenalty
 from .plots import convergence
@@ -134,6 +135,8 @@ MODELS = [
     (NuSVC(nu=0.1), datasets.load_breast_cancer),
     (SVC(C="loo", gamma="loo"), datasets.load_wine),
     (SVC(), datasets.load_digits),
+    (KNeighborsRegressor("loo"), datasets.load_diabetes),
+    (KNeighborsClassifier("loo", ties="nearest"), datasets.load_wine),
     (DecisionTreeRegressor(ccp_alpha="cv"), datasets.load_diabetes),
     (RandomForestRegressor(random_state=0), datasets.load_diabetes),
     (ExtraTreesRegressor(bootstrap=True, random_state=0), datasets.load_diabetes),
