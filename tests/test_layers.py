@@ -83,6 +83,7 @@ OUTSIDE = {
     "neighbors": {"numpy", "scipy", "sklearn"},
     "text": {"numpy", "scipy", "sklearn"},
     "metrics": {"numpy", "scipy", "sklearn"},
+    "evaluation": {"numpy", "scipy", "sklearn"},
     "plots": {"numpy", "matplotlib"},
     "demo": {"numpy", "sklearn", "matplotlib"},
     "__init__": set(),
