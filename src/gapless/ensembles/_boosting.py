@@ -20,7 +20,6 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
 from .. import losses
 from .._validation import read_outputs
-from ..certificates import Certificate
 from ..interrupt import time_limit
 from ..losses import Loss
 from ..parts import Family, OfParts
@@ -28,14 +27,14 @@ from ..progress import CallbackSupport, watch
 from ..remembering import Remembering, take_over
 from ..threads import single_blas
 from ..trees.door import read_features, read_levels, read_new
-from ..trees.packed import PackedTrees
 from .boosting_constraints import check_levels
 from .boosting_data import BoostingData, with_weight
-from .boosting_held_out import BoostingFit, check_finished
+from .boosting_gaps import BoostedGaps, packed
 from .boosting_judge import Fitted, Judge
 from .boosting_losses import best_start, check_targets, targets_of
-from .boosting_rounds import GrowthPlan, Rounds
-from .boosting_run import Drawing, HeldOutRows, Run, add_rounds, boost, mean_loss
+from .boosting_plan import GrowthPlan
+from .boosting_rounds import Rounds
+from .boosting_run import Drawing, HeldOutRows, Run, add_rounds, boost
 
 Array = np.ndarray
 
@@ -51,7 +50,7 @@ class Validation:
     sample_weight: Any = None
 
 
-class GradientBoosting(OfParts, Remembering, CallbackSupport, BaseEstimator):
+class GradientBoosting(BoostedGaps, OfParts, Remembering, CallbackSupport, BaseEstimator):
     """Base of gradient boosting."""
 
     _families: ClassVar[dict] = {"loss": Family(losses.by_name)}
@@ -160,7 +159,7 @@ class GradientBoosting(OfParts, Remembering, CallbackSupport, BaseEstimator):
         if validation is None and share is not None:
             data.check_members()
             is_aside = data.aside(share, seed) & (weights > 0)
-            self._check_parts(data, weights, is_aside)
+            data.check_parts(weights, is_aside, share)
         own = data.of(np.flatnonzero((weights > 0) & ~is_aside))
         z, learned = self._start_scores(own)
         learned |= {"loss_": own.loss, "_random_seed": seed}
@@ -194,25 +193,6 @@ class GradientBoosting(OfParts, Remembering, CallbackSupport, BaseEstimator):
         learned |= {"loss_": rounds.loss, "_has_validation": validation is not None}
         learned |= {"_edges": own.table.edges}
         return Fitted(run, learned, judge.scores, judge.train_scores)
-
-    def _check_parts(self, data: BoostingData, weights: Array, is_aside: Array) -> None:
-        """Refuse a split that leaves one of the parts without rows, or without a class."""
-        train = (weights > 0) & ~is_aside
-        if not train.any() or not is_aside.any():
-            raise ValueError(
-                "The training data after the early stopping split leaves one part without any of "
-                f"the {len(data.population.weights)} distinct rows; "
-                f"change validation_fraction={self.validation_fraction:g}."
-            )
-        classes = data.outputs.classes
-        if classes is None:
-            return
-        missing = np.setdiff1d(np.arange(len(classes[0])), data.outputs.y[train, 0])
-        if len(missing):
-            raise ValueError(
-                "The training data after the early stopping split has no row of the classes "
-                f"{classes[0][missing].tolist()}; lower validation_fraction, or add rows of them."
-            )
 
     def _resumed(self, earlier: dict[str, Any]) -> Run:
         trace = earlier["trace_"]
@@ -279,7 +259,7 @@ class GradientBoosting(OfParts, Remembering, CallbackSupport, BaseEstimator):
             "trace_": run.trace,
             "certificate_": self._certificate(data, run.training[-1], run),
             "n_features_in_": len(data.columns),
-            "_packed": _packed(run.trees, data.scores),
+            "_packed": packed(run.trees, data.scores),
             "_training": (data,),
             "_calibration": None,
         }
@@ -375,79 +355,8 @@ class GradientBoosting(OfParts, Remembering, CallbackSupport, BaseEstimator):
         shape = F.shape[0], len(self.trees_), len(self.start_)
         return np.zeros(shape) if self._packed is None else self._packed.apply(F).reshape(shape)
 
-    # ---- both gaps -------------------------------------------------------------------------------
-
-    def _certificate(self, data: BoostingData, loss: float, run: Run | None = None) -> Certificate:
-        """What the training loss reached: no bound is known for the best sum of trees."""
-        total = float(data.weights.sum())
-        least = float(data.weights @ data.loss.smallest(data.y)) / total
-        rounds = len(self.trees_ if run is None else run.trees)
-        verdict = (
-            f"no bound: trees are grown greedily, and how good the best sum of trees is, is not "
-            f"known; {rounds} rounds brought the mean loss of the training rows to {loss:.6g}, and "
-            f"no model can go below {least:.3g}."
-        )
-        if run is not None and run.ending in ("time_limit", "interrupted", "callback"):
-            verdict = f"stopped after {rounds} of {self._wanted()} rounds. {verdict.capitalize()}"
-        return Certificate(
-            "none", verdict, loss * total, -np.inf, np.inf, np.inf, 0.0, max(total, 1e-300)
-        )
-
-    def _certified(self, X, y, sample_weight=None) -> Certificate:
-        """The certificate, with the loss computed again from the data."""
-        check_is_fitted(self)
-        data = self._read(X, y, sample_weight, reset=False)
-        return self._certificate(data, self._objective(data) / float(data.weights.sum()))
-
-    def _fitted_to(self, X, y, sample_weight=None) -> BoostingFit:
-        """The fit, rebuilt from its data."""
-        check_is_fitted(self)
-        return self._fitted(self._read(X, y, sample_weight, reset=False))
-
-    def _fitted(self, data: BoostingData) -> BoostingFit:
-        """The fit, or an error if its data has changed."""
-        found = self._objective(data)
-        expected = self.certificate_.primal
-        if np.isfinite(expected) and not abs(found - expected) <= 1e-6 * (1e-3 + abs(expected)):
-            raise ValueError(
-                f"this is not the fit of this data: the loss is {found:.9g}, and was "
-                f"{expected:.9g} when {type(self).__name__} was fitted; X, y or the weights have "
-                "changed since. Fit again."
-            )
-        return BoostingFit(self, data)
-
-    def _objective(self, data: BoostingData) -> float:
-        """The loss of the rows that the trees were grown on."""
-        weights = data.weights
-        share = None if self._has_validation else self._held_out_share(data)
-        if share is not None:
-            weights = np.where(data.aside(share, self._random_seed), 0.0, weights)
-        z = self._raw_of(data.F, data.X)
-        return mean_loss(self.loss_, data.y, z, weights) * float(data.weights.sum())
-
-    def _refitted(self, data: BoostingData, weights: Array) -> Any:
-        """The model of the rows that have a weight."""
-        fitted = self._boost(data, self._random_seed, weights=weights)
-        check_finished(fitted.run.ending)
-        twin: Any = copy.copy(self)
-        twin.__dict__.update(fitted.learned, _packed=_packed(fitted.run.trees, data.scores))
-        return twin
-
-    def _standing_in(self, z: Array) -> Any:
-        """A copy of the model that gives row i, asked for by X = [[i]], the scores z[i]."""
-        twin: Any = copy.copy(self)
-        twin._raw_predict = lambda X: z[X[:, 0]]
-        return twin
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
         return tags
-
-
-def _packed(trees: list[Any], scores: int) -> PackedTrees | None:
-    """All trees, as prediction needs them; None where there are no rounds."""
-    if not trees:
-        return None
-    return PackedTrees.of([tree for each in trees for tree in each], groups=scores)

@@ -15,7 +15,7 @@ from ..losses import Loss
 from ..trees.columns import Columns
 from ..trees.held_out import equal_rows
 from .boosting_losses import targets_of
-from .boosting_rounds import BinnedTable
+from .boosting_table import BinnedTable
 from .draws import Population
 
 Array = np.ndarray
@@ -126,6 +126,24 @@ class BoostingData:
                 "The least populated classes in y have only 1 member, and both parts need one. "
                 f"Classes with too few members are: {self._named(few)}; add rows of them, or hold "
                 "no rows out."
+            )
+
+    def check_parts(self, weights: Array, is_aside: Array, fraction: float | int) -> None:
+        """Refuse a split that leaves one of the parts without rows, or without a class."""
+        train = (weights > 0) & ~is_aside
+        if not train.any() or not is_aside.any():
+            raise ValueError(
+                "The training data after the early stopping split leaves one part without any of "
+                f"the {len(self.population.weights)} distinct rows; "
+                f"change validation_fraction={fraction:g}."
+            )
+        if self.outputs.classes is None:
+            return
+        missing = np.setdiff1d(np.arange(len(self.classes)), self.outputs.y[train, 0])
+        if len(missing):
+            raise ValueError(
+                "The training data after the early stopping split has no row of the classes "
+                f"{self.classes[missing].tolist()}; lower validation_fraction, or add rows of them."
             )
 
     def _named(self, which: Array) -> list:

@@ -26,7 +26,7 @@ class BoostingFit(Refittable):
     estimator : GradientBoosting
         The fitted model.
     data : BoostingData
-        The data of the fit. Bins are kept: they do not depend on the targets.
+        The data of the fit. Each refit makes the bins of its own rows.
     """
 
     def __init__(self, estimator: Any, data: Any):

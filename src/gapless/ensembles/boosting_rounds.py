@@ -6,9 +6,7 @@ the core grows trees on them (`src/core/boosted_trees.hpp`); losses stay here, t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,126 +15,18 @@ from .. import _core
 from ..interrupt import deadline
 from ..losses import Loss
 from ..threads import thread_count
-from ..trees.bins import halfway
-from ..trees.columns import Columns
 from ..trees.tree import Tree
+from .boosting_grown import Grown
 from .boosting_leaves import best_constants, of_one_score
-from .bundles import Bundles
+from .boosting_plan import GrowthPlan
+from .boosting_table import BinnedTable
 
 Array = np.ndarray
 
 # Scores for which a loss is evaluated at a time, and rows: its temporary arrays stay in the cache.
 # (Threads would wait for each other: NumPy's calls are too short.)
 CHUNK_SCORES, FEWEST_ROWS, MOST_ROWS = 1 << 16, 1 << 10, 1 << 14
-# Deeper than any tree.
-UNLIMITED = 1 << 30
-# Curvature that a leaf needs, for one row: below it the values of leaves have no digits left.
-LEAST_CURVATURE = 1e-3
 EPS = np.finfo(float).eps
-
-
-@dataclass(frozen=True, eq=False)
-class BinnedTable:
-    """Rows in bins, and where the bins of each column of numbers end.
-
-    Parameters
-    ----------
-    bins : Bundles
-        The rows.
-    edges : list of ndarray
-        For each column the thresholds between its bins; empty for categories.
-    """
-
-    bins: Bundles
-    edges: Sequence[Array]
-
-    @classmethod
-    def of(cls, columns: Columns, monotone: Array) -> BinnedTable:
-        """Bundle columns of at most 256 codes, that of missing values included."""
-        codes = [columns.codes_of(j) for j in range(len(columns))]
-        counts = (columns.count + columns.has_missing).astype(int).tolist()
-        bins = Bundles.of(codes, counts, columns.has_missing, columns.is_category, monotone)
-        return cls(bins, [_between(columns, j) for j in range(len(columns))])
-
-    @cached_property
-    def _ends(self) -> tuple[Array, Array]:
-        ends = [np.append(own, np.inf) for own in self.edges]
-        return np.concatenate(ends), np.cumsum([0, *map(len, ends)])
-
-    def thresholds(self, column: Array, code: Array) -> Array:
-        """The threshold above each code of a column; ∞ above the last, NaN for categories."""
-        ends, start = self._ends
-        is_number = code >= 0
-        place = np.where(is_number, start[column] + code, 0)
-        return np.where(is_number, ends[place], np.nan)
-
-
-def _between(columns: Columns, j: int) -> Array:
-    """Halfway between what neighbouring codes of a column of numbers stand for."""
-    if columns.is_category[j]:
-        return np.zeros(0)
-    own = slice(columns.values_begin[j], columns.values_begin[j] + columns.count[j])
-    return halfway(columns.highest[own][:-1], columns.lowest[own][1:])
-
-
-@dataclass(frozen=True)
-class GrowthPlan:
-    """How the trees of all rounds are grown.
-
-    `second_order` grows by gradient and curvature, else by gradient alone; `leaves` says how the
-    values of leaves are found: "model" (by the core, from what the tree was grown on), "newton"
-    (one step with the curvature) or "search" (the best constant). `groups` are columns that may
-    meet on one path, one row of 0 and 1 for each group; `price` is what a leaf must be worth.
-    """
-
-    learning_rate: float = 0.1
-    max_leaves: int | None = 31
-    max_depth: int | None = None
-    min_leaf_rows: int = 20
-    min_split_rows: int = 2
-    max_columns: int | None = None
-    min_leaf_weight: float = 0.0
-    min_gain: float = 0.0
-    l2: float = 0.0
-    second_order: bool = True
-    leaves: str = "model"
-    groups: Array | None = None
-    price: float = 0.0
-
-    def limits(self, rows: Array, weights: Array, d: int) -> Any:
-        """The limits for the core, for rows that count so much."""
-        counted = float(np.ceil(rows).sum())
-        most = max(min(int((rows > 0).sum()), int(counted) // max(self.min_leaf_rows, 1)), 1)
-        depth = UNLIMITED if self.max_depth is None else self.max_depth
-        leaves = most if self.max_leaves is None else min(self.max_leaves, most)
-        if depth < 31:
-            leaves = min(leaves, 1 << depth)
-        scale = float(weights.sum()) / counted
-        least = LEAST_CURVATURE * scale if self.second_order else self.min_leaf_weight
-        return leaves, _core.GrowthLimits(
-            max_leaves=leaves,
-            max_depth=depth,
-            min_leaf_rows=self.min_leaf_rows,
-            min_split_rows=self.min_split_rows,
-            max_columns=d if self.max_columns is None else self.max_columns,
-            min_leaf_curvature=least,
-            min_gain=self.min_gain,
-            l2=self.l2,
-        )
-
-
-def is_second_order(loss: Loss) -> bool:
-    """Whether the curvature of a loss tells how far to go: it does not where slopes stay the same.
-
-    Huber's loss has none for large errors, which would then never be corrected.
-    """
-    if not loss.has_curvature:
-        return False
-    if not loss.has_dual_box:
-        return True
-    box = loss.dual_box(np.ones(1))
-    ends = np.concatenate([box.lower, box.upper])
-    return not np.any(np.isfinite(ends) & (ends != 0))
 
 
 class Rounds:
@@ -220,10 +110,10 @@ class Rounds:
             for k in range(len(self._scores))
         ]
 
-    def _grown(self, plan: GrowthPlan, seed: int, weights: Array, rows: Array) -> _Grown:
+    def _grown(self, plan: GrowthPlan, seed: int, weights: Array, rows: Array) -> Grown:
         bins, K = self.table.bins, len(self._scores)
         leaves, limits = self._limits(plan, weights, rows)
-        grown = _Grown.empty(K, 2 * leaves - 1)
+        grown = Grown.empty(K, 2 * leaves - 1)
         is_one = weights is self.weights and self._is_one
         _core.grow_boosted(
             bins.code,
@@ -256,7 +146,7 @@ class Rounds:
             self._known = plan, plan.limits(rows, weights, len(self.table.bins.table))
         return self._known[1]
 
-    def _leaf_values(self, plan: GrowthPlan, grown: _Grown, weights: Array) -> Array:
+    def _leaf_values(self, plan: GrowthPlan, grown: Grown, weights: Array) -> Array:
         """Values of all nodes, (K, capacity); only those of leaves count."""
         values = grown.numbers[0].reshape(len(grown.count), -1).copy()
         if plan.leaves == "model":
@@ -300,111 +190,3 @@ class Rounds:
     def _spread(self, k: int, weights: Array) -> Array:
         """Σ s g² of each leaf of tree k, the spread of what the tree was grown on."""
         return np.bincount(self._leaf[k], weights * self._gradient[k] ** 2)
-
-
-@dataclass(frozen=True, eq=False)
-class _Grown:
-    """What the core writes: nodes of K trees, in preorder, with room for more.
-
-    `shape` has for each node its column, code, left and right child, and whether missing values go
-    left; `numbers` its value, gain, curvature, between what its value must be, and its rows.
-    """
-
-    shape: Array
-    numbers: Array
-    levels: Array
-    count: Array
-
-    @classmethod
-    def empty(cls, K: int, capacity: int) -> _Grown:
-        nodes = K * capacity
-        return cls(
-            np.empty((5, nodes), dtype=np.int32),
-            np.zeros((6, nodes)),
-            np.empty((nodes, 4), dtype=np.uint64),
-            np.empty(K, dtype=np.int32),
-        )
-
-    def field(self, i: int, k: int) -> Array:
-        """A row of `shape`, for tree k."""
-        return self.shape[i, self.nodes(k)]
-
-    def nodes(self, k: int) -> slice:
-        """Where the nodes of tree k are."""
-        first = k * (self.shape.shape[1] // len(self.count))
-        return slice(first, first + int(self.count[k]))
-
-    def prune(self, k: int, price: float) -> Array:
-        """Undo splits of tree k that do not gain their price; returns where each node has gone.
-
-        Bottom-up: a split is worth what it gains, and what those below it are worth (Breiman et
-        al. 1984, section 10.2).
-        """
-        nodes = self.nodes(k)
-        left, right = self.shape[2, nodes], self.shape[3, nodes]
-        worth = np.zeros(len(left))
-        for i in np.flatnonzero(left >= 0)[::-1]:
-            own = self.numbers[1, nodes][i] + worth[left[i]] + worth[right[i]] - price
-            worth[i] = max(own, 0.0)
-        stays, place = np.ones(len(left), dtype=bool), np.arange(len(left))
-        for i in np.flatnonzero((left >= 0) & (worth == 0)):
-            below = slice(i + 1, _end_of(int(i), left, right))
-            stays[below], place[below] = False, place[i]
-            self.shape[:4, nodes][:, i] = -1
-        number = np.cumsum(stays) - 1
-        kept = np.flatnonzero(stays)
-        is_split = self.shape[2, nodes] >= 0
-        for side in (2, 3):
-            old = self.shape[side, nodes]
-            self.shape[side, nodes] = np.where(is_split, number[np.where(is_split, old, 0)], -1)
-        for part in (self.shape, self.numbers, self.levels.T):
-            part[:, nodes][:, : len(kept)] = part[:, nodes][:, kept]
-        self.count[k] = len(kept)
-        return number[place]
-
-    def tree(self, k: int, table: BinnedTable, values: Array, spread: Array | None) -> Tree:
-        """Tree k with these values; the impurity of a node is its mean of g², if they are given."""
-        nodes = self.nodes(k)
-        column, code, left, right, missing_left = self.shape[:, nodes]
-        weight, rows = self.numbers[2, nodes], self.numbers[5, nodes]
-        is_level = (column >= 0) & (code < 0)
-        levels = self.levels[nodes][is_level].view(np.uint32)
-        impurity = np.zeros(len(column))
-        if spread is not None:
-            mean = self.numbers[0, nodes]
-            sums, has_weight = _summed(spread, left, right), weight > 0
-            of_row = np.divide(sums, weight, out=np.zeros(len(weight)), where=has_weight)
-            impurity = np.maximum(of_row - mean**2, 0.0)
-        return Tree(
-            n_features=len(table.edges),
-            n_classes=np.ones(1, dtype=np.int64),
-            feature=np.where(column < 0, -2, column).astype(np.int64),
-            threshold=np.where(column < 0, -2.0, table.thresholds(column, code)),
-            children_left=left.astype(np.int64),
-            children_right=right.astype(np.int64),
-            missing_go_to_left=missing_left.astype(np.uint8),
-            impurity=impurity,
-            n_node_samples=rows.astype(np.int64),
-            weighted_n_node_samples=weight.copy(),
-            value=values[: len(column), None, None].copy(),
-            category_start=np.concatenate([[0], np.cumsum(levels.shape[1] * is_level)]).astype(
-                np.int64
-            ),
-            category_bits=levels.ravel(),
-        )
-
-
-def _end_of(i: int, left: Array, right: Array) -> int:
-    """The node after the last one below node i; nodes are in preorder."""
-    while left[i] >= 0:
-        i = right[i]
-    return int(i) + 1
-
-
-def _summed(of_leaf: Array, left: Array, right: Array) -> Array:
-    """Sums over the leaves below each node, from those of the leaves; nodes are in preorder."""
-    sums = np.zeros(len(left))
-    sums[: len(of_leaf)] = of_leaf
-    for node in np.flatnonzero(left >= 0)[::-1]:
-        sums[node] = sums[left[node]] + sums[right[node]]
-    return sums

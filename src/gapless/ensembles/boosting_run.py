@@ -17,7 +17,8 @@ from ..interrupt import TimeLimit, check
 from ..losses import Loss
 from ..trees.packed import PackedTrees
 from ..trees.tree import Tree
-from .boosting_rounds import GrowthPlan, Rounds
+from .boosting_plan import GrowthPlan
+from .boosting_rounds import Rounds
 from .draws import Population
 
 Array = np.ndarray
