@@ -94,7 +94,10 @@ bool Grower<Target>::open(PendingNode& node, Work& work, GrownTree& tree, Split&
 
 template <class Target>
 void Grower<Target>::search_one(const NodeRows& rows, std::uint32_t column, Work& work) {
-    if (work.checkpoint) (*work.checkpoint)();
+    // Looking at the clock takes as long as searching a few rows.
+    constexpr Index many_rows = 1000, many_columns = 64;
+    const bool is_long = rows.count > many_rows || ++work.searched % many_columns == 0;
+    if (work.checkpoint && is_long) (*work.checkpoint)();
     Split split;
     if (!work.search->search(rows, work.targets, static_cast<std::int32_t>(column), split))
         work.constants.push_back(column);

@@ -31,6 +31,7 @@ struct Worker {
     std::vector<Index> swaps;
     std::vector<Split> splits;
     Checkpoint* checkpoint = nullptr;
+    Index searched = 0;  // columns so far
 };
 
 template <class Target>

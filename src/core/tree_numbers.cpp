@@ -11,6 +11,20 @@ double grid_step(double bound) {
     return bound > 0 ? std::exp2(std::max(std::ilogb(bound) - 60, -1000)) : 1.0;
 }
 
+// The sums of units and of targets over the rows that go left.
+GAPLESS_CLONES
+void sum_left(const std::uint32_t* codes, Index count, std::uint32_t last, std::uint32_t also,
+              const std::int64_t* units, const std::int64_t* sum, std::int64_t* out) {
+    std::int64_t weight = 0, total = 0;
+    for (Index i = 0; i < count; ++i) {
+        const bool is_left = (codes[i] <= last) | (codes[i] == also);
+        weight += is_left ? units[i] : 0;
+        total += is_left ? sum[i] : 0;
+    }
+    out[0] += weight;
+    out[1] += total;
+}
+
 }  // namespace
 
 // ---- numbers ----
@@ -50,14 +64,28 @@ void Numbers::gather(const std::uint32_t* rows, Index count, Node& node) const {
         double step = grid_step(real(node.weight) * std::max(high - center, center - low));
         node.center[o] = center;
         node.step[o] = step;
+        const double per_step = 1 / step;  // a power of two, like the step
         for (Index i = 0; i < count; ++i) {
-            double target = (node.raw[i * outputs_ + o] - center) / step;
-            std::int64_t sum = are_whole_ ? node.units[i] * std::llround(target)
-                                          : std::llround(real(node.units[i]) * target);
+            double target = (node.raw[i * outputs_ + o] - center) * per_step;
+            std::int64_t sum = are_whole_ ? node.units[i] * std::llrint(target)
+                                          : std::llrint(real(node.units[i]) * target);
             node.sum[i * outputs_ + o] = sum;
             node.total[o] += sum;
         }
     }
+}
+
+void Numbers::add_left(const Node& node, const std::uint32_t* codes, Index count, LeftCodes left,
+                       Cell* cells) const {
+    if (outputs_ == 1) {
+        const std::uint32_t also = left.missing_left ? left.missing : left.last;
+        sum_left(codes, count, left.last, also, node.units.data(), node.sum.data(), cells);
+        return;
+    }
+    with_adder(node, [=](auto add) {
+        for (Index i = 0; i < count; ++i)
+            if (left.has(codes[i])) add(i, cells);
+    });
 }
 
 template <class Term>
@@ -66,12 +94,12 @@ double Numbers::grid_sum(const Node& node, Index o, Term term) const {
     double largest = 0;
     for (Index i = 0; i < count; ++i)
         largest = std::max(largest, std::abs(term(node.raw[i * outputs_ + o])));
-    double step = grid_step(real(node.weight) * largest);
+    const double step = grid_step(real(node.weight) * largest), per_step = 1 / step;
     std::int64_t sum = 0;
     for (Index i = 0; i < count; ++i) {
-        double number = term(node.raw[i * outputs_ + o]) / step;
-        sum += are_whole_ ? node.units[i] * std::llround(number)
-                          : std::llround(real(node.units[i]) * number);
+        double number = term(node.raw[i * outputs_ + o]) * per_step;
+        sum += are_whole_ ? node.units[i] * std::llrint(number)
+                          : std::llrint(real(node.units[i]) * number);
     }
     return static_cast<double>(sum) * step;
 }

@@ -52,6 +52,9 @@ public:
             for (Index o = 0; o < outputs; ++o) cells[o + 1] += sum[i * outputs + o];
         });
     }
+    // Add the rows that go left to cells.
+    void add_left(const Node& node, const std::uint32_t* codes, Index count, LeftCodes left,
+                  Cell* cells) const;
     void total(const Node& node, Cell* cells) const {
         cells[0] = node.weight;
         std::copy(node.total.begin(), node.total.end(), cells + 1);

@@ -373,21 +373,17 @@ bool ColumnSearch<Target>::search_random(const NodeRows& node, const Node& targe
     if (low < high)
         part_codes(column, drawn_threshold(column, low, high, random),
                    {codes_.data(), static_cast<std::size_t>(node.count)}, low, high, best);
-    std::uint32_t last = best.left_code;
+    const LeftCodes left{best.left_code, missing, missing_left};
     Index width = target_.cells();
-    if (static_cast<Index>(cells_.size()) < 2 * width) cells_.resize(2 * width, 0);
-    Cell* cells = cells_.data();
+    if (static_cast<Index>(cells_.size()) < width) cells_.resize(width, 0);
+    target_.add_left(targets, codes_.data(), node.count, left, cells_.data());
     count_left_ = 0;
-    target_.with_adder(targets, [&](auto add) {
-        for (Index i = 0; i < node.count; ++i) {
-            bool is_left = codes_[i] == missing ? missing_left : codes_[i] <= last;
-            add(i, cells + (is_left ? 0 : width));
-            if (options_.min_samples_leaf > 1 && is_left) count_left_ += node.counts[node.rows[i]];
-        }
-    });
+    if (options_.min_samples_leaf > 1)
+        for (Index i = 0; i < node.count; ++i)
+            if (left.has(codes_[i])) count_left_ += node.counts[node.rows[i]];
     sides_.start(target_, targets);
-    sides_.move_cells(cells);
-    std::fill_n(cells, 2 * width, Cell{0});
+    sides_.move_cells(cells_.data());
+    std::fill_n(cells_.data(), width, Cell{0});
     if (is_admissible(node, j)) best_.offer(sides_.score(), 0);
     best.missing_left = missing_left;
     best.has_missing = has_missing;

@@ -75,6 +75,16 @@ struct BestPlace {
     }
 };
 
+// Which codes go left where a threshold was drawn.
+struct LeftCodes {
+    std::uint32_t last, missing;
+    bool missing_left;
+
+    bool has(std::uint32_t code) const {
+        return (code <= last) | ((code == missing) & missing_left);
+    }
+};
+
 // ---- classes ----
 
 // A row of one output: which count it adds to, and how much.
@@ -191,6 +201,28 @@ public:
         work([row, more, outputs = outputs_](Index i, Cell* cells) {
             for (Index o = 0; o < outputs; ++o) cells[more[i * outputs + o]] += row[i].units;
         });
+    }
+    // Add the rows that go left to cells. A row that adds to the cell of the row before it would
+    // wait for that sum: few classes are kept in four copies, which the rows take in turn.
+    void add_left(const Node& node, const std::uint32_t* codes, Index count, LeftCodes left,
+                  Cell* cells) const {
+        constexpr Index few = 32, copies = 4;
+        const RowClass<Unit>* row = node.row.data();
+        if (outputs_ > 1 || classes_ > few || count < copies) {
+            with_adder(node, [=](auto add) {
+                for (Index i = 0; i < count; ++i)
+                    if (left.has(codes[i])) add(i, cells);
+            });
+            return;
+        }
+        Unit sums[copies][few] = {};
+        auto units = [=](Index i) { return left.has(codes[i]) ? row[i].units : Unit{0}; };
+        Index i = 0;
+        for (; i + copies <= count; i += copies)
+            for (Index k = 0; k < copies; ++k) sums[k][row[i + k].cell] += units(i + k);
+        for (; i < count; ++i) sums[0][row[i].cell] += units(i);
+        for (Index k = 0; k < copies; ++k)
+            for (Index c = 0; c < classes_; ++c) cells[c] += sums[k][c];
     }
     // All rows of the node, as cells.
     void total(const Node& node, Cell* cells) const {

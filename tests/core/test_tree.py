@@ -314,3 +314,38 @@ def test_drawn_columns_are_never_constant_in_the_node(rng):
     tree = grow(Columns.read(X), targets, Options("gini", max_features=1))
     assert set(tree.feature[tree.children_left >= 0]) == {17}
     assert tree.impurity[tree.children_left < 0].max() == 0
+
+
+@pytest.mark.parametrize("power", [-660, -1000, 600])
+@pytest.mark.parametrize("criterion", ["squared_error", "absolute_error", "poisson"])
+def test_the_unit_of_the_targets_does_not_change_a_tree(rng, criterion, power):
+    X, y = rng.normal(size=(60, 3)), rng.integers(1, 2**20, size=(60, 1)).astype(float)
+    columns, options = Columns.read(X), Options(criterion, min_samples_leaf=3)
+    tree = grow(columns, Targets(y), options)
+    other = grow(columns, Targets(np.ldexp(y, power)), options)
+    assert tree.n_leaves > 5
+    np.testing.assert_array_equal(other.feature, tree.feature)
+    np.testing.assert_array_equal(other.threshold, tree.threshold)
+    np.testing.assert_array_equal(other.value, np.ldexp(tree.value, power))
+
+
+def test_random_thresholds_count_each_side_as_its_rows_are(rng):
+    X = rng.integers(0, 9, size=(200, 4)).astype(float)
+    X[rng.random(X.shape) < 0.2] = np.nan
+    weights = rng.integers(0, 3, size=200).astype(float)
+    for targets in (
+        Targets(rng.integers(0, 3, size=(200, 1)), [3]),
+        Targets(rng.integers(0, 40, size=(200, 1)), [40]),
+        Targets(rng.normal(size=(200, 1))),
+        Targets(rng.normal(size=(200, 2))),
+    ):
+        criterion = "gini" if targets.n_classes else "squared_error"
+        options = Options(criterion, "random", min_samples_leaf=2)
+        tree = grow(Columns.read(X), targets, options, weights=weights, seed=3)
+        passed = tree.decision_path(X).T @ weights
+        np.testing.assert_array_equal(passed, tree.weighted_n_node_samples)
+        inner = np.flatnonzero(tree.children_left >= 0)
+        children = [tree.children_left[inner], tree.children_right[inner]]
+        below = sum(passed[c] * tree.impurity[c] for c in children)
+        assert np.all(below <= passed[inner] * tree.impurity[inner] + 1e-9)
+        assert tree.n_leaves > 10

@@ -8,7 +8,7 @@ weight doubled. See src/core/tree.hpp for how.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -32,6 +32,9 @@ CRITERIA = {
     "absolute_error": 5,
 }
 NO_LIMIT = 2**31 - 1
+# Half the range of targets that are taken as they are: nodes whose impurity is below 2⁻⁵² are not
+# split, as in scikit-learn, and squares must stay finite.
+SMALLEST_SIZE, LARGEST_SIZE = 2.0**-10, 2.0**400
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +118,33 @@ class Targets:
             return None, np.ascontiguousarray(self.y, dtype=np.float64), width
         return np.ascontiguousarray(self.y, dtype=np.int32), None, width
 
+    def in_units(
+        self, options: Options, weights: Array
+    ) -> tuple[Targets, Options, tuple[int, int]]:
+        """Targets whose squares neither vanish nor overflow, and options that are meant for them.
+
+        With them the exponents of the powers of two by which targets and impurities have been
+        multiplied. Nothing is changed where the targets are of a usual size.
+        """
+        if self.n_classes is not None:
+            return self, options, (0, 0)
+        y = np.asarray(self.y, dtype=np.float64)
+        present = y[weights > 0]
+        lowest = 0.0 if options.criterion == "poisson" else present.min(initial=np.inf)
+        size = present.max(initial=-np.inf) / 2 - lowest / 2
+        if not 0 < size < np.inf or SMALLEST_SIZE <= size <= LARGEST_SIZE:
+            return self, options, (0, 0)
+        power = -int(np.frexp(size)[1])
+        of_impurity = 2 * power if options.criterion in ("squared_error", "friedman_mse") else power
+        decrease = float(np.ldexp(options.min_impurity_decrease, of_impurity))
+        with np.errstate(over="ignore"):  # of rows that are not there
+            y = np.ldexp(y, power)
+        return (
+            replace(self, y=y),
+            replace(options, min_impurity_decrease=decrease),
+            (power, of_impurity),
+        )
+
 
 def grow(
     columns: Columns,
@@ -151,9 +181,10 @@ def grow(
         With what is not split yet lost.
     """
     sample = _sample(weights, counts, len(targets.y))
+    targets, options, powers = targets.in_units(options, sample[0])
     arguments = columns.arguments, targets._arguments, sample, options._arguments
     grown = _core.grow_tree(*arguments, int(seed), thread_count(), deadline())
-    return _tree(grown, columns, targets)
+    return _tree(grown, columns, targets, powers)
 
 
 def grow_forest(
@@ -187,11 +218,12 @@ def grow_forest(
     list of Tree
     """
     sample = _sample(weights, counts, len(targets.y))
+    targets, options, powers = targets.in_units(options, sample[0])
     arguments = columns.arguments, targets._arguments, sample, options._arguments
     keys = np.ascontiguousarray(seeds, dtype=np.uint64)
     cumulated = _cumulated(chances)
     grown = _core.grow_forest(*arguments, int(draws), cumulated, keys, thread_count(), deadline())
-    return [_tree(tree, columns, targets) for tree in grown]
+    return [_tree(tree, columns, targets, powers) for tree in grown]
 
 
 def draw_rows(rows: int, draws: int, seed: int, chances: Array | None = None) -> Array:
@@ -217,8 +249,8 @@ def _sample(weights: Array | None, counts: Array | None, rows: int) -> tuple[Arr
     )
 
 
-def _tree(grown, columns: Columns, targets: Targets) -> Tree:
-    """The nodes of a tree of the core as arrays."""
+def _tree(grown, columns: Columns, targets: Targets, powers: tuple[int, int]) -> Tree:
+    """The nodes of a tree of the core as arrays, in the units of the caller's targets."""
     nodes, widths = grown.node_count, targets.widths
     left, right, feature = (np.empty(nodes, dtype=np.int64) for _ in range(3))
     threshold, impurity, weight = (np.empty(nodes) for _ in range(3))
@@ -238,6 +270,9 @@ def _tree(grown, columns: Columns, targets: Targets) -> Tree:
         sets,
         value.reshape(-1),
     )
+    if any(powers):
+        with np.errstate(over="ignore", under="ignore"):
+            value, impurity = np.ldexp(value, -powers[0]), np.ldexp(impurity, -powers[1])
     return Tree(
         n_features=len(columns),
         children_left=left,
