@@ -51,7 +51,7 @@ def test_of_several_classes_the_predicted_one_is_looked_at(rng):
     p = rng.dirichlet([1, 1, 1], size=2000)
     y = np.array([rng.choice(3, p=row) for row in p])
     curve = reliability_curve(y, p)
-    assert curve.of == "the predicted class" and curve.ece.low == 0
+    assert curve.of == "the predicted class" and curve.ece.low < 0.01
     assert np.mean((curve.low <= curve.said) & (curve.said <= curve.high)) > 0.7
     sure = reliability_curve(y, np.eye(3)[np.argmax(p, axis=1)])
     assert sure.ece.value == pytest.approx(np.mean(np.argmax(p, axis=1) != y)) and sure.ece.low > 0

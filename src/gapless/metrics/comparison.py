@@ -138,23 +138,23 @@ def compare(
             "of both models for the same rows."
         )
     measure, is_loss = METRICS[name]
-    parts = [measure(y, z, sample_weight, **options) for z in (a, b)]
+    one, other = (measure(y, z, sample_weight, **options) for z in (a, b))
     # R² is what errors leave: measured by errors, it has the opposite sign.
     sign = -1.0 if name == "r2" else 1.0
-    values = [1 - part.value if name == "r2" else part.value for part in parts]
+    value_a, value_b = (1 - of.value if name == "r2" else of.value for of in (one, other))
     if name in OF_CLASSES:
-        low, high, method, p_value = _mcnemar(*parts, level)
+        low, high, method, p_value = _mcnemar(one, other, level)
     else:
-        difference = parts[0].minus(parts[1])
+        difference = one.minus(other)
         found = difference.interval(level)
         low, high = sorted((sign * found.low, sign * found.high))
         method, p_value = found.method, difference.p_value()
     better = ""
     if low > 0 or high < 0:
         better = "a" if (low > 0) != is_loss else "b"
-    n = parts[0].rows.size
-    gap = Score(f"difference in {name}", values[0] - values[1], low, high, level, method, n)
-    return Comparison(name, *values, gap, p_value, better)
+    n = one.rows.size
+    gap = Score(f"difference in {name}", value_a - value_b, low, high, level, method, n)
+    return Comparison(name, value_a, value_b, gap, p_value, better)
 
 
 # ---- classes -------------------------------------------------------------------------------------

@@ -176,9 +176,11 @@ def roc_curve(
     tpr = np.append(0.0, steps.hits[kept] / steps.hits[-1])
     fpr = np.append(0.0, steps.misses[kept] / steps.misses[-1])
     thresholds = np.append(np.inf, steps.thresholds[kept])
-    sizes = [data.rows.only(rows).size for rows in (data.is_positive, ~data.is_positive)]
+    positives, negatives = (
+        data.rows.only(rows).size for rows in (data.is_positive, ~data.is_positive)
+    )
     area = score_of("area under the ROC curve", roc_area(data), level)
-    return RocCurve(fpr, tpr, thresholds, area, *sizes, level)
+    return RocCurve(fpr, tpr, thresholds, area, positives, negatives, level)
 
 
 def precision_recall_curve(

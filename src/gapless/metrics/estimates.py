@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
+from scipy.special import expit, stdtr, stdtrit
 
 from .intervals import Rows, check_level, share
 
@@ -88,8 +88,9 @@ class Smooth:
             return Interval(max(ends[0], low), min(ends[1], high), "Student's t")
         odds = np.log(self.value) - np.log1p(-self.value)
         by = reach / (self.value * (1 - self.value))
-        ends = tuple(float(1 / (1 + np.exp(-(odds + side * by)))) for side in (-1, 1))
-        return Interval(ends[0], ends[1], "Student's t of the logit")
+        return Interval(
+            float(expit(odds - by)), float(expit(odds + by)), "Student's t of the logit"
+        )
 
     def p_value(self) -> float:
         """How probable so large a number is, either way, if the true one is 0."""
@@ -101,10 +102,10 @@ class Smooth:
         """What rows that were not seen may do, if they are as rare as n rows without one allow."""
         low, high = self.bounds
         rare = float(share(0, self.rows.size if self.fewest is None else self.fewest, level)[1])
-        ends = (
+        low, high = (
             at if self.value == at else self.value + rare * (at - self.value) for at in (low, high)
         )
-        return Interval(*ends, "all rows alike")
+        return Interval(low, high, "all rows alike")
 
 
 @dataclass(frozen=True, eq=False)

@@ -83,10 +83,10 @@ def share(
     check_level(level)
     if method not in NAMES:
         raise ValueError(f"method={method!r} is not known; use {EXACT!r} or {WILSON!r}.")
-    hits, n = np.broadcast_arrays(np.asarray(hits, dtype=float), np.asarray(n, dtype=float))
-    hits = np.clip(hits, 0.0, n)
-    low, high = (_clopper_pearson if method == EXACT else _wilson)(hits, n, level)
-    return np.where(n > 0, low, 0.0), np.where(n > 0, high, 1.0)
+    k, size = np.broadcast_arrays(np.asarray(hits, dtype=float), np.asarray(n, dtype=float))
+    k = np.clip(k, 0.0, size)
+    low, high = (_clopper_pearson if method == EXACT else _wilson)(k, size, level)
+    return np.where(size > 0, low, 0.0), np.where(size > 0, high, 1.0)
 
 
 def _clopper_pearson(hits: Array, n: Array, level: float) -> tuple[Array, Array]:

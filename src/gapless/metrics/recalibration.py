@@ -432,7 +432,7 @@ class Steps:
         return np.interp(scores, self.scores, self.values)
 
 
-MAPS = {SIGMOID: Sigmoid, ISOTONIC: Steps}
+MAPS: dict[str, Any] = {SIGMOID: Sigmoid, ISOTONIC: Steps}
 
 
 def _targets(is_true: Array, weights: Array) -> Array:
@@ -471,7 +471,7 @@ def _loss_by_folds(method: str, held: HeldOut) -> float:
     total = 0.0
     for k in range(FOLDS):
         train, test = np.flatnonzero(held.fold != k), np.flatnonzero(held.fold == k)
-        if method == NONE:
+        if method == NONE and held.plain is not None:
             p = held.plain[test]
         else:
             p = mapped(_fit_maps(method, held, train), held.scores[test])
@@ -491,15 +491,15 @@ def _learned(model: Any, data: tuple[Any, Any, Any], method: str) -> dict[str, A
             'use "auto".'
         )
     if len(model.classes_) == 1 and has_probabilities:
-        held, losses, chosen = None, {}, NONE
-    else:
-        held = held_out(model, *data)
-        usable = [NONE] * has_probabilities + [SIGMOID, ISOTONIC]
-        losses = {name: _loss_by_folds(name, held) for name in usable}
-        chosen = min(usable, key=losses.__getitem__) if method == AUTO else method
+        of_one = {"method_": NONE, "log_losses_": {}, "held_out_": "none: there is one class"}
+        return learned | of_one | {"_maps": []}
+    held = held_out(model, *data)
+    usable = [NONE] * has_probabilities + [SIGMOID, ISOTONIC]
+    losses = {name: _loss_by_folds(name, held) for name in usable}
+    chosen = min(usable, key=losses.__getitem__) if method == AUTO else method
     return learned | {
         "method_": chosen,
         "log_losses_": losses,
-        "held_out_": "none: there is one class" if held is None else held.method,
+        "held_out_": held.method,
         "_maps": [] if chosen == NONE else _fit_maps(chosen, held, np.arange(len(held.true))),
     }
