@@ -365,7 +365,7 @@ def test_pixels_that_hardly_vary_are_no_reason_to_warn(cls, recwarn):
 
 def test_missing_faiss_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "faiss", None)
-    with pytest.raises(ImportError, match="pip install faiss-cpu"):
+    with pytest.raises(ImportError, match=r"pip install gapless\[faiss\]"):
         NearestNeighbors(algorithm="faiss").fit(np.eye(3))
 
 
