@@ -293,6 +293,6 @@ def _faiss() -> Any:
         return importlib.import_module("faiss")
     except ImportError as error:
         raise ImportError(
-            'algorithm="faiss" needs the package faiss; get it by "pip install gapless[faiss]", or use '
-            'algorithm="auto", which is exact.'
+            'algorithm="faiss" needs the package faiss; get it by "pip install gapless[faiss]", or '
+            'use algorithm="auto", which is exact.'
         ) from error
