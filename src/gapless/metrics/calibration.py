@@ -145,7 +145,7 @@ def reliability_curve(
     >>> from gapless.metrics import reliability_curve
     >>> said = np.repeat([0.2, 0.8], 50)
     >>> curve = reliability_curve(np.tile([1, 0, 0, 0, 0], 20), said, n_bins=2)
-    >>> print(curve.happened, curve.ece.value.__round__(2))
+    >>> print(curve.happened, round(curve.ece.value, 2))
     [0.2 0.2] 0.3
     """
     check_level(level)

@@ -10,8 +10,8 @@ import numpy as np
 from scipy.special import ndtri
 from scipy.stats import binomtest
 
+from .areas import average_of_precision, mean_of, read_rankings, roc_area
 from .classification import F1, PRECISION, RECALL, Kind, mean_over_classes
-from .curves import average_of_precision, mean_of, read_rankings, roc_area
 from .estimates import Ratio, Smooth
 from .intervals import check_level
 from .probabilities import squared_distance, surprise
