@@ -191,8 +191,9 @@ void Passage<T>::walk_by_level(const PackedNode* nodes, Index size,
         for (Index k = 0; k < active; ++k) {
             moving_[k] = rows[begin + k];
             first_[k] = moving_[k] * width;
-            at_[k] = 0;
         }
+        // All of them: what fills up a vector must not be where an earlier, larger tree left it.
+        std::fill(at_.begin(), at_.end(), 0);
         for (int steps = at_first; active > 0; steps = 3) {
             // Whole vectors: what is behind the active rows is of rows that have arrived.
             const Index padded = (active + lanes - 1) / lanes * lanes;

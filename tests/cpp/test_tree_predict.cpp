@@ -1,5 +1,6 @@
 // Rows that walk down packed trees: numbers and categories, missing values, both orders of memory,
 // trees that a row must not be counted for, and ways down that must lead to the same leaves.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -129,10 +130,18 @@ void test_ways(const Forest& forest, const std::vector<T>& X, Index columns,
     for (Index i = 0; i < rows; ++i) all[i] = static_cast<std::int32_t>(i);
     const walking::RowBlock<T> block{X.data(), columns, 1};
     walking::Passage<T> plain(trees, walking::Way::scattered, block, rows);
+    // Few rows after many must not remember where those were in a larger tree.
+    const std::vector<std::int32_t> few(all.begin(), all.begin() + std::min<Index>(rows, 3));
     for (walking::Way way : ways) {
         walking::Passage<T> passage(trees, way, block, rows);
-        for (Index t = 0; t < trees.count; ++t)
+        for (Index t = 0; t < trees.count; ++t) {
             CHECK(passage.through(t, all) == plain.through(t, all));
+            const Index other = trees.count - 1 - t;
+            for (std::int32_t row : few) {
+                const std::int32_t there = passage.through(other, few)[row];
+                CHECK(there == plain.through(other, few)[row]);
+            }
+        }
     }
 }
 
@@ -181,8 +190,9 @@ void test_random_trees(int code_bits, Index depth) {
         if (v == 1) thresholds.back() = std::numeric_limits<double>::infinity();
         forest.ask(thresholds);
     }
+    // The last tree is small: nothing may be read where the nodes of a larger one would be.
     for (int t = 0; t < 5; ++t) {
-        grow(forest, random, depth, codes);
+        grow(forest, random, t < 4 ? depth : std::min<Index>(depth, 1), codes);
         forest.start.push_back(static_cast<std::int64_t>(forest.nodes.size()));
     }
     std::vector<T> X(3 * 777);
