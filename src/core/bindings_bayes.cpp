@@ -5,16 +5,21 @@
 namespace gapless {
 namespace {
 
-// The rows with their classes, of which there are as many as `out` has rows.
+// Classes and weights of the rows; there are as many classes as `out` has rows.
+void check_classes(Index rows, const VectorIn<std::int32_t>& y, const VectorIn<double>& weights,
+                   const MatrixOut<double>& out) {
+    const Index classes = extent(out, 0);
+    check(extent(y, 0) == rows && extent(weights, 0) == rows,
+          "y and weights must have one entry per row");
+    for (Index i = 0; i < rows; ++i)
+        check(0 <= y.data()[i] && y.data()[i] < classes, "a class is out of range");
+}
+
 template <class X>
 void check_rows(const Dense<X>& x, const VectorIn<std::int32_t>& y, const VectorIn<double>& weights,
                 const MatrixOut<double>& out) {
-    const Index classes = extent(out, 0);
-    check(extent(y, 0) == x.rows && extent(weights, 0) == x.rows,
-          "y and weights must have one entry per row");
+    check_classes(x.rows, y, weights, out);
     check(extent(out, 1) == x.columns, "results must have one column per feature");
-    for (Index i = 0; i < x.rows; ++i)
-        check(0 <= y.data()[i] && y.data()[i] < classes, "a class is out of range");
 }
 
 template <class X>
@@ -49,6 +54,18 @@ void bound_class_squares(const DenseIn<X>& X_, const VectorIn<std::int32_t>& y,
 }
 
 template <class X>
+void bound_class_counts(const VectorIn<std::int64_t>& start, const VectorIn<std::int32_t>& index,
+                        const VectorIn<X>& value, const VectorIn<std::int32_t>& y,
+                        const VectorIn<double>& weights, const MatrixOut<double>& counts,
+                        int threads, double deadline) {
+    const Compressed<X> x = compressed(start, index, value, extent(counts, 1));
+    check_classes(x.lines, y, weights, counts);
+    run(threads, deadline, [&](const Context& context) {
+        class_counts(x, y.data(), weights.data(), extent(counts, 0), counts.data(), context);
+    });
+}
+
+template <class X>
 void bound_class_distances(const DenseIn<X>& X_, const MatrixIn<double>& means,
                            const MatrixIn<double>& precisions,
                            const std::optional<MatrixIn<double>>& offsets,
@@ -72,6 +89,8 @@ void define_for_data(nb::module_& m) {
           array("sums"), maybe("counts"), "threads"_a, "deadline"_a);
     m.def("class_squares", &bound_class_squares<X>, array("X"), array("y"), array("weights"),
           array("means"), array("squares"), array("rests"), "threads"_a, "deadline"_a);
+    m.def("class_counts", &bound_class_counts<X>, array("start"), array("index"), array("value"),
+          array("y"), array("weights"), array("counts"), "threads"_a, "deadline"_a);
     m.def("class_distances", &bound_class_distances<X>, array("X"), array("means"),
           array("precisions"), maybe("offsets"), array("out"), "threads"_a, "deadline"_a);
 }

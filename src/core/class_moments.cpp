@@ -8,10 +8,12 @@ namespace {
 
 #define GAPLESS_BODY [[gnu::always_inline]] inline
 
-// A task takes so many columns over all rows: their sums stay in the first-level cache, and no
-// sums of different tasks need to be added. It looks at the clock every so many rows.
-constexpr Index some_columns = 64;
-constexpr Index some_rows = 1024;
+// Rows are shared out in so many stretches at most, each with sums of its own, and with at least so
+// many rows for each class, since sums of stretches must be added.
+constexpr Index most_stretches = 16;
+constexpr Index rows_per_class = 16;
+// The clock is looked at every so many rows; so many are copied if X is stored by columns.
+constexpr Index some_rows = 64;
 // Rows of a task that measures distances, and how many of them are taken side by side, so that what
 // belongs to the classes is read once for all of these.
 constexpr Index tile_rows = 64;
@@ -59,39 +61,43 @@ GAPLESS_CLONES void add_squares(double weight, const float* x, const double* mea
 
 // ---- all rows ----
 
-// Call add(row, x, first) for all rows of some weight, x being `count` entries of it from column
-// `first` on.
-template <class X, class Add>
-void for_rows(const ClassRows<X>& rows, Index first, Index count, Checkpoint& checkpoint,
-              Add&& add) {
-    const Dense<X>& x = rows.x;
-    std::vector<X> turned;
-    if (x.order == Order::columns) turned.resize(std::min(some_rows, x.rows) * count);
-    for (Index begin = 0; begin < x.rows; begin += some_rows) {
-        checkpoint();
-        const Index end = std::min(begin + some_rows, x.rows);
-        if (x.order == Order::columns)
-            for (Index j = 0; j < count; ++j)
-                for (Index i = begin; i < end; ++i)
-                    turned[(i - begin) * count + j] = x.data[(first + j) * x.rows + i];
-        for (Index i = begin; i < end; ++i) {
-            if (rows.weights[i] == 0) continue;
-            add(i, x.order == Order::columns ? turned.data() + (i - begin) * count
-                                             : x.data + i * x.columns + first);
-        }
-    }
+// The rows [begin, end) one after the other, copied only if X has its columns one after the other.
+template <class X>
+const X* tile_of(const Dense<X>& x, Index begin, Index end, std::vector<X>& memory) {
+    if (x.order == Order::rows) return x.data + begin * x.columns;
+    memory.resize((end - begin) * x.columns);
+    for (Index j = 0; j < x.columns; ++j)
+        for (Index i = begin; i < end; ++i)
+            memory[(i - begin) * x.columns + j] = x.data[j * x.rows + i];
+    return memory.data();
 }
 
-// The same for all columns, some at a time and on all threads: add(row, x, first, count).
+// Call add(row, x, sums) for all rows of some weight, on all threads; `sums` are as many as asked
+// for, all 0 at first, and those of all stretches of rows are added to `out` in order.
 template <class X, class Add>
-void for_columns(const ClassRows<X>& rows, const Context& context, Add&& add) {
-    const Index d = rows.x.columns, tasks = (d + some_columns - 1) / some_columns;
-    const int threads = useful_threads(static_cast<double>(rows.x.rows) * d, context.threads);
-    parallel_for(tasks, threads, context.poll, [&](Index task, Checkpoint& checkpoint) {
-        const Index first = task * some_columns, count = std::min(some_columns, d - first);
-        for_rows(rows, first, count, checkpoint,
-                 [&](Index i, const X* x) { add(i, x, first, count); });
+void sum_rows(const ClassRows<X>& rows, Index count, double* out, const Context& context,
+              Add&& add) {
+    const Dense<X>& x = rows.x;
+    const Index stretches =
+        std::clamp<Index>(x.rows / (rows_per_class * rows.classes), 1, most_stretches);
+    const Index size = (x.rows + stretches - 1) / stretches;
+    const int threads = useful_threads(static_cast<double>(x.rows) * x.columns, context.threads);
+    std::vector<std::vector<double>> found(stretches);
+    parallel_for(stretches, threads, context.poll, [&](Index task, Checkpoint& checkpoint) {
+        std::vector<double>& sums = found[task];
+        sums.assign(count, 0.0);
+        std::vector<X> memory;
+        const Index last = std::min((task + 1) * size, x.rows);
+        for (Index begin = task * size; begin < last; begin += some_rows) {
+            checkpoint();
+            const Index end = std::min(begin + some_rows, last);
+            const X* tile = tile_of(x, begin, end, memory);
+            for (Index i = begin; i < end; ++i)
+                if (rows.weights[i] != 0) add(i, tile + (i - begin) * x.columns, sums.data());
+        }
     });
+    std::fill_n(out, count, 0.0);
+    for (const auto& sums : found) axpy(1.0, sums.data(), out, count);
 }
 
 // ---- distances ----
@@ -134,42 +140,60 @@ GAPLESS_CLONES void distances(const float* const* x, const double* mean, const d
     some_distances(x, mean, precision, offset, d, out);
 }
 
-// The rows [begin, end) one after the other, copied only if X has its columns one after the other.
-template <class X>
-const X* tile_of(const Dense<X>& x, Index begin, Index end, std::vector<X>& memory) {
-    if (x.order == Order::rows) return x.data + begin * x.columns;
-    memory.resize((end - begin) * x.columns);
-    for (Index j = 0; j < x.columns; ++j)
-        for (Index i = begin; i < end; ++i)
-            memory[(i - begin) * x.columns + j] = x.data[j * x.rows + i];
-    return memory.data();
-}
-
 }  // namespace
 
 template <class X>
 void class_sums(const ClassRows<X>& rows, double* sums, double* counts, const Context& context) {
-    const Index d = rows.x.columns;
-    std::fill_n(sums, rows.classes * d, 0.0);
-    if (counts) std::fill_n(counts, rows.classes * d, 0.0);
-    for_columns(rows, context, [&](Index i, const X* x, Index first, Index count) {
-        const Index at = rows.y[i] * d + first;
-        if (counts)
-            add_present(rows.weights[i], x, sums + at, counts + at, count);
-        else
-            axpy(rows.weights[i], x, sums + at, count);
+    const Index d = rows.x.columns, cells = rows.classes * d;
+    if (!counts) {
+        sum_rows(rows, cells, sums, context, [&](Index i, const X* x, double* to) {
+            axpy(rows.weights[i], x, to + rows.y[i] * d, d);
+        });
+        return;
+    }
+    std::vector<double> both(2 * cells);
+    sum_rows(rows, 2 * cells, both.data(), context, [&](Index i, const X* x, double* to) {
+        to += rows.y[i] * d;
+        add_present(rows.weights[i], x, to, to + cells, d);
     });
+    std::copy_n(both.data(), cells, sums);
+    std::copy_n(both.data() + cells, cells, counts);
 }
 
 template <class X>
 void class_squares(const ClassRows<X>& rows, const double* means, double* squares, double* rests,
                    const Context& context) {
-    const Index d = rows.x.columns;
-    std::fill_n(squares, rows.classes * d, 0.0);
-    std::fill_n(rests, rows.classes * d, 0.0);
-    for_columns(rows, context, [&](Index i, const X* x, Index first, Index count) {
-        const Index at = rows.y[i] * d + first;
-        add_squares(rows.weights[i], x, means + at, squares + at, rests + at, count);
+    const Index d = rows.x.columns, cells = rows.classes * d;
+    std::vector<double> both(2 * cells);
+    sum_rows(rows, 2 * cells, both.data(), context, [&](Index i, const X* x, double* to) {
+        const Index at = rows.y[i] * d;
+        add_squares(rows.weights[i], x, means + at, to + at, to + cells + at, d);
+    });
+    std::copy_n(both.data(), cells, squares);
+    std::copy_n(both.data() + cells, cells, rests);
+}
+
+template <class X>
+void class_counts(const Compressed<X>& x, const std::int32_t* y, const double* weights,
+                  Index classes, double* counts, const Context& context) {
+    // The rows of each class one after the other, so that a task has one class and its sums to
+    // itself.
+    std::vector<Index> start(classes + 1, 0), order(x.lines);
+    for (Index i = 0; i < x.lines; ++i) ++start[y[i] + 1];
+    for (Index k = 0; k < classes; ++k) start[k + 1] += start[k];
+    std::vector<Index> next(start.begin(), start.end() - 1);
+    for (Index i = 0; i < x.lines; ++i) order[next[y[i]]++] = i;
+    const double work = static_cast<double>(x.start[x.lines] + classes * x.length);
+    const int threads = useful_threads(work, context.threads);
+    parallel_for(classes, threads, context.poll, [&](Index k, Checkpoint& checkpoint) {
+        double* sums = counts + k * x.length;
+        std::fill_n(sums, x.length, 0.0);
+        for (Index p = start[k]; p < start[k + 1]; ++p) {
+            if ((p - start[k]) % some_rows == 0) checkpoint();
+            const Index i = order[p], first = x.start[i];
+            if (weights[i] == 0) continue;
+            sparse_axpy(weights[i], x.value + first, x.index + first, sums, x.start[i + 1] - first);
+        }
     });
 }
 
@@ -208,6 +232,10 @@ template void class_squares(const ClassRows<float>&, const double*, double*, dou
                             const Context&);
 template void class_squares(const ClassRows<double>&, const double*, double*, double*,
                             const Context&);
+template void class_counts(const Compressed<float>&, const std::int32_t*, const double*, Index,
+                           double*, const Context&);
+template void class_counts(const Compressed<double>&, const std::int32_t*, const double*, Index,
+                           double*, const Context&);
 template void class_distances(const Dense<float>&, const ClassShapes&, double*, const Context&);
 template void class_distances(const Dense<double>&, const ClassShapes&, double*, const Context&);
 

@@ -1,5 +1,5 @@
 // Sums over the rows of each class, and how far rows are from the classes: the passes over the data
-// of Gaussian Bayes. Sums are double, and their order depends on the shape of the data alone.
+// of Bayes. Sums are double, and their order depends on the shape of the data alone.
 #pragma once
 
 #include "array.hpp"
@@ -27,6 +27,12 @@ void class_sums(const ClassRows<X>& rows, double* sums, double* counts, const Co
 template <class X>
 void class_squares(const ClassRows<X>& rows, const double* means, double* squares, double* rests,
                    const Context& context);
+
+// counts (classes × columns) = Σ weightᵢ xᵢ over the rows of each class of a sparse X that is given
+// by its rows; their entries may be in any order, and several in the same column.
+template <class X>
+void class_counts(const Compressed<X>& x, const std::int32_t* y, const double* weights,
+                  Index classes, double* counts, const Context& context);
 
 // A centre and a scale for each class and column, (classes × d).
 struct ClassShapes {

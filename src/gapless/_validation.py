@@ -280,7 +280,7 @@ def _read_matrix(
     with naming_text(X, "X", columns, texts):
         X = validate_data(
             estimator,
-            X,
+            _with_floats(X),
             reset=reset,
             accept_sparse=("csr", "csc"),
             dtype=(np.float64, np.float32),
@@ -300,6 +300,16 @@ def _read_matrix(
     elif not takes_infinity:
         check_infinite(X, columns)
     return X
+
+
+def _with_floats(X: Any) -> Any:
+    """X itself, but whole numbers of a sparse matrix as floats, on the same indices.
+
+    SciPy would put the indices in order first, in the caller's memory.
+    """
+    if not (sp.issparse(X) and X.format in ("csr", "csc") and X.dtype.kind in "iub"):
+        return X
+    return type(X)((X.data.astype(np.float64), X.indices, X.indptr), shape=X.shape)
 
 
 def read_labels(y: Any, X: Any) -> Array:

@@ -10,8 +10,11 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval
 
+from .. import _core
 from .._validation import Training
 from ..design import Design
+from ..interrupt import deadline
+from ..threads import thread_count
 from ._base import NaiveBayesClassifier
 from .priors import Priors
 
@@ -134,13 +137,15 @@ class CountBayes(NaiveBayesClassifier):
 
 def sums_by_class(X: Any, y: Array, weights: Array, classes: int) -> Array:
     """Σ weights·x over the rows of each class, (classes, d), float64."""
-    n = X.shape[0]
-    # The rows of each class one after the other: their sums are then added in the rows' order.
-    order = np.argsort(y, kind="stable")
-    starts = np.searchsorted(y[order], np.arange(classes + 1))
-    chosen = sp.csr_array((weights[order], order, starts), shape=(classes, n))
-    sums = chosen @ X
-    return sums.toarray() if sp.issparse(sums) else np.asarray(sums, dtype=np.float64)
+    sums = np.empty((classes, X.shape[1]))
+    y = y.astype(np.int32, copy=False)
+    if sp.issparse(X):
+        X = X.tocsr()
+        lines = X.indptr.astype(np.int64, copy=False), X.indices.astype(np.int32, copy=False)
+        _core.class_counts(*lines, X.data, y, weights, sums, thread_count(), deadline())
+    else:
+        _core.class_sums(X, y, weights, sums, None, thread_count(), deadline())
+    return sums
 
 
 def products(X: Any, weights: Array) -> Array:

@@ -12,7 +12,7 @@ from sklearn.preprocessing import binarize
 from sklearn.utils._param_validation import Interval
 
 from ._counts import Array, CountBayes, products, sums_by_class
-from .priors import cross_entropy
+from .priors import log_costs
 from .rests import Entries, left_over, log_positive, log_ratio
 
 
@@ -167,11 +167,13 @@ class BernoulliNB(CountBayes):
         alpha = self._alpha(learned["feature_count_"].shape[1])
         yes, total = _raised(learned, alpha)
         both = np.stack([yes, total - yes], axis=-1)
-        primal, dual = (
-            cross_entropy(both, np.stack([log, np.log1p(-np.exp(log))], axis=-1))
-            for log in (np.minimum(self.feature_log_prob_, 0.0), learned["feature_log_prob_"])
-        )
-        return primal, dual, float(2 * np.sum(np.broadcast_to(alpha, yes.shape)))
+        with np.errstate(divide="ignore"):
+            stored, best = (
+                np.stack([log, np.log1p(-np.exp(log))], axis=-1)
+                for log in (np.minimum(self.feature_log_prob_, 0.0), learned["feature_log_prob_"])
+            )
+        pseudo = float(2 * np.sum(np.broadcast_to(alpha, yes.shape)))
+        return *log_costs(both, stored, best), pseudo
 
 
 def _raised(counts: dict[str, Any], alpha: Any) -> tuple[Array, Array]:

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from ._counts import Array, CountBayes, check_not_negative
-from .priors import cross_entropy
+from .priors import log_costs
 from .rests import left_over, log_ratio
 
 # No column has so many categories.
@@ -221,9 +221,8 @@ class CategoricalNB(CountBayes):
         for count, stored, best in pairs:
             if stored.shape != best.shape:
                 return np.inf, dual, pseudo
-            primal += cross_entropy(count + alpha, stored)
-            dual += cross_entropy(count + alpha, best)
-            pseudo += alpha * count.size
+            more, least = log_costs(count + alpha, stored, best)
+            primal, dual, pseudo = primal + more, dual + least, pseudo + alpha * count.size
         return primal, dual, pseudo
 
     def __sklearn_tags__(self):

@@ -8,7 +8,7 @@ import numpy as np
 
 from ._counts import Array
 from .multinomial import MultinomialNB, times
-from .priors import cross_entropy
+from .priors import log_costs
 from .rests import Entries, left_over, log_positive, log_ratio
 
 
@@ -140,9 +140,9 @@ class ComplementNB(MultinomialNB):
         raised = learned["feature_all_"] - learned["feature_count_"] + alpha
         pseudo = float(np.sum(np.broadcast_to(alpha, raised.shape)))
         log = log_ratio(raised, raised.sum(axis=1, keepdims=True))
-        dual = cross_entropy(raised, log)
         if not self.norm:
-            return cross_entropy(raised, -self.feature_log_prob_), dual, pseudo
+            return *log_costs(raised, -self.feature_log_prob_, log), pseudo
+        _, dual = log_costs(raised, log, log)
         # What was divided by cannot be told from the result, whose distance is measured instead.
         apart = np.square(self.feature_log_prob_ - self._weights(log))
         return dual + float(raised.sum() * apart.sum()), dual, pseudo

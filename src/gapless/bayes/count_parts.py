@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ._counts import products, sums_by_class
-from .priors import cross_entropy
+from .priors import log_costs
 from .rests import Entries, left_over, log_positive, log_ratio
 
 Array = np.ndarray
@@ -83,8 +83,8 @@ class Categories:
             if stored.shape != table.shape:
                 return np.inf, dual, pseudo
             raised = np.where(count.sum(axis=0) > 0, count + self.alpha, 0.0)
-            primal += _cost(raised, stored)
-            dual += _cost(raised, table)
+            more, least = _costs(raised, stored, table)
+            primal, dual = primal + more, dual + least
             pseudo += self.alpha * count.size
         return primal, dual, pseudo
 
@@ -149,7 +149,7 @@ class Words:
             return np.inf, 0.0, 0.0
         raised = np.where(best.count.sum(axis=0) > 0, best.count + self.alpha, 0.0)
         pseudo = float(self.alpha * raised.size)
-        return _cost(raised, self.log_prob), _cost(raised, best.log_prob), pseudo
+        return *_costs(raised, self.log_prob, best.log_prob), pseudo
 
 
 def _log_table(count: Array, alpha: float) -> Array:
@@ -159,6 +159,6 @@ def _log_table(count: Array, alpha: float) -> Array:
     return np.where(is_known, log_ratio(raised, raised.sum(axis=1, keepdims=True)), 0.0)
 
 
-def _cost(raised: Array, log_prob: Array) -> float:
+def _costs(raised: Array, stored: Array, best: Array) -> tuple[float, float]:
     is_known = raised.sum(axis=0) > 0
-    return cross_entropy(raised[:, is_known], log_prob[:, is_known])
+    return log_costs(*(part[:, is_known] for part in (raised, stored, best)))

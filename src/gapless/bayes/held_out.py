@@ -116,7 +116,7 @@ class BayesFit(Refittable):
         own = np.zeros((len(first), self.outputs))
         np.add.at(own, (units, y), self.weights[counted])
         z = np.full((len(self.y), self.outputs), LOWEST)
-        found = self.estimator._without_each(self.data.X[first], own, self.data)
+        found = self.estimator._without_each(self.design.X[first], own, self.data)
         z[counted] = bounded(found)[units]
         return z
 

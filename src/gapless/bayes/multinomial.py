@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ._counts import Array, CountBayes, check_not_negative, products, sums_by_class
-from .priors import cross_entropy
+from .priors import log_costs
 from .rests import Entries, left_over, log_positive, log_ratio
 
 
@@ -71,6 +71,8 @@ class MultinomialNB(CountBayes):
     """
 
     _stored: ClassVar[tuple[str, ...]] = ("feature_count_", *CountBayes._stored)
+    # Of the entries of a sparse X.
+    _takes_any_order = True
 
     def __init__(
         self, *, alpha=1.0, force_alpha=True, fit_prior=True, class_prior=None, smooth_prior=False
@@ -100,7 +102,8 @@ class MultinomialNB(CountBayes):
 
     def _smooth(self, counts, alpha):
         raised = counts["feature_count_"] + alpha
-        return {"feature_log_prob_": log_ratio(raised, raised.sum(axis=1, keepdims=True))}
+        total = raised.sum(axis=1, keepdims=True)
+        return {"feature_log_prob_": log_ratio(raised, total, overwrite=True)}
 
     def _joint(self, X):
         return times(X, self.feature_log_prob_) + self.class_log_prior_
@@ -122,11 +125,15 @@ class MultinomialNB(CountBayes):
         return likelihood + self._priors(len(own[0])).log_without(self.class_count_, own)
 
     def _feature_costs(self, learned):
-        alpha = self._alpha(learned["feature_count_"].shape[1])
-        raised = learned["feature_count_"] + alpha
-        primal = cross_entropy(raised, self.feature_log_prob_)
-        dual = cross_entropy(raised, learned["feature_log_prob_"])
-        return primal, dual, float(np.sum(np.broadcast_to(alpha, raised.shape)))
+        count = learned["feature_count_"]
+        alpha = self._alpha(count.shape[1])
+        primal, dual = 0.0, 0.0
+        # Class by class, which stays in the cache.
+        for k in range(len(count)):
+            stored, best = self.feature_log_prob_[k], learned["feature_log_prob_"][k]
+            more, least = log_costs(count[k] + alpha, stored, best)
+            primal, dual = primal + more, dual + least
+        return primal, dual, float(np.sum(np.broadcast_to(alpha, count.shape)))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -136,8 +143,9 @@ class MultinomialNB(CountBayes):
 
 def times(X: Any, log_prob: Array) -> Array:
     """X·log_probᵀ in float64, where 0·(−∞) is 0."""
+    if np.all(np.isfinite([log_prob.min(), log_prob.max()])):
+        return products(X, log_prob)
     is_possible = np.isfinite(log_prob)
     z = products(X, np.where(is_possible, log_prob, 0.0))
-    if not np.all(is_possible):
-        z[products(X, (~is_possible).astype(np.float64)) > 0] = -np.inf
+    z[products(X, (~is_possible).astype(np.float64)) > 0] = -np.inf
     return z

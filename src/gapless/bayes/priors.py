@@ -72,19 +72,26 @@ class Priors:
     def costs(self, count: Array, log_prior: Array) -> tuple[float, float]:
         """−Σ w log π of stored log priors, and the least that any have; w is what is counted."""
         target = count.sum() * self.given if self.given is not None else count + self.extra
-        return cross_entropy(target, log_prior), cross_entropy(
-            target, log_ratio(target, target.sum(axis=-1, keepdims=True))
-        )
+        return log_costs(target, log_prior, log_ratio(target, target.sum()))
 
 
-def cross_entropy(weights: Array, log_p: Array) -> float:
-    """Σ W eˡ − w l over all entries, W being the sum of w along the last axis.
+def log_costs(weights: Array, stored: Array, best: Array) -> tuple[float, float]:
+    """What stored log probabilities cost, Σ W eˡ − w l, W being the sums of w along the last axis.
 
-    At its least, which is reached by l = log(w/W) alone, this is Σ −w l + Σ w (Gibbs): what does
-    not sum to 1 costs more, too.
+    The second result is the least that any have: Σ w − w l, by Gibbs, with `best` = log(w/W) alone.
+    What does not sum to 1 costs more, too.
     """
-    total = weights.sum(axis=-1, keepdims=True)
-    is_there = weights > 0
+    totals = weights.sum(axis=-1)
     with np.errstate(over="ignore"):
-        mass = float(np.sum(total * np.exp(log_p)))
-    return mass - float(np.sum(weights[is_there] * log_p[is_there]))
+        mass = float(np.sum(totals * np.exp(stored).sum(axis=-1)))
+    least = _sum_of_logs(weights, best)
+    found = _sum_of_logs(weights, stored)
+    return mass - found, float(totals.sum()) - least
+
+
+def _sum_of_logs(weights: Array, log_p: Array) -> float:
+    """Σ w l, where 0·(−∞) is 0."""
+    if np.isfinite(log_p.min(initial=0.0)):
+        return float(np.einsum("i,i->", weights.ravel(), log_p.ravel()))
+    is_there = weights > 0
+    return float(np.sum(weights[is_there] * log_p[is_there]))

@@ -36,8 +36,15 @@ def log_positive(values: Array) -> Array:
         return np.log(np.maximum(values, 0.0))
 
 
-def log_ratio(part: Array, whole: Array) -> Array:
-    """log(part/whole), −∞ where the part is 0, even where the whole is 0, too."""
+def log_ratio(part: Array, whole: Array, *, overwrite: bool = False) -> Array:
+    """log(part/whole), −∞ where the part is 0, even where the whole is 0, too.
+
+    With `overwrite` the result may take the memory of the part.
+    """
+    if part.min(initial=np.inf) > 0:
+        log = np.log(part, out=part if overwrite else None)
+        log -= np.log(whole)
+        return log
     with np.errstate(invalid="ignore"):
         log = log_positive(part) - log_positive(whole)
     return np.where(np.isnan(log), -np.inf, log)
