@@ -10,11 +10,12 @@ void write_leaf(Index at, const GrownTrees& out) {
     out.gain[at] = 0, out.missing_left[at] = 0;
 }
 
-void write_split(const GrowingNode& node, Index at, Index number, const GrownTrees& out) {
+void write_split(const GrowingNode& node, Index at, Index number, const Units& units,
+                 const GrownTrees& out) {
     out.column[at] = static_cast<std::int32_t>(node.split.column);
     out.code[at] = node.split.code;
     out.left[at] = static_cast<std::int32_t>(number) + 1;
-    out.gain[at] = node.excess();
+    out.gain[at] = node.excess() / units.per_weight;
     out.missing_left[at] = node.split.missing_left;
     for (std::size_t w = 0; w < node.split.left.size(); ++w)
         out.levels[4 * at + w] = node.split.left[w];
@@ -36,14 +37,15 @@ void write_nodes(const std::vector<GrowingNode>& nodes, Index tree, const Units&
         const Index at = base + next;
         if (parent >= 0) out.right[base + parent] = static_cast<std::int32_t>(next);
         out.value[at] = node.sums.value;
-        out.curvature[at] = static_cast<double>(node.sums.sums.curvature) * units.curvature;
+        out.curvature[at] =
+            static_cast<double>(node.sums.sums.curvature) * units.curvature / units.per_weight;
         out.rows[at] = static_cast<double>(node.sums.sums.rows);
         out.lower[at] = node.sums.range.lower, out.upper[at] = node.sums.range.upper;
         if (node.left < 0) {
             write_leaf(at, out);
             leaves.push_back({i, next});
         } else {
-            write_split(node, at, next, out);
+            write_split(node, at, next, units, out);
             open.push_back({node.right, next});
             open.push_back({node.left, -1});
         }

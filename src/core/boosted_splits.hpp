@@ -29,6 +29,14 @@ struct BinnedColumn {
 struct GrowthLimits {
     Index max_leaves, max_depth, min_leaf_rows, min_split_rows, max_columns;
     double min_leaf_curvature, min_gain, l2;
+
+    // The same for weights that are multiplied by a factor.
+    GrowthLimits of_weights(double factor) const {
+        GrowthLimits scaled = *this;
+        for (double* part : {&scaled.min_leaf_curvature, &scaled.min_gain, &scaled.l2})
+            *part *= factor;
+        return scaled;
+    }
 };
 
 // Between which values a leaf must stay, so that monotone columns keep their promise.

@@ -35,11 +35,12 @@ template <class T>
 void grow_boosted(const BoostingRound<T>& round, const GrowthLimits& limits, const GrownTrees& out,
                   GrowingSpace& space, const Context& context) {
     const Totals totals(round.weights, round.repeats, round.bins.rows);
+    const GrowthLimits scaled = limits.of_weights(totals.per_weight);
     if (round.trees >= context.threads) {
         parallel_for(round.trees, context.threads, context.poll,
                      [&](Index tree, Checkpoint& checkpoint) {
                          Team alone(1);
-                         grow_one(round, tree, limits, totals, out, space, alone, checkpoint);
+                         grow_one(round, tree, scaled, totals, out, space, alone, checkpoint);
                      });
         return;
     }
@@ -47,7 +48,7 @@ void grow_boosted(const BoostingRound<T>& round, const GrowthLimits& limits, con
     Team team(useful_threads(work, context.threads));
     Checkpoint checkpoint(context.poll);
     for (Index tree = 0; tree < round.trees; ++tree)
-        grow_one(round, tree, limits, totals, out, space, team, checkpoint);
+        grow_one(round, tree, scaled, totals, out, space, team, checkpoint);
 }
 
 template <class T>

@@ -62,11 +62,11 @@ inline double per_unit(double most, double weight, int bits) {
     return std::ldexp(1.0, std::min(power, largest_power));
 }
 
-// How large the whole numbers are: value = whole · unit.
+// How large the whole numbers are: value = whole · unit, of weights multiplied by `per_weight`.
 struct Units {
     double per_gradient, per_curvature, per_weight;
-    double gradient = 1 / per_gradient / per_weight;
-    double curvature = 1 / per_curvature / per_weight;
+    double gradient = 1 / per_gradient;
+    double curvature = 1 / per_curvature;
 };
 
 // max |valueᵢ|

@@ -97,7 +97,7 @@ def test_bins_are_those_of_the_rows_that_trees_are_grown_on():
     np.testing.assert_array_equal(alone.predict(X), model.predict(X))
 
 
-@pytest.mark.parametrize("power", [-100, 100])
+@pytest.mark.parametrize("power", [-500, -100, 100, 500])
 def test_weights_of_any_size_give_the_same_trees(power):
     X, y = make_rows()
     labels = y > 0
@@ -127,3 +127,19 @@ def test_columns_of_one_value_change_nothing():
     )
     flat = HistGradientBoostingRegressor(**SMALL).fit(np.ones((len(X), 2)), y)
     np.testing.assert_allclose(flat.predict(np.ones((1, 2))), y.mean())
+
+
+def test_warm_start_names_what_has_changed():
+    X, y = make_rows()
+    model = HistGradientBoostingClassifier(warm_start=True, **SMALL).fit(X, y > 0)
+    model.set_params(max_iter=9)
+    with pytest.raises(ValueError, match=r"X has 2 features, but .* expecting 3 features"):
+        model.fit(X[:, :2], y > 0)
+    with pytest.raises(ValueError, match="trees of other classes"):
+        model.fit(X, np.digitize(y, [-0.5, 0.5]))
+    table = pd.DataFrame({"kind": np.where(y > 0, "a", "b")})
+    model = HistGradientBoostingRegressor(warm_start=True, **SMALL).fit(table, y)
+    model.set_params(max_iter=9)
+    with pytest.raises(ValueError, match="trees of other levels of categories"):
+        model.fit(table.replace("a", "c"), y)
+    assert model.fit(table, y).n_iter_ == 9

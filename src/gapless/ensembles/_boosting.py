@@ -136,7 +136,27 @@ class GradientBoosting(BoostedGaps, OfParts, Remembering, CallbackSupport, BaseE
         if not (self.warm_start and hasattr(self, "trees_")):
             return None
         self._check_more_rounds()
+        self._check_same(data)
         return dict(vars(self))
+
+    def _check_same(self, data: BoostingData) -> None:
+        """Refuse a warm start from trees of other columns or other classes."""
+        name, d = type(self).__name__, self.n_features_in_
+        if len(data.columns) != d:
+            raise ValueError(
+                f"X has {len(data.columns)} features, but {name} is expecting {d} features as "
+                "input to go on with warm_start=True; fit anew with warm_start=False."
+            )
+        classes = data.outputs.classes
+        what = "" if classes is None or np.array_equal(classes[0], self.classes_) else "classes"
+        for own, new in zip(self.encoding_.levels, data.columns.levels):
+            if (own is None) != (new is None) or (own is not None and own.tolist() != new.tolist()):
+                what = what or "levels of categories"
+        if what:
+            raise ValueError(
+                f"warm_start=True goes on with the trees of other {what}, which the new data does "
+                "not have; fit anew with warm_start=False, or give rows of all of them."
+            )
 
     def _check_more_rounds(self) -> None:
         """Refuse a warm start with fewer rounds than there are."""
