@@ -116,7 +116,7 @@ LOSSES = {
 
 
 @pytest.mark.parametrize("name", LOSSES)
-@pytest.mark.parametrize(("n", "slack"), [(10, 0.06), (20, 0.05), (100, 0.02)])
+@pytest.mark.parametrize(("n", "slack"), [(10, 0.04), (20, 0.03), (100, 0.01)])
 def test_scores_of_losses_hold_the_truth(name, n, slack, rng):
     draw, truth = LOSSES[name]
     assert coverage(lambda: draw(rng, n), truth) >= at_least(LEVEL - slack)
@@ -129,7 +129,7 @@ def test_losses_of_many_rows_hold_the_truth(rng):
 
 
 @pytest.mark.parametrize("n", [6, 20])
-@pytest.mark.parametrize("distance", [0.0, 1.0, 2.5])
+@pytest.mark.parametrize("distance", [0.0, 2.5])
 @pytest.mark.parametrize("function", [metrics.roc_auc, metrics.average_precision])
 def test_areas_hold_the_truth(n, distance, function, rng):
     y = np.repeat([0, 1], n)

@@ -172,5 +172,5 @@ def test_errors_say_what_is_wrong():
         recalibrate(gapless.LogisticRegression().fit(X, y), method="beta")
     with pytest.raises(ValueError, match="has none"):
         recalibrate(gapless.LinearSVC().fit(X, y), method="none")
-    with pytest.raises(ValueError, match="no class has two rows"):
+    with pytest.raises(ValueError, match="no class has two distinct rows"):
         recalibrate(Theirs().fit(X[:2], [0, 1]), X[:2], [0, 1])

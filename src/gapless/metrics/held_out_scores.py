@@ -30,7 +30,9 @@ Array = np.ndarray
 FOLDS = 5
 # Probabilities nearer to 0 or 1 than this say no more than that.
 LEAST = 1e-6
-TOO_FEW = "no class has two rows, one to learn from and one to hold out; add rows of each class."
+TOO_FEW = (
+    "no class has two distinct rows, one to learn from and one to hold out; add rows of each class."
+)
 
 
 @dataclass(frozen=True, eq=False)
