@@ -23,6 +23,7 @@ from gapless.losses import (
 from gapless.penalties import L1, L2, Box, ElasticNet, Group, NoPenalty
 from gapless.problem import Parameters, Problem
 from gapless.solvers import registry, solve, solve_many
+from gapless.solvers._base import run
 from gapless.threads import threads
 
 SOLVERS = ("dual", "interior_point", "augmented_lagrangian")
@@ -393,3 +394,23 @@ def test_the_polish_is_not_kept_where_the_active_set_is_wrong(rng):
     np.testing.assert_allclose(best, solution.primal, rtol=1e-12)
     start = Parameters(solution.parameters.w, solution.parameters.b)
     assert solve(problem, "augmented_lagrangian", start, tol=TOL).primal <= solution.primal
+
+
+def test_an_interior_path_ends_inside_its_bounds(rng):
+    # One output ends before the other, and must not leave its box by a last digit.
+    for _ in range(10):
+        X = rng.normal(size=(40, 4))
+        Y = X @ rng.normal(size=(4, 2)) + rng.normal(size=(40, 2))
+        box = Box(-0.1, 0.3)
+        problem = Problem(Design(X), Y, EpsilonInsensitive(0.1), box, np.ones(40), outputs=2)
+        *_, last = registry["interior_point"].method(problem, problem.null)
+        assert np.all((last.w >= -0.1) & (last.w <= 0.3))
+
+
+def test_signs_are_certified_though_their_bound_is_sensitive_to_theta():
+    # With this seed the bound by the last slopes alone stays a millionth too low.
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(60, 6)) + 0.3
+    y = np.where(X[:, 0] + 3 * rng.normal(size=60) > 0, 1.0, -1.0)
+    problem = make(X, y, Hinge(), Box(lower=0.0, penalty=L1(1.0)), bias=False)
+    assert run(registry["augmented_lagrangian"], problem, tol=1e-6).status == "optimal"

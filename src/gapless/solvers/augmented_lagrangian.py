@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -23,6 +24,7 @@ GROWTH = 2.0  # of ρ from one smooth problem to the next, which takes one to fi
 ACCURACY = 0.03  # to which a smooth problem is solved, against the move of θ that it makes
 SHARP = 1e4  # times the first ρ is what adds digits to a solution
 STEPS = 1000  # that one smooth problem may take
+LAST = 3  # of the slopes before the last ones are bounds in the end, too
 PATIENCE = 20  # steps after which a smooth problem is left as it is if they made no progress
 FEW = 2000  # rows or features for which Newton's equations are solved directly
 # The first problems are solved on every so many-th row, if that leaves so many rows per unknown.
@@ -118,6 +120,7 @@ def _rounds(problem: Problem, w: Array, b: Array, u: Array, rho: float) -> Itera
     s = problem.row_weights
     # Without a polish for what is at kinks, whose gap is of first order in θ, every digit counts.
     least = (1e-6 if problem.loss.has_class_box else 1.0) * EPS * problem.scale
+    earlier: deque[Array] = deque(maxlen=LAST)
     while True:
         smooth = _smooth_problem(problem, u, rho)
         lowest = np.inf
@@ -134,9 +137,14 @@ def _rounds(problem: Problem, w: Array, b: Array, u: Array, rho: float) -> Itera
                 before, lowest = lowest, smooth.primal(w, b, z)
                 if not lowest < before - 1e-3 * enough:
                     break
+        earlier.append(u)
         u = moved
         yield Point(w, b, z=z, theta=-s * u, estimate=change)
         if change <= least:
+            # They differ by how well their problems were solved, to which a bound under constraints
+            # is sensitive; and nobody has looked at those for which w was far off.
+            for slopes in earlier:
+                yield Point(w, b, z=z, theta=-s * slopes, estimate=change)
             return
         rho *= GROWTH
 

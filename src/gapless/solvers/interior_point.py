@@ -461,7 +461,8 @@ class Newton:
 def _point(problem, rows, columns, programme: Programme, at: Iterate, estimate: float) -> Point:
     c = problem.penalty.coordinates(problem.d)
     w = np.where(c.lower < c.upper, 0.0, c.lower)
-    w[columns] = at.w
+    # At the end of the path rounding may put w beyond its walls, where P is infinite.
+    w[columns] = np.clip(at.w, c.lower[columns], c.upper[columns])
     n = len(rows)
     theta = np.zeros(problem.n)
     theta[rows] = -(programme.slope + programme.kinks.sums(at.beta))[:n]
