@@ -80,12 +80,7 @@ private:
     // Part the rows, and write the split into the tree; the children are left then right.
     std::pair<PendingNode, PendingNode> divide(const PendingNode& node, std::int32_t id,
                                                Split& split, Work& work, GrownTree& tree);
-    void write_levels(const PendingNode& node, Index middle, const Split& split, TreeNode& grown,
-                      GrownTree& tree);
-    Index part_rows(const PendingNode& node, const Split& split, Work& work);
     bool is_worth_sharing(const PendingNode& node) const;
-    static GrownTree joined(const GrownTree& top, const std::vector<GrownTree>& branches,
-                            Index width);
 
     const TreeData& data_;
     const TreeSample& sample_;

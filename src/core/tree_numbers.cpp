@@ -126,6 +126,7 @@ void Medians::gather(const std::uint32_t* rows, Index count, Node& node) const {
     node.rank.resize(count * outputs_);
     node.first.assign(1, 0);
     node.distinct.clear();
+    node.centred.clear();
     std::vector<Index> order(count);
     for (Index o = 0; o < outputs_; ++o) {
         auto target = [&](Index i) { return node.raw[i * outputs_ + o]; };
@@ -133,8 +134,10 @@ void Medians::gather(const std::uint32_t* rows, Index count, Node& node) const {
         std::sort(order.begin(), order.end(),
                   [&](Index a, Index b) { return target(a) < target(b); });
         for (Index k = 0; k < count; ++k) {
-            if (k == 0 || target(order[k]) != target(order[k - 1]))
-                node.distinct.push_back(target(order[k]) - node.center[o]);
+            if (k == 0 || target(order[k]) != target(order[k - 1])) {
+                node.distinct.push_back(target(order[k]));
+                node.centred.push_back(target(order[k]) - node.center[o]);
+            }
             node.rank[order[k] * outputs_ + o] = static_cast<std::uint32_t>(
                 static_cast<Index>(node.distinct.size()) - 1 - node.first.back());
         }
@@ -157,14 +160,13 @@ double Medians::median(const Node& node, Index o, const RankedSums& side,
     // Where exactly half of the weight lies below, every number up to the next target is a median.
     Index low = side.below(half, part), high = side.below(half + 0.25, part);
     const double* distinct = node.distinct.data() + node.first[o];
-    return node.center[o] + distinct[low] / 2 + distinct[high] / 2;
+    return distinct[low] / 2 + distinct[high] / 2;
 }
 
 double Medians::loss(const Node& node, Index o, const RankedSums& side, std::int64_t units,
                      std::int64_t sum) const {
     RankedSums::Part below;
-    double middle =
-        node.distinct[node.first[o] + side.below(static_cast<double>(units) / 2, below)];
+    double middle = node.centred[node.first[o] + side.below(static_cast<double>(units) / 2, below)];
     return middle * real(2 * below.units - units) +
            static_cast<double>(sum - 2 * below.sum) * node.step[o];
 }

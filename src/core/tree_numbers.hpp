@@ -2,6 +2,7 @@
 // medians. See tree_targets.hpp for what a kind of target is.
 #pragma once
 
+#include "tree_order.hpp"
 #include "tree_targets.hpp"
 
 namespace gapless::growing {
@@ -17,7 +18,7 @@ struct GridTargets {
     // For medians alone: the rank of each row's target among the distinct ones of its output, and
     // those distinct numbers, output after output.
     std::vector<std::uint32_t> rank;
-    std::vector<double> distinct;  // minus the centre
+    std::vector<double> distinct, centred;  // the second minus the centre
     std::vector<Index> first;
 };
 

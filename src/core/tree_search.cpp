@@ -96,7 +96,7 @@ template <class Target>
 template <class Code>
 void ColumnSearch<Target>::count_codes(const Code* codes, std::uint32_t size, const NodeRows& node,
                                        const Node& targets, std::vector<Cell>& cells,
-                                       std::vector<std::uint32_t>& counts) {
+                                       std::vector<std::int64_t>& counts) {
     Index width = target_.cells(), used = size * width;
     // A row that adds to the cell of the row before it waits for that sum: few cells are kept in
     // four copies, which the rows take in turn.
@@ -162,7 +162,7 @@ void ColumnSearch<Target>::fill_bundled(const NodeRows& node, const Node& target
     if (counts) counts_.assign(column.count + 1, 0);
     Cell* usual = cells_.data() + column.usual * width;
     target_.total(targets, usual);
-    if (counts) counts_[column.usual] = static_cast<std::uint32_t>(node.total);
+    if (counts) counts_[column.usual] = node.total;
     std::uint32_t from = column.first;
     for (std::uint32_t code = 0; code <= column.count; ++code) {
         if (code == column.usual) continue;

@@ -6,9 +6,10 @@
 #pragma once
 
 #include <numeric>
+#include <span>
 
+#include "tree_classes.hpp"
 #include "tree_random.hpp"
-#include "tree_targets.hpp"
 
 namespace gapless::growing {
 
@@ -67,7 +68,7 @@ private:
     // Counts by the codes of a bundle, and the node that they are of.
     struct BundleTable {
         std::vector<Cell> cells;
-        std::vector<std::uint32_t> counts;
+        std::vector<std::int64_t> counts;
         std::uint64_t node = 0;
     };
 
@@ -81,7 +82,7 @@ private:
     template <class Code>
     void count_codes(const Code* codes, std::uint32_t size, const NodeRows& node,
                      const Node& targets, std::vector<Cell>& cells,
-                     std::vector<std::uint32_t>& counts);
+                     std::vector<std::int64_t>& counts);
     void fill_table(const NodeRows& node, const Node& targets, const CodedColumn& column);
     void fill_bundled(const NodeRows& node, const Node& targets, const CodedColumn& column);
     void list_groups(const CodedColumn& column);
@@ -109,9 +110,9 @@ private:
     Form form_ = Form::table;
     CodeOrder sorter_;
     std::vector<Group> groups_;
-    std::vector<Cell> cells_;            // zero between searches
-    std::vector<std::uint32_t> counts_;  // rows by code, where leaves need several rows
-    std::vector<std::uint32_t> codes_;   // of the rows, where thresholds are drawn
+    std::vector<Cell> cells_;           // zero between searches
+    std::vector<std::int64_t> counts_;  // rows by code, where leaves need several rows
+    std::vector<std::uint32_t> codes_;  // of the rows, where thresholds are drawn
     std::vector<double> keys_, profile_;
     typename Target::Sides sides_;
     std::int64_t count_left_ = 0;

@@ -349,3 +349,27 @@ def test_random_thresholds_count_each_side_as_its_rows_are(rng):
         below = sum(passed[c] * tree.impurity[c] for c in children)
         assert np.all(below <= passed[inner] * tree.impurity[inner] + 1e-9)
         assert tree.n_leaves > 10
+
+
+def test_a_median_is_one_of_the_targets(rng):
+    y = np.array([0.1, 0.3, 1.7])[:, None]
+    tree = grow(Columns.read(np.zeros((3, 1))), Targets(y), Options("absolute_error"))
+    assert tree.value[0, 0, 0] == 0.3
+
+
+def test_huge_weights_count_as_many_rows(rng):
+    level = rng.integers(0, 6, 40)
+    columns, y = Columns.read(np.eye(6)[level]), (level % 2)[:, None]
+    options = Options(min_samples_leaf=3)
+    tree = grow(columns, Targets(y, [2]), options, np.full(40, 2.0**31))
+    assert tree.n_node_samples[0] == 40 * 2**31
+    np.testing.assert_array_equal(tree.predict(np.eye(6)[level])[:, 1], y[:, 0])
+
+
+def test_fractions_as_weights_may_come_in_any_order(rng):
+    X, z = make_data(rng)
+    weights, order = rng.uniform(0.0, 1.0, len(z)) ** 9, rng.permutation(len(z))
+    targets = targets_of("entropy", z)
+    one = grow(Columns.read(X), targets, Options("entropy"), weights)
+    other = grow(Columns.read(X[order]), taken(targets, order), Options("entropy"), weights[order])
+    assert_equal_trees(one, other)

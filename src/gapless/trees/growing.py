@@ -34,7 +34,7 @@ CRITERIA = {
 NO_LIMIT = 2**31 - 1
 # Half the range of targets that are taken as they are: nodes whose impurity is below 2⁻⁵² are not
 # split, as in scikit-learn, and squares must stay finite.
-SMALLEST_SIZE, LARGEST_SIZE = 2.0**-10, 2.0**400
+SMALLEST_SIZE, LARGEST_SIZE = 2.0**-10, 2.0**100
 
 
 @dataclass(frozen=True, eq=False)
