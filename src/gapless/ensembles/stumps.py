@@ -79,7 +79,7 @@ class Stumps:
         count = int(np.count_nonzero(goes_left))
         right = np.maximum(all_rows - left, 0.0)
         counts = [len(self.y), count, len(self.y) - count]
-        if not self._is_missing(question.column).any():
+        if not self._has_missing(question.column):
             # Values that are missing in new rows go with the majority, as in every tree.
             question = question._replace(missing_left=2 * count > len(self.y))
         tree = self._tree([all_rows, left, right], counts, question)
@@ -107,8 +107,11 @@ class Stumps:
     def _codes(self, column: int) -> Array:
         return self.columns.codes_of(column)[self.rows]
 
-    def _is_missing(self, column: int) -> Array:
-        return self._codes(column) == self.columns.count[column]
+    def _has_missing(self, column: int) -> bool:
+        """Whether a value of these rows is missing."""
+        if not self.columns.has_missing[column]:
+            return False
+        return bool(np.any(self._codes(column) == self.columns.count[column]))
 
     def _goes_left(self, question: Question) -> Array:
         """Which rows go left."""
@@ -117,7 +120,11 @@ class Stumps:
             is_left = np.isin(codes, question.levels)
         else:
             is_left = codes <= question.code
-        return np.where(self._is_missing(question.column), question.missing_left, is_left)
+        if not self.columns.has_missing[question.column]:
+            return is_left
+        return np.where(
+            codes == self.columns.count[question.column], question.missing_left, is_left
+        )
 
     def _threshold(self, question: Question) -> float:
         """Half way between two values that are next to each other; NaN for categories."""
