@@ -27,6 +27,14 @@ void for_blocks_of_rows(Index rows, const Context& context, Work&& work) {
                  [&](Index b) { work(b * block, std::min(block, rows - b * block)); });
 }
 
+// max |xⱼ − mⱼ|
+double largest_difference(const float* x, const double* mean, Index n);
+double largest_difference(const double* x, const double* mean, Index n);
+
+// out = (x − m) · scale
+void centre(const float* x, const double* mean, double scale, Index n, double* out);
+void centre(const double* x, const double* mean, double scale, Index n, double* out);
+
 // A power of 2 by which no row x − m is longer than 1, unless all are shorter than 1e-120.
 template <class T>
 double scale_to_float(const T* x, Index rows, Index columns, const double* mean,
@@ -34,9 +42,7 @@ double scale_to_float(const T* x, Index rows, Index columns, const double* mean,
     std::vector<double> largest(rows);
     for_blocks_of_rows(rows, context, [&](Index first, Index count) {
         for (Index i = first; i < first + count; ++i)
-            for (Index j = 0; j < columns; ++j)
-                largest[i] = std::max(largest[i],
-                                      std::abs(static_cast<double>(x[i * columns + j]) - mean[j]));
+            largest[i] = largest_difference(x + i * columns, mean, columns);
     });
     double longest = 0;
     for (double entry : largest) longest = std::max(longest, entry);

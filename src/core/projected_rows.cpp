@@ -87,8 +87,7 @@ void ProjectedRows<T>::project(const T* x, Index count, const Blas& blas, float*
     const Index d = columns_, p = size_, w = width();
     std::vector<double> centred(count * d), along(basis_.empty() ? 0 : count * p);
     for (Index i = 0; i < count; ++i)
-        for (Index j = 0; j < d; ++j)
-            centred[i * d + j] = (static_cast<double>(x[i * d + j]) - mean_[j]) * scale_;
+        centre(x + i * d, mean_.data(), scale_, d, centred.data() + i * d);
     if (!basis_.empty())
         gemm<double>(blas, p, count, d, {basis_.data(), d, Transpose::yes},
                      {centred.data(), d, Transpose::no}, 0.0, along.data(), p);

@@ -15,6 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from .._validation import read_numbers, read_rows, read_table
+from ..design import Design
 from .forms import MIXED, Form, form_of, mixed_form
 from .mixed import MixedRows
 from .searches import Search, search_of
@@ -238,16 +239,15 @@ def _warn_of_scales(X: Array, weights: Array | None, name: str) -> None:
     """Warn if a few columns decide all distances because of their units."""
     if X.shape[1] < 2 or len(X) < 2:
         return
-    mean = np.average(X, axis=0, weights=weights)
-    # In units of the largest, whose square may be beyond all numbers.
-    size = np.max(np.abs(X - mean), initial=np.finfo(float).tiny)
-    spread = np.average(((X - mean) / size) ** 2, axis=0, weights=weights)
+    counts = np.ones(len(X)) if weights is None else weights
+    mean = Design(X).transposed_times(counts) / counts.sum()
+    spread = Design(X, mean).column_square_sums(counts) / counts.sum()
     varying = np.flatnonzero(spread > 0)
     ordered = varying[np.argsort(spread[varying])]
     half = ordered[: len(ordered) // 2]
     if not len(half) or spread[half].sum() > NO_SAY * spread.sum():
         return
-    small, large = size * np.sqrt(spread[half[0]]), size * np.sqrt(spread[ordered[-1]])
+    small, large = np.sqrt(spread[half[0]]), np.sqrt(spread[ordered[-1]])
     warnings.warn(
         f"{name}: half of the columns have no say in the distances: the standard deviation of "
         f"column {ordered[-1]} is {large:.3g}, that of column {half[0]} is {small:.3g}. Put them "

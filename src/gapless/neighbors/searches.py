@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors as ScikitNeighbors
 
 from .. import _core
+from ..design import Design
 from ..interrupt import deadline
 from ..threads import single_blas, thread_count
 from .forms import Form
@@ -142,7 +143,7 @@ class ProjectedSearch(CoreSearch):
     """
 
     def __init__(self, X: Array, form: Form):
-        self.mean = np.mean(X, axis=0, dtype=np.float64)
+        self.mean = Design(X).transposed_times(np.ones(len(X))) / len(X)
         self.is_projected = X.shape[1] > WORTH_PROJECTING
         super().__init__(X, form, None)
         self.prepared = self._prepare(main_directions(X, self.mean) if self.is_projected else None)
