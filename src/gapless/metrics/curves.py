@@ -17,6 +17,9 @@ from .result import Score
 
 Array = np.ndarray
 
+# Points of a curve that are drawn: more than a screen can show.
+MOST_DRAWN = 2000
+
 
 @dataclass(frozen=True, eq=False)
 class RocCurve:
@@ -49,7 +52,10 @@ class RocCurve:
 
     def band(self) -> tuple[Array, Array]:
         """Low and high ends of the true positive rate at each threshold, exact for each alone."""
-        return share(self.tpr * self.positives, self.positives, self.level)
+        return self._band(slice(None))
+
+    def _band(self, at: Any) -> tuple[Array, Array]:
+        return share(self.tpr[at] * self.positives, self.positives, self.level)
 
     def plot(self, *, axes=None):
         """Draw the curve with its band and area.
@@ -64,8 +70,10 @@ class RocCurve:
         axes : matplotlib Axes
         """
         # matplotlib takes as long to import as all the rest, so it waits until it is needed.
-        plots = importlib.import_module("gapless.plots")
-        return plots.roc(self.fpr, self.tpr, band=self.band(), label=str(self.area), axes=axes)
+        plots, at = importlib.import_module("gapless.plots"), _drawn(len(self.tpr))
+        return plots.roc(
+            self.fpr[at], self.tpr[at], band=self._band(at), label=str(self.area), axes=axes
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +110,11 @@ class PrecisionRecallCurve:
 
     def band(self) -> tuple[Array, Array]:
         """Low and high ends of the precision at each threshold, exact for each alone."""
-        return share(self.precision * self.predicted, self.predicted, self.level)
+        return self._band(slice(None))
+
+    def _band(self, at: Any) -> tuple[Array, Array]:
+        found = self.predicted[at]
+        return share(self.precision[at] * found, found, self.level)
 
     def plot(self, *, axes=None):
         """Draw the curve with its band and area.
@@ -117,11 +129,11 @@ class PrecisionRecallCurve:
         axes : matplotlib Axes
         """
         # matplotlib takes as long to import as all the rest, so it waits until it is needed.
-        plots = importlib.import_module("gapless.plots")
+        plots, at = importlib.import_module("gapless.plots"), _drawn(len(self.recall))
         return plots.precision_recall(
-            self.recall,
-            self.precision,
-            band=self.band(),
+            self.recall[at],
+            self.precision[at],
+            band=self._band(at),
             prevalence=self.prevalence,
             label=str(self.area),
             axes=axes,
@@ -306,3 +318,8 @@ def _score_of(name: str, measured: Smooth, level: float) -> Score:
     found = measured.interval(level)
     n = measured.rows.size
     return Score(name, measured.value, found.low, found.high, level, found.method, n)
+
+
+def _drawn(points: int) -> Array:
+    """Which of so many points of a curve are drawn: both ends, and others between."""
+    return np.unique(np.linspace(0, points - 1, MOST_DRAWN).astype(int))

@@ -238,12 +238,18 @@ def _place(classes: Array, labels: Array) -> Array:
 
 def _comparable(true: Array, predicted: Array) -> Array:
     """The true labels, if they and the predicted ones are both text, or both numbers."""
-    kinds = [{isinstance(label, str) for label in set(part.tolist())} for part in (true, predicted)]
-    if len(kinds[0] | kinds[1]) > 1:
+    if len(_kinds(true) | _kinds(predicted)) > 1:
         raise ValueError(
             "y_true and y_pred mix text and numbers as labels; use the same kind in both."
         )
     return true
+
+
+def _kinds(labels: Array) -> set[bool]:
+    """Whether labels are text: one answer, or both for a mixture."""
+    if labels.dtype.kind != "O":
+        return {labels.dtype.kind in "US"}
+    return {isinstance(label, str) for label in set(labels.tolist())}
 
 
 def _listed(classes: Array) -> str:
