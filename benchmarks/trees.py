@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import pickle
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -127,6 +128,13 @@ def judge_probabilities(model, data: Data) -> str:
     return f"accuracy {accuracy:.4f}, log loss {log_loss(data.y_test, p):.4f}"
 
 
+def judge_forest(model, data: Data) -> str:
+    """The same, and how many bytes of a pickle there are for each node."""
+    nodes = sum(one.tree_.node_count for one in model.estimators_)
+    size = len(pickle.dumps(model)) / nodes
+    return f"{judge_probabilities(model, data)}, {size:.0f} bytes a node"
+
+
 def judge_margins(model, data: Data) -> str:
     """Mean exponential loss and error of the training rows, and accuracy on the others."""
     sign = 2.0 * data.y - 1.0
@@ -163,7 +171,7 @@ PROBLEMS = [
         covtype,
         100_000,
         forest,
-        judge_probabilities,
+        judge_forest,
         ("sklearnex", "sklearn"),
     ),
     TreeProblem(

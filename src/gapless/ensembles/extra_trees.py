@@ -66,8 +66,8 @@ class ExtraTreesClassifier(ForestClassifier):
     ----------
     estimators_ : list of DecisionTreeClassifier
         The trees, made into estimators when asked for.
-    trees_ : list of Tree
-        The trees as arrays.
+    trees_ : sequence of Tree
+        The trees as arrays, each made when it is asked for; eight bytes a node are kept.
     classes_, n_classes_ : ndarray and int, or lists of them for several outputs
         The classes, and how many there are.
     oob_score_, oob_decision_function_ : float and ndarray of shape (n_samples, n_classes)
@@ -211,8 +211,8 @@ class ExtraTreesRegressor(ForestRegressor):
     ----------
     estimators_ : list of DecisionTreeRegressor
         The trees, made into estimators when asked for.
-    trees_ : list of Tree
-        The trees as arrays.
+    trees_ : sequence of Tree
+        The trees as arrays, each made when it is asked for; eight bytes a node are kept.
     oob_score_, oob_prediction_ : float and ndarray of shape (n_samples,)
         R² and predictions of rows by the trees that did not draw them.
     feature_importances_ : ndarray of shape (n_features,)
