@@ -91,7 +91,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     >>> X, y = load_iris(return_X_y=True)
     >>> model = LinearDiscriminantAnalysis().fit(X, y)
     >>> print(repr(model.generalization_))
-    <Generalization balanced: accuracy 0.98 ± 0.012 unseen, 0.98 train>
+    <Generalization balanced: accuracy 0.98 ± 0.011 unseen, 0.98 train>
     """
 
     _stored: ClassVar[tuple[str, ...]] = (

@@ -67,7 +67,7 @@ class MultinomialNB(CountBayes):
     >>> X = [[2, 1, 0], [2, 0, 0], [1, 0, 0], [1, 0, 2]]
     >>> model = MultinomialNB(smooth_prior=True).fit(X, ["c", "c", "c", "j"])
     >>> print(model.predict([[3, 0, 2]]), model.predict_proba([[3, 0, 2]]).round(2))
-    ['c'] [[0.67 0.33]]
+    ['j'] [[0.44 0.56]]
     """
 
     _stored: ClassVar[tuple[str, ...]] = ("feature_count_", *CountBayes._stored)
