@@ -23,16 +23,9 @@ GAPLESS_CLONES float least_of(const float* halves, const float* products, Index 
     return least;
 }
 
-struct Candidate {
-    float bound;
-    Index row;
-    // The least bound on top of a heap.
-    bool operator<(const Candidate& other) const { return bound > other.bound; }
-};
-
 // The rows of a tile whose bound is within the limit.
 void gather(const float* halves, const float* products, Index begin, Index count, float limit,
-            std::vector<Candidate>& out) {
+            std::vector<BoundedRow>& out) {
     out.clear();
     for (Index j = 0; j < count; j += strip) {
         const Index size = std::min(strip, count - j);
@@ -124,6 +117,16 @@ double ProjectedRows<T>::limit(double reduced, double square, double length) con
 
 // ---- searching ----
 
+// Ask for the memory of the first candidates, which is far apart, before it is needed.
+template <class T>
+void ProjectedRows<T>::prefetch(const std::vector<BoundedRow>& near) const {
+    constexpr std::size_t most = 16;
+    constexpr Index line = 64 / sizeof(T);
+    for (std::size_t i = 0; i < std::min(near.size(), most); ++i)
+        for (Index j = 0; j < columns_; j += line)
+            __builtin_prefetch(x_ + near[i].row * columns_ + j);
+}
+
 template <class T>
 template <class Collector>
 Index ProjectedRows<T>::search_block(const T* queries, Index first, Index last,
@@ -135,7 +138,7 @@ Index ProjectedRows<T>::search_block(const T* queries, Index first, Index last,
     project(queries + first * d, count, blas, values.data(), squares.data(), lengths.data());
     for (Index q = 0; q < count; ++q)
         if (!(lengths[q] <= far_away)) std::fill_n(values.data() + q * w, w, 0.0f);
-    std::vector<Candidate> near;
+    std::vector<BoundedRow> near;
     Index measured = 0;
     for (Index begin = 0; begin < rows_; begin += row_tile) {
         const Index size = std::min(row_tile, rows_ - begin);
@@ -150,6 +153,7 @@ Index ProjectedRows<T>::search_block(const T* queries, Index first, Index last,
             gather(halves_.data() + begin, products.data() + q * size, begin, size, most(), near);
             // The most promising first: each may rule out the others.
             std::make_heap(near.begin(), near.end());
+            prefetch(near);
             const T* x = queries + (first + q) * d;
             while (!near.empty() && near.front().bound <= most()) {
                 const Index row = near.front().row;

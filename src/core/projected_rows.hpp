@@ -21,6 +21,14 @@ struct Frame {
     double defect;
 };
 
+// A row, and what its distance is at least, up to what all rows of a query share.
+struct BoundedRow {
+    float bound;
+    Index row;
+    // The least bound on top of a heap.
+    bool operator<(const BoundedRow& other) const { return bound > other.bound; }
+};
+
 template <class T>
 class ProjectedRows {
 public:
@@ -44,6 +52,7 @@ private:
     void project(const T* x, Index count, const Blas& blas, float* values, double* squares,
                  double* lengths) const;
     double limit(double reduced, double square, double length) const;
+    void prefetch(const std::vector<BoundedRow>& near) const;
     template <class Collector>
     Index search_block(const T* queries, Index first, Index last, Collector* collectors,
                        const Labels& labels, const Blas& blas, Checkpoint& checkpoint) const;
