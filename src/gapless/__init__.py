@@ -163,6 +163,7 @@ _MODULES = (
     "bayes",
     "certificates",
     "conformal",
+    "data",
     "design",
     "ensembles",
     "evaluation",

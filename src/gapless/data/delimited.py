@@ -1,0 +1,193 @@
+"""Delimited text to columns of texts: CSV, TSV and their kin.
+
+Records are found first (`records.py`), so that a ragged one is named by its line; then polars reads
+the fields, and Python's own reader where quotes stand in odd places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+
+from .dialects import (
+    LOOKED_AT,
+    Dialect,
+    guess_delimiter,
+    looks_like_data,
+    read_rows,
+    unlike_names,
+)
+from .findings import SHOWN, TableError, counted, listed
+from .records import Records, find_records, is_blank, line_of
+
+
+def read_delimited(
+    data: bytes, name: str, delimiter: str | None = None
+) -> tuple[pl.DataFrame, Dialect, list[str]]:
+    """A text in UTF-8 as columns of texts, its dialect, and notes about what was decided."""
+    data = _with_newlines(data)
+    body, dialect, notes = begin_delimited(data, name, delimiter)
+    records = find_records(body, dialect.delimiter, dialect.quote)
+    if records.is_open or _ragged(records, dialect).any():
+        dialect, records = _with_other_quotes(body, dialect, records)
+    frame, more = read_block(body, dialect, line_of(data, len(data) - len(body)), records)
+    return frame, dialect, notes + more
+
+
+def begin_delimited(
+    data: bytes, name: str, delimiter: str | None = None
+) -> tuple[bytes, Dialect, list[str]]:
+    """The records after the header, the dialect and notes, from a text or its first block."""
+    data = data.lstrip(b"\r\n")
+    if not data.strip():
+        raise TableError(f"{name} is empty; a table needs a line of names and lines of values.")
+    data, said = _said_delimiter(data)
+    sample = data[:LOOKED_AT].decode("utf-8", "ignore")
+    if len(data) > LOOKED_AT:
+        sample = sample[: sample.rfind("\n") + 1] or sample
+    found, quote = guess_delimiter(sample, delimiter or said)
+    dialect, body, notes = _with_names(data, sample, found, quote)
+    return body, dialect, notes
+
+
+def _with_newlines(data: bytes) -> bytes:
+    """Old Macs ended lines by a carriage return alone."""
+    return data.replace(b"\r", b"\n") if b"\n" not in data else data
+
+
+def _said_delimiter(data: bytes) -> tuple[bytes, str | None]:
+    """Excel may begin a text by sep=; which names its delimiter."""
+    if data[:4].lower() == b"sep=" and data[5:6] in (b"\r", b"\n"):
+        return data[5:].lstrip(b"\r\n"), chr(data[4])
+    return data, None
+
+
+def _with_names(
+    data: bytes, sample: str, delimiter: str, quote: str | None
+) -> tuple[Dialect, bytes, list[str]]:
+    rows = [row for row in read_rows(sample, delimiter, quote) if row]
+    first = rows[0]
+    if looks_like_data(first):
+        names = tuple(f"column_{k + 1}" for k in range(len(first)))
+        notes = ["the first line holds numbers, so columns are named by their position"]
+        body, has_header = data, False
+    else:
+        if len(rows) > 1 and all(len(row) == len(first) + 1 for row in rows[1:]):
+            first = ["row", *first]
+        names, notes = unlike_names(first)
+        header = find_records(data[: 1 << 22], delimiter, quote)
+        body, has_header = data[int(header.end[0]) + 1 :], True
+    has_blanks = quote is not None and f"{delimiter} {quote}" in sample
+    return Dialect(delimiter, quote, has_header, names, has_blanks), body, notes
+
+
+def _ragged(records: Records, dialect: Dialect) -> np.ndarray:
+    return records.fields != len(dialect.names)
+
+
+def _with_other_quotes(body: bytes, dialect: Dialect, records: Records) -> tuple[Dialect, Records]:
+    """Quotes as ordinary letters, if that makes fewer records ragged."""
+    if dialect.quote is None:
+        return dialect, records
+    plain = find_records(body, dialect.delimiter, None)
+    fewer = _ragged(plain, dialect).sum() < _ragged(records, dialect).sum()
+    if records.is_open or fewer:
+        return replace(dialect, quote=None), plain
+    return dialect, records
+
+
+def read_block(
+    body: bytes, dialect: Dialect, first_line: int = 1, records: Records | None = None
+) -> tuple[pl.DataFrame, list[str]]:
+    """Whole records as columns of texts, and notes about short ones; long ones are an error."""
+    records = records or find_records(body, dialect.delimiter, dialect.quote)
+    blank = is_blank(body, records) if len(records) else np.zeros(0, bool)
+    if len(dialect.names) == 1:
+        # An empty line is a missing value where there is one column, except at the end.
+        blank[: int(np.flatnonzero(~blank)[-1]) + 1 if (~blank).any() else 0] = False
+    _refuse_long_records(body, dialect, records, first_line)
+    frame = _fields(body, dialect, records)
+    if blank.any():
+        frame = frame.filter(pl.Series(~blank))
+    short = np.flatnonzero((records.fields < len(dialect.names)) & ~blank)
+    return frame, _note_of_short(body, records, short, first_line)
+
+
+def _refuse_long_records(body: bytes, dialect: Dialect, records: Records, first_line: int) -> None:
+    """Name the lines that have more fields than there are names; empty ones at the end may be."""
+    width = len(dialect.names)
+    long = []
+    for k in np.flatnonzero(records.fields > width).tolist():
+        text = body[records.start[k] : records.end[k]].rstrip(b"\r")
+        spare = len(text) - len(text.rstrip(dialect.delimiter.encode()))
+        if records.fields[k] - spare > width:
+            long.append((line_of(body, int(records.start[k])) + first_line - 1, records.fields[k]))
+    if long:
+        line, fields = long[0]
+        raise TableError(
+            f"line {line:,} has {fields} fields, but there are {width} columns; "
+            f"{counted(len(long), 'line')} like this ({listed([line for line, _ in long])}). "
+            f"Quote fields that contain {dialect.delimiter!r}, or say another delimiter."
+        )
+
+
+def _note_of_short(body: bytes, records: Records, short: np.ndarray, first_line: int) -> list[str]:
+    if not len(short):
+        return []
+    lines = [line_of(body, int(records.start[k])) + first_line - 1 for k in short[:SHOWN]]
+    more = f" and {len(short) - SHOWN:,} more" if len(short) > SHOWN else ""
+    return [f"lines with too few fields, filled with missing values: {listed(lines)}{more}"]
+
+
+def _fields(body: bytes, dialect: Dialect, records: Records) -> pl.DataFrame:
+    """One row for each record, blank ones included."""
+    schema = dict.fromkeys(dialect.names, pl.String)
+    if not len(records):
+        return pl.DataFrame(schema=schema)
+    if not dialect.has_blanks:
+        try:
+            frame = pl.read_csv(
+                body,
+                has_header=False,
+                separator=dialect.delimiter,
+                quote_char=dialect.quote,
+                schema=schema,
+                truncate_ragged_lines=True,
+            )
+            if frame.height == len(records):
+                return frame
+        except pl.exceptions.PolarsError:
+            # Quotes in odd places: Python's reader forgives them.
+            pass
+    return _fields_by_python(body, dialect)
+
+
+def _fields_by_python(body: bytes, dialect: Dialect) -> pl.DataFrame:
+    width = len(dialect.names)
+    rows = read_rows(body.decode("utf-8", "replace"), dialect.delimiter, dialect.quote)
+    padded = [(row + [None] * width)[:width] for row in rows]
+    return pl.DataFrame(padded, schema=dict.fromkeys(dialect.names, pl.String), orient="row")
+
+
+def delimited_blocks(
+    blocks: Iterator[tuple[bytes, bool]], name: str, delimiter: str | None = None
+) -> Iterator[pl.DataFrame]:
+    """A text that comes block by block as frames of texts; records are never cut."""
+    dialect: Dialect | None = None
+    left, line = b"", 1
+    for block, is_last in blocks:
+        text = left + _with_newlines(block)
+        if dialect is None:
+            body, dialect, _ = begin_delimited(text, name, delimiter)
+            line += line_of(text, len(text) - len(body)) - 1
+            text = body
+        records = find_records(text, dialect.delimiter, dialect.quote)
+        cut = len(text) if is_last or not len(records) else int(records.start[-1])
+        if cut:
+            frame, _ = read_block(text[:cut], dialect, line)
+            line += text.count(b"\n", 0, cut)
+            yield frame
+        left = text[cut:]

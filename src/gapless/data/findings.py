@@ -1,0 +1,93 @@
+"""What is said about a table: an error that stops the work, or findings that do not."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+Severity = Literal["warning", "note"]
+
+# What each code means. L: the score may be too good to be true; D: what the data is like.
+CODES = {
+    "L101": "a column nearly gives the target away",
+    "L102": "a column names the rows",
+    "L103": "rows for testing are also rows for training",
+    "L104": "groups are on both sides of the split",
+    "L105": "a column is from the future",
+    "L106": "a column looks like groups of rows",
+    "D201": "the target is missing in some rows",
+    "D202": "a column is always the same",
+    "D203": "the classes are of very different size",
+    "D204": "rows are repeated",
+    "D205": "equal rows have different targets",
+    "D206": "a column is mostly missing",
+    "D207": "a class has very few rows",
+}
+
+
+class TableError(ValueError):
+    """A table could not be read or used; the message says why, where, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something about a table that its reader should know.
+
+    Attributes
+    ----------
+    code : str
+        A key of `CODES`.
+    severity : {"warning", "note"}
+        A warning may make the estimates wrong; a note is good to know.
+    title : str
+        What the code means.
+    detail : str
+        What was found, with numbers and names, and what to do.
+    columns : tuple of str
+        Names of the columns that it concerns.
+    rows : tuple of int
+        Some of the rows that it concerns, counted from 0 as in the table; at most `SHOWN`.
+    """
+
+    code: str
+    severity: Severity
+    title: str
+    detail: str
+    columns: tuple[str, ...] = ()
+    rows: tuple[int, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same data as plain strings, numbers and lists."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        return f"{self.code} {self.title}: {self.detail}"
+
+
+# So many rows or names are shown of a longer list.
+SHOWN = 5
+
+
+def found(
+    code: str,
+    severity: Severity,
+    detail: str,
+    columns: tuple[str, ...] = (),
+    rows: Any = (),
+) -> Finding:
+    """A finding with the title of its code."""
+    shown = tuple(int(row) for row in rows[:SHOWN])
+    return Finding(code, severity, CODES[code], detail, columns, shown)
+
+
+def listed(items: Any, most: int = SHOWN) -> str:
+    """Names or numbers joined by commas, and how many more there are."""
+    items = list(items)
+    text = ", ".join(repr(item) if isinstance(item, str) else str(item) for item in items[:most])
+    return text if len(items) <= most else f"{text} and {len(items) - most:,} more"
+
+
+def counted(n: int, noun: str) -> str:
+    """A number and its noun: 1 row, 2 rows, 1,000 rows."""
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{n:,} {noun if n == 1 else plural}"

@@ -1,0 +1,128 @@
+"""Frames from formats other than delimited text: Parquet, Arrow, JSON and Excel."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import PurePath
+from typing import Any, Literal
+
+import polars as pl
+
+from .findings import TableError
+
+Format = Literal["csv", "parquet", "arrow", "arrow stream", "json", "excel"]
+
+# How files begin that are no texts.
+MAGIC: tuple[tuple[bytes, Format], ...] = (
+    (b"PAR1", "parquet"),
+    (b"ARROW1", "arrow"),
+    (b"\xff\xff\xff\xff", "arrow stream"),
+    (b"PK\x03\x04", "excel"),
+    (b"\xd0\xcf\x11\xe0", "excel"),
+)
+NO_TABLES = (
+    (b"SQLite format 3", "an SQLite database; export the table as CSV"),
+    (b"%PDF", "a PDF; copy its table into a CSV file"),
+    (b"\x93NUMPY", "an array of NumPy; write it as CSV or Parquet with names of columns"),
+    (b"\x80\x04", "a pickle, which is never opened since it may run code; write it as Parquet"),
+    (b"\x80\x05", "a pickle, which is never opened since it may run code; write it as Parquet"),
+    (b"\x89HDF", "an HDF5 file; write the table as Parquet"),
+    (b"\x89PNG", "a picture"),
+)
+PACKED = (".gz", ".bz2", ".xz", ".zst")
+JSON_NAMES = (".json", ".jsonl", ".ndjson")
+READER_MISSING = "reading Excel needs a package: pip install 'gapless[tables]'."
+
+
+def format_of(name: str, head: bytes) -> Format:
+    """The format by how the bytes begin, then by the name."""
+    for start, what in NO_TABLES:
+        if head.startswith(start):
+            raise TableError(f"{name} is {what}.")
+    for start, known in MAGIC:
+        if head.startswith(start):
+            return _excel(name) if known == "excel" else known
+    path = PurePath(name)
+    suffix = (path.with_suffix("") if path.suffix in PACKED else path).suffix.lower()
+    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if suffix in JSON_NAMES or start.startswith((b'{"', b"{ ", b'[{"', b"[\n")):
+        return "json"
+    return "csv"
+
+
+def _excel(name: str) -> Format:
+    if name.endswith((".npz", ".zip", ".docx", ".pptx", ".pt")):
+        raise TableError(f"{name} is an archive of files; give the file of the table itself.")
+    return "excel"
+
+
+def read_binary(data: bytes, known: Format, name: str) -> pl.DataFrame:
+    """A frame from bytes of Parquet, Arrow or Excel."""
+    readers: dict[str, Any] = {
+        "parquet": pl.read_parquet,
+        "arrow": pl.read_ipc,
+        "arrow stream": pl.read_ipc_stream,
+        "excel": pl.read_excel,
+    }
+    try:
+        return readers[known](io.BytesIO(data))
+    except (ImportError, pl.exceptions.ModuleUpgradeRequiredError):
+        raise TableError(f"{name}: {READER_MISSING}") from None
+    except (pl.exceptions.PolarsError, OSError, ValueError) as error:
+        raise TableError(f"{name} is no whole {known} file: {_first_line(error)}") from None
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().partition("\n")[0]
+
+
+# ---- JSON ----------------------------------------------------------------------------------------
+
+
+def read_json(data: bytes, name: str) -> pl.DataFrame:
+    """A frame from one object per line, or from a list of objects; nested values stay nested."""
+    text = data.strip()
+    if not text:
+        raise TableError(f"{name} is empty; each line should be an object of names and values.")
+    if text.startswith(b"["):
+        return _frame(_parsed(text, name, 0), name)
+    try:
+        return pl.read_ndjson(text, infer_schema_length=None)
+    except pl.exceptions.PolarsError:
+        # Python names the line that is wrong, and takes values of different kinds in a column.
+        lines = enumerate(text.split(b"\n"), 1)
+        return _frame([_parsed(line, name, k) for k, line in lines if line.strip()], name)
+
+
+def _parsed(text: bytes, name: str, line: int) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        where = f"line {line:,} of {name}" if line else name
+        raise TableError(f"{where} is no JSON: {getattr(error, 'msg', error)}.") from None
+
+
+def _frame(rows: Any, name: str) -> pl.DataFrame:
+    if isinstance(rows, dict):
+        rows = [rows]
+    for k, row in enumerate(rows, 1):
+        if not isinstance(row, dict):
+            raise TableError(
+                f"entry {k:,} of {name} is a {type(row).__name__}; each entry should be an object "
+                "of names and values."
+            )
+    names = dict.fromkeys(key for row in rows for key in row)
+    return pl.DataFrame([_column(key, [row.get(key) for row in rows]) for key in names])
+
+
+def _column(name: str, values: list[Any]) -> pl.Series:
+    """Values of one kind as they are; of several kinds as texts."""
+    try:
+        return pl.Series(name, values, strict=True)
+    except (TypeError, pl.exceptions.PolarsError, OverflowError):
+        texts = [
+            value if value is None or isinstance(value, str) else json.dumps(value)
+            for value in values
+        ]
+        return pl.Series(name, texts, dtype=pl.String)

@@ -1,0 +1,282 @@
+"""Texts to values: in which form a column writes its numbers, dates and missing values.
+
+A form is found once from all texts of a column, and read again by `read` when new rows come.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import polars as pl
+
+from .dates import find_dates, read_dates
+from .findings import counted, listed
+
+# Texts that mean a missing value everywhere.
+MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "<NA>")
+# Texts that mean one beside numbers and dates; as categories they may well mean something.
+MISSING_AMONG_NUMBERS = (
+    *(
+        "-",
+        "--",
+        ".",
+        "..",
+        "...",
+        "none",
+        "na",
+        "n.a.",
+        "nil",
+        "missing",
+        "unknown",
+        "not available",
+    ),
+    *("#div/0!", "#value!", "#ref!", "#name?", "#num!"),
+)
+# So many texts show whether it is worth while to look at all.
+LOOKED_AT = 1000
+# A column is one of numbers if so large a share of its texts is.
+SHARE_OF_NUMBERS = 0.95
+
+SIGNS = r"(?:[$€£¥₹₩₽%‰]|USD|EUR|GBP|CHF|JPY|CNY)"
+GROUPS_BY_BLANK = r"^\D*\d{1,3}(?:[\s'’]\d{3})+(?:\D|$)"
+EXPONENT = r"(?:[eE][+-]?\d+)?"
+DECIMAL_POINT = rf"^[+-]?(?:(?:\d{{1,3}}(?:,\d{{3}})+|\d+)(?:\.\d*)?|\.\d+){EXPONENT}$"
+DECIMAL_COMMA = rf"^[+-]?(?:(?:\d{{1,3}}(?:\.\d{{3}})+|\d+)(?:,\d*)?|,\d+){EXPONENT}$"
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How the texts of a column are read.
+
+    Attributes
+    ----------
+    kind : {"number", "boolean", "date", "string"}
+        What they mean.
+    decimal : {"", ".", ","}
+        For numbers with signs, blanks or groups of digits in them, the decimal point or comma;
+        empty for numbers as programs write them.
+    formats : tuple of str
+        For dates, the formats to try in turn.
+    """
+
+    kind: Literal["number", "boolean", "date", "string"]
+    decimal: str = ""
+    formats: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Recognised:
+    """A column as values, its form, and what was decided on the way, in words."""
+
+    values: pl.Series
+    form: Form
+    notes: tuple[str, ...] = ()
+
+
+def recognise(texts: pl.Series) -> Recognised:
+    """Find the form of a column of texts from all of them.
+
+    Parameters
+    ----------
+    texts : polars.Series of String
+        The texts; None where the table has none.
+
+    Returns
+    -------
+    Recognised
+        Integers, floats, booleans, dates or the texts themselves, None for missing values.
+    """
+    clean, notes = _without_missing(texts)
+    for attempt in (_plain_numbers, _booleans, _dates, _decorated_numbers, _strings):
+        known = attempt(clean)
+        if known is not None:
+            return Recognised(known.values, known.form, (*notes, *known.notes))
+    raise AssertionError("every column can be read as strings")
+
+
+def read(texts: pl.Series, form: Form) -> pl.Series:
+    """New texts by a known form; what does not fit it is missing."""
+    clean = _blanks_stripped(texts)
+    if form.kind == "number":
+        return _finite(_undecorated(clean, form.decimal) if form.decimal else _floats(clean))
+    if form.kind == "date":
+        return read_dates(clean, form.formats)
+    if form.kind == "boolean":
+        return _truths(clean)
+    return _set_missing(clean, clean.is_in(MISSING))
+
+
+# ---- missing values ------------------------------------------------------------------------------
+
+
+def _blanks_stripped(texts: pl.Series) -> pl.Series:
+    return texts.str.strip_chars()
+
+
+def _set_missing(texts: pl.Series, where: pl.Series) -> pl.Series:
+    return texts.set(where.fill_null(False), None)
+
+
+def _without_missing(texts: pl.Series) -> tuple[pl.Series, list[str]]:
+    """The texts without those that mean a missing value, and a note about the unusual ones."""
+    clean = _blanks_stripped(texts)
+    where = clean.is_in(MISSING).fill_null(False)
+    if not where.any():
+        return clean, []
+    tokens = [token for token in clean.filter(where).unique().sort().to_list() if token]
+    notes = [f"{listed(tokens)} read as missing"] if tokens else []
+    return clean.set(where, None), notes
+
+
+# ---- numbers -------------------------------------------------------------------------------------
+
+
+def _floats(texts: pl.Series) -> pl.Series:
+    return texts.cast(pl.Float64, strict=False)
+
+
+def _finite(numbers: pl.Series) -> pl.Series:
+    """Numbers with None for those that are not finite."""
+    return numbers.set(~numbers.is_finite().fill_null(True), None)
+
+
+def _plain_numbers(texts: pl.Series) -> Recognised | None:
+    """Numbers as programs write them, all of them."""
+    if texts.null_count() == len(texts):
+        return None
+    numbers = _floats(texts)
+    if numbers.null_count() > texts.null_count() or _are_codes(texts):
+        return None
+    return _as_numbers(texts, numbers, Form("number"), [])
+
+
+def _are_codes(texts: pl.Series) -> bool:
+    """Whether digits are no quantity: 00123, or too many of them for a number."""
+    is_code = texts.str.contains(r"^0\d+$|^\d{19,}$")
+    return bool(is_code.any()) and bool(texts.str.contains(r"^\d+$").all())
+
+
+def _as_numbers(texts: pl.Series, numbers: pl.Series, form: Form, notes: list[str]) -> Recognised:
+    """Integers where all are; a note where some are infinite."""
+    finite = _finite(numbers)
+    lost = finite.null_count() - numbers.null_count()
+    if lost:
+        notes = [*notes, f"{counted(lost, 'infinite value')} read as missing"]
+    integers = texts.cast(pl.Int64, strict=False)
+    if integers.null_count() > finite.null_count():
+        is_whole = (finite.round(0) == finite) & (finite.abs() < 2.0**53)
+        if not is_whole.all():
+            return Recognised(finite, form, tuple(notes))
+        integers = finite.cast(pl.Int64)
+    return Recognised(integers, form, tuple(notes))
+
+
+def _undecorated(texts: pl.Series, decimal: str) -> pl.Series:
+    """Numbers without signs, blanks and groups of digits; None for texts that are none."""
+    pattern = DECIMAL_COMMA if decimal == "," else DECIMAL_POINT
+    group = "." if decimal == "," else ","
+    bare = _bare(texts)
+    fits = bare.str.contains(pattern).fill_null(False)
+    bare = _set_missing(bare, ~fits).str.replace_all(group, "", literal=True)
+    return _floats(bare.str.replace(decimal, ".", literal=True))
+
+
+def _bare(texts: pl.Series) -> pl.Series:
+    """Texts without currency and percent signs, and without blanks between groups of digits."""
+    bare = texts.str.replace_all("−", "-", literal=True).str.replace(r"^\((.*)\)$", "-$1")
+    name = pl.col(bare.name)
+    frame = bare.to_frame().select(
+        pl.when(name.str.contains(GROUPS_BY_BLANK))
+        .then(name.str.replace_all(r"(\d)[\s'’]", "$1"))
+        .otherwise(name)
+    )
+    bare = frame.to_series().str.replace(rf"^([+-]?)\s*{SIGNS}\s*([+-]?)", "$1$2")
+    return bare.str.replace(rf"\s*{SIGNS}$", "")
+
+
+def _decorated_numbers(texts: pl.Series) -> Recognised | None:
+    """Numbers as people write them: 1,234.50, 1.234,5, 12 %, $3; a few others may be among them."""
+    present = texts.drop_nulls()
+    few = present.gather_every(max(1, len(present) // LOOKED_AT))
+    few = few.filter(~few.str.to_lowercase().is_in(MISSING_AMONG_NUMBERS))
+    if max(_share_of_numbers(few, decimal) for decimal in ".,") < 0.5 or _are_codes(texts):
+        return None
+    words = present.value_counts(name="times")
+    distinct, times = words.to_series(0), words["times"]
+    known = distinct.str.to_lowercase().is_in(MISSING_AMONG_NUMBERS)
+    candidates = [(_undecorated(distinct, decimal), decimal) for decimal in ".,"]
+    numbers, decimal = min(candidates, key=lambda pair: pair[0].null_count())
+    odd = numbers.is_null() & ~known
+    rows, read_rows = (int(times.filter(where).sum()) for where in (~known, numbers.is_not_null()))
+    if read_rows < 1 or read_rows < SHARE_OF_NUMBERS * rows:
+        return None
+    notes = _notes_of_numbers(distinct, numbers, known, odd, decimal, times)
+    return _as_numbers(texts, _undecorated(texts, decimal), Form("number", decimal), notes)
+
+
+def _share_of_numbers(texts: pl.Series, decimal: str) -> float:
+    return 1 - _undecorated(texts, decimal).null_count() / max(len(texts), 1)
+
+
+def _notes_of_numbers(
+    distinct: pl.Series,
+    numbers: pl.Series,
+    known: pl.Series,
+    odd: pl.Series,
+    decimal: str,
+    times: pl.Series,
+) -> list[str]:
+    """What was decided when a column of texts became one of numbers."""
+    notes = []
+    if known.any():
+        notes.append(f"{listed(distinct.filter(known).sort())} read as missing")
+    if odd.any():
+        shown = distinct.filter(odd).sort()
+        notes.append(
+            f"{counted(int(times.filter(odd).sum()), 'text')} among numbers ({listed(shown, 3)}) "
+            "read as missing"
+        )
+    plain = _floats(distinct)
+    dressed = distinct.filter(numbers.is_not_null() & plain.is_null())
+    if len(dressed):
+        how = "a decimal comma" if decimal == "," else "a decimal point"
+        first = dressed.sort()[0]
+        value = numbers.filter(distinct == first)[0]
+        notes.append(f"written with signs or groups, read with {how}: {first!r} is {value:g}")
+    return notes
+
+
+# ---- booleans, dates, strings --------------------------------------------------------------------
+
+
+def _truths(texts: pl.Series) -> pl.Series:
+    """true and false in any case."""
+    low = texts.str.to_lowercase()
+    return _set_missing(low, ~low.is_in(("true", "false"))) == "true"
+
+
+def _booleans(texts: pl.Series) -> Recognised | None:
+    sample = texts.drop_nulls().head(1).str.to_lowercase().is_in(("true", "false"))
+    if not sample.any():
+        return None
+    truths = _truths(texts)
+    if truths.null_count() > texts.null_count():
+        return None
+    return Recognised(truths, Form("boolean"))
+
+
+def _dates(texts: pl.Series) -> Recognised | None:
+    found = find_dates(texts)
+    if found is None:
+        return None
+    return Recognised(found.values, Form("date", formats=found.formats), found.notes)
+
+
+def _strings(texts: pl.Series) -> Recognised:
+    present = texts.drop_nulls()
+    numbers = len(present) - _floats(present).null_count()
+    notes: tuple[str, ...] = ()
+    if numbers and numbers < len(present):
+        notes = (f"{numbers:,} of {len(present):,} texts are numbers; read as texts all the same",)
+    return Recognised(texts, Form("string"), notes)

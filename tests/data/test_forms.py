@@ -1,0 +1,114 @@
+"""Forms: texts become numbers, dates and missing values, and what was decided is said."""
+
+import datetime
+
+import polars as pl
+import pytest
+
+from gapless.data.forms import read, recognise
+
+DAY = datetime.date
+
+
+def recognised(*texts):
+    return recognise(pl.Series("c", texts, dtype=pl.String))
+
+
+@pytest.mark.parametrize(
+    "texts, values",
+    [
+        (["1", " 2 ", None], [1, 2, None]),
+        (["1.5", "-2e3", "+.5"], [1.5, -2000.0, 0.5]),
+        (["41.0", "3.0"], [41, 3]),
+        (["3,5", "1.234,25"], [3.5, 1234.25]),
+        (["1,234", "5,678.5"], [1234.0, 5678.5]),
+        (["1 234", "12"], [1234, 12]),
+        (["1’234.5", "2"], [1234.5, 2.0]),
+        (["$1,200", "-$3", "$ 4"], [1200, -3, 4]),
+        (["12 %", "3.5%"], [12.0, 3.5]),
+        (["(5)", "−3", "4 €"], [-5, -3, 4]),
+        (["9007199254740993", "1"], [9007199254740993, 1]),
+        (["true", "FALSE", None], [True, False, None]),
+        (["inf", "1.5"], [None, 1.5]),
+    ],
+)
+def test_numbers_as_programs_and_people_write_them(texts, values):
+    assert recognised(*texts).values.to_list() == values
+
+
+@pytest.mark.parametrize(
+    "texts, values",
+    [
+        (["2024-01-31", "2024-2-1"], [DAY(2024, 1, 31), DAY(2024, 2, 1)]),
+        (["31/01/2024", "1/2/2024"], [DAY(2024, 1, 31), DAY(2024, 2, 1)]),
+        (["1/2/2024"] * 300 + ["31/1/2024"], [DAY(2024, 2, 1)] * 300 + [DAY(2024, 1, 31)]),
+        (["01/31/2024", "2/1/2024"], [DAY(2024, 1, 31), DAY(2024, 2, 1)]),
+        (["31.1.24", "1.2.24"], [DAY(2024, 1, 31), DAY(2024, 2, 1)]),
+        (["31 Jan 2024", "1 February 2024"], [DAY(2024, 1, 31), DAY(2024, 2, 1)]),
+        (["Jan 31, 2024", "Feb 1, 2024"], [DAY(2024, 1, 31), DAY(2024, 2, 1)]),
+        (
+            ["2024-01-31T10:20:30Z", "2024-02-01 11:00"],
+            [datetime.datetime(2024, 1, 31, 10, 20, 30), datetime.datetime(2024, 2, 1, 11)],
+        ),
+        (["2024-01-31 01:00:00+02:00"], [datetime.datetime(2024, 1, 30, 23)]),
+    ],
+)
+def test_dates_in_several_forms(texts, values):
+    assert recognised(*texts).values.to_list() == values
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["007", "012", "123"],
+        ["12345678901234567890", "12345678901234567891"],
+        ["192.168.1.1", "10.0.0.1"],
+        ["555-1234", "555-9999"],
+        ["12:30", "1:20"],
+        ["a", "b", "7"],
+        ["yes", "no"],
+        ["None", "Good"],
+    ],
+)
+def test_codes_and_words_stay_texts(texts):
+    known = recognised(*texts)
+    assert known.form.kind == "string"
+    assert known.values.to_list() == texts
+
+
+def test_missing_values_are_said():
+    assert recognised("1", "NA", "?", "").notes == ("'?', 'NA' read as missing",)
+    known = recognised("1", "2", "-", "Unknown")
+    assert known.values.to_list() == [1, 2, None, None]
+    assert known.notes == ("'-', 'Unknown' read as missing",)
+    assert recognised(None, "").values.null_count() == 2
+
+
+def test_a_few_words_among_numbers_are_missing_and_said():
+    known = recognised(*map(str, range(99)), "abc")
+    assert known.values.to_list() == [*range(99), None]
+    assert known.notes == ("1 text among numbers ('abc') read as missing",)
+    half = recognised("1", "2", "abc", "def")
+    assert half.form.kind == "string"
+    assert "2 of 4 texts are numbers" in half.notes[0]
+
+
+def test_dates_that_could_be_read_in_two_ways_are_said():
+    assert "month before day" in recognised("1/2/2024", "3/4/2024").notes[0]
+    assert "day before month" in recognised("1.2.2024", "3.4.2024").notes[0]
+    assert recognised("1.2.2024", "13.4.2024").notes == ()
+
+
+@pytest.mark.parametrize(
+    "texts, new, values",
+    [
+        (["1", "2"], ["3", "x", "NA", None], [3.0, None, None, None]),
+        (["1,5", "2"], ["1.234,5", "9"], [1234.5, 9.0]),
+        (["1.2.2024"], ["3.4.2025", "x"], [DAY(2025, 4, 3), None]),
+        (["true"], ["False", "x", None], [False, None, None]),
+        (["a"], [" b ", "?"], ["b", None]),
+    ],
+)
+def test_new_texts_are_read_by_the_same_form(texts, new, values):
+    form = recognised(*texts).form
+    assert read(pl.Series("c", new, dtype=pl.String), form).to_list() == values
