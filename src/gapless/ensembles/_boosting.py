@@ -150,7 +150,8 @@ class GradientBoosting(BoostedGaps, OfParts, Remembering, CallbackSupport, BaseE
         classes = data.outputs.classes
         what = "" if classes is None or np.array_equal(classes[0], self.classes_) else "classes"
         for own, new in zip(self.encoding_.levels, data.columns.levels):
-            if (own is None) != (new is None) or (own is not None and own.tolist() != new.tolist()):
+            is_same = own is new if own is None or new is None else own.tolist() == new.tolist()
+            if not is_same:
                 what = what or "levels of categories"
         if what:
             raise ValueError(
