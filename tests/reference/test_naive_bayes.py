@@ -252,3 +252,38 @@ def test_smoothed_priors_exclude_given_ones():
     ):
         with pytest.raises(ValueError, match="smooth_prior=True is for priors that are counted"):
             model.fit(X, y)
+
+
+@pytest.mark.parametrize("form", [{}, {"reg_param": 0.2}], ids=str)
+def test_quadratic_discriminants_of_more_columns_than_rows_are_densities(form):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 30)), np.arange(40) % 3
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = gapless.QuadraticDiscriminantAnalysis(**form, store_covariance=True).fit(X, y)
+    direct = np.empty((len(X), 3))
+    for k in range(3):
+        S = np.cov(X[y == k].T, bias=True)
+        part, size = (0.2, 1.0) if form else (model.tol, np.trace(S) / 30)
+        S = (1 - part) * S + part * size * np.eye(30)
+        np.testing.assert_allclose(model.covariance_[k], S, atol=1e-12)
+        direct[:, k] = multivariate_normal(X[y == k].mean(axis=0), S).logpdf(X)
+    z = model.decision_function(X) - np.log(model.priors_) - 15 * np.log(2 * np.pi)
+    np.testing.assert_allclose(z, direct, rtol=1e-9)
+    assert model.certificate_.kind == gapless.certify(model, X, y).kind == "exact"
+
+
+@pytest.mark.parametrize("name", ["LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"])
+def test_discriminants_need_no_square_of_many_columns(name):
+    """3,000 columns by themselves would take 72 MB for each class, and their axes minutes."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(24, 3000)), np.arange(24) % 2
+    X[y == 1] += 0.3
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = getattr(gapless, name)().fit(X, y)
+        assert model.certificate_.kind == "exact"
+        assert 0 <= model.generalization_.unseen <= 1
+    assert all(
+        part.size <= X.size for part in (*model.scalings_, *getattr(model, "rotations_", []))
+    )

@@ -52,6 +52,9 @@ class Pooled:
     @classmethod
     def of(cls, data: Training, moments: Moments, shrinkage: float, tol: float) -> Pooled:
         """Of training rows; NotAvailable where there is no inverse."""
+        n, d = np.count_nonzero(data.weights), data.X.shape[1]
+        if not shrinkage and n - np.count_nonzero(moments.count) < d:
+            raise NotAvailable(SINGULAR)
         away = (data.X - moments.mean[data.y]).astype(np.float64, copy=False)
         S = Design(np.ascontiguousarray(away)).gram(data.weights) / data.weights.sum()
         # What is shrunk has its own units.
@@ -59,7 +62,7 @@ class Pooled:
         if not np.all(scale > 0):
             raise NotAvailable(SINGULAR)
         S = S / np.outer(scale, scale)
-        if not shrinkage and np.linalg.eigvalsh(S)[0] <= tol**2:
+        if not shrinkage and call_lapack(np.linalg.eigvalsh, S)[0] <= tol**2:
             raise NotAvailable(SINGULAR)
         return cls(moments, S, scale, shrinkage)
 

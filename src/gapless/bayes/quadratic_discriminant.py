@@ -53,10 +53,10 @@ class QuadraticDiscriminantAnalysis(Discriminant):
         The means μ.
     priors_ : ndarray of shape (n_classes,)
         The priors π.
-    rotations_ : list of ndarray of shape (n_features, n_features)
-        The axes of each class, in columns.
+    rotations_ : list of ndarray of shape (n_features, n_axes)
+        The axes of each class, in columns; of "svd" no more than the class has rows.
     scalings_ : list of ndarray of shape (n_features,)
-        The variances along them.
+        The variances along them, and beyond the last axis the one across all of them.
     singular_ : ndarray
         Classes whose covariance had no inverse.
     classes_ : ndarray of shape (n_classes,)
@@ -140,7 +140,7 @@ class QuadraticDiscriminantAnalysis(Discriminant):
             "singular_": data.classes[[shape[2] for shape in found]],
         }
         if self.store_covariance:
-            learned["covariance_"] = [(axes * s) @ axes.T for s, axes, _ in found]
+            learned["covariance_"] = [_matrix(s, axes) for s, axes, _ in found]
         return learned
 
     def _is_unknown(self, rows, weights):
@@ -149,24 +149,26 @@ class QuadraticDiscriminantAnalysis(Discriminant):
     def _shape(
         self, data: Training, k: int, mean: Array, spread: float
     ) -> tuple[Array, Array, bool]:
-        """Variances, decreasing, and axes of a class, and whether it had to be shrunk."""
+        """Variances, decreasing, and axes of a class, and whether it had to be shrunk.
+
+        There are d variances; those beyond the last axis are all the same.
+        """
         X, weights = rows_of(data, k)
         d, total = data.X.shape[1], float(weights.sum())
         if total == 0:  # a class that is not among some rows of the fit
-            return np.full(d, spread), np.eye(d), False
+            return np.full(d, spread), np.empty((d, 0)), False
         if self._is_unknown(np.array(len(X)), np.array(total)):
             raise ValueError(
                 f"y has only 1 sample in class {data.classes[k]}, covariance is ill defined; add "
                 "rows, or drop the class."
             )
-        if self.solver == "svd" and len(X) >= d:
+        if self.solver == "svd":
             sizes, axes = right_singular((X - mean) * np.sqrt(weights / total)[:, None])
-            scaling = (1 - self.reg_param) * sizes**2 + self.reg_param
+            scaling = np.pad(sizes**2, (0, d - len(sizes)))
+            scaling = (1 - self.reg_param) * scaling + self.reg_param
         else:
             S = covariance_of(X, weights, self.shrinkage, self.covariance_estimator)
             scaling, axes = (part[..., ::-1] for part in call_lapack(lapack.eigh, S.copy()))
-            if self.solver == "svd":
-                scaling = (1 - self.reg_param) * np.maximum(scaling, 0.0) + self.reg_param
         if is_regular(scaling):
             return scaling, axes, False
         mean_variance = max(float(scaling.mean()), self.tol * spread)
@@ -194,8 +196,13 @@ class QuadraticDiscriminantAnalysis(Discriminant):
         """Log densities (n, classes), but for what is the same for all classes."""
         out = np.empty((len(X), len(self.means_)))
         for k, (mean, s, axes) in enumerate(zip(self.means_, self.scalings_, self.rotations_)):
-            whitened = (X - mean) @ (axes / np.sqrt(s))
-            out[:, k] = -0.5 * (np.sum(whitened**2, axis=1) + np.sum(np.log(s)))
+            away, r = X - mean, axes.shape[1]
+            squares = (away @ axes) ** 2
+            distance = np.sum(squares / s[:r], axis=1)
+            if r < len(s):
+                across = np.sum(away**2, axis=1) - squares.sum(axis=1)
+                distance += np.maximum(across, 0.0) / s[r]
+            out[:, k] = -0.5 * (distance + np.sum(np.log(s)))
         return out
 
     # ---- both gaps -------------------------------------------------------------------------------
@@ -229,7 +236,8 @@ class QuadraticDiscriminantAnalysis(Discriminant):
         D = (1 - part) * growth * variance + floor
         gamma = ((1 - part) * w * growth / left)[:, 0]
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            q = np.sum(coordinates**2 / D, axis=1)
+            # Rows of the class have no part across its axes.
+            q = np.sum(coordinates**2 / D[:, : coordinates.shape[1]], axis=1)
             rest = 1 - gamma * q
             # The least variance without the row is at least that part of the least one.
             if not np.all(is_regular(D * rest[:, None])):
@@ -254,15 +262,42 @@ class QuadraticDiscriminantAnalysis(Discriminant):
         for k, n in enumerate(count):
             best, axes = learned["scalings_"][k], learned["rotations_"][k]
             away = learned["means_"][k] - self.means_[k]
-            across = (self.rotations_[k].T @ axes) ** 2 @ best
-            spread = across + (self.rotations_[k].T @ away) ** 2
             stored = self.scalings_[k]
-            primal += 0.5 * n * float(np.sum(np.log(stored) + spread / stored))
+            spread = _spread(self.rotations_[k], best, axes, away)
+            primal += (
+                0.5 * n * float(np.sum(np.log(stored)) + np.sum(spread / stored[: len(spread)]))
+            )
             dual += 0.5 * n * float(np.sum(np.log(best) + 1))
-            size += n * float(np.sum(1 + np.abs(np.log(best)) + best.max() / best))
-        return primal, dual, size, float(count.sum()) * np.log(len(count))
+            r = len(spread)
+            size += n * float(np.sum(1 + np.abs(np.log(best))) + np.sum(best.max() / best[:r]))
+            size += n * float(best.sum() / best[-1]) if r > axes.shape[1] else 0.0
+        # In units of its own variance each column costs ½ for each row.
+        return primal, dual, size, float(count.sum()) * (np.log(len(count)) + 0.5 * len(best))
 
 
 def is_regular(variances: Array) -> Array:
     """Whether all variances along the last axis stand out from rounding."""
     return variances.min(axis=-1) > REGULAR * np.abs(variances).max(axis=-1)
+
+
+def _matrix(variances: Array, axes: Array) -> Array:
+    """The covariance (d, d) of d variances, of which those beyond the last axis are the same."""
+    r = axes.shape[1]
+    if r == len(variances):
+        return (axes * variances) @ axes.T
+    rest = variances[r]
+    return (axes * (variances[:r] - rest)) @ axes.T + rest * np.eye(len(variances))
+
+
+def _spread(along: Array, variances: Array, axes: Array, away: Array) -> Array:
+    """Mean squares along axes (d, r), and if r < d their sum across these, around a point `away`.
+
+    Of the covariance that `variances` and `axes` are.
+    """
+    r = axes.shape[1]
+    rest = variances[r] if r < len(variances) else 0.0
+    squares = (along.T @ axes) ** 2 @ (variances[:r] - rest) + rest + (along.T @ away) ** 2
+    if along.shape[1] == len(variances):
+        return squares
+    across = variances.sum() + away @ away - squares.sum()
+    return np.append(squares, max(float(across), 0.0))
