@@ -5,6 +5,7 @@ import datetime
 import polars as pl
 import pytest
 
+from gapless.data import read_table
 from gapless.data.forms import read, recognise
 
 DAY = datetime.date
@@ -112,3 +113,11 @@ def test_dates_that_could_be_read_in_two_ways_are_said():
 def test_new_texts_are_read_by_the_same_form(texts, new, values):
     form = recognised(*texts).form
     assert read(pl.Series("c", new, dtype=pl.String), form).to_list() == values
+
+
+def test_points_group_digits_where_other_columns_have_decimal_commas():
+    table = read_table(b"size;price\n12,5;1.000\n8,25;900\n")
+    assert table.frame.rows() == [(12.5, 1000), (8.25, 900)]
+    assert "'1.000' is read with groups" in " ".join(table.notes)
+    plain = read_table(b"size;price\n12,5;0.125\n8,25;900\n")
+    assert plain.frame["price"].to_list() == [0.125, 900]

@@ -40,6 +40,7 @@ SHARE_OF_NUMBERS = 0.95
 
 SIGNS = r"(?:[$€£¥₹₩₽%‰]|USD|EUR|GBP|CHF|JPY|CNY)"
 GROUPS_BY_BLANK = r"^\D*\d{1,3}(?:[\s'’]\d{3})+(?:\D|$)"
+GROUPS_BY_POINT = r"^[+-]?[1-9]\d{0,2}(?:\.\d{3})+$"
 EXPONENT = r"(?:[eE][+-]?\d+)?"
 DECIMAL_POINT = rf"^[+-]?(?:(?:\d{{1,3}}(?:,\d{{3}})+|\d+)(?:\.\d*)?|\.\d+){EXPONENT}$"
 DECIMAL_COMMA = rf"^[+-]?(?:(?:\d{{1,3}}(?:\.\d{{3}})+|\d+)(?:,\d*)?|,\d+){EXPONENT}$"
@@ -93,6 +94,19 @@ def recognise(texts: pl.Series) -> Recognised:
         if known is not None:
             return Recognised(known.values, known.form, (*notes, *known.notes))
     raise AssertionError("every column can be read as strings")
+
+
+def regrouped(texts: pl.Series) -> Recognised | None:
+    """Numbers such as 1.000 in a table that elsewhere has decimal commas: the points group digits.
+
+    None if a point may be a decimal one.
+    """
+    clean, notes = _without_missing(texts)
+    pointed = clean.filter(clean.str.contains(".", literal=True))
+    if not len(pointed) or not pointed.str.contains(GROUPS_BY_POINT).all():
+        return None
+    notes.append(f"other columns have decimal commas, so {pointed[0]!r} is read with groups")
+    return _as_numbers(clean, _undecorated(clean, ","), Form("number", ","), notes)
 
 
 def read(texts: pl.Series, form: Form) -> pl.Series:

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from .findings import TableError, counted, listed
-from .forms import Form, recognise
+from .forms import Form, Recognised, recognise, regrouped
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,15 +58,27 @@ def typed(frame: pl.DataFrame, notes: tuple[str, ...] = (), **attributes: Any) -
     if not frame.width:
         raise TableError(f"{attributes.get('source', 'the table')} has no columns.")
     flat, said = usual_types(frame)
-    columns, forms = [], {}
-    for series in flat.iter_columns():
-        if series.dtype == pl.String:
-            known = recognise(series)
-            forms[series.name] = known.form
-            said += [f"column {series.name!r}: {note}" for note in known.notes]
-            series = known.values.alias(series.name)
-        columns.append(series)
-    return Table(pl.DataFrame(columns), (*notes, *said), forms=forms, **attributes)
+    known = {s.name: recognise(s) for s in flat.iter_columns() if s.dtype == pl.String}
+    if any(column.form.decimal == "," for column in known.values()):
+        known |= _with_groups(flat, known)
+    for name, column in known.items():
+        said += [f"column {name!r}: {note}" for note in column.notes]
+    return Table(
+        flat.with_columns(column.values.alias(name) for name, column in known.items()),
+        (*notes, *said),
+        forms={name: column.form for name, column in known.items()},
+        **attributes,
+    )
+
+
+def _with_groups(frame: pl.DataFrame, known: Mapping[str, Recognised]) -> dict[str, Recognised]:
+    """Columns of numbers read again where a decimal comma elsewhere gives points a meaning."""
+    again = {
+        name: regrouped(frame[name])
+        for name, column in known.items()
+        if column.form == Form("number")
+    }
+    return {name: column for name, column in again.items() if column is not None}
 
 
 def table_of(frame: Any) -> Table:

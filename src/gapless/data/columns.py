@@ -1,0 +1,214 @@
+"""Columns: what each one is for, and why: number, category, date, text, id, constant, target."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import polars as pl
+
+from .findings import TableError, counted
+from .forms import Form
+from .tables import Table
+
+Role = Literal[
+    "number",
+    "category",
+    "date",
+    "text",
+    "id",
+    "constant",
+    "target",
+    "group",
+    "time",
+    "dropped",
+]
+# Roles of the columns that models are given.
+FEATURES = ("number", "category", "date", "text")
+
+# Fewer rows than this tell nothing about whether a column names them.
+FEW_ROWS = 20
+# A column of texts that are nearly all different names the rows.
+SHARE_OF_NAMES = 0.95
+# Texts of so many words that are mostly different are free texts.
+WORDS_OF_TEXT = 3.0
+SHARE_OF_TEXTS = 0.3
+LOOKED_AT = 1000
+CALLED_ID = re.compile(r"(?:^|[\s_.-])(?:id|ids|key|index|uuid|guid|nr|no|row)$|[a-z]I[Dd]$", re.I)
+LOOKS_LIKE_CODE = r"^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-|^[0-9a-fA-F]{24,}$"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column and its role.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    role : str
+        number, category, date or text for what models are given; id and constant for what is set
+        aside; target, group, time or dropped for what the caller named.
+    reason : str
+        Why it has this role, in words.
+    dtype : str
+        Its type: Int64, Float64, Boolean, Date, Datetime or String.
+    rows, missing, distinct : int
+        The number of rows, of missing values, and of distinct values without missing ones.
+    form : Form or None
+        How its texts were read, if it came as texts.
+    """
+
+    name: str
+    role: Role
+    reason: str
+    dtype: str
+    rows: int
+    missing: int
+    distinct: int
+    form: Form | None = None
+
+    @property
+    def is_feature(self) -> bool:
+        """Whether models are given it."""
+        return self.role in FEATURES
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same data as plain strings, numbers and lists."""
+        return asdict(self)
+
+
+def describe_columns(
+    table: Table,
+    target: str | None = None,
+    *,
+    group: str | None = None,
+    time: str | None = None,
+    drop: Sequence[str] = (),
+) -> tuple[Column, ...]:
+    """Give each column of a table its role.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+    target : str or None, default=None
+        The column to predict.
+    group, time : str or None, default=None
+        The column whose equal values stay on one side of a split, and the one that orders rows in
+        time; neither is a feature.
+    drop : sequence of str, default=()
+        Columns to leave out.
+
+    Returns
+    -------
+    tuple of Column
+        In the order of the table.
+
+    Raises
+    ------
+    TableError
+        When a column of that name does not exist, or is named for two roles.
+
+    Examples
+    --------
+    >>> from gapless.data import describe_columns, load_builtin
+    >>> [(c.name, c.role) for c in describe_columns(load_builtin("tennis"), "play")][-2:]
+    [('wind', 'category'), ('play', 'target')]
+    """
+    named = _named(table, target, group, time, drop)
+    return tuple(_described(series, table, named) for series in table.frame.iter_columns())
+
+
+def _named(
+    table: Table, target: str | None, group: str | None, time: str | None, drop: Sequence[str]
+) -> dict[str, Role]:
+    """Roles that the caller has given."""
+    roles: dict[str, Role] = {}
+    given: list[tuple[str | None, Role]] = [(target, "target"), (group, "group"), (time, "time")]
+    for name, role in [*given, *((name, "dropped") for name in drop)]:
+        if name is None:
+            continue
+        check_name(table, name)
+        if roles.setdefault(name, role) != role:
+            raise TableError(f"column {name!r} cannot be both {roles[name]} and {role}.")
+    return roles
+
+
+def check_name(table: Table, name: str) -> None:
+    """Refuse the name of a column that does not exist, and say which may be meant."""
+    names = table.frame.columns
+    if name in names:
+        return
+    plain = {other.lower().strip(): other for other in reversed(names)}
+    near = difflib.get_close_matches(name.lower().strip(), plain, n=1)
+    hint = f"did you mean {plain[near[0]]!r}?" if near else f"columns are {_shown(names)}."
+    raise TableError(f"{table.source} has no column {name!r}; {hint}")
+
+
+def _shown(names: Sequence[str], most: int = 20) -> str:
+    shown = ", ".join(map(repr, names[:most]))
+    return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"
+
+
+def _described(series: pl.Series, table: Table, named: dict[str, Role]) -> Column:
+    missing = series.null_count()
+    distinct = series.n_unique() - (missing > 0)
+    if series.name in named:
+        role, reason = named[series.name], "asked for"
+    else:
+        role, reason = _role(series, missing, distinct)
+    return Column(
+        series.name,
+        role,
+        reason,
+        str(series.dtype.base_type()),
+        len(series),
+        missing,
+        distinct,
+        table.forms.get(series.name),
+    )
+
+
+def _role(series: pl.Series, missing: int, distinct: int) -> tuple[Role, str]:
+    if distinct == 0:
+        return "constant", "all values are missing"
+    if distinct == 1 and not missing:
+        return "constant", f"all values are {series[0]!r}"
+    if series.dtype.is_temporal():
+        return "date", "dates"
+    if series.dtype == pl.Boolean:
+        return "category", "true or false"
+    if series.dtype.is_numeric():
+        reason = _why_id(series, missing, distinct)
+        return ("id", reason) if reason else ("number", "numbers")
+    return _role_of_texts(series, missing, distinct)
+
+
+def _why_id(series: pl.Series, missing: int, distinct: int) -> str | None:
+    """Why whole numbers name the rows; None if they do not."""
+    if series.dtype != pl.Int64 or missing or distinct < len(series) or len(series) < FEW_ROWS:
+        return None
+    steps = series.diff().drop_nulls()
+    if (steps == 1).all():
+        return "counts the rows"
+    if CALLED_ID.search(series.name):
+        return "called an id, and different in each row"
+    return None
+
+
+def _role_of_texts(series: pl.Series, missing: int, distinct: int) -> tuple[Role, str]:
+    present = len(series) - missing
+    few = series.drop_nulls().gather_every(max(1, present // LOOKED_AT))
+    words = few.str.count_matches(r"\S+").mean()
+    assert isinstance(words, float)
+    if words >= WORDS_OF_TEXT and distinct > max(SHARE_OF_TEXTS * present, 2):
+        return "text", f"free text, {words:.0f} words on average"
+    is_code = few.str.contains(LOOKS_LIKE_CODE).all()
+    if present >= FEW_ROWS and (distinct >= SHARE_OF_NAMES * present or is_code):
+        share = f"{counted(distinct, 'distinct value')} in {present:,} rows"
+        return "id", f"names the rows: {share}"
+    return "category", f"{counted(distinct, 'level')}"

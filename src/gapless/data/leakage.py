@@ -1,0 +1,300 @@
+"""Leakage: what makes a score too good to be true, and other things to know before a fit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+
+from .columns import CALLED_ID, Column
+from .findings import Finding, counted, found, listed
+from .one_column import predicted_by_one
+from .tables import Table
+from .target import Target
+
+Array = np.ndarray
+
+# The largest class has so many times the rows of the smallest.
+IMBALANCE = 10.0
+FEW_OF_A_CLASS = 10
+MOSTLY_MISSING = 0.95
+FEW = "the columns have so few values that this is to be expected"
+MANY = "if they are copies, the test score is too good; drop them"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Split:
+    """Which rows of a table are for training and which for testing."""
+
+    train: Array
+    test: Array
+
+
+def find_leaks(
+    table: Table,
+    columns: Sequence[Column],
+    target: Target,
+    split: Split | None = None,
+    *,
+    seed: int = 0,
+) -> tuple[Finding, ...]:
+    """Look for what makes estimates wrong, before any model is fitted.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+    columns : sequence of Column
+        Its columns with their roles, from `describe_columns`.
+    target : Target
+        The target, from `read_target`.
+    split : Split or None, default=None
+        Rows for training and testing; without it nothing is said about rows on both sides.
+    seed : int, default=0
+        For the rows that are looked at in large tables.
+
+    Returns
+    -------
+    tuple of Finding
+        Warnings first.
+
+    Notes
+    -----
+    A column gives the target away if it alone predicts held-out halves of the rows nearly without
+    error, by a small tree or its levels; at most 10,000 rows are looked at for that.
+
+    Examples
+    --------
+    >>> from gapless.data import describe_columns, find_leaks, read_target, table_of
+    >>> table = table_of({"sold": ["no", "yes"] * 30, "price": [None, 7] * 30})
+    >>> target = read_target(table, "sold")
+    >>> [finding.code for finding in find_leaks(table, describe_columns(table, "sold"), target)]
+    ['L101', 'D204']
+    """
+    findings = [
+        *_given_away(table, columns, _trained(target, split), seed),
+        *_straddling(table, columns, split),
+        *_from_the_future(table, columns),
+        *_names_of_rows(columns),
+        *_repeated(table, columns, target, split),
+        *_about_target(table, target),
+        *_about_columns(columns),
+    ]
+    return tuple(sorted(findings, key=lambda finding: finding.severity != "warning"))
+
+
+# ---- columns that know the target ----------------------------------------------------------------
+
+
+def _trained(target: Target, split: Split | None) -> Target:
+    """The target in the rows for training: those for testing are used once, at the end."""
+    if split is None:
+        return target
+    kept = np.isin(target.rows, split.train)
+    return replace(target, values=target.values[kept], rows=target.rows[kept])
+
+
+def _given_away(
+    table: Table, columns: Sequence[Column], target: Target, seed: int
+) -> Iterator[Finding]:
+    for column in columns:
+        if not column.is_feature or column.role == "text":
+            continue
+        series = table.frame[column.name].gather(target.rows)
+        score = predicted_by_one(series, target, seed)
+        if score is not None:
+            yield found(
+                "L101",
+                "warning",
+                f"column {column.name!r} alone predicts {target.name!r} on unseen rows with "
+                f"{score.words}; if it is known only after the target, drop it.",
+                (column.name,),
+            )
+
+
+def _from_the_future(table: Table, columns: Sequence[Column]) -> Iterator[Finding]:
+    time = next((column for column in columns if column.role == "time"), None)
+    if time is None or not table.frame[time.name].dtype.is_temporal():
+        return
+    now = table.frame[time.name].cast(pl.Datetime("us"))
+    for column in columns:
+        if column.role != "date":
+            continue
+        later = (table.frame[column.name].cast(pl.Datetime("us")) > now).fill_null(False)
+        rows = np.flatnonzero(later.to_numpy())
+        if len(rows):
+            yield found(
+                "L105",
+                "warning",
+                f"column {column.name!r} is later than {time.name!r} in "
+                f"{counted(len(rows), 'row')}; what is not yet known then should be dropped.",
+                (column.name, time.name),
+                rows,
+            )
+
+
+# ---- rows on both sides --------------------------------------------------------------------------
+
+
+def _straddling(table: Table, columns: Sequence[Column], split: Split | None) -> Iterator[Finding]:
+    group = next((column for column in columns if column.role == "group"), None)
+    if group is not None and split is not None:
+        series = table.frame[group.name]
+        both = series.gather(split.test).is_in(series.gather(split.train).unique().implode())
+        rows = split.test[both.fill_null(False).to_numpy()]
+        if len(rows):
+            names = series.gather(rows).unique(maintain_order=True)
+            yield found(
+                "L104",
+                "warning",
+                f"{counted(len(names), 'group')} of {group.name!r} ({listed(names, 3)}) have rows "
+                "for training and for testing; split by whole groups.",
+                (group.name,),
+                rows,
+            )
+    for column in columns:
+        if group is None and _looks_like_groups(column):
+            yield found(
+                "L106",
+                "note",
+                f"column {column.name!r} is called an id and each value has "
+                f"{column.rows / column.distinct:.1f} rows on average; if rows of one value belong "
+                "together, name it as the group.",
+                (column.name,),
+            )
+
+
+def _looks_like_groups(column: Column) -> bool:
+    if not column.is_feature or column.dtype not in ("Int64", "String"):
+        return False
+    present = column.rows - column.missing
+    return bool(CALLED_ID.search(column.name)) and 5 < column.distinct <= 0.8 * present
+
+
+def _repeated(
+    table: Table, columns: Sequence[Column], target: Target, split: Split | None
+) -> Iterator[Finding]:
+    """Rows that are equal in all features, by their hashes."""
+    names = [column.name for column in columns if column.is_feature]
+    if not names:
+        return
+    features = table.frame.select(names).hash_rows(seed=0)
+    whole = table.frame.select([*names, target.name]).hash_rows(seed=0)
+    if split is not None:
+        both = whole.gather(split.test).is_in(whole.gather(split.train).unique().implode())
+        rows = split.test[both.to_numpy()]
+        if len(rows):
+            few = _has_few_combinations(columns)
+            yield found(
+                "L103",
+                "note" if few or len(rows) <= 0.01 * len(split.test) else "warning",
+                f"{counted(len(rows), 'row')} for testing ({len(rows) / len(split.test):.1%}) are "
+                f"equal to one for training; {FEW if few else MANY}.",
+                (),
+                rows,
+            )
+    again = np.flatnonzero((~whole.is_first_distinct()).to_numpy())
+    if len(again):
+        yield found(
+            "D204",
+            "note",
+            f"{counted(len(again), 'row')} of {len(table):,} are equal to an earlier one.",
+            (),
+            again,
+        )
+    yield from _contradicting(features, whole, target)
+
+
+def _has_few_combinations(columns: Sequence[Column]) -> bool:
+    """Whether rows must repeat because their columns have few values."""
+    features = [column for column in columns if column.is_feature]
+    combinations = math.prod(column.distinct + (column.missing > 0) for column in features)
+    return combinations < 10 * features[0].rows
+
+
+def _contradicting(features: pl.Series, whole: pl.Series, target: Target) -> Iterator[Finding]:
+    """Rows with equal features and different classes: no model gets all of them right."""
+    if target.task != "classification":
+        return
+    frame = pl.DataFrame({"x": features, "both": whole}).with_row_index("row")
+    frame = frame.filter(pl.col("both").n_unique().over("x") > 1)
+    if frame.height:
+        yield found(
+            "D205",
+            "note",
+            f"{counted(frame.height, 'row')} have the same features as another of a different "
+            "class; no model can tell them apart.",
+            (target.name,),
+            frame["row"].to_numpy(),
+        )
+
+
+# ---- the target and the columns by themselves ----------------------------------------------------
+
+
+def _names_of_rows(columns: Sequence[Column]) -> Iterator[Finding]:
+    for column in columns:
+        if column.role == "id":
+            yield found(
+                "L102",
+                "note",
+                f"column {column.name!r} is set aside: {column.reason}.",
+                (column.name,),
+            )
+
+
+def _about_target(table: Table, target: Target) -> Iterator[Finding]:
+    missing = np.setdiff1d(np.arange(len(table)), target.rows)
+    if len(missing):
+        yield found(
+            "D201",
+            "note",
+            f"{target.name!r} is missing in {counted(len(missing), 'row')} of {len(table):,}, "
+            "which are left out.",
+            (target.name,),
+            missing,
+        )
+    if target.task != "classification":
+        return
+    labels, counts = np.unique(target.values, return_counts=True)
+    few = counts < FEW_OF_A_CLASS
+    if few.any():
+        shown = [f"{label} ({count})" for label, count in zip(labels[few], counts[few])]
+        yield found(
+            "D207",
+            "note",
+            f"fewer than {FEW_OF_A_CLASS} rows are of {', '.join(shown[:5])}; estimates for them "
+            "are rough.",
+            (target.name,),
+        )
+    if counts.max() >= IMBALANCE * counts.min():
+        yield found(
+            "D203",
+            "note",
+            f"{counts.max() / counts.sum():.1%} of the rows are {labels[counts.argmax()]!s}, and "
+            f"{counts.min() / counts.sum():.2%} are {labels[counts.argmin()]!s}; accuracy alone "
+            "says little, see recall and precision.",
+            (target.name,),
+        )
+
+
+def _about_columns(columns: Sequence[Column]) -> Iterator[Finding]:
+    for column in columns:
+        if column.role == "constant":
+            yield found(
+                "D202",
+                "note",
+                f"column {column.name!r} is set aside: {column.reason}.",
+                (column.name,),
+            )
+        elif column.is_feature and column.missing > MOSTLY_MISSING * column.rows:
+            yield found(
+                "D206",
+                "note",
+                f"column {column.name!r} is missing in {column.missing / column.rows:.1%} of the "
+                "rows.",
+                (column.name,),
+            )

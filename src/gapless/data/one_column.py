@@ -1,0 +1,135 @@
+"""How well one column alone predicts the target.
+
+Numbers and dates by a small tree, categories by an answer for each level. Both learn on one half
+of the rows and are judged on the other, so that a column which is different in each row looks as
+useless as it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from ..trees import DecisionTreeClassifier, DecisionTreeRegressor
+from .target import Target
+
+Array = np.ndarray
+
+LOOKED_AT = 10_000
+FEWEST_ROWS = 30
+LEAVES = 64
+# Scores from which a column is suspected of knowing the target.
+SUSPECT_ACCURACY = 0.99
+SUSPECT_R2 = 0.99
+
+
+@dataclass(frozen=True, slots=True)
+class OneColumn:
+    """The score of one column: balanced accuracy or R²."""
+
+    value: float
+    name: str
+
+    @property
+    def words(self) -> str:
+        """The score as people say it."""
+        if self.name == "R²":
+            return f"R² = {self.value:.3f}"
+        return f"{self.name} {self.value:.1%}"
+
+
+def predicted_by_one(series: pl.Series, target: Target, seed: int) -> OneColumn | None:
+    """The score of a column that nearly gives the target away; None for all others.
+
+    Parameters
+    ----------
+    series : polars.Series
+        The column in the rows where the target is known.
+    target : Target
+        The target.
+    seed : int
+        For the halves, and for the rows that are looked at.
+    """
+    if len(series) < FEWEST_ROWS:
+        return None
+    order = np.random.default_rng(seed).permutation(len(series))[:LOOKED_AT]
+    column, y = series.gather(order), target.values[order]
+    if target.task == "classification":
+        value = _accuracy(column, np.unique(y, return_inverse=True)[1])
+        return OneColumn(value, "balanced accuracy") if value >= SUSPECT_ACCURACY else None
+    value = max(_r2_of_line(column, y), _r2(column, y))
+    return OneColumn(value, "R²") if value >= SUSPECT_R2 else None
+
+
+def _accuracy(column: pl.Series, classes: Array) -> float:
+    """Balanced accuracy on unseen halves."""
+    if _is_ordered(column):
+        tree = DecisionTreeClassifier(max_leaf_nodes=LEAVES, random_state=0)
+        predicted = _by_tree(tree, column, classes)
+    else:
+        # The mean of one-hot classes is largest for the class that is most frequent in a level.
+        shares = [_by_levels(column, classes == k) for k in range(int(classes.max()) + 1)]
+        predicted = np.argmax(shares, axis=0)
+    right = predicted == classes
+    return float(np.mean(np.bincount(classes, weights=right) / np.bincount(classes)))
+
+
+def _r2(column: pl.Series, y: Array) -> float:
+    """R² on unseen halves."""
+    if _is_ordered(column):
+        tree = DecisionTreeRegressor(max_leaf_nodes=LEAVES, random_state=0)
+        predicted = _by_tree(tree, column, y)
+    else:
+        predicted = _by_levels(column, y)
+    return float(1 - np.sum((y - predicted) ** 2) / np.sum((y - y.mean()) ** 2))
+
+
+def _is_ordered(column: pl.Series) -> bool:
+    return column.dtype.is_numeric() or column.dtype.is_temporal()
+
+
+def _halves(n: int) -> list[Array]:
+    """Rows to learn from, for either half that is predicted; the rows are in random order."""
+    even = np.arange(n) % 2 == 0
+    return [even, ~even]
+
+
+def _by_tree(
+    tree: DecisionTreeClassifier | DecisionTreeRegressor, column: pl.Series, y: Array
+) -> Array:
+    x = column.to_physical().cast(pl.Float64).fill_null(np.nan).to_numpy()[:, None]
+    predicted = np.empty_like(y)
+    for half in _halves(len(y)):
+        predicted[~half] = tree.fit(x[half], y[half]).predict(x[~half])
+    return predicted
+
+
+def _by_levels(column: pl.Series, y: Array) -> Array:
+    """The mean of each level, missing being one; the mean of all for a level that is new."""
+    texts = column.cast(pl.String).fill_null("")
+    levels = texts.rank("dense").to_numpy().astype(np.int64)
+    size = int(levels.max()) + 1
+    predicted = np.empty(len(y))
+    for half in _halves(len(y)):
+        count = np.bincount(levels[half], minlength=size)
+        total = np.bincount(levels[half], weights=y[half], minlength=size)
+        mean = np.where(count > 0, total / np.maximum(count, 1), y[half].mean())
+        predicted[~half] = mean[levels[~half]]
+    return predicted
+
+
+def _r2_of_line(column: pl.Series, y: Array) -> float:
+    """R² of a straight line, or of one in the ranks, which also finds bent copies."""
+    if not column.dtype.is_numeric():
+        return 0.0
+    is_known = column.is_not_null().to_numpy()
+    x = column.cast(pl.Float64).to_numpy()[is_known]
+    if is_known.mean() < 0.5 or len(np.unique(x)) < 3:
+        return 0.0
+    straight = x, y[is_known]
+    ranks = [pl.Series(values).rank().to_numpy() for values in straight]
+    with np.errstate(invalid="ignore"):
+        both = [np.corrcoef(a, b)[0, 1] for a, b in (straight, ranks)]
+    return float(np.nanmax([0.0, *np.square(both)]))

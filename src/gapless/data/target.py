@@ -1,0 +1,127 @@
+"""The target: whether predicting it is classification or regression, and its values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import polars as pl
+
+from .columns import check_name
+from .findings import TableError
+from .tables import Table
+
+Task = Literal["classification", "regression"]
+
+# Whole numbers of at most so many values are classes, if each has rows enough.
+MOST_CLASSES = 20
+ROWS_PER_CLASS = 10
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Target:
+    """The target of a table.
+
+    Attributes
+    ----------
+    name : str
+        Its column.
+    task : {"classification", "regression"}
+        What predicting it is.
+    reason : str
+        Why, in words.
+    values : ndarray of shape (m,)
+        Its values where it is not missing: floats, or labels (strings or integers).
+    rows : ndarray of int64, shape (m,)
+        The rows of the table where it is not missing.
+    """
+
+    name: str
+    task: Task
+    reason: str
+    values: np.ndarray
+    rows: np.ndarray
+
+
+def read_target(table: Table, name: str, task: Task | Literal["auto"] = "auto") -> Target:
+    """Take the target out of a table.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+    name : str
+        The column of the target.
+    task : {"auto", "classification", "regression"}, default="auto"
+        What predicting it is. "auto": texts and booleans are classes, and so are whole numbers of
+        few values; all other numbers are a quantity.
+
+    Returns
+    -------
+    Target
+
+    Raises
+    ------
+    TableError
+        When nothing can be learned: the target is constant, missing, a date, or a text that is
+        different in nearly every row.
+
+    Examples
+    --------
+    >>> from gapless.data import load_builtin, read_target
+    >>> target = read_target(load_builtin("iris"), "species")
+    >>> target.task, target.reason
+    ('classification', '3 classes')
+    """
+    check_name(table, name)
+    column = table.frame[name]
+    rows = np.flatnonzero(column.is_not_null().to_numpy())
+    present = column.drop_nulls()
+    _check_target(present, name, len(column))
+    found, reason = _task_of(present) if task == "auto" else (task, "asked for")
+    if found == "regression":
+        return Target(name, found, reason, _numbers(present, name), rows)
+    return Target(name, found, reason, _labels(present, name), rows)
+
+
+def _check_target(present: pl.Series, name: str, rows: int) -> None:
+    if not len(present):
+        raise TableError(f"the target {name!r} is missing in all {rows:,} rows.")
+    if present.n_unique() == 1:
+        raise TableError(
+            f"the target {name!r} is {present[0]!r} in all rows; there is nothing to learn."
+        )
+    if present.dtype.is_temporal():
+        raise TableError(
+            f"the target {name!r} holds dates; make a number of it, e.g. the days until then."
+        )
+
+
+def _task_of(present: pl.Series) -> tuple[Task, str]:
+    distinct = present.n_unique()
+    if not present.dtype.is_numeric():
+        return "classification", f"{distinct:,} classes"
+    most = min(MOST_CLASSES, len(present) // ROWS_PER_CLASS)
+    if present.dtype == pl.Int64 and distinct <= max(2, most):
+        return "classification", f"whole numbers of {distinct} values; say --task regression if not"
+    return "regression", f"{distinct:,} different numbers"
+
+
+def _numbers(present: pl.Series, name: str) -> np.ndarray:
+    if present.dtype == pl.String:
+        raise TableError(f"the target {name!r} holds texts such as {present[0]!r}, no numbers.")
+    return present.cast(pl.Float64).to_numpy()
+
+
+def _labels(present: pl.Series, name: str) -> np.ndarray:
+    """Labels as strings, or as integers where they are whole numbers."""
+    distinct = present.n_unique()
+    if distinct > max(2, 0.5 * len(present)):
+        raise TableError(
+            f"the target {name!r} has {distinct:,} classes in {len(present):,} rows; "
+            "choose a column whose classes repeat, or a number for regression."
+        )
+    if present.dtype == pl.Int64:
+        return present.to_numpy()
+    return present.cast(pl.String).to_numpy().astype(str)
