@@ -306,6 +306,18 @@ def test_warm_start_adds_members(cls, form):
     assert grown.generalization_.unseen == at_once.generalization_.unseen
 
 
+@pytest.mark.parametrize("other", [lambda y: y + 1, lambda y: np.arange(len(y)) % 5])
+def test_warm_start_refuses_other_classes(other):
+    X, y = make_data(gapless.RandomForestClassifier)
+    _, y = np.unique(y, return_inverse=True)
+    for target in (y, np.column_stack([y, y])):
+        grown = gapless.RandomForestClassifier(3, warm_start=True).fit(X, target)
+        new = other(y) if target.ndim == 1 else np.column_stack([y, other(y)])
+        with pytest.raises(ValueError, match="classes were others"):
+            grown.set_params(n_estimators=5).fit(X, new)
+        assert len(grown) == 3
+
+
 @every_ensemble
 def test_error_leaves_the_model_as_it_was(cls, form):
     X, y = make_data(cls)

@@ -215,10 +215,14 @@ class Forest(ForestReading, ForestGrowing, Ensemble, BaseEstimator):
         """Trees of an earlier fit, to which others are to be added."""
         known, now = self.columns_, data.tree_data.columns
         same = [np.array_equal(a, b) for a, b in zip(known.levels, now.levels)]
-        if len(known) != len(now) or not all(same) or self.n_outputs_ != data.outputs.y.shape[1]:
+        same += [len(known) == len(now), self.n_outputs_ == data.outputs.y.shape[1]]
+        if all(same) and data.outputs.classes is not None:
+            own = [self.classes_] if self.n_outputs_ == 1 else self.classes_
+            same += [np.array_equal(a, b) for a, b in zip(own, data.outputs.classes)]
+        if not all(same):
             raise ValueError(
-                f"warm_start=True adds trees to a {type(self).__name__} whose features, categories "
-                "or outputs were others; set warm_start=False to fit anew."
+                f"warm_start=True adds trees to a {type(self).__name__} whose features, "
+                "categories, outputs or classes were others; set warm_start=False to fit anew."
             )
         return list(self.trees_)
 
