@@ -335,6 +335,9 @@ def test_confusion_matrix_is_that_of_scikit_learn(rng):
         (lambda: metrics.kl_divergence([0.5, 0.5], [0.2, 0.3, 0.5]), "shape"),
         (lambda: metrics.compare([0, 1], [0, 1], [0, 1], "kappa"), "metric='kappa'"),
         (lambda: metrics.compare([0, 1], [0, 1], [0]), "same rows"),
+        (lambda: metrics.compare([0, 1], [0, 1], [0, 1], average="macro"), "takes no average"),
+        (lambda: metrics.accuracy([], []), "no rows"),
+        (lambda: metrics.roc_auc([0, 1], ["a", "b"]), "'a' in row 0, which is no number"),
         (lambda: metrics.reliability_curve([0, 1], [0.1, 0.2], n_bins=0), "n_bins"),
         (lambda: metrics.reliability_curve([0, 1], [0.1, 0.2], strategy="k"), "strategy"),
         (lambda: metrics.mean_cost([0, 1], [0, 2], labels=[0, 1]), "2 is none of the classes"),
@@ -343,6 +346,60 @@ def test_confusion_matrix_is_that_of_scikit_learn(rng):
 def test_errors_say_what_is_wrong(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("name", ["roc_auc", "average_precision"])
+def test_the_column_of_the_positive_class_is_taken(name, rng):
+    y, p = probabilities(rng)
+    function, both = getattr(metrics, name), np.column_stack([1 - p, p])
+    assert ends(function(y, both)) == pytest.approx(ends(function(y, p)))
+    assert ends(function(y, both, pos_label=0)) == pytest.approx(ends(function(1 - y, 1 - p)))
+    y, p = distributions(rng)
+    assert ends(function(y, p, pos_label=1)) == pytest.approx(ends(function(y == 1, p[:, 1])))
+    labels = np.array(["ant", "bee", "cat"])[y]
+    assert float(function(labels, p, pos_label="bee")) == pytest.approx(
+        float(function(y, p, pos_label=1))
+    )
+
+
+def test_reliability_of_either_class(rng):
+    y, p = probabilities(rng)
+    both = np.column_stack([1 - p, p])
+    one, other = (metrics.reliability_curve(y, z, pos_label=0) for z in (both, 1 - p))
+    assert one.of == other.of == "0"
+    np.testing.assert_allclose(one.happened, other.happened)
+    assert float(metrics.log_loss(y, both, pos_label=0)) == float(metrics.log_loss(y, both))
+    with pytest.raises(ValueError, match="pos_label=1 chooses one of two classes"):
+        metrics.reliability_curve(*distributions(rng), pos_label=1)
+
+
+def test_a_class_that_nobody_has_is_not_another():
+    y, z = [0, 0, 0, 0], [0, 0, 0, 1]
+    assert metrics.f1(y, y).value == 0
+    assert metrics.compare(y, y, z, "f1").a == 0
+
+
+def test_weighted_recall_is_the_accuracy_with_its_exact_interval(rng):
+    y, z = classes(rng)
+    assert ends(metrics.recall(y, z, average="weighted")) == ends(metrics.accuracy(y, z))
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+def test_weights_of_any_size_are_taken(size):
+    y, z, weights = [0, 1, 1, 0], [0, 1, 0, 1], np.array([1, 1.5, 1, 0.7])
+    for function in (metrics.accuracy, metrics.roc_auc, metrics.mse):
+        plain, sized = (function(y, z, sample_weight=factor * weights) for factor in (0.3, size))
+        assert sized.value == pytest.approx(plain.value) and np.isfinite(sized.n)
+    assert metrics.accuracy(y, z, sample_weight=1e-200 * weights).n == pytest.approx(4.2**2 / 4.74)
+
+
+def test_targets_that_do_not_vary_leave_nothing_to_explain():
+    assert metrics.r2([0.1] * 7, [0.1, 0.2, 0.1, 0.3, 0.1, 0.1, 0.1]).value == 0
+
+
+def test_numbers_of_any_size_can_be_read():
+    small, large = (str(metrics.mse(np.zeros(20), size * np.arange(20.0))) for size in (1e-8, 1e8))
+    assert "mse 1.24e-14" in small and "mse 1.24e+18" in large
 
 
 # ---- paired comparisons --------------------------------------------------------------------------

@@ -141,6 +141,25 @@ def test_areas_hold_the_truth(n, distance, function, rng):
     assert held >= at_least(LEVEL)
 
 
+@pytest.mark.parametrize(
+    ("positives", "negatives", "distance", "slack"),
+    [(1, 60, 1.5, 0.0), (2, 100, 1.5, 0.0), (3, 100, 0.0, 0.0), (10, 1000, 3.0, 0.04)],
+)
+def test_areas_of_a_rare_class_hold_the_truth(positives, negatives, distance, slack, rng):
+    y, truth = np.repeat([1, 0], [positives, negatives]), norm.cdf(distance / np.sqrt(2))
+    held = coverage(lambda: metrics.roc_auc(y, rng.normal(size=len(y)) + distance * y), truth)
+    assert held >= at_least(LEVEL - slack)
+
+
+def test_mean_areas_with_a_rare_class_hold_the_truth(rng):
+    y, truth = np.repeat([0, 1, 2], [60, 30, 3]), norm.cdf(1.5 / np.sqrt(2))
+
+    def draw():
+        return metrics.roc_auc(y, rng.normal(size=(len(y), 3)) + 1.5 * np.eye(3)[y])
+
+    assert coverage(draw, truth) >= at_least(LEVEL)
+
+
 def paired_labels(rng, n):
     hit = rng.random(n) < 0.8
     other = np.where(rng.random(n) < 0.2, rng.random(n) < 0.5, hit)

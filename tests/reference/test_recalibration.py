@@ -28,8 +28,8 @@ def noisy(n=400, seed=0, classes=2):
 
 @pytest.mark.parametrize("n_bins", [1, 4, 10])
 def test_bins_of_equal_width_are_those_of_scikit_learn(n_bins, rng):
-    p = rng.random(300)
-    y = rng.random(300) < p
+    p = np.append(rng.random(200), np.repeat(np.linspace(0, 1, 11), 10))
+    y = rng.random(len(p)) < p
     curve = reliability_curve(y, p, n_bins=n_bins)
     happened, said = calibration_curve(y, p, n_bins=n_bins)
     np.testing.assert_allclose(curve.happened, happened)

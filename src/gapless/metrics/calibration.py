@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -151,13 +152,13 @@ def reliability_curve(
     check_level(level)
     if strategy not in STRATEGIES:
         raise ValueError(f"strategy={strategy!r} is not known; use one of {STRATEGIES}.")
-    if not (isinstance(n_bins, int) and n_bins > 0):
+    if not (isinstance(n_bins, Integral) and n_bins > 0):
         raise ValueError(f"n_bins must be a whole number > 0, got {n_bins!r}.")
     data = read_forecasts(y_true, y_proba, sample_weight, labels, pos_label)
     said, happened, of = _claims(data)
     rows = data.rows
     edges = _edges(said, rows, n_bins, strategy)
-    place = np.clip(np.searchsorted(edges, said, side="right") - 1, 0, len(edges) - 2)
+    place = np.searchsorted(edges[1:-1], said)
     bins = np.unique(place)
     parts = [rows.only(np.flatnonzero(place == k)) for k in bins]
     total, size = (np.array([getattr(part, of_) for part in parts]) for of_ in ("total", "size"))
@@ -180,15 +181,14 @@ def _claims(data: Forecasts) -> tuple[Array, Array, str]:
 
 
 def _edges(said: Array, rows: Rows, n_bins: int, strategy: str) -> Array:
-    """Where bins begin and end, without empty ones between equal quantiles."""
+    """Where bins begin and end, each with its end, without empty ones between equal quantiles."""
     if strategy == "uniform":
         return np.linspace(0.0, 1.0, n_bins + 1)
     order = np.argsort(said, kind="stable")
     below = np.cumsum(rows.mass[order])
     wanted = np.arange(1, n_bins) / n_bins * below[-1]
-    # The first value beyond each quantile, so that rows up to it are below.
-    at = np.searchsorted(below, wanted * (1 + 1e-12), side="right")
-    return np.unique(np.concatenate([[0.0], said[order][at], [1.0]]))
+    at = np.searchsorted(below, wanted * (1 - 1e-12))
+    return np.concatenate([[0.0], np.unique(said[order][at]), [1.0]])
 
 
 def _calibration_error(

@@ -118,7 +118,7 @@ def precision(
         How sure the interval is.
     method : {"exact", "wilson"}, default="exact"
         As for `accuracy`. Means over classes combine the intervals of all classes; weighted ones
-        have Student's interval of the logit.
+        have Student's interval of the logit, but for recall, where they are the accuracy.
 
     Returns
     -------
@@ -265,20 +265,26 @@ def _by_class(
     if average not in AVERAGES:
         raise ValueError(f"average={average!r} is not known; use one of {AVERAGES}.")
     if average == "binary":
-        label = positive_class(data.classes, pos_label)
-        [k] = np.flatnonzero(data.classes == label)[:1].tolist() or [len(data.classes)]
-        return _of_class(kind, data, k, level, method)
+        return _of_class(kind, data, positive_place(data, pos_label), level, method)
     if average is None:
         return dict(zip(data.classes.tolist(), _each_class(kind, data, level, method)))
-    if average == "micro":
-        return _share_of_all(kind.name, data, data.true == data.predicted, level, method)
-    mean, name = mean_over_classes(kind, data, average), f"{average} {kind.name}"
+    name = f"{average} {kind.name}"
+    # Recalls by the shares of the classes are the share of all rows that is right.
+    if average == "micro" or (average == "weighted" and kind is RECALL):
+        return _share_of_all(name, data, data.true == data.predicted, level, method)
+    mean = mean_over_classes(kind, data, average)
     if average == "macro":
         low, high = _recovered(mean.value, _each_class(kind, data, level, method))
         how = f"{NAMES[method]} of each class, recovered for their mean"
         return Score(name, mean.value, low, high, level, how, data.rows.size)
     found = mean.interval(level)
     return Score(name, mean.value, found.low, found.high, level, found.method, data.rows.size)
+
+
+def positive_place(data: Decisions, pos_label: Any) -> int:
+    """Which of the classes is positive; one beyond the last where no row is of that class."""
+    found = np.flatnonzero(data.classes == positive_class(data.classes, pos_label))
+    return int(found[0]) if len(found) else len(data.classes)
 
 
 def _each_class(kind: Kind, data: Decisions, level: float, method: str) -> list[Score]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -11,13 +12,13 @@ from scipy.special import ndtri
 from scipy.stats import binomtest
 
 from .areas import average_of_precision, mean_of, read_rankings, roc_area
-from .classification import F1, PRECISION, RECALL, Kind, mean_over_classes
+from .classification import F1, PRECISION, RECALL, Kind, mean_over_classes, positive_place
 from .estimates import Ratio, Smooth
 from .intervals import check_level
 from .probabilities import squared_distance, surprise
-from .reading import positive_class, read_decisions, read_forecasts, read_numbers
+from .reading import read_decisions, read_forecasts, read_numbers
 from .regression import distances, roots, squares, unexplained
-from .result import Score, decimals
+from .result import Score, decimals, written
 
 Array = np.ndarray
 Measured = Ratio | Smooth
@@ -54,10 +55,12 @@ class Comparison:
     def __str__(self) -> str:
         d = self.difference
         digits = decimals(d.low, d.high, d.value)
+        a, b, value, low, high = (
+            written(x, digits) for x in (self.a, self.b, d.value, d.low, d.high)
+        )
         verdict = f"{self.better} is better" if self.better else "no difference is shown"
         return (
-            f"{verdict}: {self.metric} {self.a:.{digits}f} of a, {self.b:.{digits}f} of b; "
-            f"a − b = {d.value:.{digits}f} ({d.low:.{digits}f} to {d.high:.{digits}f} at "
+            f"{verdict}: {self.metric} {a} of a, {b} of b; a − b = {value} ({low} to {high} at "
             f"{100 * d.level:g} %, {d.method}), p = {self.p_value:.2g}"
         )
 
@@ -109,7 +112,8 @@ def compare(
     than either value: intervals that overlap may belong to models of which one is surely better.
     Classes are compared by the rows that one model has right and the other wrong: McNemar's exact
     test, and the interval of Bonett and Price. Means over rows and R² use the bootstrap of
-    Student's t of the differences, areas under curves DeLong's covariance, others Student's t.
+    Student's t of the differences, areas under curves the ends of both and DeLong's covariance,
+    others Student's t.
 
     References
     ----------
@@ -138,6 +142,9 @@ def compare(
             "of both models for the same rows."
         )
     measure, is_loss = METRICS[name]
+    unknown = set(options) - set(inspect.signature(measure).parameters)
+    if unknown:
+        raise ValueError(f"{name} takes no {', '.join(sorted(unknown))}; leave it out.")
     one, other = (measure(y, z, sample_weight, **options) for z in (a, b))
     # R² is what errors leave: measured by errors, it has the opposite sign.
     sign = -1.0 if name == "r2" else 1.0
@@ -200,8 +207,7 @@ def _of_classes(kind: Kind) -> Callable:
             return mean_over_classes(kind, data, average)
         if average != "binary":
             raise ValueError(f"average={average!r}; compare takes 'binary', 'macro', 'weighted'.")
-        label = positive_class(data.classes, pos_label)
-        return kind.ratio(data, int(np.argmax(data.classes == label))).smooth
+        return kind.ratio(data, positive_place(data, pos_label)).smooth
 
     return measure
 

@@ -48,7 +48,7 @@ class Smooth:
     bounds : tuple of two floats
         The least and the largest number possible.
     fewest : float, default=None
-        How many rows of equal weight say as much where no row pulls; all rows if None.
+        How many rows of equal weight know as much of how the number varies; all rows if None.
     """
 
     value: float
@@ -82,7 +82,7 @@ class Smooth:
         is_share = (low, high) == (0.0, 1.0)
         if self.is_known_exactly:
             return self._without_spread(level)
-        reach = _student(level, self.rows.size) * self.standard_error
+        reach = _student(level, self._known_by) * self.standard_error
         if not is_share:
             ends = self.value - reach, self.value + reach
             return Interval(max(ends[0], low), min(ends[1], high), "Student's t")
@@ -96,12 +96,16 @@ class Smooth:
         """How probable so large a number is, either way, if the true one is 0."""
         if self.is_known_exactly:
             return 1.0
-        return float(2 * stdtr(_freedom(self.rows.size), -abs(self.value) / self.standard_error))
+        return float(2 * stdtr(_freedom(self._known_by), -abs(self.value) / self.standard_error))
+
+    @property
+    def _known_by(self) -> float:
+        return self.rows.size if self.fewest is None else self.fewest
 
     def _without_spread(self, level: float) -> Interval:
         """What rows that were not seen may do, if they are as rare as n rows without one allow."""
         low, high = self.bounds
-        rare = float(share(0, self.rows.size if self.fewest is None else self.fewest, level)[1])
+        rare = float(share(0, self._known_by, level)[1])
         low, high = (
             at if self.value == at else self.value + rare * (at - self.value) for at in (low, high)
         )

@@ -64,8 +64,12 @@ class Rows:
     @cached_property
     def size(self) -> float:
         """So many rows of equal weight would say as much: (Σ w)²/Σ w² (Kish 1965)."""
-        squares = float(self.mass @ self.weights)
-        return self.total**2 / squares if squares > 0 else 0.0
+        if not self.total > 0:
+            return 0.0
+        # Relative to the largest, so that no square overflows or vanishes.
+        relative = self.weights / self.weights.max()
+        total = float(self.repeats @ relative)
+        return total * (total / float(self.repeats @ relative**2))
 
     def sum(self, values: Array) -> float:
         """The sum over all rows, by weight."""

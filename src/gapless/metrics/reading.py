@@ -74,13 +74,24 @@ def read_decisions(y_true: Any, y_pred: Any, sample_weight: Any, labels: Any = N
 
 
 def read_ranking(y_true: Any, y_score: Any, pos_label: Any, sample_weight: Any) -> Ranking:
-    """Two classes and a number for each row; of two columns of probabilities the second."""
+    """Two classes and a number for each row; of several columns that of the positive class."""
     y_true = column_or_1d(y_true, input_name="y_true")
-    y_score = _one_column(y_score)
+    y_score = read_scores(y_score)
     check_consistent_length(y_true, y_score)
-    check_values(y_score, "y_score", None)
     (true, scores), rows = _counted(sample_weight, read_labels(y_true, y_true), y_score)
-    return Ranking(true == positive_class(np.unique(true), pos_label), scores, rows)
+    classes = np.unique(true)
+    positive = positive_class(classes, pos_label)
+    return Ranking(true == positive, _one_column(scores, classes, positive), rows)
+
+
+def read_scores(y_score: Any) -> Array:
+    """Finite numbers (n,) or (n, K)."""
+    with naming_text(y_score, "y"):
+        scores = np.asarray(y_score, dtype=np.float64)
+    if scores.ndim not in (1, 2):
+        raise ValueError(f"y_score must have shape (n,) or (n, K), got {scores.shape}.")
+    check_values(scores, "y_score", None)
+    return scores
 
 
 def positive_class(classes: Array, pos_label: Any) -> Any:
@@ -125,6 +136,8 @@ def read_forecasts(
             f"y_proba has {probabilities.shape[1]} columns, but there are {len(classes)} classes, "
             f"{_listed(classes)}; pass all classes, in the order of the columns, as labels."
         )
+    if pos_label is not None:
+        classes, probabilities = _positive_last(classes, probabilities, pos_label)
     place = _place(classes, true)
     if np.any(place < 0):
         raise ValueError(f"y_true has classes that are not in labels, {_listed(classes)}.")
@@ -186,6 +199,8 @@ def read_numbers(y_true: Any, y_pred: Any, sample_weight: Any) -> Numbers:
 
 def _counted(sample_weight: Any, *arrays: Array) -> tuple[list[Array], Rows]:
     """The rows that have any weight."""
+    if not len(arrays[0]):
+        raise ValueError("there are no rows to measure; pass at least one.")
     weights = read_weights(sample_weight, arrays[0])
     is_counted = weights > 0
     if np.all(is_counted):
@@ -193,17 +208,18 @@ def _counted(sample_weight: Any, *arrays: Array) -> tuple[list[Array], Rows]:
     return [array[is_counted] for array in arrays], Rows.of(weights[is_counted])
 
 
-def _one_column(y_score: Any) -> Array:
-    with naming_text(y_score, "y"):
-        scores = np.asarray(y_score, dtype=np.float64)
-    if scores.ndim == 2 and scores.shape[1] == 2:
+def _one_column(scores: Array, classes: Array, positive: Any) -> Array:
+    """The column of the positive class, of one, or of as many as there are classes, sorted."""
+    if scores.ndim == 1 or scores.shape[1] == 1:
+        return scores.reshape(len(scores))
+    if scores.shape[1] == len(classes):
+        return scores[:, int(np.argmax(classes == positive))]
+    if scores.shape[1] == 2:
         return scores[:, 1]
-    if scores.ndim == 2 and scores.shape[1] > 2:
-        raise ValueError(
-            f"y_score has {scores.shape[1]} columns; pass the scores of one class, and which class "
-            "it is as pos_label."
-        )
-    return column_or_1d(scores, input_name="y_score")
+    raise ValueError(
+        f"y_score has {scores.shape[1]} columns, but there are {len(classes)} classes, "
+        f"{_listed(classes)}; pass the scores of one class, and which class it is as pos_label."
+    )
 
 
 def _two_classes(classes: Array, pos_label: Any) -> Array:
@@ -218,6 +234,17 @@ def _two_classes(classes: Array, pos_label: Any) -> Array:
     if not others:
         others = ["other"] if isinstance(positive, str) else [0 if positive != 0 else -1]
     return np.array([others[0], positive])
+
+
+def _positive_last(classes: Array, probabilities: Array, pos_label: Any) -> tuple[Array, Array]:
+    """Two classes and their columns in the order in which the positive one is the second."""
+    if len(classes) > 2:
+        raise ValueError(
+            f"pos_label={pos_label!r} chooses one of two classes, but there are {len(classes)}; "
+            "leave it out, or pass the column of that class and y_true == pos_label."
+        )
+    is_last = classes[-1] == positive_class(classes, pos_label)
+    return (classes, probabilities) if is_last else (classes[::-1], probabilities[:, ::-1])
 
 
 def _read_classes(labels: Any, found: Array) -> Array:

@@ -142,6 +142,8 @@ def unexplained(data: Numbers) -> Ratio | Smooth:
     """1 − R²: a ratio, or of several outputs the mean of one for each."""
     means = data.rows.mass @ data.true / data.rows.total
     errors, spreads = (data.true - data.predicted) ** 2, (data.true - means) ** 2
+    # Rounding of the mean is no spread.
+    spreads = spreads * (np.ptp(data.true, axis=0) > 0)
     parts = [_ratio(e, s, data) for e, s in zip(errors.T, spreads.T)]
     if len(parts) == 1:
         return parts[0]

@@ -6,6 +6,9 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
+# Numbers beyond these are written with an exponent.
+MOST_DECIMALS, LARGEST_PLAIN = 6, 1e7
+
 
 @dataclass(frozen=True)
 class Score:
@@ -45,7 +48,7 @@ class Score:
 
     def __str__(self) -> str:
         digits = decimals(self.low, self.high, self.value)
-        value, low, high = (f"{x:.{digits}f}" for x in (self.value, self.low, self.high))
+        value, low, high = (written(x, digits) for x in (self.value, self.low, self.high))
         return (
             f"{self.name} {value} ({low} to {high} at {100 * self.level:g} %, {self.method}, "
             f"n = {count(self.n)})"
@@ -66,7 +69,13 @@ def decimals(low: float, high: float, value: float) -> int:
         size = abs(value)
     if not (math.isfinite(size) and size > 0):
         return 3
-    return min(max(1 - math.floor(math.log10(size)), 0), 12)
+    return max(1 - math.floor(math.log10(size)), 0)
+
+
+def written(x: float, digits: int) -> str:
+    """A number with so many decimals; with three digits if it is huge, or they would be many."""
+    is_plain = digits <= MOST_DECIMALS and abs(x) < LARGEST_PLAIN
+    return f"{x:.{digits}f}" if is_plain else f"{x:.3g}"
 
 
 def count(n: float) -> str:
