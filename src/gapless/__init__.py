@@ -74,6 +74,7 @@ if TYPE_CHECKING:
         enet_path,
         lasso_path,
     )
+    from .model_io import load, save
     from .neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
     from .solvers import solve
     from .svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
@@ -155,7 +156,9 @@ _HOMES = {
     "intervals": "conformal",
     "lasso_path": "linear",
     "learning_curve": "evaluation",
+    "load": "model_io",
     "prediction_sets": "conformal",
+    "save": "model_io",
     "solve": "solvers",
     "validation_curve": "evaluation",
 }
@@ -176,6 +179,7 @@ _MODULES = (
     "linear",
     "losses",
     "metrics",
+    "model_io",
     "neighbors",
     "penalties",
     "problem",
@@ -257,7 +261,9 @@ __all__ = [
     "intervals",
     "lasso_path",
     "learning_curve",
+    "load",
     "prediction_sets",
+    "save",
     "solve",
     "validation_curve",
 ]

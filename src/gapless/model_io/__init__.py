@@ -1,0 +1,13 @@
+"""Model files: arrays and names, never code.
+
+A file is a safetensors file, whose metadata hold one JSON manifest. `saving` is the door. `writing`
+and `reading` turn values into manifest and arrays and back; `registry` and `scikit_learn` list the
+only classes that a file can name; `checks` and `tree_checks` refuse what could lead the compiled
+core astray; `container` is the file itself; `describing` tells what is in it.
+"""
+
+from .container import ModelFileError
+from .describing import Description, TrainingRows, describe
+from .saving import load, save
+
+__all__ = ["Description", "ModelFileError", "TrainingRows", "describe", "load", "save"]

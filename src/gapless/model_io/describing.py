@@ -1,0 +1,212 @@
+"""What a model file holds, told from its manifest without reading any array."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .container import ModelFileError, Tensors, opened
+
+Node = Any
+
+# Where models keep rows of their training data, and what these are.
+ROWS = {
+    "support_vectors_": "support vectors",
+    "landmarks": "landmarks",
+    "X_fit_": "training rows",
+    "X_train_": "training rows",
+    "_fit_X": "training rows",
+    "y_fit_": "targets of training rows",
+    "y_train_": "targets of training rows",
+    "_y": "targets of training rows",
+}
+# Landmarks under the name that scikit-learn has for them.
+OF_NYSTROEM = {"components_": "landmarks"}
+OF_DENSITIES = "values of training rows, column by column"
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingRows:
+    """Rows of the training data that a file holds.
+
+    Parameters
+    ----------
+    where : str
+        The attribute that holds them.
+    rows : int
+        How many.
+    kind : str
+        What they are: support vectors, landmarks, training rows or their targets.
+    """
+
+    where: str
+    rows: int
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What a model file holds.
+
+    Parameters
+    ----------
+    model : str
+        The class of the model, with its part: "svm.SVC".
+    written_by : dict of str
+        The versions of gapless and of the packages that wrote the file.
+    file_bytes : int
+        The size of the file.
+    arrays : int
+        The number of arrays.
+    numbers : int
+        How many numbers they have together.
+    classes : tuple of str
+        All classes that the file names, each once.
+    training_rows : tuple of TrainingRows
+        Which rows of the training data are in the file.
+    """
+
+    model: str
+    written_by: dict[str, str]
+    file_bytes: int
+    arrays: int
+    numbers: int
+    classes: tuple[str, ...]
+    training_rows: tuple[TrainingRows, ...]
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.model}, written by gapless {self.written_by.get('gapless', '?')}: "
+            f"{self.numbers:,} numbers in {self.arrays} arrays, {self.file_bytes:,} bytes",
+            *(f"contains {r.rows} {r.kind} ({r.where})" for r in self.training_rows),
+        ]
+        return "\n".join(lines if self.training_rows else [*lines, "contains no training rows"])
+
+
+def describe(path: str | os.PathLike) -> Description:
+    """Tell what a model file holds, and which rows of the training data, without loading it.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+
+    Returns
+    -------
+    Description
+        Prints as a few lines.
+    """
+    path = Path(path)
+    with opened(path) as (manifest, tensors):
+        model = manifest["model"]
+        nodes = list(_named(model, "model"))
+        try:
+            sizes = [_product(tensors.shape(name)) for name in tensors.names]
+            found = tuple(_training_rows(nodes, tensors))
+            classes = tuple(sorted({node["class"] for _, node in nodes}))
+            return Description(
+                model=model["class"],
+                written_by=manifest["written_by"],
+                file_bytes=path.stat().st_size,
+                arrays=len(sizes),
+                numbers=sum(sizes),
+                classes=classes,
+                training_rows=found,
+            )
+        except (AttributeError, KeyError, LookupError, TypeError) as error:
+            raise ModelFileError(f"{path} has a damaged manifest: {error!r}.") from error
+
+
+def _product(shape: tuple[int, ...]) -> int:
+    size = 1
+    for each in shape:
+        size *= each
+    return size
+
+
+def _named(root: Node, where: str) -> Iterator[tuple[str, Node]]:
+    """All nodes of models and values, with where they are; without recursion, as deep as it is."""
+    waiting: list[tuple[str, Node]] = [(where, root)]
+    while waiting:
+        place, node = waiting.pop()
+        if isinstance(node, dict):
+            if "class" in node:
+                yield place, node
+            waiting += [
+                (f"{place}.{name}" if _is_attribute(name) else place, inner)
+                for name, inner in reversed(node.items())
+            ]
+        elif isinstance(node, list):
+            waiting += [(place, inner) for inner in reversed(node)]
+
+
+def _is_attribute(name: str) -> bool:
+    """Whether an entry of a manifest is an attribute and no tag of the format."""
+    return name not in TAGS
+
+
+TAGS = (
+    frozenset(
+        (
+            "array",
+            "class",
+            "dict",
+            "dtype",
+            "fields",
+            "fitted",
+            "float",
+            "frozenset",
+            "items",
+            "list",
+        )
+    )
+    | frozenset(
+        (
+            "model",
+            "objects",
+            "parameters",
+            "scalar",
+            "set",
+            "slice",
+            "sparse",
+            "texts",
+            "tuple",
+            "type",
+        )
+    )
+    | {"value"}
+)
+
+
+def _training_rows(nodes: list[tuple[str, Node]], tensors: Tensors) -> Iterator[TrainingRows]:
+    for where, node in nodes:
+        kept = node.get("fitted") or node.get("fields") or {}
+        known = ROWS | OF_NYSTROEM if node["class"].endswith(".Nystroem") else ROWS
+        for name, kind in known.items():
+            rows = _rows(kept.get(name), tensors)
+            if rows:
+                yield TrainingRows(f"{where}.{name}", rows, kind)
+        if node["class"] == "bayes.Kernels":
+            yield TrainingRows(f"{where}.values", _longest(kept["values"], tensors), OF_DENSITIES)
+
+
+def _rows(node: Node, tensors: Tensors) -> int:
+    """The number of rows of an array or a sparse matrix."""
+    if not isinstance(node, dict):
+        return 0
+    [(kind, content)] = node.items()
+    if kind in ("sparse", "objects"):
+        return int(content["shape"][0])
+    if kind == "array":
+        shape = tensors.shape(content["tensor"])
+        return (shape[0] if content["order"] == "C" else shape[-1]) if shape else 0
+    return tensors.shape(content["tensor"])[0] if kind == "texts" else 0
+
+
+def _longest(node: Node, tensors: Tensors) -> int:
+    """The largest number of values of a column in all classes together."""
+    columns = [column["list"] for column in node["list"]]
+    return max((sum(_rows(part, tensors) for part in parts) for parts in columns), default=0)

@@ -1,0 +1,230 @@
+"""From a manifest and arrays back to a model; the other direction is `writing`.
+
+Nothing in a file is trusted: every object must have exactly the entries that `writing` gives it,
+names of classes are looked up in closed lists, and what is built is checked by `checks`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .checks import check_model, check_sparse, check_value
+from .container import ModelFileError, Tensors
+from .registry import MODELS, VALUES, build, fields_of
+from .scikit_learn import left_by_fit
+from .writing import DEEPEST, NUMBERS, SPARSE, TYPES
+
+Array = np.ndarray
+Node = Any
+
+LAST_CODE_POINT = 0x10FFFF
+# Axes of an array; no model has more.
+MOST_AXES = 8
+
+
+class Reader:
+    """Builds values from nodes."""
+
+    def __init__(self, tensors: Tensors):
+        self._tensors = tensors
+        self._arrays: dict[str, Array] = {}
+        self._readers: dict[str, Callable[[Node, str, int], Any]] = {
+            "array": self._array,
+            "dict": self._dict,
+            "dtype": self._dtype,
+            "float": self._float,
+            "frozenset": lambda node, where, depth: frozenset(self._items(node, where, depth)),
+            "list": self._items,
+            "model": self._model,
+            "objects": self._objects,
+            "scalar": self._scalar,
+            "set": lambda node, where, depth: set(self._items(node, where, depth)),
+            "slice": self._slice,
+            "sparse": self._sparse,
+            "texts": self._texts,
+            "tuple": lambda node, where, depth: tuple(self._items(node, where, depth)),
+            "type": self._type,
+            "value": self._value,
+        }
+
+    def value(self, node: Node, where: str, depth: int = 0) -> Any:
+        """The value that a node stands for."""
+        if node is None or type(node) in (bool, int, str):
+            return node
+        if type(node) is float:
+            # JSON has numbers beyond all floats, which Python reads as infinite.
+            if not math.isfinite(node):
+                raise ModelFileError(f"{where} is too large a number.")
+            return node
+        if depth > DEEPEST:
+            raise ModelFileError(f"{where} is nested in more than {DEEPEST} others.")
+        if not (isinstance(node, dict) and len(node) == 1):
+            raise ModelFileError(f"{where} is no value.")
+        [(kind, content)] = node.items()
+        if kind not in self._readers:
+            raise ModelFileError(f"{where} is of an unknown kind, {kind!r}.")
+        return self._readers[kind](content, where, depth + 1)
+
+    def check_all_read(self) -> None:
+        """Refuse arrays that nothing refers to."""
+        if unused := self._tensors.names - self._arrays.keys():
+            raise ModelFileError(f"array {min(unused)!r} belongs to nothing.")
+
+    # ---- plain values ----------------------------------------------------------------------------
+
+    def _float(self, node: Node, where: str, depth: int) -> float:
+        if node not in ("nan", "inf", "-inf"):
+            raise ModelFileError(f"{where} is no number.")
+        return float(node)
+
+    def _items(self, node: Node, where: str, depth: int) -> list[Any]:
+        if not isinstance(node, list):
+            raise ModelFileError(f"{where} is no list.")
+        return [self.value(item, f"{where}[{i}]", depth) for i, item in enumerate(node)]
+
+    def _dict(self, node: Node, where: str, depth: int) -> dict[Any, Any]:
+        if not (isinstance(node, list) and all(isinstance(p, list) and len(p) == 2 for p in node)):
+            raise ModelFileError(f"{where} is no list of pairs.")
+        found = {
+            self.value(key, where, depth): self.value(value, f"{where}[…]", depth)
+            for key, value in node
+        }
+        if len(found) < len(node):
+            raise ModelFileError(f"{where} has a key twice.")
+        return found
+
+    def _slice(self, node: Node, where: str, depth: int) -> slice:
+        ends = self._items(node, where, depth)
+        if len(ends) != 3:
+            raise ModelFileError(f"{where} is no slice.")
+        return slice(*ends)
+
+    def _scalar(self, node: Node, where: str, depth: int) -> Any:
+        name, value = _entries(node, where, "dtype", "value")
+        plain = self.value(value, where, depth)
+        if name == "str" and type(plain) is str:
+            return np.str_(plain)
+        if name not in NUMBERS or type(plain) not in (bool, int, float):
+            raise ModelFileError(f"{where} is no number.")
+        return np.dtype(name).type(plain)
+
+    def _dtype(self, node: Node, where: str, depth: int) -> np.dtype:
+        if node in NUMBERS or node == "object" or (isinstance(node, str) and node[:2] == "<U"):
+            return np.dtype(node)
+        raise ModelFileError(f"{where} is no type of arrays.")
+
+    def _type(self, node: Node, where: str, depth: int) -> type:
+        if not (isinstance(node, str) and node in TYPES):
+            raise ModelFileError(f"{where} is no type.")
+        return TYPES[node]
+
+    # ---- arrays ----------------------------------------------------------------------------------
+
+    def _stored(self, name: Node, where: str) -> Array:
+        if not (isinstance(name, str) and name in self._tensors.names):
+            raise ModelFileError(f"{where} refers to an array that is not there.")
+        if name not in self._arrays:
+            if len(self._tensors.shape(name)) > MOST_AXES:
+                raise ModelFileError(f"{where} has more than {MOST_AXES} axes.")
+            self._arrays[name] = self._tensors.array(name)
+        return self._arrays[name]
+
+    def _array(self, node: Node, where: str, depth: int) -> Array:
+        name, order = _entries(node, where, "tensor", "order")
+        array = self._stored(name, where)
+        if array.dtype.name not in NUMBERS or order not in ("C", "F"):
+            raise ModelFileError(f"{where} is no array of numbers.")
+        return array if order == "C" else array.T
+
+    def _texts(self, node: Node, where: str, depth: int) -> Array:
+        [name] = _entries(node, where, "tensor")
+        points = self._stored(name, where)
+        if points.dtype != np.uint32 or points.ndim == 0 or (points > LAST_CODE_POINT).any():
+            raise ModelFileError(f"{where} is no array of text.")
+        *shape, width = points.shape
+        if width == 0 or points.size == 0:
+            return np.zeros(shape, dtype=f"<U{max(width, 1)}")
+        return points.reshape(-1).view(f"<U{width}").reshape(shape)
+
+    def _objects(self, node: Node, where: str, depth: int) -> Array:
+        shape, items = _entries(node, where, "shape", "items")
+        values = self._items(items, where, depth)
+        if not _is_shape(shape) or math.prod(shape) != len(values):
+            raise ModelFileError(f"{where} has another number of items than its shape says.")
+        array = np.empty(len(values), dtype=object)
+        # One by one: NumPy would make one array of several that are equally long.
+        for i, value in enumerate(values):
+            array[i] = value
+        return array.reshape(shape)
+
+    def _sparse(self, node: Node, where: str, depth: int) -> Any:
+        names = ("format", "is_array", "shape", "data", "indices", "indptr")
+        form, is_array, shape, *parts = _entries(node, where, *names)
+        data, indices, indptr = (self.value(part, where, depth) for part in parts)
+        if form not in SPARSE or type(is_array) is not bool or not _is_shape(shape, 2):
+            raise ModelFileError(f"{where} is no sparse matrix.")
+        lines, across = shape if form == "csr" else shape[::-1]
+        check_sparse(data, indices, indptr, (lines, across), where)
+        make = getattr(sp, f"{form}_{'array' if is_array else 'matrix'}")
+        return make((data, indices, indptr), shape=tuple(shape))
+
+    # ---- objects ---------------------------------------------------------------------------------
+
+    def _named(self, node: Node, where: str, depth: int) -> dict[str, Any]:
+        if not isinstance(node, dict):
+            raise ModelFileError(f"{where} has no named entries.")
+        return {name: self.value(v, f"{where}.{name}", depth) for name, v in node.items()}
+
+    def _value(self, node: Node, where: str, depth: int) -> Any:
+        name, fields = _entries(node, where, "class", "fields")
+        cls = _known(name, VALUES, where)
+        found = self._named(fields, where, depth)
+        _check_names(found, fields_of(cls), where)
+        value = build(cls, found)
+        check_value(value, where)
+        return value
+
+    def _model(self, node: Node, where: str, depth: int) -> Any:
+        name, parameters, fitted = _entries(node, where, "class", "parameters", "fitted")
+        cls = _known(name, MODELS, where)
+        given = self._named(parameters, where, depth)
+        _check_names(given, cls._get_param_names(), where)
+        model = cls(**given)
+        learned = self._named(fitted, where, depth)
+        _check_names(learned, left_by_fit(model), where)
+        vars(model).update(learned)
+        check_model(model, where)
+        return model
+
+
+def _entries(node: Node, where: str, *names: str) -> list[Any]:
+    """The entries of an object that has these and no others."""
+    if not (isinstance(node, dict) and node.keys() == set(names)):
+        raise ModelFileError(f"{where} has other entries than {', '.join(names)}.")
+    return [node[name] for name in names]
+
+
+def _known(name: Any, registry: dict[str, type], where: str) -> Any:
+    if not (isinstance(name, str) and name in registry):
+        raise ModelFileError(
+            f"{where} is of the class {name!r}, which this gapless does not know; the file may be "
+            "of a later version."
+        )
+    return registry[name]
+
+
+def _check_names(found: Iterable[str], known: Iterable[str], where: str) -> None:
+    """Refuse names that a class does not have; one that is missing came later than the file."""
+    if strange := sorted(set(found) - set(known)):
+        raise ModelFileError(f"{where} has entries that its class has not: {', '.join(strange)}.")
+
+
+def _is_shape(shape: Any, axes: int | None = None) -> bool:
+    if not isinstance(shape, list) or (axes is not None and len(shape) != axes):
+        return False
+    return len(shape) <= MOST_AXES and all(type(s) is int and 0 <= s < 1 << 62 for s in shape)

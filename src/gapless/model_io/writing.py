@@ -1,0 +1,200 @@
+"""From a model to its manifest and its arrays.
+
+Plain values of JSON stand for themselves. Everything else is an object with one entry, whose name
+says what it is: {"tuple": […]}, {"array": {…}}, {"model": {"class": "svm.SVC", …}}.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+
+from .container import ModelFileError
+from .registry import MODELS, VALUES, contents, name_of
+from .scikit_learn import FORGOTTEN, left_by_fit
+
+Array = np.ndarray
+Node = Any
+
+DEEPEST = 64
+NUMBERS = frozenset(
+    ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+) | {"float16", "float32", "float64"}
+TYPES = {"bool": bool, "float": float, "int": int, "object": object, "str": str} | {
+    f"numpy.{name}": np.dtype(name).type for name in NUMBERS
+}
+SPARSE = ("csr", "csc")
+
+
+class Writer:
+    """Makes nodes of a manifest, and collects the arrays they refer to."""
+
+    def __init__(self) -> None:
+        self.tensors: dict[str, Array] = {}
+        # Of each array that was met, the name of its tensor; the array is kept so that no other
+        # one gets its place in memory.
+        self._met: dict[int, tuple[Array, Node]] = {}
+
+    def node(self, value: Any, where: str, depth: int = 0) -> Node:
+        """What stands for a value; `where` tells it in errors."""
+        if depth > DEEPEST:
+            raise ModelFileError(f"{where} is nested in more than {DEEPEST} others, or in itself.")
+        if value is None or type(value) in (bool, int, str):
+            return value
+        if type(value) is float:
+            return value if math.isfinite(value) else {"float": repr(value)}
+        kind = type(value)
+        if kind in (list, tuple):
+            items = [self.node(v, f"{where}[{i}]", depth + 1) for i, v in enumerate(value)]
+            return {kind.__name__: items}
+        if kind in (set, frozenset):
+            return {
+                kind.__name__: [self.node(v, where, depth + 1) for v in sorted(value, key=repr)]
+            }
+        if kind is dict:
+            return {"dict": [self._pair(k, v, where, depth + 1) for k, v in value.items()]}
+        if kind is slice:
+            ends = (value.start, value.stop, value.step)
+            return {"slice": [self.node(end, where, depth + 1) for end in ends]}
+        if kind is np.ndarray:
+            return self._array(value, where, depth)
+        if isinstance(value, np.generic):
+            return self._scalar(value, where)
+        if isinstance(value, np.dtype):
+            return {"dtype": self._dtype(value, where)}
+        if isinstance(value, type):
+            return {"type": self._type(value, where)}
+        if sp.issparse(value):
+            return self._sparse(value, where, depth)
+        if VALUES.get(name_of(kind)) is kind:
+            return {"value": self._fields(value, where, depth + 1)}
+        if MODELS.get(name_of(kind)) is kind:
+            return {"model": self._model(value, where, depth + 1)}
+        raise ModelFileError(_refusal(value, where))
+
+    # ---- arrays ----------------------------------------------------------------------------------
+
+    def _array(self, array: Array, where: str, depth: int) -> Node:
+        if array.dtype == object:
+            items = [
+                self.node(v, f"{where}[{i}]", depth + 1) for i, v in enumerate(array.reshape(-1))
+            ]
+            return {"objects": {"shape": list(array.shape), "items": items}}
+        if id(array) not in self._met:
+            self._met[id(array)] = array, self._tensor(array, where)
+        return self._met[id(array)][1]
+
+    def _tensor(self, array: Array, where: str) -> Node:
+        name = str(len(self.tensors))
+        if array.dtype.kind == "U" and array.dtype.isnative:
+            # A row of code points for each text; the last axis is there even where all are empty.
+            width = array.dtype.itemsize // 4
+            points = (
+                np.ascontiguousarray(array).view(np.uint32) if width else np.zeros(0, np.uint32)
+            )
+            self.tensors[name] = points.reshape(*array.shape, width)
+            return {"texts": {"tensor": name}}
+        if array.dtype.name not in NUMBERS or not array.dtype.isnative:
+            raise ModelFileError(
+                f"{where} is an array of {array.dtype}; files hold numbers, truth values and text."
+            )
+        # Sums depend in their last bits on how an array lies in memory, so that is kept.
+        order = "C" if array.flags.c_contiguous or not array.flags.f_contiguous else "F"
+        self.tensors[name] = np.ascontiguousarray(array if order == "C" else array.T).reshape(
+            array.shape if order == "C" else array.shape[::-1]
+        )
+        return {"array": {"tensor": name, "order": order}}
+
+    def _sparse(self, matrix: Any, where: str, depth: int) -> Node:
+        if matrix.format not in SPARSE:
+            raise ModelFileError(
+                f"{where} is a sparse matrix in {matrix.format!r} format; use csr."
+            )
+        if not matrix.has_canonical_format:
+            matrix = matrix.copy()
+            matrix.sum_duplicates()
+        parts = {
+            name: self._array(getattr(matrix, name), f"{where}.{name}", depth + 1)
+            for name in ("data", "indices", "indptr")
+        }
+        is_array = isinstance(matrix, sp.sparray)
+        shape = [int(size) for size in matrix.shape]
+        return {"sparse": {"format": matrix.format, "is_array": is_array, "shape": shape, **parts}}
+
+    def _scalar(self, value: np.generic, where: str) -> Node:
+        plain = value.item()
+        if value.dtype.name not in NUMBERS and not isinstance(plain, str):
+            raise ModelFileError(f"{where} is a {type(value).__name__}, which files cannot hold.")
+        name = "str" if isinstance(plain, str) else value.dtype.name
+        return {"scalar": {"dtype": name, "value": self.node(plain, where)}}
+
+    def _dtype(self, dtype: np.dtype, where: str) -> str:
+        if dtype.name in NUMBERS or dtype.kind in "OU":
+            return dtype.str if dtype.kind == "U" else dtype.name
+        raise ModelFileError(f"{where} is the type {dtype}, which files cannot hold.")
+
+    def _type(self, value: type, where: str) -> str:
+        for name, known in TYPES.items():
+            if value is known:
+                return name
+        raise ModelFileError(_refusal(value, where))
+
+    # ---- objects ---------------------------------------------------------------------------------
+
+    def _pair(self, key: Any, value: Any, where: str, depth: int) -> list[Node]:
+        inside = f"{where}[{key!r}]"
+        return [self.node(key, inside, depth), self.node(value, inside, depth)]
+
+    def _named(self, values: dict[str, Any], where: str, depth: int) -> dict[str, Node]:
+        return {name: self.node(v, f"{where}.{name}", depth) for name, v in values.items()}
+
+    def _fields(self, value: Any, where: str, depth: int) -> Node:
+        name = name_of(type(value))
+        return {"class": name, "fields": self._named(contents(value), where, depth)}
+
+    def _model(self, model: Any, where: str, depth: int) -> Node:
+        parameters = model.get_params(deep=False)
+        return {
+            "class": name_of(type(model)),
+            "parameters": self._named(parameters, where, depth),
+            "fitted": self._named(_learned(model, parameters, where), where, depth),
+        }
+
+
+def _learned(model: Any, parameters: dict[str, Any], where: str) -> dict[str, Any]:
+    """What a fit has left in a model, by name."""
+    declared = left_by_fit(model)
+    # What every new model of these parameters has, it will have again.
+    ignored = {*parameters, *FORGOTTEN, "_sklearn_version", *vars(type(model)(**parameters))}
+    state = model.__getstate__()
+    learned = {name: value for name, value in state.items() if name in declared}
+    for name in state.keys() - learned.keys() - ignored:
+        raise ModelFileError(
+            f"{where} has an attribute {name!r} that files do not know; "
+            f"delete it, del model.{name}, if it is yours."
+        )
+    return learned
+
+
+def _refusal(value: Any, where: str) -> str:
+    """Why a value cannot be stored, and what to do."""
+    kind = type(value).__name__
+    if isinstance(value, np.random.RandomState | np.random.Generator):
+        return f"{where} is a generator of random numbers; use an integer, e.g. 0, as its seed."
+    if isinstance(value, BaseEstimator):
+        return (
+            f"{where} is a {kind}, which model files do not know: they hold the estimators of "
+            "gapless, and pipelines of scikit-learn's preprocessing. Take one of those instead, or "
+            "keep this step apart and call it yourself before and after."
+        )
+    if callable(value) or type(value).__module__.partition(".")[0] not in ("gapless", "builtins"):
+        return (
+            f"{where} is code of yours ({getattr(value, '__name__', kind)}), and files hold none; "
+            "use a built-in one, by its name or as an instance from gapless, or keep the code that "
+            "builds the model and fit it again."
+        )
+    return f"{where} is a {kind}, which model files cannot hold."

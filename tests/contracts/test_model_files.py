@@ -1,0 +1,630 @@
+"""Every public estimator goes to a file and back, to the bit; what is no model is refused."""
+
+import dataclasses
+import json
+import os
+import struct
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, is_regressor
+from sklearn.compose import ColumnTransformer
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, TfidfVectorizer
+from sklearn.impute import SimpleImputer
+from sklearn.kernel_approximation import Nystroem
+from sklearn.linear_model import LogisticRegression as OfScikitLearn
+from sklearn.model_selection import KFold
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    KBinsDiscretizer,
+    LabelEncoder,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    PolynomialFeatures,
+    RobustScaler,
+    SplineTransformer,
+    StandardScaler,
+    TargetEncoder,
+)
+
+import gapless
+from gapless import kernels, losses, penalties
+from gapless.metrics import RecalibratedClassifier
+from gapless.model_io import ModelFileError, describe
+from gapless.model_io.registry import MODELS, VALUES, fields_of, name_of
+
+PUBLIC = [
+    public
+    for public in (getattr(gapless, name) for name in gapless.__all__)
+    if isinstance(public, type) and issubclass(public, BaseEstimator)
+]
+FEW = {
+    "BayesDecision": {"estimator": gapless.LogisticRegression()},
+    "LogisticRegressionCV": {
+        "Cs": 2,
+        "l1_ratios": (0.0,),
+        "scoring": "neg_log_loss",
+        "use_legacy_attributes": False,
+    },
+    "RBFSampler": {"random_state": 0},
+    "Nystroem": {"n_components": 5, "random_state": 0},
+}
+# Whose `generalization_` is asked for before the model is saved: it is of one kind for all.
+ESTIMATED = (gapless.GaussianNB, gapless.KNeighborsClassifier, gapless.Ridge, gapless.SVC)
+ANSWERS = (
+    "predict",
+    "predict_proba",
+    "decision_function",
+    "transform",
+    "kneighbors",
+    "score_samples",
+)
+
+
+def make_data(model, n=40):
+    """Counts, which every estimator takes, and two classes or numbers that depend on them."""
+    rng = np.random.default_rng(20240607)
+    X = rng.integers(0, 4, size=(n, 3)).astype(float)
+    signal = X @ [1.0, -1.0, 0.5] + rng.normal(size=n)
+    if isinstance(model, gapless.TextClassifier):
+        words = np.where(signal > 0.5, "warm dry", "cold wet")
+        return [f"{w} day {int(x)}" for w, x in zip(words, X[:, 0])], words
+    if "MultiTask" in type(model).__name__:
+        return X, np.stack([signal, -signal], axis=1)
+    return X, signal if is_regressor(model) else np.where(signal > 0.5, "yes", "no")
+
+
+def make_model(cls):
+    known = cls._get_param_names()
+    few = {"n_estimators": 4, "max_iter": 30 if "Hist" in cls.__name__ else None}
+    few = {name: value for name, value in few.items() if value and name in known}
+    seed = {"random_state": 0} if "random_state" in known else {}
+    return cls(**few | seed | FEW.get(cls.__name__, {}))
+
+
+def fit(model, *data):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.fit(*data)
+
+
+def assert_same(one, other, where="model"):
+    """Equal to the last bit, in all that files are to keep."""
+    assert type(one) is type(other), where
+    if isinstance(one, np.ndarray) and one.dtype != object:
+        assert (one.dtype, one.shape) == (other.dtype, other.shape), where
+        assert one.tobytes() == other.tobytes(), where
+        assert other.flags.c_contiguous or one.flags.f_contiguous, where
+        assert other.flags.f_contiguous or not one.flags.f_contiguous, where
+    elif isinstance(one, list | tuple | np.ndarray):
+        assert len(one) == len(other), where
+        for i, pair in enumerate(zip(one, other)):
+            assert_same(*pair, f"{where}[{i}]")
+    elif isinstance(one, dict):
+        assert list(one) == list(other), where
+        for key in one:
+            assert_same(one[key], other[key], f"{where}[{key!r}]")
+    elif isinstance(one, BaseEstimator):
+        own, its = ({**m.__getstate__()} for m in (one, other))
+        own.pop("_stop_words_id", None)
+        assert_same(dict(sorted(own.items())), dict(sorted(its.items())), where)
+    elif sp.issparse(one):
+        for part in ("data", "indices", "indptr"):
+            assert_same(getattr(one, part), getattr(other, part), f"{where}.{part}")
+    elif type(one) in VALUES.values():
+        for name in fields_of(type(one)):
+            assert_same(getattr(one, name), getattr(other, name), f"{where}.{name}")
+    else:
+        assert repr(one) == repr(other), where
+
+
+def round_trip(model, X, folder):
+    """Save, load, compare everything, and return the loaded model."""
+    loaded = gapless.load(gapless.save(model, folder / "model.gapless"))
+    assert_same(model, loaded)
+    for answer in ANSWERS:
+        if hasattr(model, answer):
+            assert_same(getattr(model, answer)(X), getattr(loaded, answer)(X), answer)
+    return loaded
+
+
+# ---- what can be saved ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cls", PUBLIC, ids=lambda cls: cls.__name__)
+def test_every_public_estimator_comes_back_to_the_bit(cls, tmp_path):
+    model = make_model(cls)
+    X, y = make_data(model)
+    fit(model, X, y)
+    if cls in ESTIMATED:
+        _ = model.generalization_
+    loaded = round_trip(model, X, tmp_path)
+    if hasattr(model, "certificate_"):
+        assert str(loaded.certificate_) == str(model.certificate_)
+    if hasattr(model, "certificate_") and cls is not gapless.OneClassSVM:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = [gapless.certify(each, X, y) for each in (model, loaded)]
+        assert_same(*found)
+    if "generalization_" in vars(model):
+        assert loaded.generalization_ == model.generalization_
+
+
+def test_an_estimator_that_is_not_fitted_comes_back(tmp_path):
+    model = gapless.SVC(C=3.0, kernel=2.0 * kernels.Gaussian(0.5) + kernels.Linear())
+    assert repr(gapless.load(gapless.save(model, tmp_path / "m"))) == repr(model)
+
+
+def table(n=40):
+    rng = np.random.default_rng(1)
+    return pd.DataFrame(
+        {
+            "size": np.where(rng.random(n) < 0.1, np.nan, rng.normal(size=n)),
+            "colour": pd.Categorical(rng.choice(["red", "green", "blue"], n)),
+            "note": rng.choice(["warm dry day", "cold wet day", "cold night"], n),
+        }
+    )
+
+
+Y = np.arange(40) % 3
+NUMBERS = np.random.default_rng(2).normal(size=(40, 3))
+SPARSE = sp.csr_matrix(np.maximum(NUMBERS, 0.0))
+COLOURS = table()[["size", "colour"]]
+FORMS = {
+    "svc-sparse": (gapless.SVC(), SPARSE, Y),
+    "svc-all-in-one": (gapless.SVC(multi_class="crammer_singer"), NUMBERS, Y),
+    "svc-landmarks": (gapless.SVC(approximation="nystroem"), NUMBERS, Y),
+    "svr-features": (gapless.SVR(approximation="random_features"), NUMBERS, NUMBERS[:, 0]),
+    "svc-precomputed": (gapless.SVC(kernel="precomputed"), NUMBERS @ NUMBERS.T, Y),
+    "svr-loo": (gapless.SVR(C="loo"), NUMBERS, NUMBERS[:, 0] ** 2),
+    "ridge-loo": (gapless.Ridge(alpha="loo"), NUMBERS, NUMBERS[:, 0] ** 2),
+    "ridge-folds": (gapless.RidgeCV(cv=KFold(3)), NUMBERS, NUMBERS[:, 0] ** 2),
+    "ridge-float32": (gapless.Ridge(), NUMBERS.astype(np.float32), NUMBERS[:, 0] ** 2),
+    "risk-group": (
+        gapless.RiskRegressor(
+            loss=losses.Huber(0.5), penalty=penalties.Group(1.0, groups=[0, 0, 1])
+        ),
+        NUMBERS,
+        NUMBERS[:, 0] ** 2,
+    ),
+    "risk-kernel": (
+        gapless.RiskRegressor(loss="huber", kernel=kernels.Matern(2.0)),
+        NUMBERS,
+        NUMBERS[:, 0] ** 2,
+    ),
+    "knn-mixed": (gapless.KNeighborsClassifier(3, metric="mixed"), COLOURS, Y),
+    "knn-sparse": (gapless.KNeighborsClassifier(3), SPARSE, Y),
+    "bayes-mixed": (gapless.NaiveBayes(text_features=["note"]), table(), Y),
+    "tree-categories": (gapless.DecisionTreeClassifier(max_depth=3), COLOURS, Y),
+    "tree-best-first": (gapless.DecisionTreeRegressor(max_leaf_nodes=5), NUMBERS, Y * 1.0),
+    "tree-outputs": (gapless.DecisionTreeRegressor(max_depth=3), NUMBERS, NUMBERS[:, :2]),
+    "c45-categories": (gapless.C45Classifier(), COLOURS, Y),
+    "forest-categories": (gapless.RandomForestClassifier(4, random_state=0), COLOURS, Y),
+    "forest-best-first": (
+        gapless.ExtraTreesClassifier(4, max_leaf_nodes=5, random_state=0),
+        NUMBERS,
+        Y,
+    ),
+    "boosting-categories": (
+        gapless.HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=2),
+        COLOURS,
+        Y,
+    ),
+    "bagging-neighbors": (
+        gapless.BaggingClassifier(gapless.KNeighborsClassifier(3), 3, random_state=0),
+        NUMBERS,
+        Y,
+    ),
+    "recalibrated": (RecalibratedClassifier(gapless.SVC()), NUMBERS, Y),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_forms_of_models_come_back_to_the_bit(name, tmp_path):
+    model, X, y = FORMS[name]
+    round_trip(fit(model, X, y), X, tmp_path)
+
+
+TEXTS = table()["note"].to_list()
+STRINGS = table()[["colour", "note"]].astype(object)
+PREPARATIONS = {
+    "StandardScaler": (StandardScaler(), NUMBERS),
+    "MinMaxScaler": (MinMaxScaler(), NUMBERS),
+    "RobustScaler": (RobustScaler(), NUMBERS),
+    "SimpleImputer": (SimpleImputer(add_indicator=True), table()[["size"]]),
+    "SimpleImputer-text": (SimpleImputer(strategy="most_frequent"), STRINGS),
+    "OneHotEncoder": (
+        OneHotEncoder(min_frequency=10, handle_unknown="infrequent_if_exist"),
+        STRINGS,
+    ),
+    "OneHotEncoder-drop": (OneHotEncoder(drop="first"), STRINGS),
+    "OrdinalEncoder": (OrdinalEncoder(), STRINGS),
+    "TargetEncoder": (TargetEncoder(random_state=0), STRINGS),
+    "PolynomialFeatures": (PolynomialFeatures(2), NUMBERS),
+    "KBinsDiscretizer": (
+        KBinsDiscretizer(3, quantile_method="averaged_inverted_cdf"),
+        NUMBERS,
+    ),
+    "SplineTransformer": (SplineTransformer(), NUMBERS),
+    "Nystroem": (Nystroem(n_components=5, random_state=0), NUMBERS),
+    "CountVectorizer": (CountVectorizer(stop_words="english"), TEXTS),
+    "TfidfVectorizer": (TfidfVectorizer(), TEXTS),
+    "TfidfTransformer": (TfidfTransformer(), abs(SPARSE)),
+    "LabelEncoder": (LabelEncoder(), np.array(TEXTS)),
+    "FunctionTransformer": (FunctionTransformer(), NUMBERS),
+    "FeatureUnion": (FeatureUnion([("a", StandardScaler()), ("b", MinMaxScaler())]), NUMBERS),
+    "set_output": (StandardScaler().set_output(transform="pandas"), NUMBERS),
+}
+
+
+@pytest.mark.parametrize("name", PREPARATIONS)
+def test_preparations_come_back_to_the_bit(name, tmp_path):
+    model, X = PREPARATIONS[name]
+    fit(model, X, *(() if name == "LabelEncoder" else (Y % 2,)))
+    loaded = gapless.load(gapless.save(model, tmp_path / "m"))
+    one, other = (each.transform(X) for each in (model, loaded))
+    if isinstance(one, pd.DataFrame):
+        pd.testing.assert_frame_equal(one, other)
+    else:
+        assert_same(one, other)
+    if hasattr(model, "get_feature_names_out"):
+        assert_same(model.get_feature_names_out(), loaded.get_feature_names_out())
+
+
+def pipeline():
+    prepared = ColumnTransformer(
+        [
+            ("number", make_pipeline(SimpleImputer(), StandardScaler()), ["size"]),
+            ("category", OneHotEncoder(handle_unknown="ignore"), ["colour"]),
+            ("text", TfidfVectorizer(), "note"),
+        ],
+        remainder="passthrough",
+    )
+    return Pipeline([("prepared", prepared), ("model", gapless.LogisticRegression())])
+
+
+def test_a_pipeline_from_table_to_probabilities_comes_back(tmp_path):
+    X = table().assign(more=np.arange(40.0))
+    model = fit(pipeline(), X, Y)
+    loaded = gapless.load(gapless.save(model, tmp_path / "m"))
+    new = X.assign(colour="violet")
+    assert_same(model.predict_proba(X), loaded.predict_proba(X))
+    assert_same(model.predict_proba(new), loaded.predict_proba(new))
+
+
+def test_equal_models_make_equal_files(tmp_path):
+    files = [gapless.save(gapless.Ridge().fit(NUMBERS, Y), tmp_path / name) for name in ("a", "b")]
+    one, other = (contents(file) for file in files)
+    # What it took differs from one fit to the next.
+    for manifest, _ in (one, other):
+        del manifest["model"]["fitted"]["trace_"]
+    assert one[0] == other[0]
+    assert one[1].keys() == other[1].keys()
+
+
+# ---- what cannot be saved ------------------------------------------------------------------------
+
+
+def own_kernel(X, Z):
+    return X @ Z.T
+
+
+@dataclasses.dataclass(frozen=True)
+class OwnLoss(losses.Loss):
+    task = "regression"
+
+
+class OwnRidge(gapless.Ridge):
+    pass
+
+
+@pytest.mark.parametrize(
+    "model, words",
+    [
+        (gapless.SVC(kernel=own_kernel), "kernel is code of yours .own_kernel."),
+        (gapless.RiskRegressor(loss=OwnLoss()), "loss is code of yours .OwnLoss."),
+        (make_pipeline(FunctionTransformer(np.log1p), gapless.Ridge()), "func is code of yours"),
+        (make_pipeline(StandardScaler(), OfScikitLearn()), "LogisticRegression, which model files"),
+        (gapless.RandomForestClassifier(random_state=np.random.RandomState(0)), "an integer"),
+        (OwnRidge(), "OwnRidge cannot be saved"),
+        ("a text", "str cannot be saved"),
+    ],
+)
+def test_code_is_refused_with_what_to_do(model, words, tmp_path):
+    with pytest.raises(ModelFileError, match=words):
+        gapless.save(model, tmp_path / "m")
+    assert os.listdir(tmp_path) == []
+
+
+def test_an_attribute_that_is_not_declared_is_refused(tmp_path):
+    model = gapless.Ridge().fit(NUMBERS, Y)
+    model.mine_ = 1
+    with pytest.raises(ModelFileError, match="'mine_'"):
+        gapless.save(model, tmp_path / "m")
+
+
+def test_a_save_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
+    path = gapless.save(gapless.Ridge().fit(NUMBERS, Y), tmp_path / "m")
+    before = path.read_bytes()
+
+    def fail(*_):
+        raise OSError("no space left")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError, match="no space"):
+        gapless.save(gapless.Lasso().fit(NUMBERS, Y), path)
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["m"]
+
+
+# ---- what cannot be loaded -----------------------------------------------------------------------
+
+
+def contents(path):
+    """The manifest of a file and its arrays (dtype, shape, bytes) by name."""
+    data = Path(path).read_bytes()
+    [size] = struct.unpack("<Q", data[:8])
+    header = json.loads(data[8 : 8 + size])
+    manifest = json.loads(header.pop("__metadata__")["gapless"])
+    body = data[8 + size :]
+    arrays = {
+        name: (entry["dtype"], entry["shape"], body[slice(*entry["data_offsets"])])
+        for name, entry in header.items()
+    }
+    return manifest, arrays
+
+
+def write(path, manifest, arrays):
+    """A file of this manifest and these arrays, whatever they are."""
+    header, body = {"__metadata__": {"gapless": json.dumps(manifest)}}, b""
+    for name, (dtype, shape, data) in arrays.items():
+        place = [len(body), len(body) + len(data)]
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": place}
+        body += data
+    text = json.dumps(header).encode()
+    Path(path).write_bytes(struct.pack("<Q", len(text)) + text + body)
+    return path
+
+
+@pytest.fixture
+def saved(tmp_path):
+    return gapless.save(gapless.Ridge().fit(NUMBERS, Y), tmp_path / "m")
+
+
+def test_what_the_tests_write_is_a_model_file(saved):
+    manifest, arrays = contents(saved)
+    model = gapless.load(saved)
+    assert_same(gapless.load(write(saved, manifest, arrays)), model)
+
+
+def change(manifest, path, value):
+    *inside, last = path
+    node = manifest
+    for name in inside:
+        node = node[name]
+    node[last] = value
+
+
+FITTED = ("model", "fitted")
+
+
+@pytest.mark.parametrize(
+    "path, value, words",
+    [
+        (("version",), [2, 0], "newer than the version 1"),
+        (("version",), ["1", 0], "does not say its version"),
+        (("format",), "another", "no model of gapless"),
+        (("more",), 1, "other entries"),
+        (("model", "class"), "os.system", "does not know"),
+        (("model", "class"), "trees.Tree", "does not know"),
+        (("model", "parameters", "more"), 1, "its class has not: more"),
+        ((*FITTED, "__class__"), 1, "its class has not: __class__"),
+        ((*FITTED, "_training"), None, "its class has not: _training"),
+        ((*FITTED, "n_features_in_"), -1, "no whole number"),
+        ((*FITTED, "coef_"), {"array": {"tensor": "99", "order": "C"}}, "not there"),
+        ((*FITTED, "coef_"), {"array": {"tensor": "0"}}, "other entries"),
+        ((*FITTED, "coef_"), {"pickle": "…"}, "unknown kind"),
+        ((*FITTED, "coef_"), {"texts": {"tensor": "0"}}, "no array of text"),
+        ((*FITTED, "coef_"), {"objects": {"shape": [2], "items": [1]}}, "another number of items"),
+        ((*FITTED, "coef_"), {"objects": {"shape": [-1], "items": [1]}}, "another number"),
+        ((*FITTED, "coef_"), {"scalar": {"dtype": "object", "value": 1}}, "no number"),
+        ((*FITTED, "coef_"), {"scalar": {"dtype": "int8", "value": 300}}, "damaged"),
+        ((*FITTED, "coef_"), {"float": "1"}, "no number"),
+        ((*FITTED, "coef_"), {"type": "numpy.void"}, "no type"),
+        ((*FITTED, "coef_"), {"dict": [[{"list": []}, 1]]}, "damaged"),
+        ((*FITTED, "coef_"), {"dict": [[1, 1], [1, 2]]}, "twice"),
+        ((*FITTED, "coef_"), 10**400, None),
+    ],
+)
+def test_strange_manifests_are_refused(saved, path, value, words):
+    manifest, arrays = contents(saved)
+    change(manifest, path, value)
+    write(saved, manifest, arrays)
+    with pytest.raises(ModelFileError, match=words):
+        gapless.load(saved)
+
+
+def test_nesting_is_bounded(saved):
+    manifest, arrays = contents(saved)
+    node = 1
+    for _ in range(100):
+        node = {"list": [node]}
+    change(manifest, (*FITTED, "coef_"), node)
+    with pytest.raises(ModelFileError, match="nested in more than 64"):
+        gapless.load(write(saved, manifest, arrays))
+
+
+def test_an_array_that_belongs_to_nothing_is_refused(saved):
+    manifest, arrays = contents(saved)
+    with pytest.raises(ModelFileError, match="'more' belongs to nothing"):
+        gapless.load(write(saved, manifest, arrays | {"more": ("U8", [1], b"0")}))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"PK\x03\x04",
+        b"\x80\x04\x95 a pickle",
+        struct.pack("<Q", 1 << 62) + b"{}",
+        struct.pack("<Q", 2) + b"{}",
+    ],
+)
+def test_other_files_are_refused(data, tmp_path):
+    path = tmp_path / "other"
+    path.write_bytes(data)
+    for read in (gapless.load, describe):
+        with pytest.raises(ModelFileError):
+            read(path)
+
+
+def test_a_header_beyond_the_limit_is_refused_before_it_is_read(tmp_path):
+    path = tmp_path / "large"
+    with path.open("wb") as file:
+        file.write(struct.pack("<Q", 65 << 20) + b"{")
+        file.truncate(80 << 20)
+    with pytest.raises(ModelFileError, match="header of 65 MB"):
+        gapless.load(path)
+
+
+def test_a_file_that_is_not_there_is_said_to_be_missing(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        gapless.load(tmp_path / "nothing")
+
+
+# ---- what could lead the core astray -------------------------------------------------------------
+
+
+def ints(values, dtype="<i8"):
+    return np.asarray(values).astype(dtype).tobytes()
+
+
+def replaced(path, where, change_array):
+    """The file with one array changed, which is found by its place in the manifest."""
+    manifest, arrays = contents(path)
+    node = manifest
+    for name in where:
+        node = node[name]
+    tensor = node["array"]["tensor"]
+    dtype, shape, data = arrays[tensor]
+    known = {"I64": "<i8", "U32": "<u4", "F64": "<f8", "I32": "<i4"}[dtype]
+    array = np.frombuffer(data, dtype=known).reshape(shape).copy()
+    change_array(array)
+    arrays[tensor] = dtype, shape, array.tobytes()
+    return write(path, manifest, arrays)
+
+
+TREE = (*FITTED, "tree_", "value", "fields")
+PACKED = (*FITTED, "trees_", "value", "fields", "packed", "value", "fields")
+
+
+def set_to(place, value):
+    def change_array(array):
+        array[place] = value
+
+    return change_array
+
+
+@pytest.mark.parametrize(
+    "name, place, value, words",
+    [
+        ("children_left", 0, 0, "not behind its parent"),
+        ("children_right", 0, 10**9, "not behind its parent"),
+        ("children_right", 0, 2, "exactly one parent|not behind"),
+        ("children_right", -1, 1, "a leaf with a child"),
+        ("children_left", -1, 1, "not behind its parent"),
+        ("feature", 0, 3, "column that does not exist"),
+        ("threshold", 0, np.nan, "threshold that is NaN"),
+        ("category_start", -1, 5, "offsets"),
+        ("n_classes", 0, 10**6, "numbers of classes"),
+    ],
+)
+def test_a_tree_that_is_none_is_refused(name, place, value, words, tmp_path):
+    model = gapless.DecisionTreeClassifier(max_depth=3).fit(NUMBERS, Y)
+    path = gapless.save(model, tmp_path / "m")
+    with pytest.raises(ModelFileError, match=words):
+        gapless.load(replaced(path, (*TREE, name), set_to(place, value)))
+
+
+@pytest.mark.parametrize(
+    "where, place, value, words",
+    [
+        (("nodes",), (0, 1), 1, "right child"),
+        (("nodes",), (0, 1), 10**9, "right child"),
+        (("nodes",), (0, 1), 0xFFFFFFFF, "no tree"),
+        (("nodes",), (-1, 1), 0x80000000, "leaf without a value"),
+        (("nodes",), (0, 0), 0xFFFFFFFF, "no column"),
+        (("start",), 1, 10**9, "offsets"),
+        (("asked", "value", "fields", "feature"), 0, 99, "column that does not exist"),
+        (("asked", "value", "fields", "first"), -1, 10**6, "offsets"),
+        (("asked", "value", "fields", "content"), 0, np.nan, "NaN"),
+    ],
+)
+def test_a_forest_that_is_none_is_refused(where, place, value, words, tmp_path):
+    model = gapless.RandomForestClassifier(3, random_state=0).fit(NUMBERS, Y)
+    path = gapless.save(model, tmp_path / "m")
+    with pytest.raises(ModelFileError, match=words):
+        gapless.load(replaced(path, (*PACKED, *where), set_to(place, value)))
+
+
+def test_places_of_a_sparse_matrix_beyond_it_are_refused(tmp_path):
+    path = gapless.save(gapless.SVC().fit(SPARSE, Y), tmp_path / "m")
+    indices = (*FITTED, "support_vectors_", "sparse", "indices")
+    with pytest.raises(ModelFileError, match="beyond the matrix"):
+        gapless.load(replaced(path, indices, set_to(0, 10**6)))
+
+
+def test_rows_to_search_must_be_finite(tmp_path):
+    path = gapless.save(gapless.KNeighborsClassifier(3).fit(NUMBERS, Y), tmp_path / "m")
+    with pytest.raises(ModelFileError, match="not finite"):
+        gapless.load(replaced(path, (*FITTED, "_fit_X"), set_to((0, 0), np.nan)))
+
+
+def test_words_have_places_of_their_own(tmp_path):
+    path = gapless.save(CountVectorizer().fit(TEXTS), tmp_path / "m")
+    manifest, arrays = contents(path)
+    manifest["model"]["fitted"]["vocabulary_"]["dict"][0][1] = 10**6
+    with pytest.raises(ModelFileError, match="places"):
+        gapless.load(write(path, manifest, arrays))
+
+
+# ---- what a file says of itself ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "model, kind",
+    [
+        (gapless.SVC(), "support vectors"),
+        (gapless.KNeighborsClassifier(3), "training rows"),
+        (gapless.Nystroem(n_components=5, random_state=0), "landmarks"),
+        (gapless.KernelRidge(), "training rows"),
+        (gapless.Ridge(), None),
+    ],
+)
+def test_training_rows_in_a_file_are_named(model, kind, tmp_path):
+    told = describe(gapless.save(fit(model, NUMBERS, Y), tmp_path / "m"))
+    assert told.model == name_of(type(model))
+    assert MODELS[told.model] is type(model)
+    if kind is None:
+        assert told.training_rows == () and "no training rows" in str(told)
+    else:
+        found = told.training_rows[0]
+        assert found.kind == kind
+        assert found.rows == {"landmarks": 5, "training rows": 40}.get(kind, found.rows)
+        assert f"{found.rows} {kind}" in str(told)
+    if kind == "support vectors":
+        assert told.training_rows[0].rows == len(model.support_)
+
+
+def test_the_convergence_of_a_stopped_fit_is_kept(tmp_path):
+    with pytest.warns(ConvergenceWarning):
+        model = gapless.Lasso(0.01, max_iter=1, tol=1e-14).fit(NUMBERS**3, NUMBERS[:, 0])
+    loaded = gapless.load(gapless.save(model, tmp_path / "m"))
+    assert loaded.certificate_ == model.certificate_
