@@ -316,6 +316,10 @@ def test_warm_start_refuses_other_classes(other):
         with pytest.raises(ValueError, match="classes were others"):
             grown.set_params(n_estimators=5).fit(X, new)
         assert len(grown) == 3
+    bagged = gapless.BaggingClassifier(n_estimators=3, warm_start=True).fit(X, y)
+    for changed in ((X, other(y)), (X[:, 1:], y)):
+        with pytest.raises(ValueError, match="classes were others"):
+            bagged.set_params(n_estimators=5).fit(*changed)
 
 
 @every_ensemble
@@ -376,6 +380,13 @@ def test_rows_that_repeat_with_both_classes_are_not_held_against_a_model(cls, fo
     model = cls(n_estimators=20, random_state=0, **form).fit(X, y)
     assert 0.7 < model.generalization_.unseen < 0.85
     assert 0.7 < getattr(model, "oob_score_", 0.75) < 0.85
+
+
+def test_rows_that_repeat_are_no_fewer_for_having_little_weight():
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 50, size=(200, 1)).astype(float), rng.integers(0, 2, size=200)
+    model = RandomForestClassifier(5, random_state=0).fit(X, y, sample_weight=np.full(200, 0.1))
+    assert model.generalization_.method.startswith("5-fold")
 
 
 @pytest.mark.parametrize(("cls", "form"), cases(REPEATING))

@@ -114,6 +114,8 @@ class Bagging(Ensemble):
         old, new = draft._members_to_keep()
         if new == 0:
             return self
+        if old:
+            self._check_same(data)
         routed = process_routing(self, "fit", **fit_params).estimator.fit if fit_params else {}
         seeds = self._first_seeds(check_random_state(self.random_state), len(old), new)
         with watch(self, data.X, data.outputs.y) as callback:
@@ -183,6 +185,16 @@ class Bagging(Ensemble):
         """Members of an earlier fit, and how many are to be added."""
         old = list(self.estimators_) if self.warm_start and hasattr(self, "estimators_") else []
         return old, self._more_members(len(old))
+
+    def _check_same(self, data: EnsembleData) -> None:
+        """Refuse to add members to those of other columns or other classes."""
+        classes = data.outputs.classes
+        is_same = self.n_features_in_ == data.X.shape[1]
+        if not is_same or (classes and not np.array_equal(self.classes_, classes[0])):
+            raise ValueError(
+                f"warm_start=True adds members to a {type(self).__name__} whose features or "
+                "classes were others; set warm_start=False to fit anew."
+            )
 
     def _fit_members(self, data: EnsembleData, seeds: Array, routed: dict) -> Iterator[list[Any]]:
         """Members one by one; by joblib where n_jobs asks for it."""
