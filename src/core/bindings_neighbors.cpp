@@ -104,8 +104,9 @@ Found find_within(const Distance& distance, Index rows, Index columns, Index que
     std::vector<Within> collectors;
     collectors.reserve(queries);
     for (Index q = 0; q < queries; ++q) {
-        // A root that is rounded must not lose a row whose distance is the radius itself.
-        const double above = std::nextafter(radius.data()[q], HUGE_VAL);
+        // Roots and powers that are rounded must not lose a row whose distance is the radius
+        // itself; those a little farther are taken out afterwards.
+        const double above = std::nextafter(radius.data()[q] * (1 + 1e-12), HUGE_VAL);
         collectors.emplace_back(reduced_form(distance, above, columns));
     }
     run(threads, deadline, [&](const Context& context) { search(collectors, own, context); });

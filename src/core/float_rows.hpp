@@ -47,8 +47,8 @@ double scale_to_float(const T* x, Index rows, Index columns, const double* mean,
     double longest = 0;
     for (double entry : largest) longest = std::max(longest, entry);
     longest *= std::sqrt(static_cast<double>(columns));
-    const int power = longest > 0 ? std::ilogb(longest) + 1 : 0;
-    return std::ldexp(1.0, -std::clamp(power, -400, 500));
+    const int power = longest > 0 ? std::clamp(std::ilogb(longest), -401, 499) + 1 : 0;
+    return std::ldexp(1.0, -power);
 }
 
 }  // namespace gapless

@@ -266,7 +266,8 @@ float KdTree<T>::limit(double reduced, double lengths) const {
     const double rounding = 1 + 2 * rounding_of_sum(columns_ + 8, float_unit);
     const double distance = finished(distance_, reduced, columns_) * (1 + error) * scale_ * factor_;
     const double most = distance + error * lengths + underflow;
-    const double compared = rounding * (by_ == Metric::euclidean ? most * most : most);
+    // Squares may underflow too.
+    const double compared = rounding * (by_ == Metric::euclidean ? most * most : most) + underflow;
     return static_cast<float>(std::min(compared, 1e38)) * (1 + 0x1p-23f);
 }
 

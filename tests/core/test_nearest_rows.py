@@ -141,6 +141,27 @@ def test_within_a_radius(metric):
     np.testing.assert_array_equal(counts, np.sum(every <= radius[:, None] + 1e-9, axis=1))
 
 
+@pytest.mark.parametrize("scale", [1e-20, 1.0, 1e29])
+@pytest.mark.parametrize("metric", METRICS)
+def test_rows_at_the_radius_itself_are_within(metric, scale):
+    X = scale * np.random.default_rng(0).normal(size=(40, 1))
+    tree = _core.kd_tree(X, distance_of(metric), *NOW)
+    distances, rows = ask(tree.nearest, X, 20)
+    found = tree.within(X, np.ascontiguousarray(distances[:, -1]), None, None, *NOW)
+    counts, _, within = lists_of(found, len(X))
+    assert counts.tolist() == [20] * 40
+    np.testing.assert_array_equal(within.reshape(rows.shape), rows)
+
+
+def test_a_cluster_whose_squares_underflow_in_float():
+    rng = np.random.default_rng(0)
+    X = 1e-22 * rng.normal(size=(400, 15))
+    X[0], X[1] = 1.0, -1.0
+    tree = _core.kd_tree(X, distance_of("euclidean"), *NOW)
+    for one, other in zip(ask(tree.nearest, X, 5), ask(scan("euclidean", X), X, 5)):
+        np.testing.assert_array_equal(one, other)
+
+
 def test_rows_of_the_own_label_are_hidden():
     rng = np.random.default_rng(5)
     X = make_rows(300, 20, float, False, rng)
