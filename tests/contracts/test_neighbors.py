@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone, is_classifier
+from sklearn.datasets import load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -95,6 +96,22 @@ def test_estimate_obeys_the_law_of_weights_too(cls, form):
     other = cls(**form).fit(X[rows], y[rows]).generalization_
     assert one.unseen == pytest.approx(other.unseen, rel=1e-9)
     assert one.standard_error == pytest.approx(other.standard_error, rel=1e-9)
+
+
+@every_class
+def test_training_rows_of_weight_0_can_be_asked_for(cls):
+    X, y = make_data(cls, n=40)
+    weights = np.where(np.arange(40) < 4, 0, 1)
+    some, whole = cls(3).fit(X[4:], y[4:]), cls(3).fit(X, y, weights)
+    for of_some, of_whole in zip(some.kneighbors(), whole.kneighbors()):
+        is_row = of_some.dtype.kind == "i"
+        np.testing.assert_array_equal(of_whole[4:], of_some + 4 * is_row)
+    np.testing.assert_array_equal(whole.kneighbors()[1][:4], whole.kneighbors(X[:4])[1])
+    np.testing.assert_array_equal(whole.predict(None)[4:], some.predict(None))
+    assert whole.score(None, y, weights) == pytest.approx(some.score(None, y[4:]))
+    between = np.sqrt(np.sum((X[:, None] - X) ** 2, axis=2))
+    given = cls(3, metric="precomputed").fit(between, y, weights)
+    np.testing.assert_array_equal(given.kneighbors()[1], whole.kneighbors()[1])
 
 
 @every_class
@@ -226,6 +243,9 @@ def test_time_limit_keeps_what_was_found(cls):
         model = cls("loo", time_limit=1e-6).fit(X, y)
     assert model.n_neighbors_ == 5
     assert len(model.predict(PROBES)) == len(PROBES)
+    with pytest.warns(ConvergenceWarning, match="time_limit"):
+        model = cls("loo", time_limit=1e-9).fit(X[:3], y[:3])
+    assert len(model.predict(PROBES)) == len(PROBES)
 
 
 # ---- data of every kind --------------------------------------------------------------------------
@@ -312,6 +332,22 @@ def test_several_outputs(cls):
             np.testing.assert_allclose(both.predict(PROBES)[:, k], one.predict(PROBES), rtol=1e-12)
 
 
+def test_several_outputs_of_several_classes_are_scored_together():
+    X, y = make_data(KNeighborsClassifier)
+    Y = np.stack([y, np.where(X[:, 0] > 0, "up", "down")], axis=1)
+    for form in ({}, {"n_neighbors": "loo"}):
+        model = KNeighborsClassifier(**form).fit(X, Y)
+        hits = np.all(model.predict(None) == Y, axis=1)
+        assert model.score(None, Y) == pytest.approx(hits.mean())
+        found = model.generalization_
+        assert found.metric == "accuracy" and 0.3 < found.unseen < 1
+        if not form:
+            assert found.unseen == pytest.approx(hits.mean())
+            assert found.standard_error == pytest.approx(hits.std(ddof=1) / np.sqrt(len(hits)))
+    with pytest.raises(ValueError, match="one output"):
+        model.predict_set(X)
+
+
 @every_form
 def test_copies_and_pickles_predict_the_same(cls, form):
     if callable(form.get("weights")):
@@ -354,6 +390,19 @@ def test_columns_without_a_say_are_named_with_the_cure(cls):
     X, y = make_data(cls)
     with pytest.warns(UserWarning, match=r"column 2 is .* column 1 .*StandardScaler"):
         cls().fit(X * [1.0, 1e-4, 1e5, 1.0], y)
+    with pytest.warns(UserWarning, match=r"column 'money' is .* column 'size'"):
+        cls().fit(pd.DataFrame({"size": X[:, 0], "money": 1e5 * X[:, 1]}), y)
+
+
+def test_wine_warns_of_its_scales_and_constant_columns_do_not(recwarn):
+    X, y = load_wine(return_X_y=True)
+    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+    constant = np.hstack([scaled[:, :3], np.full((len(X), 4), [0.1, 0.3, 0.7, 1e6 / 3])])
+    for dtype in (np.float32, np.float64):
+        KNeighborsClassifier().fit(constant.astype(dtype), y)
+    assert not recwarn.list
+    with pytest.warns(UserWarning, match="no say"):
+        KNeighborsClassifier().fit(X, y)
 
 
 @pytest.mark.parametrize("cls", [KNeighborsClassifier, KNeighborsRegressor])
@@ -399,5 +448,51 @@ def test_more_neighbours_than_rows_are_an_error(cls):
     X, y = make_data(cls, n=10)
     with pytest.raises(ValueError, match="n_neighbors <= n_samples_fit"):
         cls(11).fit(X, y).predict(X)
+    with pytest.raises(ValueError, match="n_neighbors < n_samples_fit"):
+        cls(10).fit(X, y).predict(None)
+    with pytest.raises(ValueError, match="n_samples_fit = 1, the sum of the weights"):
+        cls(5).fit(X, y, np.full(10, 0.1)).predict(X)
+    assert len(cls(1).fit(X, y, np.full(10, 0.1)).predict(X)) == 10
     with pytest.raises(ValueError, match="nothing would be left"):
         cls("loo").fit(X[[0, 0]], y[[0, 0]])
+
+
+@every_class
+def test_functions_must_make_votes(cls):
+    X, y = make_data(cls)
+    for function, what in (
+        (lambda d: 1 / d, "made inf of the distance 0"),
+        (lambda d: -d, "made -"),
+    ):
+        with pytest.raises(ValueError, match=what), np.errstate(divide="ignore"):
+            cls(weights=function).fit(X, y).predict(X)
+    with pytest.raises(ValueError, match="one number ≥ 0 for each distance"):
+        cls(weights=lambda d: 1.0).fit(X, y).predict(X)
+
+
+@every_class
+def test_a_function_sees_no_more_rows_than_vote(cls):
+    X, y = make_data(cls)
+    seen = []
+
+    def spy(distances):
+        seen.append(distances.shape[1])
+        return np.ones_like(distances)
+
+    cls(3, weights=spy, ties="nearest").fit(X, y).predict(PROBES)
+    assert set(seen) == {3}
+
+
+def test_parameters_without_a_use_are_refused():
+    X, y = make_data(KNeighborsClassifier)
+    with pytest.raises(ValueError, match="categorical_features are for mixed rows"):
+        KNeighborsClassifier(categorical_features=[0]).fit(X, y)
+    with pytest.raises(ValueError, match="no metric_params"):
+        KNeighborsClassifier(metric="mixed", metric_params={"w": np.ones(4)}).fit(X, y)
+    model = NearestNeighbors(radius=None).fit(X)
+    with pytest.raises(ValueError, match="there is no radius"):
+        model.radius_neighbors(X)
+    with pytest.raises(ValueError, match="one for each row"):
+        model.radius_neighbors(X[:3], [1.0, 2.0])
+    with pytest.raises(ValueError, match="intervals are for new rows"):
+        KNeighborsRegressor().fit(X, X[:, 0]).predict(None, interval=0.9)

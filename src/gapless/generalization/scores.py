@@ -43,8 +43,11 @@ class Judge:
         self.model, self.y, self.weights, self.scoring = model, y, weights, scoring
         is_region = is_outlier_detector(model)
         default = "accuracy" if is_classifier(model) or is_region else "r2"
-        self.scorer = check_scoring(model, default if scoring is None else scoring)
-        self.metric = _name(default if scoring is None else scoring)
+        asked = default if scoring is None else scoring
+        # scikit-learn has no accuracy of several outputs with more than two classes.
+        is_joint = isinstance(asked, str) and asked == "accuracy" and np.ndim(y) == 2
+        self.scorer = _all_right if is_joint else check_scoring(model, asked)
+        self.metric = _name(asked)
         if is_region and scoring is None:
             self.metric = INSIDE
 
@@ -143,6 +146,11 @@ def _name(scoring: Any) -> str:
     return getattr(function, "__name__", type(scoring).__name__)
 
 
+def _all_right(model: Any, X: Array, y: Array, sample_weight: Array | None = None) -> float:
+    """The share of rows of which all outputs are right."""
+    return float(np.average(_hits(model, X, y, sample_weight), weights=sample_weight))
+
+
 # ---- what each row contributes to a score --------------------------------------------------------
 
 
@@ -179,7 +187,7 @@ def _parts_of_r2(model: Any, X: Array, y: Array, weights: Array) -> Array:
     return 1 - (y - model.predict(X).reshape(y.shape)) ** 2 / np.where(spread > 0, spread, 1.0)
 
 
-def _hits(model: Any, X: Array, y: Array, weights: Array) -> Array:
+def _hits(model: Any, X: Array, y: Array, weights: Array | None) -> Array:
     hits = model.predict(X) == y
     return np.asarray(hits if hits.ndim == 1 else hits.all(axis=1), dtype=float)
 

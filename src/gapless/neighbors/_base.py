@@ -25,7 +25,7 @@ Array = np.ndarray
 PRECOMPUTED, NAN_EUCLIDEAN = "precomputed", "nan_euclidean"
 METRICS = set().union(*VALID_METRICS.values(), MIXED)
 # If half of the columns have together less than this part of the variance, they have no say.
-NO_SAY = 1e-6
+NO_SAY = 1e-4
 
 
 class NeighborsModel(BaseEstimator):
@@ -72,6 +72,7 @@ class NeighborsModel(BaseEstimator):
             X = np.asarray(X.data)
         if isinstance(X, NeighborsModel):
             X = X._fit_X
+        self._check_for_mixed()
         if self._is_mixed:
             mixed, rows, names = MixedRows.read(self, X, sample_weight, reset=reset)
             return rows, names, mixed
@@ -81,6 +82,22 @@ class NeighborsModel(BaseEstimator):
             return *read_numbers(self, X, reset=reset), None
         data = read_table(self, X, reset=reset)
         return _by_rows(data.X), data.feature_names, None
+
+    def _check_for_mixed(self) -> None:
+        """Refuse parameters that the metric has no use for."""
+        if self._is_mixed and self.metric_params:
+            raise ValueError(
+                f'metric="{self.metric}" has no metric_params, got {sorted(self.metric_params)}; '
+                "leave them out."
+            )
+        is_given = not (
+            self.categorical_features is None or isinstance(self.categorical_features, str)
+        )
+        if is_given and not self._is_mixed:
+            raise ValueError(
+                "categorical_features are for mixed rows, and other metrics take numbers alone; "
+                'use metric="mixed" or "mixed_euclidean", or leave them out.'
+            )
 
     def _read_queries(self, X: Any) -> Any:
         """Rows to ask for, as the search takes them."""
@@ -167,7 +184,7 @@ class NeighborsModel(BaseEstimator):
         form = self._form(rows, mixed)
         kept = None if weights is None or np.all(weights > 0) else np.flatnonzero(weights > 0)
         if form.is_of_scale and not sp.issparse(rows):
-            _warn_of_scales(rows, weights, type(self).__name__)
+            _warn_of_scales(rows, names, weights, type(self).__name__)
         search = self._built(rows, form, kept)
         learned = {
             "effective_metric_": form.name,
@@ -208,10 +225,10 @@ class NeighborsModel(BaseEstimator):
             return X[:, self._kept]
         return X
 
-    def _own_rows(self) -> tuple[Any, Array]:
-        """The training rows that are searched, and their numbers."""
-        rows = self._fit_X if self._kept is None else self._fit_X[self._kept]
-        return self._of_kept(rows), np.arange(rows.shape[0])
+    def _own_rows(self) -> tuple[Any, Array, Array]:
+        """All training rows, their numbers, and the numbers of those that are searched."""
+        own = np.arange(self.n_samples_fit_)
+        return self._of_kept(self._fit_X), own, own if self._kept is None else self._kept
 
     def _numbered(self, rows: Array) -> Array:
         """Positions among all training rows, of those among the rows that are searched."""
@@ -235,22 +252,25 @@ def _by_rows(X: Any) -> Any:
     return X.tocsr() if sp.issparse(X) else np.ascontiguousarray(X)
 
 
-def _warn_of_scales(X: Array, weights: Array | None, name: str) -> None:
+def _warn_of_scales(X: Array, names: Array | None, weights: Array | None, model: str) -> None:
     """Warn if a few columns decide all distances because of their units."""
     if X.shape[1] < 2 or len(X) < 2:
         return
     counts = np.ones(len(X)) if weights is None else weights
     mean = Design(X).transposed_times(counts) / counts.sum()
     spread = Design(X, mean).column_square_sums(counts) / counts.sum()
-    varying = np.flatnonzero(spread > 0)
+    # What rounding makes of a column that does not vary.
+    varying = np.flatnonzero(spread > (len(X) * np.finfo(X.dtype).eps * mean) ** 2)
     ordered = varying[np.argsort(spread[varying])]
     half = ordered[: len(ordered) // 2]
     if not len(half) or spread[half].sum() > NO_SAY * spread.sum():
         return
     small, large = np.sqrt(spread[half[0]]), np.sqrt(spread[ordered[-1]])
+    called = range(X.shape[1]) if names is None else names.tolist()
     warnings.warn(
-        f"{name}: half of the columns have no say in the distances: the standard deviation of "
-        f"column {ordered[-1]} is {large:.3g}, that of column {half[0]} is {small:.3g}. Put them "
+        f"{model}: half of the columns have no say in the distances: the standard deviation of "
+        f"column {called[ordered[-1]]!r} is {large:.3g}, that of column {called[half[0]]!r} is "
+        f"{small:.3g}. Put them "
         "on one scale, e.g. with make_pipeline(StandardScaler(), model), or use "
         'metric="mixed", which divides by the ranges.',
         stacklevel=6,

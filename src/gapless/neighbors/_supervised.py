@@ -157,13 +157,14 @@ class SupervisedNeighbors(Remembering, CallbackSupport, NearestMixin, NeighborsM
 
     def _choose(self, data: NeighborsData, learned: dict[str, Any]) -> str:
         """Choose the number of neighbours; how the search ended."""
-        twin = copy.copy(self)
+        twin: Any = copy.copy(self)
         vars(twin).update(learned)
         with watch(self, data.rows, data.outputs.y) as callback:
             choice, status = choose_k(
                 NeighborsFit(twin, data), self.select, self.time_limit, callback
             )
-        learned["n_neighbors_"] = USUAL if choice is None else choice.k
+        total = int(data.outputs.weights.sum())
+        learned["n_neighbors_"] = max(min(USUAL, total), 1) if choice is None else choice.k
         if choice is not None:
             learned |= {"search_": choice.search, "_choice": choice}
         return status
@@ -184,20 +185,32 @@ class SupervisedNeighbors(Remembering, CallbackSupport, NearestMixin, NeighborsM
     def _scores(self, X: Any) -> Array:
         """What the neighbours of rows say, (n, ΣK): shares of the classes, or numbers."""
         check_is_fitted(self)
-        k = self._enough(self._asked)
+        k = self._enough(self._asked, X is None)
         if X is None:
-            queries, own = self._own_rows()
-            return self._told(*self._voters.around(queries, k, own, own)[1:], self._targets())
-        queries = self._of_kept(self._read_queries(X))
-        return self._told(*self._voters.around(queries, k)[1:], self._targets())
+            queries, own, labels = self._own_rows()
+            found = self._voters.around(queries, k, own, labels)
+        else:
+            found = self._voters.around(self._of_kept(self._read_queries(X)), k)
+        return self._told(*found[1:], self._targets())
 
-    def _enough(self, k: int) -> int:
-        """The number of neighbours, if the rows have so much weight together."""
-        total = self.n_samples_fit_ if self._weights is None else float(self._weights.sum())
-        if k > total:
+    def _enough(self, k: int, is_own: bool) -> int:
+        """The number of neighbours, if the rows, or all but one, have so much weight together."""
+        weights = np.ones(self.n_samples_fit_) if self._weights is None else self._weights
+        total, left = weights.sum(), weights.sum() - is_own * weights.max()
+        # Parts of a weight add up to a whole number but for rounding.
+        if k > left * (1 + 1e-9):
+            sign = "<" if is_own else "<="
+            counts = (
+                ""
+                if self._weights is None
+                else (
+                    ", the sum of the weights, since a row of weight 2 is two neighbours (weights "
+                    "divided by their mean count the rows)"
+                )
+            )
             raise ValueError(
-                f"Expected n_neighbors <= n_samples_fit, but n_neighbors = {k}, n_samples_fit = "
-                f"{total:g}; ask for fewer, or fit to more rows."
+                f"Expected n_neighbors {sign} n_samples_fit, but n_neighbors = {k}, n_samples_fit "
+                f"= {total:g}{counts}; ask for fewer, or fit to more rows."
             )
         return k
 

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin, _fit_context
+from sklearn.utils.validation import check_is_fitted
 
 from ..conformal import Calibration
 from ._supervised import SupervisedNeighbors
@@ -212,6 +213,11 @@ of shape (n_samples, n_samples) if metric="precomputed"
             Which classes, in the order of `classes_`, are in the set of each row; the predicted
             class always is.
         """
+        check_is_fitted(self)
+        if self.outputs_2d_:
+            raise ValueError(
+                "predict_set is for one output; fit one KNeighborsClassifier for each output."
+            )
         calibration = self._calibrated(
             "gapless.prediction_sets(model, X_train, y_train, X, coverage=..., sample_weight=...)"
         )
@@ -223,7 +229,7 @@ of shape (n_samples, n_samples) if metric="precomputed"
         return sets
 
     def score(self, X, y, sample_weight=None):
-        """The share of rows whose class is predicted.
+        """The share of rows whose class, or classes of all outputs, are predicted.
 
         Parameters
         ----------
@@ -240,7 +246,11 @@ of shape (n_samples, n_samples) if metric="precomputed"
         score : float
             The accuracy.
         """
-        return super().score(X, y, sample_weight)
+        check_is_fitted(self)
+        if not self.outputs_2d_:
+            return super().score(X, y, sample_weight)
+        is_right = np.all(self.predict(X) == np.asarray(y), axis=1)
+        return float(np.average(is_right, weights=sample_weight))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -31,8 +31,8 @@ class NearestMixin(NeighborsModel, KNeighborsMixin):
         ----------
         X : {array-like, sparse matrix, data frame} of shape (n_queries, n_features), or distances \
 to the training rows if metric="precomputed", default=None
-            Rows to find neighbours of; the training rows without X, which are no neighbours of
-            themselves.
+            Rows to find neighbours of; all training rows without X, which are no neighbours of
+            themselves. Rows of weight 0 are no neighbours of any.
         n_neighbors : int, default=None
             How many; as the estimator says if None.
         return_distance : bool, default=True
@@ -48,12 +48,8 @@ to the training rows if metric="precomputed", default=None
         check_is_fitted(self)
         k = self._count(n_neighbors, X is None)
         if X is None:
-            queries, own = self._own_rows()
-            if self._kept is not None:
-                raise ValueError(
-                    "kneighbors() without X needs training rows that all have a weight; pass X."
-                )
-            distances, rows = self._searching.nearest(queries, k, own, own)
+            queries, own, labels = self._own_rows()
+            distances, rows = self._searching.nearest(queries, k, own, labels)
         else:
             distances, rows = self._searching.nearest(self._of_kept(self._read_queries(X)), k)
         rows = self._numbered(rows)
@@ -61,7 +57,8 @@ to the training rows if metric="precomputed", default=None
 
     def _count(self, n_neighbors: Any, is_own: bool) -> int:
         """How many neighbours, if there are so many."""
-        k = self._asked if n_neighbors is None else n_neighbors
+        k: Any = self.n_neighbors if n_neighbors is None else n_neighbors
+        k = self._asked if isinstance(k, str) else k
         if isinstance(k, bool) or not isinstance(k, Integral):
             raise TypeError(
                 f"n_neighbors does not take {type(k)} value, enter integer value; got {k!r}."
@@ -130,14 +127,12 @@ class WithinMixin(NeighborsModel, RadiusNeighborsMixin):
         check_is_fitted(self)
         if sort_results and not return_distance:
             raise ValueError("return_distance must be True if sort_results is True.")
-        own = None
         if X is None:
-            queries, own = self._own_rows()
+            queries, own, labels = self._own_rows()
         else:
-            queries = self._read_queries(X)
-        reach = self.radius if radius is None else radius
-        reach = np.broadcast_to(np.asarray(reach, dtype=np.float64), (queries.shape[0],))
-        lists = self._searching.within(queries, np.ascontiguousarray(reach), own, own)
+            queries, own, labels = self._read_queries(X), None, None
+        reach = _reach(self.radius if radius is None else radius, queries.shape[0])
+        lists = self._searching.within(queries, reach, own, labels)
         distances, rows = _objects(lists[0]), _objects(lists[1])
         if not sort_results:
             for i, found in enumerate(rows):
@@ -180,6 +175,19 @@ def _check_mode(mode: str) -> None:
             'Unsupported mode, must be one of "connectivity", or "distance" but got '
             f'"{mode}" instead'
         )
+
+
+def _reach(radius: Any, count: int) -> Array:
+    """The radius of each query."""
+    if radius is None:
+        raise ValueError("there is no radius; give one, e.g. radius_neighbors(X, radius=1.0).")
+    reach = np.asarray(radius, dtype=np.float64)
+    if reach.ndim and reach.shape != (count,):
+        raise ValueError(
+            f"radius has the shape {reach.shape}, but there are {count} rows to find neighbours "
+            "of; give one number, or one for each row."
+        )
+    return np.ascontiguousarray(np.broadcast_to(reach, (count,)))
 
 
 def _graph(values: Array, rows: Array, starts: Array, count: int) -> Any:

@@ -137,6 +137,11 @@ of shape (n_samples, n_samples) if metric="precomputed"
         if interval is None:
             scores = self._scores(X)
             return scores if self.outputs_2d_ else scores[:, 0]
+        if X is None:
+            raise ValueError(
+                "intervals are for new rows; pass X, or leave out interval to predict the training "
+                "rows, each without itself."
+            )
         calibration = self._calibrated(
             "gapless.intervals(model, X_train, y_train, X, coverage=..., sample_weight=...)"
         )

@@ -24,7 +24,7 @@ def weigh(distances: Array, weights: str | Callable | None) -> Array:
     if weights is None or weights == "uniform":
         return np.ones_like(distances)
     if callable(weights):
-        return np.asarray(weights(distances), dtype=float)
+        return _by_function(distances, weights)
     is_here = distances == 0
     with np.errstate(divide="ignore", over="ignore"):
         # Divided by the nearest, which is the same vote: 1/d² of tiny d is beyond all numbers.
@@ -32,6 +32,26 @@ def weigh(distances: Array, weights: str | Callable | None) -> Array:
         ratio = np.where(np.isfinite(distances), least / distances, 0.0)
     closeness = ratio if weights == "distance" else ratio**2
     return np.where(is_here.any(axis=1, keepdims=True), is_here.astype(float), closeness)
+
+
+def _by_function(distances: Array, weights: Callable) -> Array:
+    """What the user's function makes of distances, if votes can be counted by it."""
+    votes = np.asarray(weights(distances), dtype=float)
+    if votes.shape != distances.shape:
+        raise ValueError(
+            f"weights={weights!r} made an array of shape {votes.shape} of distances of shape "
+            f"{distances.shape}; it must return one number ≥ 0 for each distance."
+        )
+    # Where there are fewer rows than were asked for, the distance is ∞.
+    is_there = np.isfinite(distances)
+    is_wrong = is_there & ~(np.isfinite(votes) & (votes >= 0))
+    if np.any(is_wrong):
+        first = tuple(np.argwhere(is_wrong)[0])
+        raise ValueError(
+            f"weights={weights!r} made {votes[first]:g} of the distance {distances[first]:g}; it "
+            'must return finite numbers ≥ 0. By weights="distance" rows at distance 0 decide alone.'
+        )
+    return np.where(is_there, votes, 0.0)
 
 
 def counted(distances: Array, weights: Array, k: float, ties: str) -> Array:
@@ -86,7 +106,10 @@ class Voters:
 
     def weighed(self, distances: Array, rows: Array, counts: Array) -> Array:
         """The votes of neighbours that count so much."""
-        votes = counts * weigh(distances, self.weighting)
+        # Farther rows count for nothing, and a function is not asked about them.
+        width = int(np.max(np.sum(counts > 0, axis=1), initial=1))
+        votes = np.zeros_like(counts)
+        votes[:, :width] = counts[:, :width] * weigh(distances[:, :width], self.weighting)
         if votes.size and np.any(votes.sum(axis=1) == 0):
             raise ValueError(
                 "All neighbors of some sample is getting zero weights. Please modify 'weights' to "
@@ -113,11 +136,8 @@ class Voters:
         if not len(short) or width >= self.search.rows:
             return distances, rows, counted(distances, weights, k, self.ties)
         # Those whose last neighbour may have equals farther on need more rows.
-        some = Q[short] if own is None else (Q[short], own[short])
-        rest = self._nearest(
-            *((some, k, None, None) if own is None else (some[0], k, some[1], labels)),
-            width=min(2 * width, self.search.rows),
-        )
+        their = None if own is None else own[short]
+        rest = self._nearest(Q[short], k, their, labels, min(2 * width, self.search.rows))
         wide = rest[0].shape[1]
         out = [
             np.pad(of, ((0, 0), (0, wide - width)), constant_values=empty)
