@@ -209,10 +209,11 @@ def _repeated(
 
 
 def _has_few_combinations(columns: Sequence[Column]) -> bool:
-    """Whether rows must repeat because their columns have few values."""
+    """Whether rows must repeat because their columns have few values, and no column has many."""
     features = [column for column in columns if column.is_feature]
-    combinations = math.prod(column.distinct + (column.missing > 0) for column in features)
-    return combinations < 10 * features[0].rows
+    counts = [column.distinct + (column.missing > 0) for column in features]
+    rows = features[0].rows
+    return max(counts) < 0.2 * rows and math.prod(counts) < 10 * rows
 
 
 def _contradicting(features: pl.Series, whole: pl.Series, target: Target) -> Iterator[Finding]:
