@@ -348,6 +348,8 @@ def test_parameters_of_the_classifier_can_be_searched():
         (np.array([["a", "b"]] * 3), r"shape \(3, 2\).*choose the column"),
         (np.zeros((3, 1)), "0.0 in row 0, which is no text"),
         (7, "X is a int, but texts are needed"),
+        ({"good", "so", "poor"}, "X is a set, but texts are needed"),
+        ({"good": 0, "so": 1, "poor": 2}, "X is a dict, but texts are needed"),
         ([], r"0 sample\(s\)"),
     ],
 )
@@ -367,6 +369,9 @@ def test_errors_name_the_row_and_the_cure(X, message):
         (["good", "so", "poor"], {"min_df": 2}, "no terms remain of 3.*lower min_df"),
         (["good", "so", "poor"], {"min_df": 3, "max_df": 0.5}, "max_df=0.5 .* < documents"),
         (["good", "so", "poor"], {"ngram_range": (2, 1)}, "Invalid value for ngram_range"),
+        (["good", "so", "poor"], {"ngram_range": (1, 1.5)}, "no whole numbers"),
+        (["good", "so", "poor"], {"token_pattern": "("}, "token_pattern='.' is no regular"),
+        (["good", "so", "poor"], {"sublinear_tf": True}, 'for tf-idf.*set weighting="tfidf"'),
         (["good", "so", "poor"], {"classifier": "forest"}, "classifier"),
     ],
 )
@@ -375,6 +380,19 @@ def test_nothing_to_learn_from_is_said(texts, parameters, message):
     with pytest.raises(ValueError, match=message):
         model.fit(texts, ["g", "g", "p"])
     assert not hasattr(model, "classes_")
+
+
+@pytest.mark.parametrize(
+    "parameters, message",
+    [
+        ({"stop_words": ["Good"]}, "stop_words may be inconsistent"),
+        ({"analyzer": str.split, "ngram_range": (1, 2)}, "'ngram_range' will not be used"),
+        ({"analyzer": "char", "stop_words": "english"}, "'stop_words' will not be used"),
+    ],
+)
+def test_parameters_that_do_nothing_are_told(parameters, message):
+    with pytest.warns(UserWarning, match=message):
+        TextClassifier(**parameters).fit(["good so", "so", "poor"], ["g", "g", "p"])
 
 
 def test_targets_and_weights_are_checked():
@@ -529,6 +547,13 @@ def test_telling_words_are_those_of_the_class(form):
         assert {part for word, _ in found[label] for part in word.split()} & set(own)
         weights = [weight for _, weight in found[label]]
         assert weights == sorted(weights, reverse=True) and weights[-1] > 0
+
+
+@pytest.mark.parametrize("n", [0, -1, 2.5])
+def test_a_number_of_telling_words_is_asked_for(n):
+    model = TextClassifier().fit(["good", "so", "poor"], ["g", "g", "p"])
+    with pytest.raises(ValueError, match="must be a whole number of words"):
+        model.telling_words(n)
 
 
 def test_telling_words_of_bayes_are_log_odds():

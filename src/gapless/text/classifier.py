@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
-from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -24,11 +23,12 @@ from ..interrupt import TimeLimit, time_limit
 from ..linear import LinearSVC, LogisticRegression
 from ..remembering import Remembering, take_over
 from ..word_counts import USUAL_PATTERN, count_words, in_columns
-from .bag_of_words import BagOfWords, Choice
+from .bag_of_words import BagOfWords
 from .fitting import Answered, answers, conformity, fit
 from .held_out import TextData, TextFit
 from .reading import read_texts
 from .telling import weights_of_words
+from .wording import choice_of, wording_of
 
 Array = np.ndarray
 
@@ -85,7 +85,7 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
     binary : bool, default=False
         Whether it counts only that a word is there, and not how often.
     sublinear_tf : bool, default=False
-        Whether 1 + log n_w stands for n_w in tf-idf.
+        Whether 1 + log n_w stands for n_w in tf-idf; an error where words are only counted.
     time_limit : float, default=None
         Seconds after which the best model found so far is kept.
 
@@ -246,8 +246,8 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
                 "fit(X, y)."
             )
         labels, weights = read_labels(y, texts), read_weights(sample_weight, texts)
-        counts, words = count_words(texts, self._wording())
-        bag = BagOfWords.learned(counts, weights, self._choice())
+        counts, words = count_words(texts, wording_of(self))
+        bag = BagOfWords.learned(counts, weights, choice_of(self))
         learned: dict[str, Any] = {
             "vocabulary_": {words[column]: k for k, column in enumerate(bag.columns)}
         }
@@ -262,48 +262,18 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
             return CLASSIFIERS[self.classifier]()
         return clone(self.classifier)
 
-    def _choice(self) -> Choice:
-        """Which words are chosen, and how they are weighed."""
-        is_bayes = isinstance(self.classifier, str) and self.classifier == "bayes"
-        is_tfidf = self.weighting == "tfidf" or (self.weighting == "auto" and not is_bayes)
-        return Choice(
-            self.min_df,
-            self.max_df,
-            self.max_features,
-            is_tfidf,
-            self.binary,
-            self.sublinear_tf,
-        )
-
-    def _wording(self) -> CountVectorizer:
-        """What a word is."""
-        sizes = self.ngram_range
-        if len(sizes) != 2 or not 1 <= sizes[0] <= sizes[1]:
-            raise ValueError(
-                f"Invalid value for ngram_range={sizes} lower boundary larger than the upper "
-                "boundary, or below 1; give (shortest, longest), such as (1, 2)."
-            )
-        return CountVectorizer(
-            analyzer=self.analyzer,
-            ngram_range=sizes,
-            stop_words=self.stop_words,
-            lowercase=self.lowercase,
-            strip_accents=self.strip_accents,
-            token_pattern=self.token_pattern,
-        )
-
     # ---- predicting ------------------------------------------------------------------------------
 
     def _bag(self, learned: Mapping[str, Any]) -> BagOfWords:
         """The words of a fit."""
         return BagOfWords(
-            self._choice(), np.arange(len(learned["vocabulary_"])), learned.get("idf_")
+            choice_of(self), np.arange(len(learned["vocabulary_"])), learned.get("idf_")
         )
 
     def _counts(self, X) -> sp.csr_matrix:
         """How often the words of the fit occur in texts."""
         check_is_fitted(self)
-        return in_columns(*count_words(read_texts(X), self._wording()), self.vocabulary_)
+        return in_columns(*count_words(read_texts(X), wording_of(self)), self.vocabulary_)
 
     def _rows(self, X) -> Any:
         """Texts as rows for the classifier."""
@@ -425,6 +395,8 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
             the other classes for Bayes, coefficients for a linear model.
         """
         check_is_fitted(self)
+        if not isinstance(n, Integral) or n < 1:
+            raise ValueError(f"n={n!r} must be a whole number of words, 1 or more.")
         weights = weights_of_words(self.classifier_)
         words = list(self.vocabulary_)
         order = np.argsort(-weights, axis=1, kind="stable")[:, :n]
@@ -466,7 +438,9 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
         return self._fitted(self._reread(X, y, sample_weight))
 
     def _fitted(self, data: TextData) -> TextFit:
-        return TextFit(self.classifier_, self._bag(vars(self)), data, self._choice(), self.classes_)
+        return TextFit(
+            self.classifier_, self._bag(vars(self)), data, choice_of(self), self.classes_
+        )
 
     def _standing_in(self, z: Array) -> Any:
         """A copy of the model that gives row i, asked for by X = [[i]], the answers z[i]."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,8 @@ def read_texts(X: Any) -> list[str]:
 def _column(X: Any) -> list[Any]:
     """The only column of X."""
     shape = getattr(X, "shape", None)
-    if sp.issparse(X) or shape == () or not hasattr(X, "__iter__"):
+    has_no_order = isinstance(X, Mapping | Set)
+    if sp.issparse(X) or shape == () or has_no_order or not hasattr(X, "__iter__"):
         raise ValueError(
             f"X is a {type(X).__name__}, but texts are needed: a list or a column of strings."
         )
