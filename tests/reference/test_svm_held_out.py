@@ -231,3 +231,12 @@ def test_a_region_of_a_narrow_kernel_is_over_fitted(gamma, kind):
     found = gapless.OneClassSVM(nu=0.1, gamma=gamma).fit(X).generalization_
     assert found.kind == kind
     assert "0.9, which is asked for" in found.verdict
+
+
+def test_features_that_say_nothing_score_as_a_guess():
+    # Without a row its class is in the minority, and each row alone would be called the other one.
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2000)), np.arange(60) % 2
+    found = gapless.SVC().fit(X, y).generalization_
+    assert found.method.startswith("5-fold, because without a row its class is rarer")
+    assert abs(found.unseen - 0.5) < 3 * found.standard_error

@@ -83,6 +83,7 @@ class Trial:
         if why_refits is None:
             try:
                 outcome = self._judged(fitted, by_formula(fitted, self.groups))
+                self._refuse_worse_than_guessing(fitted, outcome)
                 return self._checked(fitted, outcome) if outcome.score > enough else outcome
             except NotAvailable as reason:
                 why_refits = str(reason)
@@ -104,6 +105,21 @@ class Trial:
         if not abs(kept.score - plain.score) > kept.standard_error:
             return plain
         return replace(kept, estimate=estimate, keeps_shares=True)
+
+    def _refuse_worse_than_guessing(self, fitted: Fitted, outcome: Outcome) -> None:
+        """NotAvailable where the absence of single rows has decided, and no shares were kept.
+
+        A model that has learned nothing is as good as a guess by the shares of the classes.
+        """
+        is_asked = fitted.has_classes and self.groups is None and self.judge.metric == "accuracy"
+        if not is_asked or outcome.keeps_shares or self.units.max() < FEW_UNITS:
+            return
+        sizes = np.bincount(np.unique(self.judge.y, return_inverse=True)[1], self.judge.weights)
+        guess = float(np.sum((sizes / sizes.sum()) ** 2))
+        if outcome.score + 2 * outcome.standard_error < guess:
+            raise NotAvailable(
+                "without a row its class is rarer, which decides where x tells little"
+            )
 
     def _scored(self, estimate: Estimate) -> Outcome:
         z = estimate.z
