@@ -188,9 +188,12 @@ class BagFit(EnsembleFit):
 
     @property
     def _repeated(self) -> float:
-        """The part of the weight that is in rows whose x is there twice or more."""
-        of_x = np.bincount(self.units[self.is_counted], self.weights[self.is_counted])
-        return float(of_x[of_x >= 2.0].sum() / of_x.sum())
+        """The part of the weight that is in rows whose x is there twice, or with two targets."""
+        counted = np.flatnonzero(self.is_counted)
+        of_x = np.bincount(self.units[counted], self.weights[counted])
+        _, first = np.unique(self.distinct[counted], return_index=True)
+        targets = np.bincount(self.units[counted[first]])
+        return float(of_x[(of_x >= 2.0) | (targets >= 2)].sum() / of_x.sum())
 
     @cached_property
     def _sums(self) -> tuple[Array, Array]:
