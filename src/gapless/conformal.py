@@ -117,6 +117,17 @@ def check_coverage(coverage: float) -> None:
         raise ValueError(f"the coverage must be between 0 and 1, such as 0.9; got {coverage!r}.")
 
 
+def leads(scores: Array) -> Array:
+    """By how much each class is ahead of the best other one, (n, classes).
+
+    `scores` (n, K) are of all classes, or of the second of two.
+    """
+    if scores.shape[1] == 1:
+        return np.hstack([-scores, scores])
+    second, first = np.partition(scores, -2, axis=1)[:, -2:].T[:, :, None]
+    return scores - np.where(scores == first, second, first)
+
+
 def quantiles(values: Array, weights: Array, coverage: float) -> Array:
     """Of each row of values (n, r), the smallest that so much weight does not exceed.
 
@@ -299,7 +310,7 @@ def intervals(
     Parameters
     ----------
     model : estimator
-        A fitted linear regressor of gapless.
+        A fitted regressor of gapless.
     X, y : array-like
         The data it was fitted to.
     X_new : array-like of shape (n, d)
@@ -349,7 +360,7 @@ def prediction_sets(
     Parameters
     ----------
     model : estimator
-        A fitted linear classifier of gapless.
+        A fitted classifier of gapless.
     X, y : array-like
         The data it was fitted to.
     X_new : array-like of shape (n, d)
@@ -394,5 +405,8 @@ def prediction_sets(
 def _read_fit(model: Any, method: str, X: Any, y: Any, sample_weight: Any) -> Fitted:
     if not hasattr(model, method):
         kind = "regressor" if method == "_intervals" else "classifier"
-        raise TypeError(f"{type(model).__name__} is no linear {kind} of gapless.")
+        raise TypeError(
+            f"{type(model).__name__} is no {kind} that can be fitted again without some rows; pass "
+            f"a fitted {kind} of gapless."
+        )
     return model._fitted_to(X, y, sample_weight)

@@ -328,9 +328,9 @@ def test_what_cannot_be_done_says_why(rng):
     X, y = regression(rng, 30)
     with pytest.raises(ValueError, match="all rows are equal"):
         Ridge().fit(X[[0, 0, 0]], y[[0, 0, 0]]).predict(X, interval=0.9)
-    with pytest.raises(TypeError, match="no linear regressor"):
+    with pytest.raises(TypeError, match="is no regressor"):
         gapless.intervals(LogisticRegression().fit(X, y > 0), X, y > 0, X)
-    with pytest.raises(TypeError, match="no linear classifier"):
+    with pytest.raises(TypeError, match="is no classifier"):
         gapless.prediction_sets(Ridge().fit(X, y), X, y, X)
     labels = np.column_stack([y > 0, X[:, 0] > 0]).astype(int)
     with pytest.raises(ValueError, match="several labels"):

@@ -55,6 +55,59 @@ def test_categories_are_split_as_well_as_by_scikit_learn():
     assert ours.score(X, y) == pytest.approx(theirs.score(X, y), abs=0.01)
 
 
+@pytest.mark.parametrize(
+    "cls, loss",
+    [
+        ("HistGradientBoostingRegressor", "squared_error"),
+        ("HistGradientBoostingRegressor", "poisson"),
+        ("GradientBoostingRegressor", "huber"),
+    ],
+)
+def test_intervals_are_those_of_ten_models_without_a_fold(cls, loss):
+    X, y = numbers()
+    y = np.exp(y) if loss == "poisson" else y
+    X[::7, 1] = np.nan
+    if cls.startswith("Hist"):
+        X[::11, 2] = np.inf
+    model = getattr(gapless, cls)(loss=loss, random_state=0).fit(X[:90], y[:90])
+    prediction, lower, upper = model.predict(X[90:], interval=0.8)
+    np.testing.assert_array_equal(prediction, model.predict(X[90:]))
+    assert np.mean((lower <= y[90:]) & (y[90:] <= upper)) > 0.7
+    # By hand: models without the folds, which are told by what they say of the rows of the fit.
+    found = model._calibration
+    below, above = [], []
+    for fold in np.unique(found.models.fold):
+        out = np.isin(y[:90], found.targets[found.models.fold == fold])
+        one = getattr(gapless, cls)(loss=loss, random_state=0).fit(X[:90][~out], y[:90][~out])
+        errors = np.abs(y[:90][out] - one.predict(X[:90][out]))
+        below.append(one.predict(X[90:])[:, None] - errors)
+        above.append(one.predict(X[90:])[:, None] + errors)
+    # Of 91 rows with the new one, 73 are to be inside.
+    np.testing.assert_allclose(upper, np.sort(np.hstack(above))[:, 72], rtol=1e-9)
+    np.testing.assert_allclose(lower, np.sort(np.hstack(below))[:, -73], rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "form, k",
+    [
+        (gapless.HistGradientBoostingClassifier(max_iter=20), 2),
+        (gapless.HistGradientBoostingClassifier(max_iter=20), 3),
+        (gapless.GradientBoostingClassifier(n_estimators=20), 2),
+        (gapless.GradientBoostingClassifier(n_estimators=20), 3),
+        (gapless.HistGradientBoostingClassifier("hinge", max_iter=20), 2),
+    ],
+)
+def test_sets_hold_the_class_of_most_rows(form, k):
+    X, y = classes(k)
+    table, names = pd.DataFrame(X).add_prefix("x"), np.array(["a", "b", "c"])[y]
+    model = form.fit(table[:140], names[:140])
+    sets = model.predict_set(table[140:], coverage=0.85)
+    own = names[140:, None] == model.classes_
+    assert sets.shape == (100, k) and np.mean(sets[own]) > 0.75
+    assert np.all(sets[model.predict(table[140:])[:, None] == model.classes_])
+    assert sets.sum() < 0.9 * sets.size
+
+
 @pytest.mark.parametrize("k", [2, 3])
 def test_histogram_boosting_of_classes_is_scikit_learns(k):
     X, y = classes(k)

@@ -20,6 +20,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
 from .. import losses
 from .._validation import read_outputs
+from ..design import Design
 from ..interrupt import time_limit
 from ..losses import Loss
 from ..parts import Family, OfParts
@@ -375,6 +376,10 @@ class GradientBoosting(BoostedGaps, OfParts, Remembering, CallbackSupport, BaseE
         """The leaf of each row in the trees of each round, (n, rounds, K)."""
         shape = F.shape[0], len(self.trees_), len(self.start_)
         return np.zeros(shape) if self._packed is None else self._packed.apply(F).reshape(shape)
+
+    def _calibration_rows(self, X: Any) -> Design:
+        """New rows for the models of a calibration."""
+        return Design(read_new(self, self.encoding_, X))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

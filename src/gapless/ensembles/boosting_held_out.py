@@ -29,6 +29,8 @@ class BoostingFit(Refittable):
         The data of the fit. Each refit makes the bins of its own rows.
     """
 
+    cure = "boost fewer rounds, e.g. with early stopping, or grow larger leaves"
+
     def __init__(self, estimator: Any, data: Any):
         self.estimator, self.data = estimator, data
         self.has_classes = data.outputs.classes is not None
@@ -37,7 +39,8 @@ class BoostingFit(Refittable):
     @property
     def targets(self) -> Array:
         """Positions of the classes, or numbers as they are."""
-        return self.data.outputs.y[:, 0]
+        y = self.data.outputs.y[:, 0]
+        return y.astype(int) if self.has_classes else y
 
     @property
     def outputs(self) -> int:

@@ -1,4 +1,4 @@
-"""What boosted scores mean: numbers, or classes and probabilities; at the end or by rounds."""
+"""What boosted scores mean: numbers with intervals, or classes with probabilities and sets."""
 
 from __future__ import annotations
 
@@ -8,26 +8,34 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
+from ..conformal import leads
+from ..trees._base import HeldOutIntervals, HeldOutSets
+
 Array = np.ndarray
 
 
-class BoostedRegressor(RegressorMixin):
-    """Numbers from one score."""
+class BoostedRegressor(HeldOutIntervals, RegressorMixin):
+    """Numbers from one score, at the end or after each round."""
 
-    def predict(self, X):
-        """Predict targets.
+    def predict(self, X, *, interval=None):
+        """Predict targets, with intervals where they are asked for.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
             Rows to predict.
+        interval : float, default=None
+            The share of new rows, such as 0.9, whose target is to be inside its interval. See
+            `gapless.intervals` for what is promised; the first call fits ten times again.
 
         Returns
         -------
         y : ndarray of shape (n_samples,)
-            Predicted values.
+            Predicted values. With `interval`, a tuple `(prediction, lower, upper)` of such arrays.
         """
-        return self._numbers(self._raw_predict(X))
+        if interval is not None:
+            return self._with_intervals(X, interval)
+        return self._respond(self._raw_predict(X))[:, 0]
 
     def staged_predict(self, X) -> Iterator[Array]:
         """Predict targets after each round.
@@ -43,10 +51,10 @@ class BoostedRegressor(RegressorMixin):
             Predicted values.
         """
         for z in self._staged_raw(X):
-            yield self._numbers(z)
+            yield self._respond(z)[:, 0]
 
-    def _numbers(self, z: Array) -> Array:
-        return self.loss_.inverse_link(z[:, 0])
+    def _respond(self, scores: Array) -> Array:
+        return self.loss_.inverse_link(scores)
 
 
 def _has_probabilities(model) -> bool:
@@ -59,8 +67,8 @@ def _has_probabilities(model) -> bool:
     )
 
 
-class BoostedClassifier(ClassifierMixin):
-    """Classes from one score, or from one for each class."""
+class BoostedClassifier(HeldOutSets, ClassifierMixin):
+    """Classes from one score, or from one for each class, at the end or after each round."""
 
     def predict(self, X):
         """Predict classes.
@@ -187,6 +195,15 @@ class BoostedClassifier(ClassifierMixin):
             return self.loss_.inverse_link(z)
         p = self.loss_.inverse_link(z[:, 0])
         return np.stack([1 - p, p], axis=1)
+
+    def _scores(self, X) -> Array:
+        return self._raw_predict(X)
+
+    def _conformity(self, scores: Array) -> Array:
+        """How well each class fits rows of these scores (n, K): by probability, or by its lead."""
+        if self.loss_.has_probabilities or len(self.classes_) == 1:
+            return self._probabilities(scores)
+        return leads(scores)
 
 
 def _flat(z: Array) -> Array:

@@ -24,7 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._validation import Training, read_classification, read_regression, read_rows
 from ..certificates import NO_MINIMISER, Certificate, certify_all
-from ..conformal import Calibration, Intervals
+from ..conformal import Calibration, Intervals, leads
 from ..design import Design
 from ..generalization import Fitted, Generalization
 from ..interrupt import TimeLimit, seconds_left, time_limit
@@ -573,10 +573,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         """How well each class fits rows of these scores (n, K): by probability, or by its lead."""
         if hasattr(self, "predict_proba"):
             return self._standing_in(scores).predict_proba(np.arange(len(scores))[:, None])
-        if len(self.classes_) <= 2:
-            return np.hstack([-scores, scores])[:, -len(self.classes_) :]
-        second, first = np.partition(scores, -2, axis=1)[:, -2:].T[:, :, None]
-        return scores - np.where(scores == first, second, first)
+        return leads(scores)[:, -len(self.classes_) :]
 
     def _classes_of(self, scores: Array) -> Array:
         position = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)

@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ..certificates import Certificate
-from ..conformal import Calibration, Intervals
+from ..conformal import Calibration, Intervals, check_coverage
 from ..design import Design
 from ..progress import CallbackSupport
 from ..remembering import Remembering, take_over
@@ -197,7 +197,7 @@ def _honest(found: Certificate, grown: Grown) -> Certificate:
 
 
 class HeldOutSets:
-    """Sets of classes, by models that have not seen some rows; `_scores` are shares of classes."""
+    """Sets of classes, by models that have not seen some rows."""
 
     _scores: Callable[[Any], Array]
     _calibration_rows: Callable[[Any], Any]
@@ -221,15 +221,20 @@ class HeldOutSets:
             Which classes, in the order of `classes_`, are in the set of each row; the predicted
             class always is.
         """
+        check_coverage(coverage)
         calibration = self._calibrated(
             "gapless.prediction_sets(model, X_train, y_train, X, coverage=..., sample_weight=...)"
         )
         return self._sets(calibration, X, coverage)
 
     def _sets(self, calibration: Calibration, X: Any, coverage: float) -> Array:
-        sets = calibration.sets(self._calibration_rows(X), coverage, lambda z: z)
-        sets[np.arange(len(sets)), np.argmax(self._scores(X), axis=1)] = True
+        sets = calibration.sets(self._calibration_rows(X), coverage, self._conformity)
+        sets[np.arange(len(sets)), np.argmax(self._conformity(self._scores(X)), axis=1)] = True
         return sets
+
+    def _conformity(self, scores: Array) -> Array:
+        """How well each class fits rows of these scores (n, K): by its share, which they are."""
+        return scores
 
 
 class TreeClassifierMixin(HeldOutSets):
@@ -308,6 +313,7 @@ class HeldOutIntervals:
     _calibrated: Callable[[str], Calibration]
 
     def _with_intervals(self, X: Any, coverage: float) -> Intervals:
+        check_coverage(coverage)
         calibration = self._calibrated(
             "gapless.intervals(model, X_train, y_train, X, coverage=..., sample_weight=...)"
         )
@@ -315,9 +321,13 @@ class HeldOutIntervals:
 
     def _intervals(self, calibration: Calibration, X: Any, coverage: float) -> Intervals:
         prediction = self.predict(X)
-        ends = calibration.intervals(self._calibration_rows(X), coverage, lambda z: z)
+        ends = calibration.intervals(self._calibration_rows(X), coverage, self._respond)
         lower, upper = (end.reshape(prediction.shape) for end in ends)
         return Intervals(prediction, lower, upper)
+
+    def _respond(self, scores: Array) -> Array:
+        """The predictions that scores stand for: themselves."""
+        return scores
 
 
 class TreeRegressorMixin(HeldOutIntervals):
