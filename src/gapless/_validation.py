@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils._unique import attach_unique
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
@@ -324,7 +325,8 @@ def read_labels(y: Any, X: Any) -> Array:
             raise ValueError(
                 f"Input y contains NaN: y has no label in row {missing[0]}; drop the row."
             )
-    check_classification_targets(y)
+    # Different labels are looked for once, not twice: among strings that takes long.
+    check_classification_targets(attach_unique(y))
     return y
 
 

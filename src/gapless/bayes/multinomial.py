@@ -101,9 +101,12 @@ class MultinomialNB(CountBayes):
         }
 
     def _smooth(self, counts, alpha):
-        raised = counts["feature_count_"] + alpha
-        total = raised.sum(axis=1, keepdims=True)
-        return {"feature_log_prob_": log_ratio(raised, total, overwrite=True)}
+        log = np.empty(counts["feature_count_"].shape)
+        # Class by class, which stays in the cache.
+        for count, out in zip(counts["feature_count_"], log):
+            np.add(count, alpha, out=out)
+            out[:] = log_ratio(out, out.sum(), overwrite=True)
+        return {"feature_log_prob_": log}
 
     def _joint(self, X):
         return times(X, self.feature_log_prob_) + self.class_log_prior_
@@ -127,10 +130,11 @@ class MultinomialNB(CountBayes):
     def _feature_costs(self, learned):
         count = learned["feature_count_"]
         alpha = self._alpha(count.shape[1])
-        primal, dual = 0.0, 0.0
-        # Class by class, which stays in the cache.
+        primal = dual = 0.0
+        is_same = self.feature_log_prob_ is learned["feature_log_prob_"]
         for k in range(len(count)):
-            stored, best = self.feature_log_prob_[k], learned["feature_log_prob_"][k]
+            best = learned["feature_log_prob_"][k]
+            stored = best if is_same else self.feature_log_prob_[k]
             more, least = log_costs(count[k] + alpha, stored, best)
             primal, dual = primal + more, dual + least
         return primal, dual, float(np.sum(np.broadcast_to(alpha, count.shape)))
@@ -143,8 +147,10 @@ class MultinomialNB(CountBayes):
 
 def times(X: Any, log_prob: Array) -> Array:
     """X·log_probᵀ in float64, where 0·(−∞) is 0."""
-    if np.all(np.isfinite([log_prob.min(), log_prob.max()])):
-        return products(X, log_prob)
+    with np.errstate(invalid="ignore"):
+        z = products(X, log_prob)
+    if np.all(np.isfinite(z)):
+        return z
     is_possible = np.isfinite(log_prob)
     z = products(X, np.where(is_possible, log_prob, 0.0))
     z[products(X, (~is_possible).astype(np.float64)) > 0] = -np.inf

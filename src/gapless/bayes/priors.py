@@ -85,7 +85,7 @@ def log_costs(weights: Array, stored: Array, best: Array) -> tuple[float, float]
     with np.errstate(over="ignore"):
         mass = float(np.sum(totals * np.exp(stored).sum(axis=-1)))
     least = _sum_of_logs(weights, best)
-    found = _sum_of_logs(weights, stored)
+    found = least if stored is best else _sum_of_logs(weights, stored)
     return mass - found, float(totals.sum()) - least
 
 
