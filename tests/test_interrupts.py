@@ -43,6 +43,7 @@ fits = [
     (gapless.DecisionTreeClassifier(ccp_alpha="cv"), *data(10000, 20, classes=3)),
     (gapless.HistGradientBoostingClassifier(max_iter=60), *data(8000, 20, classes=3)),
     (gapless.GradientBoostingRegressor(n_estimators=60, subsample=0.5), *data(4000, 20)),
+    (gapless.KNeighborsClassifier("loo"), *data(8000, 30, classes=3)),
 ]
 
 

@@ -163,6 +163,8 @@ class SupervisedNeighbors(Remembering, CallbackSupport, NearestMixin, NeighborsM
             choice, status = choose_k(
                 NeighborsFit(twin, data), self.select, self.time_limit, callback
             )
+        if choice is None and status == "interrupted":
+            raise KeyboardInterrupt
         total = int(data.outputs.weights.sum())
         learned["n_neighbors_"] = max(min(USUAL, total), 1) if choice is None else choice.k
         if choice is not None:

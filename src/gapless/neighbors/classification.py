@@ -113,8 +113,8 @@ of shape (n_samples, n_samples) if metric="precomputed"
         Returns
         -------
         self : object
-            The fitted estimator. Ctrl-C keeps the best choice so far and raises KeyboardInterrupt;
-            an error leaves the estimator as it was.
+            The fitted estimator. Ctrl-C keeps the best choice so far, if there is one, and raises
+            KeyboardInterrupt; an error leaves the estimator as it was.
         """
         self._fit(X, y, sample_weight)
         return self
