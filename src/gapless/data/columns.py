@@ -6,7 +6,7 @@ import difflib
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import polars as pl
 
@@ -70,6 +70,10 @@ class Column:
     missing: int
     distinct: int
     form: Form | None = None
+
+    def __post_init__(self) -> None:
+        if self.role not in get_args(Role):
+            raise ValueError(f"no column has the role {self.role!r}.")
 
     @property
     def is_feature(self) -> bool:

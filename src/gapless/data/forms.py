@@ -10,7 +10,7 @@ from typing import Literal
 
 import polars as pl
 
-from .dates import find_dates, read_dates
+from .dates import FORMATS, find_dates, read_dates
 from .findings import counted, listed
 
 # Texts that mean a missing value everywhere.
@@ -46,6 +46,9 @@ DECIMAL_POINT = rf"^[+-]?(?:(?:\d{{1,3}}(?:,\d{{3}})+|\d+)(?:\.\d*)?|\.\d+){EXPO
 DECIMAL_COMMA = rf"^[+-]?(?:(?:\d{{1,3}}(?:\.\d{{3}})+|\d+)(?:,\d*)?|,\d+){EXPONENT}$"
 
 
+KINDS = ("number", "boolean", "date", "string")
+
+
 @dataclass(frozen=True, slots=True)
 class Form:
     """How the texts of a column are read.
@@ -64,6 +67,12 @@ class Form:
     kind: Literal["number", "boolean", "date", "string"]
     decimal: str = ""
     formats: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        # A form may come from a file, and polars takes formats on trust.
+        is_known = self.kind in KINDS and self.decimal in ("", ".", ",")
+        if not is_known or not set(self.formats) <= set(FORMATS):
+            raise ValueError(f"no column is written in this form: {self!r}.")
 
 
 @dataclass(frozen=True, slots=True)
