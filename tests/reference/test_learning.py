@@ -1,5 +1,7 @@
 """Curves over rows and parameters, parts of an error, and models side by side."""
 
+import json
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 import gapless
+from gapless import evaluation
 from gapless.evaluation import (
     bias_variance,
     compare,
@@ -350,3 +353,29 @@ def test_groups_are_held_out_as_scikit_learn_would(rng):
         z[test] = Ridge().fit(X[train], y[train]).predict(X[test])
     expected = 1 - np.sum((y - z) ** 2) / np.sum((y - y.mean()) ** 2)
     assert result.contenders[0].unseen == pytest.approx(expected)
+
+
+def test_weights_are_repeats_for_learning_curves(rng):
+    X, weights = rng.normal(size=(40, 2)), rng.integers(1, 4, 40)
+    y, again = X[:, 0] + rng.normal(size=40), np.repeat(np.arange(40), weights)
+    one = evaluation.learning_curve(gapless.Ridge(), X, y, sample_weight=weights, k=3)
+    other = evaluation.learning_curve(gapless.Ridge(), X[again], y[again], k=3)
+    np.testing.assert_array_equal(one.sizes, other.sizes)
+    np.testing.assert_allclose(one.unseen, other.unseen)
+
+
+def test_curves_over_numbers_of_numpy_are_plain_data(rng):
+    X, y = rng.normal(size=(40, 2)), np.arange(40) % 2
+    values = np.arange(1, 3)
+    curve = evaluation.validation_curve(
+        gapless.DecisionTreeClassifier(), X, y, "max_depth", values, k=2
+    )
+    assert json.loads(json.dumps(curve.to_dict()))["values"] == [1, 2]
+
+
+def test_the_truth_may_be_a_class_that_no_row_has(rng):
+    X, y = rng.normal(size=(40, 2)), np.where(np.arange(40) % 2, "a", "b")
+    found = evaluation.bias_variance(
+        gapless.GaussianNB(), X, y, refits=5, truth=np.full(40, "never")
+    )
+    assert found.bias == 1 and found.variance == 0

@@ -12,7 +12,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from gapless import LogisticRegression, Ridge
+import gapless
+from gapless import LogisticRegression, Ridge, evaluation
 from gapless.evaluation import bootstrap, hold_out, k_fold, leave_one_out
 from gapless.evaluation.rows import Rows
 
@@ -192,3 +193,59 @@ def test_results_print_draw_and_turn_into_plain_data(rng):
     axes = result.plot()
     assert len(axes.get_lines()[-1].get_xdata()) == 5
     plt.close("all")
+
+
+# ---- what callers bring --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"k": 2.5}, "k must be a whole number"),
+        ({"groups": [None, *"abcdef" * 3, "a"]}, "groups is missing in row 0"),
+        ({"time": np.append(np.arange(19.0), np.nan)}, "time is missing in row 19"),
+    ],
+)
+def test_what_is_wrong_with_the_rows_is_named(options, message, rng):
+    X = rng.normal(size=(20, 2))
+    with pytest.raises(ValueError, match=message):
+        evaluation.k_fold(gapless.Ridge(), X, X[:, 0], **options)
+
+
+def test_models_without_weights_are_named(rng):
+    X, y = rng.normal(size=(30, 2)), np.arange(30) % 2
+    with pytest.raises(ValueError, match="KNeighborsClassifier takes no sample_weight") as caught:
+        evaluation.compare({"near": KNeighborsClassifier()}, X, y, sample_weight=1 + y)
+    assert "near" in caught.value.__notes__[0]
+
+
+def test_different_scores_are_not_compared(rng):
+    X, y = rng.normal(size=(30, 2)), np.arange(30) % 2
+    with pytest.raises(ValueError, match="say what to measure with scoring"):
+        evaluation.compare([gapless.GaussianNB(), gapless.Ridge()], X, y)
+
+
+def test_a_column_of_targets_is_as_good_as_a_list(rng):
+    X, y = rng.normal(size=(40, 2)), np.arange(40) % 2
+    one, other = (evaluation.k_fold(gapless.GaussianNB(), X, part) for part in (y, y[:, None]))
+    assert one == other
+
+
+def test_weights_are_repeats_where_the_latest_rows_are_held_out(rng):
+    X, weights = rng.normal(size=(40, 2)), np.where(np.arange(40) < 20, 3, 1)
+    y, time = X[:, 0] + rng.normal(size=40), np.arange(40)
+    again = np.repeat(time, weights)
+    one = evaluation.hold_out(gapless.Ridge(), X, y, sample_weight=weights, time=time)
+    other = evaluation.hold_out(gapless.Ridge(), X[again], y[again], time=time[again])
+    assert one.unseen == pytest.approx(other.unseen) and one.train == pytest.approx(other.train)
+
+
+@pytest.mark.parametrize("scoring", [None, "roc_auc"])
+def test_weights_are_repeats_for_importances(scoring, rng):
+    X, y, weights = rng.normal(size=(40, 2)), np.arange(40) % 2, rng.integers(0, 3, 40)
+    model, again = gapless.GaussianNB().fit(X, y), np.repeat(np.arange(40), weights)
+    one = evaluation.permutation_importance(model, X, y, sample_weight=weights, scoring=scoring)
+    turned = rng.permutation(again)
+    other = evaluation.permutation_importance(model, X[turned], y[turned], scoring=scoring)
+    np.testing.assert_allclose(one.repeats, other.repeats, atol=1e-12)
+    np.testing.assert_allclose(one.standard_errors, other.standard_errors, atol=1e-12)

@@ -214,6 +214,9 @@ def compare(
                 check()
             except TimeLimit:
                 break
+            except Exception as error:
+                error.add_note(f"This happened with the model {name!r}.")
+                raise
             found[name] = (result, fitted, clock.monotonic() - began)
     if not found:
         raise TimeLimit("there was no time for any model; give a longer time_limit.")
@@ -244,6 +247,10 @@ def _compared(
 ) -> ModelComparison:
     names = list(found)
     results = [result for result, _, _ in found.values()]
+    metrics = {result.metric: name for name, result in zip(names, results)}
+    if len(metrics) > 1:
+        of = ", ".join(f"{metric} of {name!r}" for metric, name in metrics.items())
+        raise ValueError(f"{of} cannot be compared; say what to measure with scoring.")
     unseen = np.array([result.unseen for result in results])
     if not np.any(np.isfinite(unseen)):
         raise ValueError(f"the {results[0].metric} of held-out rows is not defined for any model.")

@@ -61,11 +61,15 @@ class BiasVariance:
     def __str__(self) -> str:
         bias = "bias" if self.has_truth else "bias and noise"
         noise = f" + noise {self.noise:.4g}" if self.has_truth else ""
-        part = self.variance / self.error if self.error else 0.0
-        return (
+        parts = (
             f"{self.loss} {self.error:.4g} = {bias} {self.bias:.4g} + variance "
-            f"{self.variance:.4g}{noise}; averaging models, simpler ones or more rows can lower "
-            f"the variance ({100 * part:.0f} %), a richer model the bias."
+            f"{self.variance:.4g}{noise}"
+        )
+        if self.variance <= 0:
+            return f"{parts}; variance does not add to it, a richer model can lower the bias."
+        return (
+            f"{parts}; averaging models, simpler ones or more rows can lower the variance "
+            f"({100 * self.variance / self.error:.0f} %), a richer model the bias."
         )
 
     def __repr__(self) -> str:
@@ -212,7 +216,8 @@ def _of_numbers(
 def _of_classes(
     answers: Array, known: Array, y: Array, counts: Array, truth: Array | None
 ) -> BiasVariance:
-    classes = np.unique(np.concatenate([answers[known], y]))
+    aim = y if truth is None else truth
+    classes = np.unique(np.concatenate([answers[known], y, aim]))
     votes = np.array([np.sum(known & (answers == c), axis=0) for c in classes])
     times = votes.sum(axis=0)
     weights = counts * (times > 0)
@@ -220,7 +225,6 @@ def _of_classes(
     main = np.argmax(votes, axis=0)
     each = np.arange(len(y))
     right = share[np.searchsorted(classes, y), each]
-    aim = y if truth is None else truth
     reached = share[np.searchsorted(classes, aim), each]
     is_biased = classes[main] != aim
     error = np.average(1 - right, weights=weights)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from .._validation import check_values
 from ..interrupt import check
 from ..threads import single_blas
 
@@ -149,6 +150,8 @@ def double_descent(
             f"X {A.shape}, y {np.shape(y)}, X_test {B.shape} and y_test {np.shape(y_test)} do not "
             "go together."
         )
+    for name, part in (("X", A), ("X_test", B)):
+        check_values(part, name, None)
     mean, spread = A.mean(axis=0), A.std(axis=0)
     spread[spread == 0] = 1.0
     A, B = (A - mean) / spread, (B - mean) / spread

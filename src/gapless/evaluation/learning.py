@@ -127,7 +127,7 @@ class LearningCurve:
         return arrays | {"chance": self.chance, "metric": self.metric, "advice": self.advice}
 
     def plot(self, *, axes=None):
-        """Draw both scores by the number of rows, with two standard errors and the law beyond.
+        """Draw both scores by the number of rows, with a standard error and the law beyond.
 
         Parameters
         ----------
@@ -179,7 +179,8 @@ def learning_curve(
         All rows; X may be sparse or a table of pandas or polars.
     sizes : sequence of floats, default=None
         Parts, up to 1, of the rows of a fold's training part, or numbers of rows above 1; if None
-        six of them from a tenth to all, each a good half more than the one before.
+        six of them from a tenth to all, each a good half more than the one before. Weights that
+        are whole numbers count as so many rows.
     k : int, default=5
         The number of folds; there are k fits for each size.
     sample_weight : array-like of shape (n,), default=None
@@ -213,13 +214,15 @@ def learning_curve(
     """
     rows = Rows.read(X, y, sample_weight, groups, time)
     folds = rows.folds(model, k, random_state)
-    smallest = min(len(train) for train, _ in folds)
-    counts = _read_sizes(sizes, smallest)
+    is_repeated = np.all(rows.counts == np.floor(rows.counts))
+    repeats = rows.counts if is_repeated else rows.is_counted.astype(float)
+    counts = _read_sizes(sizes, int(min(repeats[train].sum() for train, _ in folds)))
     orders = [_order(rows, model, split, random_state) for split in folds]
     found = []
     for count in counts:
         parts = [
-            (order[: _reach(order, rows, count)], test) for order, (_, test) in zip(orders, folds)
+            (order[: _reach(order, rows, repeats, count)], test)
+            for order, (_, test) in zip(orders, folds)
         ]
         found.append(HeldOut(model, rows, parts, scoring))
     return LearningCurve(
@@ -259,16 +262,16 @@ def _order(rows: Rows, model: Any, split: Split, seed: int) -> Array:
     """The training rows of a fold in the order in which they are learned."""
     train, _ = split
     if rows.time is not None:
-        return train[np.argsort(rows.time[train], kind="stable")[::-1]]
+        moment = np.unique(rows.time[train], return_inverse=True)[1]
+        return train[np.argsort(-moment, kind="stable")]
     place = np.empty(rows.unit_count)
     place[rows.shuffled(model, seed + 1)] = np.arange(rows.unit_count)
     return train[np.argsort(place[rows.units[train]], kind="stable")]
 
 
-def _reach(order: Array, rows: Rows, count: int) -> int:
-    """How many of the rows, at least so many, end where a unit ends."""
-    if rows.time is not None or count >= len(order):
-        return count
-    last = rows.units[order[count - 1]]
-    beyond = np.flatnonzero(rows.units[order[count:]] != last)
-    return count + (int(beyond[0]) if len(beyond) else len(order) - count)
+def _reach(order: Array, rows: Rows, repeats: Array, count: int) -> int:
+    """How far to go in an order for at least so many rows, up to where a unit or a moment ends."""
+    together = (rows.units if rows.time is None else rows.time)[order]
+    last = min(int(np.searchsorted(np.cumsum(repeats[order]), count)), len(order) - 1)
+    beyond = np.flatnonzero(together[last:] != together[last])
+    return last + (int(beyond[0]) if len(beyond) else len(order) - last)

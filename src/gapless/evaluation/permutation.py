@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils import _safe_indexing, check_consistent_length
 
+from .._validation import read_weights
 from ..generalization import Judge
 from ..interrupt import check
 from .answers import Answers, Part
+from .rows import Rows
 
 Array = np.ndarray
 
@@ -115,10 +118,15 @@ def permutation_importance(
     y = np.asarray(y)
     n, d = X.shape if hasattr(X, "shape") else np.shape(X)
     X = X if hasattr(X, "shape") else np.asarray(X)
-    weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    check_consistent_length(X, y)
+    weights = read_weights(sample_weight, y)
+    counted = np.flatnonzero(weights > 0)
+    if len(counted) < n:
+        X, y, weights = _safe_indexing(X, counted), y[counted], weights[counted]
+    rows = Rows(X, y, weights)
     whole = _Scored.of(model, X, y, weights, scoring)
     rng = np.random.default_rng(random_state)
-    orders = [rng.permutation(n) for _ in range(n_repeats)]
+    orders = [_donors(rows, rng) for _ in range(n_repeats)]
     repeats, errors = np.empty((d, n_repeats)), np.empty(d)
     for j in range(d):
         shuffled = []
@@ -126,7 +134,7 @@ def permutation_importance(
             check()
             shuffled.append(_Scored.of(model, _shuffled(X, j, order), y, weights, scoring))
         repeats[j] = [whole.score - other.score for other in shuffled]
-        errors[j] = _standard_error(whole, shuffled, weights)
+        errors[j] = _standard_error(whole, shuffled, rows)
     names = [str(name) for name in getattr(X, "columns", [f"x{j}" for j in range(d)])]
     metric = whole.judge.metric
     return PermutationImportance(names, repeats.mean(axis=1), errors, repeats, whole.score, metric)
@@ -155,19 +163,37 @@ class _Scored:
         return self.judge.score(np.zeros((len(self.judge.y), 1)), others)
 
 
-def _standard_error(whole: _Scored, shuffled: list[_Scored], weights: Array) -> float:
+def _donors(rows: Rows, rng: np.random.Generator) -> Array:
+    """For each row the one whose value it is given, in a random order of the distinct rows.
+
+    They lie on a circle, each as long as its weight, and the circle is turned: so every row gives
+    as often as it has weight, equal rows are given the same, and weight 2 is the row twice.
+    """
+    target = np.unique(rows.y, axis=0, return_inverse=True)[1].ravel()
+    _, first, place = np.unique(
+        np.column_stack([rows.units, target]), axis=0, return_index=True, return_inverse=True
+    )
+    place = place.ravel()
+    weights = np.bincount(place, rows.counts)
+    order = rng.permutation(len(first))
+    ends = np.cumsum(weights[order])
+    at = (ends - weights[order] / 2 + rng.random() * ends[-1]) % ends[-1]
+    giver = np.empty(len(first), dtype=int)
+    giver[order] = order[np.minimum(np.searchsorted(ends, at, side="right"), len(order) - 1)]
+    return first[giver[place]]
+
+
+def _standard_error(whole: _Scored, shuffled: list[_Scored], rows: Rows) -> float:
     """Of the mean loss, over rows: from the loss of each row, or by leaving blocks of rows out."""
-    n, of_rows = len(weights), whole.of_rows
+    of_rows = whole.of_rows
     if of_rows is not None:
         loss = of_rows - np.mean([np.asarray(other.of_rows) for other in shuffled], axis=0)
-        loss = loss - np.average(loss, weights=weights)
-        spread = float(np.sum((weights * loss) ** 2)) * n / max(n - 1, 1)
-        return float(np.sqrt(spread)) / float(weights.sum())
-    blocks = min(BLOCKS, n)
-    block = np.random.default_rng(0).permutation(n) % blocks
+        return rows.standard_error(loss, np.arange(len(rows)))
+    blocks = min(BLOCKS, rows.unit_count)
+    block = np.random.default_rng(0).permutation(rows.unit_count)[rows.units] % blocks
     left = [
-        whole.without(rows) - np.mean([other.without(rows) for other in shuffled])
-        for rows in (np.flatnonzero(block == b) for b in range(blocks))
+        whole.without(some) - np.mean([other.without(some) for other in shuffled])
+        for some in (np.flatnonzero(block == b) for b in range(blocks))
     ]
     return float(np.sqrt((blocks - 1) * np.var(left)))
 

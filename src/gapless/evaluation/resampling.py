@@ -247,10 +247,11 @@ def hold_out(
     if not 0 < test_size < 1:
         raise ValueError(f"test_size must be between 0 and 1, got {test_size!r}.")
     if rows.time is not None:
-        order = np.argsort(rows.time, kind="stable")
-        order = order[rows.is_counted[order]]
-        first = rows.time[order[min(len(order) - 1, int((1 - test_size) * len(order)))]]
-        late = rows.time >= first
+        moments, moment = np.unique(rows.time, return_inverse=True)
+        past = np.cumsum(np.bincount(moment, rows.counts, len(moments)))
+        # Of equal moments all are held out, or none; rounding adds none.
+        first = np.searchsorted(past, (1 - test_size) * past[-1] * (1 + 1e-12), side="right")
+        late = moment >= min(first, moment[rows.is_counted].max())
         split = np.flatnonzero(~late & rows.is_counted), np.flatnonzero(late & rows.is_counted)
         if not len(split[0]):
             raise ValueError("no row came before those that are held out; take a smaller part.")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from inspect import Parameter, signature
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ import scipy.sparse as sp
 from sklearn.base import clone, is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import has_fit_parameter
 
 from ..design import Design
 from ..generalization.held_out import drawn
@@ -52,6 +55,7 @@ class Rows:
         """The rows of a caller, if their lengths agree and there are at least two."""
         X = X if hasattr(X, "shape") else np.asarray(X)
         n, y = X.shape[0], np.asarray(y)
+        y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
         if groups is not None and time is not None:
             raise ValueError("groups and time cannot both be given; choose one.")
         labels = {
@@ -61,6 +65,8 @@ class Rows:
         for name, of in {"y": y, **labels}.items():
             if of is not None and (of.ndim == 0 or len(of) != n or (name != "y" and of.ndim != 1)):
                 raise ValueError(f"{name} has shape {of.shape}, but X has {n} rows.")
+        for name in ("groups", "time"):
+            _need_all(labels[name], name)
         weights = labels["sample_weight"]
         if weights is not None:
             weights = weights.astype(float)
@@ -126,6 +132,12 @@ class Rows:
             if isinstance(model, Pipeline):
                 name = f"{model.steps[-1][0]}__{name}"
             options[name] = self.weights[rows]
+            last = model[-1] if isinstance(model, Pipeline) else model
+            if not has_fit_parameter(last, "sample_weight") and not _takes_anything(last):
+                raise ValueError(
+                    f"{type(last).__name__} takes no sample_weight; leave it out, or repeat rows "
+                    "in its place."
+                )
         return model.fit(self.take(rows), self.y[rows], **options)
 
     def by_unit(self, values: Array, rows: Array) -> tuple[Array, Array]:
@@ -154,9 +166,11 @@ class Rows:
 
     def folds(self, model: Any, k: int, seed: int = 0) -> list[Split]:
         """Pairs (train, test) of rows: k parts in turn, or by time each part after its past."""
+        if not isinstance(k, Integral) or k < 2:
+            raise ValueError(f"k must be a whole number from 2 on, got {k!r}.")
         if self.time is not None:
             return list(self._forward(self.time, k))
-        if not 2 <= k <= self.unit_count:
+        if k > self.unit_count:
             raise ValueError(
                 f"there are {self.unit_count} distinct rows or groups to make {k} folds of; k must "
                 f"be between 2 and {self.unit_count}."
@@ -179,6 +193,23 @@ class Rows:
             yield np.flatnonzero(past), np.flatnonzero((window == now) & self.is_counted)
 
 
+def _need_all(labels: Array | None, name: str) -> None:
+    """Refuse rows without a group or a time."""
+    if labels is None:
+        return
+    missing = np.flatnonzero(labels != labels)
+    if labels.dtype.kind == "O":
+        missing = np.flatnonzero([label is None or label != label for label in labels.tolist()])
+    if len(missing):
+        raise ValueError(f"{name} is missing in row {missing[0]}; fill it in, or drop the row.")
+
+
+def _takes_anything(model: Any) -> bool:
+    """Whether fit hands further arguments on, as a search over parameters does."""
+    kinds = [parameter.kind for parameter in signature(model.fit).parameters.values()]
+    return Parameter.VAR_KEYWORD in kinds
+
+
 def _as_numbers(X: Any) -> Any:
     """Numbers that are equal where the values of X are, missing ones being equal to each other."""
     if sp.issparse(X):
@@ -186,7 +217,9 @@ def _as_numbers(X: Any) -> Any:
     if isinstance(X, np.ndarray) and X.dtype.kind in "fiub" and np.all(np.isfinite(X)):
         return X.reshape(len(X), -1).astype(np.float64)
     if hasattr(X, "columns"):
-        columns = [np.asarray(X[name]) for name in X.columns]
+        # By place, since two columns may have the same name.
+        column = X.iloc.__getitem__ if hasattr(X, "iloc") else X.__getitem__
+        columns = [np.asarray(column((slice(None), j))) for j in range(X.shape[1])]
     else:
         columns = list(np.asarray(X).reshape(len(X), -1).T)
     return np.column_stack([_numbered(column) for column in columns])

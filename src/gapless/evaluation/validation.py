@@ -95,8 +95,9 @@ class ValidationCurve:
 
     def to_dict(self) -> dict[str, Any]:
         """The same data as plain numbers and strings."""
-        plain = {name: list(getattr(self, name)) for name in ("values", "train", "unseen")}
-        plain["standard_errors"] = list(self.standard_errors)
+        arrays = ("train", "unseen", "standard_errors")
+        plain: dict[str, Any] = {name: getattr(self, name).tolist() for name in arrays}
+        plain["values"] = [v.item() if isinstance(v, np.generic) else v for v in self.values]
         names = ("parameter", "best", "chosen", "expected", "metric")
         return plain | {name: getattr(self, name) for name in names}
 
