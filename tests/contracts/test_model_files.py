@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, is_regressor
@@ -36,6 +37,7 @@ from sklearn.preprocessing import (
 
 import gapless
 from gapless import kernels, losses, penalties
+from gapless.data import describe_columns, prepare, table_of
 from gapless.metrics import RecalibratedClassifier
 from gapless.model_io import ModelFileError, describe
 from gapless.model_io.registry import MODELS, VALUES, fields_of, name_of
@@ -297,6 +299,18 @@ def test_a_pipeline_from_table_to_probabilities_comes_back(tmp_path):
     new = X.assign(colour="violet")
     assert_same(model.predict_proba(X), loaded.predict_proba(X))
     assert_same(model.predict_proba(new), loaded.predict_proba(new))
+
+
+@pytest.mark.parametrize("kind", ["numbers", "table"])
+def test_what_the_tool_prepares_comes_back(kind, tmp_path):
+    frame = pl.from_pandas(table().assign(colour=table()["colour"].astype(str)))
+    days = pl.date_range(pl.date(2024, 1, 1), pl.date(2024, 2, 9), eager=True).alias("day")
+    X = frame.with_columns(days, answer=pl.Series(Y % 2))
+    columns = describe_columns(table_of(X), "answer")
+    end = gapless.LogisticRegression() if kind == "numbers" else gapless.C45Classifier()
+    model = fit(prepare(columns, kind, end), X, Y % 2)
+    loaded = gapless.load(gapless.save(model, tmp_path / "m"))
+    assert_same(model.predict_proba(X), loaded.predict_proba(X))
 
 
 def test_equal_models_make_equal_files(tmp_path):

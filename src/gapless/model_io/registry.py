@@ -42,6 +42,7 @@ from ..bayes.mixed_columns import MixedColumns
 from ..bayes.moments import Moments
 from ..bayes.number_parts import Gaussians, Kernels
 from ..certificates import Certificate
+from ..data import Column, Form
 from ..ensembles.boosting_run import BoostingTrace
 from ..ensembles.margins import MarginTrace
 from ..generalization import Generalization
@@ -81,10 +82,12 @@ KEPT = (
     Bundles,
     Categories,
     Certificate,
+    Column,
     Columns,
     CompactTrees,
     Conditions,
     Disagreement,
+    Form,
     Gaussians,
     Generalization,
     Kernels,

@@ -49,6 +49,7 @@ ATTRIBUTES: dict[type, tuple[str, ...]] = {
         "_columns",
         "_remainder",
         "_transformer_to_input_indices",
+        "_transformers_feature_names_out",
     ),
     CountVectorizer: ("vocabulary_", "fixed_vocabulary_"),
     FeatureUnion: _INPUT,

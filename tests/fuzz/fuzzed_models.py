@@ -1,0 +1,78 @@
+"""Small models of every part, and what is asked of one that was loaded from any file."""
+
+import warnings
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardScaler
+
+import gapless
+
+rng = np.random.default_rng(3)
+X = rng.normal(size=(16, 3))
+COUNTS = rng.integers(0, 3, size=(16, 3)).astype(float)
+Y = np.arange(16) % 3
+TEXTS = [f"day {k % 4} cold" for k in range(16)]
+
+MODELS = {
+    "ridge": (gapless.Ridge(), X),
+    "svc": (gapless.SVC(), X),
+    "svc_sparse": (gapless.SVC(), sp.csr_matrix(np.maximum(X, 0.0))),
+    "landmarks": (gapless.KernelRidge(approximation="nystroem", n_components=4), X),
+    "neighbors": (gapless.KNeighborsClassifier(2), X),
+    "tree": (
+        gapless.DecisionTreeClassifier(max_depth=3, categorical_features=[0]),
+        COUNTS,
+    ),
+    "forest": (
+        gapless.RandomForestClassifier(3, max_depth=3, categorical_features=[0], random_state=0),
+        COUNTS,
+    ),
+    "best_first": (gapless.ExtraTreesClassifier(2, max_leaf_nodes=4, random_state=0), X),
+    "boosting": (
+        gapless.HistGradientBoostingClassifier(
+            max_iter=2, max_depth=2, min_samples_leaf=1, categorical_features=[0]
+        ),
+        COUNTS,
+    ),
+    "multiway": (gapless.C45Classifier(categorical_features=[0]), COUNTS),
+    "bayes": (gapless.GaussianNB(), X),
+    "text": (gapless.TextClassifier(), TEXTS),
+    "pipeline": (
+        make_pipeline(StandardScaler(), PolynomialFeatures(2), gapless.LogisticRegression()),
+        X,
+    ),
+    "encoded": (make_pipeline(OneHotEncoder(), gapless.LogisticRegression()), COUNTS.astype(int)),
+    "words": (make_pipeline(TfidfVectorizer(), gapless.LogisticRegression()), TEXTS),
+}
+ANSWERS = ("predict", "predict_proba", "decision_function", "apply", "kneighbors")
+
+
+def save_all(folder):
+    """The files of all models, and the rows that each is asked about."""
+    saved = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name, (model, rows) in MODELS.items():
+            path = gapless.save(model.fit(rows, Y), folder / f"{name}.gapless")
+            saved[name] = path.read_bytes(), rows
+    return saved
+
+
+def use(path, rows):
+    """Load a file and ask the model; True if there was one. Only errors of Python may come out."""
+    try:
+        model = gapless.load(path)
+    except gapless.model_io.ModelFileError:
+        return False
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for answer in ANSWERS:
+            try:
+                getattr(model, answer)(rows)
+            # A model of wrong numbers may fail in any way, as long as it is an exception.
+            except Exception:
+                continue
+    return True
