@@ -12,6 +12,7 @@ from scipy.stats import gaussian_kde, multivariate_normal, norm
 from sklearn.datasets import load_digits, load_iris, load_wine
 
 import gapless
+from gapless.bayes import held_out
 
 OPTIONS = {
     "GaussianNB": [{}, {"var_smoothing": 0.1}, {"priors": [0.2, 0.3, 0.5]}],
@@ -287,3 +288,29 @@ def test_discriminants_need_no_square_of_many_columns(name):
     assert all(
         part.size <= X.size for part in (*model.scalings_, *getattr(model, "rotations_", []))
     )
+
+
+def test_a_sample_stands_for_rows_that_are_many(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(3000, 3)), rng.integers(0, 2, size=3000)
+    X[y == 1] += 0.5
+    model = gapless.GaussianNB().fit(X, y)
+    every = model._fitted_to(X, y).held_out(None)
+    monkeypatch.setattr(held_out, "DEAR_WORK", 0)
+    some = model._fitted_to(X, y).held_out(None)
+    asked = np.isfinite(some[:, 0])
+    assert asked.sum() == 2000
+    np.testing.assert_array_equal(some[asked], every[asked])
+    found = model.generalization_
+    score = np.mean(np.argmax(every, axis=1) == y)
+    assert abs(found.unseen - score) < 3 * found.standard_error
+
+
+@pytest.mark.parametrize("cls", [gapless.GaussianNB, gapless.NaiveBayes])
+def test_variances_below_what_float64_holds_are_zero(cls):
+    rng = np.random.default_rng(0)
+    X, y = 1e-160 * rng.normal(size=(40, 4)), np.arange(40) % 2
+    model = cls().fit(X, y)
+    assert model.certificate_.kind == "exact"
+    assert np.all(np.isfinite(model.predict_proba(X)))
+    assert np.isfinite(model.generalization_.unseen)

@@ -17,6 +17,8 @@ from .moments import Moments, Rest, blocks
 from .priors import Priors
 
 LOG_TWO_PI = float(np.log(2 * np.pi))
+# Smaller variances have no inverse in float64, and count as 0.
+TINY = float(np.finfo(np.float64).tiny)
 
 
 class GaussianNB(NaiveBayesClassifier):
@@ -171,7 +173,7 @@ def log_densities(X: Array, mean: Array, variance: Array, *, has_missing: bool =
 
     A variance of 0 has all its probability at the mean: any other value is impossible.
     """
-    is_point = variance <= 0
+    is_point = variance < TINY
     precision = np.divide(1.0, variance, out=np.zeros_like(variance), where=~is_point)
     log = LOG_TWO_PI - np.log(np.where(is_point, 1.0, precision))
     out = np.empty((len(X), len(mean)))
@@ -199,7 +201,7 @@ def densities_without(moments: Moments, smoothing: float, X: Array, own: Array) 
 
 def log_density(away: Array, variance: Array, there: Array | bool = True) -> Array:
     """Σⱼ log N(away; 0, variance) along rows, over the columns that are there."""
-    is_point = variance <= 0
+    is_point = variance < TINY
     safe = np.where(is_point, 1.0, variance)
     terms = LOG_TWO_PI + np.where(is_point, 0.0, np.log(safe) + away**2 / safe)
     density = -0.5 * np.where(there, terms, 0.0).sum(axis=1)
@@ -208,6 +210,6 @@ def log_density(away: Array, variance: Array, there: Array | bool = True) -> Arr
 
 def deviance(spread: Array, variance: Array) -> Array:
     """log v + s/v, which is least at v = s; 0 where both are 0."""
-    is_point = variance <= 0
+    is_point = variance < TINY
     safe = np.where(is_point, 1.0, variance)
-    return np.where(is_point, np.where(spread > 0, np.inf, 0.0), np.log(safe) + spread / safe)
+    return np.where(is_point, np.where(spread >= TINY, np.inf, 0.0), np.log(safe) + spread / safe)

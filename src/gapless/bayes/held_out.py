@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from ..design import Design
 from ..generalization import Refittable
 from ..generalization.fitted import LARGE_ROWS, LARGE_WORK
+from ..generalization.held_out import LARGE_SAMPLE, drawn
 from ..leave_one_out import NotAvailable
 from .reading import only
 
@@ -19,6 +20,8 @@ Array = np.ndarray
 
 # What stands for the logarithm of 0 in scores, which must be finite to be judged.
 LOWEST = -1e300
+# Entries times classes, beyond which a sample of the rows is left out: a few seconds for densities.
+DEAR_WORK = 5e7
 
 
 class BayesFit(Refittable):
@@ -54,9 +57,21 @@ class BayesFit(Refittable):
     @property
     def is_large(self) -> bool:
         """Whether leaving out every row takes a good part of a second."""
-        design = self.design
-        work = design.density * design.n * design.d * self.outputs
-        return design.n > LARGE_ROWS or work > LARGE_WORK
+        return self.design.n > LARGE_ROWS or self._work > LARGE_WORK
+
+    @property
+    def _work(self) -> float:
+        """Entries times classes."""
+        return self.design.density * self.design.n * self.design.d * self.outputs
+
+    @cached_property
+    def asked(self) -> Array:
+        """The rows that are left out: all, or those of a sample of many units."""
+        counted = np.flatnonzero(self.is_counted)
+        if self._work <= DEAR_WORK:
+            return counted
+        chosen = drawn(self.units, LARGE_SAMPLE, self.targets)
+        return counted[np.isin(self.units[counted], chosen)]
 
     @cached_property
     def labels(self) -> Array:
@@ -85,6 +100,11 @@ class BayesFit(Refittable):
         """The classifier of the fit."""
         return lambda design: bounded(self.estimator._joint(design.X))
 
+    @cached_property
+    def predictions(self) -> Array:
+        """Its scores of its own rows, (n, classes); NaN for those that are not asked for."""
+        return self._spread(self.model(self.design.rows(self.asked)))
+
     def fit_to(self, rows):
         """The same of some rows; classes that are not among them are never predicted."""
         rows = rows[self.weights[rows] > 0]
@@ -107,17 +127,20 @@ class BayesFit(Refittable):
         return predict
 
     def held_out(self, groups):
-        """Each x by the counts less those of all its rows."""
+        """Each x by the counts less those of all its rows; NaN for rows that are not asked for."""
         if groups is not None:
             raise NotAvailable("groups are left out by fits without them")
-        counted = np.flatnonzero(self.is_counted)
-        units, y = self.units[counted], self.targets[counted]
-        first = counted[np.unique(units, return_index=True)[1]]
+        asked = self.asked
+        _, first, unit = np.unique(self.units[asked], return_index=True, return_inverse=True)
         own = np.zeros((len(first), self.outputs))
-        np.add.at(own, (units, y), self.weights[counted])
-        z = np.full((len(self.y), self.outputs), LOWEST)
-        found = self.estimator._without_each(self.design.X[first], own, self.data)
-        z[counted] = bounded(found)[units]
+        np.add.at(own, (unit, self.targets[asked]), self.weights[asked])
+        found = self.estimator._without_each(self.design.X[asked[first]], own, self.data)
+        return self._spread(bounded(found)[unit])
+
+    def _spread(self, of_asked: Array) -> Array:
+        """Scores of the rows that were asked for among all, NaN for the others."""
+        z = np.full((len(self.y), self.outputs), np.nan)
+        z[self.asked] = of_asked
         return z
 
     def without_each(self, rows):
