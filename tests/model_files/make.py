@@ -1,0 +1,81 @@
+"""Write the files of this version: `python tests/model_files/make.py`.
+
+Files that are there are never written again: what one version of gapless has saved, all later ones
+of the same first number load, with the same answers. New ones are added for new kinds of models.
+"""
+
+import json
+import warnings
+from pathlib import Path
+
+import numpy as np
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+import gapless
+from gapless import kernels, losses, penalties
+
+HERE = Path(__file__).parent
+rng = np.random.default_rng(7)
+# Few digits, so that rows are the same after they were text.
+X = rng.integers(0, 4, size=(24, 3)) + rng.integers(0, 8, size=(24, 3)) / 8
+NUMBERS = X @ [1.0, -1.0, 0.5]
+Y = np.where(NUMBERS > 0.6, "yes", "no")
+COUNTS = np.floor(X)
+TEXTS = [f"day {int(row[0])} was {'warm' if y == 'yes' else 'cold'}" for row, y in zip(X, Y)]
+PREPARED = ColumnTransformer(
+    [
+        ("number", make_pipeline(SimpleImputer(), StandardScaler()), [0, 1]),
+        ("category", OneHotEncoder(handle_unknown="ignore"), [2]),
+    ]
+)
+
+MODELS = {
+    "ridge": (gapless.Ridge(alpha="loo"), X, NUMBERS),
+    "risk": (gapless.RiskRegressor(losses.Huber(0.5), penalties.L1(0.1)), X, NUMBERS),
+    "logistic": (gapless.LogisticRegression(), X, Y),
+    "svc": (gapless.SVC(kernel=0.5 * kernels.Gaussian(0.5) + kernels.Linear()), X, Y),
+    "kernel_ridge": (gapless.KernelRidge(approximation="nystroem", n_components=4), X, NUMBERS),
+    "gaussian_process": (gapless.GaussianProcessRegressor(kernels.Matern(1.0)), X, NUMBERS),
+    "tree": (gapless.DecisionTreeClassifier(max_depth=3, categorical_features=[0]), COUNTS, Y),
+    "c45": (gapless.C45Classifier(categorical_features=[0]), COUNTS, Y),
+    "forest": (gapless.RandomForestRegressor(3, random_state=0), X, NUMBERS),
+    "bagging": (gapless.BaggingClassifier(gapless.GaussianNB(), 2, random_state=0), X, Y),
+    "adaboost": (gapless.AdaBoostClassifier(n_estimators=3), X, Y),
+    "boosting": (
+        gapless.HistGradientBoostingClassifier(
+            max_iter=2, max_depth=2, min_samples_leaf=2, categorical_features=[0]
+        ),
+        COUNTS,
+        Y,
+    ),
+    "neighbors": (gapless.KNeighborsClassifier(3), X, Y),
+    "naive_bayes": (gapless.NaiveBayes(numbers="kernel"), X, Y),
+    "text": (gapless.TextClassifier(), TEXTS, Y),
+    "pipeline": (make_pipeline(PREPARED, gapless.LinearSVC()), COUNTS, Y),
+}
+ANSWERS = ("predict", "predict_proba", "decision_function")
+
+
+def answers(model, rows):
+    """What a model says of rows, as JSON has it."""
+    found = {name: getattr(model, name)(rows) for name in ANSWERS if hasattr(model, name)}
+    return {name: np.asarray(said).tolist() for name, said in found.items()}
+
+
+def main():
+    for name, (model, rows, y) in MODELS.items():
+        path = HERE / f"{name}_1.gapless"
+        if path.exists():
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            gapless.save(model.fit(rows, y), path)
+        said = {"rows": np.asarray(rows).tolist(), "answers": answers(model, rows)}
+        path.with_suffix(".json").write_text(json.dumps(said) + "\n")
+
+
+if __name__ == "__main__":
+    main()
