@@ -109,9 +109,7 @@ def read_block(
         # An empty line is a missing value where there is one column, except at the end.
         blank[: int(np.flatnonzero(~blank)[-1]) + 1 if (~blank).any() else 0] = False
     _refuse_long_records(body, dialect, records, first_line)
-    frame = _fields(body, dialect, records)
-    if blank.any():
-        frame = frame.filter(pl.Series(~blank))
+    frame = _fields(body, dialect, records, blank)
     short = np.flatnonzero((records.fields < len(dialect.names)) & ~blank)
     return frame, _note_of_short(body, records, short, first_line)
 
@@ -142,8 +140,8 @@ def _note_of_short(body: bytes, records: Records, short: np.ndarray, first_line:
     return [f"lines with too few fields, filled with missing values: {listed(lines)}{more}"]
 
 
-def _fields(body: bytes, dialect: Dialect, records: Records) -> pl.DataFrame:
-    """One row for each record, blank ones included."""
+def _fields(body: bytes, dialect: Dialect, records: Records, blank: np.ndarray) -> pl.DataFrame:
+    """One row for each record that is not blank."""
     schema = dict.fromkeys(dialect.names, pl.String)
     if not len(records):
         return pl.DataFrame(schema=schema)
@@ -158,7 +156,7 @@ def _fields(body: bytes, dialect: Dialect, records: Records) -> pl.DataFrame:
                 truncate_ragged_lines=True,
             )
             if frame.height == len(records):
-                return frame
+                return frame.filter(pl.Series(~blank)) if blank.any() else frame
         except pl.exceptions.PolarsError:
             # Quotes in odd places: Python's reader forgives them.
             pass
@@ -166,8 +164,16 @@ def _fields(body: bytes, dialect: Dialect, records: Records) -> pl.DataFrame:
 
 
 def _fields_by_python(body: bytes, dialect: Dialect) -> pl.DataFrame:
+    """The same by Python's reader, which may find other records where quotes are odd."""
     width = len(dialect.names)
-    rows = read_rows(body.decode("utf-8", "replace"), dialect.delimiter, dialect.quote)
+    text = body.decode("utf-8", "replace")
+    rows = [row for row in read_rows(text, dialect.delimiter, dialect.quote) if row]
+    for k, row in enumerate(rows, 1):
+        if any(row[width:]):
+            raise TableError(
+                f"row {k:,} has {len(row)} fields, but there are {width} columns; its quotes "
+                "stand in odd places."
+            )
     padded = [(row + [None] * width)[:width] for row in rows]
     return pl.DataFrame(padded, schema=dict.fromkeys(dialect.names, pl.String), orient="row")
 

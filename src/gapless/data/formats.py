@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import PurePath
 from typing import Any, Literal
 
@@ -65,11 +67,18 @@ def read_binary(data: bytes, known: Format, name: str) -> pl.DataFrame:
         "arrow stream": pl.read_ipc_stream,
         "excel": pl.read_excel,
     }
-    try:
+    with damage_named(name, known):
         return readers[known](io.BytesIO(data))
+
+
+@contextmanager
+def damage_named(name: str, known: Format) -> Iterator[None]:
+    """Errors of polars about a file as errors of a table; a panic of its readers is one too."""
+    try:
+        yield
     except (ImportError, pl.exceptions.ModuleUpgradeRequiredError):
         raise TableError(f"{name}: {READER_MISSING}") from None
-    except (pl.exceptions.PolarsError, OSError, ValueError) as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
         raise TableError(f"{name} is no whole {known} file: {_first_line(error)}") from None
 
 

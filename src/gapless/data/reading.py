@@ -12,7 +12,7 @@ from .builtin import BUILTIN, load_builtin
 from .delimited import delimited_blocks, read_delimited
 from .dialects import NONE
 from .findings import TableError
-from .formats import format_of, read_binary, read_json
+from .formats import damage_named, format_of, read_binary, read_json
 from .forms import Form, read
 from .sources import STANDARD_INPUT, Opened, Source, as_utf8, open_source, utf8_blocks
 from .tables import Table, typed, usual_types
@@ -137,8 +137,9 @@ def _batches(source: Source, delimiter: str | None, encoding: str | None) -> Ite
             yield from _json_batches(opened, encoding)
         elif known in ("parquet", "arrow") and isinstance(source, str | Path) and source != "-":
             scan = pl.scan_parquet if known == "parquet" else pl.scan_ipc
-            frame = scan(Path(source), glob=False)
-            yield from frame.collect_batches(chunk_size=ROWS, maintain_order=True)
+            with damage_named(opened.name, known):
+                frame = scan(Path(source), glob=False)
+                yield from frame.collect_batches(chunk_size=ROWS, maintain_order=True)
         else:
             yield from read_binary(opened.stream.read(), known, opened.name).iter_slices(ROWS)
 
