@@ -95,6 +95,7 @@ void statistics(const Nodes& nodes, const MatrixIn<double>& table, std::int64_t 
     check(extent(rows, 0) == count && extent(impurities, 0) == count,
           "the statistics must have an entry per node");
     check_shape(value, count, width, "value must have a row per node");
+    nb::gil_scoped_release released;
     find_statistics(packed_nodes(nodes), count, table.data(), outputs, width / outputs,
                     static_cast<ClassImpurity>(impurity),
                     {rows.data(), impurities.data(), value.data()});

@@ -155,6 +155,7 @@ void write_tree(const GrownTree& tree, VectorOut<std::int64_t> feature,
     check(extent(sets, 0) == static_cast<Index>(tree.sets.size()) &&
               extent(values, 0) == static_cast<Index>(tree.values.size()),
           "sets and values must have the lengths of the tree's");
+    nb::gil_scoped_release released;
     constexpr int undefined = -2;  // what scikit-learn says of leaves
     std::int64_t filled = 0;
     for (Index i = 0; i < nodes; ++i) {

@@ -10,12 +10,17 @@ import contextvars
 import functools
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from typing import Any
 
 import joblib
 import scipy.linalg.cython_blas  # noqa: F401 - the BLAS the core calls must be loaded to be found
 import threadpoolctl
+
+# Starting a thread takes as long as going through about so many numbers.
+LEAST_NUMBERS = 1 << 16
 
 _override: contextvars.ContextVar[int | None] = contextvars.ContextVar("threads", default=None)
 
@@ -39,6 +44,27 @@ def threads(count: int) -> Iterator[None]:
         yield
     finally:
         _override.reset(token)
+
+
+def map_in_threads(function: Callable[[Any], Any], items: Sequence[Any], size: int) -> list:
+    """function(item) of all items, in their order, by as many threads as one call may use.
+
+    For functions that spend their time in the core or in NumPy, which let others run meanwhile;
+    `size` is about how many numbers they go through, and few are not worth a thread.
+    """
+    workers = min(thread_count(), len(items), size // LEAST_NUMBERS)
+    if workers < 2:
+        return [function(item) for item in items]
+    # Some parts for each thread, so that none waits for long at the end.
+    parts = min(4 * workers, len(items))
+    done: list[Any] = [None] * len(items)
+
+    def work(part: int) -> None:
+        done[part::parts] = [function(item) for item in items[part::parts]]
+
+    with ThreadPoolExecutor(workers) as pool:
+        list(pool.map(work, range(parts)))
+    return done
 
 
 @functools.cache

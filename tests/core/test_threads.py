@@ -8,7 +8,7 @@ import threading
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from gapless.threads import single_blas, thread_count, threads
+from gapless.threads import LEAST_NUMBERS, map_in_threads, single_blas, thread_count, threads
 
 
 def blas_threads():
@@ -81,3 +81,23 @@ def test_single_blas_holds_until_the_last_thread_leaves():
     leave.set()
     thread.join()
     assert blas_threads() == before
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+@pytest.mark.parametrize("items", [0, 1, 2, 7, 100])
+def test_results_of_threads_are_in_the_order_of_their_items(count, items):
+    with threads(count):
+        squares = map_in_threads(lambda k: k * k, range(items), 10 * LEAST_NUMBERS)
+    assert squares == [k * k for k in range(items)]
+
+
+def test_an_error_in_a_thread_is_raised():
+    with threads(2), pytest.raises(ZeroDivisionError):
+        map_in_threads(lambda k: 1 // (k - 5), range(9), 10 * LEAST_NUMBERS)
+
+
+def test_little_work_is_done_in_the_thread_that_asks():
+    with threads(4):
+        assert set(map_in_threads(lambda _: threading.get_ident(), range(9), 100)) == {
+            threading.get_ident()
+        }

@@ -145,7 +145,8 @@ class Forest(ForestReading, ForestGrowing, Ensemble, BaseEstimator):
             if not trees and new:
                 # The limit has passed; a forest has at least one tree.
                 trees = self._grow(data, seeds[:1], size)
-        learned = self._learned(data, old + trees, seeds[: len(trees)], size)
+        with self._threads():
+            learned = self._learned(data, old + trees, seeds[: len(trees)], size)
         take_over(self, learned)
         self._end(ending, len(self.trees_), self.n_estimators)
         return self

@@ -14,6 +14,7 @@ from typing import Any, overload
 import numpy as np
 
 from .. import _core
+from ..threads import map_in_threads
 from .asked import offsets
 from .packed import PackedTrees, Reordered
 from .tree import Tree
@@ -139,22 +140,30 @@ class CompactTrees(Sequence):
     # ---- all trees -------------------------------------------------------------------------------
 
     def _what_does_not_follow(self, trees: Sequence[Tree]) -> dict[tuple[str, str], Array]:
-        needed: dict[tuple[str, str], list[Array]] = {}
-        for t, tree in enumerate(trees):
-            found = self._what_follows(t)
-            is_leaf = self.packed.nodes[self._nodes(t), 1] >> 31 > 0
+        def differing(t: int) -> set[tuple[str, str]]:
+            found, of_kind, keys = self._what_follows(t), self._kinds(t), set()
             for name in STATISTICS:
-                if not np.array_equal(found[name], self._in_preorder(tree, t, name)):
-                    for kind, of_kind in (("inner", ~is_leaf), ("leaf", is_leaf)):
-                        own = self._in_preorder(tree, t, name)[of_kind]
-                        if not np.array_equal(found[name][of_kind], own):
-                            needed[name, kind] = []
-        for t, tree in enumerate(trees if needed else ()):
-            is_leaf = self.packed.nodes[self._nodes(t), 1] >> 31 > 0
-            for (name, kind), parts in needed.items():
-                own = self._in_preorder(tree, t, name)
-                parts.append(own[is_leaf if kind == "leaf" else ~is_leaf])
-        return {key: _narrow(np.concatenate(parts)) for key, parts in needed.items()}
+                own = self._in_preorder(trees[t], t, name)
+                if not np.array_equal(found[name], own):
+                    for kind, at in of_kind.items():
+                        if not np.array_equal(found[name][at], own[at]):
+                            keys.add((name, kind))
+            return keys
+
+        def stored(key: tuple[str, str]) -> Array:
+            name, kind = key
+            each = range(len(trees))
+            parts = [self._in_preorder(trees[t], t, name)[self._kinds(t)[kind]] for t in each]
+            return _narrow(np.concatenate(parts))
+
+        size = len(self.packed.nodes)
+        keys = sorted(set().union(*map_in_threads(differing, range(len(trees)), size)))
+        return dict(zip(keys, map_in_threads(stored, keys, size)))
+
+    def _kinds(self, t: int) -> dict[str, Array]:
+        """Which nodes of a tree are inner nodes, and which are leaves."""
+        is_leaf = self.packed.nodes[self._nodes(t), 1] >> 31 > 0
+        return {"inner": ~is_leaf, "leaf": is_leaf}
 
     def _in_preorder(self, tree: Tree, t: int, name: str) -> Array:
         whole = getattr(tree, name)

@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import _core
 from ..interrupt import deadline
-from ..threads import thread_count
+from ..threads import map_in_threads, thread_count
 from .columns import Columns
 from .tree import Tree
 
@@ -223,7 +223,8 @@ def grow_forest(
     keys = np.ascontiguousarray(seeds, dtype=np.uint64)
     cumulated = _cumulated(chances)
     grown = _core.grow_forest(*arguments, int(draws), cumulated, keys, thread_count(), deadline())
-    return [_tree(tree, columns, targets, powers) for tree in grown]
+    size = sum(tree.node_count for tree in grown)
+    return map_in_threads(lambda tree: _tree(tree, columns, targets, powers), grown, size)
 
 
 def draw_rows(rows: int, draws: int, seed: int, chances: Array | None = None) -> Array:

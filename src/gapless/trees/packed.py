@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from .. import _core
 from ..interrupt import deadline
-from ..threads import thread_count
+from ..threads import map_in_threads, thread_count
 from .asked import AskedColumns, offsets
 
 Array = np.ndarray
@@ -65,7 +65,9 @@ class PackedTrees:
         nodes = np.empty((start[-1], 2), dtype=np.uint32)
         asked, questions = AskedColumns.of(trees)
         table, places = _table(trees)
-        for t, tree in enumerate(trees):
+
+        def pack(t: int) -> None:
+            tree = trees[t]
             is_leaf = tree.children_left < 0
             rows = np.minimum(tree.n_node_samples, MOST_ROWS).astype(np.uint32)
             rows[~is_leaf] = questions[t]
@@ -73,6 +75,8 @@ class PackedTrees:
             right[is_leaf] = ~places[t]
             part = nodes[start[t] : start[t + 1]]
             part[:, 0], part[:, 1] = rows, right.view(np.uint32)
+
+        map_in_threads(pack, range(len(trees)), len(nodes))
         return cls(
             nodes=nodes,
             start=start,
@@ -159,16 +163,21 @@ def _numbers(orders: Sequence[Array | None], trees: Sequence[Any]) -> Array:
 
 def _table(trees: Sequence[Any]) -> tuple[Array, list[Array]]:
     """Values of leaves, and for each tree the rows where its leaves have theirs."""
-    values = [tree.value.reshape(len(tree.value), -1)[tree.children_left < 0] for tree in trees]
+    size = sum(tree.value.size for tree in trees)
+    values = map_in_threads(_of_leaves, trees, size)
     width = values[0].shape[1]
     if width == 1:
         sizes = offsets([len(each) for each in values])
         places = [np.arange(*sizes[t : t + 2], dtype=np.int32) for t in range(len(trees))]
         return np.concatenate(values), places
-    each = [_distinct(of_tree) for of_tree in values]
+    each = map_in_threads(_distinct, values, size)
     table, number = _distinct(np.concatenate([np.eye(width), *(rows for rows, _ in each)]))
     begin = offsets([width, *(len(rows) for rows, _ in each)])
     return table, [number[begin[t + 1] :][of_tree] for t, (_, of_tree) in enumerate(each)]
+
+
+def _of_leaves(tree: Any) -> Array:
+    return tree.value.reshape(len(tree.value), -1)[tree.children_left < 0]
 
 
 def _distinct(values: Array) -> tuple[Array, Array]:
