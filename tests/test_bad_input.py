@@ -161,6 +161,13 @@ def test_missing_label_is_named():
         gapless.LogisticRegression().fit(X, y)
 
 
+def test_categories_beside_booleans_are_named():
+    # pandas has other words for these than for categories alone.
+    table = pd.DataFrame({"city": pd.Categorical(["Rome", "Oslo"] * 5), "new": [True, False] * 5})
+    with pytest.raises(ValueError, match="X has 'Rome' in row 0, column 'city'"):
+        gapless.LogisticRegression().fit(table, [0, 1] * 5)
+
+
 @every_estimator
 def test_text_is_named_with_row_and_column(cls):
     X, y = make_data(cls, d=2)

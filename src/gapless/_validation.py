@@ -379,7 +379,8 @@ def naming_text(values: Any, name: str, columns: Any = None, texts: str = TEXTS)
     try:
         yield
     except (TypeError, ValueError) as error:
-        if sp.issparse(values) or not re.search("convert|promoted|must be a string", str(error)):
+        about_text = "convert|cast|promoted|must be a string"
+        if sp.issparse(values) or not re.search(about_text, str(error)):
             raise
         entries = np.atleast_1d(np.asarray(values, dtype=object))
         is_text = np.frompyfunc(_is_text, 1, 1)(entries).astype(bool)
