@@ -379,3 +379,11 @@ def test_the_truth_may_be_a_class_that_no_row_has(rng):
         gapless.GaussianNB(), X, y, refits=5, truth=np.full(40, "never")
     )
     assert found.bias == 1 and found.variance == 0
+
+
+def test_no_limit_is_the_richest_value(rng):
+    X = rng.normal(size=(60, 2))
+    curve = evaluation.validation_curve(
+        gapless.DecisionTreeClassifier(), X, X[:, 0] > 0, "max_depth", [None, 2, 1], k=3
+    )
+    assert curve.values[curve.chosen] == 1

@@ -9,6 +9,9 @@ from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV, calibration_curve
 from sklearn.datasets import load_wine, make_classification
 from sklearn.naive_bayes import GaussianNB as Theirs
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import check_estimator
 
 import gapless
@@ -174,3 +177,23 @@ def test_errors_say_what_is_wrong():
         recalibrate(gapless.LinearSVC().fit(X, y), method="none")
     with pytest.raises(ValueError, match="no class has two distinct rows"):
         recalibrate(Theirs().fit(X[:2], [0, 1]), X[:2], [0, 1])
+
+
+def test_classes_that_the_model_does_not_know_are_named():
+    X, y = noisy(60)
+    model = Theirs().fit(X, np.where(y, "yes", "no"))
+    with pytest.raises(ValueError, match="none of the classes of the model"):
+        recalibrate(model, X, y)
+
+
+def test_weights_reach_the_last_step_of_a_pipeline(rng):
+    X, y = noisy(80)
+    weights = rng.uniform(0.5, 2, len(y))
+    pipeline = make_pipeline(FunctionTransformer(), Theirs())
+    one, other = (
+        RecalibratedClassifier(model, method="sigmoid").fit(X, y, sample_weight=weights)
+        for model in (pipeline, Theirs())
+    )
+    np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X))
+    with pytest.raises(ValueError, match="KNeighborsClassifier takes no sample_weight"):
+        recalibrate(KNeighborsClassifier().fit(X, y), X, y, weights)

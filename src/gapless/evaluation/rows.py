@@ -5,22 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from inspect import Parameter, signature
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone, is_classifier
-from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import has_fit_parameter
 
 from ..design import Design
 from ..generalization.held_out import drawn
 from ..interrupt import check
 from ..leave_one_out.distinct import counted_labels
 from ..leave_one_out.forward import time_windows
+from ..weighted_fits import weight_options
 
 Array = np.ndarray
 Split = tuple[Array, Array]
@@ -125,20 +123,9 @@ class Rows:
         """A copy of the model, fitted to some of the rows; those without weight are left out."""
         check()
         rows = rows[self.is_counted[rows]]
-        model = clone(model)
-        options = {}
-        if self.weights is not None:
-            name = "sample_weight"
-            if isinstance(model, Pipeline):
-                name = f"{model.steps[-1][0]}__{name}"
-            options[name] = self.weights[rows]
-            last = model[-1] if isinstance(model, Pipeline) else model
-            if not has_fit_parameter(last, "sample_weight") and not _takes_anything(last):
-                raise ValueError(
-                    f"{type(last).__name__} takes no sample_weight; leave it out, or repeat rows "
-                    "in its place."
-                )
-        return model.fit(self.take(rows), self.y[rows], **options)
+        weights = None if self.weights is None else self.weights[rows]
+        options = weight_options(model, weights)
+        return clone(model).fit(self.take(rows), self.y[rows], **options)
 
     def by_unit(self, values: Array, rows: Array) -> tuple[Array, Array]:
         """The weighted mean of the values (r, m) of some rows over each unit, and its weight."""
@@ -202,12 +189,6 @@ def _need_all(labels: Array | None, name: str) -> None:
         missing = np.flatnonzero([label is None or label != label for label in labels.tolist()])
     if len(missing):
         raise ValueError(f"{name} is missing in row {missing[0]}; fill it in, or drop the row.")
-
-
-def _takes_anything(model: Any) -> bool:
-    """Whether fit hands further arguments on, as a search over parameters does."""
-    kinds = [parameter.kind for parameter in signature(model.fit).parameters.values()]
-    return Parameter.VAR_KEYWORD in kinds
 
 
 def _as_numbers(X: Any) -> Any:

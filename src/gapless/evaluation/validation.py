@@ -220,8 +220,10 @@ def _simplest(
     if end is None or not np.isfinite(errors[best]):
         return best
     near = np.flatnonzero(unseen >= unseen[best] - errors[best])
+    # None is no limit, where limits make models simpler.
+    places = [np.inf if end == "low" and value is None else value for value in values]
     try:
-        order = sorted(near, key=lambda i: values[i], reverse=end == "high")
-    except TypeError:  # such as None for max_depth, which has no place among numbers
+        order = sorted(near, key=lambda i: places[i], reverse=end == "high")
+    except TypeError:  # such as "sqrt" for max_features, which has no place among numbers
         return best
     return int(order[0])

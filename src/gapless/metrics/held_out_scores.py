@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import logit
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing, indexable
-from sklearn.utils.validation import column_or_1d, has_fit_parameter
+from sklearn.utils.validation import column_or_1d
 
 from .._validation import read_weights
 from ..ensembles.draws import Population
@@ -24,6 +24,7 @@ from ..generalization.shares import with_shares
 from ..generalization.trial import Trial
 from ..leave_one_out import NotAvailable
 from ..remembering import Remembering
+from ..weighted_fits import weight_argument, weight_options
 
 Array = np.ndarray
 
@@ -127,6 +128,12 @@ def _from_folds(model: Any, X: Any, y: Any, sample_weight: Any) -> HeldOut:
     """By copies of the model that were fitted without a fold of the distinct rows."""
     y = column_or_1d(y)
     X, _ = indexable(X if hasattr(X, "shape") else np.asarray(X), y)
+    others = set(np.unique(y).tolist()) - set(model.classes_.tolist())
+    if others:
+        raise ValueError(
+            f"y has {next(iter(others))!r}, which is none of the classes of the model, "
+            f"{model.classes_.tolist()}; pass the y that it was fitted to."
+        )
     code = np.searchsorted(model.classes_, y).astype(float)
     population = Population.of(X, code, read_weights(sample_weight, y))
     rows, weights = population.first, population.weights
@@ -154,10 +161,12 @@ def _fit_again(model: Any, X: Any, y: Array, rows: Array, weights: Array) -> Any
     other = clone(model)
     if np.all(weights == 1):
         return other.fit(_safe_indexing(X, rows), y[rows])
-    if has_fit_parameter(model, "sample_weight"):
-        return other.fit(_safe_indexing(X, rows), y[rows], sample_weight=weights)
-    repeated = np.repeat(rows, weights.astype(int))
-    return other.fit(_safe_indexing(X, repeated), y[repeated])
+    # Repeats reach all steps of a pipeline, its weights the last alone.
+    is_told = weight_argument(model) == "sample_weight"
+    if not is_told and np.all(weights == np.floor(weights)):
+        repeated = np.repeat(rows, weights.astype(int))
+        return other.fit(_safe_indexing(X, repeated), y[repeated])
+    return other.fit(_safe_indexing(X, rows), y[rows], **weight_options(model, weights))
 
 
 class _Known:

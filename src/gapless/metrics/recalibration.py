@@ -23,6 +23,7 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ..remembering import take_over
+from ..weighted_fits import weight_options
 from .held_out_scores import FOLDS, HeldOut, held_out, scores_of
 from .probability_maps import Sigmoid, Steps, mapped
 
@@ -120,7 +121,7 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
             The fitted estimator; an error leaves it as it was.
         """
         y = y if y is None else column_or_1d(y, warn=True)
-        options = {} if sample_weight is None else {"sample_weight": sample_weight}
+        options = weight_options(self.estimator, sample_weight)
         inner = clone(self.estimator).fit(X, y, **options)
         take_over(self, _learned(inner, (X, y, sample_weight), self.method))
         return self
