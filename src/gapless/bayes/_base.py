@@ -119,14 +119,14 @@ class BayesClassifier(ClassifierMixin, Remembering, BaseEstimator):
         learned["n_features_in_"] = self._width(data)
         if data.feature_names is not None:
             learned["feature_names_in_"] = data.feature_names
-        twin = copy.copy(self)
-        vars(twin).update(learned)
+        twin: Any = copy.copy(self)
+        twin.__dict__ |= learned
         learned["certificate_"] = twin._judge(learned, data)
         learned["_calibration"] = None
         if is_whole:
             learned["_training"] = (data,)
         else:
-            vars(self).pop("_training", None)
+            self.__dict__.pop("_training", None)
         take_over(self, learned)
 
     def _width(self, data: Training) -> int:
@@ -243,6 +243,7 @@ class BayesClassifier(ClassifierMixin, Remembering, BaseEstimator):
         """The data of the fit, read again."""
         check_is_fitted(self)
         data = self._read(X, y, sample_weight, reset=False)
+        assert data.classes is not None
         if not np.array_equal(data.classes, self.classes_):
             raise ValueError(
                 f"y has the classes {data.classes.tolist()}, but {type(self).__name__} was fitted "

@@ -72,6 +72,7 @@ class CountBayes(NaiveBayesClassifier):
 
     def _from(self, counts: dict[str, Any], data: Training) -> dict[str, Any]:
         """All attributes that follow from counts."""
+        assert data.classes is not None
         alpha = self._check_alpha(data.X.shape[1])
         log_prior = self._priors(len(data.classes)).log(counts["class_count_"])
         return counts | self._smooth(counts, alpha) | {"class_log_prior_": log_prior}
@@ -98,7 +99,9 @@ class CountBayes(NaiveBayesClassifier):
 
     def _alpha(self, d: int | None = None) -> Any:
         """The pseudo-counts: a number, or one for each feature."""
-        alpha = self.alpha if isinstance(self.alpha, Real) else np.asarray(self.alpha, dtype=float)
+        alpha: Any = self.alpha
+        if not isinstance(alpha, Real):
+            alpha = np.asarray(alpha, dtype=float)
         if isinstance(alpha, np.ndarray):
             d = self.n_features_in_ if d is None else d
             if alpha.shape != (d,):

@@ -9,7 +9,6 @@ import numpy as np
 
 from .._validation import Training
 from ._base import Array, BayesClassifier
-from .moments import Moments
 from .priors import Priors
 
 
@@ -78,11 +77,6 @@ class Discriminant(BayesClassifier):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = False
         return tags
-
-
-def class_moments(data: Training) -> Moments:
-    """Weights, means and squares of the classes."""
-    return Moments.of(data.X, data.y, data.weights, len(data.classes))
 
 
 def rows_of(data: Training, k: int) -> tuple[Any, Array]:

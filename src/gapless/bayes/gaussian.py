@@ -9,11 +9,10 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from .. import _core
-from .._validation import Training
 from ..interrupt import deadline
 from ..threads import thread_count
 from ._base import Array, NaiveBayesClassifier
-from .moments import Moments, Rest, blocks
+from .moments import Moments, Rest, blocks, class_moments
 from .priors import Priors
 
 LOG_TWO_PI = float(np.log(2 * np.pi))
@@ -94,19 +93,16 @@ class GaussianNB(NaiveBayesClassifier):
         self.var_smoothing = var_smoothing
         self.smooth_prior = smooth_prior
 
-    def _moments_of(self, data: Training) -> Moments:
-        return Moments.of(data.X, data.y, data.weights, len(data.classes))
-
     def _moments(self) -> Moments:
         """The moments of the rows so far, from the attributes."""
         count = self.class_count_[:, None]
         return Moments(count, self.theta_, np.maximum(self.var_ - self.epsilon_, 0.0) * count)
 
     def _learn(self, data):
-        return self._from(self._moments_of(data))
+        return self._from(class_moments(data))
 
     def _learn_more(self, data):
-        moments = self._moments_of(data)
+        moments = class_moments(data)
         return self._from(self._moments() + moments if hasattr(self, "classes_") else moments)
 
     def _from(self, moments: Moments) -> dict[str, Any]:

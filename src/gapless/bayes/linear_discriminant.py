@@ -14,8 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 from .._validation import Training
 from ..leave_one_out import NotAvailable
 from ..solvers.positive_definite import call_lapack
-from ._discriminant import Array, Discriminant, class_moments, rows_of
+from ._discriminant import Array, Discriminant, rows_of
 from .covariances import AUTO, covariance_of, right_singular
+from .moments import class_moments
 from .pooled import Pooled
 
 
@@ -188,8 +189,10 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _within(self, data: Training, priors: Array) -> Array:
         """The mean of the covariances of the classes."""
         options = self.shrinkage, self.covariance_estimator
-        present = np.flatnonzero(np.bincount(data.y, data.weights, len(priors)))
-        return sum(priors[k] * covariance_of(*rows_of(data, k), *options) for k in present)
+        S = np.zeros((data.X.shape[1],) * 2)
+        for k in np.flatnonzero(np.bincount(data.y, data.weights, len(priors))).tolist():
+            S += priors[k] * covariance_of(*rows_of(data, k), *options)
+        return S
 
     def _by_lsqr(self, data: Training, means: Array, priors: Array) -> dict[str, Any]:
         S = self._within(data, priors)

@@ -62,16 +62,7 @@ class MixedColumns:
             As the parameters `categorical_features` and `text_features` of `NaiveBayes`.
         """
         kinds = _kinds(X, is_counted, categorical, texts)
-        known = []
-        for j, kind in enumerate(kinds):
-            values = None if kind == NUMBER else series_of(X, j).values[is_counted]
-            if kind == CATEGORY:
-                known.append(levels_of(values))
-            elif kind == TEXT:
-                words = count_words(_texts(values), CountVectorizer())[1]
-                known.append({word: k for k, word in enumerate(words)})
-            else:
-                known.append(None)
+        known = (_known(X, j, kind, is_counted) for j, kind in enumerate(kinds))
         return cls(tuple(kinds), tuple(known))
 
     def of_kind(self, kind: str) -> list[int]:
@@ -122,6 +113,17 @@ class MixedColumns:
             for one, two in pairs
             if one is not None
         )
+
+
+def _known(X: Any, j: int, kind: str, is_counted: Array) -> Any:
+    """The levels or the words of a column; None for numbers."""
+    if kind == NUMBER:
+        return None
+    values = series_of(X, j).values[is_counted]
+    if kind == CATEGORY:
+        return levels_of(values)
+    words = count_words(_texts(values), CountVectorizer())[1]
+    return {word: k for k, word in enumerate(words)}
 
 
 def _kinds(X: Any, is_counted: Array, categorical: Any, texts: Any) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from .._validation import Training
 from ..interrupt import check, deadline
 from ..threads import thread_count
 from .rests import left_over
@@ -42,10 +43,9 @@ class Moments:
         """Two passes over the rows of a dense X; with `has_missing` NaN is no value."""
         shape = (classes, X.shape[1])
         y = y.astype(np.int32, copy=False)
-        sums, counts = np.empty(shape), np.empty(shape) if has_missing else None
-        _core.class_sums(X, y, weights, sums, counts, thread_count(), deadline())
-        if counts is None:
-            counts = np.bincount(y, weights, classes)[:, None]
+        sums, there = np.empty(shape), np.empty(shape) if has_missing else None
+        _core.class_sums(X, y, weights, sums, there, thread_count(), deadline())
+        counts = np.bincount(y, weights, classes)[:, None] if there is None else there
         mean = _ratio(sums, counts)
         squares, rests = np.empty(shape), np.empty(shape)
         _core.class_squares(X, y, weights, mean, squares, rests, thread_count(), deadline())
@@ -148,6 +148,12 @@ class Rest:
             away = np.where(is_empty, (self.X - whole.mean) * growth, away)
             variance = np.where(is_empty, self.spread, variance)
         return away, variance
+
+
+def class_moments(data: Training) -> Moments:
+    """The moments of training rows without missing values."""
+    assert data.classes is not None
+    return Moments.of(data.X, data.y, data.weights, len(data.classes))
 
 
 def blocks(n: int, each: int) -> Iterator[slice]:

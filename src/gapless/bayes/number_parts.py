@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
 from .gaussian import LOG_TWO_PI, densities_without, deviance, log_densities
@@ -175,15 +176,18 @@ def _variance(values: Array, weights: Array) -> float:
     return float(np.average((values - mean) ** 2, weights=weights))
 
 
-def _width(variance: Array, count: Array, epsilon: Array) -> Array:
+def _width(variance: ArrayLike, count: ArrayLike, epsilon: ArrayLike) -> Array:
     """The standard deviation of the kernels; 1 where nothing varies at all."""
+    count = np.asarray(count, dtype=float)
     with np.errstate(divide="ignore"):
-        factor = np.power(np.where(count > 0, 4 / (3 * np.asarray(count, dtype=float)), 0.0), 0.4)
-    square = variance * factor + epsilon
+        factor = np.power(np.where(count > 0, 4 / (3 * count), 0.0), 0.4)
+    square = np.asarray(variance) * factor + np.asarray(epsilon)
     return np.sqrt(np.where(square > 0, square, 1.0))
 
 
-def _kernel_density(x: Array, width: Array, values: Array, weights: Array, taken: Array) -> Array:
+def _kernel_density(
+    x: Array, width: Array, values: Array, weights: Array, taken: ArrayLike
+) -> Array:
     """Log densities at x (n,), less the weight `taken` of the value that is x itself."""
     out = np.zeros(len(x))
     if not len(values):

@@ -13,8 +13,9 @@ from .. import lapack
 from .._validation import Training
 from ..leave_one_out import NotAvailable
 from ..solvers.positive_definite import call_lapack
-from ._discriminant import Array, Discriminant, class_moments, rows_of
+from ._discriminant import Array, Discriminant, rows_of
 from .covariances import AUTO, covariance_of, right_singular
+from .moments import class_moments
 
 # A variance that is a smaller part of the largest one is rounding.
 REGULAR = 1e-13
@@ -153,6 +154,7 @@ class QuadraticDiscriminantAnalysis(Discriminant):
 
         There are d variances; those beyond the last axis are all the same.
         """
+        assert data.classes is not None
         X, weights = rows_of(data, k)
         d, total = data.X.shape[1], float(weights.sum())
         if total == 0:  # a class that is not among some rows of the fit

@@ -61,7 +61,7 @@ def _known_classes(estimator: Any, classes: Any) -> Array:
     if known is None and classes is None:
         raise ValueError("classes must be passed on the first call to partial_fit.")
     if classes is None:
-        return known
+        return np.asarray(known)
     given = unique_labels(classes)
     if known is not None and not np.array_equal(known, given):
         raise ValueError(
