@@ -35,6 +35,6 @@ def test_a_changed_file_gives_an_error_or_a_model(name, mutation, saved, tmp_pat
 
 
 @pytest.mark.skipif(importlib.util.find_spec("atheris") is None, reason="atheris is not installed")
-def test_atheris_finds_nothing_in_some_thousand_runs():
-    command = [sys.executable, str(HERE / "atheris_model_files.py"), "-runs=3000", "-seed=1"]
+def test_atheris_finds_nothing_in_some_hundred_runs():
+    command = [sys.executable, str(HERE / "atheris_model_files.py"), "-runs=300", "-seed=1"]
     subprocess.run(command, check=True, timeout=120)
