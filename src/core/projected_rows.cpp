@@ -8,7 +8,11 @@ namespace gapless {
 namespace {
 
 constexpr Index row_tile = 1024, query_block = 256, fewest_queries = 16;
-constexpr Index strip = 64;  // bounds that are looked at together
+// Candidates of a tile that are looked at before the next one, and of a query that may wait.
+constexpr std::size_t few_at_once = 2, most_waiting = 4096;
+constexpr std::size_t ahead = 4;  // candidates whose memory is asked for
+constexpr Index strip = 64;       // bounds that are looked at together
+constexpr Index most_first = 63;  // directions along which products are taken
 constexpr double double_unit = 0x1p-53;
 // What underflow in float may add to a product with the farthest query that is compared so.
 constexpr double underflow = 1e-30;
@@ -16,25 +20,51 @@ constexpr double underflow = 1e-30;
 constexpr double far_away = 1e24;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-GAPLESS_CLONES float least_of(const float* halves, const float* products, Index n) {
-    float least = std::numeric_limits<float>::infinity();
+// The least bound of each strip.
+GAPLESS_CLONES void least_of_strips(const float* halves, const float* products, Index count,
+                                    float* out) {
+    for (Index begin = 0; begin < count; begin += strip) {
+        const Index end = std::min(begin + strip, count);
+        float least = std::numeric_limits<float>::infinity();
 #pragma omp simd reduction(min : least)
-    for (Index j = 0; j < n; ++j) least = std::min(least, halves[j] - products[j]);
-    return least;
+        for (Index j = begin; j < end; ++j) least = std::min(least, halves[j] - products[j]);
+        *out++ = least;
+    }
 }
+
+GAPLESS_CLONES float squared_distance(const float* u, const float* v, Index n) {
+    float sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (Index j = 0; j < n; ++j) sum += (u[j] - v[j]) * (u[j] - v[j]);
+    return sum;
+}
+
+// In float, and not below, or not above.
+float rounded_up(double value) {
+    return static_cast<float>(value + 2 * float_unit * std::abs(value));
+}
+float rounded_down(double value) { return -rounded_up(-value); }
 
 // The rows of a tile whose bound is within the limit.
 void gather(const float* halves, const float* products, Index begin, Index count, float limit,
             std::vector<BoundedRow>& out) {
+    float least[row_tile / strip];
+    least_of_strips(halves, products, count, least);
     out.clear();
     for (Index j = 0; j < count; j += strip) {
-        const Index size = std::min(strip, count - j);
-        if (!(least_of(halves + j, products + j, size) <= limit)) continue;
-        for (Index i = j; i < j + size; ++i) {
+        if (!(least[j / strip] <= limit)) continue;
+        for (Index i = j; i < std::min(j + strip, count); ++i) {
             const float bound = halves[i] - products[i];
             if (bound <= limit) out.push_back({bound, begin + i});
         }
     }
+}
+
+// Ask for memory that is far apart before it is needed.
+void prefetch(const void* memory, Index bytes) {
+    constexpr Index line = 64;
+    for (Index j = 0; j < bytes; j += line)
+        __builtin_prefetch(static_cast<const char*>(memory) + j);
 }
 
 }  // namespace
@@ -49,7 +79,6 @@ ProjectedRows<T>::ProjectedRows(const T* x, Index rows, Index columns, const Fra
       columns_(columns),
       mean_(frame.mean, frame.mean + columns),
       size_(frame.size),
-      values_(rows * (frame.size + (frame.basis ? 1 : 0))),
       halves_(rows) {
     if (frame.basis) basis_.assign(frame.basis, frame.basis + frame.size * columns);
     // Errors as parts of the length of x − m: of the projection in double; of the length of what is
@@ -63,21 +92,36 @@ ProjectedRows<T>::ProjectedRows(const T* x, Index rows, Index columns, const Fra
 
     scale_ = scale_to_float(x, rows, columns, frame.mean, context);
 
-    std::vector<double> squares(rows), lengths(rows);
+    Projection all = room_for(rows);
     for_blocks_of_rows(rows, context, [&](Index first, Index count) {
-        project(x + first * columns, count, context.blas, values_.data() + first * width(),
-                squares.data() + first, lengths.data() + first);
+        project(x + first * columns, first, count, context.blas, all);
     });
     for (Index i = 0; i < rows; ++i)
-        halves_[i] = static_cast<float>((squares[i] - slack() * lengths[i]) / 2);
+        halves_[i] = static_cast<float>((all.squares[i] - slack() * all.lengths[i]) / 2);
+    values_ = std::move(all.values);
+    wide_ = std::move(all.wide);
+    if (wide_.empty()) return;
+    wide_slack_.resize(rows);
+    for (Index i = 0; i < rows; ++i)
+        wide_slack_[i] = rounded_up(summed() * moved() * all.lengths[i]);
 }
 
-// Rows (count × columns) in the frame: values (count × width), their squared lengths, and those of
-// x − m.
 template <class T>
-void ProjectedRows<T>::project(const T* x, Index count, const Blas& blas, float* values,
-                               double* squares, double* lengths) const {
-    const Index d = columns_, p = size_, w = width();
+Index ProjectedRows<T>::first_size() const {
+    return basis_.empty() ? size_ : std::min(size_, most_first);
+}
+
+template <class T>
+typename ProjectedRows<T>::Projection ProjectedRows<T>::room_for(Index count) const {
+    return {std::vector<float>(count * width()), std::vector<float>(count * wide_width()),
+            std::vector<double>(count), std::vector<double>(count)};
+}
+
+// Rows x (count × columns) in the frame, as rows of `out` from `begin` on.
+template <class T>
+void ProjectedRows<T>::project(const T* x, Index begin, Index count, const Blas& blas,
+                               Projection& out) const {
+    const Index d = columns_, p = size_;
     std::vector<double> centred(count * d), along(basis_.empty() ? 0 : count * p);
     for (Index i = 0; i < count; ++i)
         centre(x + i * d, mean_.data(), scale_, d, centred.data() + i * d);
@@ -85,16 +129,30 @@ void ProjectedRows<T>::project(const T* x, Index count, const Blas& blas, float*
         gemm<double>(blas, p, count, d, {basis_.data(), d, Transpose::yes},
                      {centred.data(), d, Transpose::no}, 0.0, along.data(), p);
     const double* from = basis_.empty() ? centred.data() : along.data();
-    for (Index i = 0; i < count; ++i) {
-        const double* row = from + i * p;
-        lengths[i] = square_sum(centred.data() + i * d, nullptr, d);
-        float* out = values + i * w;
-        for (Index j = 0; j < p; ++j) out[j] = static_cast<float>(row[j]);
+    for (Index i = 0; i < count; ++i)
+        write(from + i * p, square_sum(centred.data() + i * d, nullptr, d), begin + i, out);
+}
+
+// A row, of this squared length, from its numbers along all directions.
+template <class T>
+void ProjectedRows<T>::write(const double* along, double length, Index row, Projection& out) const {
+    auto put = [&](float* values, Index size) {
+        for (Index j = 0; j < size; ++j) values[j] = static_cast<float>(along[j]);
         if (!basis_.empty())
-            out[p] = static_cast<float>(
-                std::sqrt(std::max(lengths[i] - square_sum(row, nullptr, p), 0.0)));
-        squares[i] = square_sum(out, nullptr, w);
-    }
+            values[size] = static_cast<float>(
+                std::sqrt(std::max(length - square_sum(along, nullptr, size), 0.0)));
+    };
+    float* values = out.values.data() + row * width();
+    put(values, first_size());
+    if (wide_width()) put(out.wide.data() + row * wide_width(), size_);
+    out.squares[row] = square_sum(values, nullptr, width());
+    out.lengths[row] = length;
+}
+
+// By what factor a sum in float over all directions may come out larger.
+template <class T>
+double ProjectedRows<T>::summed() const {
+    return 1 + 2 * rounding_of_sum(wide_width() + 3, float_unit);
 }
 
 // With errors e‖x‖ and e‖z‖ of the projected rows, g‖x‖‖z‖ of their product, and τ = ‖x − z‖²,
@@ -103,8 +161,7 @@ void ProjectedRows<T>::project(const T* x, Index count, const Blas& blas, float*
 // roundings in float of what is compared at the end.
 template <class T>
 double ProjectedRows<T>::slack() const {
-    return error_ + 2 * error_ * error_ + 1.01 * rounding_of_sum(width() + 1, float_unit) +
-           8 * float_unit;
+    return moved() + 1.01 * rounding_of_sum(width() + 1, float_unit) + 8 * float_unit;
 }
 
 // What ½‖v‖² − ½ slack ‖z‖² − ⟨u, v⟩ is at most for rows z within a reduced distance of x.
@@ -115,57 +172,124 @@ double ProjectedRows<T>::limit(double reduced, double square, double length) con
     return twice / 2 + float_unit * std::abs(twice) + underflow;
 }
 
-// ---- searching ----
-
-// Ask for the memory of the first candidates, which is far apart, before it is needed.
+// What ‖u − v‖² along all directions, summed in float, is at most for rows z within a reduced
+// distance of x, less what is due to the length of z. Squares of differences have one sign, so that
+// rounding takes a part of the sum alone.
 template <class T>
-void ProjectedRows<T>::prefetch(const std::vector<BoundedRow>& near) const {
-    constexpr std::size_t most = 16;
-    constexpr Index line = 64 / sizeof(T);
-    for (std::size_t i = 0; i < std::min(near.size(), most); ++i)
-        for (Index j = 0; j < columns_; j += line)
-            __builtin_prefetch(x_ + near[i].row * columns_ + j);
+double ProjectedRows<T>::wide_limit(double reduced, double length) const {
+    if (!(length <= far_away)) return infinity;
+    const double most = reduced * scale_ * scale_ * (1 + 3 * error_) + moved() * length;
+    return summed() * most + underflow;
 }
 
+// ---- searching ----
+
+// What the bounds of rows are at most that are of use to a query, by products and in all
+// directions.
+template <class T>
+template <class Collector>
+float ProjectedRows<T>::limit(const Question<Collector>& asked) const {
+    return static_cast<float>(limit(asked.collector.limit(), asked.square, asked.length));
+}
+template <class T>
+template <class Collector>
+double ProjectedRows<T>::wide_limit(const Question<Collector>& asked) const {
+    return wide_limit(asked.collector.limit(), asked.length);
+}
+
+// What the distance of a row along all directions is at least, rounding apart.
+template <class T>
+double ProjectedRows<T>::wide_bound(const float* wide, Index row) const {
+    const float* other = wide_.data() + row * wide_width();
+    return static_cast<double>(squared_distance(wide, other, wide_width())) - wide_slack_[row];
+}
+
+// Offer candidates whose bound is within most(), the most promising first: each may rule out
+// others. The first `few` are looked at, and more until there is a limit; the others stay.
+template <class T>
+template <class Collector, class Limit>
+Index ProjectedRows<T>::look_at(std::vector<BoundedRow>& near, std::size_t few,
+                                const Question<Collector>& asked, Limit&& most) const {
+    const Index d = columns_, w = wide_width();
+    Collector& collector = asked.collector;
+    std::make_heap(near.begin(), near.end());
+    Index entries = 0;
+    std::size_t looked = 0;
+    while (!near.empty() && near.front().bound <= most()) {
+        if (looked++ >= few && collector.limit() < infinity) break;
+        const Index row = near.front().row;
+        std::pop_heap(near.begin(), near.end());
+        near.pop_back();
+        if (asked.labels.hides(asked.number, row)) continue;
+        entries += w;
+        if (w && wide_bound(asked.wide, row) > wide_limit(asked)) continue;
+        entries += d;
+        collector.offer({reduced(distance_, asked.x, x_ + row * d, d), row});
+    }
+    return entries;
+}
+
+// Look at all candidates that waited, those first that are near along all directions.
+template <class T>
+template <class Collector>
+Index ProjectedRows<T>::look_at_all(std::vector<BoundedRow>& waiting,
+                                    const Question<Collector>& asked) const {
+    const Index w = wide_width();
+    const float most = limit(asked);
+    std::erase_if(waiting, [&](const BoundedRow& row) { return !(row.bound <= most); });
+    const std::size_t count = waiting.size();
+    if (!w) return look_at(waiting, count, asked, [&] { return limit(asked); });
+    for (std::size_t i = 0; i < count; ++i) {
+        if (i + ahead < count)
+            prefetch(wide_.data() + waiting[i + ahead].row * w, w * sizeof(float));
+        waiting[i].bound = rounded_down(wide_bound(asked.wide, waiting[i].row));
+    }
+    const Index entries = static_cast<Index>(count) * w;
+    return entries + look_at(waiting, count, asked, [&] { return wide_limit(asked); });
+}
+
+// A few candidates of each tile are looked at when they are found, and the others wait for those of
+// the later tiles, which may rule them out.
 template <class T>
 template <class Collector>
 Index ProjectedRows<T>::search_block(const T* queries, Index first, Index last,
                                      Collector* collectors, const Labels& labels, const Blas& blas,
                                      Checkpoint& checkpoint) const {
     const Index count = last - first, w = width(), d = columns_;
-    std::vector<float> values(count * w), products(count * row_tile);
-    std::vector<double> squares(count), lengths(count);
-    project(queries + first * d, count, blas, values.data(), squares.data(), lengths.data());
-    for (Index q = 0; q < count; ++q)
-        if (!(lengths[q] <= far_away)) std::fill_n(values.data() + q * w, w, 0.0f);
+    std::vector<float> products(count * row_tile);
+    Projection block = room_for(count);
+    project(queries + first * d, 0, count, blas, block);
+    std::vector<Question<Collector>> asked;
+    for (Index q = 0; q < count; ++q) {
+        if (!(block.lengths[q] <= far_away)) std::fill_n(block.values.data() + q * w, w, 0.0f);
+        asked.push_back({queries + (first + q) * d, first + q, block.wide.data() + q * wide_width(),
+                         block.squares[q], block.lengths[q], collectors[first + q], labels});
+    }
     std::vector<BoundedRow> near;
-    Index measured = 0;
+    std::vector<std::vector<BoundedRow>> waiting(count);
+    Index entries = 0;
     for (Index begin = 0; begin < rows_; begin += row_tile) {
         const Index size = std::min(row_tile, rows_ - begin);
         gemm<float>(blas, size, count, w, {values_.data() + begin * w, w, Transpose::yes},
-                    {values.data(), w, Transpose::no}, 0.0f, products.data(), size);
+                    {block.values.data(), w, Transpose::no}, 0.0f, products.data(), size);
         for (Index q = 0; q < count; ++q) {
             checkpoint();
-            Collector& collector = collectors[first + q];
-            auto most = [&] {
-                return static_cast<float>(limit(collector.limit(), squares[q], lengths[q]));
-            };
-            gather(halves_.data() + begin, products.data() + q * size, begin, size, most(), near);
-            // The most promising first: each may rule out the others.
-            std::make_heap(near.begin(), near.end());
-            prefetch(near);
-            const T* x = queries + (first + q) * d;
-            while (!near.empty() && near.front().bound <= most()) {
-                const Index row = near.front().row;
-                std::pop_heap(near.begin(), near.end());
-                near.pop_back();
-                if (labels.hides(first + q, row)) continue;
-                ++measured;
-                collector.offer({reduced(distance_, x, x_ + row * d, d), row});
-            }
+            gather(halves_.data() + begin, products.data() + q * size, begin, size, limit(asked[q]),
+                   near);
+            entries += look_at(near, few_at_once, asked[q], [&] { return limit(asked[q]); });
+            const float most = limit(asked[q]);
+            for (const BoundedRow& candidate : near)
+                if (candidate.bound <= most) waiting[q].push_back(candidate);
+            if (waiting[q].size() <= most_waiting) continue;
+            entries += look_at_all(waiting[q], asked[q]);
+            waiting[q].clear();
         }
     }
-    return measured;
+    for (Index q = 0; q < count; ++q) {
+        checkpoint();
+        entries += look_at_all(waiting[q], asked[q]);
+    }
+    return entries / std::max<Index>(d, 1);
 }
 
 template <class T>

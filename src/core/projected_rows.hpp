@@ -3,8 +3,9 @@
 // With an orthonormal basis B, u = B(x − m) and r the length of what B leaves over of x − m,
 //     ‖x − z‖² ≥ ‖u − v‖² + (r − s)²,
 // which is the distance of the rows (u, r) and (v, s) of one column more than the basis has. These
-// are compared by products in float; only rows that are not ruled out by them, with all roundings
-// counted, are measured in full.
+// are compared in float, with all roundings counted: along the first directions by products, which
+// rule out most rows; then along all of them, one row after the other. Only rows that both of them
+// leave are measured in full.
 #pragma once
 
 #include "distances.hpp"
@@ -13,7 +14,7 @@
 namespace gapless {
 
 // What projected rows are measured from and along; the basis (size × columns, by rows) is null for
-// the columns themselves. ‖BBᵀ − 1‖ is at most `defect`.
+// the columns themselves. The directions that tell most come first. ‖BBᵀ − 1‖ is at most `defect`.
 struct Frame {
     const double* mean;
     const double* basis;
@@ -41,31 +42,70 @@ public:
     const Distance& distance() const { return distance_; }
 
     // Every query (by rows) offers its near rows to its collector, a `Nearest` or a `Within`.
-    // Returns how many rows were measured in full.
+    // Returns how many rows could be measured in full by the work that was done one by one.
     template <class Collector>
     Index search(const T* queries, std::vector<Collector>& collectors, const Labels& labels,
                  const Context& context) const;
 
 private:
-    Index width() const { return size_ + (basis_.empty() ? 0 : 1); }
+    // Rows in the frame: (count × width) and, unless empty, (count × wide_width); the squared
+    // lengths of the former, and those of x − m.
+    struct Projection {
+        std::vector<float> values, wide;
+        std::vector<double> squares, lengths;
+    };
+
+    // A query: its row, its number, its projections, and who collects what is near.
+    template <class Collector>
+    struct Question {
+        const T* x;
+        Index number;
+        const float* wide;
+        double square, length;
+        Collector& collector;
+        const Labels& labels;
+    };
+
+    // Directions of the products, and numbers of a row in them and in all directions.
+    Index first_size() const;
+    Index width() const { return first_size() + (basis_.empty() ? 0 : 1); }
+    Index wide_width() const { return first_size() < size_ ? size_ + 1 : 0; }
+    Projection room_for(Index count) const;
+    void project(const T* x, Index begin, Index count, const Blas& blas, Projection& out) const;
+    void write(const double* along, double length, Index row, Projection& out) const;
+
+    double moved() const { return error_ + 2 * error_ * error_; }
+    double summed() const;
     double slack() const;
-    void project(const T* x, Index count, const Blas& blas, float* values, double* squares,
-                 double* lengths) const;
     double limit(double reduced, double square, double length) const;
-    void prefetch(const std::vector<BoundedRow>& near) const;
+    double wide_limit(double reduced, double length) const;
+    template <class Collector>
+    float limit(const Question<Collector>& asked) const;
+    template <class Collector>
+    double wide_limit(const Question<Collector>& asked) const;
+    double wide_bound(const float* wide, Index row) const;
     template <class Collector>
     Index search_block(const T* queries, Index first, Index last, Collector* collectors,
                        const Labels& labels, const Blas& blas, Checkpoint& checkpoint) const;
+
+    // These return how many entries of rows were compared.
+    template <class Collector, class Limit>
+    Index look_at(std::vector<BoundedRow>& near, std::size_t few, const Question<Collector>& asked,
+                  Limit&& most) const;
+    template <class Collector>
+    Index look_at_all(std::vector<BoundedRow>& waiting, const Question<Collector>& asked) const;
 
     const T* x_;
     Index rows_, columns_;
     Distance distance_{Metric::euclidean};
     std::vector<double> mean_, basis_;
     Index size_;
-    double scale_ = 1;           // a power of 2 that keeps float from overflowing
-    double error_;               // of a projected row, as a part of its length
-    std::vector<float> values_;  // n × width
-    std::vector<float> halves_;  // what products are subtracted from
+    double scale_ = 1;               // a power of 2 that keeps float from overflowing
+    double error_;                   // of a projected row, as a part of its length
+    std::vector<float> values_;      // n × width
+    std::vector<float> halves_;      // what products are subtracted from
+    std::vector<float> wide_;        // n × wide_width
+    std::vector<float> wide_slack_;  // what may be taken off the distance along all directions
 };
 
 }  // namespace gapless

@@ -104,6 +104,39 @@ def test_projections_find_what_a_scan_finds(dtype):
                 np.testing.assert_array_equal(found[0], expected[0])
 
 
+def hard_rows(n, d, dtype, rng):
+    """Groups that are far apart, sorted, each with rows that are equal, and all far from 0."""
+    groups = 30 * rng.normal(size=(8, d))
+    X = groups[np.arange(n) * 8 // n] + clouds(n, d, float, rng) + 1000
+    X[1::3] = X[::3][: len(X[1::3])]
+    return np.ascontiguousarray(X, dtype=dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_candidates_that_wait_are_found(dtype):
+    """More directions than products are taken with, and more candidates than may wait."""
+    rng = np.random.default_rng(7)
+    n, d = 6000, 90
+    X = hard_rows(n, d, dtype, rng)
+    Q = np.vstack([X[::300], hard_rows(20, d, dtype, rng), np.full((1, d), 1e18, dtype)])
+    mean = X.mean(axis=0, dtype=float)
+    own, labels = np.arange(len(Q)), np.arange(n) % 50
+    for basis in (np.linalg.svd(X - mean, full_matrices=False)[2][:80], rng.normal(size=(80, d))):
+        basis = np.ascontiguousarray(np.linalg.qr(basis.T)[0].T.astype(float))
+        defect = float(np.linalg.norm(basis @ basis.T - np.eye(80))) + 1e-12
+        rows = _core.projected_rows(X, mean, basis, defect, *NOW)
+        for k, hidden in ((1, ()), (7, (own, labels)), (400, ())):
+            found = ask(rows.nearest, Q, k, *hidden)
+            expected = ask(scan("euclidean", X), Q, k, *hidden)
+            np.testing.assert_array_equal(found[1], expected[1])
+            np.testing.assert_array_equal(found[0], expected[0])
+        radius = expected[0][:, 99].copy()
+        near = lists_of(rows.within(Q, radius, None, None, *NOW), len(Q))
+        scanned = _core.scan_within(distance_of("euclidean"), X, Q, radius, None, None, *NOW)
+        for one, other in zip(near, lists_of(scanned, len(Q))):
+            np.testing.assert_array_equal(one, other)
+
+
 @pytest.mark.parametrize("scale", [1e120, 1e-120, 1e-300])
 def test_numbers_of_any_size(scale):
     rng = np.random.default_rng(2)

@@ -26,10 +26,11 @@ Lists = tuple[list[Array], list[Array]]
 MOST_IN_BOXES = 15
 # Rows below which looking at all of them is as fast as anything.
 FEW_ROWS = 200
-# Columns of a projection, one of which is the length of the rest, and of rows that are worth it.
-PROJECTED, WORTH_PROJECTING = 64, 128
+# Columns of the products with a projection, one of which is the length of the rest, of the
+# projection in all, and of rows that are worth it.
+PROJECTED, WIDE, WORTH_PROJECTING = 64, 128, 128
 # A sample of rows shows along which directions they vary; so many steps of subspace iteration.
-SAMPLE, STEPS = 2000, 3
+SAMPLE, STEPS = 2000, 2
 # So many queries show how many rows a projection leaves, of which each entry takes as long as so
 # many of a product.
 PILOT, SLOWNESS = 64, 15
@@ -139,7 +140,8 @@ class ProjectedSearch(CoreSearch):
     """Search by products with the main directions of the rows, or with all columns.
 
     Along 63 directions and the length of the rest most rows can be ruled out by a fraction of the
-    work, if rows vary along few directions; the first queries tell whether they do.
+    work, and most of the others along 127, if rows vary along few directions; the first queries
+    tell whether they do.
     """
 
     def __init__(self, X: Array, form: Form):
@@ -180,7 +182,7 @@ def _part(own: Array | None, rows: slice) -> Array | None:
 
 
 def main_directions(X: Array, mean: Array) -> Array:
-    """An orthonormal basis (63, d) of about the directions along which rows vary most.
+    """An orthonormal basis (at most 127, d) of about the directions along which rows vary most.
 
     Any basis finds the same neighbours, so a sample of the rows will do, and a few steps of
     subspace iteration (Halko, Martinsson and Tropp 2011, SIAM Review 53).
@@ -188,11 +190,15 @@ def main_directions(X: Array, mean: Array) -> Array:
     step = max(len(X) // SAMPLE, 1)
     part = X[::step].astype(np.float64) - mean
     part /= np.max(np.abs(part), initial=np.finfo(float).tiny)
-    count = min(PROJECTED - 1, *part.shape)
+    count = min(WIDE - 1, max(PROJECTED - 1, X.shape[1] // 2), *part.shape)
     basis = np.random.default_rng(0).standard_normal((X.shape[1], count))
-    for _ in range(STEPS):
-        basis = np.linalg.qr(part.T @ (part @ basis))[0]
-    return np.ascontiguousarray(basis.T)
+    # The threads of a BLAS wait for each other far longer than such small products take.
+    with single_blas():
+        for _ in range(STEPS):
+            basis = np.linalg.qr(part.T @ (part @ basis))[0]
+        along = part @ basis
+        turned = np.linalg.eigh(along.T @ along)[1][:, ::-1]
+        return np.ascontiguousarray((basis @ turned).T)
 
 
 class ScikitSearch:
