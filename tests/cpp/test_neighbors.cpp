@@ -66,6 +66,29 @@ void test_sizes() {
         }
 }
 
+// More directions than products are taken with: the second look, and candidates that wait for it.
+template <class T>
+void test_second_look() {
+    std::mt19937 random(2);
+    const Context context{blas, 2, never};
+    const Index d = 70, directions = 66, queries = 20;
+    const std::vector<double> mean(d, 0.1);
+    std::vector<double> basis(directions * d, 0.0);
+    for (Index j = 0; j < directions; ++j) basis[j * d + j] = 1;
+    for (Index n : {1, 1025, 4800}) {
+        auto x = random_rows<T>(n, d, random), q = random_rows<T>(queries, d, random);
+        const Labels all{nullptr, nullptr};
+        ProjectedRows<T> rows(x.data(), n, d, {mean.data(), basis.data(), directions, 0.0},
+                              context);
+        for (Index k : {1, 900}) {
+            std::vector<Nearest> found(queries, Nearest(k)), expected(queries, Nearest(k));
+            rows.search(q.data(), found, all, context);
+            scan_rows({Metric::euclidean}, x.data(), n, d, q.data(), expected, all, context);
+            check_same(found, expected);
+        }
+    }
+}
+
 void test_radius() {
     std::mt19937 random(1);
     const Context context{blas, 1, never};
@@ -95,6 +118,8 @@ void test_mixed() {
 int main() {
     test_sizes<float>();
     test_sizes<double>();
+    test_second_look<float>();
+    test_second_look<double>();
     test_radius();
     test_mixed();
     return report();
