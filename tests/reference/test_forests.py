@@ -8,6 +8,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, make_friedman1
 
 import gapless
 from gapless import ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
+from gapless.threads import threads
 from gapless.trees.columns import Columns
 from gapless.trees.compact import CompactTrees
 from gapless.trees.growing import Options, Targets, grow_forest
@@ -59,6 +60,18 @@ def test_packed_trees_at_odd_shapes(shape):
         np.testing.assert_allclose(out[:, 0] / 3, theirs.predict(rows), rtol=1e-12)
 
 
+@pytest.mark.parametrize("room", [{8: 2, 16: 4}, {8: 2, 16: 65_534}, {8: 254, 16: 65_534}])
+def test_columns_with_more_thresholds_than_codes_are_several(monkeypatch, room):
+    monkeypatch.setattr("gapless.trees.asked.ROOM", room)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2)).astype(np.float32)
+    theirs = sklearn.ensemble.ExtraTreesRegressor(40, max_depth=6, random_state=0).fit(X, X[:, 0])
+    packed = PackedTrees.of([as_tree(member.tree_) for member in theirs.estimators_])
+    assert (len(packed.asked.feature) > 2) == (room[16] == 4)
+    rows = rng.normal(size=(500, 2)).astype(np.float32)
+    np.testing.assert_array_equal(packed.apply(rows), theirs.apply(rows))
+
+
 def test_sums_without_some_trees_leave_them_out():
     X = np.random.default_rng(0).normal(size=(50, 3))
     model = RandomForestRegressor(5, random_state=0).fit(X, X[:, 0])
@@ -86,7 +99,7 @@ KINDS = {
 @pytest.mark.parametrize(
     "kind, outputs", [(kind, k) for kind in KINDS for k in (1, 2) if (kind, k) != ("rising", 2)]
 )
-def test_compact_trees_are_the_trees_to_the_bit(kind, outputs):
+def test_compact_trees_are_the_trees_to_the_bit(monkeypatch, kind, outputs):
     options, sample = KINDS[kind]
     rng = np.random.default_rng(0)
     X = rng.normal(size=(90, 3)).round(1)
@@ -96,8 +109,10 @@ def test_compact_trees_are_the_trees_to_the_bit(kind, outputs):
     y = rng.integers(0, 3, size=(90, outputs))
     has_classes = "error" not in options.criterion
     targets = Targets(y, [3] * outputs) if has_classes else Targets(y + rng.random(y.shape))
-    trees = grow_forest(columns, targets, options, range(4), **sample)
-    compact = CompactTrees.of(trees, options.criterion)
+    monkeypatch.setattr("gapless.threads.LEAST_NUMBERS", 1)
+    with threads(2):
+        trees = grow_forest(columns, targets, options, range(4), **sample)
+        compact = CompactTrees.of(trees, options.criterion)
     assert len(compact) == 4 and len(compact[1:3]) == 2
     for tree, again in zip(trees, compact, strict=True):
         for name in Tree.__dataclass_fields__:
