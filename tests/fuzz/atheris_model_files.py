@@ -1,4 +1,4 @@
-"""Look for files that crash `gapless.load` or what it returns, by coverage: needs atheris.
+"""Look for files that crash `gapless.load` or what it returns: pip install gapless[fuzz], then
 
     python tests/fuzz/atheris_model_files.py -max_total_time=600
 
