@@ -63,16 +63,17 @@ to the training rows if metric="precomputed", default=None
             raise TypeError(
                 f"n_neighbors does not take {type(k)} value, enter integer value; got {k!r}."
             )
-        if k <= 0:
+        count = int(k)
+        if count <= 0:
             raise ValueError(f"Expected n_neighbors > 0. Got {k}")
         there = self.n_samples_fit_ if self._kept is None else len(self._kept)
-        if k + is_own > there:
+        if count + is_own > there:
             sign = "<" if is_own else "<="
             raise ValueError(
                 f"Expected n_neighbors {sign} n_samples_fit, but n_neighbors = {k}, n_samples_fit "
                 f"= {there}; ask for fewer, or fit to more rows."
             )
-        return int(k)
+        return count
 
     def kneighbors_graph(self, X=None, n_neighbors=None, mode="connectivity"):
         """The graph from rows to their nearest training rows.
