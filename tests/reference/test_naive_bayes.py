@@ -314,3 +314,36 @@ def test_variances_below_what_float64_holds_are_zero(cls):
     assert model.certificate_.kind == "exact"
     assert np.all(np.isfinite(model.predict_proba(X)))
     assert np.isfinite(model.generalization_.unseen)
+
+
+@pytest.mark.parametrize("library", [pd, pl], ids=["pandas", "polars"])
+@pytest.mark.parametrize("numbers", ["gaussian", "kernel"])
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)], ids=str)
+def test_parts_of_a_table_are_the_table(library, numbers, order):
+    """Levels and words that come later find their places."""
+    columns, y = make_table()
+    columns["city"] = [f"town{k // 9}" if k % 4 else None for k in range(len(y))]
+    table = library.DataFrame(columns)
+    whole = gapless.NaiveBayes(numbers=numbers).fit(table, y)
+    model = gapless.NaiveBayes(numbers=numbers)
+    parts = [(0, 20), (20, 50), (50, 80)]
+    for first, last in (parts[k] for k in order):
+        model.partial_fit(table[first:last], y[first:last], classes=["summer", "winter"])
+    assert model.columns_.is_same(whole.columns_)
+    np.testing.assert_allclose(model.predict_proba(table), whole.predict_proba(table), rtol=1e-9)
+    assert gapless.certify(model, table, y).kind == model.certificate_.kind == "exact"
+    assert gapless.generalize(model, table, y).unseen == whole.generalization_.unseen
+
+
+def test_parts_keep_the_density_of_the_first():
+    columns, y = make_table()
+    model = gapless.NaiveBayes().partial_fit(pd.DataFrame(columns), y, classes=np.unique(y))
+    with pytest.raises(ValueError, match="numbers was changed"):
+        model.set_params(numbers="kernel").partial_fit(pd.DataFrame(columns), y)
+
+
+@pytest.mark.parametrize("cls", [gapless.GaussianNB, gapless.NaiveBayes])
+def test_given_priors_must_sum_to_one(cls):
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match=r"sum of the priors should be 1, got 1\.1; divide"):
+        cls(priors=[0.5, 0.3, 0.3]).fit(X, y)

@@ -151,6 +151,14 @@ def sums_by_class(X: Any, y: Array, weights: Array, classes: int) -> Array:
     return sums
 
 
+def sum_of_tables(one: Array, other: Array) -> Array:
+    """The sum of two tables of counts, of which one may have more categories."""
+    out = np.zeros((len(one), max(one.shape[1], other.shape[1])))
+    out[:, : one.shape[1]] += one
+    out[:, : other.shape[1]] += other
+    return out
+
+
 def products(X: Any, weights: Array) -> Array:
     """X·weightsᵀ, (n, classes), for finite weights (classes, d), in float64."""
     return Design(X).times(np.ascontiguousarray(weights.T))

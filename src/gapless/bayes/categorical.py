@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from ._counts import Array, CountBayes, check_not_negative
+from ._counts import Array, CountBayes, check_not_negative, sum_of_tables
 from .priors import log_costs
 from .rests import left_over, log_ratio
 
@@ -160,7 +160,7 @@ class CategoricalNB(CountBayes):
         pairs = zip(counts["category_count_"], more["category_count_"])
         return {
             "class_count_": counts["class_count_"] + more["class_count_"],
-            "category_count_": [_sum(one, other) for one, other in pairs],
+            "category_count_": [sum_of_tables(one, other) for one, other in pairs],
         }
 
     def _smooth(self, counts, alpha):
@@ -231,14 +231,6 @@ class CategoricalNB(CountBayes):
         tags.input_tags.sparse = False
         tags.input_tags.positive_only = True
         return tags
-
-
-def _sum(one: Array, other: Array) -> Array:
-    """The sum of two tables of counts, of which one may have more categories."""
-    out = np.zeros((len(one), max(one.shape[1], other.shape[1])))
-    out[:, : one.shape[1]] += one
-    out[:, : other.shape[1]] += other
-    return out
 
 
 def _log_shares(table: Array) -> Array:

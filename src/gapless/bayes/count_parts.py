@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ._counts import products, sums_by_class
+from ._counts import products, sum_of_tables, sums_by_class
 from .priors import log_costs
 from .rests import Entries, left_over, log_positive, log_ratio
 
@@ -75,6 +75,16 @@ class Categories:
             is_gone = left_over(count.sum(axis=0)[level], taken.sum(axis=1)) == 0
             z[rows] += np.where(is_gone[:, None], 0.0, terms)
         return z
+
+    def moved(self, places: list[Array]) -> Categories:
+        """The same with levels at other places, column by column."""
+        pairs = zip(self.counts, places)
+        return Categories([_moved(count, to[: count.shape[1]]) for count, to in pairs], self.alpha)
+
+    def merged(self, more: Categories) -> Categories:
+        """Of two sets of rows together."""
+        pairs = zip(self.counts, more.counts)
+        return Categories([sum_of_tables(one, other) for one, other in pairs], more.alpha)
 
     def costs(self, best: Categories) -> tuple[float, float, float]:
         """What these probabilities cost for the counts of `best`, the least, and pseudo-counts."""
@@ -143,6 +153,14 @@ class Words:
             z[:, k] = np.where(np.isnan(score), -np.inf, score)
         return z
 
+    def moved(self, places: Array) -> Words:
+        """The same with words at other places."""
+        return Words(_moved(self.count, places), self.alpha)
+
+    def merged(self, more: Words) -> Words:
+        """Of two sets of texts together."""
+        return Words(sum_of_tables(self.count, more.count), more.alpha)
+
     def costs(self, best: Words) -> tuple[float, float, float]:
         """What these probabilities cost for the counts of `best`, the least, and pseudo-counts."""
         if self.count.shape != best.count.shape:
@@ -150,6 +168,13 @@ class Words:
         raised = np.where(best.count.sum(axis=0) > 0, best.count + self.alpha, 0.0)
         pseudo = float(self.alpha * raised.size)
         return *_costs(raised, self.log_prob, best.log_prob), pseudo
+
+
+def _moved(count: Array, places: Array) -> Array:
+    """Counts (classes, cells) at other, increasing places."""
+    out = np.zeros((len(count), int(places.max(initial=-1)) + 1))
+    out[:, places] = count
+    return out
 
 
 def _log_table(count: Array, alpha: float) -> Array:

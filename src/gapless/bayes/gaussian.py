@@ -118,14 +118,7 @@ class GaussianNB(NaiveBayesClassifier):
         }
 
     def _priors(self, classes: int) -> Priors:
-        if self.smooth_prior and self.priors is not None:
-            raise ValueError("smooth_prior=True is for priors that are counted; leave out priors.")
-        found = Priors.read(self.priors, classes, is_fitted=True, is_smoothed=self.smooth_prior)
-        if found.given is not None and not np.isclose(found.given.sum(), 1.0):
-            raise ValueError(
-                f"The sum of the priors should be 1, got {found.given.sum():.6g}; divide by it."
-            )
-        return found
+        return Priors.counted(self.priors, classes, is_smoothed=self.smooth_prior)
 
     # ---- predicting ------------------------------------------------------------------------------
 

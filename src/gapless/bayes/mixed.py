@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar
@@ -14,12 +15,12 @@ from sklearn.utils.validation import validate_data
 
 from .._validation import Training, read_labels, read_names, read_numbers, read_weights
 from ..trees.tables import is_table
-from ._base import Array, BayesClassifier, NaiveBayesClassifier
+from ._base import Array, NaiveBayesClassifier
 from .count_parts import Categories, Words
 from .mixed_columns import CATEGORY, NUMBER, MixedColumns, Unseen
 from .number_parts import Gaussians, Kernels
 from .priors import Priors
-from .reading import refuse_sparse
+from .reading import known_classes, positions, refuse_sparse
 
 GAUSSIAN, KERNEL = "gaussian", "kernel"
 # So many columns are named in a warning.
@@ -33,7 +34,7 @@ class MixedTraining(Training):
     columns: Any = None
 
 
-class NaiveBayes(BayesClassifier):
+class NaiveBayes(NaiveBayesClassifier):
     """Naive Bayes for tables as they are: numbers, categories, texts and missing values.
 
     p(x, y = c) = π_c Πⱼ p_j(xⱼ | c)  over the columns that have a value. Numbers have a Gaussian or
@@ -84,7 +85,8 @@ class NaiveBayes(BayesClassifier):
     -----
     A value that is missing, or a category that the fit has not seen, says nothing about the class:
     its column is left out for that row, and a warning counts such categories. One pass over the
-    data to fit. Kernel densities cost the product of training and new rows for each column.
+    data to fit; parts by `partial_fit` give the model of all rows, the kinds of columns being those
+    of the first part. Kernel densities cost the product of training and new rows for each column.
 
     References
     ----------
@@ -105,7 +107,7 @@ class NaiveBayes(BayesClassifier):
         "class_prior_",
         "columns_",
         "parts_",
-        *BayesClassifier._stored,
+        *NaiveBayesClassifier._stored,
     )
     _parameter_constraints: ClassVar[dict] = {
         "numbers": [StrOptions({GAUSSIAN, KERNEL})],
@@ -116,7 +118,6 @@ class NaiveBayes(BayesClassifier):
         "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
         "text_features": ["array-like", StrOptions({"auto"}), None],
     }
-    predict_joint_log_proba = NaiveBayesClassifier.predict_joint_log_proba
 
     def __init__(
         self,
@@ -145,16 +146,33 @@ class NaiveBayes(BayesClassifier):
             raise ValueError(
                 "NaiveBayes requires y to be passed, but the target y is None; call fit(X, y)."
             )
-        if is_table(X):
-            names = read_names(self, X, reset=reset)
-        else:
-            X, names = read_numbers(self, X, reset=reset)
+        X, names = self._table(X, reset=reset)
         labels, weights = read_labels(y, X), read_weights(sample_weight, X)
         columns = MixedColumns.read(X, weights > 0, self.categorical_features, self.text_features)
         F, _ = columns.encode(X)
         classes = np.unique(labels[weights > 0])
         position = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
         return MixedTraining(F, position, weights, weights, classes, names, columns)
+
+    def _table(self, X: Any, *, reset: bool) -> tuple[Any, Any]:
+        """A table as it is, or a matrix of numbers, and the names of the columns."""
+        if is_table(X):
+            return X, read_names(self, X, reset=reset)
+        return read_numbers(self, X, reset=reset)
+
+    def _read_part(self, X, y, classes, sample_weight):
+        refuse_sparse(self, X)
+        known = known_classes(self, classes)
+        is_first = not hasattr(self, "classes_")
+        X, names = self._table(X, reset=is_first)
+        position, weights = positions(read_labels(y, X), known), read_weights(sample_weight, X)
+        if is_first:
+            options = self.categorical_features, self.text_features
+            columns = MixedColumns.read(X, weights > 0, *options)
+        else:
+            columns = self.columns_.with_more(X, weights > 0)
+        F, _ = columns.encode(X)
+        return MixedTraining(F, position, weights, weights, known, names, columns)
 
     def _read_rows(self, X):
         refuse_sparse(self, X)
@@ -193,10 +211,33 @@ class NaiveBayes(BayesClassifier):
             "parts_": parts,
         }
 
+    def _learn_more(self, data):
+        learned = self._learn(data)
+        if not hasattr(self, "classes_"):
+            return learned
+        count = self.class_count_ + learned["class_count_"]
+        learned["class_count_"] = count
+        learned["class_prior_"] = self._priors(len(count)).shares(count)
+        before = dict(self._moved_to(data.columns))
+        for k, (part, column) in enumerate(zip(learned["parts_"], data.columns.firsts)):
+            if column in before:
+                learned["parts_"][k] = _merged(before[column], part)
+        return learned
+
+    def _moved_to(self, columns: MixedColumns) -> Iterator[tuple[int, Any]]:
+        """The parts by their first columns, with levels and words where other columns have them."""
+        mine = self.columns_
+        for part, column in zip(self.parts_, mine.firsts):
+            if isinstance(part, Categories):
+                places = [mine.places_in(columns, j) for j in mine.of_kind(CATEGORY)]
+                yield column, part.moved(places)
+            elif isinstance(part, Words):
+                yield column, part.moved(mine.places_in(columns, column))
+            else:
+                yield column, part
+
     def _priors(self, classes: int) -> Priors:
-        if self.smooth_prior and self.priors is not None:
-            raise ValueError("smooth_prior=True is for priors that are counted; leave out priors.")
-        return Priors.read(self.priors, classes, is_fitted=True, is_smoothed=self.smooth_prior)
+        return Priors.counted(self.priors, classes, is_smoothed=self.smooth_prior)
 
     def _pieces(self, X: Any) -> list[tuple[Any, Any]]:
         """Each part with its columns of rows that have been read."""
@@ -243,6 +284,15 @@ class NaiveBayes(BayesClassifier):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+
+def _merged(part: Any, more: Any) -> Any:
+    if type(part) is not type(more):
+        raise ValueError(
+            "numbers was changed between two calls of partial_fit, and what was learned of one "
+            "density does not tell the other; keep it, or call fit with all rows."
+        )
+    return part.merged(more)
 
 
 def _dense(X: Any, span: slice) -> Array:

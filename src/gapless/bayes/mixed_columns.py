@@ -80,6 +80,12 @@ class MixedColumns:
                 yield kind, slice(end, end + width)
             end += width
 
+    @property
+    def firsts(self) -> list[int]:
+        """The first column of each of the parts."""
+        texts = [j for j in self.of_kind(TEXT) if self.known[j]]
+        return [*self.of_kind(NUMBER)[:1], *self.of_kind(CATEGORY)[:1], *texts]
+
     def encode(self, X: Any) -> tuple[Any, list[Unseen]]:
         """The matrix, dense unless there are texts; NaN where a value is missing or not known."""
         numbers = self.of_kind(NUMBER)
@@ -104,6 +110,32 @@ class MixedColumns:
     def _count(self, X: Any, j: int) -> Any:
         counts, words = count_words(_texts(series_of(X, j).values), CountVectorizer())
         return in_columns(counts, words, self.known[j])
+
+    def with_more(self, X: Any, is_counted: Array) -> MixedColumns:
+        """Columns of the same kinds, with the levels and words of another part of the table, too.
+
+        Parameters
+        ----------
+        X : ndarray or pandas or polars data frame of shape (n, d)
+            The part.
+        is_counted : ndarray of bool, shape (n,)
+            Which of its rows there are.
+        """
+        known = list(self.known)
+        for j, (kind, old) in enumerate(zip(self.kinds, self.known)):
+            new = _known(X, j, kind, is_counted)
+            if kind == CATEGORY:
+                known[j] = levels_of(np.concatenate([old, new]))
+            elif kind == TEXT:
+                known[j] = {word: k for k, word in enumerate(sorted(old.keys() | new.keys()))}
+        return MixedColumns(self.kinds, tuple(known))
+
+    def places_in(self, other: MixedColumns, j: int) -> Array:
+        """Where the levels or words of column j stand among more of them."""
+        old, new = self.known[j], other.known[j]
+        if self.kinds[j] == CATEGORY:
+            return number_of_level(new).of(old).astype(np.int64)
+        return np.fromiter((new[word] for word in old), np.int64, len(old))
 
     def is_same(self, other: MixedColumns) -> bool:
         """Whether these are columns of the same kinds, levels and words."""

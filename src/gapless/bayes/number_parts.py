@@ -59,6 +59,10 @@ class Gaussians:
         """The same without each row."""
         return densities_without(self.moments, self.smoothing, X, own)
 
+    def merged(self, more: Gaussians) -> Gaussians:
+        """Of two sets of rows together."""
+        return Gaussians(self.moments + more.moments, more.smoothing)
+
     def costs(self, best: Gaussians) -> tuple[float, float, float]:
         """What these means and variances cost, the least, and 0 pseudo-counts."""
         if self.mean.shape != best.mean.shape:
@@ -150,6 +154,19 @@ class Kernels:
         if k is not None and len(self.values[j][k]):
             return self.values[j][k], self.weights[j][k]
         return _distinct(np.concatenate(self.values[j]), np.concatenate(self.weights[j]))
+
+    def merged(self, more: Kernels) -> Kernels:
+        """Of two sets of rows together."""
+        both = [
+            [_distinct(*map(np.concatenate, zip(one, other))) for one, other in zip(mine, theirs)]
+            for mine, theirs in zip(self._pairs(), more._pairs())
+        ]
+        parts = ([[pair[s] for pair in row] for row in both] for s in (0, 1))
+        return Kernels(self.gaussians.merged(more.gaussians), *parts)
+
+    def _pairs(self) -> list[list[tuple[Array, Array]]]:
+        """Values and weights together, for each column and class."""
+        return [list(zip(*column)) for column in zip(self.values, self.weights)]
 
     def costs(self, best: Kernels) -> tuple[float, float, float]:
         """Nothing is minimised: the density is that of the values, or it is not."""

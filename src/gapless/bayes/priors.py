@@ -42,6 +42,18 @@ class Priors:
             raise ValueError(f"Priors must be non-negative, got {values.tolist()}.")
         return cls(values)
 
+    @classmethod
+    def counted(cls, given: Any, classes: int, *, is_smoothed: bool) -> Priors:
+        """Those that are counted, smoothed or not, or given ones that sum to 1; or an error."""
+        if is_smoothed and given is not None:
+            raise ValueError("smooth_prior=True is for priors that are counted; leave out priors.")
+        found = cls.read(given, classes, is_fitted=True, is_smoothed=is_smoothed)
+        if found.given is not None and not np.isclose(found.given.sum(), 1.0):
+            raise ValueError(
+                f"The sum of the priors should be 1, got {found.given.sum():.6g}; divide by it."
+            )
+        return found
+
     def shares(self, count: Array) -> Array:
         """The probabilities, (classes,), from the weight of each class."""
         if self.given is not None:

@@ -39,23 +39,28 @@ def refuse_sparse(estimator: Any, X: Any) -> None:
 def read_part(estimator: Any, X: Any, y: Any, classes: Any, sample_weight: Any) -> Training:
     """X, y and weights of a part of the data, of classes that the first part has announced."""
     refuse_sparse(estimator, X)
-    known = _known_classes(estimator, classes)
+    known = known_classes(estimator, classes)
     is_first = not hasattr(estimator, "classes_")
     columns = getattr(X, "columns", None)
     X, names = read_numbers(estimator, X, reset=is_first)
     check_values(X, "X", columns)
-    labels = read_labels(y, X)
+    position = positions(read_labels(y, X), known)
+    weights = read_weights(sample_weight, X)
+    return Training(X, position, weights, weights, known, names)
+
+
+def positions(labels: Array, known: Array) -> Array:
+    """The positions of labels among the classes that the first part has announced."""
     strange = np.setdiff1d(labels, known)
     if len(strange):
         raise ValueError(
             f"The target label(s) {strange} in y do not exist in the initial classes {known}; "
             "name all classes in the first call of partial_fit."
         )
-    weights = read_weights(sample_weight, X)
-    return Training(X, np.searchsorted(known, labels), weights, weights, known, names)
+    return np.searchsorted(known, labels)
 
 
-def _known_classes(estimator: Any, classes: Any) -> Array:
+def known_classes(estimator: Any, classes: Any) -> Array:
     """The classes of the first call, or those of this one if it is the first."""
     known = getattr(estimator, "classes_", None)
     if known is None and classes is None:
