@@ -84,13 +84,20 @@ def judge(problem: BayesProblem, data: Data, model: Any, predicted: Any) -> str:
 def compare(problem: BayesProblem, libraries: list[str], repeats: int, part: int) -> list[dict]:
     """All libraries on one problem, or a part of its rows."""
     data = problem.data(part)
-    rows = []
+    times: dict[str, list[float]] = {name: [] for name in libraries}
+    answers: dict[str, Any] = {}
     for name in libraries:
         run(name, problem, Data(data.X[:99], data.y[:99], data.X_test[:9], None))  # imports
-        runs = [timed(run, name, problem, data) for _ in range(repeats)]
-        judged = judge(problem, data, *runs[-1][1])
-        rows.append(timing(problem.name, name, [seconds for seconds, _ in runs], judged))
-    return rows
+    for _ in range(repeats):
+        # In turn, so that a busy moment of the machine does not hit one of them alone.
+        for name in libraries:
+            answers.pop(name, None)
+            seconds, answers[name] = timed(run, name, problem, data)
+            times[name].append(seconds)
+    return [
+        timing(problem.name, name, times[name], judge(problem, data, *answers[name]))
+        for name in libraries
+    ]
 
 
 def main() -> None:
@@ -100,7 +107,7 @@ def main() -> None:
     )
     parser.add_argument("--only", default="", help="problems whose name contains this")
     parser.add_argument("--libraries", nargs="+", default=list(LIBRARIES), choices=LIBRARIES)
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument(
         "--quick", action="store_true", help="a tenth of the rows, one repeat, nothing written"
     )
