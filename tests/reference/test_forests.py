@@ -4,10 +4,15 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import sklearn.ensemble
-from sklearn.datasets import load_breast_cancer, load_diabetes, make_friedman1
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_friedman1
 
 import gapless
-from gapless import ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
+from gapless import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from gapless.threads import threads
 from gapless.trees.columns import Columns
 from gapless.trees.compact import CompactTrees
@@ -232,3 +237,16 @@ def test_decision_path_ends_in_the_leaves(diabetes):
     assert path.shape == (20, start[-1])
     at = model.apply(X[:20]) + start[:-1]
     assert np.all(path.toarray()[np.arange(20)[:, None], at] == 1)
+
+
+@pytest.mark.parametrize("forest", [RandomForestClassifier, ExtraTreesClassifier])
+def test_balanced_classes_are_those_of_the_weights_that_balance_them(forest):
+    X, y = load_iris(return_X_y=True)
+    X, y = X[40:], y[40:]
+    given = {c: len(y) / (3 * np.sum(y == c)) for c in range(3)}
+    options = {"n_estimators": 10, "max_depth": 2, "random_state": 0}
+    balanced = forest(class_weight="balanced", **options).fit(X, y)
+    weighted = forest(class_weight=given, **options).fit(X, y)
+    plain = forest(**options).fit(X, y)
+    np.testing.assert_allclose(balanced.predict_proba(X), weighted.predict_proba(X))
+    assert not np.allclose(balanced.predict_proba(X), plain.predict_proba(X))

@@ -46,17 +46,6 @@ class ForestClassifier(TreeClassifierMixin, ClassifierMixin, Forest):
             return self.class_weight
         return None if self.bootstrap else "balanced"
 
-    def _validate_y_class_weight(self, y: Any, sample_weight: Any) -> tuple[Array, Array | None]:
-        """Positions of the classes, and what these multiply the weights of their rows with.
-
-        None where each draw has its own. The name is scikit-learn's, for what was written for its
-        forests.
-        """
-        outputs = self._read_targets(y, y, sample_weight, self._fixed_class_weight())
-        if self._fixed_class_weight() is None:
-            return outputs.y, None
-        return outputs.y, outputs.weights / outputs.sample_weight
-
     def _has_own_class_weights(self) -> bool:
         return isinstance(self.class_weight, str) and self.class_weight == SUBSAMPLE
 

@@ -349,11 +349,6 @@ class Forest(ForestReading, ForestGrowing, Ensemble, BaseEstimator):
         """How many rows each tree has drawn, under scikit-learn's name."""
         return int(self._max_samples)
 
-    @property
-    def _sample_weight(self) -> Array:
-        """The weights of the rows of the fit, those of their classes included; likewise."""
-        return self._remembered("fit again: copies and files are without them").data.outputs.weights
-
     def _counts(self, seeds: Array | None = None) -> Iterator[Array]:
         population = self._population
         chances = None if population.is_uniform else population.weights
