@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import has_fit_parameter
+
+from ..conformal import leads
+from ..weighted_fits import weight_argument
 
 Array = np.ndarray
 
@@ -28,12 +30,13 @@ def fit(classifier: Any, X: Any, y: Array, weights: Array) -> None:
     if np.all(weights == 1):
         classifier.fit(X, y)
         return
-    if not has_fit_parameter(classifier, "sample_weight"):
+    name = weight_argument(classifier)
+    if not name:
         raise ValueError(
             f"{type(classifier).__name__} takes no sample_weight; repeat texts instead, or choose "
             'another classifier, such as "bayes".'
         )
-    classifier.fit(X, y, sample_weight=weights)
+    classifier.fit(X, y, **{name: weights})
 
 
 def answers(classifier: Any, X: Any, classes: Array) -> Array:
@@ -114,7 +117,6 @@ class Answered:
 
 def conformity(z: Array, has_probabilities: bool) -> Array:
     """How well each class fits rows of these answers: by probability, or by its lead in score."""
-    if has_probabilities or z.shape[1] < 2:
-        return np.exp(np.minimum(z, 0.0)) if has_probabilities else z
-    second, first = np.partition(z, -2, axis=1)[:, -2:].T[:, :, None]
-    return z - np.where(z == first, second, first)
+    if has_probabilities:
+        return np.exp(np.minimum(z, 0.0))
+    return z if z.shape[1] < 2 else leads(z)
