@@ -32,8 +32,8 @@ USUAL = 5
 NONE = Certificate(
     kind="none",
     verdict=(
-        "none: nothing is minimised, so there is no best model to be far from; the model is its "
-        "data, and its neighbours are the exact ones."
+        "no bound: nothing is minimised, so there is no best model to be far from; the model is "
+        "its data, and its neighbours are the exact ones."
     ),
     primal=float("nan"),
     dual=float("-inf"),
