@@ -3,16 +3,20 @@
 #include <atomic>
 
 #include "float_rows.hpp"
+#include "row_order.hpp"
 
 namespace gapless {
 namespace {
 
 constexpr Index row_tile = 1024, query_block = 256, fewest_queries = 16;
-// Candidates of a tile that are looked at before the next one, and of a query that may wait.
-constexpr std::size_t few_at_once = 2, most_waiting = 4096;
-constexpr std::size_t ahead = 4;  // candidates whose memory is asked for
-constexpr Index strip = 64;       // bounds that are looked at together
-constexpr Index most_first = 63;  // directions along which products are taken
+// Candidates of a tile that are looked at before the next one, more of them in the first tiles; and
+// of a query that may wait.
+constexpr std::size_t few_at_once = 2, more_at_first = 8, most_waiting = 4096;
+constexpr Index first_tiles = 3;
+constexpr std::size_t ahead = 4;         // candidates whose memory is asked for
+constexpr Index strip = 64;              // bounds that are looked at together
+constexpr Index most_first = 47;         // directions along which products are taken
+constexpr Index most_queries = 1 << 14;  // that are put in order together
 constexpr double double_unit = 0x1p-53;
 // What underflow in float may add to a product with the farthest query that is compared so.
 constexpr double underflow = 1e-30;
@@ -89,6 +93,8 @@ ProjectedRows<T>::ProjectedRows(const T* x, Index rows, Index columns, const Fra
     const double rest =
         std::sqrt(2 * rounding_of_sum(columns + size_ + 4, double_unit) + 3 * projecting);
     error_ = (basis_.empty() ? 2 * double_unit : projecting + rest) + 2 * float_unit;
+    slack_ = slack();
+    summed_ = summed();
 
     scale_ = scale_to_float(x, rows, columns, frame.mean, context);
 
@@ -96,14 +102,25 @@ ProjectedRows<T>::ProjectedRows(const T* x, Index rows, Index columns, const Fra
     for_blocks_of_rows(rows, context, [&](Index first, Index count) {
         project(x + first * columns, first, count, context.blas, all);
     });
+    order_ = grouped(all.values, width(), rows, row_tile);
+    Projection sorted = room_for(rows);
+    for_blocks_of_rows(rows, context, [&](Index first, Index count) {
+        take_rows(all, order_.data(), first, count, sorted);
+    });
+    all = std::move(sorted);
+    for (Index begin = 0; begin < rows; begin += row_tile) {
+        const Index size = std::min(row_tile, rows - begin);
+        const auto mean = mean_of(all.values.data() + begin * width(), size, width());
+        tile_means_.insert(tile_means_.end(), mean.begin(), mean.end());
+    }
     for (Index i = 0; i < rows; ++i)
-        halves_[i] = static_cast<float>((all.squares[i] - slack() * all.lengths[i]) / 2);
-    values_ = std::move(all.values);
+        halves_[i] = static_cast<float>((all.squares[i] - slack_ * all.lengths[i]) / 2);
+    values_ = tiles_by_columns(all.values, rows, width(), row_tile, context);
     wide_ = std::move(all.wide);
     if (wide_.empty()) return;
     wide_slack_.resize(rows);
     for (Index i = 0; i < rows; ++i)
-        wide_slack_[i] = rounded_up(summed() * moved() * all.lengths[i]);
+        wide_slack_[i] = rounded_up(summed_ * moved() * all.lengths[i]);
 }
 
 template <class T>
@@ -115,6 +132,15 @@ template <class T>
 typename ProjectedRows<T>::Projection ProjectedRows<T>::room_for(Index count) const {
     return {std::vector<float>(count * width()), std::vector<float>(count * wide_width()),
             std::vector<double>(count), std::vector<double>(count)};
+}
+
+template <class T>
+void ProjectedRows<T>::take_rows(const Projection& from, const Index* order, Index begin,
+                                 Index count, Projection& to) const {
+    take(from.values, order, begin, count, width(), to.values);
+    take(from.wide, order, begin, count, wide_width(), to.wide);
+    take(from.squares, order, begin, count, 1, to.squares);
+    take(from.lengths, order, begin, count, 1, to.lengths);
 }
 
 // Rows x (count × columns) in the frame, as rows of `out` from `begin` on.
@@ -168,7 +194,7 @@ double ProjectedRows<T>::slack() const {
 template <class T>
 double ProjectedRows<T>::limit(double reduced, double square, double length) const {
     if (!(length <= far_away)) return infinity;
-    const double twice = reduced * scale_ * scale_ * (1 + 3 * error_) + slack() * length - square;
+    const double twice = reduced * scale_ * scale_ * (1 + 3 * error_) + slack_ * length - square;
     return twice / 2 + float_unit * std::abs(twice) + underflow;
 }
 
@@ -179,7 +205,7 @@ template <class T>
 double ProjectedRows<T>::wide_limit(double reduced, double length) const {
     if (!(length <= far_away)) return infinity;
     const double most = reduced * scale_ * scale_ * (1 + 3 * error_) + moved() * length;
-    return summed() * most + underflow;
+    return summed_ * most + underflow;
 }
 
 // ---- searching ----
@@ -220,11 +246,12 @@ Index ProjectedRows<T>::look_at(std::vector<BoundedRow>& near, std::size_t few,
         const Index row = near.front().row;
         std::pop_heap(near.begin(), near.end());
         near.pop_back();
-        if (asked.labels.hides(asked.number, row)) continue;
+        const Index number = order_[row];
+        if (asked.labels.hides(asked.number, number)) continue;
         entries += w;
         if (w && wide_bound(asked.wide, row) > wide_limit(asked)) continue;
         entries += d;
-        collector.offer({reduced(distance_, asked.x, x_ + row * d, d), row});
+        collector.offer({reduced(distance_, asked.x, x_ + number * d, d), number});
     }
     return entries;
 }
@@ -248,35 +275,43 @@ Index ProjectedRows<T>::look_at_all(std::vector<BoundedRow>& waiting,
     return entries + look_at(waiting, count, asked, [&] { return wide_limit(asked); });
 }
 
+// The tiles of rows, those first that are near most of the queries.
+template <class T>
+std::vector<Index> ProjectedRows<T>::tiles_for(const Projection& queries) const {
+    const Index w = width(), tiles = (rows_ + row_tile - 1) / row_tile;
+    const auto mean = mean_of(queries.values.data(), std::ssize(queries.squares), w);
+    std::vector<BoundedRow> far(tiles);
+    for (Index i = 0; i < tiles; ++i)
+        far[i] = {squared_distance(mean.data(), tile_means_.data() + i * w, w), i};
+    std::stable_sort(far.begin(), far.end(),
+                     [](const BoundedRow& a, const BoundedRow& b) { return b < a; });
+    std::vector<Index> order(tiles);
+    for (Index i = 0; i < tiles; ++i) order[i] = far[i].row;
+    return order;
+}
+
 // A few candidates of each tile are looked at when they are found, and the others wait for those of
 // the later tiles, which may rule them out.
 template <class T>
 template <class Collector>
-Index ProjectedRows<T>::search_block(const T* queries, Index first, Index last,
-                                     Collector* collectors, const Labels& labels, const Blas& blas,
-                                     Checkpoint& checkpoint) const {
-    const Index count = last - first, w = width(), d = columns_;
+Index ProjectedRows<T>::search_block(const Projection& block,
+                                     const std::vector<Question<Collector>>& asked,
+                                     const Blas& blas, Checkpoint& checkpoint) const {
+    const Index count = std::ssize(asked), w = width();
     std::vector<float> products(count * row_tile);
-    Projection block = room_for(count);
-    project(queries + first * d, 0, count, blas, block);
-    std::vector<Question<Collector>> asked;
-    for (Index q = 0; q < count; ++q) {
-        if (!(block.lengths[q] <= far_away)) std::fill_n(block.values.data() + q * w, w, 0.0f);
-        asked.push_back({queries + (first + q) * d, first + q, block.wide.data() + q * wide_width(),
-                         block.squares[q], block.lengths[q], collectors[first + q], labels});
-    }
     std::vector<BoundedRow> near;
     std::vector<std::vector<BoundedRow>> waiting(count);
-    Index entries = 0;
-    for (Index begin = 0; begin < rows_; begin += row_tile) {
-        const Index size = std::min(row_tile, rows_ - begin);
-        gemm<float>(blas, size, count, w, {values_.data() + begin * w, w, Transpose::yes},
+    Index entries = 0, seen = 0;
+    for (const Index tile : tiles_for(block)) {
+        const std::size_t few = seen++ < first_tiles ? more_at_first : few_at_once;
+        const Index begin = tile * row_tile, size = std::min(row_tile, rows_ - begin);
+        gemm<float>(blas, size, count, w, {values_.data() + begin * w, size, Transpose::no},
                     {block.values.data(), w, Transpose::no}, 0.0f, products.data(), size);
         for (Index q = 0; q < count; ++q) {
             checkpoint();
             gather(halves_.data() + begin, products.data() + q * size, begin, size, limit(asked[q]),
                    near);
-            entries += look_at(near, few_at_once, asked[q], [&] { return limit(asked[q]); });
+            entries += look_at(near, few, asked[q], [&] { return limit(asked[q]); });
             const float most = limit(asked[q]);
             for (const BoundedRow& candidate : near)
                 if (candidate.bound <= most) waiting[q].push_back(candidate);
@@ -289,22 +324,51 @@ Index ProjectedRows<T>::search_block(const T* queries, Index first, Index last,
         checkpoint();
         entries += look_at_all(waiting[q], asked[q]);
     }
-    return entries / std::max<Index>(d, 1);
+    return entries / std::max<Index>(columns_, 1);
+}
+
+// Queries from first to last, blocks of near ones together.
+template <class T>
+template <class Collector>
+Index ProjectedRows<T>::search_some(const T* queries, Index first, Index last,
+                                    Collector* collectors, const Labels& labels,
+                                    const Context& context) const {
+    const Index count = last - first, d = columns_, w = width();
+    const Index size = std::clamp(count / 16, fewest_queries, query_block);
+    Projection all = room_for(count);
+    for_blocks_of_rows(count, context, [&](Index begin, Index some) {
+        project(queries + (first + begin) * d, begin, some, context.blas, all);
+    });
+    for (Index q = 0; q < count; ++q)
+        if (!(all.lengths[q] <= far_away)) std::fill_n(all.values.data() + q * w, w, 0.0f);
+    const std::vector<Index> order = grouped(all.values, w, count, size);
+    std::atomic<Index> measured{0};
+    parallel_for(
+        (count + size - 1) / size, context.threads, context.poll,
+        [&](Index task, Checkpoint& checkpoint) {
+            const Index begin = size * task, some = std::min(size, count - begin);
+            Projection block = room_for(some);
+            take_rows(all, order.data() + begin, 0, some, block);
+            std::vector<Question<Collector>> asked;
+            for (Index q = 0; q < some; ++q) {
+                const Index number = first + order[begin + q];
+                asked.push_back({queries + number * d, number, block.wide.data() + q * wide_width(),
+                                 block.squares[q], block.lengths[q], collectors[number], labels});
+            }
+            measured += search_block(block, asked, context.blas, checkpoint);
+        });
+    return measured;
 }
 
 template <class T>
 template <class Collector>
 Index ProjectedRows<T>::search(const T* queries, std::vector<Collector>& collectors,
                                const Labels& labels, const Context& context) const {
-    const Index count = static_cast<Index>(collectors.size());
-    const Index block = std::clamp(count / 16, fewest_queries, query_block);
-    std::atomic<Index> measured{0};
-    parallel_for((count + block - 1) / block, context.threads, context.poll,
-                 [&](Index task, Checkpoint& checkpoint) {
-                     const Index last = std::min(block * (task + 1), count);
-                     measured += search_block(queries, block * task, last, collectors.data(),
-                                              labels, context.blas, checkpoint);
-                 });
+    const Index count = std::ssize(collectors);
+    Index measured = 0;
+    for (Index first = 0; first < count; first += most_queries)
+        measured += search_some(queries, first, std::min(first + most_queries, count),
+                                collectors.data(), labels, context);
     return measured;
 }
 

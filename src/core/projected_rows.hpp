@@ -5,7 +5,8 @@
 // which is the distance of the rows (u, r) and (v, s) of one column more than the basis has. These
 // are compared in float, with all roundings counted: along the first directions by products, which
 // rule out most rows; then along all of them, one row after the other. Only rows that both of them
-// leave are measured in full.
+// leave are measured in full. Near rows, and near queries, are put together, so that queries meet
+// their neighbours early and rule out more of what follows.
 #pragma once
 
 #include "distances.hpp"
@@ -71,6 +72,8 @@ private:
     Index width() const { return first_size() + (basis_.empty() ? 0 : 1); }
     Index wide_width() const { return first_size() < size_ ? size_ + 1 : 0; }
     Projection room_for(Index count) const;
+    void take_rows(const Projection& from, const Index* order, Index begin, Index count,
+                   Projection& to) const;
     void project(const T* x, Index begin, Index count, const Blas& blas, Projection& out) const;
     void write(const double* along, double length, Index row, Projection& out) const;
 
@@ -84,9 +87,13 @@ private:
     template <class Collector>
     double wide_limit(const Question<Collector>& asked) const;
     double wide_bound(const float* wide, Index row) const;
+    std::vector<Index> tiles_for(const Projection& queries) const;
     template <class Collector>
-    Index search_block(const T* queries, Index first, Index last, Collector* collectors,
-                       const Labels& labels, const Blas& blas, Checkpoint& checkpoint) const;
+    Index search_block(const Projection& block, const std::vector<Question<Collector>>& asked,
+                       const Blas& blas, Checkpoint& checkpoint) const;
+    template <class Collector>
+    Index search_some(const T* queries, Index first, Index last, Collector* collectors,
+                      const Labels& labels, const Context& context) const;
 
     // These return how many entries of rows were compared.
     template <class Collector, class Limit>
@@ -100,9 +107,13 @@ private:
     Distance distance_{Metric::euclidean};
     std::vector<double> mean_, basis_;
     Index size_;
-    double scale_ = 1;               // a power of 2 that keeps float from overflowing
-    double error_;                   // of a projected row, as a part of its length
-    std::vector<float> values_;      // n × width
+    double scale_ = 1;       // a power of 2 that keeps float from overflowing
+    double error_;           // of a projected row, as a part of its length
+    double slack_, summed_;  // what the functions of these names return
+    // Rows are kept in an order by which those of a tile are near each other.
+    std::vector<Index> order_;       // their numbers
+    std::vector<float> tile_means_;  // tiles × width
+    std::vector<float> values_;      // n × width, each tile by columns
     std::vector<float> halves_;      // what products are subtracted from
     std::vector<float> wide_;        // n × wide_width
     std::vector<float> wide_slack_;  // what may be taken off the distance along all directions

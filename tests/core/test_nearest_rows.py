@@ -104,6 +104,16 @@ def test_projections_find_what_a_scan_finds(dtype):
                 np.testing.assert_array_equal(found[0], expected[0])
 
 
+def test_equal_distances_across_tiles_keep_the_order_of_rows():
+    """Rows and queries are searched in another order than theirs, and queries in several lots."""
+    rng = np.random.default_rng(8)
+    X, Q = make_rows(3000, 3, np.float32, True, rng), make_rows(17_000, 3, np.float32, True, rng)
+    rows = _core.projected_rows(X, X.mean(axis=0, dtype=float), None, 0.0, *NOW)
+    found, expected = ask(rows.nearest, Q, 5), ask(scan("euclidean", X), Q, 5)
+    np.testing.assert_array_equal(found[1], expected[1])
+    np.testing.assert_array_equal(found[0], expected[0])
+
+
 def hard_rows(n, d, dtype, rng):
     """Groups that are far apart, sorted, each with rows that are equal, and all far from 0."""
     groups = 30 * rng.normal(size=(8, d))

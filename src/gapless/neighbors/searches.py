@@ -28,9 +28,9 @@ MOST_IN_BOXES = 15
 FEW_ROWS = 200
 # Columns of the products with a projection, one of which is the length of the rest, of the
 # projection in all, and of rows that are worth it.
-PROJECTED, WIDE, WORTH_PROJECTING = 64, 128, 128
+PROJECTED, WIDE, WORTH_PROJECTING = 48, 96, 128
 # A sample of rows shows along which directions they vary; so many steps of subspace iteration.
-SAMPLE, STEPS = 2000, 2
+SAMPLE, STEPS = 1000, 2
 # So many queries show how many rows a projection leaves, of which each entry takes as long as so
 # many of a product.
 PILOT, SLOWNESS = 64, 15
@@ -139,8 +139,8 @@ class CoreSearch:
 class ProjectedSearch(CoreSearch):
     """Search by products with the main directions of the rows, or with all columns.
 
-    Along 63 directions and the length of the rest most rows can be ruled out by a fraction of the
-    work, and most of the others along 127, if rows vary along few directions; the first queries
+    Along 47 directions and the length of the rest most rows can be ruled out by a fraction of the
+    work, and most of the others along 95, if rows vary along few directions; the first queries
     tell whether they do.
     """
 
@@ -154,7 +154,8 @@ class ProjectedSearch(CoreSearch):
         defect = 0.0
         if basis is not None:
             # How far the basis is from orthonormal, and what rounding hides of that.
-            gram = basis @ basis.T
+            with single_blas():
+                gram = basis @ basis.T
             rounding = basis.size * np.finfo(float).eps
             defect = float(np.linalg.norm(gram - np.eye(len(basis)))) + rounding
         with single_blas():
@@ -182,7 +183,7 @@ def _part(own: Array | None, rows: slice) -> Array | None:
 
 
 def main_directions(X: Array, mean: Array) -> Array:
-    """An orthonormal basis (at most 127, d) of about the directions along which rows vary most.
+    """An orthonormal basis (at most 95, d) of about the directions along which rows vary most.
 
     Any basis finds the same neighbours, so a sample of the rows will do, and a few steps of
     subspace iteration (Halko, Martinsson and Tropp 2011, SIAM Review 53).
