@@ -1,5 +1,6 @@
 """Small models of every part, and what is asked of one that was loaded from any file."""
 
+import itertools
 import warnings
 
 import numpy as np
@@ -61,15 +62,18 @@ def save_all(folder):
     return saved
 
 
-def use(path, rows):
-    """Load a file and ask the model; True if there was one. Only errors of Python may come out."""
+def use(path, *tables):
+    """Load a file and ask the model about tables; True if there was one.
+
+    Only errors of Python may come out.
+    """
     try:
         model = gapless.load(path)
     except gapless.model_io.ModelFileError:
         return False
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        for answer in ANSWERS:
+        for rows, answer in itertools.product(tables, ANSWERS):
             try:
                 getattr(model, answer)(rows)
             # A model of wrong numbers may fail in any way, as long as it is an exception.
