@@ -1,0 +1,231 @@
+"""Null models: what can be predicted without looking at any feature; all others must beat them."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import assert_all_finite
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    _num_features,
+    _num_samples,
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+)
+
+from ..certificates import Certificate
+
+Array = np.ndarray
+
+
+class _NullModel(BaseEstimator):
+    """What both share: rows are counted, and nothing in them is read."""
+
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Array, Array]:
+        """Targets and weights of the rows that count."""
+        if y is None:
+            raise ValueError(
+                f"requires y to be passed, but the target y is None; {type(self).__name__} learns "
+                "from nothing else."
+            )
+        y = column_or_1d(y, warn=True)
+        check_consistent_length(X, y)
+        if not len(y):
+            raise ValueError("found 0 rows; give at least one.")
+        weights = _check_sample_weight(sample_weight, y, dtype=float, ensure_non_negative=True)
+        if not np.any(weights):
+            raise ValueError("all rows have weight 0; give at least one a weight.")
+        self.n_features_in_ = _features(X)
+        return y[weights > 0], weights[weights > 0]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.no_validation = True
+        tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.sparse = True
+        return tags
+
+
+def _features(X: Any) -> int | None:
+    """The number of columns; None of what has none."""
+    try:
+        return int(_num_features(X))
+    except (TypeError, ValueError):
+        return None
+
+
+def _exact(what: str, loss: float, scale: float) -> Certificate:
+    return Certificate(
+        kind="exact",
+        verdict=f"exact: no other constant has a smaller {what}.",
+        primal=loss,
+        dual=loss,
+        gap=0.0,
+        relative_gap=0.0,
+        tolerance=0.0,
+        scale=scale,
+    )
+
+
+class MajorityClassifier(ClassifierMixin, _NullModel):
+    """The most frequent class for every row, with the shares of the classes as probabilities.
+
+    The shares minimise the log loss −Σᵢ sᵢ log p(yᵢ) among all constants, and the most frequent
+    class the number of errors.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes, in order.
+    class_prior_ : ndarray of shape (n_classes,)
+        Their shares of the weight.
+    certificate_ : Certificate
+        That no other constant is better.
+    n_features_in_ : int or None
+        The number of features, which are not used.
+
+    Examples
+    --------
+    >>> from gapless.choosing import MajorityClassifier
+    >>> model = MajorityClassifier().fit([[1], [2], [3]], ["no", "yes", "yes"])
+    >>> model.predict([[4]]).tolist(), model.predict_proba([[4]]).round(2).tolist()
+    (['yes'], [[0.33, 0.67]])
+    """
+
+    _stored: ClassVar[tuple[str, ...]] = (
+        "classes_",
+        "class_prior_",
+        "certificate_",
+        "n_features_in_",
+    )
+
+    def fit(self, X, y, sample_weight=None):
+        """Count the classes.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Rows, of which only the number matters.
+        y : array-like of shape (n_samples,)
+            Classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights ≥ 0.
+
+        Returns
+        -------
+        self : object
+        """
+        check_classification_targets(y)
+        y, weights = self._read(X, y, sample_weight)
+        self.classes_, place = np.unique(y, return_inverse=True)
+        counts = np.bincount(place, weights)
+        self.class_prior_ = counts / counts.sum()
+        loss = -float(counts @ np.log(self.class_prior_))
+        self.certificate_ = _exact("log loss", loss, loss)
+        return self
+
+    def predict(self, X):
+        """The most frequent class.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        return np.full(_num_samples(X), self.classes_[np.argmax(self.class_prior_)])
+
+    def predict_proba(self, X):
+        """The shares of the classes.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+        """
+        check_is_fitted(self)
+        return np.tile(self.class_prior_, (_num_samples(X), 1))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True
+        return tags
+
+
+class MeanRegressor(RegressorMixin, _NullModel):
+    """The mean of the target for every row.
+
+    It minimises ½ Σᵢ sᵢ (yᵢ − b)² among all constants b.
+
+    Attributes
+    ----------
+    mean_ : float
+        The mean.
+    certificate_ : Certificate
+        That no other constant is better.
+    n_features_in_ : int or None
+        The number of features, which are not used.
+
+    Examples
+    --------
+    >>> from gapless.choosing import MeanRegressor
+    >>> MeanRegressor().fit([[1], [2]], [3.0, 5.0]).predict([[4]]).tolist()
+    [4.0]
+    """
+
+    _stored: ClassVar[tuple[str, ...]] = ("mean_", "certificate_", "n_features_in_")
+
+    def fit(self, X, y, sample_weight=None):
+        """Take the mean.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Rows, of which only the number matters.
+        y : array-like of shape (n_samples,)
+            Target values.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights ≥ 0.
+
+        Returns
+        -------
+        self : object
+        """
+        y, weights = self._read(X, y, sample_weight)
+        y = y.astype(float)
+        assert_all_finite(y, input_name="y")
+        self.mean_ = float(np.average(y, weights=weights))
+        loss = 0.5 * float(weights @ (y - self.mean_) ** 2)
+        self.certificate_ = _exact("squared error", loss, loss)
+        return self
+
+    def predict(self, X):
+        """The mean.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        return np.full(_num_samples(X), self.mean_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True
+        return tags

@@ -1,0 +1,227 @@
+"""Tuning: what a fitted model tried inside its fit, and what it chose, as plain data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_regressor
+
+from ..ensembles.boosting_run import BoostingTrace
+from ..linear.path import Path
+from ..search import Search
+
+Array = np.ndarray
+
+# Parameters that are counted, and are drawn along a straight axis; all others by their logarithm.
+COUNTED = ("n_neighbors", "rounds")
+# What fitted models call the values that they chose, and what people call them.
+CHOSEN = {
+    "C_": "C",
+    "alpha_": "alpha",
+    "gamma_": "gamma",
+    "epsilon_": "epsilon",
+    "l1_ratio_": "l1_ratio",
+    "n_neighbors_": "n_neighbors",
+    "ccp_alpha_": "ccp_alpha",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """A parameter that was tuned inside a fit, its values and their scores.
+
+    Attributes
+    ----------
+    parameter : str
+        The parameter, such as "C", "n_neighbors" or "rounds".
+    values : tuple of float
+        The values that were tried, in rising order.
+    unseen, standard_errors : tuple of float
+        The score of unseen rows for each value, the larger the better, and its standard error; NaN
+        where that is not known. With several parameters, the best over the others.
+    chosen, best : int
+        Positions of the value that was chosen and of the one with the largest score.
+    metric : str
+        What the score is.
+    is_log : bool
+        Whether the values are spread over orders of magnitude.
+    """
+
+    parameter: str
+    values: tuple[float, ...]
+    unseen: tuple[float, ...]
+    standard_errors: tuple[float, ...]
+    chosen: int
+    best: int
+    metric: str
+    is_log: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same data as plain strings, numbers and lists; None for what is not known."""
+        plain = asdict(self)
+        for name in ("values", "unseen", "standard_errors"):
+            plain[name] = [x if math.isfinite(x) else None for x in plain[name]]
+        return plain
+
+
+def tuning_of(fitted: Any) -> Tuning | None:
+    """What a fitted model tuned; None where it did not.
+
+    Parameters
+    ----------
+    fitted : estimator
+        A fitted model, or a pipeline with one at its end.
+
+    Returns
+    -------
+    Tuning or None
+    """
+    model = _last(fitted)
+    search = getattr(model, "search_", None)
+    if isinstance(search, Search) and len(search.unseen):
+        return _of_search(search)
+    path = getattr(model, "path_", None)
+    if isinstance(path, Path) and path.unseen is not None and path.chosen is not None:
+        return _of_path(model, path)
+    trace = getattr(model, "trace_", None)
+    if isinstance(trace, BoostingTrace) and trace.validation is not None:
+        return _of_rounds(model, trace)
+    return None
+
+
+def settings_of(fitted: Any) -> dict[str, Any]:
+    """What a fitted model chose: its tuned parameters, and how large it became.
+
+    Parameters
+    ----------
+    fitted : estimator
+        A fitted model, or a pipeline with one at its end.
+
+    Returns
+    -------
+    dict of str to int, float or str
+    """
+    model = _last(fitted)
+    found = {
+        name: _plain(getattr(model, attribute))
+        for attribute, name in CHOSEN.items()
+        if getattr(model, attribute, None) is not None and _is_open(model, name)
+    }
+    return found | _size_of(model)
+
+
+def _last(fitted: Any) -> Any:
+    """The model at the end of a pipeline."""
+    steps = getattr(fitted, "steps", None)
+    return steps[-1][1] if steps else fitted
+
+
+def _is_open(model: Any, name: str) -> bool:
+    """Whether a parameter was left to the fit."""
+    given = getattr(model, name, None)
+    return isinstance(given, str | Sequence | np.ndarray)
+
+
+def _plain(value: Any) -> Any:
+    """A number as Python's own; of several equal ones the first."""
+    if isinstance(value, np.ndarray):
+        value = value.ravel()[0] if value.size else None
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _size_of(model: Any) -> dict[str, Any]:
+    """How large a model became: rounds, trees, leaves, or coefficients that are not 0."""
+    if isinstance(getattr(model, "trace_", None), BoostingTrace):
+        return {"rounds": len(model.trees_), "max_leaf_nodes": model.max_leaf_nodes}
+    if hasattr(model, "n_estimators"):
+        return {"trees": int(model.n_estimators)}
+    if hasattr(model, "tree_") and hasattr(model, "ccp_alpha"):
+        return {"leaves": int(model.get_n_leaves()), "depth": int(model.get_depth())}
+    if isinstance(getattr(model, "support_", None), np.ndarray) and len(model.support_):
+        return {"support_vectors": len(model.support_)}
+    if hasattr(model, "path_") and hasattr(model, "coef_"):
+        used = np.any(np.atleast_2d(model.coef_) != 0, axis=0)
+        return {"features_used": int(np.sum(used)), "features": len(used)}
+    return {}
+
+
+# ---- what was tried ------------------------------------------------------------------------------
+
+
+def _of_search(search: Search) -> Tuning:
+    """Scores by the first parameter, the best over the others; the last looks were at most rows."""
+    parameter = next(iter(search.values))
+    tried = np.asarray(search.values[parameter], dtype=float)
+    is_whole = search.rows == search.rows.max()
+    at = {float(tried[k]): int(k) for k in _from_worst(search.unseen) if is_whole[k]}
+    at[float(tried[search.chosen])] = search.chosen
+    values = sorted(at)
+    places = [at[value] for value in values]
+    return _tuning(
+        parameter,
+        values,
+        search.unseen[places],
+        search.standard_errors[places],
+        values.index(float(tried[search.chosen])),
+        search.metric,
+    )
+
+
+def _of_path(model: Any, path: Path) -> Tuning:
+    assert path.unseen is not None and path.chosen is not None
+    errors = np.full(len(path.unseen), np.nan)
+    if path.standard_errors is not None:
+        errors = path.standard_errors
+    order = np.argsort(path.strengths)
+    return _tuning(
+        model._strength_name,
+        path.strengths[order],
+        path.unseen[order],
+        errors[order],
+        int(np.flatnonzero(order == path.chosen)[0]),
+        _metric_of(model),
+    )
+
+
+def _of_rounds(model: Any, trace: BoostingTrace) -> Tuning:
+    scores = -np.asarray(trace.validation)
+    rounds = np.arange(len(scores), dtype=float)
+    nothing = np.full(len(scores), np.nan)
+    metric = "neg_loss" if is_regressor(model) else _metric_of(model)
+    return _tuning("rounds", rounds, scores, nothing, len(model.trees_), metric)
+
+
+def _metric_of(model: Any) -> str:
+    """What models are tuned by: their own loss, on rows left out."""
+    if is_regressor(model):
+        return "neg_mean_squared_error"
+    return "neg_log_loss" if hasattr(model, "predict_proba") else "neg_loss"
+
+
+def _from_worst(scores: Array) -> Array:
+    """Positions in the order of rising scores; first those that are not known."""
+    return np.argsort(np.where(np.isnan(scores), -np.inf, scores), kind="stable")
+
+
+def _tuning(
+    parameter: str,
+    values: Sequence[float] | Array,
+    unseen: Array,
+    errors: Array,
+    chosen: int,
+    metric: str,
+) -> Tuning:
+    return Tuning(
+        parameter,
+        tuple(map(float, values)),
+        tuple(map(float, unseen)),
+        tuple(map(float, errors)),
+        chosen,
+        int(_from_worst(unseen)[-1]),
+        metric,
+        parameter not in COUNTED,
+    )
