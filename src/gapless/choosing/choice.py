@@ -1,0 +1,267 @@
+"""Choice: which model was chosen for a table, among which, and what it can be expected to score."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from ..data import Column, Finding, Split
+from ..metrics import Score
+from .table_model import TableModel
+from .tuning import Tuning
+
+Array = np.ndarray
+
+Status = Literal["judged", "skipped", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A family of models, and what it scores on unseen rows.
+
+    Attributes
+    ----------
+    family : str
+        Its name in words.
+    model : str
+        The class of its estimator.
+    complexity : int
+        Its place from the simplest, 0, on.
+    status : {"judged", "skipped", "failed"}
+        Whether it was scored; skipped ones were too dear for the time limit.
+    reason : str
+        Why it was not judged, or not on all rows; "" where there is nothing to say.
+    rows : int
+        How many rows the largest of its fits has seen.
+    train, unseen : float or None
+        The score of rows that it had learned from, and of rows that it had not, in the own sense of
+        the metric: of a loss less is better.
+    standard_error : float or None
+        Of `unseen`.
+    gap : float or None
+        How much better it is on the rows that it had learned from.
+    behind, behind_error : float or None
+        How far it is behind the best one on the same rows, and the standard error of that.
+    expected : float or None
+        `unseen`, corrected for the choice of the best among all.
+    optimality : str
+        What its certificate says; "" for models that have none.
+    generalization : str
+        "over-fitted", "balanced" or "unknown", and why, in words.
+    seconds : float
+        How long its fits and predictions took.
+    settings : mapping of str to plain values
+        What its own search has chosen.
+    tuning : Tuning or None
+        The scores of the settings that were tried.
+    """
+
+    family: str
+    model: str
+    complexity: int
+    status: Status
+    reason: str = ""
+    rows: int = 0
+    train: float | None = None
+    unseen: float | None = None
+    standard_error: float | None = None
+    gap: float | None = None
+    behind: float | None = None
+    behind_error: float | None = None
+    expected: float | None = None
+    optimality: str = ""
+    generalization: str = ""
+    seconds: float = 0.0
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    tuning: Tuning | None = None
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether it has a score."""
+        return self.status == "judged"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same data as plain strings, numbers, lists and dictionaries."""
+        tuning = None if self.tuning is None else self.tuning.to_dict()
+        return asdict(replace(self, tuning=None)) | {"tuning": tuning}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answers:
+    """What the chosen model says of the rows for testing, (m,) each, in the order of the split.
+
+    Attributes
+    ----------
+    y : ndarray
+        What is true.
+    predicted : ndarray
+        What the model predicts.
+    probabilities : ndarray of shape (m, K) or None
+        Of all classes in their order, where the model has probabilities.
+    lower, upper : ndarray or None
+        Ends of the prediction intervals, for regression.
+    coverage : float
+        The share of new rows that these intervals are to hold.
+    """
+
+    y: Array
+    predicted: Array
+    probabilities: Array | None = None
+    lower: Array | None = None
+    upper: Array | None = None
+    coverage: float = 0.9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choice:
+    """The model that was chosen for a table, and why. Prints as a table of all candidates.
+
+    Attributes
+    ----------
+    target, task : str
+        The column that is predicted, and whether that is classification or regression.
+    metric : str
+        What is measured, as it is called in `gapless.metrics`, or "mean cost".
+    higher_is_better : bool
+        Whether more of it is better; not so for losses.
+    method : str
+        How rows were held out to judge the candidates.
+    candidates : tuple of Candidate
+        All families, the simplest first.
+    best, chosen : str
+        The family with the best score, and the simplest one within one standard error of it.
+    expected, expected_error : float
+        What the chosen one can be expected to score on unseen rows, corrected for the choice, and
+        the standard error of that.
+    test, baseline : Score
+        The scores of the chosen model and of the null model on the rows for testing.
+    findings : tuple of Finding
+        What may be wrong with the table.
+    columns : tuple of Column
+        Its columns with their roles.
+    notes : tuple of str
+        What was decided on the way, one sentence each.
+    source : str
+        Where the table comes from.
+    rows : int
+        How many rows of the table have a target.
+    code : str
+        Python code that fits the same model again.
+    seconds : float
+        How long all of it took.
+    seed : int
+        The seed of all draws.
+    model : TableModel
+        The chosen model, fitted to all rows for training.
+    split : Split
+        Rows of the table for training and for testing.
+    answers : Answers
+        What the model says of the rows for testing.
+    costs : ndarray of shape (K, K) or None
+        What decisions cost, rows for true classes and columns for decisions, if they were given.
+    """
+
+    target: str
+    task: str
+    metric: str
+    higher_is_better: bool
+    method: str
+    candidates: tuple[Candidate, ...]
+    best: str
+    chosen: str
+    expected: float
+    expected_error: float
+    test: Score
+    baseline: Score
+    findings: tuple[Finding, ...]
+    columns: tuple[Column, ...]
+    notes: tuple[str, ...]
+    source: str
+    rows: int
+    code: str
+    seconds: float
+    seed: int
+    model: TableModel
+    split: Split
+    answers: Answers
+    costs: Array | None = None
+
+    def __getitem__(self, family: str) -> Candidate:
+        return {one.family: one for one in self.candidates}[family]
+
+    @property
+    def judged(self) -> tuple[Candidate, ...]:
+        """The candidates that have a score, the best first."""
+        sign = -1.0 if self.higher_is_better else 1.0
+        known = [one for one in self.candidates if one.unseen is not None]
+        return tuple(sorted(known, key=lambda one: sign * (one.unseen or 0.0)))
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.chosen}: {self.test.name} {self.test.value:.4g} ({self.test.low:.4g} to "
+            f"{self.test.high:.4g}) on {len(self.split.test):,} rows set aside for testing",
+            f"expected on unseen rows: {self.expected:.4g} ± {self.expected_error:.2g}, by "
+            f"{self.method}; the null model has {self.baseline.value:.4g} in the test",
+            *self._why(),
+            *self._table(),
+        ]
+        return "\n".join(lines)
+
+    def _why(self) -> list[str]:
+        if self.chosen == self.best:
+            return []
+        one = self[self.chosen]
+        return [
+            f"the simplest within one standard error of {self.best}: {one.behind:.2g} ± "
+            f"{one.behind_error:.2g} behind it"
+        ]
+
+    def _table(self) -> list[str]:
+        width = max(len(one.family) for one in self.candidates)
+        lines = [f"{'':<{width}}    train   unseen           behind the best  seconds"]
+        for one in self.judged:
+            behind = "" if not one.behind else f"{one.behind:.4f} ± {one.behind_error:.4f}"
+            lines.append(
+                f"{one.family:<{width}}  {one.train:7.4g}  {one.unseen:7.4g} ± "
+                f"{one.standard_error:<7.2g}  {behind:<15}  {one.seconds:7.2f}"
+            )
+        for one in self.candidates:
+            if not one.is_judged:
+                lines.append(f"{one.family:<{width}}  {one.status}: {one.reason}")
+        return lines
+
+    def __repr__(self) -> str:
+        return f"<Choice of {len(self.candidates)} families: {self.chosen}, {self.test!r}>"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same data as plain strings, numbers, lists and dictionaries, without the model."""
+        plain = (
+            "target",
+            "task",
+            "metric",
+            "higher_is_better",
+            "method",
+            "best",
+            "chosen",
+            "expected",
+            "expected_error",
+            "source",
+            "rows",
+            "code",
+            "seconds",
+            "seed",
+        )
+        return {name: getattr(self, name) for name in plain} | {
+            "candidates": [one.to_dict() for one in self.candidates],
+            "test": self.test.to_dict(),
+            "baseline": self.baseline.to_dict(),
+            "findings": [finding.to_dict() for finding in self.findings],
+            "columns": [column.to_dict() for column in self.columns],
+            "notes": list(self.notes),
+            "train_rows": len(self.split.train),
+            "test_rows": len(self.split.test),
+            "costs": None if self.costs is None else self.costs.tolist(),
+        }

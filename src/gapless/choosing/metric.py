@@ -1,0 +1,177 @@
+"""What models of tables are measured by: a metric of `gapless.metrics`, or the cost of decisions.
+
+One object scores rows for a comparison, higher being better, says what each row contributes, and
+gives the score in its own sense with an interval.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import metrics
+from ..bayes.costs import realised_costs
+from ..data.target import Task
+from ..metrics import Score
+from ..metrics.comparison import METRICS
+from ..metrics.estimates import Ratio, Smooth
+from ..metrics.intervals import Rows
+
+Array = np.ndarray
+
+MEAN_COST, BALANCED = "mean_cost", "balanced_accuracy"
+# What each metric asks a model for.
+ASKS = {
+    "accuracy": "predict",
+    "error_rate": "predict",
+    BALANCED: "predict",
+    "f1": "predict",
+    "precision": "predict",
+    "recall": "predict",
+    MEAN_COST: "predict",
+    "roc_auc": "scores",
+    "average_precision": "scores",
+    "log_loss": "predict_proba",
+    "brier": "predict_proba",
+    "r2": "predict",
+    "mse": "predict",
+    "rmse": "predict",
+    "mae": "predict",
+}
+OF_NUMBERS = ("r2", "mse", "rmse", "mae")
+OF_CLASSES = tuple(name for name in ASKS if name not in (*OF_NUMBERS, MEAN_COST))
+# Those of one class against the others; the mean over classes where there are more than two.
+ONE_CLASS = ("f1", "precision", "recall")
+# From how many times the rows of the smaller class on accuracy says little.
+UNEVEN = 10.0
+
+
+@dataclass(frozen=True, eq=False)
+class Metric:
+    """A metric as a scorer: called with a model, rows and targets; higher is better.
+
+    Parameters
+    ----------
+    name : str
+        A key of `ASKS`.
+    classes : ndarray or None, default=None
+        All classes, sorted; None for numbers.
+    costs : ndarray of shape (K, K) or None, default=None
+        What decisions cost, for the mean cost.
+    """
+
+    name: str
+    classes: Array | None = None
+    costs: Array | None = None
+
+    @property
+    def __name__(self) -> str:
+        return self.name
+
+    @property
+    def is_loss(self) -> bool:
+        """Whether less is better."""
+        return True if self.name == MEAN_COST else METRICS[self._measured_as][1]
+
+    @property
+    def needs_probabilities(self) -> bool:
+        """Whether models without probabilities have no such score."""
+        return self.name == MEAN_COST or ASKS[self.name] == "predict_proba"
+
+    @property
+    def title(self) -> str:
+        """What it is called in words."""
+        return {"r2": "R²", "roc_auc": "area under the ROC curve"}.get(
+            self.name, self.name.replace("_", " ")
+        )
+
+    def own(self, value: float) -> float:
+        """A value in which higher is better in the own sense of the metric, and back."""
+        return -value if self.is_loss else value
+
+    # ---- as a scorer -----------------------------------------------------------------------------
+
+    def __call__(self, model: Any, X: Any, y: Array, sample_weight: Array | None = None) -> float:
+        """The score, turned so that higher is better."""
+        value = self._measure(y, self._ask(model, X), sample_weight).value
+        return self.own(1 - value if self.name == "r2" else value)
+
+    def of_rows(self, model: Any, X: Any, y: Array, weights: Array) -> Array:
+        """What each row contributes: numbers whose mean, by weight, is the score.
+
+        The score plus the pull of the row (Jaeckel 1972): to first order, how much it would change
+        the score if it were drawn again. 0 for rows without weight.
+        """
+        counted = np.flatnonzero(weights > 0)
+        smooth = self._measure(y[counted], self._ask(model, X[counted]), weights[counted])
+        smooth = smooth.smooth if isinstance(smooth, Ratio) else smooth
+        values = smooth.value + smooth.rows.total * smooth.pulls
+        found = np.zeros(len(y))
+        found[counted] = self.own(1 - values) if self.name == "r2" else self.own(1) * values
+        return found
+
+    def score(self, model: Any, X: Any, y: Array) -> Score:
+        """The score of rows in its own sense, with an interval."""
+        z = self._ask(model, X)
+        if self.name == MEAN_COST:
+            return metrics.mean_cost(y, z, self.costs, labels=self.classes)
+        return getattr(metrics, self._measured_as)(y, z, **self._options)
+
+    # ---- what is measured ------------------------------------------------------------------------
+
+    @property
+    def _measured_as(self) -> str:
+        return "recall" if self.name == BALANCED else self.name
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        """What the metric is told beside answers and targets."""
+        many = self.classes is not None and len(self.classes) > 2
+        if self.name == BALANCED or (self.name in ONE_CLASS and many):
+            return {"average": "macro"}
+        return {"labels": self.classes} if ASKS[self.name] == "predict_proba" else {}
+
+    def _ask(self, model: Any, X: Any) -> Array:
+        """What the model says of the rows."""
+        asked = ASKS[self.name]
+        if asked == "scores":
+            asked = "predict_proba" if hasattr(model, "predict_proba") else "decision_function"
+        return np.asarray(getattr(model, asked)(X))
+
+    def _measure(self, y: Array, z: Array, weights: Array | None) -> Ratio | Smooth:
+        if self.name != MEAN_COST:
+            return METRICS[self._measured_as][0](y, z, weights, **self._options)
+        assert self.costs is not None and self.classes is not None
+        true, decided = (np.searchsorted(self.classes, labels) for labels in (y, z))
+        each = realised_costs(true, decided, self.costs, None)
+        rows = Rows.of(np.ones(len(y)) if weights is None else weights)
+        return Ratio.mean(each, rows, (float(self.costs.min()), float(self.costs.max())))
+
+
+def metric_of(name: str, task: Task, y: Array, costs: Array | None = None) -> Metric:
+    """The metric that is meant by a name, for these targets.
+
+    "auto" is the mean cost where costs are given, R² for numbers, the area under the ROC curve for
+    two classes of very different size, and else the accuracy.
+    """
+    classes = None if task == "regression" else np.unique(y)
+    plain = name.strip().lower().replace("-", "_").replace(" ", "_").replace("²", "2")
+    if plain == "auto":
+        plain = MEAN_COST if costs is not None else _usual(y, classes)
+    known = OF_NUMBERS if classes is None else OF_CLASSES
+    if plain not in known and not (plain == MEAN_COST and costs is not None):
+        raise ValueError(
+            f"metric {name!r} is not known for {task}; use one of {', '.join(known)}"
+            f"{'' if classes is None else ', or mean_cost with a table of costs'}."
+        )
+    return Metric(plain, classes, costs if plain == MEAN_COST else None)
+
+
+def _usual(y: Array, classes: Array | None) -> str:
+    if classes is None:
+        return "r2"
+    counts = np.unique(y, return_counts=True)[1]
+    is_uneven = len(counts) == 2 and counts.max() >= UNEVEN * counts.min()
+    return "roc_auc" if is_uneven else "accuracy"

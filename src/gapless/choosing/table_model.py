@@ -1,0 +1,325 @@
+"""TableModel: a model of a table, with all that is needed to use it on other tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from ..conformal import MOST_ROWS, Intervals, check_coverage, quantiles
+from ..data import Column, Table, TableError, describe_columns, read_target, table_of
+from ..data.profile import TableProfile, profile_table
+from ..data.target import Target
+from ..metrics import Score
+from .metric import Metric, metric_of
+
+Array = np.ndarray
+
+
+def _has_probabilities(model: TableModel) -> bool:
+    return hasattr(getattr(model, "pipeline_", model.pipeline), "predict_proba")
+
+
+class TableModel(BaseEstimator):
+    """A model of a table: takes tables with their own types, names and missing values.
+
+    Parameters
+    ----------
+    pipeline : sklearn.pipeline.Pipeline
+        Preparation and model, from `gapless.data.prepare`.
+    target : str
+        The column to predict.
+    task : {"auto", "classification", "regression"}, default="auto"
+        What predicting it is.
+    metric : str, default="auto"
+        What `score` measures: a metric of `gapless.metrics`, "balanced_accuracy", or "mean_cost".
+    costs : array-like of shape (K, K) or None, default=None
+        What decisions cost, for "mean_cost".
+
+    Attributes
+    ----------
+    pipeline_ : sklearn.pipeline.Pipeline
+        Preparation and model, fitted.
+    target_, task_, metric_ : str
+        The target, the task and the metric.
+    classes_ : ndarray or None
+        The classes, sorted; None for regression.
+    columns_ : tuple of Column
+        The columns of the table and their roles.
+    rows_ : int
+        How many rows the model has learned from.
+    expected_, expected_error_ : float
+        What it can be expected to score on unseen rows, and the standard error of that; NaN if
+        nothing is known.
+    residuals_ : ndarray of shape (r,)
+        How far predictions were from the targets in rows that had been held out, at most 2,000 of
+        them in rising order; empty if nothing is known.
+    profile_ : TableProfile
+        What the training rows were like.
+    record_ : str
+        The report about it, as JSON; "" if there is none.
+
+    Examples
+    --------
+    >>> from gapless import RandomForestClassifier
+    >>> from gapless.choosing import TableModel
+    >>> from gapless.data import describe_columns, load_builtin, prepare
+    >>> table = load_builtin("iris")
+    >>> pipeline = prepare(describe_columns(table, "species"), "table", RandomForestClassifier())
+    >>> model = TableModel(pipeline, "species").fit(table)
+    >>> model.predict(table.frame[:2]).tolist()
+    ['setosa', 'setosa']
+    """
+
+    _stored: ClassVar[tuple[str, ...]] = (
+        "pipeline_",
+        "target_",
+        "task_",
+        "metric_",
+        "classes_",
+        "columns_",
+        "rows_",
+        "expected_",
+        "expected_error_",
+        "residuals_",
+        "profile_",
+        "record_",
+    )
+
+    pipeline_: Any
+    classes_: Array | None
+    columns_: tuple[Column, ...]
+    profile_: TableProfile
+
+    def __init__(
+        self,
+        pipeline: Any,
+        target: str,
+        *,
+        task: str = "auto",
+        metric: str = "auto",
+        costs: Any = None,
+    ):
+        self.pipeline = pipeline
+        self.target = target
+        self.task = task
+        self.metric = metric
+        self.costs = costs
+
+    # ---- fitting ---------------------------------------------------------------------------------
+
+    def fit(self, table: Any, y: Any = None, *, rows: Any = None) -> TableModel:
+        """Fit the model to a table that has the target among its columns.
+
+        Parameters
+        ----------
+        table : Table, or data frame of polars or pandas
+            The table.
+        y : ignored
+            The target is a column of the table.
+        rows : array-like of int, default=None
+            The rows to learn from; all that have a target if None.
+
+        Returns
+        -------
+        TableModel
+        """
+        table = table_of(table)
+        target = read_target(table, self.target, self.task)
+        kept = _within(target, rows)
+        pipeline = clone(self.pipeline).fit(table.frame[kept.rows], kept.values)
+        return self.take_over(pipeline, table, kept, describe_columns(table, self.target))
+
+    def take_over(
+        self, pipeline: Any, table: Table, target: Target, columns: Sequence[Column]
+    ) -> TableModel:
+        """Become the model of a pipeline that is fitted already.
+
+        Parameters
+        ----------
+        pipeline : sklearn.pipeline.Pipeline
+            Preparation and model, fitted.
+        table : Table
+            The table.
+        target : Target
+            The target in the rows that it was fitted to.
+        columns : sequence of Column
+            All columns of the table with their roles; the pipeline's own go before them.
+
+        Returns
+        -------
+        TableModel
+        """
+        used = {column.name: column for column in pipeline[0].columns}
+        others = (_set_aside(column) for column in columns)
+        self.pipeline_ = pipeline
+        self.target_, self.task_ = target.name, target.task
+        self.classes_ = np.unique(target.values) if target.task == "classification" else None
+        self.columns_ = tuple(used.get(column.name, column) for column in others)
+        self.metric_ = metric_of(self.metric, target.task, target.values, self._costs).name
+        self.rows_ = len(target.rows)
+        self.expected_ = self.expected_error_ = float("nan")
+        self.residuals_ = np.zeros(0)
+        self.profile_ = profile_table(table, self.columns_, target.rows)
+        self.record_ = ""
+        return self
+
+    def expect(self, score: float, error: float, residuals: Array | None) -> TableModel:
+        """Keep what the model can be expected to do on unseen rows.
+
+        Parameters
+        ----------
+        score, error : float
+            Its score, and the standard error of that.
+        residuals : ndarray or None
+            True minus predicted numbers of rows that were held out; None for classification.
+
+        Returns
+        -------
+        TableModel
+        """
+        self.expected_, self.expected_error_ = float(score), float(error)
+        if residuals is not None:
+            sizes = np.sort(np.abs(residuals))
+            # Of many, as many that stand at equal distances: their quantiles are the same.
+            places = np.linspace(0, len(sizes) - 1, min(len(sizes), MOST_ROWS)).round().astype(int)
+            self.residuals_ = sizes[places]
+        return self
+
+    # ---- predicting ------------------------------------------------------------------------------
+
+    def predict(self, table: Any) -> Array:
+        """Predict the target.
+
+        Parameters
+        ----------
+        table : Table, or data frame of polars or pandas
+            Rows with the columns of the fit, in any order; others are ignored. Levels that were not
+            seen are treated as rare ones.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Classes or numbers.
+        """
+        check_is_fitted(self)
+        return self.pipeline_.predict(_frame(table))
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, table: Any) -> Array:
+        """Predict probabilities of the classes.
+
+        Parameters
+        ----------
+        table : Table, or data frame of polars or pandas
+            Rows, as for `predict`.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            In the order of `classes_`.
+        """
+        check_is_fitted(self)
+        return self.pipeline_.predict_proba(_frame(table))
+
+    def predict_interval(self, table: Any, coverage: float = 0.9) -> Intervals:
+        """Predict numbers, and intervals that hold the targets of so many new rows.
+
+        Parameters
+        ----------
+        table : Table, or data frame of polars or pandas
+            Rows, as for `predict`.
+        coverage : float, default=0.9
+            The share of new rows whose target is to be inside.
+
+        Returns
+        -------
+        Intervals
+            `prediction`, `lower` and `upper`, each (n,).
+
+        Notes
+        -----
+        All intervals are as wide as the errors of held-out rows say: the smallest width that a
+        share `coverage` of them keep, the new row counting as one that might be the worst. For rows
+        from the same source about that share is inside. With fewer than coverage/(1 − coverage)
+        held-out rows the ends are infinite.
+
+        References
+        ----------
+        Vovk (2015), Annals of Mathematics and Artificial Intelligence 74: cross-conformal
+        predictors. Barber, Candès, Ramdas and Tibshirani (2021), Annals of Statistics 49.
+        """
+        check_is_fitted(self)
+        check_coverage(coverage)
+        if self.task_ != "regression":
+            raise ValueError(f"{self.target_!r} has classes, so there are no intervals of it.")
+        if not len(self.residuals_):
+            raise ValueError(
+                "nothing is known of the errors of this model in rows that it has not seen; use "
+                "one that gapless.choose has found."
+            )
+        prediction = np.asarray(self.predict(table), dtype=float)
+        reach = quantiles(self.residuals_[None], np.ones(len(self.residuals_)), coverage)[0]
+        return Intervals(prediction, prediction - reach, prediction + reach)
+
+    def score(self, table: Any, y: Any = None, *, rows: Any = None) -> Score:
+        """Measure the model on a table that has the target among its columns.
+
+        Parameters
+        ----------
+        table : Table, or data frame of polars or pandas
+            The table.
+        y : ignored
+            The target is a column of the table.
+        rows : array-like of int, default=None
+            The rows to look at; all that have a target if None.
+
+        Returns
+        -------
+        Score
+            `metric_` with its interval.
+        """
+        check_is_fitted(self)
+        table = table_of(table)
+        target = _within(read_target(table, self.target_, self.task_), rows)
+        return self._metric().score(self, table.frame[target.rows], target.values)
+
+    def _metric(self) -> Metric:
+        return Metric(self.metric_, self.classes_, self._costs)
+
+    @property
+    def _costs(self) -> Array | None:
+        return None if self.costs is None else np.asarray(self.costs, dtype=float)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.pipeline)
+        tags.estimator_type = inner.estimator_type
+        tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
+        tags.input_tags.string = tags.input_tags.allow_nan = True
+        return tags
+
+
+def _set_aside(column: Column) -> Column:
+    """A column that the model is not given."""
+    return replace(column, role="dropped", reason="not given") if column.is_feature else column
+
+
+def _frame(table: Any) -> Any:
+    return table.frame if isinstance(table, Table) else table
+
+
+def _within(target: Target, rows: Any) -> Target:
+    """The target in some rows of its table."""
+    if rows is None:
+        return target
+    kept = np.isin(target.rows, np.asarray(rows))
+    if not kept.any():
+        raise TableError(f"none of these rows has a value of {target.name!r}.")
+    return Target(target.name, target.task, target.reason, target.values[kept], target.rows[kept])
