@@ -1,0 +1,127 @@
+"""The door of the command line: `gapless …`, or `python -m gapless.cli …`."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+# When Ctrl-C is raised once more, if it has not arrived by then.
+AGAIN_SECONDS = 1.0
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command.
+
+    Parameters
+    ----------
+    argv : sequence of str or None, default=None
+        The words after `gapless`; those of the process if None.
+
+    Returns
+    -------
+    int
+        0 done, 1 findings (`check`, or `--strict`), 2 could not run, 130 interrupted.
+    """
+    words = sys.argv[1:] if argv is None else list(argv)
+    with interrupts(is_process=argv is None) as came:
+        try:
+            return _main(words)
+        except BrokenPipeError:
+            _leave_the_pipe()
+            return 0
+        # An interrupted import may end in any error.
+        except (Exception, KeyboardInterrupt):
+            if "--debug" in words or not came():
+                raise
+            print("gapless: interrupted; no file was written.", file=sys.stderr)
+            return 130
+
+
+def _main(words: Sequence[str]) -> int:
+    """Run a command; Ctrl-C and a broken pipe are the caller's, other errors are told here."""
+    # Loaded here, where Ctrl-C is already being watched for.
+    from .args import UsageError, parse
+    from .errors import COULD_NOT_RUN, message_of
+    from .printer import Printer
+
+    for stream in (sys.stdout, sys.stderr):
+        # What a terminal cannot show is replaced, not an error.
+        with contextlib.suppress(AttributeError):
+            stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    printer = Printer(sys.stdout, sys.stderr)
+    try:
+        args = parse(words)
+    except UsageError as error:
+        printer.error(str(error))
+        return COULD_NOT_RUN
+    printer = Printer(sys.stdout, sys.stderr, args.verbosity)
+    try:
+        return _run(args, printer)
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        if args.debug:
+            raise
+        printer.error(message_of(error))
+        return COULD_NOT_RUN
+    finally:
+        printer.end_progress()
+
+
+def _run(args: Any, printer: Any) -> int:
+    """Run the command of parsed options; warnings of libraries are lines of the trace."""
+    import warnings
+
+    from .args import COMMANDS
+
+    def show(message: Any, category: type[Warning], *where: Any) -> None:
+        printer.detail(f"{category.__name__}: {message}")
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show  # type: ignore[assignment]
+        return COMMANDS[args.command].run(args, printer)
+
+
+@contextlib.contextmanager
+def interrupts(*, is_process: bool) -> Iterator[Callable[[], bool]]:
+    """Raise KeyboardInterrupt on Ctrl-C, and remember that it came.
+
+    An exception that is raised while an object is being destroyed is lost, so it is raised a second
+    time. A process that only has to end is not interrupted any more; otherwise the handler that
+    was there before is put back.
+    """
+    came = threading.Event()
+
+    def handle(number: int, frame: Any) -> None:
+        came.set()
+        if number == signal.SIGINT:
+            signal.setitimer(signal.ITIMER_REAL, AGAIN_SECONDS)
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield came.is_set
+        return
+    numbers = (signal.SIGINT, signal.SIGALRM)
+    before = [signal.signal(number, handle) for number in numbers]
+    try:
+        yield came.is_set
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        for number, handler in zip(numbers, before):
+            signal.signal(number, signal.SIG_IGN if is_process else handler)
+
+
+def _leave_the_pipe() -> None:
+    """Whoever read, such as `head`, has enough; Python would complain again when it ends."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        os.dup2(nowhere, stream.fileno())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

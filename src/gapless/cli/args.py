@@ -1,0 +1,131 @@
+"""The commands, their options, and what is said about an option that is not right."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import NoReturn
+
+from .commands import data, fit, report
+
+COMMANDS: dict[str, ModuleType] = {
+    "fit": fit,
+    "report": report,
+    "data": data,
+}
+EXAMPLES = """\
+examples:
+  gapless fit houses.csv --target price        compare models, keep the best, write a report
+  gapless fit iris                             the same on a built-in table
+  gapless COMMAND --help                       the options of a command
+"""
+
+
+class UsageError(ValueError):
+    """The command line is not right; the message says what to write instead."""
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse's parser, whose errors are raised and not printed."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise what argparse would print with the usage."""
+        missing = message.removeprefix("the following arguments are required: ")
+        if missing != message:
+            # An option that takes several words may have taken it.
+            raise UsageError(f"{missing} is missing; it comes first: {self.prog} {missing} …")
+        raise UsageError(f"{message}; see {self.prog} --help.")
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """The options of a command line; help and version end the program by SystemExit."""
+    parser, subparsers = build()
+    if not argv:
+        argv = ["--help"]
+    if not argv[0].startswith("-") and argv[0] not in COMMANDS:
+        raise UsageError(_unknown_command(argv[0]))
+    args, unknown = parser.parse_known_args(argv)
+    if unknown:
+        raise UsageError(_unknown_option(unknown[0], args.command, subparsers[args.command]))
+    return args
+
+
+def build() -> tuple[Parser, dict[str, Parser]]:
+    """The parser of all commands, and each command's own."""
+    parser = Parser(
+        prog="gapless",
+        description="Fit a table: a model, how good it is on unseen rows, and a report.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action=_Version, help="show the version and end")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    subparsers = {}
+    for name, module in COMMANDS.items():
+        subparsers[name] = commands.add_parser(
+            name,
+            help=module.HELP,
+            description=f"{module.HELP[0].upper()}{module.HELP[1:]}.",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        module.add_arguments(subparsers[name])
+        _add_common(subparsers[name])
+    return parser, subparsers
+
+
+def _add_common(parser: Parser) -> None:
+    """What every command understands."""
+    said = parser.add_argument_group("what is said")
+    level = said.add_mutually_exclusive_group()
+    level.add_argument(
+        *("-q", "--quiet"),
+        dest="verbosity",
+        action="store_const",
+        const=-1,
+        default=0,
+        help="the answer in one line",
+    )
+    level.add_argument(
+        *("-v", "--verbose"),
+        dest="verbosity",
+        action="store_const",
+        const=1,
+        help="the trace of the work, on standard error",
+    )
+    said.add_argument("--debug", action="store_true", help="show where an error comes from")
+
+
+class _Version(argparse.Action):
+    """Prints the version, which is only then looked up."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, help: str | None = None):
+        super().__init__(option_strings, dest, nargs=0, help=help)
+
+    def __call__(self, parser: argparse.ArgumentParser, *args: object) -> None:
+        from importlib.metadata import version
+
+        print(f"gapless {version('gapless')}")
+        parser.exit()
+
+
+def _unknown_command(word: str) -> str:
+    near = difflib.get_close_matches(word, COMMANDS, n=1)
+    if near:
+        return f"there is no command {word!r}; did you mean {near[0]!r}?"
+    if Path(word).is_file():
+        return f"{word!r} is a file; to fit it: gapless fit {word} --target COLUMN."
+    return f"there is no command {word!r}; there are {', '.join(COMMANDS)}."
+
+
+def _unknown_option(word: str, command: str, parser: Parser) -> str:
+    known = [option for action in parser._actions for option in action.option_strings]
+    near = difflib.get_close_matches(word.partition("=")[0], known, n=1)
+    if not word.startswith("-"):
+        return f"{word!r} is one word too many; quote names with blanks (see {parser.prog} --help)."
+    meant = f"did you mean {near[0]}?" if near else f"see {parser.prog} --help."
+    return f"{command} has no option {word.partition('=')[0]}; {meant}"

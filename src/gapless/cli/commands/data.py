@@ -1,0 +1,58 @@
+"""`gapless data`: the built-in tables, and each of them as CSV."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from ..errors import DONE
+from ..files import check_folder, whole_files
+from ..printer import Printer
+
+HELP = "list the built-in tables, or write one as CSV"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `data`."""
+    parser.add_argument("name", metavar="NAME", nargs="?", help="write this table")
+    parser.add_argument(*("-o", "--out"), metavar="FILE", help="where to (default: to the screen)")
+    parser.add_argument("--json", action="store_true", help="the list as JSON")
+
+
+def run(args: argparse.Namespace, printer: Printer) -> int:
+    """List the built-in tables, or write one."""
+    from gapless.data import BUILTIN, load_builtin
+
+    if args.name is None:
+        sets = list(BUILTIN.values())
+        if args.json:
+            printer.json({"tables": [asdict(entry) for entry in sets]})
+        else:
+            printer.answer(listing(sets))
+        return DONE
+    frame = load_builtin(args.name).frame
+    if args.out is None:
+        printer.out.write(frame.write_csv())
+        return DONE
+    out = Path(args.out)
+    check_folder(out.parent)
+    with whole_files(out.parent) as new:
+        frame.write_csv(new(out.name))
+    printer.answer(f"{args.name}: {frame.height:,} rows are in {out}.")
+    return DONE
+
+
+def listing(sets: list[Any]) -> str:
+    """The built-in tables, a line each, below how to use them."""
+    header = ("name", "rows", "columns", "target", "about")
+    rows = [(s.name, f"{s.rows:,}", str(s.columns), s.target, s.about) for s in sets]
+    widths = [max(len(row[k]) for row in [header, *rows]) for k in range(4)]
+    lines = [
+        f"{row[0]:{widths[0]}}  {row[1]:>{widths[1]}}  {row[2]:>{widths[2]}}  "
+        f"{row[3]:{widths[3]}}  {row[4]}"
+        for row in [header, *rows]
+    ]
+    first = f"{len(sets)} built-in tables; to fit one: gapless fit {sets[0].name}"
+    return "\n".join([first, "", *lines])

@@ -1,0 +1,201 @@
+"""`gapless fit TABLE --target COL`: compare models, keep the best, write a model and a report."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+from ..errors import DONE, FINDINGS
+from ..files import check_folder, whole_files
+from ..printer import Printer
+
+HELP = "compare models on a table, keep the simplest good one, write a model file and a report"
+MODEL_FILE, REPORT_FILE = "model.gapless", "report.html"
+# Of the time limit, for the choice and for all that is not writing; the report has what is left.
+FOR_CHOOSING, FOR_ALL = 0.8, 0.96
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `fit`."""
+    parser.add_argument(
+        "table",
+        metavar="TABLE",
+        help="a file (CSV of any kind, Parquet, Arrow, JSON lines, Excel; packed or not), "
+        "- for standard input, or a built-in table (see gapless data)",
+    )
+    parser.add_argument("--target", metavar="COL", help="the column to predict")
+    what = parser.add_argument_group("what is fitted")
+    what.add_argument(
+        "--task",
+        choices=("auto", "classification", "regression"),
+        default="auto",
+        help="what predicting the target is (default: found from its values)",
+    )
+    what.add_argument(
+        "--models",
+        metavar="NAME",
+        nargs="+",
+        action="extend",
+        help="only these families of models, e.g. 'boosted trees' ridge (default: all that suit)",
+    )
+    what.add_argument(
+        "--metric", default="auto", help="what to be good at, e.g. accuracy, roc_auc, r2, mae"
+    )
+    what.add_argument(
+        "--costs",
+        metavar="FILE",
+        help="a table of what each decision (column) costs for each true class (row)",
+    )
+    what.add_argument(
+        *("--drop",), metavar="COL", nargs="+", action="extend", default=[], help="leave these out"
+    )
+    how = parser.add_argument_group("how it is judged")
+    how.add_argument(
+        "--test",
+        type=_share,
+        default=0.2,
+        metavar="SHARE",
+        help="share of the rows that is set aside and used once, at the end (default: 0.2)",
+    )
+    how.add_argument("--group", metavar="COL", help="rows of one group stay together")
+    how.add_argument("--time", metavar="COL", help="models learn from earlier rows only")
+    how.add_argument("--seed", type=_whole, default=0, metavar="N", help="for all random draws")
+    how.add_argument(
+        "--time-limit",
+        type=_seconds,
+        default=60.0,
+        metavar="SECONDS",
+        help="for everything after the table is read (default: 60)",
+    )
+    out = parser.add_argument_group("what comes out")
+    out.add_argument("--out", metavar="DIR", help="folder for the files (default: TABLE.gapless)")
+    out.add_argument("--json", action="store_true", help="the result as JSON, and nothing else")
+    out.add_argument(
+        "--strict", action="store_true", help="exit with 1 if the table has warnings, e.g. leakage"
+    )
+
+
+def run(args: argparse.Namespace, printer: Printer) -> int:
+    """Choose a model for a table, write it and its report, and say what came out."""
+    folder = Path(args.out) if args.out else default_folder(args.table)
+    check_folder(folder)
+
+    from gapless.data import read_table
+
+    table = read_table(args.table)
+    target = args.target or _target_of(table)
+    printer.detail(f"{table}")
+    for note in table.notes:
+        printer.detail(f"  {note}")
+    choice, report = _fitted(args, table, target, printer)
+    files = _write(choice, report, folder)
+    _say(args, report, files, printer)
+    warned = any(finding.severity == "warning" for finding in choice.findings)
+    return FINDINGS if args.strict and warned else DONE
+
+
+def _fitted(args: argparse.Namespace, table: Any, target: str, printer: Printer) -> Any:
+    """The choice and its report, both within the time limit."""
+    from gapless.choosing import choose
+    from gapless.report import summarize
+
+    began = time.monotonic()
+    choice = choose(
+        table,
+        target,
+        task=args.task,
+        models=args.models,
+        metric=args.metric,
+        time_limit=FOR_CHOOSING * args.time_limit,
+        test=args.test,
+        group=args.group,
+        time=args.time,
+        drop=args.drop,
+        costs=args.costs,
+        seed=args.seed,
+        on_progress=printer.progress,
+    )
+    left = FOR_ALL * args.time_limit - (time.monotonic() - began)
+    report = summarize(choice, table, time_limit=max(left, 0.0), on_progress=printer.progress)
+    return choice, report
+
+
+def _write(choice: Any, report: Any, folder: Path) -> dict[str, str]:
+    """Write the model, which holds the report too, and the report as a page."""
+    from gapless.model_io import save
+    from gapless.report import to_html, to_json
+
+    choice.model.record_ = to_json(report)
+    with whole_files(folder) as new:
+        save(choice.model, new(MODEL_FILE))
+        new(REPORT_FILE).write_text(to_html(report), encoding="utf-8")
+    return {"model": str(folder / MODEL_FILE), "report": str(folder / REPORT_FILE)}
+
+
+def _say(args: argparse.Namespace, report: Any, files: dict[str, str], printer: Printer) -> None:
+    import json
+
+    from gapless.report import to_json, to_text
+
+    if args.json:
+        printer.json({**json.loads(to_json(report)), "files": files})
+        return
+    printer.answer(to_text(report))
+    printer.plain(
+        f"\nmodel   {files['model']}\nreport  {files['report']}\n"
+        f"next    gapless predict {files['model']} NEW_TABLE"
+    )
+
+
+def default_folder(table: str) -> Path:
+    """The folder for a table's files, in the working directory: houses.csv.gz → houses.gapless."""
+    name = "table" if table == "-" else Path(table).name
+    return Path(re.sub(r"(?<=.)\..*$", "", name) + ".gapless")
+
+
+def _target_of(table: Any) -> str:
+    """The target of a built-in table; for others it has to be said."""
+    from gapless.data import BUILTIN
+
+    if table.format == "built-in":
+        return BUILTIN[table.source].target
+    names = [repr(name) for name in table.frame.columns]
+    more = f" and {len(names) - 20} more" if len(names) > 20 else ""
+    raise ValueError(
+        f"say which column to predict: --target COL. There are {', '.join(names[:20])}{more}."
+    )
+
+
+# ---- options -------------------------------------------------------------------------------------
+
+
+def _number(text: str, words: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not {words}") from None
+
+
+def _share(text: str) -> float:
+    words = "a share between 0 and 1, such as 0.2"
+    value = _number(text, words)
+    if not 0.0 < value < 1.0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not {words}")
+    return value
+
+
+def _seconds(text: str) -> float:
+    words = "a number of seconds above 0"
+    value = _number(text, words)
+    if not 0.0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not {words}")
+    return value
+
+
+def _whole(text: str) -> int:
+    if not text.isdecimal() or int(text) >= 2**32:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 to 4294967295")
+    return int(text)

@@ -1,0 +1,79 @@
+"""`gapless report MODEL|DIR`: what was found when the model was fitted, from its file alone."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from ..errors import DONE
+from ..files import check_folder, whole_files
+from ..printer import Printer
+from .fit import MODEL_FILE
+
+HELP = "show the report of a fitted model again, or write it as a page"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `report`."""
+    parser.add_argument("model", metavar="MODEL|DIR", help="a model file, or the folder of `fit`")
+    parser.add_argument(
+        *("-o", "--out"), metavar="FILE", help="write it to a file: .html, .json, or .txt"
+    )
+    parser.add_argument("--json", action="store_true", help="the report as JSON, and nothing else")
+
+
+def run(args: argparse.Namespace, printer: Printer) -> int:
+    """Print the report that a model file holds, or write it."""
+    path = model_file(args.model)
+    out = None if args.out is None else Path(args.out)
+    if out is not None:
+        _check_out(out)
+    report = _report_of(path)
+
+    from gapless.report import to_html, to_json, to_text
+
+    if out is not None:
+        render = {".html": to_html, ".htm": to_html, ".json": to_json, ".txt": to_text}[out.suffix]
+        with whole_files(out.parent) as new:
+            new(out.name).write_text(render(report), encoding="utf-8")
+        printer.answer(f"The report is in {out}.")
+    elif args.json:
+        printer.json(json.loads(to_json(report)))
+    else:
+        printer.answer(to_text(report))
+    return DONE
+
+
+def model_file(name: str) -> Path:
+    """The model file that is meant by a path to it or to the folder that `fit` wrote."""
+    path = Path(name)
+    if path.is_dir():
+        if not (path / MODEL_FILE).is_file():
+            raise ValueError(f"{path} has no {MODEL_FILE}; name the folder that gapless fit wrote.")
+        return path / MODEL_FILE
+    if not path.is_file():
+        raise ValueError(
+            f"{path} does not exist; name a model file, or the folder that gapless fit wrote."
+        )
+    return path
+
+
+def _check_out(out: Path) -> None:
+    if out.suffix not in (".html", ".htm", ".json", ".txt"):
+        raise ValueError(f"{out} should end in .html, .json or .txt, which says what is written.")
+    check_folder(out.parent)
+
+
+def _report_of(path: Path) -> Any:
+    from gapless.model_io import load
+    from gapless.report import from_json
+
+    record = getattr(load(path), "record_", "")
+    if not record:
+        raise ValueError(
+            f"{path} holds no report, since gapless fit did not write it; "
+            f"gapless show {path} tells what is known of the model."
+        )
+    return from_json(record)

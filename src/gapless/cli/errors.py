@@ -1,0 +1,34 @@
+"""Exit codes, and what is said when a command cannot run."""
+
+from __future__ import annotations
+
+import os
+
+DONE, FINDINGS, COULD_NOT_RUN, INTERRUPTED = 0, 1, 2, 130
+
+
+def message_of(error: BaseException) -> str:
+    """An error in words, without a traceback.
+
+    Errors of ours say what to do. Others are named with their type, since nobody expected them.
+    """
+    if isinstance(error, MemoryError):
+        return "there is not enough memory; give fewer rows or columns."
+    if isinstance(error, OSError) and error.strerror:
+        return f"{os.fsdecode(error.filename or 'the system')}: {error.strerror}."
+    if isinstance(error, ValueError) and _is_ours(error):
+        return str(error)
+    return (
+        f"{type(error).__name__}: {error}\n"
+        "This is a defect of gapless, not of your table; --debug shows where it comes from."
+    )
+
+
+def _is_ours(error: BaseException) -> bool:
+    """Whether the error was raised by gapless itself, which means what it says."""
+    frame = error.__traceback__
+    name = ""
+    while frame is not None:
+        name = frame.tb_frame.f_globals.get("__name__", "")
+        frame = frame.tb_next
+    return name.partition(".")[0] == "gapless"

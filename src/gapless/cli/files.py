@@ -1,0 +1,81 @@
+"""Files that are whole or not there: written under other names, renamed together at the end."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+
+@contextmanager
+def whole_files(folder: str | os.PathLike = ".") -> Iterator[Callable[[str], Path]]:
+    """Give temporary names for new files of a folder; they get their own when the block is done.
+
+    An error or Ctrl-C inside the block leaves the folder as it was: older files of these names
+    stay, and a folder that was made for them is taken away again.
+
+    Parameters
+    ----------
+    folder : str or path, default="."
+        Where the files go; it is made if it does not exist.
+
+    Yields
+    ------
+    callable
+        `new(name)` is the path to write to, for the file that will be called so.
+    """
+    folder = Path(folder)
+    pairs: list[tuple[Path, Path]] = []
+
+    def new(name: str) -> Path:
+        path = folder / name
+        temporary = folder / f".{secrets.token_hex(4)}.{path.name}"
+        pairs.append((temporary, path))
+        return temporary
+
+    made = _make(folder)
+    try:
+        yield new
+        for temporary, _ in pairs:
+            _flush(temporary)
+        for temporary, path in pairs:
+            os.replace(temporary, path)
+        made = []
+    finally:
+        for temporary, _ in pairs:
+            with suppress(FileNotFoundError):
+                temporary.unlink()
+        for parent in made:
+            with suppress(OSError):
+                parent.rmdir()
+
+
+def check_folder(folder: str | os.PathLike) -> None:
+    """See that files can be written there, before the work whose result they are.
+
+    Raises
+    ------
+    ValueError
+        When it is a file, or may not be written to.
+    """
+    folder = Path(folder)
+    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not there.is_dir():
+        raise ValueError(f"{there} is a file, not a folder; name another one with --out.")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise ValueError(f"{there} may not be written to; name another folder with --out.")
+
+
+def _make(folder: Path) -> list[Path]:
+    """Make a folder and its parents; those that were not there, the innermost first."""
+    made = [path for path in (folder, *folder.parents) if not path.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    return made
+
+
+def _flush(path: Path) -> None:
+    """Wait until a file is on the disk, so that its new name never stands for half of it."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())

@@ -1,0 +1,100 @@
+"""Printer: answers go to standard output, everything else to standard error."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, TextIO
+
+from .live_line import LiveLine
+
+BOLD, RED, YELLOW = "1", "31", "33"
+# Control characters in a table's names could move the cursor or hide text.
+CONTROLS = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160)), "�")
+
+
+class Printer:
+    """What a command says, and how much of it.
+
+    Parameters
+    ----------
+    out, err : TextIO
+        Standard output and standard error.
+    verbosity : {-1, 0, 1}, default=0
+        −1 says the answer in one line, 1 the trace of the work too.
+    """
+
+    def __init__(self, out: TextIO, err: TextIO, verbosity: int = 0):
+        self.out, self.err, self.verbosity = out, err, verbosity
+        self._line = LiveLine(err) if verbosity == 0 and is_terminal(err) else None
+
+    def answer(self, text: str) -> None:
+        """The result, whose first line is the answer; only that line when quiet."""
+        self.end_progress()
+        first, newline, rest = _safe(text).partition("\n")
+        first = self._styled(self.out, first, BOLD)
+        print(first if self.verbosity < 0 else first + newline + rest, file=self.out, flush=True)
+
+    def plain(self, text: str) -> None:
+        """More of the result, below the answer; nothing when quiet."""
+        self.end_progress()
+        if self.verbosity >= 0:
+            print(_safe(text), file=self.out, flush=True)
+
+    def json(self, data: dict[str, Any]) -> None:
+        """The result as data, however quiet."""
+        self.end_progress()
+        print(json.dumps(data, indent=2, allow_nan=False), file=self.out, flush=True)
+
+    def note(self, text: str) -> None:
+        """Something to know that is no part of the result; nothing when quiet."""
+        if self.verbosity >= 0:
+            self._to_err(_safe(text))
+
+    def detail(self, text: str) -> None:
+        """A line of the trace."""
+        if self.verbosity > 0:
+            self._to_err(_safe(text))
+
+    def warning(self, text: str) -> None:
+        """Something that may make the result wrong; nothing when quiet."""
+        if self.verbosity >= 0:
+            self._to_err(self._styled(self.err, "warning:", YELLOW) + " " + _safe(text))
+
+    def error(self, text: str) -> None:
+        """Why the command could not run."""
+        self._to_err(self._styled(self.err, "gapless:", RED) + " " + _safe(text))
+
+    def progress(self, event: Any) -> None:
+        """An event of the work: a line that is rewritten on a terminal, a line each with -v."""
+        if self._line is not None:
+            self._line.show(event)
+        else:
+            self.detail(f"{event.seconds:7.1f} s  {event.text}")
+
+    def end_progress(self) -> None:
+        """Take the line of progress away."""
+        if self._line is not None:
+            self._line.clear()
+
+    def _to_err(self, text: str) -> None:
+        self.end_progress()
+        print(text, file=self.err, flush=True)
+
+    def _styled(self, stream: TextIO, text: str, style: str) -> str:
+        return f"\x1b[{style}m{text}\x1b[0m" if has_colour(stream) else text
+
+
+def is_terminal(stream: TextIO) -> bool:
+    """Whether somebody looks at the stream, on a terminal that can rewrite a line."""
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def has_colour(stream: TextIO) -> bool:
+    """Whether to write colours: on a terminal, unless NO_COLOR is set (no-color.org)."""
+    return is_terminal(stream) and not os.environ.get("NO_COLOR")
+
+
+def _safe(text: str) -> str:
+    """The text without characters that command a terminal."""
+    return text.translate(CONTROLS)
