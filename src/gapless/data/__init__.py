@@ -1,17 +1,20 @@
 """Tables in: reading, types, what may be wrong with them, and preparation for models.
 
 sources → records, dialects, delimited, formats → forms → tables → reading: bytes become a Table.
-columns gives each column a role, leakage says what may be wrong, preparation makes numbers of it.
+columns gives each column a role, leakage says what may be wrong, preparation makes numbers of it;
+profile keeps what training rows were like, and drift tells how a later table differs.
 Called by choosing, report and cli; may import the estimators' layers above, and polars.
 """
 
 from .builtin import BUILTIN, BuiltIn, load_builtin
 from .columns import Column, describe_columns
+from .drift import find_drift
 from .features import DateParts, FrequentWords, TableFeatures
 from .findings import CODES, Finding, TableError
 from .forms import Form
 from .leakage import Split, find_leaks
 from .preparation import prepare
+from .profile import ColumnProfile, TableProfile, profile_table
 from .reading import read_batches, read_table
 from .tables import Table, table_of
 from .target import Target, read_target
@@ -21,6 +24,7 @@ __all__ = [
     "CODES",
     "BuiltIn",
     "Column",
+    "ColumnProfile",
     "DateParts",
     "Finding",
     "Form",
@@ -29,11 +33,14 @@ __all__ = [
     "Table",
     "TableError",
     "TableFeatures",
+    "TableProfile",
     "Target",
     "describe_columns",
+    "find_drift",
     "find_leaks",
     "load_builtin",
     "prepare",
+    "profile_table",
     "read_batches",
     "read_table",
     "read_target",

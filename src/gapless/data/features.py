@@ -119,7 +119,7 @@ class TableFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 f"the table lacks columns that the model was fitted with: {listed(absent)}."
             )
         usual, _ = usual_types(frame.select([column.name for column in features]))
-        return pl.DataFrame([_as_role(usual[column.name], column) for column in features])
+        return pl.DataFrame([as_role(usual[column.name], column) for column in features])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -127,7 +127,7 @@ class TableFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return tags
 
 
-def _as_role(series: pl.Series, column: Column) -> pl.Series:
+def as_role(series: pl.Series, column: Column) -> pl.Series:
     """A column in the type of its role."""
     if series.dtype == pl.String and column.form is not None:
         series = read(series, column.form)

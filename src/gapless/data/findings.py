@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 Severity = Literal["warning", "note"]
 
-# What each code means. L: the score may be too good to be true; D: what the data is like.
+# What each code means. L: the score may be too good to be true; D: what the data is like; S: how a
+# table and the training rows of a model differ, and how the model does on it.
 CODES = {
     "L101": "a column nearly gives the target away",
     "L102": "a column names the rows",
@@ -22,6 +23,18 @@ CODES = {
     "D205": "equal rows have different targets",
     "D206": "a column is mostly missing",
     "D207": "a class has very few rows",
+    "S301": "a column is not there",
+    "S302": "a column is new",
+    "S303": "values are distributed otherwise",
+    "S304": "levels are new",
+    "S305": "levels have other shares",
+    "S306": "more values are missing",
+    "S307": "values cannot be read",
+    "S308": "dates lie outside those of training",
+    "S309": "rows are too few for a comparison",
+    "S310": "rows for training are among the rows",
+    "S311": "the score is not what was expected",
+    "S312": "the model is not the best one for its objective",
 }
 
 

@@ -42,7 +42,8 @@ from ..bayes.mixed_columns import MixedColumns
 from ..bayes.moments import Moments
 from ..bayes.number_parts import Gaussians, Kernels
 from ..certificates import Certificate
-from ..data import Column, Form
+from ..data import Column, ColumnProfile, Form, TableProfile
+from ..data.fingerprints import Fingerprint
 from ..ensembles.boosting_run import BoostingTrace
 from ..ensembles.margins import MarginTrace
 from ..generalization import Generalization
@@ -83,10 +84,12 @@ KEPT = (
     Categories,
     Certificate,
     Column,
+    ColumnProfile,
     Columns,
     CompactTrees,
     Conditions,
     Disagreement,
+    Fingerprint,
     Form,
     Gaussians,
     Generalization,
@@ -106,6 +109,7 @@ KEPT = (
     Search,
     Sigmoid,
     Steps,
+    TableProfile,
     Trace,
     Tree,
     Tried,

@@ -1,0 +1,271 @@
+"""Profile: a small summary of the training rows, by which later tables are told from them.
+
+It goes into model files: quantiles, levels and counts, no rows. `drift` compares tables with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from .columns import Column
+from .features import as_role
+from .fingerprints import Fingerprint, fingerprint, row_hashes
+from .forms import read
+from .tables import Table, frame_of, usual_types
+
+Array = np.ndarray
+Kind = Literal["number", "level", "date", "text"]
+
+# Quantiles of numbers: one for each 64th of the rows.
+QUANTILES = 64
+# Levels that are kept: as many as the preparation keeps, so that no model knows any other.
+MOST_LEVELS = 200
+# Whole numbers of so few values, as a target, are levels.
+FEW_CLASSES = 20
+MICROSECONDS_OF_A_DAY = 86_400e6
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnProfile:
+    """What the values of a column were like in the training rows.
+
+    Attributes
+    ----------
+    column : Column
+        The column.
+    rows, missing : int
+        The number of training rows, and of missing values among them.
+    values, shares : tuple of float
+        Quantiles of numbers, of dates in days since 1970, or of the lengths of texts; and for each
+        the share of the values that are not above it.
+    levels : tuple of str
+        The most frequent levels of a category, at most `MOST_LEVELS`.
+    counts : tuple of int
+        The rows of each level.
+    once : int
+        How many levels occur in one row only. As many rows of a new table as large are expected to
+        have a level that none had before (Good, The population frequencies of species, 1953).
+    """
+
+    column: Column
+    rows: int
+    missing: int
+    values: tuple[float, ...] = ()
+    shares: tuple[float, ...] = ()
+    levels: tuple[str, ...] = ()
+    counts: tuple[int, ...] = ()
+    once: int = 0
+
+    def __post_init__(self) -> None:
+        if len(self.values) != len(self.shares) or len(self.levels) != len(self.counts):
+            raise ValueError("a profile has a share for each value and a count for each level.")
+
+    @property
+    def present(self) -> int:
+        """The number of values that are not missing."""
+        return self.rows - self.missing
+
+    @property
+    def others(self) -> int:
+        """The rows of levels that are not kept."""
+        return self.present - sum(self.counts)
+
+    @property
+    def unknown(self) -> int:
+        """In how many of as many new rows a level is expected that is not kept, at most.
+
+        That is in how many training rows it would not be, were the row itself left out.
+        """
+        if not self.others:
+            return self.once
+        # A level at the edge is kept by the luck of one row or of its name.
+        return self.others + sum(count for count in self.counts if count <= self.counts[-1] + 1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableProfile:
+    """What the training rows of a model were like.
+
+    Attributes
+    ----------
+    columns : tuple of ColumnProfile
+        The features and the target.
+    set_aside : tuple of str
+        Names of the other columns.
+    fingerprint : Fingerprint
+        By which the same table is known again.
+    """
+
+    columns: tuple[ColumnProfile, ...]
+    set_aside: tuple[str, ...]
+    fingerprint: Fingerprint
+
+    @property
+    def rows(self) -> int:
+        """The number of training rows."""
+        return self.fingerprint.rows
+
+    def training_rows(self, table: Any) -> Array | None:
+        """Which rows of a table are the training rows.
+
+        Parameters
+        ----------
+        table : Table, or data frame of polars or pandas
+            A table.
+
+        Returns
+        -------
+        ndarray of int64, or None
+            None unless the table is the one of the fit, or all its training rows and no others, in
+            any order.
+        """
+        hashes = self._hashes(table)
+        return None if hashes is None else self.fingerprint.training_rows(hashes)
+
+    def share_in(self, table: Any) -> float:
+        """About which share of the training rows a table contains.
+
+        Parameters
+        ----------
+        table : Table, or data frame of polars or pandas
+            A table.
+
+        Returns
+        -------
+        float
+            From a sample of 512 training rows.
+        """
+        hashes = self._hashes(table)
+        return 0.0 if hashes is None else self.fingerprint.share_in(hashes)
+
+    def _hashes(self, table: Any) -> Array | None:
+        frame = plain_frame(table)
+        columns = [each.column for each in self.columns]
+        if not {column.name for column in columns} <= set(frame.columns):
+            return None
+        return row_hashes(read_as(frame, columns))
+
+
+def profile_table(
+    table: Table | pl.DataFrame, columns: Sequence[Column], rows: Any = None
+) -> TableProfile:
+    """Summarise the training rows of a table.
+
+    Parameters
+    ----------
+    table : Table or polars.DataFrame
+        The whole table.
+    columns : sequence of Column
+        Its columns with their roles, from `describe_columns`.
+    rows : array of int or None, default=None
+        The rows that the model is fitted to; None means all.
+
+    Returns
+    -------
+    TableProfile
+        Some kilobytes, and a bit for each row.
+
+    Examples
+    --------
+    >>> from gapless.data import describe_columns, load_builtin, profile_table
+    >>> table = load_builtin("iris")
+    >>> profile = profile_table(table, describe_columns(table, "species"))
+    >>> profile.columns[-1].levels, profile.columns[-1].counts
+    (('setosa', 'versicolor', 'virginica'), (50, 50, 50))
+    """
+    frame = plain_frame(table)
+    kept = [column for column in columns if column.is_feature or column.role == "target"]
+    series = read_as(frame, kept)
+    rows = np.arange(frame.height) if rows is None else np.asarray(rows)
+    return TableProfile(
+        tuple(_profiled(each.gather(rows), column) for each, column in zip(series, kept)),
+        tuple(column.name for column in columns if column not in kept),
+        fingerprint(row_hashes(series), rows),
+    )
+
+
+def kind_of(column: Column) -> Kind:
+    """How the values of a feature or a target are summarised."""
+    if column.role == "number":
+        return "number"
+    if column.role == "date":
+        return "date"
+    if column.role == "text":
+        return "text"
+    if column.role == "target" and column.dtype in ("Int64", "Float64"):
+        few = column.dtype == "Int64" and column.distinct <= FEW_CLASSES
+        return "level" if few else "number"
+    return "level"
+
+
+def plain_frame(table: Any) -> pl.DataFrame:
+    """The frame of a table, or of what can be made one; texts are read later, as for the fit."""
+    return table.frame if isinstance(table, Table) else frame_of(table)
+
+
+def read_as(frame: pl.DataFrame, columns: Sequence[Column]) -> list[pl.Series]:
+    """Columns of a frame as numbers, dates and texts, as they were read for the fit."""
+    usual, _ = usual_types(frame.select([column.name for column in columns]))
+    return [_read(usual[column.name], column) for column in columns]
+
+
+def _read(series: pl.Series, column: Column) -> pl.Series:
+    if column.role != "target":
+        return as_role(series, column)
+    if series.dtype == pl.String and column.form is not None:
+        series = read(series, column.form)
+    if column.dtype in ("Int64", "Float64"):
+        return series.cast(pl.Float64, strict=False)
+    return series.cast(pl.String)
+
+
+def as_numbers(series: pl.Series) -> Array:
+    """Numbers, days since 1970, or lengths of texts, sorted and without missing values."""
+    present = series.drop_nulls()
+    if present.dtype == pl.String:
+        present = present.str.len_chars()
+    elif present.dtype.is_temporal():
+        present = present.to_physical() / MICROSECONDS_OF_A_DAY
+    return present.cast(pl.Float64).sort().to_numpy()
+
+
+def as_levels(series: pl.Series) -> pl.DataFrame:
+    """Levels and their counts, the most frequent first; of equally frequent ones by name."""
+    present = series.drop_nulls()
+    if present.dtype.is_numeric():
+        # Classes that are whole numbers.
+        present = present.cast(pl.Int64, strict=False).cast(pl.String)
+    counts = present.alias("level").value_counts(name="rows")
+    return counts.sort(["rows", "level"], descending=[True, False])
+
+
+def _profiled(series: pl.Series, column: Column) -> ColumnProfile:
+    missing = series.null_count()
+    if kind_of(column) == "level":
+        table = as_levels(series)
+        top = table.head(MOST_LEVELS)
+        return ColumnProfile(
+            column,
+            len(series),
+            missing,
+            levels=tuple(top["level"].to_list()),
+            counts=tuple(top["rows"].to_list()),
+            once=int((table["rows"] == 1).sum()),
+        )
+    values, shares = _quantiles(as_numbers(series))
+    return ColumnProfile(column, len(series), missing, tuple(values), tuple(shares))
+
+
+def _quantiles(ordered: Array) -> tuple[list[float], list[float]]:
+    """Distinct quantiles, the least and the largest value among them, and the shares up to each."""
+    if not len(ordered):
+        return [], []
+    places = np.ceil(np.linspace(0, 1, QUANTILES + 1) * len(ordered)).astype(int) - 1
+    values = np.unique(ordered[np.maximum(places, 0)])
+    shares = np.searchsorted(ordered, values, side="right") / len(ordered)
+    return values.tolist(), shares.tolist()
