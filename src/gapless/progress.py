@@ -6,6 +6,7 @@ scikit-learn has callbacks from 1.9 on.
 
 from __future__ import annotations
 
+import contextvars
 import math
 import sys
 import time
@@ -28,12 +29,23 @@ except ImportError:  # scikit-learn 1.8 has no callbacks
 
 PATIENCE_SECONDS = 2.0
 REFRESH_SECONDS = 0.2
+_has_line: contextvars.ContextVar[bool] = contextvars.ContextVar("has_line", default=True)
+
+
+@contextmanager
+def without_lines() -> Iterator[None]:
+    """Let fits inside show no line of their own, where the caller shows one for all of them."""
+    token = _has_line.set(False)
+    try:
+        yield
+    finally:
+        _has_line.reset(token)
 
 
 @contextmanager
 def watch(estimator: Any, X: Any = None, y: Any = None) -> Iterator[Callable[[Any, float], bool]]:
     """A callback for solvers, called after each step: True asks the solver to stop."""
-    line = ProgressLine(type(estimator).__name__, sys.stderr)
+    line = ProgressLine(type(estimator).__name__, sys.stderr if _has_line.get() else None)
     context = None
     if getattr(estimator, "_skl_callbacks", None) or hasattr(estimator, "_parent_callback_ctx"):
         context = estimator._init_callback_context(max_subtasks=None)

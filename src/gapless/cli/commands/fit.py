@@ -84,13 +84,15 @@ def run(args: argparse.Namespace, printer: Printer) -> int:
     check_folder(folder)
 
     from gapless.data import read_table
+    from gapless.progress import without_lines
 
     table = read_table(args.table)
     target = args.target or _target_of(table)
-    printer.detail(f"{table}")
+    printer.detail(str(table))
     for note in table.notes:
         printer.detail(f"  {note}")
-    choice, report = _fitted(args, table, target, printer)
+    with without_lines():
+        choice, report = _fitted(args, table, target, printer)
     files = _write(choice, report, folder)
     _say(args, report, files, printer)
     warned = any(finding.severity == "warning" for finding in choice.findings)

@@ -1,0 +1,50 @@
+"""Results are whole or not there."""
+
+import os
+
+import pytest
+
+from gapless.cli.files import check_folder, whole_files
+
+
+def write_two(folder, stop=None):
+    with whole_files(folder) as new:
+        new("model").write_text("new model")
+        if stop is not None:
+            raise stop
+        new("page").write_text("new page")
+
+
+def test_files_get_their_names_at_the_end_and_nothing_else_stays(tmp_path):
+    folder = tmp_path / "a" / "b"
+    with whole_files(folder) as new:
+        path = new("model")
+        path.write_text("new")
+        assert not (folder / "model").exists()
+    assert [entry.name for entry in folder.iterdir()] == ["model"]
+    assert (folder / "model").read_text() == "new"
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt(), OSError("full")], ids=["ctrl-c", "error"])
+def test_an_interrupted_write_leaves_the_folder_as_it_was(tmp_path, stop):
+    (tmp_path / "model").write_text("old model")
+    for folder in (tmp_path, tmp_path / "made" / "for it"):
+        with pytest.raises(type(stop)):
+            write_two(folder, stop)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["model"]
+    assert (tmp_path / "model").read_text() == "old model"
+    write_two(tmp_path)
+    assert (tmp_path / "model").read_text() == "new model"
+    assert (tmp_path / "page").read_text() == "new page"
+
+
+def test_a_folder_that_cannot_be_written_is_named_before_the_work(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ValueError, match="file is a file, not a folder; name another one"):
+        check_folder(tmp_path / "file" / "inner")
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o500)
+    if not os.access(closed, os.W_OK):  # root may write anywhere
+        with pytest.raises(ValueError, match="may not be written to"):
+            check_folder(closed / "inner")
+    check_folder(tmp_path / "not" / "there" / "yet")
