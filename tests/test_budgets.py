@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 
 import gapless
 
@@ -62,3 +63,22 @@ def test_unknown_name_is_an_attribute_error():
         assert "NoSuchModel" in str(error)
     else:
         raise AssertionError("gapless.NoSuchModel should not exist")
+
+
+def test_help_of_the_tool_starts_quickly():
+    """The best of several starts, since others use the machine too; the promise is 0.3 seconds."""
+    command = [sys.executable, "-m", "gapless.cli", "--help"]
+    seconds = []
+    for _ in range(20):
+        began = time.perf_counter()
+        subprocess.run(command, capture_output=True, check=True)
+        seconds.append(time.perf_counter() - began)
+        if seconds[-1] < 0.3:
+            break
+    assert min(seconds) < 0.3
+
+
+def test_help_of_the_tool_loads_no_other_package():
+    loaded = modules_after("from gapless.cli import args; args.build()")
+    assert roots(loaded) - set(sys.stdlib_module_names) == {"gapless"}
+    assert {name.split(".")[1] for name in loaded if name.startswith("gapless.")} == {"cli"}
