@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 
 from ..interrupt import TimeLimit, check
 from ..interrupt import time_limit as limited
-from .resampling import HeldOut, expected
+from .resampling import HeldOut, behind_error, expected
 from .rows import Rows
 
 
@@ -255,7 +255,7 @@ def _compared(
     if not np.any(np.isfinite(unseen)):
         raise ValueError(f"the {results[0].metric} of held-out rows is not defined for any model.")
     best = int(np.nanargmax(unseen))
-    errors = [_behind_error(result, results[best], rows) for result in results]
+    errors = [behind_error(result, results[best], rows) for result in results]
     contenders = []
     for (name, (result, fitted, seconds)), error in zip(found.items(), errors):
         last = fitted[-1] if isinstance(fitted, Pipeline) else fitted
@@ -285,14 +285,3 @@ def _compared(
         method=method,
         fitted={name: fitted for name, (_, fitted, _) in found.items()},
     )
-
-
-def _behind_error(one: HeldOut, best: HeldOut, rows: Rows) -> float:
-    """The standard error of the difference of two scores of the same rows."""
-    if one is best:
-        return 0.0
-    if one.of_rows is None or best.of_rows is None:
-        apart = np.array(best.of_splits) - np.array(one.of_splits)
-        return float(np.nanstd(apart, ddof=1) / np.sqrt(len(apart))) if len(apart) > 1 else 0.0
-    apart = np.asarray(best.of_rows) - np.asarray(one.of_rows)
-    return rows.standard_error(apart[best.tested], best.tested)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..generalization import Generalization, Judge, generalize, sentence
-from ..selection_bias import correct
+from ..selection_bias import Corrected, correct
 from .answers import Answers, Part
 from .rows import Array, Rows, Split
 
@@ -93,12 +94,40 @@ class HeldOut:
     """Models of several splits, scored together on the rows that each has not seen.
 
     Everything is worked out when it is asked for, and once.
+
+    Parameters
+    ----------
+    model : estimator
+        Copies of it are fitted.
+    rows : Rows
+        All rows.
+    splits : list of Split
+        For each fit, the rows to learn from and those that are held out.
+    scoring : str or callable, default=None
+        As in scikit-learn.
+    most_train : int, default=None
+        The score on rows that were learned from is that of so many of them, if there are more.
+    on_fit : callable, default=None
+        Called before each fit with its place from 0.
     """
 
-    def __init__(self, model: Any, rows: Rows, splits: list[Split], scoring: Any = None):
+    def __init__(
+        self,
+        model: Any,
+        rows: Rows,
+        splits: list[Split],
+        scoring: Any = None,
+        *,
+        most_train: int | None = None,
+        on_fit: Callable[[int], None] | None = None,
+    ):
         self._rows, self._splits, self._scoring = rows, splits, scoring
-        self._classes = rows.classes(model)
-        self._models = [rows.fit(model, train) for train, _ in splits]
+        self._classes, self._most_train = rows.classes(model), most_train
+        self._models: list[Any] = []
+        for place, (train, _) in enumerate(splits):
+            if on_fit is not None:
+                on_fit(place)
+            self._models.append(rows.fit(model, train))
         self.tested = np.unique(np.concatenate([test for _, test in splits]))
         parts = [Part(m, rows.take(test), test) for m, (_, test) in zip(self._models, splits)]
         counts = np.zeros(len(rows))
@@ -112,11 +141,24 @@ class HeldOut:
         """What is measured."""
         return self._judge.metric
 
+    @property
+    def first(self) -> Any:
+        """The model of the first split."""
+        return self._models[0]
+
+    @cached_property
+    def predicted(self) -> Array:
+        """What was predicted for the rows `tested` by the models that had not seen them."""
+        return self._judge.model.predict(self.tested[:, None])
+
     @cached_property
     def train(self) -> float:
         """The mean score of the models on the rows they have learned from."""
         own = []
         for model, (train, _) in zip(self._models, self._splits):
+            if self._most_train is not None and len(train) > self._most_train:
+                draw = np.random.default_rng(0)
+                train = np.sort(draw.choice(train, self._most_train, replace=False))
             part = Part(model, self._rows.take(train), train)
             answers = Answers([part], len(self._rows), self._classes)
             own.append(score(answers, self._rows, train, self._scoring))
@@ -150,13 +192,33 @@ class HeldOut:
         )
 
 
-def expected(results: list[HeldOut], rows: Rows, best: int) -> float:
-    """What the best of several can be expected to score, corrected for having been chosen."""
+def corrected(results: list[HeldOut], rows: Rows, chosen: int) -> Corrected | None:
+    """What one of several can be expected to score, corrected for having been chosen.
+
+    None for scores that are no mean over rows.
+    """
     if any(one.of_rows is None for one in results):
-        return float("nan")
-    tested = results[best].tested
+        return None
+    tested = results[chosen].tested
     scores = np.column_stack([np.asarray(one.of_rows)[tested] for one in results])
-    return float(correct(*rows.by_unit(scores, tested), chosen=best).unseen)
+    return correct(*rows.by_unit(scores, tested), chosen=chosen)
+
+
+def expected(results: list[HeldOut], rows: Rows, best: int) -> float:
+    """What the best of several can be expected to score; NaN for scores that are no mean."""
+    found = corrected(results, rows, best)
+    return float("nan") if found is None else float(found.unseen)
+
+
+def behind_error(one: HeldOut, best: HeldOut, rows: Rows) -> float:
+    """The standard error of the difference of two scores of the same rows."""
+    if one is best:
+        return 0.0
+    if one.of_rows is None or best.of_rows is None:
+        apart = np.array(best.of_splits) - np.array(one.of_splits)
+        return float(np.nanstd(apart, ddof=1) / np.sqrt(len(apart))) if len(apart) > 1 else 0.0
+    apart = np.asarray(best.of_rows) - np.asarray(one.of_rows)
+    return rows.standard_error(apart[best.tested], best.tested)
 
 
 def score(answers: Answers, rows: Rows, some: Array, scoring: Any) -> float:
@@ -246,20 +308,7 @@ def hold_out(
     rows = Rows.read(X, y, sample_weight, groups, time)
     if not 0 < test_size < 1:
         raise ValueError(f"test_size must be between 0 and 1, got {test_size!r}.")
-    if rows.time is not None:
-        moments, moment = np.unique(rows.time, return_inverse=True)
-        past = np.cumsum(np.bincount(moment, rows.counts, len(moments)))
-        # Of equal moments all are held out, or none; rounding adds none.
-        first = np.searchsorted(past, (1 - test_size) * past[-1] * (1 + 1e-12), side="right")
-        late = moment >= min(first, moment[rows.is_counted].max())
-        split = np.flatnonzero(~late & rows.is_counted), np.flatnonzero(late & rows.is_counted)
-        if not len(split[0]):
-            raise ValueError("no row came before those that are held out; take a smaller part.")
-    else:
-        count = min(max(round(test_size * rows.unit_count), 1), rows.unit_count - 1)
-        is_held = np.zeros(rows.unit_count, dtype=bool)
-        is_held[rows.shuffled(model, random_state)[:count]] = True
-        split = rows.split(is_held)
+    split = rows.hold_out(model, test_size, random_state)
     return HeldOut(model, rows, [split], scoring).said(f"hold-out of {len(split[1])} rows")
 
 

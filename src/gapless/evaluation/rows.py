@@ -166,6 +166,25 @@ class Rows:
         fold[self.shuffled(model, seed)] = np.arange(self.unit_count) * k // self.unit_count
         return [self.split(fold == part) for part in range(k)]
 
+    def hold_out(self, model: Any, part: float, seed: int = 0) -> Split:
+        """Rows to learn from, and those of a part of the units, or of the latest rows."""
+        if self.time is not None:
+            return self._latest(self.time, part)
+        count = min(max(round(part * self.unit_count), 1), self.unit_count - 1)
+        is_held = np.zeros(self.unit_count, dtype=bool)
+        is_held[self.shuffled(model, seed)[:count]] = True
+        return self.split(is_held)
+
+    def _latest(self, time: Array, part: float) -> Split:
+        moments, moment = np.unique(time, return_inverse=True)
+        past = np.cumsum(np.bincount(moment, self.counts, len(moments)))
+        # Of equal moments all are held out, or none; rounding adds none.
+        first = np.searchsorted(past, (1 - part) * past[-1] * (1 + 1e-12), side="right")
+        late = moment >= min(first, moment[self.is_counted].max())
+        if not np.any(~late & self.is_counted):
+            raise ValueError("no row came before those that are held out; take a smaller part.")
+        return np.flatnonzero(~late & self.is_counted), np.flatnonzero(late & self.is_counted)
+
     def split(self, is_held: Array) -> Split:
         """The rows of the other units, and of those that are held out."""
         held = np.where(self.units >= 0, is_held[self.units], False)

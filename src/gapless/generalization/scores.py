@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from sklearn.base import is_classifier, is_outlier_detector
@@ -22,6 +22,14 @@ INSIDE = "share inside"
 BLOCKS = 50
 
 
+@runtime_checkable
+class RowScorer(Protocol):
+    """A scorer that also says what each row contributes: numbers whose mean is the score."""
+
+    def of_rows(self, model: Any, X: Array, y: Array, weights: Array) -> Array:
+        """What each row contributes, (n,)."""
+
+
 class Judge:
     """Scores predictions z (n, K) of the rows of a fit, as the model itself would be scored.
 
@@ -36,7 +44,8 @@ class Judge:
         How much each row counts; a row of weight 0 is no row.
     scoring : str, callable or None
         As in scikit-learn; None is accuracy for classifiers, the share of rows that are called +1
-        for detectors of outliers, whose targets are all +1, and R² for all others.
+        for detectors of outliers, whose targets are all +1, and R² for all others. Of a `RowScorer`
+        the standard error is known without scoring again.
     """
 
     def __init__(self, model: Any, y: Array, weights: Array, scoring: Any = None):
@@ -50,6 +59,11 @@ class Judge:
         self.metric = _name(asked)
         if is_region and scoring is None:
             self.metric = INSIDE
+        if isinstance(scoring, RowScorer):
+            self._of_rows: Callable | None = scoring.of_rows
+            self._shares: Callable | None = _of_mean(scoring.of_rows)
+        else:
+            self._of_rows, self._shares = ROWS.get(self.metric), SHARES.get(self.metric)
 
     def only(self, rows: Array) -> Judge:
         """The judge of some of the rows."""
@@ -76,7 +90,7 @@ class Judge:
     @property
     def is_mean(self) -> bool:
         """Whether the score is a mean over rows, as R² is for a given spread of the targets."""
-        return self.metric in ROWS
+        return self._of_rows is not None
 
     @property
     def is_empty(self) -> bool:
@@ -86,10 +100,10 @@ class Judge:
 
     def of_rows(self, z: Array) -> Array | None:
         """The score of each row, if the score of all is their mean; else None."""
-        if not self.is_mean:
+        if self._of_rows is None:
             return None
         twin, rows = self.model._standing_in(z), np.arange(len(z))
-        return _single(ROWS[self.metric](twin, rows[:, None], self.y, self.weights))
+        return _single(self._of_rows(twin, rows[:, None], self.y, self.weights))
 
     def standard_error(self, z: Array, units: Array) -> float:
         """Of the score, over the units 0, 1, … to which the rows belong.
@@ -102,10 +116,10 @@ class Judge:
         count = int(of_row.max(initial=-1)) + 1
         if count < 2:
             return np.nan
-        if self.metric not in SHARES:
+        if self._shares is None:
             return self._jackknife(z, rows, of_row)
         twin, weights = self.model._standing_in(z), self.weights[rows]
-        share = SHARES[self.metric](twin, rows[:, None], self.y[rows], weights)
+        share = self._shares(twin, rows[:, None], self.y[rows], weights)
         of_unit = np.bincount(of_row, weights * share)
         return float(np.sqrt(count / (count - 1) * np.sum(of_unit**2)) / weights.sum())
 
