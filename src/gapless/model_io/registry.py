@@ -24,6 +24,7 @@ from sklearn.model_selection import (
 
 from .. import (
     bayes,
+    choosing,
     data,
     ensembles,
     kernel_machines,
@@ -67,7 +68,19 @@ from ..trees.pruning import PruneTrace
 from ..trees.tree import Tree
 from .scikit_learn import ATTRIBUTES
 
-PARTS = (bayes, data, ensembles, kernel_machines, linear, metrics, neighbors, svm, text, trees)
+PARTS = (
+    bayes,
+    choosing,
+    data,
+    ensembles,
+    kernel_machines,
+    linear,
+    metrics,
+    neighbors,
+    svm,
+    text,
+    trees,
+)
 SPLITTERS = (
     GroupKFold,
     KFold,
