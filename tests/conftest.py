@@ -1,4 +1,4 @@
-"""Random numbers for all tests, and one thread for BLAS."""
+"""Random numbers for all tests, and one thread for the libraries beside ours."""
 
 import os
 import secrets
@@ -10,9 +10,9 @@ from threadpoolctl import threadpool_limits
 
 
 @pytest.fixture(autouse=True, scope="session")
-def one_thread_for_products():
-    """Threads of BLAS wait for each other longer than these small problems compute."""
-    with threadpool_limits(1, user_api="blas"):
+def one_thread_for_other_libraries():
+    """Threads of BLAS and OpenMP wait for each other longer than these small problems compute."""
+    with threadpool_limits(1):
         yield
 
 
