@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 import time
 from types import SimpleNamespace
 
@@ -100,7 +101,7 @@ def test_a_line_is_never_wider_than_the_terminal(monkeypatch):
 
 
 def test_words_leave_out_what_is_not_known():
-    assert words(event("reading", total=0, limit=None), 7.4) == "7 s reading"
+    assert words(event("reading", total=0, limit=math.inf), 7.4) == "7 s reading"
     assert words(event("two\nlines"), 7.4) == "7 of 60 s [3/9] two lines"
 
 

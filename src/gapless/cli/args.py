@@ -9,10 +9,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import NoReturn
 
-from .commands import data, fit, report
+from .commands import check, data, fit, predict, report
 
 COMMANDS: dict[str, ModuleType] = {
     "fit": fit,
+    "predict": predict,
+    "check": check,
     "report": report,
     "data": data,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import threading
 import time
@@ -61,6 +62,12 @@ class LiveLine:
 
 def words(event: Any, seconds: float) -> str:
     """An event as one line: how much time has passed, how far the work is, what is being done."""
-    clock = f"{seconds:.0f} s" if event.limit is None else f"{seconds:.0f} of {event.limit:g} s"
+    clock = f"{seconds:.0f} of {event.limit:g} s" if event.limit < math.inf else f"{seconds:.0f} s"
     place = f" [{event.done}/{event.total}]" if event.total else ""
-    return f"{clock}{place} {' '.join(event.text.split())}"
+    return f"{clock}{place} {doing(event)}"
+
+
+def doing(event: Any) -> str:
+    """What is being done, and with which model."""
+    text = " ".join(event.text.split())
+    return f"{event.model}: {text}" if event.model else text

@@ -6,7 +6,7 @@ import json
 import os
 from typing import Any, TextIO
 
-from .live_line import LiveLine
+from .live_line import LiveLine, doing
 
 BOLD, RED, YELLOW = "1", "31", "33"
 # Control characters in a table's names could move the cursor or hide text.
@@ -70,7 +70,7 @@ class Printer:
         if self._line is not None:
             self._line.show(event)
         else:
-            self.detail(f"{event.seconds:7.1f} s  {event.text}")
+            self.detail(f"{event.seconds:7.1f} s  {doing(event)}")
 
     def end_progress(self) -> None:
         """Take the line of progress away."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how = parser.add_argument_group("how it is judged")
     how.add_argument(
         "--test",
-        type=_share,
+        type=share,
         default=0.2,
         metavar="SHARE",
         help="share of the rows that is set aside and used once, at the end (default: 0.2)",
@@ -101,10 +102,18 @@ def run(args: argparse.Namespace, printer: Printer) -> int:
 
 def _fitted(args: argparse.Namespace, table: Any, target: str, printer: Printer) -> Any:
     """The choice and its report, both within the time limit."""
-    from gapless.choosing import choose
+    from gapless.choosing import Progress, choose
     from gapless.report import summarize
 
     began = time.monotonic()
+
+    def tell_choice(event: Progress) -> None:
+        printer.progress(replace(event, limit=args.time_limit))
+
+    def tell_report(part: str) -> None:
+        seconds = time.monotonic() - began
+        printer.progress(Progress("report", "report", 0, 0, seconds, args.time_limit, part))
+
     choice = choose(
         table,
         target,
@@ -118,10 +127,10 @@ def _fitted(args: argparse.Namespace, table: Any, target: str, printer: Printer)
         drop=args.drop,
         costs=args.costs,
         seed=args.seed,
-        on_progress=printer.progress,
+        on_progress=tell_choice,
     )
     left = FOR_ALL * args.time_limit - (time.monotonic() - began)
-    report = summarize(choice, table, time_limit=max(left, 0.0), on_progress=printer.progress)
+    report = summarize(choice, table, time_limit=max(left, 0.0), on_progress=tell_report)
     return choice, report
 
 
@@ -181,7 +190,8 @@ def _number(text: str, words: str) -> float:
         raise argparse.ArgumentTypeError(f"{text!r} is not {words}") from None
 
 
-def _share(text: str) -> float:
+def share(text: str) -> float:
+    """A share, as an option of the command line."""
     words = "a share between 0 and 1, such as 0.2"
     value = _number(text, words)
     if not 0.0 < value < 1.0:
