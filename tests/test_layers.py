@@ -96,7 +96,7 @@ OUTSIDE = {
     "model_io": {"numpy", "safetensors", "scipy", "sklearn"},
     "plots": {"numpy", "matplotlib"},
     "report": {"jinja2", "markupsafe", "numpy", "polars", "scipy", "sklearn"},
-    "cli": {"polars"},
+    "cli": {"numpy", "polars", "scipy", "sklearn"},
     "demo": {"numpy", "sklearn", "matplotlib"},
     "__init__": set(),
 }

@@ -181,18 +181,22 @@ def _fields_by_python(body: bytes, dialect: Dialect) -> pl.DataFrame:
 def delimited_blocks(
     blocks: Iterator[tuple[bytes, bool]], name: str, delimiter: str | None = None
 ) -> Iterator[pl.DataFrame]:
-    """A text that comes block by block as frames of texts; records are never cut."""
+    """A text that comes block by block as frames of texts; records are never cut.
+
+    The first frame comes even if it has no rows, for its names.
+    """
     dialect: Dialect | None = None
     left, line = b"", 1
     for block, is_last in blocks:
         text = left + _with_newlines(block)
+        is_first = dialect is None
         if dialect is None:
             body, dialect, _ = begin_delimited(text, name, delimiter)
             line += line_of(text, len(text) - len(body)) - 1
             text = body
         records = find_records(text, dialect.delimiter, dialect.quote)
         cut = len(text) if is_last or not len(records) else int(records.start[-1])
-        if cut:
+        if cut or is_first:
             frame, _ = read_block(text[:cut], dialect, line)
             line += text.count(b"\n", 0, cut)
             yield frame

@@ -122,12 +122,30 @@ def _of_column(old: ColumnProfile, raw: pl.Series, new: pl.Series, level: float)
 # ---- missing values, and those that cannot be read -----------------------------------------------
 
 
-def _unreadable(column: Column, raw: pl.Series, new: pl.Series) -> Iterator[Finding]:
+def unread(column: Column, raw: pl.Series, new: pl.Series) -> pl.Series:
+    """Texts of a column of numbers or dates that could not be read as such.
+
+    Parameters
+    ----------
+    column : Column
+        The column as it was in training.
+    raw, new : polars.Series
+        The same values as they stand in the table, and as they were read.
+
+    Returns
+    -------
+    polars.Series
+        Without those that mean a missing value.
+    """
     if kind_of(column) not in ("number", "date") or raw.dtype != pl.String:
-        return
+        return raw.clear()
     texts = raw.str.strip_chars()
     known = texts.is_in(MISSING) | texts.str.to_lowercase().is_in(MISSING_AMONG_NUMBERS)
-    lost = texts.filter((new.is_null() & ~known).fill_null(False))
+    return texts.filter((new.is_null() & ~known).fill_null(False))
+
+
+def _unreadable(column: Column, raw: pl.Series, new: pl.Series) -> Iterator[Finding]:
+    lost = unread(column, raw, new)
     if len(lost):
         yield found(
             "S307",

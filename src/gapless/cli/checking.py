@@ -1,0 +1,274 @@
+"""What `gapless check` finds: is a model optimal, as good as expected, and at home in a table?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from gapless.certificates import Certificate, certify_model
+from gapless.choosing import TableModel
+from gapless.choosing.metric import Metric
+from gapless.data import Finding, Table, TableError, find_drift, read_target
+from gapless.data.findings import counted, found
+from gapless.metrics import Score
+from gapless.metrics.result import decimals, written
+
+Array = np.ndarray
+
+# Chance leaves a score further below what was expected once in two hundred times.
+STANDARD_ERRORS = 2.6
+NOT_AGAIN = "(not computed again, which takes the training rows)"
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What was found about a model and a table.
+
+    Attributes
+    ----------
+    rows : int
+        The number of rows of the table.
+    is_training : bool
+        Whether the training rows are among them, all and known.
+    training_rows : int
+        How many training rows the model has.
+    certificate : Certificate or None
+        From the training rows; None where they are not there, or the model has no objective.
+    optimality : str
+        The same in words, or why there is none.
+    score : Score or None
+        Of the rows that are not for training; of all if nothing else is there.
+    scored : str
+        What was scored, or why nothing was.
+    expected, expected_error : float
+        The score that was expected, and its standard error; NaN if not known.
+    behind : float
+        By how many standard errors the score is worse than expected; NaN if not known.
+    findings : tuple of Finding
+        Warnings first.
+    """
+
+    rows: int
+    is_training: bool
+    training_rows: int
+    certificate: Certificate | None
+    optimality: str
+    score: Score | None
+    scored: str
+    expected: float
+    expected_error: float
+    behind: float
+    findings: tuple[Finding, ...]
+
+    @property
+    def warnings(self) -> int:
+        """How many of the findings are warnings."""
+        return sum(finding.severity == "warning" for finding in self.findings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same data as plain strings, numbers and lists; None for what is not known."""
+        return {
+            "answer": self.answer,
+            "warnings": self.warnings,
+            "rows": self.rows,
+            "is_training": self.is_training,
+            "training_rows": self.training_rows,
+            "certificate": None if self.certificate is None else plain(self.certificate.to_dict()),
+            "optimality": self.optimality,
+            "score": None if self.score is None else plain(self.score.to_dict()),
+            "scored": self.scored,
+            "expected": plain(self.expected),
+            "expected_error": plain(self.expected_error),
+            "behind": plain(self.behind),
+            "findings": [plain(finding.to_dict()) for finding in self.findings],
+        }
+
+    @property
+    def answer(self) -> str:
+        """What matters, in one sentence."""
+        codes = {finding.code for finding in self.findings if finding.severity == "warning"}
+        drifts = len(codes & {f"S30{k}" for k in range(10)})
+        parts = [self._of_score("S311" in codes)]
+        if "S312" in codes:
+            parts.append("it is not the best one for its objective")
+        elif self.certificate is not None and self.certificate.kind in ("exact", "optimal"):
+            parts.append(f"it is {self.certificate.verdict.partition(':')[0]}, as computed again")
+        if self.is_training:
+            parts.append("the table has the training rows")
+        else:
+            parts.append(f"the table looks {'unlike' if drifts else 'like'} the training rows")
+        return f"{'Look at this' if codes else 'Fine'}: {'; '.join(parts)}."
+
+    def _of_score(self, is_behind: bool) -> str:
+        if self.score is None:
+            return "the model was not scored"
+        value = written(self.score.value, decimals(self.score.low, self.score.high, 1))
+        said = f"the model scores {value} ({self.score.name})"
+        if math.isnan(self.behind):
+            return said
+        if is_behind:
+            return f"{said}, {self.behind:.1f} standard errors worse than expected"
+        return f"{said}, {'as' if self.behind > -STANDARD_ERRORS else 'better than'} expected"
+
+    def __str__(self) -> str:
+        return "\n".join([self.answer, "", *self._lines()])
+
+    def _lines(self) -> Iterator[str]:
+        if self.is_training:
+            others = self.rows - self.training_rows
+            known = counted(self.training_rows, "row")
+            yield f"table       {known} for training, {others:,} others"
+        else:
+            yield f"table       {counted(self.rows, 'row')}, other data than in training"
+        yield f"optimality  {self.optimality}"
+        yield f"score       {self.score or self.scored}"
+        if self.score is not None:
+            yield f"            {self.scored}"
+        if not math.isnan(self.expected):
+            digits = decimals(-self.expected_error, self.expected_error, self.expected)
+            error = f" ± {written(self.expected_error, digits)}" if self.expected_error else ""
+            yield f"expected    {written(self.expected, digits)}{error}"
+        if self.findings:
+            yield ""
+        for finding in self.findings:
+            yield f"{finding.severity}: {finding}"
+
+
+def check(model: TableModel, table: Table) -> Checked:
+    """Look at a model and a table together.
+
+    Parameters
+    ----------
+    model : TableModel
+        A model of `gapless fit`.
+    table : Table
+        A table with the columns of the model, read by `read_like`.
+
+    Returns
+    -------
+    Checked
+    """
+    training = model.profile_.training_rows(table)
+    certificate, optimality = _certified(model, table, training)
+    score, scored = _scored(model, table, training)
+    is_unseen = training is None or len(training) < len(table)
+    behind = _behind(model, score) if is_unseen else math.nan
+    findings = [
+        *(find_drift(model.profile_, table) if training is None else ()),
+        *_of_overlap(model, table, training),
+        *_of_certificate(certificate),
+        *_of_score(behind, score, model),
+    ]
+    return Checked(
+        rows=len(table),
+        is_training=training is not None,
+        training_rows=model.profile_.rows,
+        certificate=certificate,
+        optimality=optimality,
+        score=score,
+        scored=scored,
+        expected=model.expected_,
+        expected_error=model.expected_error_,
+        behind=behind,
+        findings=tuple(sorted(findings, key=lambda each: each.severity != "warning")),
+    )
+
+
+# ---- optimality ----------------------------------------------------------------------------------
+
+
+def _certified(
+    model: TableModel, table: Table, training: Array | None
+) -> tuple[Certificate | None, str]:
+    """The certificate, computed again from the training rows, and it or its absence in words."""
+    inner = model.pipeline_[-1]
+    stored = getattr(inner, "certificate_", None)
+    if stored is None:
+        return None, "the model does not minimise an objective that is known"
+    if training is None:
+        return None, f"at the fit {stored.verdict} {NOT_AGAIN}"
+    target = read_target(table, model.target_, model.task_)
+    kept = np.isin(target.rows, training)
+    X = model.pipeline_[:-1].transform(table.frame[target.rows[kept]])
+    certificate = certify_model(inner, X, target.values[kept])
+    return certificate, f"{certificate.verdict} (computed again from the training rows)"
+
+
+def _of_certificate(certificate: Certificate | None) -> Iterator[Finding]:
+    if certificate is not None and certificate.kind == "stopped":
+        yield found("S312", "warning", certificate.verdict)
+
+
+# ---- the score -----------------------------------------------------------------------------------
+
+
+def _scored(model: TableModel, table: Table, training: Array | None) -> tuple[Score | None, str]:
+    """The score of rows that are not for training, where there are some; and what was scored."""
+    if model.target_ not in table.frame.columns:
+        return None, f"none: the table has no column {model.target_!r}"
+    known = table.frame[model.target_].is_not_null().to_numpy()
+    rows, what = np.flatnonzero(known), "all rows with a target"
+    if training is not None:
+        others = np.setdiff1d(rows, training)
+        rows = others if len(others) else rows
+        what = (
+            "the rows that are not for training"
+            if len(others)
+            else ("the training rows themselves, which says nothing of others")
+        )
+    try:
+        return model.score(table, rows=rows), what
+    except (TableError, ValueError) as error:
+        return None, f"none: {error}"
+
+
+def _behind(model: TableModel, score: Score | None) -> float:
+    """By how many standard errors a score is worse than expected."""
+    if score is None or math.isnan(model.expected_):
+        return math.nan
+    own = (score.high - score.low) / (2 * stats.norm.isf((1 - score.level) / 2))
+    error = math.hypot(own, 0.0 if math.isnan(model.expected_error_) else model.expected_error_)
+    less = score.value - model.expected_
+    if not Metric(model.metric_, model.classes_).is_loss:
+        less = -less
+    return less / error if error > 0 else math.nan
+
+
+def _of_score(behind: float, score: Score | None, model: TableModel) -> Iterator[Finding]:
+    if score is None or math.isnan(behind) or abs(behind) < STANDARD_ERRORS:
+        return
+    word, severity = ("worse", "warning") if behind > 0 else ("better", "note")
+    yield found(
+        "S311",
+        severity,  # type: ignore[arg-type]
+        f"{score.name} {score.value:.4g} is {abs(behind):.1f} standard errors {word} than the "
+        f"expected {model.expected_:.4g}.",
+        (model.target_,),
+    )
+
+
+def _of_overlap(model: TableModel, table: Table, training: Array | None) -> Iterator[Finding]:
+    share = 0.0 if training is not None else model.profile_.share_in(table)
+    if share > 0:
+        yield found(
+            "S310",
+            "note",
+            f"about {share:.0%} of the training rows have an equal one here; for the others alone "
+            "the score may be lower.",
+        )
+
+
+def plain(value: Any) -> Any:
+    """Data of JSON: lists, and None for numbers that are not finite."""
+    if isinstance(value, dict):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value

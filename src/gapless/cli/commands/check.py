@@ -1,0 +1,57 @@
+"""`gapless check MODEL TABLE`: is the model optimal, as good as expected, and at home here?"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from ..errors import DONE, FINDINGS
+from ..printer import Printer
+from .report import model_file
+
+HELP = "certify and score a model again, and say whether a table looks like its training rows"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `check`."""
+    parser.add_argument("model", metavar="MODEL", help="a model file, or the folder of `fit`")
+    parser.add_argument(
+        "table",
+        metavar="TABLE",
+        help="the table of the fit, or another one; with the target it is scored",
+    )
+    parser.add_argument(
+        "--strict", action="store_true", help="exit with 1 for notes too, not only for warnings"
+    )
+    parser.add_argument("--json", action="store_true", help="the result as JSON, and nothing else")
+
+
+def run(args: argparse.Namespace, printer: Printer) -> int:
+    """Look at a model and a table together; exit with 1 if there are warnings."""
+    path = model_file(args.model)
+    model = _table_model(path)
+
+    from gapless.data.rereading import read_like
+
+    from ..checking import check
+
+    checked = check(model, read_like(args.table, model.columns_))
+    if args.json:
+        printer.json(checked.to_dict())
+    else:
+        printer.answer(str(checked))
+    return FINDINGS if checked.warnings or (args.strict and checked.findings) else DONE
+
+
+def _table_model(path: Any) -> Any:
+    from gapless.choosing import TableModel
+    from gapless.model_io import load
+
+    model = load(path)
+    if isinstance(model, TableModel):
+        return model
+    raise ValueError(
+        f"{path} holds a {type(model).__name__} without the columns of a table, its target and the "
+        "score to expect, so a table cannot be checked against it; gapless show tells its "
+        "certificate, and in Python gapless.certify(model, X, y) computes it again."
+    )

@@ -1,0 +1,114 @@
+"""`gapless predict MODEL TABLE`: the table with predictions, however long it is."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from ..errors import DONE
+from ..files import check_folder
+from ..printer import Printer
+from .fit import share
+from .report import model_file
+
+HELP = "add predictions to a table, with probabilities or intervals"
+SUFFIXES = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+    ".json": "jsonl",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+}
+FORMATS = ("csv", "tsv", "jsonl", "parquet")
+# Texts as they stand in the table; other formats have types.
+TEXTS = ("csv", "tsv")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `predict`."""
+    parser.add_argument("model", metavar="MODEL", help="a model file, or the folder of `fit`")
+    parser.add_argument(
+        "table",
+        metavar="TABLE",
+        help="a file of any format that `fit` takes, - for standard input, or a built-in table",
+    )
+    parser.add_argument(
+        *("-o", "--out"),
+        metavar="OUT",
+        help="a file for the result: .csv, .tsv, .jsonl or .parquet (default: CSV to standard "
+        "output)",
+    )
+    parser.add_argument("--format", choices=FORMATS, help="the format, if OUT does not say it")
+    parser.add_argument(
+        "--coverage",
+        type=share,
+        default=0.9,
+        metavar="SHARE",
+        help="of numbers, the share of rows whose target is between lower and upper (default: 0.9)",
+    )
+    parser.add_argument(
+        "--proba",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="of classes, whether to add their probabilities (default: if the model has them)",
+    )
+    parser.add_argument(
+        "--missing-columns",
+        choices=("error", "fill"),
+        default="error",
+        help="columns that the table lacks are an error, or count as missing in all rows",
+    )
+
+
+def run(args: argparse.Namespace, printer: Printer) -> int:
+    """Add what a model says to each row of a table."""
+    path = model_file(args.model)
+    out = None if args.out is None else Path(args.out)
+    form = _format_of(args.format, out)
+
+    from gapless.model_io import load
+
+    from ..predicting import Noticed, predictions, predictor_of
+    from ..table_files import write_frames
+
+    predictor, noticed = predictor_of(load(path)), Noticed()
+    wanted = _wanted(args, predictor, form, printer)
+    frames = predictions(predictor, args.table, wanted, noticed)
+    rows = write_frames(frames, form, printer.out if out is None else out)
+    for sentence in noticed.sentences():
+        printer.note(sentence)
+    if out is not None:
+        printer.answer(f"{rows:,} prediction{'' if rows == 1 else 's'} in {out}")
+    return DONE
+
+
+def _format_of(asked: str | None, out: Path | None) -> str:
+    """The format that is asked for, or that the name says."""
+    if out is None:
+        if asked == "parquet":
+            raise ValueError("Parquet needs a file; name it with -o OUT.parquet.")
+        return asked or "csv"
+    if asked is None and out.suffix.lower() not in SUFFIXES:
+        raise ValueError(
+            f"{out} should end in {', '.join(SUFFIXES)}, or say --format {{{','.join(FORMATS)}}}."
+        )
+    check_folder(out.parent)
+    return asked or SUFFIXES[out.suffix.lower()]
+
+
+def _wanted(args: argparse.Namespace, predictor: Any, form: str, printer: Printer) -> Any:
+    from ..predicting import Wanted
+
+    if args.proba and not predictor.has_probabilities:
+        what = "predicts numbers" if predictor.classes is None else "tells classes alone"
+        raise ValueError(f"the model {what} and has no probabilities; leave --proba out.")
+    if predictor.classes is None and not predictor.has_intervals:
+        printer.note("no intervals: the errors of this model in unseen rows are not known")
+    return Wanted(
+        probabilities=predictor.has_probabilities if args.proba is None else args.proba,
+        coverage=args.coverage if predictor.has_intervals else None,
+        fills=args.missing_columns == "fill",
+        typed=form not in TEXTS,
+    )

@@ -1,0 +1,292 @@
+"""Predictions for tables of any length: what is asked of a model, and what is added to each row."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+from sklearn.pipeline import Pipeline
+
+from gapless.choosing import TableModel
+from gapless.data import Column, TableError, TableFeatures
+from gapless.data.drift import unread
+from gapless.data.findings import counted, listed
+from gapless.data.rereading import batches_like
+
+Array = np.ndarray
+
+# So many rows are predicted at once, which bounds the memory of their features.
+ROWS = 20_000
+# So many levels and texts are remembered to be shown.
+SHOWN = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Predictor:
+    """A loaded model as tables ask it.
+
+    Attributes
+    ----------
+    model : estimator
+        The model.
+    columns : tuple of Column
+        The columns it is given, by name; empty if it takes columns by their position.
+    width : int
+        How many columns it takes.
+    target : str or None
+        The column it predicts, where known.
+    levels : mapping of str to frozenset of str
+        All levels of categories that were seen in training, where known.
+    """
+
+    model: Any
+    columns: tuple[Column, ...]
+    width: int
+    target: str | None = None
+    levels: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    @property
+    def classes(self) -> Array | None:
+        """The classes; None for numbers."""
+        return getattr(self.model, "classes_", None)
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether it tells probabilities of the classes."""
+        return self.classes is not None and hasattr(self.model, "predict_proba")
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether it tells intervals for numbers."""
+        is_known = isinstance(self.model, TableModel) and len(self.model.residuals_) > 0
+        return is_known and self.classes is None
+
+    def rows(self, frame: pl.DataFrame) -> Any:
+        """What the model is given of a frame."""
+        if not self.columns:
+            return frame[:, : self.width].cast(pl.Float64, strict=False).to_numpy()
+        return frame.select([column.name for column in self.columns])
+
+
+def predictor_of(model: Any) -> Predictor:
+    """A loaded model as tables ask it: one of `gapless fit`, or any that was saved."""
+    if isinstance(model, TableModel):
+        features = tuple(column for column in model.columns_ if column.is_feature)
+        levels = {
+            each.column.name: frozenset(each.levels)
+            for each in model.profile_.columns
+            if each.column.role == "category" and not each.others
+        }
+        return Predictor(model, features, len(features), model.target_, levels)
+    if not hasattr(model, "predict"):
+        raise ValueError(f"{type(model).__name__} does not predict; it is no model of a target.")
+    if isinstance(model, Pipeline) and isinstance(model[0], TableFeatures):
+        features = tuple(column for column in model[0].columns if column.is_feature)
+        return Predictor(model, features, len(features))
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None:
+        columns = tuple(Column(str(name), "number", "", "Float64", 0, 0, 0) for name in names)
+        return Predictor(model, columns, len(columns))
+    width = getattr(model, "n_features_in_", None)
+    if width is None:
+        raise ValueError(
+            f"{type(model).__name__} does not say which columns it takes; "
+            "load it in Python by gapless.load."
+        )
+    return Predictor(model, (), int(width))
+
+
+@dataclass
+class Noticed:
+    """What is to be said when all rows have been seen."""
+
+    extra: list[str] = field(default_factory=list)
+    filled: list[str] = field(default_factory=list)
+    unseen: dict[str, tuple[int, list[str]]] = field(default_factory=dict)
+    unread: dict[str, tuple[int, list[str]]] = field(default_factory=dict)
+
+    def sentences(self) -> Iterator[str]:
+        """One for each thing."""
+        if self.extra:
+            yield f"columns that the model does not use: {listed(self.extra)}"
+        if self.filled:
+            yield f"columns that are not there and count as missing: {listed(self.filled)}"
+        for name, (rows, levels) in self.unseen.items():
+            yield (
+                f"column {name!r}: {counted(rows, 'row')} with levels that training had not "
+                f"({listed(levels)}), treated as rare ones"
+            )
+        for name, (rows, texts) in self.unread.items():
+            yield (
+                f"column {name!r}: {counted(rows, 'value')} ({listed(texts)}) could not be read "
+                "and count as missing"
+            )
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is added to each row.
+
+    Attributes
+    ----------
+    probabilities : bool
+        Probabilities of all classes.
+    coverage : float or None
+        Intervals for numbers that hold so large a share of the targets.
+    fills : bool
+        Whether columns that are not there count as missing; otherwise they are an error.
+    typed : bool
+        Whether texts become numbers and dates in the result as well; otherwise all stays as it is.
+    """
+
+    probabilities: bool
+    coverage: float | None
+    fills: bool = False
+    typed: bool = False
+
+
+def predictions(
+    predictor: Predictor, source: Any, wanted: Wanted, noticed: Noticed
+) -> Iterator[pl.DataFrame]:
+    """The rows of a table with what the model says of them, some at a time.
+
+    Parameters
+    ----------
+    predictor : Predictor
+        The model.
+    source : str, Path, bytes or binary stream
+        The table.
+    wanted : Wanted
+        What is added.
+    noticed : Noticed
+        Filled with what there is to say.
+
+    Yields
+    ------
+    polars.DataFrame
+        At least one; without rows if the table has none.
+    """
+    names: list[str] | None = None
+    for raw, values in batches_like(source, predictor.columns):
+        if names is None:
+            _look_at_columns(predictor, raw.columns, wanted.fills, noticed)
+            names = _free_names(predictor, wanted, raw.columns)
+        for first in range(0, max(raw.height, 1), ROWS):
+            some = slice(first, first + ROWS)
+            asked = _filled(values[some], noticed.filled)
+            _look_at_values(predictor, raw[some], asked, noticed)
+            kept = values[some] if wanted.typed else raw[some]
+            yield kept.with_columns(
+                series.alias(name) for series, name in zip(_added(predictor, asked, wanted), names)
+            )
+
+
+# ---- columns -------------------------------------------------------------------------------------
+
+
+def _look_at_columns(
+    predictor: Predictor, names: Sequence[str], fills: bool, noticed: Noticed
+) -> None:
+    """Refuse a table without the columns of the model, and note those that it does not use."""
+    if not predictor.columns:
+        if len(names) < predictor.width:
+            raise TableError(
+                f"the table has {counted(len(names), 'column')}, but the model takes "
+                f"{predictor.width} by their position."
+            )
+        noticed.extra += names[predictor.width :]
+        return
+    used = [column.name for column in predictor.columns]
+    absent = [name for name in used if name not in names]
+    if absent and not fills:
+        raise TableError(
+            f"the table lacks {counted(len(absent), 'column')} of the model: {listed(absent)}"
+            f"{_hint(absent, names)}. Add or rename them; with --missing-columns fill they count "
+            "as missing in all rows."
+        )
+    noticed.filled += absent
+    known = {*used, predictor.target}
+    if isinstance(predictor.model, TableModel):
+        known |= {column.name for column in predictor.model.columns_}
+    noticed.extra += [name for name in names if name not in known]
+
+
+def _hint(absent: Sequence[str], names: Sequence[str]) -> str:
+    plain = {name.lower().strip(): name for name in reversed(names)}
+    near = difflib.get_close_matches(absent[0].lower().strip(), plain, n=1)
+    return f" (is {plain[near[0]]!r} meant for {absent[0]!r}?)" if near else ""
+
+
+def _filled(frame: pl.DataFrame, absent: Sequence[str]) -> pl.DataFrame:
+    return frame.with_columns(pl.lit(None, pl.String).alias(name) for name in absent)
+
+
+def _free_names(predictor: Predictor, wanted: Wanted, taken: Sequence[str]) -> list[str]:
+    """Names of the added columns, with a number behind those that the table has already."""
+    names = ["prediction"]
+    if wanted.coverage is not None:
+        names += ["lower", "upper"]
+    if wanted.probabilities and predictor.classes is not None:
+        names += [f"probability_{label}" for label in predictor.classes]
+    free: list[str] = []
+    for name in names:
+        numbered = (f"{name}_{k}" for k in range(2, len(taken) + len(names) + 3))
+        free.append(next(n for n in (name, *numbered) if n not in taken and n not in free))
+    return free
+
+
+# ---- values --------------------------------------------------------------------------------------
+
+
+def _look_at_values(
+    predictor: Predictor, raw: pl.DataFrame, values: pl.DataFrame, noticed: Noticed
+) -> None:
+    for name, levels in predictor.levels.items():
+        texts = values[name].cast(pl.String)
+        _add(noticed.unseen, name, texts.filter(~texts.is_in(levels)))
+    for column in predictor.columns:
+        if column.name in raw.columns:
+            lost = unread(column, raw[column.name], values[column.name])
+            _add(noticed.unread, column.name, lost)
+
+
+def _add(counts: dict[str, tuple[int, list[str]]], name: str, texts: pl.Series) -> None:
+    texts = texts.drop_nulls()
+    if len(texts):
+        rows, shown = counts.get(name, (0, []))
+        shown += [
+            text for text in texts.unique(maintain_order=True).head(SHOWN) if text not in shown
+        ]
+        counts[name] = rows + len(texts), shown[:SHOWN]
+
+
+def _added(predictor: Predictor, frame: pl.DataFrame, wanted: Wanted) -> list[pl.Series]:
+    """Prediction, ends of the interval and probabilities, as far as they are wanted."""
+    if not frame.height:
+        return _nothing(predictor, wanted)
+    model, rows = predictor.model, predictor.rows(frame)
+    if wanted.coverage is not None:
+        found = model.predict_interval(rows, coverage=wanted.coverage)
+        columns = [found.prediction, found.lower, found.upper]
+    else:
+        columns = [np.asarray(model.predict(rows))]
+        if columns[0].ndim > 1:
+            raise ValueError("the model predicts several targets; load it in Python to use it.")
+    if wanted.probabilities:
+        columns += [*np.asarray(model.predict_proba(rows)).T]
+    return [_series(values) for values in columns]
+
+
+def _series(values: Array) -> pl.Series:
+    return pl.Series(values if values.dtype.kind in "iufb" else values.tolist())
+
+
+def _nothing(predictor: Predictor, wanted: Wanted) -> list[pl.Series]:
+    """The same for no rows, which models refuse."""
+    labels = np.zeros(1) if predictor.classes is None else predictor.classes
+    numbers = 2 * (wanted.coverage is not None) + wanted.probabilities * len(labels)
+    return [_series(np.asarray(labels)).clear(), *[pl.Series(dtype=pl.Float64)] * numbers]

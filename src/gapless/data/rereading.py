@@ -1,0 +1,79 @@
+"""Tables read like another one: texts by the forms of its columns, whole or in batches.
+
+A new table alone may look otherwise: 1.000 is a thousand where training rows had decimal commas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import polars as pl
+
+from .columns import Column
+from .forms import Form, read, recognise
+from .reading import read_batches
+from .sources import Source
+from .tables import Table
+
+
+def batches_like(
+    source: Source, columns: Sequence[Column]
+) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
+    """Read a table piece by piece, as another table was read.
+
+    Parameters
+    ----------
+    source : str, Path, bytes or binary stream
+        As for `read_table`.
+    columns : sequence of Column
+        The columns of the other table. Texts of one that has no form, since it did not come as
+        texts, get the form of the first piece; texts of columns that are not here stay texts.
+
+    Yields
+    ------
+    tuple of two polars.DataFrame
+        Some rows as they stand in the source, and the same as values.
+    """
+    forms: dict[str, Form] | None = None
+    for frame in read_batches(source, {}):
+        if forms is None:
+            forms = _forms(frame, columns)
+        yield frame, as_values(frame, forms)
+
+
+def read_like(source: Source, columns: Sequence[Column]) -> Table:
+    """Read a table as another table was read.
+
+    Parameters
+    ----------
+    source : str, Path, bytes or binary stream
+        As for `read_table`.
+    columns : sequence of Column
+        The columns of the other table.
+
+    Returns
+    -------
+    Table
+        May have no rows.
+    """
+    frames = [values for _, values in batches_like(source, columns)]
+    frame = pl.concat(frames, how="diagonal_relaxed") if len(frames) > 1 else frames[0]
+    forms = {column.name: column.form for column in columns if column.form is not None}
+    return Table(frame.rechunk(), source=str(source), forms=forms)
+
+
+def as_values(frame: pl.DataFrame, forms: Mapping[str, Form]) -> pl.DataFrame:
+    """Texts as numbers, dates and truth values by their forms; what does not fit is missing."""
+    return frame.with_columns(
+        read(frame[name], form)
+        for name, form in forms.items()
+        if name in frame.columns and frame[name].dtype == pl.String
+    )
+
+
+def _forms(frame: pl.DataFrame, columns: Sequence[Column]) -> dict[str, Form]:
+    return {
+        column.name: column.form or recognise(frame[column.name]).form
+        for column in columns
+        if column.name in frame.columns and frame[column.name].dtype == pl.String
+    }
