@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     )
     from .certificates import Certificate
     from .certificates import certify_model as certify
+    from .choosing import choose
     from .conformal import intervals, prediction_sets
     from .ensembles import (
         BaggingClassifier,
@@ -149,6 +150,7 @@ _HOMES = {
     "TextClassifier": "text",
     "bias_variance": "evaluation",
     "certify": "certificates:certify_model",
+    "choose": "choosing",
     "compare": "evaluation",
     "double_descent": "evaluation",
     "enet_path": "linear",
@@ -165,6 +167,7 @@ _HOMES = {
 _MODULES = (
     "bayes",
     "certificates",
+    "choosing",
     "conformal",
     "data",
     "design",
@@ -254,6 +257,7 @@ __all__ = [
     "TextClassifier",
     "bias_variance",
     "certify",
+    "choose",
     "compare",
     "double_descent",
     "enet_path",

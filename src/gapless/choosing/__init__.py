@@ -1,12 +1,16 @@
 """Choosing a model for a table: families of models, how each tunes itself, and which is chosen.
 
-Called by `report` and `cli`; knows `data`, `evaluation`, `metrics` and the estimators.
+from_table is the door: splitting sets rows aside, judging scores families within a budget, ranking
+chooses, code writes it down. Called by `report` and `cli`; knows `data`, `evaluation`, `metrics`
+and the estimators.
 """
 
-from .choice import Answers, Candidate, Choice
+from .choice import Answers, Candidate, Choice, Progress
 from .facts import Facts, facts_of
 from .families import FAMILIES, Family, families_for
+from .from_table import choose
 from .null_models import MajorityClassifier, MeanRegressor
+from .splitting import set_aside
 from .table_model import TableModel
 from .tuning import Tuning, settings_of, tuning_of
 
@@ -19,10 +23,13 @@ __all__ = [
     "Family",
     "MajorityClassifier",
     "MeanRegressor",
+    "Progress",
     "TableModel",
     "Tuning",
+    "choose",
     "facts_of",
     "families_for",
+    "set_aside",
     "settings_of",
     "tuning_of",
 ]

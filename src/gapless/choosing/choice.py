@@ -19,6 +19,34 @@ Status = Literal["judged", "skipped", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
+class Progress:
+    """What is being done.
+
+    Attributes
+    ----------
+    stage : str
+        "columns", "finding", "judging" (before each fit), "judged", "skipped", "fitting" or
+        "testing".
+    model : str
+        The family; "" where none is concerned.
+    done, total : int
+        Families that are done, and all.
+    seconds, limit : float
+        The seconds since the beginning, and those that there are; inf without a limit.
+    text : str
+        The same in words.
+    """
+
+    stage: str
+    model: str
+    done: int
+    total: int
+    seconds: float
+    limit: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Candidate:
     """A family of models, and what it scores on unseen rows.
 

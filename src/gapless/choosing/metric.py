@@ -87,7 +87,7 @@ class Metric:
             self.name, self.name.replace("_", " ")
         )
 
-    def own(self, value: float) -> float:
+    def own(self, value: Any) -> Any:
         """A value in which higher is better in the own sense of the metric, and back."""
         return -value if self.is_loss else value
 
@@ -109,7 +109,7 @@ class Metric:
         smooth = smooth.smooth if isinstance(smooth, Ratio) else smooth
         values = smooth.value + smooth.rows.total * smooth.pulls
         found = np.zeros(len(y))
-        found[counted] = self.own(1 - values) if self.name == "r2" else self.own(1) * values
+        found[counted] = self.own(1 - values if self.name == "r2" else values)
         return found
 
     def score(self, model: Any, X: Any, y: Array) -> Score:
@@ -117,7 +117,7 @@ class Metric:
         z = self._ask(model, X)
         if self.name == MEAN_COST:
             return metrics.mean_cost(y, z, self.costs, labels=self.classes)
-        return getattr(metrics, self._measured_as)(y, z, **self._options)
+        return getattr(metrics, self._measured_as)(y, self._known(y, z), **self._options)
 
     # ---- what is measured ------------------------------------------------------------------------
 
@@ -140,9 +140,16 @@ class Metric:
             asked = "predict_proba" if hasattr(model, "predict_proba") else "decision_function"
         return np.asarray(getattr(model, asked)(X))
 
+    def _known(self, y: Array, z: Array) -> Array:
+        """Scores of the classes that have rows: of others no curve can be drawn."""
+        if ASKS[self.name] != "scores" or self.classes is None or z.ndim < 2 or z.shape[1] < 3:
+            return z
+        return z[:, np.isin(self.classes, y)]
+
     def _measure(self, y: Array, z: Array, weights: Array | None) -> Ratio | Smooth:
         if self.name != MEAN_COST:
-            return METRICS[self._measured_as][0](y, z, weights, **self._options)
+            measure = METRICS[self._measured_as][0]
+            return measure(y, self._known(y, z), weights, **self._options)
         assert self.costs is not None and self.classes is not None
         true, decided = (np.searchsorted(self.classes, labels) for labels in (y, z))
         each = realised_costs(true, decided, self.costs, None)

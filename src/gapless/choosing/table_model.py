@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -15,11 +15,30 @@ from sklearn.utils.validation import check_is_fitted
 from ..conformal import MOST_ROWS, Intervals, check_coverage, quantiles
 from ..data import Column, Table, TableError, describe_columns, read_target, table_of
 from ..data.profile import TableProfile, profile_table
-from ..data.target import Target
+from ..data.target import Target, Task
+from ..evaluation.answers import Answers as StandIn
+from ..evaluation.answers import Part
 from ..metrics import Score
 from .metric import Metric, metric_of
 
 Array = np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """Answers of a model for rows with known targets y, (n,), and the metric that judges them."""
+
+    model: StandIn
+    y: Array
+    metric: Metric
+
+    def __call__(self, method: str) -> Array:
+        """What a method of the model says of the rows."""
+        return np.asarray(getattr(self.model, method)(np.arange(len(self.y))[:, None]))
+
+    def score(self) -> Score:
+        """The score of the rows, with its interval."""
+        return self.metric.score(self.model, np.arange(len(self.y))[:, None], self.y)
 
 
 def _has_probabilities(model: TableModel) -> bool:
@@ -102,7 +121,7 @@ class TableModel(BaseEstimator):
         pipeline: Any,
         target: str,
         *,
-        task: str = "auto",
+        task: Task | Literal["auto"] = "auto",
         metric: str = "auto",
         costs: Any = None,
     ):
@@ -132,7 +151,7 @@ class TableModel(BaseEstimator):
         """
         table = table_of(table)
         target = read_target(table, self.target, self.task)
-        kept = _within(target, rows)
+        kept = within(target, rows)
         pipeline = clone(self.pipeline).fit(table.frame[kept.rows], kept.values)
         return self.take_over(pipeline, table, kept, describe_columns(table, self.target))
 
@@ -160,7 +179,7 @@ class TableModel(BaseEstimator):
         others = (_set_aside(column) for column in columns)
         self.pipeline_ = pipeline
         self.target_, self.task_ = target.name, target.task
-        self.classes_ = np.unique(target.values) if target.task == "classification" else None
+        self.classes_ = pipeline.classes_ if target.task == "classification" else None
         self.columns_ = tuple(used.get(column.name, column) for column in others)
         self.metric_ = metric_of(self.metric, target.task, target.values, self._costs).name
         self.rows_ = len(target.rows)
@@ -255,6 +274,22 @@ class TableModel(BaseEstimator):
         Vovk (2015), Annals of Mathematics and Artificial Intelligence 74: cross-conformal
         predictors. Barber, Candès, Ramdas and Tibshirani (2021), Annals of Statistics 49.
         """
+        prediction, reach = np.asarray(self.predict(table), dtype=float), self.reach(coverage)
+        return Intervals(prediction, prediction - reach, prediction + reach)
+
+    def reach(self, coverage: float = 0.9) -> float:
+        """How far from the prediction the target of so many new rows is at most.
+
+        Parameters
+        ----------
+        coverage : float, default=0.9
+            The share of new rows.
+
+        Returns
+        -------
+        float
+            Half of the width of `predict_interval`.
+        """
         check_is_fitted(self)
         check_coverage(coverage)
         if self.task_ != "regression":
@@ -264,9 +299,7 @@ class TableModel(BaseEstimator):
                 "nothing is known of the errors of this model in rows that it has not seen; use "
                 "one that gapless.choose has found."
             )
-        prediction = np.asarray(self.predict(table), dtype=float)
-        reach = quantiles(self.residuals_[None], np.ones(len(self.residuals_)), coverage)[0]
-        return Intervals(prediction, prediction - reach, prediction + reach)
+        return float(quantiles(self.residuals_[None], np.ones(len(self.residuals_)), coverage)[0])
 
     def score(self, table: Any, y: Any = None, *, rows: Any = None) -> Score:
         """Measure the model on a table that has the target among its columns.
@@ -287,11 +320,27 @@ class TableModel(BaseEstimator):
         """
         check_is_fitted(self)
         table = table_of(table)
-        target = _within(read_target(table, self.target_, self.task_), rows)
-        return self._metric().score(self, table.frame[target.rows], target.values)
+        target = within(read_target(table, self.target_, self.task_), rows)
+        return self.asked(table.frame[target.rows], target.values).score()
 
-    def _metric(self) -> Metric:
-        return Metric(self.metric_, self.classes_, self._costs)
+    def asked(self, frame: Any, y: Array) -> Asked:
+        """What the model says of rows with known targets, asked once for whatever is needed.
+
+        Parameters
+        ----------
+        frame : polars.DataFrame
+            The rows.
+        y : ndarray of shape (n,)
+            Their targets.
+
+        Returns
+        -------
+        Asked
+        """
+        classes = None if self.classes_ is None else np.union1d(self.classes_, y)
+        parts = [Part(self.pipeline_, frame, np.arange(len(y)))]
+        metric = Metric(self.metric_, classes, self._costs)
+        return Asked(StandIn(parts, len(y), classes), y, metric)
 
     @property
     def _costs(self) -> Array | None:
@@ -315,11 +364,11 @@ def _frame(table: Any) -> Any:
     return table.frame if isinstance(table, Table) else table
 
 
-def _within(target: Target, rows: Any) -> Target:
-    """The target in some rows of its table."""
+def within(target: Target, rows: Any) -> Target:
+    """The target in some rows of its table; in all if None."""
     if rows is None:
         return target
     kept = np.isin(target.rows, np.asarray(rows))
     if not kept.any():
         raise TableError(f"none of these rows has a value of {target.name!r}.")
-    return Target(target.name, target.task, target.reason, target.values[kept], target.rows[kept])
+    return replace(target, values=target.values[kept], rows=target.rows[kept])

@@ -187,7 +187,7 @@ def _repeated(
         both = whole.gather(split.test).is_in(whole.gather(split.train).unique().implode())
         rows = split.test[both.to_numpy()]
         if len(rows):
-            few = _has_few_combinations(columns)
+            few = has_few_combinations(columns)
             yield found(
                 "L103",
                 "note" if few or len(rows) <= 0.01 * len(split.test) else "warning",
@@ -208,7 +208,7 @@ def _repeated(
     yield from _contradicting(features, whole, target)
 
 
-def _has_few_combinations(columns: Sequence[Column]) -> bool:
+def has_few_combinations(columns: Sequence[Column]) -> bool:
     """Whether rows must repeat because their columns have few values, and no column has many."""
     features = [column for column in columns if column.is_feature]
     counts = [column.distinct + (column.missing > 0) for column in features]

@@ -1,0 +1,75 @@
+"""Budget: the seconds that are left, and what fits cost in truth against what was guessed."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .facts import Facts
+from .families import Family
+
+# What others took against their guesses says at most so much about a family not yet tried.
+MOST_LEARNED = 4.0
+# A part of the limit is kept for what comes after the fits: the test, the profile, the correction.
+CLOSING_PART = 0.03
+
+
+@dataclass(slots=True, eq=False)
+class Budget:
+    """A time limit, and guesses of seconds that get better with every fit.
+
+    Parameters
+    ----------
+    limit : float
+        Seconds for everything; inf for no limit.
+    facts : Facts
+        What is known of the table.
+    clock : callable, default=time.monotonic
+        Tells the time in seconds.
+    """
+
+    limit: float
+    facts: Facts
+    clock: Callable[[], float] = time.monotonic
+    began: float = field(default=math.nan)
+    _speeds: dict[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if math.isnan(self.began):
+            self.began = self.clock()
+
+    @property
+    def seconds(self) -> float:
+        """How long it has been running."""
+        return self.clock() - self.began
+
+    @property
+    def left(self) -> float:
+        """Seconds for fits: without those that are kept for the end."""
+        return max((1 - CLOSING_PART) * self.limit - self.seconds, 0.0)
+
+    def learn(self, family: Family, rows: int, took: float) -> None:
+        """Remember what a fit of so many rows took."""
+        self._speeds[family.name] = took / family.guess_seconds(self.facts, rows)
+
+    def fit_seconds(self, family: Family, rows: int) -> float:
+        """About how long a fit takes: the guess, times what fits took against their guesses."""
+        guess = family.guess_seconds(self.facts, rows)
+        if family.name in self._speeds:
+            return guess * self._speeds[family.name]
+        others = [*self._speeds.values(), 1.0]
+        usual = math.exp(float(np.median(np.log(np.maximum(others, 1e-6)))))
+        return guess * min(max(usual, 1 / MOST_LEARNED), MOST_LEARNED)
+
+    def rows_for(self, family: Family, seconds: float, most: int) -> int:
+        """The most rows that a fit can have in so many seconds; 0 if not even one."""
+        low, high = 0, most
+        while low < high:
+            middle = (low + high + 1) // 2
+            is_affordable = self.fit_seconds(family, middle) <= seconds
+            low, high = (middle, high) if is_affordable else (low, middle - 1)
+        return low

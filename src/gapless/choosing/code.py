@@ -1,0 +1,131 @@
+"""The Python code that fits a chosen model again: the same table, rows and settings."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
+
+from ..data import BUILTIN, Column, Table
+from ..data.preparation import Kind
+from .table_model import TableModel
+
+
+def code_of(
+    model: TableModel,
+    kind: Kind,
+    table: Table,
+    columns: Sequence[Column],
+    *,
+    test: float,
+    seed: int,
+) -> str:
+    """Python code that reproduces a choice.
+
+    Parameters
+    ----------
+    model : TableModel
+        The chosen model.
+    kind : {"numbers", "table"}
+        How the table is prepared for it.
+    table : Table
+        The table.
+    columns : sequence of Column
+        Its columns with their roles.
+    test : float
+        The part of the rows for testing.
+    seed : int
+        The seed of the draw.
+
+    Returns
+    -------
+    str
+        A script that ends by printing the score of the rows for testing.
+    """
+    names: dict[str, set[str]] = {
+        "gapless.choosing": {"TableModel", "set_aside"},
+        "gapless.data": {"describe_columns", "prepare", "read_target"},
+    }
+    reading = _reading(table, names)
+    built = _expression(model.pipeline[-1], names)
+    target = model.target
+    costs = "" if model.costs is None else f", costs={np.asarray(model.costs).tolist()}"
+    options = f"task={model.task!r}, metric={model.metric!r}{costs}"
+    imports = [
+        f"from {module} import {', '.join(sorted(found))}"
+        for module, found in sorted(names.items())
+    ]
+    lines = [
+        *imports,
+        "",
+        reading,
+        f"columns = describe_columns(table, {target!r}{_roles(columns)})",
+        f"target = read_target(table, {target!r}, {model.task!r})",
+        f"split = set_aside(table, columns, target, test={test!r}, seed={seed!r})",
+        f'pipeline = prepare(columns, "{kind}", {built})',
+        f"model = TableModel(pipeline, {target!r}, {options})",
+        "model.fit(table, rows=split.train)",
+        "print(model.score(table, rows=split.test))",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _reading(table: Table, names: dict[str, set[str]]) -> str:
+    if table.format == "frame":
+        names["gapless.data"].add("table_of")
+        return "table = table_of(frame)  # your data frame"
+    if table.format == "built-in" and table.source in BUILTIN:
+        names["gapless.data"].add("load_builtin")
+        return f"table = load_builtin({table.source!r})"
+    names["gapless.data"].add("read_table")
+    source = "-" if table.source == "standard input" else table.source
+    return f"table = read_table({source!r})"
+
+
+def _roles(columns: Sequence[Column]) -> str:
+    """What describe_columns was told."""
+    named = {role: [c.name for c in columns if c.role == role] for role in ("group", "time")}
+    told = [f", {role}={found[0]!r}" for role, found in named.items() if found]
+    dropped = [column.name for column in columns if column.role == "dropped"]
+    return "".join([*told, f", drop={dropped!r}" if dropped else ""])
+
+
+def _expression(value: Any, names: dict[str, set[str]]) -> str:
+    """A value as an expression of Python; the classes it needs are added to the names."""
+    if isinstance(value, Pipeline):
+        names.setdefault("sklearn.pipeline", set()).add("Pipeline")
+        steps = ", ".join(f"({name!r}, {_expression(step, names)})" for name, step in value.steps)
+        return f"Pipeline([{steps}])"
+    if isinstance(value, BaseEstimator):
+        return _estimator(value, names)
+    if isinstance(value, np.ndarray):
+        return repr(value.tolist())
+    return repr(value.item() if isinstance(value, np.generic) else value)
+
+
+def _estimator(model: BaseEstimator, names: dict[str, set[str]]) -> str:
+    """A model with the parameters that differ from their defaults."""
+    cls = type(model)
+    package, *inside = cls.__module__.split(".")
+    names.setdefault(".".join([package, inside[0]]), set()).add(cls.__name__)
+    given = model.get_params(deep=False)
+    defaults = {
+        name: parameter.default
+        for name, parameter in _signature(cls).items()
+        if parameter.default is not parameter.empty
+    }
+    changed = [
+        f"{name}={_expression(value, names)}"
+        for name, value in given.items()
+        if name not in defaults or repr(defaults[name]) != repr(value)
+    ]
+    return f"{cls.__name__}({', '.join(changed)})"
+
+
+def _signature(cls: type) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(cls).parameters

@@ -1,0 +1,291 @@
+"""`gapless.choose`: from a table and the name of its target to a tested model."""
+
+from __future__ import annotations
+
+import math
+import time as clock
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+
+from ..data import Column, Table, describe_columns, find_leaks, read_target, table_of
+from ..data.columns import FEATURES
+from ..data.findings import counted
+from ..data.target import Target, Task
+from ..evaluation.answers import Answers as StandIn
+from ..evaluation.answers import Part
+from ..interrupt import deadline
+from ..metrics import Score
+from .budget import Budget
+from .choice import Answers, Candidate, Choice, Progress
+from .code import code_of
+from .cost_files import read_costs
+from .facts import facts_of
+from .families import families_for
+from .judging import Judging
+from .metric import metric_of
+from .ranking import Ranking, described, rank
+from .splitting import null_model, rows_of, set_aside
+from .table_model import Asked, TableModel, within
+
+Array = np.ndarray
+
+# Of the intervals that are shown with the test.
+COVERAGE = 0.9
+# Stages that end the work on a family.
+ENDS = ("judged", "skipped")
+
+
+def choose(
+    table: Any,
+    target: str,
+    *,
+    task: Task | Literal["auto"] = "auto",
+    models: str | Sequence[str] | None = None,
+    metric: str = "auto",
+    time_limit: float | None = 60.0,
+    test: float = 0.2,
+    group: str | None = None,
+    time: str | None = None,
+    drop: Sequence[str] = (),
+    costs: Any = None,
+    seed: int = 0,
+    on_progress: Callable[[Progress], None] | None = None,
+) -> Choice:
+    """Choose a model for a table, and say what it will score on rows it has not seen.
+
+    Parameters
+    ----------
+    table : Table, or data frame of polars or pandas
+        The table; `gapless.data.read_table` reads files.
+    target : str
+        The column to predict.
+    task : {"auto", "classification", "regression"}, default="auto"
+        What predicting it is.
+    models : str, sequence of str or None, default=None
+        Families of models, by name, such as "boosted trees"; a text may hold several, with commas
+        between them. None tries all that suit the table. The null model is always among them.
+    metric : str, default="auto"
+        What is compared: accuracy, error_rate, balanced_accuracy, f1, precision, recall, roc_auc,
+        average_precision, log_loss, brier, or r2, mse, rmse, mae. "auto" is R² for regression, the
+        area under the ROC curve for two classes of which one has ten times the rows of the other,
+        the mean cost where costs are given, and else the accuracy.
+    time_limit : float or None, default=60.0
+        Seconds for all of it; None for no limit.
+    test : float, default=0.2
+        The part of the rows that is set aside first, and used once, at the end.
+    group, time : str or None, default=None
+        The column whose equal values stay together, and the one that orders rows in time: the
+        latest rows are then for testing.
+    drop : sequence of str, default=()
+        Columns to leave out.
+    costs : path, array-like, mapping or None, default=None
+        What decisions cost: a file or a table (K, K) with a row for each true class and a column
+        for each decision, or what missing each class costs. Decisions are then those of least
+        expected cost.
+    seed : int, default=0
+        Of all draws: the same seed gives the same result, unless the time limit cuts it short.
+    on_progress : callable, default=None
+        Called with a `Progress` before each fit and after each family.
+
+    Returns
+    -------
+    Choice
+        Prints as a table; `model` is the fitted model, for `gapless.save` and predictions.
+
+    Raises
+    ------
+    TableError
+        When nothing can be learned from the table; it says why, and what to do.
+    ValueError
+        When an option is not known.
+
+    Notes
+    -----
+    All families are judged on the same held-out rows: 5 folds, or a fifth of the rows where there
+    are 20,000 and more. Of those whose score is within one standard error of the best, that of
+    their difference, the simplest is chosen, and its score corrected for the choice. A family that
+    is too dear for the limit is judged on some of the rows, or skipped with a reason.
+
+    Examples
+    --------
+    >>> import gapless
+    >>> from gapless.data import load_builtin
+    >>> choice = gapless.choose(load_builtin("iris"), "species", models="linear discriminants")
+    >>> choice.chosen, choice.method
+    ('linear discriminants', '5-fold')
+    """
+    began = clock.monotonic()
+    limit = math.inf if time_limit is None else float(time_limit)
+    if not limit > 0:
+        raise ValueError(f"time_limit must be None or more than 0 seconds, got {time_limit!r}.")
+    told = _Told(began, min(limit, deadline() - began), on_progress)
+    table = table_of(table)
+    columns = describe_columns(table, target, group=group, time=time, drop=drop)
+    known = read_target(table, target, task)
+    split = set_aside(table, columns, known, test=test, seed=seed)
+    told("columns", text=in_short(columns))
+    findings = find_leaks(table, columns, known, split, seed=seed)
+    for finding in findings:
+        told("finding", text=str(finding))
+    learned = within(known, split.train)
+    matrix = _read_costs(costs, known, learned)
+    judging = Judging(
+        rows_of(table, columns, known, split.train),
+        columns,
+        metric_of(metric, known.task, learned.values, matrix),
+        Budget(told.limit, facts_of(columns, known, split.train), began=began),
+        seed,
+        told,
+    )
+    families = families_for(judging.budget.facts, _names(models))
+    told.total = len(families)
+    ranking = rank(judging.run(families), judging.rows, judging.metric)
+    model, notes = _fitted(judging, ranking, table, learned)
+    told("testing", ranking.chosen.family.name, text="the rows that were set aside")
+    asked = model.asked(table.frame[split.test], within(known, split.test).values)
+    return Choice(
+        target=target,
+        task=known.task,
+        metric=judging.metric.name,
+        higher_is_better=not judging.metric.is_loss,
+        method=judging.method,
+        candidates=_with_final(ranking, model),
+        best=ranking.best.family.name,
+        chosen=ranking.chosen.family.name,
+        expected=ranking.expected,
+        expected_error=ranking.expected_error,
+        test=asked.score(),
+        baseline=_baseline(judging, learned, asked.y),
+        findings=findings,
+        columns=columns,
+        notes=(*table.notes, *_decided(known, judging, metric), *notes),
+        source=table.source,
+        rows=len(known.rows),
+        code=code_of(model, ranking.chosen.family.kind, table, columns, test=test, seed=seed),
+        seconds=clock.monotonic() - began,
+        seed=seed,
+        model=model,
+        split=split,
+        answers=_answers(model, asked),
+        costs=matrix,
+    )
+
+
+# ---- what is asked for ---------------------------------------------------------------------------
+
+
+def _names(models: str | Sequence[str] | None) -> list[str] | None:
+    """Families by name, from a list or from a text with commas."""
+    if models is None or (isinstance(models, str) and models.strip() in ("", "all", "auto")):
+        return None
+    named = models.split(",") if isinstance(models, str) else models
+    return [name.strip() for name in named if name.strip()]
+
+
+def _read_costs(costs: Any, known: Target, learned: Target) -> Array | None:
+    """Costs of the classes that are learned."""
+    if costs is None:
+        return None
+    if known.task == "regression":
+        raise ValueError(f"{known.name!r} is a number, and costs are those of classes; leave them.")
+    classes = np.unique(known.values)
+    kept = np.isin(classes, learned.values)
+    matrix = read_costs(costs, classes)
+    return matrix[np.ix_(kept, kept)]
+
+
+def in_short(columns: Sequence[Column]) -> str:
+    """How many columns there are of each role: 22 numbers, 8 categories, 1 id set aside."""
+    counts: Counter[str] = Counter(column.role for column in columns)
+    named = [counted(counts[role], role) for role in FEATURES if counts[role]]
+    aside = [counted(counts[role], role) for role in ("id", "constant") if counts[role]]
+    return ", ".join([*named, *(f"{text} set aside" for text in aside)])
+
+
+class _Told:
+    """Tells a caller what is being done, if there is one."""
+
+    def __init__(self, began: float, limit: float, on_progress: Callable[[Progress], None] | None):
+        self.began, self.limit, self.on_progress = began, limit, on_progress
+        self.done, self.total = 0, 0
+
+    def __call__(self, stage: str, model: str = "", *, text: str) -> None:
+        """Pass on an event; a family that is done is counted, once."""
+        self.done += stage in ENDS
+        if self.on_progress is None:
+            return
+        seconds = clock.monotonic() - self.began
+        done = min(self.done, self.total)
+        self.on_progress(Progress(stage, model, done, self.total, seconds, self.limit, text))
+
+
+# ---- the end -------------------------------------------------------------------------------------
+
+
+def _fitted(
+    judging: Judging, ranking: Ranking, table: Table, learned: Target
+) -> tuple[TableModel, list[str]]:
+    """The chosen family, fitted to all rows for training if there is time, and notes on that."""
+    trial, budget = ranking.chosen, judging.budget
+    most = min(trial.family.most_rows(budget.facts), len(judging.rows))
+    rows = judging.some(np.arange(len(judging.rows)), most)
+    judging.say("fitting", trial.family.name, text=f"{len(rows):,} rows")
+    (fitted, why), notes = judging.refit(trial.family, rows), []
+    if fitted is None:
+        assert trial.held is not None
+        fitted, rows = trial.held.first, judging.some(judging.splits[0][0], trial.rows)
+        notes.append(
+            f"{trial.family.name} has learned from {len(rows):,} rows and not from {most:,}: {why}"
+        )
+    elif len(rows) < len(judging.rows):
+        notes.append(f"{trial.family.name} has learned from {len(rows):,} rows, as many as it can")
+    model = TableModel(
+        judging.pipeline(trial.family),
+        learned.name,
+        task=learned.task,
+        metric=judging.metric.name,
+        costs=judging.metric.costs,
+    )
+    model.take_over(fitted, table, within(learned, learned.rows[rows]), judging.columns)
+    return model.expect(ranking.expected, ranking.expected_error, ranking.residuals), notes
+
+
+def _with_final(ranking: Ranking, model: TableModel) -> tuple[Candidate, ...]:
+    """All candidates, the chosen one with what its last fit says."""
+    chosen = ranking.chosen.family.name
+    return tuple(
+        described(one, model.pipeline_) if one.family == chosen else one
+        for one in ranking.candidates
+    )
+
+
+def _baseline(judging: Judging, learned: Target, y: Array) -> Score:
+    """What a model that looks at no feature scores."""
+    model = judging.decided(null_model(learned.task))
+    model.fit(np.zeros((len(learned.values), 1)), learned.values)
+    classes = None if judging.metric.classes is None else np.union1d(judging.metric.classes, y)
+    parts = [Part(model, np.zeros((len(y), 1)), np.arange(len(y)))]
+    metric = replace(judging.metric, classes=classes)
+    return metric.score(StandIn(parts, len(y), classes), np.arange(len(y))[:, None], y)
+
+
+def _answers(model: TableModel, asked: Asked) -> Answers:
+    """What the model says of the rows for testing."""
+    if model.classes_ is None:
+        reach = model.reach(COVERAGE)
+        predicted = asked("predict")
+        return Answers(asked.y, predicted, None, predicted - reach, predicted + reach, COVERAGE)
+    has_probabilities = hasattr(model, "predict_proba")
+    return Answers(asked.y, asked("predict"), asked("predict_proba") if has_probabilities else None)
+
+
+def _decided(known: Target, judging: Judging, metric: str) -> list[str]:
+    """What was decided for the caller."""
+    notes = [f"{known.name!r} is for {known.task}: {known.reason}"]
+    if metric == "auto":
+        notes.append(f"models are compared by {judging.metric.title}")
+    return notes

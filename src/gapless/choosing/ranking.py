@@ -1,0 +1,143 @@
+"""Ranking: which of the judged families is best, which is chosen, and all of them in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..bayes import BayesDecision
+from ..evaluation.resampling import HeldOut, behind_error, corrected
+from ..evaluation.rows import Rows
+from ..generalization import sentence
+from .choice import Candidate
+from .judging import Trial
+from .metric import Metric
+from .tuning import settings_of, tuning_of
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """All families in order, and what is expected of the chosen one.
+
+    Attributes
+    ----------
+    candidates : tuple of Candidate
+        All families, the simplest first.
+    best, chosen : Trial
+        The best score, and the simplest family within one standard error of it.
+    expected, expected_error : float
+        The score of the chosen one on unseen rows, in the own sense of the metric, corrected for
+        the choice, and the standard error of that.
+    residuals : ndarray or None
+        True minus predicted numbers of held-out rows by the chosen one; None for classes.
+    """
+
+    candidates: tuple[Candidate, ...]
+    best: Trial
+    chosen: Trial
+    expected: float
+    expected_error: float
+    residuals: Array | None
+
+
+def rank(trials: Sequence[Trial], rows: Rows, metric: Metric) -> Ranking:
+    """Choose the simplest family within one standard error of the best.
+
+    The error is that of the difference: both are scored on the same rows, of which most are as hard
+    for one as for the other (Breiman, Friedman, Olshen and Stone 1984, section 3.4, for the rule).
+    """
+    order = sorted(trials, key=lambda trial: trial.family.complexity)
+    judged = [trial for trial in order if trial.held is not None]
+    held = [trial.held for trial in judged if trial.held is not None]
+    unseen = np.array([one.unseen for one in held])
+    best = int(np.argmax(unseen))
+    behind = unseen[best] - unseen
+    errors = np.array([behind_error(one, held[best], rows) for one in held])
+    simplest = min(
+        np.flatnonzero(behind <= errors),
+        key=lambda k: (judged[k].family.complexity, -unseen[k]),
+    )
+    after = corrected(held, rows, int(simplest))
+    assert after is not None, "metrics of tables know what each row contributes"
+    lost = max(after.optimism, 0.0)
+    places = {trial.family.name: k for k, trial in enumerate(judged)}
+    candidates = []
+    for trial in order:
+        candidate = _unjudged(trial)
+        if trial.held is not None:
+            k = places[trial.family.name]
+            candidate = replace(
+                _judged(candidate, trial.held, metric),
+                behind=float(behind[k]),
+                behind_error=float(errors[k]),
+                expected=float(metric.own(unseen[k] - lost)),
+            )
+        candidates.append(candidate)
+    chosen = held[simplest]
+    return Ranking(
+        tuple(candidates),
+        judged[best],
+        judged[simplest],
+        float(metric.own(after.unseen)),
+        float(after.standard_error),
+        rows.y[chosen.tested] - chosen.predicted if metric.classes is None else None,
+    )
+
+
+def _unjudged(trial: Trial) -> Candidate:
+    """A family without its scores."""
+    return Candidate(
+        family=trial.family.name,
+        model=trial.model,
+        complexity=trial.family.complexity,
+        status="failed" if trial.failure else "skipped",
+        reason=trial.failure or trial.reason,
+        rows=trial.rows,
+        seconds=trial.seconds,
+    )
+
+
+def _judged(candidate: Candidate, held: HeldOut, metric: Metric) -> Candidate:
+    """A family with its scores, in their own sense."""
+    gap = held.train - held.unseen
+    train, unseen = float(metric.own(held.train)), float(metric.own(held.unseen))
+    kind, advice = "balanced", "not more than 2 standard errors apart"
+    if gap > 2 * held.standard_error:
+        kind, advice = "over-fitted", "more than 2 standard errors apart"
+    return described(
+        replace(
+            candidate,
+            status="judged",
+            train=train,
+            unseen=unseen,
+            standard_error=float(held.standard_error),
+            gap=float(gap),
+            generalization=sentence(
+                kind, metric.title, train, unseen, float(held.standard_error), advice
+            ),
+        ),
+        held.first,
+    )
+
+
+def described(candidate: Candidate, fitted: Any) -> Candidate:
+    """A candidate with what its fitted pipeline says: certificate, settings and tuning."""
+    model = model_of(fitted)
+    certificate = getattr(model, "certificate_", None)
+    return replace(
+        candidate,
+        optimality="" if certificate is None else str(certificate.verdict),
+        settings=settings_of(model),
+        tuning=tuning_of(model),
+    )
+
+
+def model_of(pipeline: Any) -> Any:
+    """The model at the end of a pipeline, without the decisions by costs around it."""
+    last = pipeline[-1]
+    return last.estimator_ if isinstance(last, BayesDecision) else last

@@ -1,0 +1,136 @@
+"""Which rows belong together, and which are set aside for the test."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from ..data import Column, Split, Table, TableError
+from ..data.leakage import has_few_combinations
+from ..data.target import Target, Task
+from ..evaluation.rows import Rows
+from .null_models import MajorityClassifier, MeanRegressor
+
+Array = np.ndarray
+
+
+def rows_of(
+    table: Table, columns: Sequence[Column], target: Target, within: Array | None = None
+) -> Rows:
+    """The rows of a table for an evaluation: features, targets, and what is never split.
+
+    Rows of one group stay together, and so do rows with equal features, unless the columns have so
+    few values that rows must repeat: then a model meets the same values again in new rows too.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+    columns : sequence of Column
+        Its columns with their roles.
+    target : Target
+        The target.
+    within : ndarray of int, default=None
+        Only these rows of the table; all that have a target if None.
+    """
+    names = [column.name for column in columns if column.is_feature]
+    if not names:
+        raise TableError(
+            "no column is left to learn from: all are the target, ids, the same in all rows, or "
+            "dropped. Add columns that say something about the rows, or drop fewer."
+        )
+    kept = np.arange(len(target.rows))
+    if within is not None:
+        kept = np.flatnonzero(np.isin(target.rows, within))
+    frame = table.frame[target.rows[kept]]
+    group, time = (_named(frame, columns, role) for role in ("group", "time"))
+    features = frame.select(names)
+    return Rows(
+        features,
+        target.values[kept],
+        None,
+        _units(features, columns) if group is None else _numbered(group),
+        None if time is None else _numbered(time),
+    )
+
+
+def _named(frame: pl.DataFrame, columns: Sequence[Column], role: str) -> pl.Series | None:
+    """The column that has a role which the caller gave it; it must be known in every row."""
+    name = next((column.name for column in columns if column.role == role), None)
+    if name is None:
+        return None
+    series = frame[name]
+    if series.null_count():
+        raise TableError(
+            f"column {name!r} is the {role}, but it is missing in {series.null_count():,} rows; "
+            f"fill it in, drop these rows, or name no {role}."
+        )
+    if series.n_unique() < 2:
+        raise TableError(f"column {name!r} is the {role}, but it is the same in all rows.")
+    return series
+
+
+def _numbered(series: pl.Series) -> Array:
+    """The rank of each value among the distinct ones."""
+    return series.rank("dense").to_numpy().astype(np.int64) - 1
+
+
+def _units(features: pl.DataFrame, columns: Sequence[Column]) -> Array:
+    """A label for each row, the same for rows with equal features."""
+    if has_few_combinations(columns):
+        return np.arange(features.height)
+    return np.unique(features.hash_rows(seed=0).to_numpy(), return_inverse=True)[1]
+
+
+def set_aside(
+    table: Table, columns: Sequence[Column], target: Target, *, test: float = 0.2, seed: int = 0
+) -> Split:
+    """Divide the rows of a table into those for training and those for testing.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+    columns : sequence of Column
+        Its columns with their roles, from `gapless.data.describe_columns`. Rows of one group stay
+        together; where a column orders rows in time, the latest are for testing.
+    target : Target
+        The target, from `gapless.data.read_target`. Classes have their share of both parts.
+    test : float, default=0.2
+        The part for testing.
+    seed : int, default=0
+        Of the draw.
+
+    Returns
+    -------
+    Split
+        Rows of the table; those without a target are in neither part.
+
+    Notes
+    -----
+    Rows with equal features stay together, so that no test row was learned by heart, unless the
+    columns have so few values that this is to be expected.
+    """
+    if not 0 < test < 1:
+        raise ValueError(f"test must be a part between 0 and 1, such as 0.2; got {test!r}.")
+    rows = rows_of(table, columns, target)
+    if rows.unit_count < 4:
+        raise TableError(
+            f"there are {rows.unit_count} distinct rows, or groups, with a target; at least 4 are "
+            "needed to learn from some and test on others."
+        )
+    train, held = rows.hold_out(null_model(target.task), test, seed)
+    if len(np.unique(rows.y[train])) < 2:
+        raise TableError(
+            f"the rows for training have the same {target.name!r} everywhere; set fewer aside for "
+            "testing, or add rows."
+        )
+    return Split(target.rows[train], target.rows[held])
+
+
+def null_model(task: Task) -> Any:
+    """The model of a task that looks at no feature."""
+    return MajorityClassifier() if task == "classification" else MeanRegressor()
