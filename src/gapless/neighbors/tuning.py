@@ -18,7 +18,7 @@ from ..search import Search
 from ..selection_bias import correct
 from ..solvers import Trace
 from .held_out import NeighborsFit
-from .votes import counted, weigh
+from .votes import counted, running_sums, weigh
 
 Array = np.ndarray
 
@@ -124,12 +124,24 @@ class _Scores:
         y = fitted.data.outputs.y[is_counted]
         weights = np.where(rows >= 0, fitted.data.outputs.weights[is_counted][rows], 0.0)
         at_all = None if callable(estimator.weights) else weigh(distances, estimator.weights)
+        if at_all is not None and estimator.ties == "first" and fitted.data.is_unit:
+            sums = running_sums(rows, weights * at_all, self._targets(y))
+            totals = np.cumsum(weights * at_all, axis=1)
+            yield from (sums[:, k - 1] / totals[:, k - 1, None] for k in self.ks)
+            return
         for k in self.ks:
             counts = counted(distances, weights, k, estimator.ties)
             # Farther rows count for nothing.
             width = int(np.max(np.sum(counts > 0, axis=1), initial=1))
             near = weigh(distances[:, :width], estimator.weights) if at_all is None else at_all
             yield estimator._told(rows[:, :width], counts[:, :width] * near[:, :width], y)
+
+    def _targets(self, y: Array) -> Array:
+        """What neighbours vote for: their targets, or of each output 1 for their class."""
+        classes = self.fitted.data.outputs.classes
+        if classes is None:
+            return y
+        return np.hstack([np.eye(len(of))[y[:, k].astype(int)] for k, of in enumerate(classes)])
 
     # ---- choosing --------------------------------------------------------------------------------
 

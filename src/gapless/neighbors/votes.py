@@ -193,3 +193,8 @@ def mean_targets(rows: Array, votes: Array, y: Array) -> Array:
     """Means of the neighbours' targets (n, K), weighted by their votes: (q, K)."""
     total = votes.sum(axis=1)
     return np.einsum("qk,qko->qo", votes, y[rows]) / total[:, None]
+
+
+def running_sums(rows: Array, votes: Array, targets: Array) -> Array:
+    """Sums of the targets (n, K) of the first 1, 2, … neighbours by their votes: (q, k, K)."""
+    return np.cumsum(votes[:, :, None] * targets[rows], axis=1)
