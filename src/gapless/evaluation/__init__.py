@@ -10,6 +10,7 @@ from .decomposition import BiasVariance, bias_variance
 from .gradient_check import GradientCheck, gradient_check, numerical_gradient
 from .interpolation import DoubleDescent, double_descent
 from .learning import LearningCurve, learning_curve
+from .partial_dependence import PartialDependence, partial_dependence
 from .permutation import PermutationImportance, permutation_importance
 from .resampling import Resampled, hold_out, k_fold, leave_one_out
 from .validation import ValidationCurve, validation_curve
@@ -22,6 +23,7 @@ __all__ = [
     "GradientCheck",
     "LearningCurve",
     "ModelComparison",
+    "PartialDependence",
     "PermutationImportance",
     "Resampled",
     "ValidationCurve",
@@ -36,6 +38,7 @@ __all__ = [
     "learning_curve",
     "leave_one_out",
     "numerical_gradient",
+    "partial_dependence",
     "permutation_importance",
     "validation_curve",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import time as clock
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,11 +12,15 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
+from ..interrupt import TimeLimit, check, deadline
+from ..interrupt import time_limit as limited
 from .resampling import HeldOut
 from .rows import Array, Rows, Split
 
 # Exponents of the power law that are tried: errors of most models fall like n^−½ to n^−1.
 EXPONENTS = np.linspace(0.1, 2.0, 39)
+# So many sizes say something about those beyond.
+FEWEST = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +41,8 @@ class LearningCurve:
         The unseen score of a model that knows no features; NaN where it has none.
     metric : str
         What the score is; higher is better.
+    is_loss : bool
+        Whether the score is a loss with its sign turned; words then speak of the loss.
     """
 
     sizes: Array
@@ -45,6 +52,7 @@ class LearningCurve:
     of_folds: Array
     chance: float
     metric: str
+    is_loss: bool = False
 
     def expected(self, size: float) -> tuple[float, float]:
         """What a model of so many rows would score, and the standard error of that.
@@ -64,7 +72,7 @@ class LearningCurve:
     def _law(self, scores: Array, size: float) -> float:
         errors = self.standard_errors
         known = np.isfinite(scores)
-        if known.sum() < 3:
+        if known.sum() < FEWEST:
             return float(scores[known][-1]) if known.any() else float("nan")
         least = errors[(errors > 0) & np.isfinite(errors)].min(initial=1.0)
         root = 1 / np.where(errors > least, errors, least)[known]
@@ -86,24 +94,29 @@ class LearningCurve:
     @property
     def advice(self) -> str:
         """Whether more rows would help, or a richer model, in words."""
-        n, now = int(self.sizes[-1]), float(self.unseen[-1])
+        n, now, sign = int(self.sizes[-1]), float(self.unseen[-1]), -1 if self.is_loss else 1
         of_folds = self.of_folds[-1]
         error = max(self.standard_errors[-1], np.nanstd(of_folds, ddof=1) / len(of_folds) ** 0.5)
         twice, _ = self.expected(2 * n)
         gain, gap = twice - now, float(self.train[-1]) - now
-        more = f"twice as many rows would bring {self.metric} from {now:.3g} to about {twice:.3g}"
+        more = (
+            f"twice as many rows would bring {self.metric} from {sign * now:.3g} to about "
+            f"{sign * twice:.3g}"
+        )
         richer = "take a richer model, or better features"
         if self.train[-1] - self.chance <= 2 * error:
             return f"{richer}: even of its own rows the model knows hardly more than nothing"
         if now < self.chance - error:
             return (
                 "take a simpler model, or a stronger penalty: on unseen rows a model that knows no "
-                f"features has {self.metric} {self.chance:.3g}, and this one {now:.3g}"
+                f"features has {self.metric} {sign * self.chance:.3g}, and this "
+                f"one {sign * now:.3g}"
             )
         if gap <= 2 * error:
             return (
                 f"{richer}: train and unseen score have met, so that more rows alone will hardly "
-                f"bring {self.metric} above {self.train[-1]:.3g}"
+                f"bring {self.metric} {'below' if self.is_loss else 'above'} "
+                f"{sign * self.train[-1]:.3g}"
             )
         if gain > error:
             return f"get more data: {more}"
@@ -124,7 +137,8 @@ class LearningCurve:
     def to_dict(self) -> dict[str, Any]:
         """The same data as plain numbers and strings."""
         arrays = {name: getattr(self, name).tolist() for name in _ARRAYS}
-        return arrays | {"chance": self.chance, "metric": self.metric, "advice": self.advice}
+        plain = {name: getattr(self, name) for name in ("chance", "metric", "is_loss", "advice")}
+        return arrays | plain
 
     def plot(self, *, axes=None):
         """Draw both scores by the number of rows, with a standard error and the law beyond.
@@ -167,6 +181,7 @@ def learning_curve(
     scoring: Any = None,
     groups: Any = None,
     time: Any = None,
+    time_limit: float | None = None,
     random_state: int = 0,
 ) -> LearningCurve:
     """Score models of more and more of the rows, always on the same held-out rows.
@@ -190,6 +205,8 @@ def learning_curve(
     groups, time : array-like of shape (n,), default=None
         Labels of rows that are never split; when each row was seen. With time, the latest rows of
         the past are learned first.
+    time_limit : float, default=None
+        Seconds for all fits: the curve ends at the largest size for which there is time.
     random_state : int, default=0
         Seed of the draw.
 
@@ -218,15 +235,17 @@ def learning_curve(
     repeats = rows.counts if is_repeated else rows.is_counted.astype(float)
     counts = _read_sizes(sizes, int(min(repeats[train].sum() for train, _ in folds)))
     orders = [_order(rows, model, split, random_state) for split in folds]
-    found = []
-    for count in counts:
-        parts = [
+    splits = [
+        [
             (order[: _reach(order, rows, repeats, count)], test)
             for order, (_, test) in zip(orders, folds)
         ]
-        found.append(HeldOut(model, rows, parts, scoring))
+        for count in counts
+    ]
+    with limited(time_limit):
+        found = _as_many_as_time_allows(model, rows, splits, scoring)
     return LearningCurve(
-        sizes=counts,
+        sizes=counts[: len(found)],
         train=np.array([one.train for one in found]),
         unseen=np.array([one.unseen for one in found]),
         standard_errors=np.array([one.standard_error for one in found]),
@@ -234,6 +253,30 @@ def learning_curve(
         chance=_chance(model, rows, folds, scoring),
         metric=found[0].metric,
     )
+
+
+def _as_many_as_time_allows(
+    model: Any, rows: Rows, splits: list[list[Split]], scoring: Any
+) -> list[HeldOut]:
+    """The models of each size from the smallest on, until the next would take too long."""
+    found: list[HeldOut] = []
+    for parts, larger in zip(splits, [*splits[1:], splits[-1]]):
+        began = clock.monotonic()
+        try:
+            result = HeldOut(model, rows, parts, scoring)
+            result.said("")
+            check()
+        except TimeLimit:
+            break
+        found.append(result)
+        # Fits take at least as many times longer as there are more rows.
+        growth = len(larger[0][0]) / max(len(parts[0][0]), 1)
+        now = clock.monotonic()
+        if now + growth * (now - began) > deadline():
+            break
+    if len(found) < min(FEWEST, len(splits)):
+        raise TimeLimit("there was no time for a learning curve; give a longer time_limit.")
+    return found
 
 
 def _chance(model: Any, rows: Rows, folds: list[Split], scoring: Any) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +29,7 @@ class PermutationImportance:
     Attributes
     ----------
     names : list of str
-        Names of the features, x0, x1, … where X has none.
+        Names of the features that were shuffled, x0, x1, … where X has none.
     means, standard_errors : ndarray of shape (d,)
         The loss of each feature, averaged over the shuffles, and its standard error over rows drawn
         like these.
@@ -70,6 +71,7 @@ def permutation_importance(
     sample_weight: Any = None,
     scoring: Any = None,
     n_repeats: int = 5,
+    columns: Sequence[int] | None = None,
     random_state: int = 0,
 ) -> PermutationImportance:
     """Shuffle one column at a time and see what the score of a fitted model loses.
@@ -87,6 +89,8 @@ def permutation_importance(
         Any scorer of scikit-learn; accuracy for classifiers and R² for others if None.
     n_repeats : int, default=5
         How often each column is shuffled.
+    columns : sequence of int, default=None
+        Places of the columns that are shuffled; all of them if None.
     random_state : int, default=0
         Seed of the shuffles.
 
@@ -116,7 +120,8 @@ def permutation_importance(
     [False, False, True, True]
     """
     y = np.asarray(y)
-    n, d = X.shape if hasattr(X, "shape") else np.shape(X)
+    n, width = X.shape if hasattr(X, "shape") else np.shape(X)
+    places = list(range(width) if columns is None else columns)
     X = X if hasattr(X, "shape") else np.asarray(X)
     check_consistent_length(X, y)
     weights = read_weights(sample_weight, y)
@@ -127,15 +132,16 @@ def permutation_importance(
     whole = _Scored.of(model, X, y, weights, scoring)
     rng = np.random.default_rng(random_state)
     orders = [_donors(rows, rng) for _ in range(n_repeats)]
-    repeats, errors = np.empty((d, n_repeats)), np.empty(d)
-    for j in range(d):
+    repeats, errors = np.empty((len(places), n_repeats)), np.empty(len(places))
+    for k, j in enumerate(places):
         shuffled = []
         for order in orders:
             check()
-            shuffled.append(_Scored.of(model, _shuffled(X, j, order), y, weights, scoring))
-        repeats[j] = [whole.score - other.score for other in shuffled]
-        errors[j] = _standard_error(whole, shuffled, rows)
-    names = [str(name) for name in getattr(X, "columns", [f"x{j}" for j in range(d)])]
+            shuffled.append(_Scored.of(model, with_donors(X, j, order), y, weights, scoring))
+        repeats[k] = [whole.score - other.score for other in shuffled]
+        errors[k] = _standard_error(whole, shuffled, rows)
+    every = [str(name) for name in getattr(X, "columns", [f"x{j}" for j in range(width)])]
+    names = [every[j] for j in places]
     metric = whole.judge.metric
     return PermutationImportance(names, repeats.mean(axis=1), errors, repeats, whole.score, metric)
 
@@ -198,8 +204,8 @@ def _standard_error(whole: _Scored, shuffled: list[_Scored], rows: Rows) -> floa
     return float(np.sqrt((blocks - 1) * np.var(left)))
 
 
-def _shuffled(X: Any, j: int, order: Array) -> Any:
-    """X with the values of one column in another order."""
+def with_donors(X: Any, j: int, order: Array) -> Any:
+    """X with the values of one column in another order: for each row, whose value it is given."""
     if sp.issparse(X):
         X = X.tocsc(copy=True)
         column = X[:, [j]].toarray()[order]

@@ -1,0 +1,56 @@
+"""How predictions depend on one column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+
+
+def partial_dependence(
+    values: Sequence[Any],
+    means: np.ndarray,
+    names: Sequence[str] = (),
+    *,
+    column: str = "value",
+    answer: str = "prediction",
+    axes: Axes | None = None,
+) -> Axes:
+    """Draw mean predictions by the value of a column.
+
+    Parameters
+    ----------
+    values : sequence of m values
+        Numbers stand where they belong, other values one after the other.
+    means : array of shape (m, K)
+        The mean predictions, a line for each k.
+    names : sequence of K str, default=()
+        What the lines are called; none is named if empty.
+    column, answer : str
+        Names of the two axes.
+    axes : matplotlib Axes, default=None
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    axes : matplotlib Axes
+        With K lines, or K rows of dots where values are no numbers.
+    """
+    if axes is None:
+        axes = plt.figure(figsize=(6.4, 3.6), layout="constrained").subplots()
+    is_number = all(isinstance(value, Real) and not isinstance(value, bool) for value in values)
+    at = list(values) if is_number else list(range(len(values)))
+    for k, line in enumerate(np.asarray(means, dtype=float).T):
+        label = names[k] if k < len(names) else None
+        axes.plot(at, line, "-" if is_number else "o", linewidth=1.5, label=label)
+    if not is_number:
+        axes.set_xticks(at, [str(value) for value in values])
+    axes.set(xlabel=column, ylabel=answer)
+    if names:
+        axes.legend(frameon=False, fontsize="small")
+    axes.spines[["top", "right"]].set_visible(False)
+    return axes

@@ -1,0 +1,14 @@
+"""The report: what was found about a table and its model, as plain data and as text, JSON or HTML.
+
+summary makes a Report from a choice; what_data, what_test and what_model work out its parts, advice
+says them in words. to_text, to_json and to_html are three renderers of it, the last by pictures,
+svg and template.html. Called by cli; may import choosing and everything above it.
+"""
+
+from .sections import Report
+from .summary import summarize
+from .to_html import to_html
+from .to_json import from_json, to_json
+from .to_text import to_text
+
+__all__ = ["Report", "from_json", "summarize", "to_html", "to_json", "to_text"]

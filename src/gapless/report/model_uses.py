@@ -1,0 +1,212 @@
+"""What a model uses: coefficients or rules, what columns are worth to it, how it follows them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+import scipy.sparse as sp
+
+from ..choosing.choice import Choice
+from ..choosing.metric import Metric
+from ..data import Table
+from ..evaluation import PartialDependence, partial_dependence, permutation_importance
+from ..interrupt import TimeLimit, deadline, time_limit
+from .sections import Coefficient, Dependence, Importance, Line, Uses, number, numbers
+from .wording import metric_title
+
+Array = np.ndarray
+
+MOST_COEFFICIENTS = MOST_RULES = 15
+MOST_DEPENDENCES, MOST_LEVELS, MOST_LINES = 3, 8, 5
+# Rows that are predicted again and again, columns that are shuffled, and how often each.
+MOST_ROWS, MOST_SHUFFLED, REPEATS = 1000, 60, 5
+# Ranges of a column of numbers, to see how far predictions go with it.
+BINS = 10
+
+
+@dataclass
+class Found:
+    """What was worked out so far; parts that there was no time for stay empty."""
+
+    importances: tuple[Importance, ...] = ()
+    tried: int = 0
+    dependences: tuple[Dependence, ...] = ()
+    left_out: dict[str, str] = field(default_factory=dict)
+
+
+def uses_of(choice: Choice, table: Table, seconds: float | None) -> tuple[Uses, dict[str, str]]:
+    """What the chosen model uses, found in about so many seconds; and what is left out, and why."""
+    features = [column.name for column in choice.columns if column.is_feature]
+    model = choice.model.pipeline_[-1]
+    coefficients = _coefficients(choice)
+    rules = tuple(str(rule) for rule in model.rules()) if hasattr(model, "rules") else ()
+    found = Found()
+    with time_limit(seconds):
+        _look(choice, table, features, found)
+    uses = Uses(
+        kind=choice.chosen,
+        coefficients=coefficients[:MOST_COEFFICIENTS],
+        coefficient_count=len(coefficients),
+        rules=rules[:MOST_RULES],
+        rule_count=len(rules),
+        importances=found.importances,
+        tried=found.tried,
+        features=len(features),
+        importance_metric=metric_title(choice.metric),
+        dependences=found.dependences,
+    )
+    return uses, found.left_out
+
+
+# ---- what the model says of itself ---------------------------------------------------------------
+
+
+def _coefficients(choice: Choice) -> tuple[Coefficient, ...]:
+    """Coefficients that are not 0, the largest first; none for models that are not linear."""
+    pipeline = choice.model.pipeline_
+    coef = getattr(pipeline[-1], "coef_", None)
+    if coef is None:
+        return ()
+    weights = np.atleast_2d(coef.toarray() if sp.issparse(coef) else np.asarray(coef, dtype=float))
+    names = [str(name) for name in pipeline[:-1].get_feature_names_out()]
+    if weights.shape[1] != len(names):
+        return ()
+    classes = [] if choice.model.classes_ is None else [str(c) for c in choice.model.classes_]
+    # One row of coefficients speaks for the second of two classes.
+    speaks = classes if len(weights) == len(classes) else classes[1:2] * len(weights) or [""]
+    order = np.argsort(-np.abs(weights), axis=None, kind="stable")
+    places = (divmod(int(k), weights.shape[1]) for k in order)
+    return tuple(
+        Coefficient(names[j], float(weights[i, j]), speaks[i % len(speaks)])
+        for i, j in places
+        if weights[i, j] != 0 and np.isfinite(weights[i, j])
+    )
+
+
+# ---- what it does with changed columns -----------------------------------------------------------
+
+
+def _look(choice: Choice, table: Table, features: list[str], found: Found) -> None:
+    """Shuffle columns, then set the first ones to several values, as far as there is time."""
+    some = np.arange(len(choice.split.test))
+    if len(some) > MOST_ROWS:
+        some = np.sort(np.random.default_rng(choice.seed).choice(some, MOST_ROWS, replace=False))
+    frame = table.frame[choice.split.test[some]].select(features)
+    y = choice.answers.y[some]
+    try:
+        began = time.monotonic()
+        said = _said(choice.model, frame)
+        one = time.monotonic() - began
+        leading, repeats = _affordable(frame, said, one)
+        losses = permutation_importance(
+            choice.model,
+            frame,
+            y,
+            scoring=Metric(choice.metric, choice.model.classes_, choice.costs),
+            n_repeats=repeats,
+            columns=leading,
+            random_state=choice.seed,
+        )
+    except TimeLimit:
+        found.left_out["importances"] = "there was no time to shuffle columns"
+        found.left_out["dependences"] = "there was no time to predict changed rows"
+        return
+    order = np.argsort(-losses.means, kind="stable")
+    found.tried = len(leading)
+    found.importances = tuple(
+        Importance(losses.names[k], float(losses.means[k]), number(losses.standard_errors[k]))
+        for k in order
+    )
+    found.dependences = _dependences(choice, frame, [losses.names[k] for k in order], found)
+
+
+def _said(model: Any, frame: pl.DataFrame) -> Array:
+    """What is predicted as numbers, (n, K): probabilities, classes as 0 and 1, or the number."""
+    if hasattr(model, "predict_proba"):
+        return np.asarray(model.predict_proba(frame))
+    said = np.asarray(model.predict(frame))
+    if model.classes_ is None:
+        return said.reshape(len(said), -1).astype(float)
+    return (said[:, None] == model.classes_).astype(float)
+
+
+def _affordable(frame: pl.DataFrame, said: Array, one: float) -> tuple[list[int], int]:
+    """Places of the columns that are shuffled, and how often, if a prediction takes so long."""
+    # A third of the time is left for what follows.
+    left = (deadline() - time.monotonic()) * 2 / 3
+    affordable = left / max(one, 1e-6)
+    if frame.width <= MOST_SHUFFLED and frame.width * REPEATS <= affordable:
+        return list(range(frame.width)), REPEATS
+    most = int(min(MOST_SHUFFLED, max(affordable / 2, 1)))
+    if affordable < 2:
+        raise TimeLimit
+    goes_with = [_goes_with(series, said) for series in frame.iter_columns()]
+    leading = np.argsort(-np.array(goes_with), kind="stable")[:most]
+    repeats = int(np.clip(affordable / len(leading), 1, REPEATS))
+    return sorted(leading.tolist()), repeats
+
+
+def _goes_with(series: pl.Series, said: Array) -> float:
+    """Which part of the variation of predictions goes with a column, in ranges or levels.
+
+    Less what as many groups drawn at random would explain, so that levels of few rows, which always
+    explain something, do not come first.
+    """
+    if series.dtype.is_numeric() or series.dtype.is_temporal():
+        rank = series.to_physical().rank("average").fill_null(0.0).to_numpy()
+        groups = np.ceil(rank * BINS / len(rank)).astype(int)
+    else:
+        groups = series.cast(pl.String).fill_null("").rank("dense").to_numpy().astype(int)
+    groups = np.unique(groups, return_inverse=True)[1]
+    counts = np.bincount(groups)
+    centred = said - said.mean(axis=0)
+    total = float(np.sum(centred**2))
+    if total == 0 or len(counts) == 1:
+        return 0.0
+    sums = np.column_stack([np.bincount(groups, column) for column in centred.T])
+    explained = float(np.sum(sums**2 / counts[:, None])) / total
+    return explained - (len(counts) - 1) / max(len(said) - 1, 1)
+
+
+def _dependences(
+    choice: Choice, frame: pl.DataFrame, names: Sequence[str], found: Found
+) -> tuple[Dependence, ...]:
+    texts = {column.name for column in choice.columns if column.role == "text"}
+    parts: list[Dependence] = []
+    for name in [name for name in names if name not in texts][:MOST_DEPENDENCES]:
+        most = 20 if frame[name].dtype.is_numeric() else MOST_LEVELS
+        try:
+            result = partial_dependence(
+                choice.model, frame, name, most_values=most, random_state=choice.seed
+            )
+        except TimeLimit:
+            found.left_out["dependences"] = "there was no time for all of the first three columns"
+            break
+        except ValueError:  # all its values are missing in these rows
+            continue
+        parts.append(_as_lines(result, choice))
+    return tuple(parts)
+
+
+def _as_lines(result: PartialDependence, choice: Choice) -> Dependence:
+    """One line for numbers and for two classes; else one for each of the most frequent classes."""
+    if not result.classes:
+        answer, lines = f"mean predicted {choice.target}", [("", result.means[:, 0])]
+    elif len(result.classes) == 2:
+        answer = f"{result.answer} of {result.classes[1]}"
+        lines = [(str(result.classes[1]), result.means[:, 1])]
+    else:
+        answer = result.answer
+        first = np.argsort(-result.means.mean(axis=0), kind="stable")[:MOST_LINES]
+        lines = [(str(result.classes[k]), result.means[:, k]) for k in sorted(first)]
+    return Dependence(
+        column=result.column,
+        values=result.values,
+        lines=tuple(Line(name, numbers(values)) for name, values in lines),
+        answer=answer,
+    )

@@ -1,0 +1,64 @@
+"""Numbers and names as they stand in sentences, tables and pictures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+# Letters of a name in a sentence.
+MOST_LETTERS = 60
+
+
+def shortened(text: str, most: int) -> str:
+    """A text in one line of at most so many letters."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def named(text: str) -> str:
+    """A name in a sentence: one line, not too long, quoted so that one sees where it ends."""
+    return repr(shortened(text, MOST_LETTERS) if text.isprintable() else text[:MOST_LETTERS])
+
+
+def joined(items: Sequence[str]) -> str:
+    """Names as people list them: a, b and c."""
+    if len(items) < 2:
+        return "".join(items)
+    return f"{', '.join(items[:-1])} and {items[-1]}"
+
+
+def counted_roles(roles: Mapping[str, int]) -> str:
+    """The columns in short: 22 numbers, 8 categories, 1 id set aside."""
+    plural = {"category": "categories", "text": "texts"}
+    aside = {"id", "constant", "dropped"}
+    parts = []
+    for role, n in roles.items():
+        noun = role if n == 1 else plural.get(role, f"{role}s")
+        parts.append(f"{n:,} {noun}{' set aside' if role in aside else ''}")
+    return ", ".join(parts)
+
+
+def amount(value: float) -> str:
+    """A quantity to three digits, without an exponent where that is readable."""
+    if value and not 1e-4 <= abs(value) < 1e7:
+        return f"{value:.3g}"
+    digits = 2 - math.floor(math.log10(abs(value))) if value else 0
+    return f"{value:,.{max(digits, 0)}f}"
+
+
+def percent(share: float, digits: int | None = None) -> str:
+    """A share in percent: to a tenth where it is near 0 or 1, else to the whole."""
+    if digits is None:
+        digits = 1 if share < 0.1 or share > 0.9 else 0
+    return f"{100 * share:.{digits}f} %"
+
+
+def short(value: float) -> str:
+    """A number in few letters: 12k, 1.5M, 0.25."""
+    if value == 0:
+        return "0"
+    size = abs(value)
+    for power, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if power * 0.9995 <= size < power * 1e3 and size >= 1e4:
+            return f"{value / power:.3g}{letter}".replace("-", "−")
+    return f"{value:.4g}".replace("-", "−")

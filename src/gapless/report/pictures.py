@@ -1,0 +1,333 @@
+"""The pictures of a report, each drawn from one of its sections."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import zip_longest
+
+from .phrases import shortened
+from .sections import (
+    Calibration,
+    Coefficient,
+    Curve,
+    Dependence,
+    Distribution,
+    Importance,
+    Learning,
+    Model,
+    Residuals,
+    Validation,
+    Value,
+)
+from .svg import (
+    BOTTOM,
+    HEIGHT,
+    LEFT,
+    LETTER,
+    RIGHT,
+    TOP,
+    WIDTH,
+    Picture,
+    Points,
+    Scale,
+    across,
+    ink,
+    up,
+    with_axes,
+    with_level,
+    with_upright,
+)
+
+# Letters of a name beside a bar, and the height of its row.
+NAME, ROW = 22, 19.0
+# So many of each are drawn.
+MOST_BARS = 15
+# The styles of several lines in one picture.
+STYLES = ("new", "own", "new dashed", "own dashed", "new dotted")
+SPARK_WIDTH, SPARK_HEIGHT = 96.0, 20.0
+
+
+def comparison(models: Sequence[Model], metric: str) -> Picture:
+    """The unseen score of each model with its standard error, and its training score."""
+    judged = [one for one in models if one.unseen is not None]
+    ends = [end for one in judged for end in (*_around(one), one.train)]
+    picture = _rows_of([one.family for one in judged], ends, f"{metric} of each model")
+    for k, one in enumerate(judged):
+        y = float(k)
+        if one.train is not None and one.unseen is not None:
+            picture.stroke((one.unseen, y), (one.train, y), "guide")
+            picture.dot(one.train, y, "own", 3.0)
+        low, high = _around(one)
+        if low is not None and high is not None:
+            picture.stroke((low, y), (high, y), "error")
+        if one.unseen is not None:
+            picture.dot(one.unseen, y, "new strong" if one.is_chosen else "new", 4.0)
+    return with_level(picture, metric, 4)
+
+
+def _around(one: Model) -> tuple[float | None, float | None]:
+    if one.unseen is None or one.standard_error is None:
+        return one.unseen, one.unseen
+    return one.unseen - one.standard_error, one.unseen + one.standard_error
+
+
+def _rows_of(
+    names: Sequence[str], values: Sequence[float | None], says: str, *, least: float | None = None
+) -> Picture:
+    """A picture with one row for each name, and a horizontal scale for the values."""
+    height = TOP + ROW * max(len(names), 1) + BOTTOM
+    room = min(LETTER * max([len(shortened(name, NAME)) for name in names] or [0]) + 12, 150.0)
+    scale = across([*values, least])
+    x = Scale(
+        scale.low if least is None else min(least, scale.low), scale.high, room, WIDTH - RIGHT
+    )
+    y = Scale(-0.5, len(names) - 0.5, TOP, height - BOTTOM)
+    picture = Picture(x, Scale(y.high, y.low, y.end, y.start), says, height)
+    for k, name in enumerate(names):
+        place = picture.y(float(k))
+        picture.words(shortened(name, NAME), room - 8, place + 3.5, "tick", "end", name)
+    for tick in x.ticks(4):
+        a = x(tick)
+        picture.parts.append(ink("line", x1=a, y1=TOP, x2=a, y2=height - BOTTOM, kind="grid"))
+    return picture
+
+
+def importances(found: Sequence[Importance], metric: str) -> Picture:
+    """A bar for each column, with two standard errors to either side."""
+    shown = found[:MOST_BARS]
+    errors = [2 * (one.standard_error or 0.0) for one in shown]
+    ends = [one.value + side * e for one, e in zip(shown, errors) for side in (-1, 1)]
+    says = f"what {metric} loses when a column is shuffled"
+    picture = _rows_of([one.name for one in shown], ends, says, least=0.0)
+    for k, (one, error) in enumerate(zip(shown, errors)):
+        picture.bar(0.0, one.value, picture.y(float(k)), 10.0, "new")
+        picture.stroke((one.value - error, float(k)), (one.value + error, float(k)), "error plain")
+    picture.stroke((0.0, -0.5), (0.0, len(shown) - 0.5), "floor")
+    return with_level(picture, f"loss of {metric}", 4)
+
+
+def coefficients(found: Sequence[Coefficient]) -> Picture:
+    """A bar to the left or right for each coefficient."""
+    shown = found[:MOST_BARS]
+    names = [f"{one.name} → {one.of}" if one.of else one.name for one in shown]
+    picture = _rows_of(names, [one.value for one in shown], "coefficients", least=0.0)
+    for k, one in enumerate(shown):
+        picture.bar(0.0, one.value, picture.y(float(k)), 10.0, "new" if one.value > 0 else "own")
+    picture.stroke((0.0, -0.5), (0.0, len(shown) - 0.5), "floor")
+    return with_level(picture, "coefficient (of scaled columns)", 4)
+
+
+def learning(curve: Learning) -> Picture:
+    """Scores of training and of unseen rows by the number of rows, and what more would bring."""
+    low, high = _beside(curve.unseen, curve.standard_errors)
+    sizes = [*curve.sizes, *curve.more_sizes]
+    picture = Picture(
+        across(sizes, is_log=True),
+        up([*curve.train, *low, *high, *curve.more_unseen]),
+        f"{curve.metric} by the number of rows to learn from",
+    )
+    with_axes(picture, "rows to learn from", curve.metric)
+    picture.band(curve.sizes, low, high, "new")
+    more_low, more_high = (
+        [_inside(value, picture.y) for value in side]
+        for side in _beside(curve.more_unseen, curve.more_errors)
+    )
+    picture.band(curve.more_sizes, more_low, more_high, "new faint")
+    picture.line(curve.sizes, curve.train, "own")
+    picture.dots(curve.sizes, curve.train, "own")
+    picture.line(curve.more_sizes, curve.more_unseen, "new dashed")
+    picture.line(curve.sizes, curve.unseen, "new")
+    picture.dots(curve.sizes, curve.unseen, "new")
+    return picture
+
+
+def _beside(values: Points, errors: Points) -> tuple[list[float | None], list[float | None]]:
+    """What lies one error below and above; the value itself where the error is unknown."""
+    pairs = list(zip(values, errors))
+    return (
+        [None if value is None else value - (error or 0.0) for value, error in pairs],
+        [None if value is None else value + (error or 0.0) for value, error in pairs],
+    )
+
+
+def _inside(value: float | None, scale: Scale) -> float | None:
+    return None if value is None else min(max(value, scale.low), scale.high)
+
+
+def validation(curve: Validation) -> Picture:
+    """The unseen score by the value of a parameter, the best and the chosen one."""
+    low, high = _beside(curve.unseen, curve.standard_errors)
+    numbers = _as_numbers(curve.values)
+    places: list[float | None] = numbers or [float(k) for k in range(len(curve.values))]
+    picture = Picture(
+        across(places, is_log=curve.is_log and numbers is not None),
+        up([*low, *high]),
+        f"{curve.metric} by {curve.parameter}",
+    )
+    with_upright(picture, f"{curve.metric} of unseen rows")
+    if numbers is None:
+        _level_of_names(picture, [str(value) for value in curve.values], curve.parameter)
+    else:
+        with_level(picture, curve.parameter)
+    order = sorted(range(len(places)), key=lambda k: places[k] or 0.0)
+    xs, ys = [places[k] for k in order], [curve.unseen[k] for k in order]
+    picture.band(xs, [low[k] for k in order], [high[k] for k in order], "new")
+    picture.line(xs, ys, "new")
+    picture.dots(xs, ys, "new")
+    limit, best, chosen = low[curve.best], places[curve.best], places[curve.chosen]
+    if limit is not None:
+        picture.stroke((picture.x.low, limit), (picture.x.high, limit), "guide dashed")
+    top, score = curve.unseen[curve.best], curve.unseen[curve.chosen]
+    if best is not None and top is not None:
+        picture.dot(best, top, "new hollow", 4.5)
+    if chosen is not None and score is not None:
+        picture.dot(chosen, score, "new strong", 4.5)
+    return picture
+
+
+def _as_numbers(values: Sequence[Value]) -> list[float | None] | None:
+    """Values as numbers, if all of them are."""
+    if not all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+        return None
+    return [float(value) for value in values if isinstance(value, int | float)]
+
+
+def _level_of_names(picture: Picture, names: Sequence[str], label: str) -> None:
+    """A horizontal axis of names, shortened until they fit beside each other."""
+    scale, floor = picture.x, picture.y.start
+    room = (scale.end - scale.start) / max(len(names), 1)
+    picture.parts.append(
+        ink("line", x1=scale.start, y1=floor, x2=scale.end, y2=floor, kind="floor")
+    )
+    for k, name in enumerate(names):
+        fits = shortened(name, max(int(room / LETTER), 2))
+        picture.words(fits, scale(float(k)), floor + 15, "tick", "middle", name)
+    middle = (scale.start + scale.end) / 2
+    picture.words(shortened(label, 48), middle, floor + 31, "axis", "middle", label)
+
+
+def roc(curve: Curve) -> Picture:
+    """The share of each kind that is called positive, at every threshold."""
+    picture = _unit_square("ROC curve")
+    with_axes(picture, f"share of others called {curve.of}", f"share of {curve.of} found")
+    picture.stroke((0.0, 0.0), (1.0, 1.0), "guide dashed")
+    return _with_curve(picture, curve)
+
+
+def precision_recall(curve: Curve) -> Picture:
+    """Which part of what is called positive is so, by the part that is found."""
+    picture = _unit_square("precision by recall")
+    with_axes(picture, f"recall: share of {curve.of} found", "precision")
+    if curve.chance is not None:
+        picture.stroke((0.0, curve.chance), (1.0, curve.chance), "guide dashed")
+    return _with_curve(picture, curve)
+
+
+def _unit_square(says: str) -> Picture:
+    x = Scale(0.0, 1.0, LEFT, WIDTH - RIGHT)
+    return Picture(x, Scale(0.0, 1.02, HEIGHT - BOTTOM, TOP), says)
+
+
+def _with_curve(picture: Picture, curve: Curve) -> Picture:
+    picture.band(curve.x, curve.low, curve.high, "new")
+    picture.line(curve.x, curve.y, "new")
+    return picture
+
+
+def calibration(curve: Calibration) -> Picture:
+    """What happened against what was said, with intervals; dots are as large as their bins."""
+    picture = _unit_square("calibration")
+    with_axes(picture, f"probability of {curve.of}", "share that came true")
+    picture.stroke((0.0, 0.0), (1.0, 1.0), "guide dashed")
+    picture.intervals(curve.said, curve.low, curve.high, "error")
+    largest = max((size or 0.0 for size in curve.sizes), default=1.0) or 1.0
+    for said, happened, size in zip(curve.said, curve.happened, curve.sizes):
+        if said is not None and happened is not None:
+            picture.dot(said, happened, "new", 2.0 + 3.5 * ((size or 0.0) / largest) ** 0.5)
+    return picture
+
+
+def predicted(rows: Residuals, target: str) -> Picture:
+    """True against predicted numbers, each with its prediction interval."""
+    scale = across([*rows.true, *rows.predicted])
+    # Both axes have the same range, so that the diagonal is where both agree.
+    picture = Picture(
+        scale,
+        Scale(scale.low, scale.high, HEIGHT - BOTTOM, TOP),
+        f"true against predicted {target}",
+    )
+    with_axes(picture, f"predicted {target}", f"true {target}")
+    lower = [_inside(value, picture.y) for value in rows.lower]
+    upper = [_inside(value, picture.y) for value in rows.upper]
+    picture.intervals(rows.predicted, lower, upper, "error faint")
+    picture.stroke((scale.low, scale.low), (scale.high, scale.high), "guide dashed")
+    picture.dots(rows.predicted, rows.true, "new small", 1.8)
+    return picture
+
+
+def residuals(rows: Residuals, target: str) -> Picture:
+    """What is left to explain, by what was predicted."""
+    left = [
+        None if true is None or said is None else true - said
+        for true, said in zip(rows.true, rows.predicted)
+    ]
+    picture = Picture(across(rows.predicted), up([*left, 0.0]), f"residuals by predicted {target}")
+    with_axes(picture, f"predicted {target}", "true − predicted")
+    picture.stroke((picture.x.low, 0.0), (picture.x.high, 0.0), "guide dashed")
+    picture.dots(rows.predicted, left, "new small", 1.8)
+    return picture
+
+
+def dependence(found: Dependence) -> Picture:
+    """Mean predictions by the value of one column; a line for each class."""
+    ends = [value for line in found.lines for value in line.values]
+    numbers = _as_numbers(found.values)
+    places: list[float | None] = numbers or [float(k) for k in range(len(found.values))]
+    picture = Picture(
+        across(places, room=0.03 if numbers else 0.5 / max(len(places) - 1, 1)),
+        up(ends, room=0.1),
+        f"{found.answer} by {found.column}",
+    )
+    with_upright(picture, found.answer)
+    if numbers is None:
+        _level_of_names(picture, [str(value) for value in found.values], found.column)
+    else:
+        with_level(picture, found.column)
+    for line, style in zip(found.lines, STYLES):
+        if numbers is not None:
+            picture.line(places, line.values, style)
+        else:
+            picture.dots(places, line.values, style, 3.5)
+    return picture
+
+
+def spark(found: Distribution) -> str:
+    """The distribution of a column as a row of small bars."""
+    if not found.shares:
+        return ""
+    largest, many = max(found.shares) or 1.0, len(found.shares)
+    wide = SPARK_WIDTH / max(many, 6)
+    bars = []
+    for k, share in enumerate(found.shares):
+        tall = max(SPARK_HEIGHT * share / largest, 0.6 if share else 0.0)
+        bars.append(
+            ink(
+                "rect",
+                x=k * wide,
+                y=SPARK_HEIGHT - tall,
+                width=max(wide - 1.0, 0.8),
+                height=tall,
+                kind="bar own" if found.kind == "bins" else "bar level",
+            )
+        )
+    title = ink("title", _told(found))
+    box = ink("svg", title + title.__class__("").join(bars), viewBox="0 0 96 20", kind="spark")
+    return box
+
+
+def _told(found: Distribution) -> str:
+    """The distribution in words: the range of bins, or the shares of levels."""
+    if found.kind == "bins":
+        return f"{found.labels[0]} to {found.labels[-1]}" if found.labels else ""
+    pairs = zip_longest(found.labels, found.shares, fillvalue=0.0)
+    return ", ".join(f"{label} {100 * float(share):.0f} %" for label, share in pairs)

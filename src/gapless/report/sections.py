@@ -1,0 +1,522 @@
+"""The sections of a report: plain data, from which text, JSON and HTML are made."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any, TypeAlias
+
+# A number that may be unknown. JSON has no NaN and no infinity, so that None stands for both.
+Number: TypeAlias = float | None
+Value: TypeAlias = str | int | float | bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A number with its interval, as `metrics.Score`.
+
+    Attributes
+    ----------
+    name : str
+        What was measured.
+    value, low, high : float or None
+        The number, and the ends of its interval.
+    level : float
+        How sure the interval is, such as 0.95.
+    method : str
+        How the interval was found.
+    n : float
+        How many rows the number rests on.
+    """
+
+    name: str
+    value: Number
+    low: Number
+    high: Number
+    level: float
+    method: str
+    n: float
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A family of models that was compared, or why it was not.
+
+    Attributes
+    ----------
+    family : str
+        Its name in words.
+    status : {"judged", "skipped", "failed"}
+        Whether it was compared.
+    reason : str
+        Why not; "" if it was.
+    is_chosen, is_best : bool
+        Whether it was chosen, and whether it had the highest score.
+    rows : int
+        How many rows it learned from.
+    train, unseen, standard_error : float or None
+        The score of its own rows, of rows that it had not seen, and the error of that.
+    behind, behind_error : float or None
+        How far it is behind the best on the same rows, and the error of that.
+    optimality, generalization : str
+        Its two gaps in words.
+    seconds : float
+        How long it took.
+    settings : dict of str
+        What it chose for itself.
+    """
+
+    family: str
+    status: str
+    reason: str
+    is_chosen: bool
+    is_best: bool
+    rows: int
+    train: Number
+    unseen: Number
+    standard_error: Number
+    behind: Number
+    behind_error: Number
+    optimality: str
+    generalization: str
+    seconds: float
+    settings: dict[str, Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Learning:
+    """How scores grow with the number of rows, as `evaluation.LearningCurve`.
+
+    Attributes
+    ----------
+    sizes, train, unseen, standard_errors : tuple of float
+        Numbers of rows, both scores, and the errors of the second.
+    more_sizes, more_unseen, more_errors : tuple of float
+        What is expected of more rows than there are.
+    metric : str
+        What the score is; higher is better.
+    advice : str
+        More data or a richer model, in words.
+    """
+
+    sizes: tuple[Number, ...]
+    train: tuple[Number, ...]
+    unseen: tuple[Number, ...]
+    standard_errors: tuple[Number, ...]
+    more_sizes: tuple[Number, ...]
+    more_unseen: tuple[Number, ...]
+    more_errors: tuple[Number, ...]
+    metric: str
+    advice: str
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """How the score depends on the parameter that was tuned.
+
+    Attributes
+    ----------
+    parameter : str
+        Its name.
+    values : tuple
+        What was tried.
+    unseen, standard_errors : tuple of float
+        The score of unseen rows for each value, and its error.
+    best, chosen : int
+        Places of the best value, and of the one that was chosen.
+    metric : str
+        What the score is; higher is better.
+    is_log : bool
+        Whether values stand on a logarithmic axis.
+    words : str
+        What was chosen and why.
+    """
+
+    parameter: str
+    values: tuple[Value, ...]
+    unseen: tuple[Number, ...]
+    standard_errors: tuple[Number, ...]
+    best: int
+    chosen: int
+    metric: str
+    is_log: bool
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """A class that was taken for another: how many of its rows, and which part of them."""
+
+    true: str
+    predicted: str
+    rows: int
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Confusion:
+    """Which class was predicted for which, in the test rows.
+
+    Attributes
+    ----------
+    classes : tuple of str
+        The classes; empty with the counts if there are too many for a matrix.
+    counts : tuple of tuple of int
+        Row i, column j: rows of class i that were predicted to be of class j.
+    mistakes : tuple of Mistake
+        The most frequent mistakes.
+    words : str
+        What the matrix shows.
+    """
+
+    classes: tuple[str, ...]
+    counts: tuple[tuple[int, ...], ...]
+    mistakes: tuple[Mistake, ...]
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A curve of the test rows: ROC, or precision by recall, with a band and its area.
+
+    Attributes
+    ----------
+    x, y, low, high : tuple of float
+        Its points, and the ends of the interval of each.
+    area : Measured
+        The area under it.
+    chance : float or None
+        What a score that says nothing would have; None for the diagonal.
+    of : str
+        The class that is looked for.
+    """
+
+    x: tuple[Number, ...]
+    y: tuple[Number, ...]
+    low: tuple[Number, ...]
+    high: tuple[Number, ...]
+    area: Measured
+    chance: Number
+    of: str
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """What probabilities said, and what happened, in bins of the test rows."""
+
+    said: tuple[Number, ...]
+    happened: tuple[Number, ...]
+    low: tuple[Number, ...]
+    high: tuple[Number, ...]
+    sizes: tuple[Number, ...]
+    error: Measured
+    of: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Residuals:
+    """Predicted and true numbers of the test rows, or of some of them.
+
+    Attributes
+    ----------
+    true, predicted : tuple of float
+        Both, for the rows that are drawn.
+    lower, upper : tuple of float
+        Ends of the prediction intervals; empty without them.
+    shown, rows : int
+        How many rows are drawn, and of how many.
+    coverage : Measured or None
+        The share of all test rows within their interval.
+    level : float or None
+        The share that was promised.
+    words : str
+        What the errors are like.
+    """
+
+    true: tuple[Number, ...]
+    predicted: tuple[Number, ...]
+    lower: tuple[Number, ...]
+    upper: tuple[Number, ...]
+    shown: int
+    rows: int
+    coverage: Measured | None
+    level: Number
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Coefficient:
+    """The weight of a feature, of scaled numbers; `of` is the class that it speaks for."""
+
+    name: str
+    value: float
+    of: str
+
+
+@dataclass(frozen=True, slots=True)
+class Importance:
+    """What the score of the test rows loses when a column is shuffled."""
+
+    name: str
+    value: float
+    standard_error: Number
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a picture, with its name."""
+
+    name: str
+    values: tuple[Number, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Dependence:
+    """How predictions change on average when one column is set to each of several values.
+
+    Attributes
+    ----------
+    column : str
+        Its name.
+    values : tuple
+        Numbers, or levels.
+    lines : tuple of Line
+        Mean predictions, or probabilities of one or more classes.
+    answer : str
+        What is predicted.
+    """
+
+    column: str
+    values: tuple[Value, ...]
+    lines: tuple[Line, ...]
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Uses:
+    """What the model uses.
+
+    Attributes
+    ----------
+    kind : str
+        Of which kind it is, in words.
+    coefficients : tuple of Coefficient
+        Those of linear models that matter most.
+    coefficient_count : int
+        How many there are that are not zero.
+    rules : tuple of str
+        Those of a single tree.
+    rule_count : int
+        How many it has.
+    importances : tuple of Importance
+        The columns that matter most, the largest first.
+    tried, features : int
+        How many columns were shuffled, and how many there are.
+    importance_metric : str
+        What the loss is measured in.
+    dependences : tuple of Dependence
+        Of the first three columns.
+    """
+
+    kind: str
+    coefficients: tuple[Coefficient, ...]
+    coefficient_count: int
+    rules: tuple[str, ...]
+    rule_count: int
+    importances: tuple[Importance, ...]
+    tried: int
+    features: int
+    importance_metric: str
+    dependences: tuple[Dependence, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """Shares of the values of a column.
+
+    Attributes
+    ----------
+    kind : {"bins", "levels", ""}
+        Ranges of numbers or moments; levels, the most frequent first; or nothing to draw.
+    labels : tuple of str
+        First and last value of bins; names of levels.
+    shares : tuple of float
+        The part of the rows with a value in each bin, or with each level.
+    """
+
+    kind: str
+    labels: tuple[str, ...]
+    shares: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnFacts:
+    """A column of the table.
+
+    Attributes
+    ----------
+    name, role, reason : str
+        What it is called, what it is for, and why.
+    missing : float
+        The share of missing values.
+    distinct : int
+        How many different values it has.
+    distribution : Distribution
+        Its values.
+    """
+
+    name: str
+    role: str
+    reason: str
+    missing: float
+    distinct: int
+    distribution: Distribution
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A finding about the table: its code, whether it is a warning, and what was found."""
+
+    code: str
+    severity: str
+    title: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """The table.
+
+    Attributes
+    ----------
+    rows, column_count : int
+        Its size.
+    columns : tuple of ColumnFacts
+        Those that are shown: the target, those that matter most, and the first others.
+    roles : dict of str to int
+        How many columns have each role.
+    findings : tuple of Found
+        What its reader should know, warnings first.
+    notes : tuple of str
+        What was decided in reading it.
+    """
+
+    rows: int
+    column_count: int
+    columns: tuple[ColumnFacts, ...]
+    roles: dict[str, int]
+    findings: tuple[Found, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What was found about a table and its model: plain data, rendered as text, JSON or HTML.
+
+    Attributes
+    ----------
+    source, target, task, metric, method : str
+        The table, what is predicted, which task that is, what is measured, and how rows were held
+        out to compare models.
+    higher_is_better : bool
+        Whether more of the metric is better; not so for losses.
+    train_rows, test_rows, seed : int
+        The sizes of the two parts, and the seed of all draws.
+    seconds : float
+        How long all of it took.
+    model : str
+        The family that was chosen.
+    answer : str
+        The result in one sentence.
+    certainty : tuple of str
+        How sure it is, in sentences.
+    test, baseline : Measured
+        The score of the test rows: of the model, and of one that knows no columns.
+    expected, expected_error : float or None
+        What the comparison promised, corrected for the choice.
+    models : tuple of Model
+        All families, the best first.
+    choice : str
+        Why this one was chosen.
+    gaps : tuple of str
+        The two gaps of the chosen model: how far from optimal, how far from unseen data.
+    learning, validation, confusion, roc, precision_recall, calibration, residuals : or None
+        Sections; one that is None is named in `left_out`, unless it makes no sense for the task.
+    uses : Uses
+        What the model uses.
+    data : Data
+        The table.
+    advice : tuple of str
+        What to do next.
+    code : str
+        Python that gives the same model.
+    versions : dict of str
+        Of Python and of the packages.
+    left_out : dict of str
+        Sections that are missing, and why.
+    """
+
+    source: str
+    target: str
+    task: str
+    metric: str
+    higher_is_better: bool
+    method: str
+    train_rows: int
+    test_rows: int
+    seed: int
+    seconds: float
+    model: str
+    answer: str
+    certainty: tuple[str, ...]
+    test: Measured
+    baseline: Measured
+    expected: Number
+    expected_error: Number
+    models: tuple[Model, ...]
+    choice: str
+    gaps: tuple[str, ...]
+    learning: Learning | None
+    validation: Validation | None
+    confusion: Confusion | None
+    roc: Curve | None
+    precision_recall: Curve | None
+    calibration: Calibration | None
+    residuals: Residuals | None
+    uses: Uses
+    data: Data
+    advice: tuple[str, ...]
+    code: str
+    versions: dict[str, str]
+    left_out: dict[str, str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same data as plain strings, numbers, lists and mappings."""
+        return asdict(self)
+
+
+def number(value: Any) -> Number:
+    """A float, or None where it is unknown or infinite."""
+    if value is None:
+        return None
+    plain = float(value)
+    return plain if math.isfinite(plain) else None
+
+
+def numbers(values: Any) -> tuple[Number, ...]:
+    """Each as `number` has it."""
+    return tuple(number(value) for value in values)
+
+
+def measured(score: Any) -> Measured:
+    """A score of `gapless.metrics` as plain data."""
+    return Measured(
+        name=str(score.name),
+        value=number(score.value),
+        low=number(score.low),
+        high=number(score.high),
+        level=float(score.level),
+        method=str(score.method),
+        n=float(score.n),
+    )

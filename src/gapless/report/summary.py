@@ -1,0 +1,263 @@
+"""From a choice to a report: plain data, the cheapest parts first, within a time limit."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+import polars as pl
+from sklearn.base import clone
+
+from ..choosing.choice import Candidate, Choice
+from ..choosing.metric import Metric
+from ..data import Table, read_target
+from ..data.target import Task
+from ..evaluation import LearningCurve, learning_curve
+from ..interrupt import TimeLimit, seconds_left
+from . import wording
+from .advice import advice_of
+from .model_uses import uses_of
+from .sections import Learning, Model, Report, Validation, Value, measured, number, numbers
+from .table_facts import data_of
+from .tested import calibration_of, confusion_of, curves_of, residuals_of
+
+# Of the time that is left, so much is for what the model uses; the rest for the learning curve.
+SHARE_OF_USES = 0.35
+FOLDS, FEW_FOLDS = 5, 3
+# Rows from which on three folds are enough for a curve.
+MANY_ROWS = 20_000
+# So many times as many rows as there are is the end of the learning curve.
+BEYOND = 4
+PACKAGES = ("gapless", "numpy", "scipy", "scikit-learn", "polars")
+
+
+def summarize(
+    choice: Choice,
+    table: Table,
+    *,
+    time_limit: float | None = None,
+    on_progress: Callable[..., None] | None = None,
+) -> Report:
+    """Work out all that a report says.
+
+    Parameters
+    ----------
+    choice : Choice
+        What `gapless.choose` found.
+    table : Table
+        The table that it was found in.
+    time_limit : float or None, default=None
+        Seconds; parts for which there is no time are left out, and named in the report.
+    on_progress : callable or None, default=None
+        Called before each part with its name.
+
+    Returns
+    -------
+    Report
+        Plain data for `to_text`, `to_json` and `to_html`.
+    """
+    began = time.monotonic()
+    tell = on_progress or (lambda part: None)
+    left_out: dict[str, str] = {}
+    tell("test rows")
+    parts = _of_test_rows(choice, left_out)
+    validation = _validation(choice, left_out)
+    tell("what the model uses")
+    left = seconds_left(time_limit, began)
+    uses, missing = uses_of(choice, table, None if left is None else SHARE_OF_USES * left)
+    left_out |= missing
+    data = data_of(choice, table, [one.name for one in uses.importances])
+    tell("learning curve")
+    learning = _learning(choice, table, seconds_left(time_limit, began), left_out)
+    return Report(
+        source=choice.source,
+        target=choice.target,
+        task=choice.task,
+        metric=wording.metric_title(choice.metric),
+        higher_is_better=bool(choice.higher_is_better),
+        method=choice.method,
+        train_rows=len(choice.split.train),
+        test_rows=len(choice.split.test),
+        seed=int(choice.seed),
+        seconds=float(choice.seconds + time.monotonic() - began),
+        model=choice.chosen,
+        answer=wording.answer(choice),
+        certainty=wording.certainty(choice),
+        test=measured(choice.test),
+        baseline=measured(choice.baseline),
+        expected=number(choice.expected),
+        expected_error=number(choice.expected_error),
+        models=_models(choice),
+        choice=wording.why_chosen(choice),
+        gaps=wording.gaps(choice),
+        learning=learning,
+        validation=validation,
+        **parts,
+        uses=uses,
+        data=data,
+        advice=advice_of(choice, learning, validation, parts["calibration"]),
+        code=choice.code,
+        versions=_versions(),
+        left_out=left_out,
+    )
+
+
+def _versions() -> dict[str, str]:
+    found = {"Python": platform.python_version()}
+    return found | {name: importlib.metadata.version(name) for name in PACKAGES}
+
+
+def _models(choice: Choice) -> tuple[Model, ...]:
+    """All candidates, the best first, then those without a score."""
+    judged = choice.judged
+    others = tuple(one for one in choice.candidates if one.unseen is None)
+    return tuple(_model(one, choice) for one in (*judged, *others))
+
+
+def _model(one: Candidate, choice: Choice) -> Model:
+    return Model(
+        family=one.family,
+        status=one.status,
+        reason=one.reason,
+        is_chosen=one.family == choice.chosen,
+        is_best=one.family == choice.best,
+        rows=int(one.rows),
+        train=number(one.train),
+        unseen=number(one.unseen),
+        standard_error=number(one.standard_error),
+        behind=number(one.behind),
+        behind_error=number(one.behind_error),
+        optimality=one.optimality,
+        generalization=one.generalization,
+        seconds=float(one.seconds),
+        settings={str(name): _plain(value) for name, value in one.settings.items()},
+    )
+
+
+def _plain(value: Any) -> Value:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return number(value)
+    return value if isinstance(value, str | int | bool) or value is None else str(value)
+
+
+def _of_test_rows(choice: Choice, left_out: dict[str, str]) -> dict[str, Any]:
+    """The sections about the test rows; None for those of the other task."""
+    names = ("confusion", "roc", "precision_recall", "calibration", "residuals")
+    parts: dict[str, Any] = dict.fromkeys(names)
+    answers, classes = choice.answers, choice.model.classes_
+    if classes is None:
+        parts["residuals"] = residuals_of(answers, choice.seed)
+        return parts
+    parts["confusion"] = confusion_of(answers, classes)
+    if answers.probabilities is None:
+        why = f"{choice.chosen} gives classes without probabilities"
+        left_out |= {"curves": why, "calibration": why}
+        return parts
+    parts["calibration"] = calibration_of(answers, classes)
+    if len(classes) > 2:
+        left_out["curves"] = f"there are {len(classes)} classes, and a curve is about two"
+    elif len(np.unique(answers.y)) < 2:
+        left_out["curves"] = "all test rows are of one class"
+    else:
+        parts["roc"], parts["precision_recall"] = curves_of(answers, classes)
+    return parts
+
+
+def _validation(choice: Choice, left_out: dict[str, str]) -> Validation | None:
+    """What the model tuned inside its fit."""
+    tuned = choice[choice.chosen].tuning
+    if tuned is None or len(tuned.values) < 2:
+        left_out["validation"] = f"{choice.chosen} has no parameter that was tuned"
+        return None
+    best, chosen = tuned.values[tuned.best], tuned.values[tuned.chosen]
+    if tuned.best == tuned.chosen:
+        words = f"{tuned.parameter} = {chosen:.3g} has the best score on unseen rows, and is taken."
+    else:
+        words = (
+            f"{tuned.parameter} = {best:.3g} has the best score on unseen rows; {chosen:.3g} makes "
+            "a simpler model within one standard error of it, and is taken."
+        )
+    return Validation(
+        parameter=tuned.parameter,
+        values=tuple(_plain(value) for value in tuned.values),
+        unseen=numbers(tuned.unseen),
+        standard_errors=numbers(tuned.standard_errors),
+        best=int(tuned.best),
+        chosen=int(tuned.chosen),
+        metric=tuned.metric,
+        is_log=bool(tuned.is_log),
+        words=words,
+    )
+
+
+# ---- the learning curve --------------------------------------------------------------------------
+
+
+def _learning(
+    choice: Choice, table: Table, seconds: float | None, left_out: dict[str, str]
+) -> Learning | None:
+    """The chosen model fitted to more and more of the training rows, as far as there is time."""
+    rows = choice.split.train
+    few = len(rows) >= MANY_ROWS or _is_dear(choice, seconds)
+    frame, y = table.frame[rows], _values(choice, table, rows)
+    try:
+        curve = learning_curve(
+            clone(choice.model.pipeline_),
+            frame.select([column.name for column in choice.columns if column.is_feature]),
+            y,
+            k=FEW_FOLDS if few else FOLDS,
+            scoring=Metric(choice.metric, choice.model.classes_, choice.costs),
+            groups=_column_of("group", choice, frame),
+            time=_column_of("time", choice, frame),
+            time_limit=seconds,
+            random_state=choice.seed,
+        )
+    except TimeLimit:
+        left_out["learning"] = "there was no time to fit the model to parts of the rows"
+        return None
+    except ValueError as error:
+        left_out["learning"] = str(error).rstrip(".")
+        return None
+    title = wording.metric_title(choice.metric)
+    return _as_plain(replace(curve, metric=title, is_loss=not choice.higher_is_better), choice)
+
+
+def _values(choice: Choice, table: Table, rows: np.ndarray) -> np.ndarray:
+    """The target of some rows."""
+    target = read_target(table, choice.target, cast("Task", choice.task))
+    return target.values[np.searchsorted(target.rows, rows)]
+
+
+def _column_of(role: str, choice: Choice, frame: pl.DataFrame) -> np.ndarray | None:
+    """The column with a role that only one can have."""
+    names = [column.name for column in choice.columns if column.role == role]
+    return frame[names[0]].to_numpy() if names else None
+
+
+def _is_dear(choice: Choice, seconds: float | None) -> bool:
+    """Whether five folds would take too long: about two and a half fits of all rows each."""
+    return seconds is not None and 2.5 * choice[choice.chosen].seconds > seconds
+
+
+def _as_plain(curve: LearningCurve, choice: Choice) -> Learning:
+    sign = 1.0 if choice.higher_is_better else -1.0
+    beyond = np.geomspace(curve.sizes[-1], BEYOND * curve.sizes[-1], 9)
+    law = np.array([curve.expected(float(size)) for size in beyond])
+    return Learning(
+        sizes=numbers(curve.sizes),
+        train=numbers(sign * curve.train),
+        unseen=numbers(sign * curve.unseen),
+        standard_errors=numbers(curve.standard_errors),
+        more_sizes=numbers(beyond),
+        more_unseen=numbers(sign * law[:, 0]),
+        more_errors=numbers(law[:, 1]),
+        metric=curve.metric,
+        advice=curve.advice,
+    )

@@ -1,0 +1,91 @@
+"""The table of a report: its columns, what they are for, and how their values are distributed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from ..choosing.choice import Choice
+from ..data import Column, Table
+from .sections import ColumnFacts, Data, Distribution, Found
+
+# Columns that are shown of a wide table, and rows that a distribution is made from.
+MOST_COLUMNS = 40
+MOST_ROWS = 50_000
+BINS, LEVELS = 16, 8
+NOTHING = Distribution("", (), ())
+
+
+def data_of(choice: Choice, table: Table, leading: Sequence[str]) -> Data:
+    """The table of a choice; `leading` are the columns that matter most, shown before others."""
+    named = {column.name: column for column in choice.columns}
+    first = [choice.target, *leading]
+    order = dict.fromkeys([*(name for name in first if name in named), *named])
+    shown = [named[name] for name in list(order)[:MOST_COLUMNS]]
+    step = max(1, len(table) // MOST_ROWS)
+    return Data(
+        rows=len(table),
+        column_count=len(choice.columns),
+        columns=tuple(_facts(column, table.frame[column.name], step) for column in shown),
+        roles=dict(Counter(column.role for column in choice.columns).most_common()),
+        findings=tuple(
+            Found(one.code, one.severity, one.title, one.detail) for one in choice.findings
+        ),
+        notes=tuple(dict.fromkeys([*table.notes, *choice.notes])),
+    )
+
+
+def _facts(column: Column, series: pl.Series, step: int) -> ColumnFacts:
+    return ColumnFacts(
+        name=column.name,
+        role=str(column.role),
+        reason=column.reason,
+        missing=column.missing / max(column.rows, 1),
+        distinct=column.distinct,
+        distribution=_distribution(column, series.gather_every(step).drop_nulls()),
+    )
+
+
+def _distribution(column: Column, present: pl.Series) -> Distribution:
+    if not len(present) or column.role in ("id", "constant"):
+        return NOTHING
+    if column.role == "text":
+        return _bins(present.cast(pl.String).str.count_matches(r"\S+"), "{:.0f} words")
+    if present.dtype.is_temporal():
+        return _moments(present)
+    if present.dtype.is_numeric() and present.n_unique() > LEVELS:
+        return _bins(present, "{:.6g}")
+    return _levels(present)
+
+
+def _bins(values: pl.Series, form: str) -> Distribution:
+    """Shares of ranges of the same width; the ends take what lies far outside."""
+    x = values.cast(pl.Float64).to_numpy()
+    x = x[np.isfinite(x)]
+    if not len(x):
+        return NOTHING
+    low, high = np.quantile(x, [0.005, 0.995])
+    if not high > low:
+        low, high = float(x.min()), float(x.max())
+    if not high > low:
+        return Distribution("bins", (form.format(low), form.format(high)), (1.0,))
+    counts = np.histogram(np.clip(x, low, high), BINS, (low, high))[0]
+    ends = form.format(x.min()), form.format(x.max())
+    return Distribution("bins", ends, tuple((counts / len(x)).tolist()))
+
+
+def _moments(values: pl.Series) -> Distribution:
+    found = _bins(values.to_physical(), "{}")
+    ends: tuple[Any, Any] = values.min(), values.max()
+    return Distribution(found.kind, tuple(str(end) for end in ends), found.shares)
+
+
+def _levels(values: pl.Series) -> Distribution:
+    counts = values.cast(pl.String).alias("level").value_counts(name="times")
+    first = counts.sort(["times", "level"], descending=[True, False])[:LEVELS]
+    shares = (first["times"] / len(values)).to_list()
+    return Distribution("levels", tuple(first["level"].to_list()), tuple(shares))

@@ -1,0 +1,170 @@
+"""What the test rows say of a model: mistakes, curves and calibration, or residuals."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..choosing.choice import Answers
+from ..metrics import (
+    ConfusionMatrix,
+    accuracy,
+    confusion_matrix,
+    precision_recall_curve,
+    reliability_curve,
+    roc_curve,
+)
+from .phrases import amount, named, percent
+from .sections import (
+    Calibration,
+    Confusion,
+    Curve,
+    Mistake,
+    Residuals,
+    measured,
+    number,
+    numbers,
+)
+
+Array = np.ndarray
+
+# A matrix of more classes cannot be read; so many mistakes are named beside it.
+MOST_CLASSES, MOST_MISTAKES = 12, 8
+# Points of a curve, and rows in a picture of single rows.
+CURVE_POINTS, MOST_DOTS = 150, 400
+
+
+def confusion_of(answers: Answers, classes: Array) -> Confusion:
+    """Which class was predicted for which."""
+    found = confusion_matrix(answers.y, answers.predicted, labels=classes)
+    mistakes = _mistakes(found)
+    names = tuple(str(label) for label in found.classes.tolist())
+    is_shown = len(names) <= MOST_CLASSES
+    return Confusion(
+        classes=names if is_shown else (),
+        counts=tuple(tuple(map(int, row)) for row in found.counts) if is_shown else (),
+        mistakes=mistakes,
+        words=_confusion_in_words(found, mistakes),
+    )
+
+
+def _mistakes(found: ConfusionMatrix) -> tuple[Mistake, ...]:
+    wrong = np.array(found.counts, dtype=float)
+    np.fill_diagonal(wrong, 0)
+    first = np.argsort(-wrong, axis=None, kind="stable")[:MOST_MISTAKES]
+    places = [divmod(int(k), len(wrong)) for k in first]
+    names = [str(label) for label in found.classes.tolist()]
+    totals = np.asarray(found.counts).sum(axis=1)
+    return tuple(
+        Mistake(names[i], names[j], int(wrong[i, j]), float(wrong[i, j] / totals[i]))
+        for i, j in places
+        if wrong[i, j] > 0
+    )
+
+
+def _confusion_in_words(found: ConfusionMatrix, mistakes: tuple[Mistake, ...]) -> str:
+    counts = np.asarray(found.counts)
+    right, total = int(np.trace(counts)), int(counts.sum())
+    text = f"{right:,} of {total:,} test rows are predicted right."
+    if not mistakes:
+        return f"{text} No mistake was made."
+    worst = mistakes[0]
+    of = round(worst.rows / worst.share)
+    return (
+        f"{text} The most frequent mistake is to take {named(worst.true)} for "
+        f"{named(worst.predicted)}: {worst.rows:,} of {of:,} rows ({percent(worst.share)})."
+    )
+
+
+def curves_of(answers: Answers, classes: Array) -> tuple[Curve, Curve]:
+    """ROC and precision by recall, for the second of two classes."""
+    assert answers.probabilities is not None
+    said, looked_for = answers.probabilities[:, 1], str(classes[1])
+    one = roc_curve(answers.y, said, pos_label=classes[1])
+    at = _some(len(one.fpr))
+    one = replace(one, fpr=one.fpr[at], tpr=one.tpr[at], thresholds=one.thresholds[at])
+    other = precision_recall_curve(answers.y, said, pos_label=classes[1])
+    at = _some(len(other.recall))
+    other = replace(
+        other,
+        precision=other.precision[at],
+        recall=other.recall[at],
+        predicted=other.predicted[at],
+    )
+    return (
+        _curve(one.fpr, one.tpr, one, None, looked_for),
+        _curve(other.recall, other.precision, other, other.prevalence, looked_for),
+    )
+
+
+def _curve(x: Array, y: Array, found: Any, chance: float | None, of: str) -> Curve:
+    low, high = found.band()
+    area = measured(found.area)
+    return Curve(numbers(x), numbers(y), numbers(low), numbers(high), area, number(chance), of)
+
+
+def _some(points: int) -> Array:
+    return np.unique(np.linspace(0, points - 1, CURVE_POINTS).round().astype(int))
+
+
+def calibration_of(answers: Answers, classes: Array) -> Calibration:
+    """Whether probabilities came true."""
+    found = reliability_curve(answers.y, answers.probabilities, labels=classes)
+    error = found.ece
+    text = f"Probabilities are off by {percent(error.value)} on average"
+    if error.low > 0:
+        words = (
+            f"{text} ({percent(error.low)} to {percent(error.high)}): more than chance explains."
+        )
+    else:
+        words = f"{text}, no more than chance explains: they can be taken at their word."
+    return Calibration(
+        said=numbers(found.said),
+        happened=numbers(found.happened),
+        low=numbers(found.low),
+        high=numbers(found.high),
+        sizes=numbers(found.sizes),
+        error=measured(error),
+        of=found.of,
+        words=words,
+    )
+
+
+def residuals_of(answers: Answers, seed: int) -> Residuals:
+    """True and predicted numbers, and how far they are apart."""
+    y, said = (np.asarray(of, dtype=float) for of in (answers.y, answers.predicted))
+    rows = np.arange(len(y))
+    if len(y) > MOST_DOTS:
+        rows = np.sort(np.random.default_rng(seed).choice(len(y), MOST_DOTS, replace=False))
+    coverage, ends = None, (np.zeros(0), np.zeros(0))
+    if answers.lower is not None and answers.upper is not None:
+        ends = answers.lower[rows], answers.upper[rows]
+        inside = (answers.lower <= y) & (y <= answers.upper)
+        coverage = replace(accuracy(np.ones(len(y)), inside.astype(float)), name="coverage")
+    return Residuals(
+        true=numbers(y[rows]),
+        predicted=numbers(said[rows]),
+        lower=numbers(ends[0]),
+        upper=numbers(ends[1]),
+        shown=len(rows),
+        rows=len(y),
+        coverage=None if coverage is None else measured(coverage),
+        level=None if coverage is None else float(answers.coverage),
+        words=_errors_in_words(y - said),
+    )
+
+
+def _errors_in_words(errors: Array) -> str:
+    half, most = np.quantile(np.abs(errors), [0.5, 0.9])
+    mean = float(errors.mean())
+    spread = float(errors.std(ddof=1) / np.sqrt(len(errors))) if len(errors) > 1 else np.inf
+    text = (
+        f"Half of the test rows are predicted to within {amount(half)}, nine of ten to within "
+        f"{amount(most)}."
+    )
+    if abs(mean) <= 2 * spread:
+        return f"{text} Errors go up as often as down: there is no bias that can be seen."
+    way = "too low" if mean > 0 else "too high"
+    return f"{text} On average predictions are {way}, by {amount(abs(mean))}."

@@ -1,0 +1,59 @@
+"""A report as one page of HTML: no script, nothing from elsewhere, every text escaped."""
+
+from __future__ import annotations
+
+import jinja2
+
+from . import pictures
+from .phrases import amount, counted_roles, percent, shortened
+from .sections import Measured, Report
+from .to_text import verdict
+
+# Letters of a name in a table.
+NAME = 32
+
+
+def to_html(report: Report) -> str:
+    """Write a report as a page.
+
+    Parameters
+    ----------
+    report : Report
+        The report.
+
+    Returns
+    -------
+    str
+        HTML, to be written as UTF-8; under 2 MB however long and wide the table is.
+    """
+    page = _environment().get_template("template.html")
+    return page.render(report=report, title=shortened(report.target, 60))
+
+
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("gapless.report", "."),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals["draw"] = pictures
+    environment.filters |= {
+        "amount": lambda value: "–" if value is None else amount(value),
+        "interval": interval,
+        "percent": percent,
+        "roles": counted_roles,
+        "scored": lambda value: "–" if value is None else f"{value:.4g}".replace("-", "−"),
+        "name": lambda text: shortened(text, NAME) or "(no name)",
+        "sentence": lambda text: f"{text[:1].upper()}{text[1:].rstrip('.')}.",
+        "verdict": verdict,
+    }
+    return environment
+
+
+def interval(one: Measured) -> str:
+    """Both ends of the interval of a score."""
+    if one.low is None or one.high is None:
+        return "not known"
+    return f"{one.low:.3g} to {one.high:.3g}".replace("-", "−")

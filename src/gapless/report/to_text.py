@@ -1,0 +1,108 @@
+"""A report as text: the answer, the two gaps, advice, then the models, the columns and the code."""
+
+from __future__ import annotations
+
+import textwrap
+
+from .phrases import counted_roles
+from .sections import Measured, Model, Report
+
+WIDTH = 100
+
+
+def to_text(report: Report) -> str:
+    """Write a report as text for a terminal.
+
+    Parameters
+    ----------
+    report : Report
+        The report.
+
+    Returns
+    -------
+    str
+        Its first line is the answer.
+    """
+    parts = [
+        "\n".join([report.answer, *_gaps(report)]),
+        _listed("next", report.advice),
+        _columns(report),
+        _table(report),
+        "\n".join(_verdict(report)),
+        "\n".join(["Python code that gives the same model:", "", report.code.rstrip()]),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _gaps(report: Report) -> list[str]:
+    optimal, general = report.gaps
+    return [*_wrapped("optimality", optimal), *_wrapped("unseen data", general)]
+
+
+def _wrapped(name: str, text: str) -> list[str]:
+    """A named sentence, its further lines below its first word."""
+    lead = f"{name}: "
+    return textwrap.wrap(lead + " ".join(text.split()), WIDTH, subsequent_indent=" " * len(lead))
+
+
+def _listed(name: str, sentences: tuple[str, ...]) -> str:
+    return "\n".join(line for text in sentences for line in _wrapped(name, text))
+
+
+def _columns(report: Report) -> str:
+    data = report.data
+    lines = [f"{report.source}: {data.rows:,} rows; {counted_roles(data.roles)}"]
+    for one in data.findings:
+        lines += _wrapped(f"{one.severity} {one.code}", f"{one.title}: {one.detail}")
+    return "\n".join(lines)
+
+
+def _table(report: Report) -> str:
+    """A line for each model: both scores, both gaps in a word, and the time."""
+    width = max(len(one.family) for one in report.models) + 2
+    head = f"{report.metric}, by {report.method}"
+    lines = [
+        head,
+        f"{'':<{width}}{'train':>9}  {'unseen':>9}   {'error':<8}{'optimality':<14}"
+        f"{'unseen data':<14}{'seconds':>7}",
+    ]
+    lines += [_line(one, width) for one in report.models]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _line(one: Model, width: int) -> str:
+    name = f"{'* ' if one.is_chosen else '  '}{one.family}"
+    if one.unseen is None:
+        return f"{name:<{width}}  {one.status}: {one.reason}"
+    error = "" if one.standard_error is None else f"± {one.standard_error:.2g}"
+    train = "" if one.train is None else f"{one.train:.4g}"
+    return (
+        f"{name:<{width}}{train:>9}  {one.unseen:>9.4g} {error:<10}{verdict(one.optimality):<14}"
+        f"{verdict(one.generalization):<14}{one.seconds:>7.1f}"
+    )
+
+
+def verdict(words: str) -> str:
+    """The first word of a sentence about a gap; a dash where there is none."""
+    return words.partition(":")[0].strip() or "–"
+
+
+def _verdict(report: Report) -> list[str]:
+    lines = _wrapped("chosen", report.choice)
+    if report.expected is not None and report.expected_error is not None:
+        promised = f"{report.expected:.4g} ± {report.expected_error:.2g}"
+        lines += _wrapped("expected", f"{report.metric} {promised}, corrected for the choice")
+    lines += _wrapped(
+        "test", f"{scored(report.test)}; knowing no columns: {report.baseline.value:.4g}"
+    )
+    return lines
+
+
+def scored(one: Measured) -> str:
+    """A score with its interval and the rows it rests on."""
+    if one.value is None or one.low is None or one.high is None:
+        return f"{one.name} is not known"
+    return (
+        f"{one.name} {one.value:.4g} ({one.low:.4g} to {one.high:.4g} at {100 * one.level:g} %), "
+        f"{one.n:,.0f} rows set aside"
+    )

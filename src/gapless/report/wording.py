@@ -1,0 +1,174 @@
+"""The words of a report: the answer, how sure it is, why this model, and its two gaps."""
+
+from __future__ import annotations
+
+import math
+
+from ..choosing.choice import Candidate, Choice
+from ..choosing.metric import Metric
+from ..metrics import Score
+from ..metrics.result import decimals, written
+from .phrases import amount, named, percent
+
+# Metrics that are shares of rows, pairs or variation, and are told in percent.
+SHARES = {
+    "accuracy": "is right in {value} of",
+    "error_rate": "is wrong in {value} of",
+    "r2": "explains {value} of the variation in",
+    "roc_auc": "ranks two rows of different classes rightly in {value} of all pairs of",
+}
+
+
+def metric_title(name: str) -> str:
+    """What a metric is called in words."""
+    return Metric(name).title
+
+
+def told(score: Score) -> tuple[str, str, str]:
+    """Value and ends of a score, with as many decimals as the interval is worth."""
+    digits = decimals(score.low, score.high, score.value)
+    return tuple(written(x, digits) for x in (score.value, score.low, score.high))  # type: ignore[return-value]
+
+
+def _told_as_shares(score: Score) -> tuple[str, str, str]:
+    digits = min(max(decimals(score.low, score.high, score.value) - 2, 0), 1)
+    return tuple(percent(x, digits) for x in (score.value, score.low, score.high))  # type: ignore[return-value]
+
+
+def answer(choice: Choice) -> str:
+    """The result in one sentence."""
+    rows = f"{len(choice.split.test):,} test rows that it had not seen"
+    level = f"{100 * choice.test.level:g} % interval"
+    target, family = named(choice.target), choice.chosen
+    if choice.metric in SHARES:
+        value, low, high = _told_as_shares(choice.test)
+        does = SHARES[choice.metric].format(value=value)
+        base = _told_as_shares(choice.baseline)[0]
+    else:
+        value, low, high = told(choice.test)
+        does = f"has {metric_title(choice.metric)} {value} in"
+        base = told(choice.baseline)[0]
+    if _is_null(choice):
+        return (
+            f"No model predicts {target} better than one that knows no columns: it {does} {rows} "
+            f"({level} {low} to {high})."
+        )
+    return (
+        f"{_capital(family)} predicts {target}: it {does} {rows} ({level} {low} to {high}); "
+        f"knowing no columns, one has {base}."
+    )
+
+
+def _is_null(choice: Choice) -> bool:
+    return choice[choice.chosen].complexity == 0
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def certainty(choice: Choice) -> tuple[str, ...]:
+    """How sure the answer is, in sentences."""
+    return tuple(
+        text
+        for text in (_of_test(choice), _of_expected(choice), _of_baseline(choice), _of_data(choice))
+        if text
+    )
+
+
+def _of_test(choice: Choice) -> str:
+    n = len(choice.split.test)
+    value, low, high = told(choice.test)
+    return (
+        f"The {n:,} test rows were set aside before anything was fitted, and used once. "
+        f"{_capital(metric_title(choice.metric))} is {value} there; for other rows of the same "
+        f"source it would lie between {low} and {high}, as far as {n:,} rows can tell "
+        f"({100 * choice.test.level:g} % interval, {choice.test.method})."
+    )
+
+
+def _of_expected(choice: Choice) -> str:
+    expected, error = choice.expected, choice.expected_error
+    if not (math.isfinite(expected) and math.isfinite(error)):
+        return ""
+    # The test has a standard error of its own: about a quarter of a 95 % interval.
+    own = (choice.test.high - choice.test.low) / 4
+    apart = choice.test.value - expected
+    promised = f"{expected:.4g} ± {error:.2g}"
+    text = (
+        f"The comparison, by {choice.method}, had promised {promised}, corrected for having chosen "
+        "among several models"
+    )
+    if not math.isfinite(own) or abs(apart) <= 2 * math.hypot(own, error):
+        return f"{text}; the test agrees."
+    better = (apart > 0) == choice.higher_is_better
+    return (
+        f"{text}; the test is {'better' if better else 'worse'} by {amount(abs(apart))}, more than "
+        "two standard errors: the two parts of the table may differ."
+    )
+
+
+def _of_baseline(choice: Choice) -> str:
+    if _is_null(choice):
+        return ""
+    base, test = choice.baseline.value, choice.test
+    sign = 1 if choice.higher_is_better else -1
+    text = f"A model that knows no columns has {told(choice.baseline)[0]} on the same rows"
+    if not math.isfinite(base):
+        return ""
+    worse_end = test.low if sign > 0 else test.high
+    if sign * (worse_end - base) > 0:
+        return f"{text}, outside the interval: the columns do tell something."
+    if sign * (test.value - base) > 0:
+        return f"{text}, inside the interval: it is not sure that the columns tell anything."
+    return f"{text}, and is no worse: the columns seem to tell nothing."
+
+
+def _of_data(choice: Choice) -> str:
+    codes = sorted({one.code for one in choice.findings if one.severity == "warning"})
+    if not codes:
+        return ""
+    return (
+        f"There are warnings about the table ({', '.join(codes)}, explained below) that may make "
+        "all scores too good."
+    )
+
+
+def why_chosen(choice: Choice) -> str:
+    """Why this model and not another."""
+    chosen, best = choice[choice.chosen], choice[choice.best]
+    judged = [one for one in choice.candidates if one.is_judged]
+    if len(judged) == 1:
+        return f"{_capital(chosen.family)} is the only model that was compared."
+    if chosen.family == best.family:
+        return f"{_capital(chosen.family)} has the best score of the {len(judged)} models compared."
+    return (
+        f"{_capital(best.family)} has the best score, but {chosen.family} is simpler and only "
+        f"{_behind(chosen)} behind it on the same rows, within one standard error: so it is chosen."
+    )
+
+
+def _behind(one: Candidate) -> str:
+    if one.behind is None:
+        return "little"
+    return f"{one.behind:.2g} ± {one.behind_error or 0.0:.2g}"
+
+
+def gaps(choice: Choice) -> tuple[str, str]:
+    """How far the chosen model is from the best possible one, and from its own score."""
+    chosen = choice[choice.chosen]
+    optimal = chosen.optimality or (
+        f"no bound is known for {chosen.family}: it is grown step by step, and not found as the "
+        "minimum of an objective"
+    )
+    if chosen.generalization:
+        general = chosen.generalization
+    else:
+        general = _gap_in_words(chosen, metric_title(choice.metric))
+    return optimal.strip().rstrip("."), general.strip().rstrip(".")
+
+
+def _gap_in_words(one: Candidate, metric: str) -> str:
+    if one.train is None or one.unseen is None:
+        return "unknown: no rows were held out"
+    return f"{metric} is {one.train:.4g} on its own rows and {one.unseen:.4g} on unseen ones"
