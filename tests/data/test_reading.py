@@ -85,12 +85,6 @@ def test_files_of_columns(write, tmp_path):
     assert [row for part in read_batches(tmp_path / "table", {}) for row in part.rows()] == expected
 
 
-def test_excel_without_its_reader_says_how_to_get_it(monkeypatch):
-    monkeypatch.setitem(sys.modules, "fastexcel", None)
-    with pytest.raises(TableError, match=r"pip install 'gapless\[tables\]'"):
-        read_table(b"PK\x03\x04 and so on")
-
-
 def test_standard_input_and_streams(monkeypatch):
     class Standard:
         buffer = io.BytesIO(b"a,b\n1,2\n")

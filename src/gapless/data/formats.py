@@ -1,4 +1,4 @@
-"""Frames from formats other than delimited text: Parquet, Arrow, JSON and Excel."""
+"""Which format a table has; frames from Parquet, Arrow and JSON."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import polars as pl
 
+from .excel import read_excel
 from .findings import TableError
 
 Format = Literal["csv", "parquet", "arrow", "arrow stream", "json", "excel"]
@@ -34,7 +35,6 @@ NO_TABLES = (
 )
 PACKED = (".gz", ".bz2", ".xz", ".zst")
 JSON_NAMES = (".json", ".jsonl", ".ndjson")
-READER_MISSING = "reading Excel needs a package: pip install 'gapless[tables]'."
 
 
 def format_of(name: str, head: bytes) -> Format:
@@ -59,16 +59,17 @@ def _excel(name: str) -> Format:
     return "excel"
 
 
-def read_binary(data: bytes, known: Format, name: str) -> pl.DataFrame:
-    """A frame from bytes of Parquet, Arrow or Excel."""
+def read_binary(data: bytes, known: Format, name: str) -> tuple[pl.DataFrame, list[str]]:
+    """A frame from bytes of Parquet, Arrow or Excel, and notes about what was decided."""
+    if known == "excel":
+        return read_excel(data, name)
     readers: dict[str, Any] = {
         "parquet": pl.read_parquet,
         "arrow": pl.read_ipc,
         "arrow stream": pl.read_ipc_stream,
-        "excel": pl.read_excel,
     }
     with damage_named(name, known):
-        return readers[known](io.BytesIO(data))
+        return readers[known](io.BytesIO(data)), []
 
 
 @contextmanager
@@ -76,8 +77,6 @@ def damage_named(name: str, known: Format) -> Iterator[None]:
     """Errors of polars about a file as errors of a table; a panic of its readers is one too."""
     try:
         yield
-    except (ImportError, pl.exceptions.ModuleUpgradeRequiredError):
-        raise TableError(f"{name}: {READER_MISSING}") from None
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
         raise TableError(f"{name} is no whole {known} file: {_first_line(error)}") from None
 

@@ -70,8 +70,9 @@ def _read(opened: Opened, delimiter: str | None, encoding: str | None) -> Table:
     known = format_of(opened.name, opened.head)
     data = opened.stream.read()
     if known not in ("csv", "json"):
-        frame = _not_empty(read_binary(data, known, opened.name), opened.name)
-        return typed(frame, source=opened.name, format=known)
+        frame, decided = read_binary(data, known, opened.name)
+        _not_empty(frame, opened.name)
+        return typed(frame, tuple(decided), source=opened.name, format=known)
     text, found = as_utf8(data, encoding)
     said = () if found in ("utf-8", "utf-8-sig") else (f"letters are read as {found}",)
     if known == "json":
@@ -112,7 +113,8 @@ def read_batches(
     Yields
     ------
     polars.DataFrame
-        Some rows, in order, with the types of a table.
+        Some rows, in order, with the types of a table; at least one frame, which has no rows if
+        there are none.
     """
     for frame in _batches(source, delimiter, encoding):
         usual, _ = usual_types(frame)
@@ -138,10 +140,14 @@ def _batches(source: Source, delimiter: str | None, encoding: str | None) -> Ite
         elif known in ("parquet", "arrow") and isinstance(source, str | Path) and source != "-":
             scan = pl.scan_parquet if known == "parquet" else pl.scan_ipc
             with damage_named(opened.name, known):
-                frame = scan(Path(source), glob=False)
-                yield from frame.collect_batches(chunk_size=ROWS, maintain_order=True)
+                lazy = scan(Path(source), glob=False)
+                batches = iter(lazy.collect_batches(chunk_size=ROWS, maintain_order=True))
+                first = next(batches, None)
+                yield lazy.collect() if first is None else first
+                yield from batches
         else:
-            yield from read_binary(opened.stream.read(), known, opened.name).iter_slices(ROWS)
+            frame, _ = read_binary(opened.stream.read(), known, opened.name)
+            yield from frame.iter_slices(ROWS) if frame.height else [frame]
 
 
 def _json_batches(opened: Opened, encoding: str | None) -> Iterator[pl.DataFrame]:

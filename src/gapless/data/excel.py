@@ -1,0 +1,156 @@
+"""Frames from workbooks: Excel's of any age, and OpenDocument's."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, Any
+
+import polars as pl
+
+from .dialects import looks_like_data, unlike_names
+from .findings import TableError, counted, listed
+
+READER_MISSING = "reading Excel needs a package: pip install 'gapless[tables]'."
+# Titles and remarks above a table are looked for in so many rows.
+TOP = 20
+# The reader makes room for every cell between the first and the last one: some 3 GB for so many.
+MOST_CELLS = 10**8
+BLOCK = 1 << 20
+
+Row = tuple[str | None, ...]
+
+
+def read_excel(data: bytes, name: str) -> tuple[pl.DataFrame, list[str]]:
+    """The table on the first sheet that has one, and notes about what was decided."""
+    with _errors_named(name) as excel:
+        _refuse_stray_cells(data, name)
+        workbook = excel.read_excel(data)
+        sheet, top = _first_table(workbook, name)
+        names, skipped, notes = _names(top)
+        frame = pl.read_excel(
+            io.BytesIO(data),
+            sheet_name=sheet,
+            read_options={"column_names": names, "skip_rows": skipped},
+            infer_schema_length=None,
+            raise_if_empty=False,
+        )
+        return frame, _note_of_sheets(sheet, workbook.sheet_names) + notes
+
+
+@contextmanager
+def _errors_named(name: str) -> Iterator[Any]:
+    """The package that reads workbooks; its errors are errors of the table."""
+    try:
+        fastexcel = importlib.import_module("fastexcel")
+    except ImportError:
+        raise TableError(f"{name}: {READER_MISSING}") from None
+    try:
+        yield fastexcel
+    except TableError:
+        raise
+    except (
+        fastexcel.FastExcelError,
+        pl.exceptions.PolarsError,
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        OSError,
+        RuntimeError,
+        ValueError,
+    ) as error:
+        first = str(error).strip().partition("\n")[0]
+        raise TableError(f"{name} is no whole workbook: {first}.") from None
+
+
+def _refuse_stray_cells(data: bytes, name: str) -> None:
+    """Stop at a cell so far from the others that no memory holds what lies between."""
+    if not zipfile.is_zipfile(io.BytesIO(data)):
+        return
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        for part in archive.namelist():
+            if part.startswith("xl/worksheets/") and part.endswith(".xml"):
+                with archive.open(part) as stream:
+                    rows, columns = _extent(stream)
+                if rows * columns > MOST_CELLS:
+                    raise TableError(
+                        f"{name} has a sheet of {rows:,} rows and {columns:,} columns, too many "
+                        "to read; delete what is beside the table, or save it as CSV."
+                    )
+
+
+def _extent(stream: IO[bytes]) -> tuple[int, int]:
+    """The last row and the last column that cells of a sheet are in."""
+    rows, columns, left = 1, 1, b""
+    while block := stream.read(BLOCK):
+        text = left + block
+        places = re.findall(rb'\br="([A-Z]+)([0-9]+)"', text)
+        if places:
+            letters, digits = (set(part) for part in zip(*places))
+            rows = max(rows, *map(int, digits))
+            columns = max(columns, *map(_column, letters))
+        left = text[-32:]
+    return rows, columns
+
+
+def _column(letters: bytes) -> int:
+    """The number of a column: A is 1, Z is 26, AA is 27."""
+    number = 0
+    for letter in letters:
+        number = 26 * number + letter - ord("A") + 1
+    return number
+
+
+def _first_table(workbook: Any, name: str) -> tuple[str, list[Row]]:
+    """The first sheet with any values and the top of it, hidden sheets last."""
+    hidden = []
+    for sheet in workbook.sheet_names:
+        found = workbook.load_sheet(
+            sheet, header_row=None, skip_rows=0, n_rows=TOP, dtypes="string"
+        )
+        top = pl.DataFrame(found).rows()
+        if not any(_filled(row) for row in top):
+            continue
+        if found.visible == "visible":
+            return sheet, top
+        hidden.append((sheet, top))
+    if not hidden:
+        raise TableError(f"{name} is an empty workbook; a table needs names and values.")
+    return hidden[0]
+
+
+def _names(top: list[Row]) -> tuple[list[str], int, list[str]]:
+    """Names of the columns, how many rows are above the values, and notes.
+
+    The names are in the first row that has half as many values as the fullest; a title has fewer.
+    """
+    enough = max(_filled(row) for row in top) / 2
+    above = next(k for k, row in enumerate(top) if _filled(row) >= enough)
+    left_out = sum(_filled(row) > 0 for row in top[:above])
+    notes = [f"left out above the names of columns: {counted(left_out, 'row')}"] if left_out else []
+    first = [value or "" for value in top[above]]
+    if looks_like_data(first):
+        names = tuple(f"column_{k + 1}" for k in range(len(first)))
+        notes.append("the first row holds numbers, so columns are named by their position")
+        return list(names), above, notes
+    names, more = unlike_names(first)
+    return list(names), above + 1, notes + more
+
+
+def _filled(row: Row) -> int:
+    return sum(value is not None and value.strip() != "" for value in row)
+
+
+def _note_of_sheets(sheet: str, sheets: list[str]) -> list[str]:
+    others = [other for other in sheets if other != sheet]
+    if not others:
+        return []
+    return [
+        f"sheet {sheet!r} is read, of {len(sheets)}; save another ({listed(others)}) as a file of "
+        "its own to read it"
+    ]
