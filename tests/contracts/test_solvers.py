@@ -5,7 +5,9 @@ before its author has written a test.
 """
 
 import time
+from collections import defaultdict
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -96,8 +98,27 @@ def accepted_cases():
                         yield case
 
 
+def covering(cases, *fields):
+    """Some of the cases: any two values of these fields that meet in a case meet in one of them."""
+    pairs = {case: set(combinations([(f, getattr(case, f)) for f in fields], 2)) for case in cases}
+    chosen = []
+    while pairs:
+        best = max(pairs, key=lambda case: len(pairs[case]))
+        chosen.append(best)
+        met = pairs[best]
+        pairs = {case: rest for case, missing in pairs.items() if (rest := missing - met)}
+    return chosen
+
+
 CASES = list(accepted_cases())
-each_case = pytest.mark.parametrize("case", CASES, ids=str)
+# The cases of each problem, by its name: solvers that are asked for the same.
+SAME_PROBLEM = defaultdict(list)
+for _case in CASES:
+    SAME_PROBLEM[str(replace(_case, solver="all solvers"))].append(_case)
+each_problem = pytest.mark.parametrize("cases", SAME_PROBLEM.values(), ids=SAME_PROBLEM)
+# Steps of the first order are slow to the last digit; of the others one speaks for each problem.
+SECOND_ORDER = [c for c in CASES if c.solver not in ("ista", "proximal_gradient")]
+PAIRS = covering(SECOND_ORDER, "solver", "loss", "penalty", "outputs")
 
 
 def test_every_solver_loss_and_penalty_occurs():
@@ -106,25 +127,52 @@ def test_every_solver_loss_and_penalty_occurs():
     assert {type(PENALTIES[case.penalty]) for case in CASES} == set(Penalty.registry.values())
 
 
-@each_case
-def test_meets_the_gap_and_agrees_with_the_default_solver(case, rng):
+def test_every_pair_of_solver_loss_penalty_and_outputs_occurs_among_the_chosen():
+    for one, other in combinations(("solver", "loss", "penalty", "outputs"), 2):
+        all_pairs, chosen = (
+            {(getattr(case, one), getattr(case, other)) for case in cases}
+            for cases in (SECOND_ORDER, PAIRS)
+        )
+        assert chosen == all_pairs
+
+
+def assert_optimal(case, solution, problem, best):
+    """The gap is met, and true: no better solution is known than by so much."""
+    assert solution.status == "optimal", case
+    assert -1e-12 * problem.scale <= solution.gap <= 1.001 * TOL * problem.scale, case
+    w, b = solution.parameters.w, solution.parameters.b
+    assert solution.primal == pytest.approx(problem.primal(w, b), rel=1e-12), case
+    assert abs(solution.primal - best) <= 1.01 * TOL * problem.scale, case
+    assert np.all(np.isfinite(b)) if problem.fit_bias else (b == 0).all(), case
+
+
+def assert_traced(case, trace):
+    """Objective, gap and time of every step are there."""
+    assert len(trace.primal) == len(trace.gap) == len(trace.seconds) >= 1, case
+    assert trace.seconds == sorted(trace.seconds), case
+    assert np.all(np.isfinite(trace.primal)) and np.isfinite(trace.gap[-1]), case
+
+
+def assert_recognised(case, solution, problem):
+    """A solver that starts at the solution sees that it is one."""
+    again = run(registry[case.solver], problem, solution.parameters, tol=1.01 * TOL)
+    assert again.status == "optimal", case
+    assert len(again.trace.primal) <= 2, case
+
+
+@each_problem
+def test_meets_the_gap_agrees_with_the_default_solver_and_knows_a_solution(cases, rng):
     for fit_bias in (True, False):
-        problem = case.problem(rng, fit_bias=fit_bias)
-        solution = run(registry[case.solver], problem, tol=TOL)
-        assert solution.status == "optimal"
-        assert -1e-12 * problem.scale <= solution.gap <= 1.001 * TOL * problem.scale
-        w, b = solution.parameters.w, solution.parameters.b
-        assert solution.primal == pytest.approx(problem.primal(w, b), rel=1e-12)
-        expected = solve(problem, tol=1e-9)
-        assert abs(solution.primal - expected.primal) <= 1.01 * TOL * problem.scale
-        assert (b == 0).all() if not fit_bias else np.all(np.isfinite(b))
+        problem = cases[0].problem(rng, fit_bias=fit_bias)
+        best = solve(problem, tol=1e-9).primal
+        for case in cases:
+            solution = run(registry[case.solver], problem, tol=TOL)
+            assert_optimal(case, solution, problem, best)
+            assert_traced(case, solution.trace)
+            assert_recognised(case, solution, problem)
 
 
-# Steps of the first order are slow to the last digit; of the others one speaks for each problem.
-SECOND_ORDER = [c for c in CASES if c.solver not in ("ista", "proximal_gradient")]
-
-
-@pytest.mark.parametrize("case", SECOND_ORDER, ids=str)
+@pytest.mark.parametrize("case", PAIRS, ids=str)
 def test_sparse_data_gives_the_same_answer(case, rng):
     sparse = case.problem(rng, storage="sparse")
     dense = replace(sparse, design=Design(sparse.design.X.toarray()))
@@ -133,24 +181,7 @@ def test_sparse_data_gives_the_same_answer(case, rng):
     assert abs(first.primal - second.primal) <= 2e-8 * dense.scale
 
 
-@each_case
-def test_a_solution_is_recognised_at_once(case, rng):
-    problem = case.problem(rng)
-    solution = run(registry[case.solver], problem, tol=TOL)
-    again = run(registry[case.solver], problem, solution.parameters, tol=1.01 * TOL)
-    assert again.status == "optimal"
-    assert len(again.trace.primal) <= 2
-
-
-@each_case
-def test_trace_keeps_objective_gap_and_time(case, rng):
-    trace = run(registry[case.solver], case.problem(rng), tol=TOL).trace
-    assert len(trace.primal) == len(trace.gap) == len(trace.seconds) >= 1
-    assert trace.seconds == sorted(trace.seconds)
-    assert np.all(np.isfinite(trace.primal)) and np.isfinite(trace.gap[-1])
-
-
-@pytest.mark.parametrize("case", SECOND_ORDER, ids=str)
+@pytest.mark.parametrize("case", PAIRS, ids=str)
 def test_weight_two_is_a_repeated_row_and_weight_zero_none(case, rng):
     problem = case.problem(rng)
     problem = replace(problem, weights=np.resize([1.0, 2.0, 0.0, 1.0, 1.0], N))
@@ -165,55 +196,63 @@ def test_weight_two_is_a_repeated_row_and_weight_zero_none(case, rng):
     assert abs(first.primal - second.primal) <= 2e-8 * problem.scale
 
 
-@pytest.mark.parametrize("case", SECOND_ORDER, ids=str)
+@pytest.mark.parametrize("case", covering(CASES, "solver", "loss"), ids=str)
 def test_same_bits_for_any_number_of_threads(case, rng):
-    problem = case.problem(rng, n=300)
+    # Rows enough that threads share them; their bits would differ from the first steps on.
+    problem = case.problem(rng, n=35_000)
     results = []
     for count in (1, 8):
         with threads(count):
-            results.append(run(registry[case.solver], problem, tol=TOL).parameters)
+            results.append(run(registry[case.solver], problem, tol=TOL, max_iter=2).parameters)
     assert np.array_equal(results[0].w, results[1].w)
     assert np.array_equal(results[0].b, results[1].b)
 
 
-@each_case
-def test_time_limit_of_nothing_returns_the_start(case, rng):
-    problem = case.problem(rng)
-    began = time.monotonic()
-    with time_limit(0.0):
-        solution = run(registry[case.solver], problem, tol=1e-12)
-    assert solution.status in ("time_limit", "optimal")
-    assert np.all(np.isfinite(solution.parameters.w))
-    assert time.monotonic() - began < 5.0
+@each_problem
+def test_time_limit_of_nothing_returns_the_start(cases, rng):
+    problem = cases[0].problem(rng)
+    for case in cases:
+        began = time.monotonic()
+        with time_limit(0.0):
+            solution = run(registry[case.solver], problem, tol=1e-12)
+        assert solution.status in ("time_limit", "optimal"), case
+        assert np.all(np.isfinite(solution.parameters.w)), case
+        assert time.monotonic() - began < 5.0, case
 
 
-@each_case
-def test_max_iter_is_obeyed(case, rng):
-    solution = run(registry[case.solver], case.problem(rng), tol=0.0, max_iter=2)
-    assert solution.trace.steps <= 2
-    assert solution.status in ("max_iter", "optimal", "stalled")
+@each_problem
+def test_max_iter_is_obeyed(cases, rng):
+    problem = cases[0].problem(rng)
+    for case in cases:
+        solution = run(registry[case.solver], problem, tol=0.0, max_iter=2)
+        assert solution.trace.steps <= 2, case
+        assert solution.status in ("max_iter", "optimal", "stalled"), case
 
 
-@each_case
-@pytest.mark.parametrize("shape", [(7, 0), (1, 3), (8, 11)])
-def test_few_rows_or_features(case, shape, rng):
-    n, d = shape
+def small_problem(case, n, d, rng):
+    """A problem with so few rows and features; vectors per feature have another length there."""
+    plain = {"l2": L2(2.0), "l1": L1(2.0), "box": Box(-0.1, 0.3)}
+    name = next((p for p in plain if case.penalty.startswith(p)), None)
     problem = case.problem(rng, n=max(n, 2 * K), d=d)
-    if PENALTIES[case.penalty] is not problem.penalty or d != D:
-        # Vectors per feature have another length here.
-        plain = {"l2": L2(2.0), "l1": L1(2.0), "box": Box(-0.1, 0.3)}
-        name = next((p for p in plain if case.penalty.startswith(p)), None)
-        if case.penalty == "group of several":
-            problem = replace(problem, penalty=Group(3.0, groups=np.arange(d) // 2))
-        elif name is not None:
-            problem = replace(problem, penalty=plain[name])
-    problem = replace(problem, design=problem.design.rows(np.arange(n)), y=problem.y[:n],
-                      weights=np.ones(n))  # fmt: skip
+    penalty = problem.penalty if name is None else plain[name]
+    if case.penalty == "group of several":
+        penalty = Group(3.0, groups=np.arange(d) // 2)
+    design = problem.design.rows(np.arange(n))
+    return replace(problem, penalty=penalty, design=design, y=problem.y[:n], weights=np.ones(n))
+
+
+@each_problem
+@pytest.mark.parametrize("shape", [(7, 0), (1, 3), (8, 11)])
+def test_few_rows_or_features(cases, shape, rng):
+    problem = small_problem(cases[0], *shape, rng)
     # Without a penalty few rows are separable, or fitted exactly: there may be no minimiser.
-    is_bounded = case.penalty != "none"
-    solution = run(registry[case.solver], problem, tol=TOL, max_iter=None if is_bounded else 100)
-    assert np.all(np.isfinite(solution.parameters.w)) and np.all(np.isfinite(solution.parameters.b))
-    assert not is_bounded or solution.gap <= TOL * problem.scale + 1e-12
+    is_bounded = cases[0].penalty != "none"
+    for case in cases:
+        steps = None if is_bounded else 100
+        solution = run(registry[case.solver], problem, tol=TOL, max_iter=steps)
+        w, b = solution.parameters.w, solution.parameters.b
+        assert np.all(np.isfinite(w)) and np.all(np.isfinite(b)), case
+        assert not is_bounded or solution.gap <= TOL * problem.scale + 1e-12, case
 
 
 @pytest.mark.parametrize("solver", sorted(registry))
