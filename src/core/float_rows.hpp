@@ -19,6 +19,12 @@ inline double rounding_of_sum(Index n, double unit) {
     return nu / (1 - nu);
 }
 
+// In float, and not below, or not above.
+inline float rounded_up(double value) {
+    return static_cast<float>(value + 2 * float_unit * std::abs(value));
+}
+inline float rounded_down(double value) { return -rounded_up(-value); }
+
 // Call work(first, count) for stretches of rows, on several threads.
 template <class Work>
 void for_blocks_of_rows(Index rows, const Context& context, Work&& work) {

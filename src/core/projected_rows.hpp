@@ -27,13 +27,14 @@ struct Frame {
 struct BoundedRow {
     float bound;
     Index row;
-    // The least bound on top of a heap.
-    bool operator<(const BoundedRow& other) const { return bound > other.bound; }
+    bool operator<(const BoundedRow& other) const { return bound < other.bound; }
 };
 
 template <class T>
 class ProjectedRows {
 public:
+    static constexpr Index row_tile = 1024;  // rows that are compared together
+
     // The rows x (n × d, by rows) must live as long as this does; mean and basis are copied.
     ProjectedRows(const T* x, Index rows, Index columns, const Frame& frame,
                   const Context& context);
@@ -56,7 +57,9 @@ private:
         std::vector<double> squares, lengths;
     };
 
-    // A query: its row, its number, its projections, and who collects what is near.
+    // A query: its row, its number, its projections, who collects what is near, what the bounds of
+    // rows of use to it are at most, by products and along all directions, and rows that wait to
+    // be measured until others may have ruled them out.
     template <class Collector>
     struct Question {
         const T* x;
@@ -65,6 +68,8 @@ private:
         double square, length;
         Collector& collector;
         const Labels& labels;
+        float first_limit = 0, second_limit = 0;
+        std::vector<BoundedRow> waiting{};
     };
 
     // Directions of the products, and numbers of a row in them and in all directions.
@@ -82,25 +87,24 @@ private:
     double slack() const;
     double limit(double reduced, double square, double length) const;
     double wide_limit(double reduced, double length) const;
-    template <class Collector>
-    float limit(const Question<Collector>& asked) const;
-    template <class Collector>
-    double wide_limit(const Question<Collector>& asked) const;
-    double wide_bound(const float* wide, Index row) const;
     std::vector<Index> tiles_for(const Projection& queries) const;
+
     template <class Collector>
-    Index search_block(const Projection& block, const std::vector<Question<Collector>>& asked,
-                       const Blas& blas, Checkpoint& checkpoint) const;
+    void set_limits(Question<Collector>& asked) const;
     template <class Collector>
     Index search_some(const T* queries, Index first, Index last, Collector* collectors,
                       const Labels& labels, const Context& context) const;
-
     // These return how many entries of rows were compared.
-    template <class Collector, class Limit>
-    Index look_at(std::vector<BoundedRow>& near, std::size_t few, const Question<Collector>& asked,
-                  Limit&& most) const;
     template <class Collector>
-    Index look_at_all(std::vector<BoundedRow>& waiting, const Question<Collector>& asked) const;
+    Index search_block(const Projection& block, std::vector<Question<Collector>>& asked,
+                       const Blas& blas, Checkpoint& checkpoint) const;
+    template <class Collector>
+    Index look_at(std::vector<BoundedRow>& near, std::size_t few, Question<Collector>& asked) const;
+    template <class Collector>
+    Index look_again(std::vector<BoundedRow>& near, std::size_t few,
+                     Question<Collector>& asked) const;
+    template <class Collector>
+    Index measure(std::vector<BoundedRow>& near, std::size_t few, Question<Collector>& asked) const;
 
     const T* x_;
     Index rows_, columns_;
