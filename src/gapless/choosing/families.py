@@ -1,140 +1,29 @@
-"""Families of models: what each is called, how it is built for a table, and what a fit costs.
-
-Every model tunes itself inside its own fit: by leave-one-out, along a path, by pruning, or by
-rounds that are judged on rows held out. So the rows that judge a family never tuned it.
-"""
+"""The families of models, and which of them can learn from a table."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
 
 from ..bayes import LinearDiscriminantAnalysis, NaiveBayes
-from ..data.preparation import Kind
-from ..data.target import Task
-from ..ensembles import (
-    HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
 from ..kernel_machines import KernelRidge
-from ..linear import Lasso, LinearSVC, LogisticRegression, Ridge
+from ..linear import Lasso, Ridge
 from ..neighbors import KNeighborsClassifier, KNeighborsRegressor
 from ..svm import SVC
-from ..trees import DecisionTreeClassifier, DecisionTreeRegressor
+from .builders import (
+    boosted_large,
+    boosted_small,
+    boosted_usual,
+    forest,
+    linear_svm,
+    logistic,
+    pruned_tree,
+    sparse_logistic,
+)
 from .costs import Cost
 from .facts import Facts
+from .family import Family
 from .null_models import MajorityClassifier, MeanRegressor
-
-# So many numbers of a matrix are held in memory at most, for linear models of long tables.
-MOST_NUMBERS = 60_000_000
-# Boosting holds rows out to judge its rounds if there are at least so many.
-ROWS_TO_HOLD_OUT = 2000
-
-
-@dataclass(frozen=True, slots=True)
-class Family:
-    """A family of models.
-
-    Attributes
-    ----------
-    name : str
-        What it is called, in words.
-    task : {"classification", "regression"}
-        What it does.
-    kind : {"numbers", "table"}
-        What it takes, as in `prepare`.
-    complexity : int
-        Its rank of simplicity; 0 is the null model.
-    make : callable
-        Builds the estimator from the facts and a seed.
-    cost : Cost
-        What a fit costs.
-    largest, widest : int or None
-        The most rows and numbers in a row that one fit can use, whatever the time; None for all.
-    takes_text : bool
-        Whether it is of use for the many words of free texts.
-    """
-
-    name: str
-    task: Task
-    kind: Kind
-    complexity: int
-    make: Callable[[Facts, int], Any]
-    cost: Cost
-    largest: int | None = None
-    widest: int | None = None
-    takes_text: bool = True
-
-    def build(self, facts: Facts, seed: int) -> Any:
-        """The estimator, unfitted, which tunes itself.
-
-        Parameters
-        ----------
-        facts : Facts
-            What is known of the table.
-        seed : int
-            For what is random in it.
-        """
-        return self.make(facts, seed)
-
-    def guess_seconds(self, facts: Facts, rows: int) -> float:
-        """About how long one fit takes, preparation included.
-
-        Parameters
-        ----------
-        facts : Facts
-            What is known of the table.
-        rows : int
-            The number of rows of the fit.
-        """
-        width = facts.features if self.kind == "numbers" else facts.columns
-        return self.cost.seconds(rows, width, facts.classes, facts.has_text)
-
-    def most_rows(self, facts: Facts) -> int:
-        """The most rows that one fit can use.
-
-        Parameters
-        ----------
-        facts : Facts
-            What is known of the table.
-        """
-        most = facts.rows if self.largest is None else min(facts.rows, self.largest)
-        if self.kind == "numbers" and not facts.has_text:
-            most = min(most, MOST_NUMBERS // max(facts.features, 1))
-        return most
-
-    def suits(self, facts: Facts) -> bool:
-        """Whether it can learn from such a table.
-
-        Parameters
-        ----------
-        facts : Facts
-            What is known of the table.
-        """
-        if self.task != facts.task or (facts.has_text and not self.takes_text):
-            return False
-        return self.widest is None or facts.features <= self.widest
-
-
-# ---- how models are built ------------------------------------------------------------------------
-
-
-def _boosting(facts: Facts, seed: int) -> dict[str, Any]:
-    """Rounds that end when rows held out are predicted no better; few, short ones of few rows."""
-    if facts.rows >= ROWS_TO_HOLD_OUT and facts.smallest_class != 1:
-        return {"max_iter": 1000, "early_stopping": True, "random_state": seed}
-    return {
-        "max_iter": 100,
-        "learning_rate": 0.05,
-        "early_stopping": False,
-        "min_samples_leaf": max(1, min(20, facts.rows // 20)),
-        "random_state": seed,
-    }
-
 
 CLASSIFIERS = (
     Family(
@@ -150,7 +39,7 @@ CLASSIFIERS = (
         task="classification",
         kind="numbers",
         complexity=1,
-        make=lambda facts, seed: LogisticRegression(C="loo", l1_ratio=1.0, select="1se"),
+        make=sparse_logistic,
         cost=Cost(0.05, 0.5, width=1.3, classes=1.5),
     ),
     Family(
@@ -158,7 +47,7 @@ CLASSIFIERS = (
         task="classification",
         kind="numbers",
         complexity=2,
-        make=lambda facts, seed: LogisticRegression(C="loo"),
+        make=logistic,
         cost=Cost(0.05, 0.3, width=1.3, classes=1.5),
     ),
     Family(
@@ -184,7 +73,7 @@ CLASSIFIERS = (
         task="classification",
         kind="numbers",
         complexity=3,
-        make=lambda facts, seed: LinearSVC(C="loo"),
+        make=linear_svm,
         cost=Cost(0.05, 0.3, width=1.3, classes=1.0),
     ),
     Family(
@@ -192,7 +81,7 @@ CLASSIFIERS = (
         task="classification",
         kind="table",
         complexity=3,
-        make=lambda facts, seed: DecisionTreeClassifier(ccp_alpha="cv", random_state=seed),
+        make=pruned_tree,
         cost=Cost(0.02, 0.2),
     ),
     Family(
@@ -218,17 +107,34 @@ CLASSIFIERS = (
         task="classification",
         kind="table",
         complexity=6,
-        make=lambda facts, seed: RandomForestClassifier(random_state=seed),
+        make=forest,
         cost=Cost(0.1, 0.5, width=0.5),
         largest=200_000,
+    ),
+    Family(
+        name="boosted small trees",
+        task="classification",
+        kind="table",
+        complexity=7,
+        make=boosted_small,
+        cost=Cost(0.1, 0.5, classes=1.0),
     ),
     Family(
         name="boosted trees",
         task="classification",
         kind="table",
-        complexity=7,
-        make=lambda facts, seed: HistGradientBoostingClassifier(**_boosting(facts, seed)),
+        complexity=8,
+        make=boosted_usual,
         cost=Cost(0.1, 0.5, classes=1.0),
+    ),
+    Family(
+        name="boosted large trees",
+        task="classification",
+        kind="table",
+        complexity=9,
+        make=boosted_large,
+        cost=Cost(0.1, 0.5, classes=1.0),
+        fewest=50_000,
     ),
 )
 REGRESSORS = (
@@ -261,7 +167,7 @@ REGRESSORS = (
         task="regression",
         kind="table",
         complexity=3,
-        make=lambda facts, seed: DecisionTreeRegressor(ccp_alpha="cv", random_state=seed),
+        make=pruned_tree,
         cost=Cost(0.02, 0.2),
     ),
     Family(
@@ -289,17 +195,34 @@ REGRESSORS = (
         task="regression",
         kind="table",
         complexity=6,
-        make=lambda facts, seed: RandomForestRegressor(random_state=seed),
+        make=forest,
         cost=Cost(0.1, 1.0),
         largest=200_000,
+    ),
+    Family(
+        name="boosted small trees",
+        task="regression",
+        kind="table",
+        complexity=7,
+        make=boosted_small,
+        cost=Cost(0.1, 0.5),
     ),
     Family(
         name="boosted trees",
         task="regression",
         kind="table",
-        complexity=7,
-        make=lambda facts, seed: HistGradientBoostingRegressor(**_boosting(facts, seed)),
+        complexity=8,
+        make=boosted_usual,
         cost=Cost(0.1, 0.5),
+    ),
+    Family(
+        name="boosted large trees",
+        task="regression",
+        kind="table",
+        complexity=9,
+        make=boosted_large,
+        cost=Cost(0.1, 0.5),
+        fewest=50_000,
     ),
 )
 FAMILIES = CLASSIFIERS + REGRESSORS

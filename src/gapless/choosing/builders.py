@@ -1,0 +1,106 @@
+"""How the model of each family is built for a table: parameters by the size of what it meets.
+
+Every model tunes itself inside its own fit: by leave-one-out, along a path, by pruning, or by
+rounds that are judged on rows held out. So the rows that judge a family never tuned it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..ensembles import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from ..linear import LinearSVC, LogisticRegression, LogisticRegressionCV
+from ..trees import DecisionTreeClassifier, DecisionTreeRegressor
+from .facts import Facts
+
+# Boosting holds rows out to judge its rounds if there are at least so many; fewer are all needed.
+ROWS_TO_HOLD_OUT = 10_000
+MOST_ROUNDS = 1000
+# Trees of a forest that stand on fewer rows follow the noise if their leaves have one row each.
+FEW_ROWS, FEW_ROWS_LEAF = 2000, 3
+# The work of one Newton step, in multiplications: up to the first, all strengths are tried; up to
+# the second, a few; beyond it, so many rows stand behind each coefficient that strength 1 will do.
+ALL_STRENGTHS, FEW_STRENGTHS = 2e8, 1e9
+STRENGTHS = (0.01, 0.1, 1.0, 10.0)
+
+
+def newton_work(facts: Facts) -> float:
+    """About how many multiplications a step of a linear model takes."""
+    coefficients = facts.features * (facts.classes if facts.classes > 2 else 1)
+    if facts.has_text:
+        # Rows of words have few entries, and steps go by products with the matrix.
+        return 1e3 * facts.rows * max(facts.classes, 1)
+    return float(facts.rows) * min(coefficients, facts.rows) ** 2
+
+
+def logistic(facts: Facts, seed: int) -> Any:
+    """Logistic regression with the L2 penalty."""
+    work = newton_work(facts)
+    if work <= ALL_STRENGTHS:
+        return LogisticRegression(C="loo")
+    if work <= FEW_STRENGTHS:
+        return LogisticRegressionCV(
+            Cs=STRENGTHS,
+            l1_ratios=(0.0,),
+            cv="loo",
+            scoring="neg_log_loss",
+            use_legacy_attributes=False,
+        )
+    return LogisticRegression(C=1.0)
+
+
+def sparse_logistic(facts: Facts, seed: int) -> Any:
+    """Logistic regression with the L1 penalty, as sparse as a standard error allows."""
+    return LogisticRegression(C="loo", l1_ratio=1.0, select="1se")
+
+
+def linear_svm(facts: Facts, seed: int) -> Any:
+    """A linear machine with the squared hinge."""
+    return LinearSVC(C="loo" if newton_work(facts) <= FEW_STRENGTHS else 1.0)
+
+
+def pruned_tree(facts: Facts, seed: int) -> Any:
+    """A tree whose price of a leaf is chosen by folds."""
+    cls = DecisionTreeClassifier if facts.classes else DecisionTreeRegressor
+    return cls(ccp_alpha="cv", random_state=seed)
+
+
+def forest(facts: Facts, seed: int) -> Any:
+    """A forest; what it scores on unseen rows comes out of the bag."""
+    cls = RandomForestClassifier if facts.classes else RandomForestRegressor
+    return cls(min_samples_leaf=FEW_ROWS_LEAF if facts.rows < FEW_ROWS else 1, random_state=seed)
+
+
+def boosted(facts: Facts, seed: int, leaves: int, rate: float, rounds: int) -> Any:
+    """Boosted trees: of many rows, rounds end when rows held out are predicted no better."""
+    cls = HistGradientBoostingClassifier if facts.classes else HistGradientBoostingRegressor
+    # A class of one row cannot be on both sides.
+    is_long = facts.rows >= ROWS_TO_HOLD_OUT and facts.smallest_class != 1
+    return cls(
+        max_iter=MOST_ROUNDS if is_long else rounds,
+        early_stopping=is_long,
+        learning_rate=rate,
+        max_leaf_nodes=leaves,
+        min_samples_leaf=max(1, min(20, facts.rows // 20)),
+        random_state=seed,
+    )
+
+
+def boosted_small(facts: Facts, seed: int) -> Any:
+    """Boosted trees of six leaves, in which at most five columns meet."""
+    return boosted(facts, seed, leaves=6, rate=0.05 if facts.rows < FEW_ROWS else 0.1, rounds=150)
+
+
+def boosted_usual(facts: Facts, seed: int) -> Any:
+    """Boosted trees of the usual size."""
+    return boosted(facts, seed, leaves=31, rate=0.1, rounds=100)
+
+
+def boosted_large(facts: Facts, seed: int) -> Any:
+    """Boosted trees of many leaves, for tables of many rows."""
+    return boosted(facts, seed, leaves=127, rate=0.2 if facts.classes > 2 else 0.1, rounds=100)

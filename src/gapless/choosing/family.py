@@ -1,0 +1,105 @@
+"""Family: a kind of model with a name, what it takes, how it is built, and what a fit costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ..data.preparation import Kind
+from ..data.target import Task
+from .costs import Cost
+from .facts import Facts
+
+# So many numbers of a matrix are held in memory at most, for linear models of long tables.
+MOST_NUMBERS = 60_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A family of models.
+
+    Attributes
+    ----------
+    name : str
+        What it is called, in words.
+    task : {"classification", "regression"}
+        What it does.
+    kind : {"numbers", "table"}
+        What it takes, as in `prepare`.
+    complexity : int
+        Its rank of simplicity; 0 is the null model.
+    make : callable
+        Builds the estimator from the facts and a seed.
+    cost : Cost
+        What a fit costs.
+    largest, widest : int or None
+        The most rows and numbers in a row that one fit can use, whatever the time; None for all.
+    fewest : int
+        Rows below which it has no advantage over its simpler relatives.
+    takes_text : bool
+        Whether it is of use for the many words of free texts.
+    """
+
+    name: str
+    task: Task
+    kind: Kind
+    complexity: int
+    make: Callable[[Facts, int], Any]
+    cost: Cost
+    largest: int | None = None
+    widest: int | None = None
+    fewest: int = 0
+    takes_text: bool = True
+
+    def build(self, facts: Facts, seed: int) -> Any:
+        """The estimator, unfitted, which tunes itself.
+
+        Parameters
+        ----------
+        facts : Facts
+            What is known of the table.
+        seed : int
+            For what is random in it.
+        """
+        return self.make(facts, seed)
+
+    def guess_seconds(self, facts: Facts, rows: int) -> float:
+        """About how long one fit takes, preparation included.
+
+        Parameters
+        ----------
+        facts : Facts
+            What is known of the table.
+        rows : int
+            The number of rows of the fit.
+        """
+        width = facts.features if self.kind == "numbers" else facts.columns
+        return self.cost.seconds(rows, width, facts.classes, facts.has_text)
+
+    def most_rows(self, facts: Facts) -> int:
+        """The most rows that one fit can use.
+
+        Parameters
+        ----------
+        facts : Facts
+            What is known of the table.
+        """
+        most = facts.rows if self.largest is None else min(facts.rows, self.largest)
+        if self.kind == "numbers" and not facts.has_text:
+            most = min(most, MOST_NUMBERS // max(facts.features, 1))
+        return most
+
+    def suits(self, facts: Facts) -> bool:
+        """Whether it can learn from such a table.
+
+        Parameters
+        ----------
+        facts : Facts
+            What is known of the table.
+        """
+        if self.task != facts.task or facts.rows < self.fewest:
+            return False
+        if facts.has_text and not self.takes_text:
+            return False
+        return self.widest is None or facts.features <= self.widest
