@@ -9,12 +9,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import NoReturn
 
-from .commands import check, data, fit, predict, report
+from .commands import check, data, fit, predict, report, show
 
 COMMANDS: dict[str, ModuleType] = {
     "fit": fit,
     "predict": predict,
     "check": check,
+    "show": show,
     "report": report,
     "data": data,
 }
