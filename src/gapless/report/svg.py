@@ -17,7 +17,7 @@ WIDTH = 360.0
 HEIGHT = 230.0
 # Room for the labels of the axes, and the width of a letter.
 LEFT, RIGHT, TOP, BOTTOM = 48.0, 10.0, 12.0, 38.0
-LETTER = 6.1
+LETTER = 6.6
 # Decades that a logarithmic axis must span to have marks at powers of ten alone.
 DECADES = 1.5
 
@@ -39,13 +39,16 @@ class Scale:
         low, high, at = self.low, self.high, value
         if self.is_log:
             low, high, at = math.log(low), math.log(high), math.log(max(at, self.low * 1e-9))
-        share = (at - low) / (high - low) if high != low else 0.5
+        # In halves: the distance of the largest numbers is beyond what a float can hold.
+        share = (at / 2 - low / 2) / (high / 2 - low / 2) if high != low else 0.5
         return self.start + share * (self.end - self.start)
 
     def ticks(self, most: int = 5) -> list[float]:
         """Round numbers on the axis."""
         if self.is_log:
             return self._powers(most)
+        if math.isinf(self.high - self.low):
+            return [self.low, 0.0, self.high]
         step = _round_step((self.high - self.low) / most)
         first = math.ceil(self.low / step - 1e-9)
         last = math.floor(self.high / step + 1e-9)
@@ -204,7 +207,7 @@ def with_axes(picture: Picture, x_label: str, y_label: str) -> Picture:
 def with_upright(picture: Picture, label: str) -> None:
     """Marks, thin lines and the name of the vertical axis."""
     scale, left, right = picture.y, picture.x.start, picture.x.end
-    for tick in scale.ticks(4):
+    for tick in scale.ticks(5):
         y = scale(tick)
         picture.parts.append(ink("line", x1=left, y1=y, x2=right, y2=y, kind="grid"))
         picture.words(short(tick), left - 6, y + 3.5, "tick", "end")
