@@ -22,6 +22,7 @@ def advice_of(
     said = (
         _about_warnings(choice),
         _more_data_or_richer(choice, learning),
+        _about_columns(choice),
         _about_time(choice),
         _about_range(validation),
         _about_calibration(calibration),
@@ -42,7 +43,7 @@ def _about_warnings(choice: Choice) -> str:
 
 def _more_data_or_richer(choice: Choice, learning: Learning | None) -> str:
     if learning is not None:
-        return f"The learning curve says: {learning.advice}."
+        return f"The learning curve says: {learning.advice}.{_tried_richer(choice, learning)}"
     chosen = choice[choice.chosen]
     if chosen.gap is None or chosen.standard_error is None:
         return ""
@@ -54,6 +55,31 @@ def _more_data_or_richer(choice: Choice, learning: Learning | None) -> str:
     return (
         "Get better columns, or a richer model, rather than more rows: the scores of its own rows "
         "and of unseen ones are no more than two standard errors apart."
+    )
+
+
+def _tried_richer(choice: Choice, learning: Learning) -> str:
+    """What became of richer models, where the curve asks for one."""
+    chosen = choice[choice.chosen]
+    richer = [
+        one.family
+        for one in choice.candidates
+        if one.is_judged and one.complexity > chosen.complexity
+    ]
+    if "richer" not in learning.advice or not richer:
+        return ""
+    return (
+        f" Richer models were tried ({joined(richer[-3:])}), and none is better by more than a "
+        "standard error: look for better columns."
+    )
+
+
+def _about_columns(choice: Choice) -> str:
+    if all(one.code != "D205" for one in choice.findings):
+        return ""
+    return (
+        "Get more columns: some rows are equal in all of them and differ in the target (D205), and "
+        "no model can tell these apart."
     )
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-import scipy.sparse as sp
 
 from ..choosing.choice import Choice
+from ..choosing.coefficients import coefficients_of
 from ..choosing.metric import Metric
 from ..data import Table
 from ..evaluation import PartialDependence, partial_dependence, permutation_importance
@@ -43,14 +43,16 @@ def uses_of(choice: Choice, table: Table, seconds: float | None) -> tuple[Uses, 
     """What the chosen model uses, found in about so many seconds; and what is left out, and why."""
     features = [column.name for column in choice.columns if column.is_feature]
     model = choice.model.pipeline_[-1]
-    coefficients = _coefficients(choice)
+    coefficients = coefficients_of(choice.model.pipeline_, choice.model.classes_)
     rules = tuple(str(rule) for rule in model.rules()) if hasattr(model, "rules") else ()
     found = Found()
     with time_limit(seconds):
         _look(choice, table, features, found)
     uses = Uses(
         kind=choice.chosen,
-        coefficients=coefficients[:MOST_COEFFICIENTS],
+        coefficients=tuple(
+            Coefficient(one.name, one.value, one.of) for one in coefficients[:MOST_COEFFICIENTS]
+        ),
         coefficient_count=len(coefficients),
         rules=rules[:MOST_RULES],
         rule_count=len(rules),
@@ -61,34 +63,6 @@ def uses_of(choice: Choice, table: Table, seconds: float | None) -> tuple[Uses, 
         dependences=found.dependences,
     )
     return uses, found.left_out
-
-
-# ---- what the model says of itself ---------------------------------------------------------------
-
-
-def _coefficients(choice: Choice) -> tuple[Coefficient, ...]:
-    """Coefficients that are not 0, the largest first; none for models that are not linear."""
-    pipeline = choice.model.pipeline_
-    coef = getattr(pipeline[-1], "coef_", None)
-    if coef is None:
-        return ()
-    weights = np.atleast_2d(coef.toarray() if sp.issparse(coef) else np.asarray(coef, dtype=float))
-    names = [str(name) for name in pipeline[:-1].get_feature_names_out()]
-    if weights.shape[1] != len(names):
-        return ()
-    classes = [] if choice.model.classes_ is None else [str(c) for c in choice.model.classes_]
-    # One row of coefficients speaks for the second of two classes.
-    speaks = classes if len(weights) == len(classes) else classes[1:2] * len(weights) or [""]
-    order = np.argsort(-np.abs(weights), axis=None, kind="stable")
-    places = (divmod(int(k), weights.shape[1]) for k in order)
-    return tuple(
-        Coefficient(names[j], float(weights[i, j]), speaks[i % len(speaks)])
-        for i, j in places
-        if weights[i, j] != 0 and np.isfinite(weights[i, j])
-    )
-
-
-# ---- what it does with changed columns -----------------------------------------------------------
 
 
 def _look(choice: Choice, table: Table, features: list[str], found: Found) -> None:

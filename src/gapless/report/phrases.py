@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from ..metrics.result import decimals, written
+
 # Letters of a name in a sentence.
 MOST_LETTERS = 60
 
@@ -44,6 +46,12 @@ def amount(value: float) -> str:
         return f"{value:.3g}"
     digits = 2 - math.floor(math.log10(abs(value))) if value else 0
     return f"{value:,.{max(digits, 0)}f}"
+
+
+def told(value: float, low: float, high: float) -> tuple[str, str, str]:
+    """A number and the ends of its interval, with as many decimals as the interval is worth."""
+    digits = decimals(low, high, value)
+    return written(value, digits), written(low, digits), written(high, digits)
 
 
 def percent(share: float, digits: int | None = None) -> str:

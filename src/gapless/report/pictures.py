@@ -39,7 +39,7 @@ from .svg import (
 )
 
 # Letters of a name beside a bar, and the height of its row.
-NAME, ROW = 22, 19.0
+NAME, ROW = 20, 19.0
 # So many of each are drawn.
 MOST_BARS = 15
 # The styles of several lines in one picture.
@@ -109,7 +109,9 @@ def importances(found: Sequence[Importance], metric: str) -> Picture:
 def coefficients(found: Sequence[Coefficient]) -> Picture:
     """A bar to the left or right for each coefficient."""
     shown = found[:MOST_BARS]
-    names = [f"{one.name} → {one.of}" if one.of else one.name for one in shown]
+    # Where all speak for one class, the page says so once.
+    speak = {one.of for one in shown}
+    names = [f"{one.of}: {one.name}" if len(speak) > 1 else one.name for one in shown]
     picture = _rows_of(names, [one.value for one in shown], "coefficients", least=0.0)
     for k, one in enumerate(shown):
         picture.bar(0.0, one.value, picture.y(float(k)), 10.0, "new" if one.value > 0 else "own")
@@ -174,7 +176,8 @@ def validation(curve: Validation) -> Picture:
     picture.band(xs, [low[k] for k in order], [high[k] for k in order], "new")
     picture.line(xs, ys, "new")
     picture.dots(xs, ys, "new")
-    limit, best, chosen = low[curve.best], places[curve.best], places[curve.chosen]
+    worse = low if curve.higher_is_better else high
+    limit, best, chosen = worse[curve.best], places[curve.best], places[curve.chosen]
     if limit is not None:
         picture.stroke((picture.x.low, limit), (picture.x.high, limit), "guide dashed")
     top, score = curve.unseen[curve.best], curve.unseen[curve.chosen]
@@ -320,13 +323,13 @@ def spark(found: Distribution) -> str:
                 kind="bar own" if found.kind == "bins" else "bar level",
             )
         )
-    title = ink("title", _told(found))
+    title = ink("title", in_words(found))
     box = ink("svg", title + title.__class__("").join(bars), viewBox="0 0 96 20", kind="spark")
     return box
 
 
-def _told(found: Distribution) -> str:
-    """The distribution in words: the range of bins, or the shares of levels."""
+def in_words(found: Distribution) -> str:
+    """A distribution in words: the range of bins, or the shares of levels."""
     if found.kind == "bins":
         return f"{found.labels[0]} to {found.labels[-1]}" if found.labels else ""
     pairs = zip_longest(found.labels, found.shares, fillvalue=0.0)

@@ -94,7 +94,7 @@ class Learning:
     more_sizes, more_unseen, more_errors : tuple of float
         What is expected of more rows than there are.
     metric : str
-        What the score is; higher is better.
+        What the score is.
     advice : str
         More data or a richer model, in words.
     """
@@ -125,7 +125,9 @@ class Validation:
     best, chosen : int
         Places of the best value, and of the one that was chosen.
     metric : str
-        What the score is; higher is better.
+        What the score is.
+    higher_is_better : bool
+        Whether more of it is better.
     is_log : bool
         Whether values stand on a logarithmic axis.
     words : str
@@ -139,6 +141,7 @@ class Validation:
     best: int
     chosen: int
     metric: str
+    higher_is_better: bool
     is_log: bool
     words: str
 

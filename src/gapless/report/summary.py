@@ -184,17 +184,28 @@ def _validation(choice: Choice, left_out: dict[str, str]) -> Validation | None:
             f"{tuned.parameter} = {best:.3g} has the best score on unseen rows; {chosen:.3g} makes "
             "a simpler model within one standard error of it, and is taken."
         )
+    metric, is_loss = _own_sense(tuned.metric)
+    sign = -1.0 if is_loss else 1.0
     return Validation(
         parameter=tuned.parameter,
         values=tuple(_plain(value) for value in tuned.values),
-        unseen=numbers(tuned.unseen),
+        unseen=numbers(sign * value for value in tuned.unseen),
         standard_errors=numbers(tuned.standard_errors),
         best=int(tuned.best),
         chosen=int(tuned.chosen),
-        metric=tuned.metric,
+        metric=metric,
+        higher_is_better=not is_loss,
         is_log=bool(tuned.is_log),
         words=words,
     )
+
+
+def _own_sense(metric: str) -> tuple[str, bool]:
+    """What a score is called in words, and whether it is a loss with its sign turned."""
+    for turned in ("neg_", "negative "):
+        if metric.startswith(turned):
+            return metric.removeprefix(turned).replace("_", " "), True
+    return metric.replace("_", " "), False
 
 
 # ---- the learning curve --------------------------------------------------------------------------

@@ -5,12 +5,12 @@ from __future__ import annotations
 import jinja2
 
 from . import pictures
-from .phrases import amount, counted_roles, percent, shortened
-from .sections import Measured, Report
+from .phrases import amount, counted_roles, percent, shortened, told
+from .sections import ColumnFacts, Measured, Report
 from .to_text import verdict
 
-# Letters of a name in a table.
-NAME = 32
+# Letters of a name in a table, and of what is told of its values.
+NAME, VALUES = 32, 70
 
 
 def to_html(report: Report) -> str:
@@ -44,6 +44,8 @@ def _environment() -> jinja2.Environment:
         "interval": interval,
         "percent": percent,
         "roles": counted_roles,
+        "value": value,
+        "values": _values,
         "scored": lambda value: "–" if value is None else f"{value:.4g}".replace("-", "−"),
         "name": lambda text: shortened(text, NAME) or "(no name)",
         "sentence": lambda text: f"{text[:1].upper()}{text[1:].rstrip('.')}.",
@@ -52,8 +54,21 @@ def _environment() -> jinja2.Environment:
     return environment
 
 
+def _values(column: ColumnFacts) -> str:
+    """What a column holds, or why it is not used."""
+    return shortened(pictures.in_words(column.distribution) or column.reason, VALUES)
+
+
 def interval(one: Measured) -> str:
     """Both ends of the interval of a score."""
-    if one.low is None or one.high is None:
+    if one.value is None or one.low is None or one.high is None:
         return "not known"
-    return f"{one.low:.3g} to {one.high:.3g}".replace("-", "−")
+    _, low, high = told(one.value, one.low, one.high)
+    return f"{low} to {high}".replace("-", "−")
+
+
+def value(one: Measured) -> str:
+    """A score with as many decimals as its interval is worth."""
+    if one.value is None or one.low is None or one.high is None:
+        return "not known"
+    return told(one.value, one.low, one.high)[0].replace("-", "−")

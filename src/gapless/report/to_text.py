@@ -8,6 +8,9 @@ from .phrases import counted_roles
 from .sections import Measured, Model, Report
 
 WIDTH = 100
+# The table of models; columns of numbers stand to the right.
+HEAD = ("", "train", "unseen", "", "optimality", "unseen data", "seconds")
+NUMBERS = (1, 2, 6)
 
 
 def to_text(report: Report) -> str:
@@ -59,32 +62,40 @@ def _columns(report: Report) -> str:
 
 def _table(report: Report) -> str:
     """A line for each model: both scores, both gaps in a word, and the time."""
-    width = max(len(one.family) for one in report.models) + 2
-    head = f"{report.metric}, by {report.method}"
-    lines = [
-        head,
-        f"{'':<{width}}{'train':>9}  {'unseen':>9}   {'error':<8}{'optimality':<14}"
-        f"{'unseen data':<14}{'seconds':>7}",
+    judged = [one for one in report.models if one.unseen is not None]
+    rows = [HEAD, *(_cells(one) for one in judged)]
+    name = max(len(one.family) for one in report.models) + 2
+    widths = [name, *(max(len(row[k]) for row in rows) for k in range(1, len(HEAD)))]
+    lines = ["  ".join(_placed(k, row[k], widths[k]) for k in range(len(HEAD))) for row in rows]
+    others = [
+        f"  {one.family:<{name}}{one.status}: {one.reason}"
+        for one in report.models
+        if one.unseen is None
     ]
-    lines += [_line(one, width) for one in report.models]
-    return "\n".join(line.rstrip() for line in lines)
+    title = f"{report.metric}, by {report.method}; * is chosen"
+    return "\n".join(line.rstrip() for line in [title, *lines, *others])
 
 
-def _line(one: Model, width: int) -> str:
-    name = f"{'* ' if one.is_chosen else '  '}{one.family}"
-    if one.unseen is None:
-        return f"{name:<{width}}  {one.status}: {one.reason}"
+def _cells(one: Model) -> tuple[str, ...]:
     error = "" if one.standard_error is None else f"± {one.standard_error:.2g}"
-    train = "" if one.train is None else f"{one.train:.4g}"
     return (
-        f"{name:<{width}}{train:>9}  {one.unseen:>9.4g} {error:<10}{verdict(one.optimality):<14}"
-        f"{verdict(one.generalization):<14}{one.seconds:>7.1f}"
+        f"{'*' if one.is_chosen else ' '} {one.family}",
+        "" if one.train is None else f"{one.train:.4g}",
+        "" if one.unseen is None else f"{one.unseen:.4g}",
+        error,
+        verdict(one.optimality),
+        verdict(one.generalization),
+        f"{one.seconds:.1f}",
     )
+
+
+def _placed(column: int, cell: str, width: int) -> str:
+    return f"{cell:>{width}}" if column in NUMBERS else f"{cell:<{width}}"
 
 
 def verdict(words: str) -> str:
     """The first word of a sentence about a gap; a dash where there is none."""
-    return words.partition(":")[0].strip() or "–"
+    return words.partition(":")[0].partition(" among")[0].strip() or "–"
 
 
 def _verdict(report: Report) -> list[str]:

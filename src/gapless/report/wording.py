@@ -6,16 +6,24 @@ import math
 
 from ..choosing.choice import Candidate, Choice
 from ..choosing.metric import Metric
+from ..data.findings import counted
 from ..metrics import Score
-from ..metrics.result import decimals, written
-from .phrases import amount, named, percent
+from ..metrics.result import decimals
+from .phrases import amount, named, percent, told
 
 # Metrics that are shares of rows, pairs or variation, and are told in percent.
 SHARES = {
-    "accuracy": "is right in {value} of",
-    "error_rate": "is wrong in {value} of",
-    "r2": "explains {value} of the variation in",
-    "roc_auc": "ranks two rows of different classes rightly in {value} of all pairs of",
+    "accuracy": "right in {value} of",
+    "error_rate": "wrong in {value} of",
+    "r2": "{value} of the variation explained in",
+    "roc_auc": "{value} of the pairs of different classes ranked rightly in",
+}
+# What one has without a look at the columns.
+WITHOUT = {
+    "accuracy": "always saying the most frequent class is right in {base}",
+    "error_rate": "always saying the most frequent class is wrong in {base}",
+    "r2": "always saying the mean explains nothing",
+    "roc_auc": "chance ranks half of them so",
 }
 
 
@@ -24,39 +32,35 @@ def metric_title(name: str) -> str:
     return Metric(name).title
 
 
-def told(score: Score) -> tuple[str, str, str]:
-    """Value and ends of a score, with as many decimals as the interval is worth."""
-    digits = decimals(score.low, score.high, score.value)
-    return tuple(written(x, digits) for x in (score.value, score.low, score.high))  # type: ignore[return-value]
+def _told(score: Score) -> tuple[str, str, str]:
+    return told(score.value, score.low, score.high)
 
 
 def _told_as_shares(score: Score) -> tuple[str, str, str]:
+    """The same in percent, to a tenth where the interval is worth it."""
     digits = min(max(decimals(score.low, score.high, score.value) - 2, 0), 1)
-    return tuple(percent(x, digits) for x in (score.value, score.low, score.high))  # type: ignore[return-value]
+    return percent(score.value, digits), percent(score.low, digits), percent(score.high, digits)
 
 
 def answer(choice: Choice) -> str:
     """The result in one sentence."""
-    rows = f"{len(choice.split.test):,} test rows that it had not seen"
+    rows = f"{counted(len(choice.split.test), 'test row')} not seen before"
     level = f"{100 * choice.test.level:g} % interval"
     target, family = named(choice.target), choice.chosen
     if choice.metric in SHARES:
         value, low, high = _told_as_shares(choice.test)
         does = SHARES[choice.metric].format(value=value)
-        base = _told_as_shares(choice.baseline)[0]
+        base = WITHOUT[choice.metric].format(base=_told_as_shares(choice.baseline)[0])
     else:
-        value, low, high = told(choice.test)
-        does = f"has {metric_title(choice.metric)} {value} in"
-        base = told(choice.baseline)[0]
+        value, low, high = _told(choice.test)
+        does = f"{metric_title(choice.metric)} {value} in"
+        base = f"knowing no columns, it is {_told(choice.baseline)[0]}"
     if _is_null(choice):
         return (
-            f"No model predicts {target} better than one that knows no columns: it {does} {rows} "
+            f"No model predicts {target} better than one that knows no columns: {does} {rows} "
             f"({level} {low} to {high})."
         )
-    return (
-        f"{_capital(family)} predicts {target}: it {does} {rows} ({level} {low} to {high}); "
-        f"knowing no columns, one has {base}."
-    )
+    return f"{_capital(family)} for {target}: {does} {rows} ({level} {low} to {high}); {base}."
 
 
 def _is_null(choice: Choice) -> bool:
@@ -78,12 +82,12 @@ def certainty(choice: Choice) -> tuple[str, ...]:
 
 def _of_test(choice: Choice) -> str:
     n = len(choice.split.test)
-    value, low, high = told(choice.test)
+    value, low, high = _told(choice.test)
     return (
         f"The {n:,} test rows were set aside before anything was fitted, and used once. "
         f"{_capital(metric_title(choice.metric))} is {value} there; for other rows of the same "
         f"source it would lie between {low} and {high}, as far as {n:,} rows can tell "
-        f"({100 * choice.test.level:g} % interval, {choice.test.method})."
+        f"({100 * choice.test.level:g} % interval)."
     )
 
 
@@ -113,7 +117,7 @@ def _of_baseline(choice: Choice) -> str:
         return ""
     base, test = choice.baseline.value, choice.test
     sign = 1 if choice.higher_is_better else -1
-    text = f"A model that knows no columns has {told(choice.baseline)[0]} on the same rows"
+    text = f"A model that knows no columns has {_told(choice.baseline)[0]} on the same rows"
     if not math.isfinite(base):
         return ""
     worse_end = test.low if sign > 0 else test.high
