@@ -14,6 +14,7 @@ ORDER = [
     "_core",
     "_named",
     "_parameters",
+    "_tables",
     "interrupt",
     "threads",
     "lapack",

@@ -22,6 +22,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
+from ._tables import refuse_dates, refuse_equal_names
 from .kernels import OF_STRINGS
 
 Array = np.ndarray
@@ -67,6 +68,7 @@ def read_numbers(
 
 def read_names(estimator: Any, X: Any, *, reset: bool) -> Array | None:
     """The feature names of a table of any columns, checked against those of the fit."""
+    refuse_equal_names(X)
     reader = copy.copy(estimator)
     validate_data(reader, X, reset=reset, skip_check_array=True)
     if not X.shape[0] or not X.shape[1]:
@@ -134,7 +136,11 @@ def read_classification(
         _check_not_negative(weights, "class_weight")
         classes = np.unique(y[weights > 0])
     if len(classes) < fewest:
-        found = f"only one class: {classes[0]!r}" if len(classes) else "none with a positive weight"
+        found = (
+            f"only one class: {classes.tolist()[0]!r}"
+            if len(classes)
+            else "none with a positive weight"
+        )
         raise ValueError(
             "This solver needs samples of at least 2 classes in the data, but the data contains "
             f"{found}; add rows of another class, or check sample_weight and class_weight."
@@ -274,6 +280,8 @@ def _read_matrix(
 
     With `has_missing` NaN is a value like others, and finite ones may be of any size.
     """
+    refuse_equal_names(X)
+    refuse_dates(X)
     columns = getattr(X, "columns", None)
     kernel = getattr(estimator, "kernel", None)
     is_plain = kernel is None or (isinstance(kernel, str) and kernel not in OF_STRINGS)

@@ -16,6 +16,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt
 from sklearn.utils.metadata_routing import _raise_for_params, process_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._tables import refuse_equal_names
 from .._validation import TEXTS, read_names
 from ..progress import watch, with_callbacks
 from ..remembering import take_over
@@ -138,6 +139,7 @@ class Bagging(Ensemble):
         reader = copy.copy(self)
         if self._hands_on_tables(X):
             return X, read_names(reader, X, reset=reset)
+        refuse_equal_names(X)
         X = validate_data(
             reader,
             X,

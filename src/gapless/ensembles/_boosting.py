@@ -344,8 +344,8 @@ class GradientBoosting(BoostedGaps, OfParts, Remembering, CallbackSupport, BaseE
             raise ValueError(
                 "y contains 1 class after sample_weight trimmed classes with zero weights, while a "
                 "minimum of 2 classes are required. There must be at least 2 classes, and the data "
-                f"contains only one class: {outputs.classes[0][0]!r}; add rows of another class, "
-                "or check sample_weight and class_weight."
+                f"contains only one class: {outputs.classes[0].tolist()[0]!r}; add rows of another "
+                "class, or check sample_weight and class_weight."
             )
 
     # ---- predicting ------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._tables import refuse_equal_names
 from ..certificates import Certificate
 from ..interrupt import time_limit
 from ..trees.door import read_features
@@ -102,6 +103,7 @@ class WeightBoosting(Ensemble, BaseEnsemble):
         if hasattr(learner, "categorical_features"):
             reader.categorical_features = learner.categorical_features
             return read_features(reader, X, reset=reset)
+        refuse_equal_names(X)
         X = validate_data(
             reader,
             X,

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing
 
+from .._tables import refuse_equal_names
 from ..design import Design
 from ..generalization.held_out import drawn
 from ..interrupt import check
@@ -52,6 +53,7 @@ class Rows:
     ) -> Rows:
         """The rows of a caller, if their lengths agree and there are at least two."""
         X = X if hasattr(X, "shape") else np.asarray(X)
+        refuse_equal_names(X)
         n, y = X.shape[0], np.asarray(y)
         y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
         if groups is not None and time is not None:

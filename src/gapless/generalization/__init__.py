@@ -159,7 +159,8 @@ def _read_labels(name: str, labels: Any, fitted: Fitted) -> Array | None:
         )
     if len(np.unique(numbers[fitted.is_counted])) < 2:
         raise ValueError(
-            f"{name} has the same value, {values[0]!r}, in all rows; there must be at least two."
+            f"{name} has the same value, {values.tolist()[0]!r}, in all rows; there must be at "
+            "least two."
         )
     return numbers
 

@@ -340,8 +340,8 @@ def _check_two_classes(y: Any, sample_weight: Any, words: str) -> None:
     counted = labels[weights > 0]
     if len(set(labels.tolist())) > 1 and len(set(counted.tolist())) == 1:
         raise ValueError(
-            f"{words}. There is only one class: {counted[0]!r}; add rows of another class, or give "
-            "them weight."
+            f"{words}. There is only one class: {counted.tolist()[0]!r}; add rows of another "
+            "class, or give them weight."
         )
 
 

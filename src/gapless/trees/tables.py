@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from .._tables import DATES, dates_error
+
 Array = np.ndarray
 
 NUMBERS = ("int", "uint", "float", "bool", "decimal", "double")
 CATEGORIES = ("cat", "enum")
-DATES = ("date", "time", "duration", "period")
 OBJECTS_OF_TIME = (datetime.date, datetime.time, datetime.timedelta)
 
 
@@ -38,7 +39,7 @@ class Series:
     def is_category(self) -> bool:
         """Whether its type says so: everything but numbers."""
         if self.kind.startswith(DATES):
-            raise self._dates(self.column.dtype)
+            raise dates_error(self._named, self.column.dtype)
         return not self.kind.startswith(NUMBERS)
 
     @property
@@ -81,18 +82,16 @@ class Series:
         """Refuse objects that are no names of categories."""
         for kind in set(map(type, values.tolist())):
             if issubclass(kind, OBJECTS_OF_TIME):
-                raise self._dates(kind.__name__)
+                raise dates_error(self._named, kind.__name__)
             if kind.__hash__ is None:
                 raise ValueError(
-                    f"column {self.name!r} of X holds values of type {kind.__name__}, which are no "
+                    f"{self._named} holds values of type {kind.__name__}, which are no "
                     "categories; turn them into numbers or texts, or drop the column."
                 )
 
-    def _dates(self, kind: Any) -> ValueError:
-        return ValueError(
-            f"column {self.name!r} of X holds dates ({kind}); turn them into numbers, e.g. days "
-            "since the first, or drop the column."
-        )
+    @property
+    def _named(self) -> str:
+        return f"column {self.name!r} of X"
 
 
 def series_of(X: Any, j: int) -> Series:
