@@ -1,7 +1,8 @@
-// Trees: ranking columns, growing.
+// Trees: ranking columns, growing, pruning.
 #include "bindings.hpp"
 #include "tree.hpp"
 #include "tree_columns.hpp"
+#include "weakest_links.hpp"
 
 namespace gapless {
 namespace {
@@ -176,6 +177,26 @@ void write_tree(const GrownTree& tree, VectorOut<std::int64_t> feature,
     std::copy(tree.values.begin(), tree.values.end(), values.data());
 }
 
+// Fills `steps`, changes `below` and `leaves`, and returns the prices.
+std::vector<double> weakest_links_of(VectorIn<std::int64_t> parent, VectorIn<double> cost,
+                                     VectorOut<double> below, VectorOut<std::int64_t> leaves,
+                                     VectorOut<std::int64_t> steps, double deadline) {
+    Index nodes = extent(parent, 0);
+    for (Index length : {extent(cost, 0), extent(below, 0), extent(leaves, 0), extent(steps, 0)})
+        check(length == nodes, "cost, below, leaves and steps must have an entry per node");
+    for (Index t = 0; t < nodes; ++t)
+        check(-1 <= parent.data()[t] && parent.data()[t] < t,
+              "a parent must stand before its node");
+    std::fill_n(steps.data(), nodes, 0);
+    PrunedTree tree{nodes, parent.data(), cost.data(), below.data(), leaves.data()};
+    std::vector<double> prices;
+    run(1, deadline, [&](const Context& context) {
+        Checkpoint checkpoint(context.poll);
+        prices = weakest_links(tree, steps.data(), checkpoint);
+    });
+    return prices;
+}
+
 }  // namespace
 
 void define_tree_functions(nb::module_& m) {
@@ -195,6 +216,8 @@ void define_tree_functions(nb::module_& m) {
           array("options"), "draws"_a, maybe("cumulated"), array("seeds"), "threads"_a,
           "deadline"_a);
     m.def("draw_rows", &draw_row_counts, "draws"_a, maybe("cumulated"), "seed"_a, array("counts"));
+    m.def("weakest_links", &weakest_links_of, array("parent"), array("cost"), array("below"),
+          array("leaves"), array("steps"), "deadline"_a);
 }
 
 }  // namespace gapless

@@ -10,6 +10,7 @@
 #include "tree_columns.hpp"
 #include "tree_order.hpp"
 #include "tree_random.hpp"
+#include "weakest_links.hpp"
 
 using namespace gapless;
 
@@ -216,6 +217,29 @@ void test_stop() {
     CHECK(has_stopped);
 }
 
+// A chain of splits, each with a leaf beside it: the lowest split goes first, and no node goes
+// twice.
+void test_weakest_links() {
+    constexpr Index depth = 50, nodes = 2 * depth + 1;
+    std::vector<std::int64_t> parent(nodes, -1), leaves(nodes, 1), steps(nodes, 0);
+    std::vector<double> cost(nodes, 0.0), below(nodes, 0.0);
+    for (Index k = 0; k < depth; ++k) {
+        parent[2 * k + 1] = parent[2 * k + 2] = 2 * k;  // the right child is split on
+        leaves[2 * k] = depth - k + 1;
+        cost[2 * k] = static_cast<double>((depth - k) * (depth - k));
+    }
+    const Poll never;
+    Checkpoint checkpoint(never);
+    PrunedTree tree{nodes, parent.data(), cost.data(), below.data(), leaves.data()};
+    std::vector<double> prices = weakest_links(tree, steps.data(), checkpoint);
+    CHECK(prices.size() == depth + 1);
+    for (Index k = 0; k < depth; ++k) {
+        CHECK(steps[2 * k] == depth - k);
+        CHECK(prices[k] <= prices[k + 1]);
+    }
+    CHECK(leaves[0] == 1 && below[0] == cost[0]);
+}
+
 }  // namespace
 
 int main() {
@@ -227,5 +251,6 @@ int main() {
     test_kinds(90, 3, 1.0);
     test_large_nodes();
     test_stop();
+    test_weakest_links();
     return report();
 }

@@ -15,14 +15,15 @@ IEEE PAMI 19.
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from scipy.special import betaincinv
+
+from .. import _core
+from ..interrupt import deadline
 
 Array = np.ndarray
 
@@ -229,51 +230,26 @@ def weakest_links(parent: Array, cost: Array) -> NestedSequence:
     The α of node t is (R(t) − R(T_t))/(|T_t| − 1), with T_t what is below it now. Costs O(depth)
     for each split, since only the splits above a pruned one change.
     """
-    count = len(parent)
-    step = [0] * count
     leaves, below = _branches(parent, cost)
-    up, own = parent.tolist(), np.asarray(cost, dtype=float).tolist()
-    version = [0] * count
-    heap = [(_link(own, below, leaves, t), t, 0) for t in range(count) if leaves[t] > 1]
-    heapq.heapify(heap)
-    alphas = [0.0]
-    while heap:
-        alpha, t, known = heapq.heappop(heap)
-        if known != version[t] or leaves[t] == 1 or any(step[a] for a in _above(up, t)):
-            continue
-        alphas.append(max(alpha, alphas[-1]))
-        step[t] = len(alphas) - 1
-        fewer, more = leaves[t] - 1, own[t] - below[t]
-        for a in (t, *_above(up, t)):
-            leaves[a] -= fewer
-            below[a] += more
-            version[a] += 1
-            if leaves[a] > 1:
-                heapq.heappush(heap, (_link(own, below, leaves, a), a, version[a]))
-    is_split, steps = np.isin(np.arange(count), parent), np.array(step)
+    steps = np.zeros(len(parent), dtype=np.int64)
+    own = np.ascontiguousarray(cost, dtype=float)
+    up = np.ascontiguousarray(parent, dtype=np.int64)
+    alphas = _core.weakest_links(up, own, below, leaves, steps, deadline())
+    is_split = np.isin(np.arange(len(parent)), parent)
     return NestedSequence(
         parent, np.array(alphas), np.where(is_split & (steps == 0), len(alphas), steps)
     )
 
 
-def _branches(parent: Array, cost: Array) -> tuple[list[int], list[float]]:
+def _branches(parent: Array, cost: Array) -> tuple[Array, Array]:
     """The number of leaves below each node, and the sum of their costs."""
     is_leaf = np.ones(len(parent), dtype=bool)
     is_leaf[parent[parent >= 0]] = False
-    leaves, below = is_leaf.astype(int), np.where(is_leaf, cost, 0.0)
+    leaves, below = is_leaf.astype(np.int64), np.where(is_leaf, cost, 0.0)
     for nodes in reversed(levels(parent)[1:]):
         np.add.at(leaves, parent[nodes], leaves[nodes])
         np.add.at(below, parent[nodes], below[nodes])
-    return leaves.tolist(), below.tolist()
-
-
-def _link(own: list[float], below: list[float], leaves: list[int], t: int) -> float:
-    return (own[t] - below[t]) / (leaves[t] - 1)
-
-
-def _above(up: list[int], t: int) -> Iterator[int]:
-    while (t := up[t]) >= 0:
-        yield t
+    return leaves, below
 
 
 # ---- costs ---------------------------------------------------------------------------------------
