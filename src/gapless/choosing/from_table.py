@@ -28,6 +28,7 @@ from .families import families_for
 from .judging import Judging
 from .metric import metric_of
 from .ranking import Ranking, described, rank
+from .schedule import Schedule
 from .splitting import null_model, rows_of, set_aside
 from .table_model import Asked, TableModel, within
 
@@ -138,12 +139,13 @@ def choose(
         columns,
         metric_of(metric, known.task, learned.values, matrix),
         Budget(told.limit, facts_of(columns, known, split.train), began=began),
+        len(split.test),
         seed,
         told,
     )
     families = families_for(judging.budget.facts, _names(models))
     told.total = len(families)
-    ranking = rank(judging.run(families), judging.rows, judging.metric)
+    ranking = rank(Schedule(judging).run(families), judging.rows, judging.metric)
     model, notes = _fitted(judging, ranking, table, learned)
     told("testing", ranking.chosen.family.name, text="the rows that were set aside")
     asked = model.asked(table.frame[split.test], within(known, split.test).values)
@@ -234,7 +236,7 @@ def _fitted(
     most = min(trial.family.most_rows(budget.facts), len(judging.rows))
     rows = judging.some(np.arange(len(judging.rows)), most)
     judging.say("fitting", trial.family.name, text=f"{len(rows):,} rows")
-    (fitted, why), notes = judging.refit(trial.family, rows), []
+    (fitted, why), notes = judging.refit(trial, rows), []
     if fitted is None:
         assert trial.held is not None
         fitted, rows = trial.held.first, judging.some(judging.splits[0][0], trial.rows)

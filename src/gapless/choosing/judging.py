@@ -1,8 +1,4 @@
-"""Judging: every family on the same held-out rows, within the time that there is.
-
-Cheap families come first and on all rows. A dear one is first judged on some rows; when all have
-been seen, those that promise most are judged on all rows, as far as the time goes.
-"""
+"""Judging: what a family scores on rows held out, the same for all, within a time limit."""
 
 from __future__ import annotations
 
@@ -31,14 +27,16 @@ FOLDS = 5
 # From so many rows on a single part is held out: its score is known well enough.
 LONG = 20_000
 HELD_OUT_PART = 0.2
-# A first look at a dear family has at least so many rows.
-FEWEST = 500
+# And of very many rows so many: a share of them is then known to a third of a percent.
+MOST_HELD_OUT = 20_000
+# A part so small is not missed: its rows need not be learned at the end, if time is short.
+SMALL_PART = 0.1
 # The score on rows that were learned from is that of so many.
 MOST_TRAIN = 10_000
+# How often rows are predicted at the end.
+ASKED_AT_END = 2
 # Predictions and scores take about this part of the fits.
 BESIDE = 1.1
-# A family may take so many times what was guessed, if that leaves time for the others.
-PATIENCE = 3.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +59,8 @@ class Trial:
         Why it was not judged, or not on all rows.
     seconds : float
         What all its fits and predictions took.
+    ask_seconds : float
+        What predicting a row took.
     """
 
     family: Family
@@ -70,6 +70,12 @@ class Trial:
     failure: str = ""
     reason: str = ""
     seconds: float = 0.0
+    ask_seconds: float = 0.0
+
+    @property
+    def unseen(self) -> float:
+        """Its score on unseen rows; −∞ if it has none."""
+        return -np.inf if self.held is None else self.held.unseen
 
 
 @dataclass(eq=False)
@@ -86,6 +92,8 @@ class Judging:
         What is measured.
     budget : Budget
         The time.
+    test_rows : int
+        How many rows will be predicted at the end.
     seed : int
         Of folds and models.
     say : callable
@@ -96,6 +104,7 @@ class Judging:
     columns: Sequence[Column]
     metric: Metric
     budget: Budget
+    test_rows: int
     seed: int
     say: Callable[..., None]
     trials: dict[str, Trial] = field(default_factory=dict)
@@ -106,7 +115,8 @@ class Judging:
     def splits(self) -> list[Split]:
         """The rows to learn from and those that are held out, the same for all families."""
         if len(self.rows) >= LONG:
-            return [self.rows.hold_out(self._stand_in, HELD_OUT_PART, self.seed)]
+            part = min(HELD_OUT_PART, MOST_HELD_OUT / len(self.rows))
+            return [self.rows.hold_out(self._stand_in, part, self.seed)]
         k = min(FOLDS, self.rows.unit_count)
         return self.rows.folds(self._stand_in, k, self.seed)
 
@@ -160,9 +170,10 @@ class Judging:
         is_costly = self.metric.name == MEAN_COST
         return BayesDecision(model, self.metric.costs) if is_costly else model
 
-    def refit(self, family: Family, rows: Array) -> tuple[Pipeline | None, str]:
-        """A family fitted to these rows; or None, and why."""
-        left = self.budget.left
+    def refit(self, trial: Trial, rows: Array) -> tuple[Pipeline | None, str]:
+        """The family of a trial, fitted to these rows; or None, and why."""
+        family = trial.family
+        left = max(self.budget.left - self.test_seconds(trial), 0.0)
         if self.budget.fit_seconds(family, len(rows)) > left:
             return None, "there was no time"
         try:
@@ -174,9 +185,9 @@ class Judging:
         except TimeLimit:
             return None, "there was no time"
         except Exception as error:
-            return None, f"it failed ({_told(error)})"
+            return None, f"it failed ({told(error)})"
 
-    def _nothing(self, family: Family) -> Trial:
+    def untried(self, family: Family) -> Trial:
         """A family before its trial."""
         return Trial(family, type(family.build(self.budget.facts, self.seed)).__name__)
 
@@ -184,127 +195,82 @@ class Judging:
         """The most rows of a training part that the family can use."""
         return min(family.most_rows(self.budget.facts), self.largest)
 
+    @cached_property
+    def fits(self) -> float:
+        """How many fits a family needs: for all splits, and one more on all rows at the end."""
+        rows = len(self.rows)
+        is_small = rows - self.largest <= SMALL_PART * rows
+        return BESIDE * (len(self.splits) + (0.0 if is_small else rows / self.largest))
+
     def need(self, family: Family, rows: int) -> float:
-        """Seconds for all fits of so many rows, and one more on all rows at the end."""
-        fits = len(self.splits) + len(self.rows) / self.largest
-        return BESIDE * fits * self.budget.fit_seconds(family, rows)
+        """Seconds for all fits of so many rows."""
+        return self.fits * self.budget.fit_seconds(family, rows)
 
-    # ---- all families ----------------------------------------------------------------------------
+    def end_seconds(self) -> float:
+        """What it will take to fit the best family so far to all rows, and to test it."""
+        if self.best is None:
+            return 0.0
+        family, test = self.best.family, self.test_seconds(self.best)
+        if len(self.rows) - self.largest <= SMALL_PART * len(self.rows):
+            return test
+        most = min(family.most_rows(self.budget.facts), len(self.rows))
+        return test + self.budget.fit_seconds(family, most)
 
-    def run(self, families: Sequence[Family]) -> list[Trial]:
-        """Judge all families, as far as the time goes; they come the cheapest first.
-
-        The null model has no limit: whatever the time, there is an answer.
-        """
-        for place, family in enumerate(families):
-            if family.complexity == 0:
-                self._judge(family, self.most_rows(family), None)
-            else:
-                self._look(family, len(families) - place)
-        for trial in self._promising():
-            self._look_closer(trial)
-        return [self.trials[family.name] for family in families]
-
-    def _look(self, family: Family, waiting: int) -> None:
-        """Judge a family in its share of the time: on all rows if it can, else on some."""
-        most = self.most_rows(family)
-        available = max(self.budget.left - self._refit_seconds(), 0.0)
-        share, need = available / waiting, self.need(family, most)
-        if need <= share:
-            self._judge(family, most, min(available, max(PATIENCE * need, share)))
-            return
-        rows = self.budget.rows_for(family, share / 2 / (BESIDE * (len(self.splits) + 1)), most)
-        if rows >= min(FEWEST, most):
-            self._judge(family, rows, share)
-        else:
-            self._skip(family, need)
-
-    def _promising(self) -> list[Trial]:
-        """Families that were judged on some rows, or stopped, and may be better; best first.
-
-        More rows bring the scores of seen and unseen rows together from both sides: a family
-        whose score on its own rows is behind the best on unseen ones will not come first.
-        """
-        best = self.best
-        found = [
-            trial
-            for trial in self.trials.values()
-            if not trial.failure and trial.rows < self.most_rows(trial.family)
-        ]
-        top = -np.inf if best is None or best.held is None else best.held.unseen
-        known = [trial for trial in found if trial.held is not None and trial.held.train >= top]
-        unknown = [trial for trial in found if trial.held is None and trial.rows]
-        known.sort(key=lambda trial: -trial.held.unseen if trial.held is not None else 0.0)
-        return known + unknown
-
-    def _look_closer(self, trial: Trial) -> None:
-        """Judge a family again, on as many rows as the time allows, if these are twice as many."""
-        family = trial.family
-        most = self.most_rows(family)
-        kept = 0.0 if trial is self.best else self._refit_seconds()
-        available = max(self.budget.left - kept, 0.0)
-        seconds = available / (BESIDE * (len(self.splits) + 1.25))
-        rows = self.budget.rows_for(family, seconds, most)
-        fewest = 2 * trial.rows if trial.held is not None else FEWEST
-        if rows >= min(fewest, most) and (trial.held is not None or rows < trial.rows):
-            self._judge(family, rows, available)
+    def test_seconds(self, trial: Trial) -> float:
+        """What it takes to predict the rows for testing: numbers or classes, and probabilities."""
+        return ASKED_AT_END * self.test_rows * trial.ask_seconds
 
     @property
     def best(self) -> Trial | None:
         """The trial with the best score so far."""
         known = [trial for trial in self.trials.values() if trial.held is not None]
-        return max(known, key=lambda trial: trial.held.unseen if trial.held else 0.0, default=None)
-
-    def _refit_seconds(self) -> float:
-        """What it will take to fit the best family so far to all rows for training."""
-        if self.best is None:
-            return 0.0
-        family = self.best.family
-        return self.budget.fit_seconds(
-            family, min(family.most_rows(self.budget.facts), len(self.rows))
-        )
+        return max(known, key=lambda trial: trial.unseen, default=None)
 
     # ---- one family ------------------------------------------------------------------------------
 
-    def _judge(self, family: Family, rows: int, seconds: float | None) -> None:
-        """Fit a family to so many rows of each split, and keep its scores; errors end it alone."""
-        before = self.trials.get(family.name, self._nothing(family))
-        began, done = self.budget.clock(), 0
+    def judge(self, family: Family, rows: int, seconds: float | None) -> Trial:
+        """Fit a family to so many rows of each split, and keep its scores.
+
+        An error ends this family alone. A second trial that fails, or is stopped by the limit,
+        leaves the scores of the first.
+        """
+        before = self.trials.get(family.name, self.untried(family))
+        began, fits = self.budget.clock(), 0
 
         def on_fit(place: int) -> None:
-            nonlocal done
-            done = place
+            nonlocal fits
+            fits = place
             text = f"fit {place + 1} of {len(self.splits)}, {min(rows, self.largest):,} rows"
             self.say("judging", family.name, text=text)
 
-        held, failure = None, ""
+        trial = replace(before, rows=rows, held=None, failure="", reason="")
         try:
             with time_limit(seconds), warnings.catch_warnings():
                 # What a fit warns of is said by its certificate and by its scores.
                 warnings.simplefilter("ignore")
-                held, fit_seconds = self._scored(family, rows, on_fit)
-        except TimeLimit:
-            done, fit_seconds = max(done, 1), 0.0
-        except Exception as error:
-            failure = _told(error)
-        took = self.budget.clock() - began
-        trial = Trial(family, before.model, rows, held, failure, "", before.seconds + took)
-        if held is not None:
+                held, fit_seconds, ask_seconds = self._scored(family, rows, on_fit)
             self.budget.learn(family, rows, fit_seconds)
-        elif not failure:
-            self.budget.learn(family, rows, took / done)
-            trial = self._stopped(trial, before, took)
-        elif before.held is not None:
+            trial = replace(trial, held=held, ask_seconds=ask_seconds)
+        except TimeLimit:
+            took = self.budget.clock() - began
+            self.budget.learn(family, rows, took / (fits + 0.5))
+            need = in_words(self.need(family, rows))
             trial = replace(
-                before, reason=f"failed on {rows:,} rows: {failure}", seconds=trial.seconds
+                trial, reason=f"stopped after {in_words(took)}; would have needed about {need}"
             )
-        self.trials[family.name] = self._with_reason(trial)
+        except Exception as error:
+            trial = replace(trial, failure=told(error))
+        if trial.held is None and before.held is not None:
+            trial = before
+        trial = replace(trial, seconds=before.seconds + self.budget.clock() - began)
+        self.trials[family.name] = trial
         self.say("judged", family.name, text=self._told(trial))
+        return trial
 
     def _scored(
         self, family: Family, rows: int, on_fit: Callable[[int], None]
-    ) -> tuple[HeldOut, float]:
-        """The scores of a family, and the seconds of one of its fits."""
+    ) -> tuple[HeldOut, float, float]:
+        """The scores of a family, and the seconds of a fit and of the prediction of a row."""
         splits = [(self.some(train, rows), test) for train, test in self.splits]
         pipeline = self.pipeline(family)
         if self.metric.needs_probabilities and not hasattr(pipeline, "predict_proba"):
@@ -313,7 +279,7 @@ class Judging:
         held = HeldOut(
             pipeline, self.rows, splits, self.metric, most_train=MOST_TRAIN, on_fit=on_fit
         )
-        seconds = (self.budget.clock() - began) / len(splits)
+        fitted = self.budget.clock()
         # Models that are stopped by the limit return what they have; that is not what they are.
         check()
         if not np.isfinite(held.unseen):
@@ -321,37 +287,18 @@ class Judging:
         # All that is asked for later is worked out now, within the limit.
         _ = held.train, held.standard_error, held.of_rows
         check()
-        return held, seconds
+        asked = sum(min(len(train), MOST_TRAIN) + len(test) for train, test in splits)
+        ask_seconds = (self.budget.clock() - fitted) / asked
+        return held, (fitted - began) / len(splits), ask_seconds
 
-    # ---- why -------------------------------------------------------------------------------------
+    # ---- words -----------------------------------------------------------------------------------
 
-    def _skip(self, family: Family, need: float) -> None:
-        reason = (
-            f"would have needed about {_seconds(need)} of the {_seconds(self.budget.left)} left"
-        )
-        self.trials[family.name] = replace(self._nothing(family), reason=reason)
+    def skip(self, family: Family, need: float) -> None:
+        """Note that there is no time for a family."""
+        left = in_words(self.budget.left)
+        reason = f"would have needed about {in_words(need)} of the {left} that were left"
+        self.trials[family.name] = replace(self.untried(family), reason=reason)
         self.say("skipped", family.name, text=reason)
-
-    def _stopped(self, trial: Trial, before: Trial, took: float) -> Trial:
-        need = self.need(trial.family, trial.rows)
-        reason = f"stopped after {_seconds(took)}; would have needed about {_seconds(need)}"
-        if before.held is not None:
-            return replace(before, seconds=trial.seconds)
-        return replace(trial, reason=reason)
-
-    def _with_reason(self, trial: Trial) -> Trial:
-        """Say of a trial on some of the rows why it was not on all."""
-        most = self.most_rows(trial.family)
-        if trial.held is None or trial.reason:
-            return trial
-        if trial.rows < most:
-            need = _seconds(self.need(trial.family, most))
-            text = f"judged on {trial.rows:,} of {most:,} rows; all would have needed about {need}"
-        elif most < self.largest:
-            text = f"learns from at most {most:,} rows"
-        else:
-            return trial
-        return replace(trial, reason=text)
 
     def _told(self, trial: Trial) -> str:
         if trial.held is None:
@@ -362,11 +309,12 @@ class Judging:
         )
 
 
-def _told(error: Exception) -> str:
+def told(error: Exception) -> str:
     """An error in one line."""
     text = str(error).strip().partition("\n")[0]
     return text if isinstance(error, ValueError) and text else f"{type(error).__name__}: {text}"
 
 
-def _seconds(seconds: float) -> str:
+def in_words(seconds: float) -> str:
+    """Seconds, with a decimal if they are few."""
     return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"
