@@ -63,6 +63,16 @@ def test_a_column_that_gives_a_number_away(copy):
     assert "R²" in findings[0].detail
 
 
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_a_column_that_gives_the_target_away_is_found_among_many(monkeypatch, task):
+    monkeypatch.setattr("gapless.data.leakage.MOST_TREES", 3)
+    noise = {f"x{j}": RNG.normal(size=N) for j in range(20)}
+    y = Y if task == "classification" else RNG.normal(size=N)
+    copy = np.where(Y == "yes", "A", "B") if task == "classification" else y**3
+    findings = leaks({**noise, "copy": copy, "y": y})
+    assert [finding.columns for finding in findings if finding.code == "L101"] == [("copy",)]
+
+
 def test_what_is_different_in_each_row_gives_nothing_away():
     names = [f"level {k % 300}" for k in range(N)]
     assert "L101" not in codes(leaks({"x": X, "names": names, "y": Y}))

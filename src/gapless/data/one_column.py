@@ -63,6 +63,28 @@ def predicted_by_one(series: pl.Series, target: Target, seed: int) -> OneColumn 
     return OneColumn(value, "R²") if value >= SUSPECT_R2 else None
 
 
+def agreement(series: pl.Series, target: Target, seed: int) -> float:
+    """How much alike the targets of rows are that stand beside each other in order of a column.
+
+    A quick look at many columns: those that give the target away have the most of it.
+
+    Parameters
+    ----------
+    series : polars.Series
+        The column in the rows where the target is known.
+    target : Target
+        The target.
+    seed : int
+        For the rows that are looked at, and for the order of equal ones.
+    """
+    order = np.random.default_rng(seed).permutation(len(series))[:LOOKED_AT]
+    ranks = series.gather(order).rank("dense").fill_null(0).to_numpy()
+    y = target.values[order][np.argsort(ranks, kind="stable")]
+    if target.task == "classification":
+        return float(np.mean(y[1:] == y[:-1]))
+    return -float(np.mean(np.diff(y) ** 2))
+
+
 def _accuracy(column: pl.Series, classes: Array) -> float:
     """Balanced accuracy on unseen halves."""
     if _is_ordered(column):
