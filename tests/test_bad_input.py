@@ -65,7 +65,7 @@ def takes_sparse(cls):
 def limited(cls):
     """The model with a limit of its time, where its fits may be long."""
     takes_limit = "time_limit" in cls().get_params()
-    return cls(time_limit=2.0) if takes_limit else cls()
+    return cls(time_limit=0.5) if takes_limit else cls()
 
 
 def takes_missing(cls):

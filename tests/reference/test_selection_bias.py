@@ -109,8 +109,8 @@ def test_real_signal_is_what_a_large_test_set_says(tuning, by_accuracy, n, rng):
 
 BY_FOLDS = {"cv": 3, "l1_ratios": (0,), "scoring": "accuracy", "use_legacy_attributes": False}
 TUNED = [
-    (RidgeClassifierCV(STRENGTHS[::5]), 40),
-    (RidgeClassifierCV(STRENGTHS[::5], cv=3), 40),
+    (RidgeClassifierCV(STRENGTHS[::5]), 20),
+    (RidgeClassifierCV(STRENGTHS[::5], cv=3), 20),
     (LogisticRegression(C="loo", tol=1e-4), 20),
     (LogisticRegressionCV(Cs=[1e-2, 1.0], **BY_FOLDS), 20),
 ]
