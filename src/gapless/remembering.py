@@ -7,6 +7,7 @@ from. It refers to the data and does not copy them; a copy of the model, or a fi
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from .conformal import Calibration, calibrate
 from .generalization import Generalization, measure
 
+# Where parameters of the fit are kept that predictions depend on.
+GIVEN = "_given"
 PRIVATE = ("_training", "_choice", "_calibration")
 
 
@@ -25,6 +28,21 @@ def take_over(estimator: Any, learned: dict[str, Any]) -> None:
     """
     kept = {k: v for k, v in vars(estimator).items() if k not in estimator._stored}
     estimator.__dict__ = kept | learned
+
+
+def given_to_fit(estimator: Any, names: Iterable[str]) -> dict[str, Any]:
+    """Parameters as the fit has them, which it keeps for `as_fitted`."""
+    return {GIVEN: {name: getattr(estimator, name) for name in names}}
+
+
+def as_fitted(estimator: Any) -> Any:
+    """The model with the parameters that it was fitted with; later ones are for the next fit."""
+    given: dict[str, Any] = vars(estimator).get(GIVEN) or {}
+    if all(getattr(estimator, name) is value for name, value in given.items()):
+        return estimator
+    twin = object.__new__(type(estimator))
+    vars(twin).update(vars(estimator) | given)
+    return twin
 
 
 class Remembering:

@@ -347,6 +347,36 @@ def test_several_outputs_of_several_classes_are_scored_together():
         model.predict_set(X)
 
 
+@every_class
+@pytest.mark.parametrize(
+    "fitted, later",
+    [
+        ({"metric": "manhattan"}, {"metric": "chebyshev"}),
+        ({"metric": "euclidean"}, {"metric": "mixed"}),
+        ({"metric": "mixed"}, {"metric": "euclidean", "algorithm": "brute"}),
+        ({"p": 1}, {"p": 3, "algorithm": "kd_tree", "leaf_size": 2}),
+        ({"metric_params": {"w": np.arange(4.0)}}, {"metric_params": None}),
+    ],
+)
+def test_parameters_of_the_search_are_those_of_the_fit(cls, fitted, later, tmp_path):
+    X, y = make_data(cls)
+    model = cls(**fitted).fit(X, y)
+    before, unseen = answers(model), model.generalization_.unseen
+    changed = cls(**fitted).fit(X, y).set_params(**later)
+    path = gapless.save(changed, tmp_path / "model")
+    for other in (
+        changed,
+        copy.copy(changed),
+        pickle.loads(pickle.dumps(changed)),
+        gapless.load(path),
+    ):
+        np.testing.assert_array_equal(answers(other), before)
+        assert gapless.generalize(other, X, y).unseen == unseen
+    assert changed.generalization_.unseen == unseen
+    again = changed.fit(X, y)
+    np.testing.assert_array_equal(answers(again), answers(cls(**{**fitted, **later}).fit(X, y)))
+
+
 @every_form
 def test_copies_and_pickles_predict_the_same(cls, form):
     if callable(form.get("weights")):

@@ -256,6 +256,31 @@ def test_fit_keeps_parameters_and_texts_and_can_be_repeated(form):
     np.testing.assert_array_equal(answers(clone(model).fit(texts, y), texts), first)
 
 
+@pytest.mark.parametrize(
+    "later",
+    [
+        {"lowercase": False},
+        {"ngram_range": (2, 2)},
+        {"analyzer": "char"},
+        {"weighting": "counts"},
+        {"classifier": "bayes"},
+        {"binary": True, "sublinear_tf": True, "min_df": 2},
+    ],
+)
+def test_parameters_of_words_are_those_of_the_fit(later, tmp_path):
+    texts = ["Cold rain", "cold Cold wind", "warm sun", "Sun and warm wind"] * 3
+    y = [0, 0, 1, 1] * 3
+    model = TextClassifier("logistic").fit(texts, y)
+    before, unseen = model.decision_function(texts), model.generalization_.unseen
+    changed = TextClassifier("logistic").fit(texts, y).set_params(**later)
+    path = gapless.save(changed, tmp_path / "model")
+    for other in (changed, pickle.loads(pickle.dumps(changed)), gapless.load(path)):
+        np.testing.assert_array_equal(other.decision_function(texts), before)
+        assert gapless.generalize(other, texts, y).unseen == unseen
+        assert gapless.certify(other, texts, y).kind == model.certificate_.kind
+    assert changed.generalization_.unseen == unseen
+
+
 @every_form
 def test_a_pickled_copy_predicts_the_same_and_has_no_texts(form):
     texts, y = make_texts()

@@ -16,6 +16,7 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures
 
 from ..neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
+from ..remembering import GIVEN, as_fitted
 from ..text import TextClassifier
 from ..trees.asked import AskedColumns
 from ..trees.bundles import Bundles
@@ -70,6 +71,9 @@ def check_value(value: Any, where: str) -> None:
 def check_model(model: Any, where: str) -> None:
     """Check a model after it was built."""
     known = vars(model)
+    given = known.get(GIVEN) or {}
+    are_parameters = isinstance(given, dict) and given.keys() <= set(model.get_params(deep=False))
+    require(are_parameters, where, "parameters of the fit that its class has not")
     if "n_features_in_" in known:
         check_whole(model.n_features_in_, where, 0, MOST_FEATURES)
         _check_widths(known, model.n_features_in_, where)
@@ -114,10 +118,10 @@ def _check_neighbors(model: Any, where: str) -> None:
     rows = vars(model).get("_fit_X")
     if rows is None:
         return
-    metric = model.metric if isinstance(model.metric, str) else ""
+    metric = as_fitted(model).metric
     values = rows.data if sp.issparse(rows) else rows
     require(isinstance(values, np.ndarray) and rows.ndim == 2, where, "no rows")
-    if metric not in MAY_MISS:
+    if not (isinstance(metric, str) and metric in MAY_MISS):
         require(np.isfinite(values).all(), where, "rows with values that are not finite")
     kept = model._kept
     is_right = kept is None or (

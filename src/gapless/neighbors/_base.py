@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from .._validation import read_numbers, read_rows, read_table
 from ..design import Design
+from ..remembering import GIVEN, as_fitted, given_to_fit
 from .forms import MIXED, Form, form_of, mixed_form
 from .mixed import MixedRows
 from .searches import Search, search_of
@@ -23,6 +24,8 @@ from .searches import Search, search_of
 Array = np.ndarray
 
 PRECOMPUTED, NAN_EUCLIDEAN = "precomputed", "nan_euclidean"
+# Parameters that the search is built with.
+OF_SEARCH = ("algorithm", "leaf_size", "metric", "metric_params", "p", "categorical_features")
 METRICS = set().union(*VALID_METRICS.values(), MIXED)
 # If half of the columns have together less than this part of the variance, they have no say.
 NO_SAY = 1e-4
@@ -38,6 +41,7 @@ class NeighborsModel(BaseEstimator):
         "n_features_in_",
         "feature_names_in_",
         "mixed_",
+        GIVEN,
         "_fit_method",
         "_fit_X",
         "_kept",
@@ -101,11 +105,12 @@ class NeighborsModel(BaseEstimator):
 
     def _read_queries(self, X: Any) -> Any:
         """Rows to ask for, as the search takes them."""
-        if self._is_mixed:
+        fitted = as_fitted(self)
+        if fitted._is_mixed:
             return self.mixed_.new(self, X)
-        if self._is_precomputed:
+        if fitted._is_precomputed:
             return self._read_distances(X, reset=False)
-        if self.metric == NAN_EUCLIDEAN:
+        if fitted.metric == NAN_EUCLIDEAN:
             return read_numbers(self, X, reset=False)[0]
         return _by_rows(read_rows(self, X))
 
@@ -195,6 +200,7 @@ class NeighborsModel(BaseEstimator):
             "_fit_X": rows,
             "_kept": kept,
             "_search": search,
+            **given_to_fit(self, OF_SEARCH),
         }
         if names is not None:
             learned["feature_names_in_"] = names
@@ -213,15 +219,16 @@ class NeighborsModel(BaseEstimator):
         check_is_fitted(self)
         search: Search | None = vars(self).get("_search")
         if search is None:
+            fitted = as_fitted(self)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                form = self._form(self._fit_X, vars(self).get("mixed_"))
-            search = self._search = self._built(self._fit_X, form, self._kept)
+                form = fitted._form(self._fit_X, vars(self).get("mixed_"))
+            search = self._search = fitted._built(self._fit_X, form, self._kept)
         return search
 
     def _of_kept(self, X: Any) -> Any:
         """Given distances, to the rows that are searched alone; other rows as they are."""
-        if self._is_precomputed and self._kept is not None:
+        if self._kept is not None and as_fitted(self)._is_precomputed:
             return X[:, self._kept]
         return X
 

@@ -16,8 +16,9 @@ from sklearn.utils.validation import check_is_fitted
 from .._validation import Outputs, read_outputs
 from ..certificates import Certificate
 from ..design import Design
+from ..interrupt import IN_SECONDS, said_limit
 from ..progress import CallbackSupport, watch
-from ..remembering import Remembering, take_over
+from ..remembering import Remembering, as_fitted, take_over
 from ._base import NeighborsModel
 from .held_out import NeighborsFit
 from .questions import NearestMixin
@@ -139,7 +140,7 @@ class SupervisedNeighbors(Remembering, CallbackSupport, NearestMixin, NeighborsM
             raise KeyboardInterrupt
         if status == "time_limit":
             warnings.warn(
-                f"{type(self).__name__} reached its time_limit of {self.time_limit:g} s before all "
+                f"{type(self).__name__} reached {said_limit(self.time_limit, IN_SECONDS)} before all "
                 "rows were left out; n_neighbors_ is the best for those that were. Raise the "
                 "time_limit.",
                 ConvergenceWarning,
@@ -232,7 +233,7 @@ class SupervisedNeighbors(Remembering, CallbackSupport, NearestMixin, NeighborsM
     def _reread(self, X, y, sample_weight) -> NeighborsData:
         """The data of the fit, read again, or an error where it is another."""
         check_is_fitted(self)
-        data = self._read(X, y, sample_weight, reset=False)
+        data = as_fitted(self)._read(X, y, sample_weight, reset=False)
         self._check_same(data)
         return data
 
@@ -253,11 +254,11 @@ class SupervisedNeighbors(Remembering, CallbackSupport, NearestMixin, NeighborsM
 
     def _fitted_to(self, X, y, sample_weight=None) -> NeighborsFit:
         """The fit, rebuilt from its data."""
-        return NeighborsFit(self, self._reread(X, y, sample_weight))
+        return NeighborsFit(as_fitted(self), self._reread(X, y, sample_weight))
 
     def _fitted(self, data: NeighborsData) -> NeighborsFit:
         self._check_same(data)
-        return NeighborsFit(self, data)
+        return NeighborsFit(as_fitted(self), data)
 
     def _corrected(self, fitted, plain):
         choice = vars(self).get("_choice")

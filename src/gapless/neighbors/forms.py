@@ -111,7 +111,8 @@ def _weighted(power: float, w: Array, given: dict[str, Any], X: Any) -> Form:
     shown = given | {"p": power, "w": w}
     if sp.issparse(X) or not np.isfinite(power) or np.any(w < 0) or w.shape != X.shape[1:]:
         return Form("minkowski", shown)
-    metric = {1: "manhattan", 2: "euclidean"}.get(power, "minkowski")
+    names: dict[float, str] = {1: "manhattan", 2: "euclidean"}
+    metric = names.get(power, "minkowski")
     return Form("minkowski", shown, _core.Distance(OF_CORE[metric], float(power)), w ** (1 / power))
 
 

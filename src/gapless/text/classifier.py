@@ -21,7 +21,7 @@ from ..conformal import Calibration
 from ..design import Design
 from ..interrupt import TimeLimit, time_limit
 from ..linear import LinearSVC, LogisticRegression
-from ..remembering import Remembering, take_over
+from ..remembering import GIVEN, Remembering, as_fitted, given_to_fit, take_over
 from ..word_counts import USUAL_PATTERN, count_words, in_columns
 from .bag_of_words import BagOfWords
 from .fitting import Answered, answers, conformity, fit
@@ -136,6 +136,7 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
         "classes_",
         "vocabulary_",
         "idf_",
+        GIVEN,
         "certificate_",
         "generalization_",
     )
@@ -231,6 +232,7 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
             "certificate_": getattr(classifier, "certificate_", None) or _no_bound(classifier),
             "_training": (data,),
             "_calibration": None,
+            **given_to_fit(self, self._get_param_names()),
         }
         take_over(self, learned)
         if is_interrupted:
@@ -270,15 +272,21 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
             choice_of(self), np.arange(len(learned["vocabulary_"])), learned.get("idf_")
         )
 
+    @property
+    def _own_bag(self) -> BagOfWords:
+        """The words of the fit."""
+        return as_fitted(self)._bag(vars(self))
+
     def _counts(self, X) -> sp.csr_matrix:
         """How often the words of the fit occur in texts."""
         check_is_fitted(self)
-        return in_columns(*count_words(read_texts(X), wording_of(self)), self.vocabulary_)
+        wording = wording_of(as_fitted(self))
+        return in_columns(*count_words(read_texts(X), wording), self.vocabulary_)
 
     def _rows(self, X) -> Any:
         """Texts as rows for the classifier."""
         counts = self._counts(X)
-        return self._bag(vars(self)).rows(counts)
+        return self._own_bag.rows(counts)
 
     def predict(self, X):
         """Predict classes.
@@ -374,7 +382,7 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
         sets = calibration.sets(
             Design(counts), coverage, lambda z: conformity(z, has_probabilities)
         )
-        z = answers(self.classifier_, self._bag(vars(self)).rows(counts), self.classes_)
+        z = answers(self.classifier_, self._own_bag.rows(counts), self.classes_)
         sets[np.arange(len(sets)), np.argmax(z, axis=1)] = True
         return sets
 
@@ -410,7 +418,7 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
     def _reread(self, X, y, sample_weight) -> TextData:
         """The data of the fit, read again; an error if their words are others."""
         check_is_fitted(self)
-        data, learned = self._learn_words(X, y, sample_weight)
+        data, learned = as_fitted(self)._learn_words(X, y, sample_weight)
         known = {name: vars(self).get(name) for name in ("vocabulary_", "idf_")}
         is_same = learned["vocabulary_"] == known["vocabulary_"] and np.allclose(
             learned.get("idf_", 0.0), 0.0 if known["idf_"] is None else known["idf_"]
@@ -428,7 +436,7 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
         data = self._reread(X, y, sample_weight)
         if not hasattr(self.classifier_, "certificate_"):
             return _no_bound(self.classifier_)
-        rows, is_there = self._bag(vars(self)).rows(data.counts), data.weights > 0
+        rows, is_there = self._own_bag.rows(data.counts), data.weights > 0
         return certify_model(
             self.classifier_, rows[is_there], data.y[is_there], data.weights[is_there]
         )
@@ -438,9 +446,8 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
         return self._fitted(self._reread(X, y, sample_weight))
 
     def _fitted(self, data: TextData) -> TextFit:
-        return TextFit(
-            self.classifier_, self._bag(vars(self)), data, choice_of(self), self.classes_
-        )
+        bag = self._own_bag
+        return TextFit(self.classifier_, bag, data, bag.choice, self.classes_)
 
     def _standing_in(self, z: Array) -> Any:
         """A copy of the model that gives row i, asked for by X = [[i]], the answers z[i]."""
