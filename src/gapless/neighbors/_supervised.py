@@ -16,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted
 from .._validation import Outputs, read_outputs
 from ..certificates import Certificate
 from ..design import Design
-from ..interrupt import IN_SECONDS, said_limit
 from ..progress import CallbackSupport, watch
 from ..remembering import Remembering, as_fitted, take_over
 from ._base import NeighborsModel
@@ -140,7 +139,7 @@ class SupervisedNeighbors(Remembering, CallbackSupport, NearestMixin, NeighborsM
             raise KeyboardInterrupt
         if status == "time_limit":
             warnings.warn(
-                f"{type(self).__name__} reached {said_limit(self.time_limit, IN_SECONDS)} before all "
+                f"{type(self).__name__} reached its time_limit of {self.time_limit:g} s before all "
                 "rows were left out; n_neighbors_ is the best for those that were. Raise the "
                 "time_limit.",
                 ConvergenceWarning,
