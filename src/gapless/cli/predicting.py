@@ -37,17 +37,17 @@ class Predictor:
         The columns it is given, by name; empty if it takes columns by their position.
     width : int
         How many columns it takes.
-    target : str or None
-        The column it predicts, where known.
     levels : mapping of str to frozenset of str
         All levels of categories that were seen in training, where known.
+    others : tuple of Column
+        Columns of the table of the fit that it is not given.
     """
 
     model: Any
     columns: tuple[Column, ...]
     width: int
-    target: str | None = None
     levels: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    others: tuple[Column, ...] = ()
 
     @property
     def classes(self) -> Array | None:
@@ -81,7 +81,8 @@ def predictor_of(model: Any) -> Predictor:
             for each in model.profile_.columns
             if each.column.role == "category" and not each.others
         }
-        return Predictor(model, features, len(features), model.target_, levels)
+        others = tuple(column for column in model.columns_ if not column.is_feature)
+        return Predictor(model, features, len(features), levels, others)
     if not hasattr(model, "predict"):
         raise ValueError(f"{type(model).__name__} does not predict; it is no model of a target.")
     if isinstance(model, Pipeline) and isinstance(model[0], TableFeatures):
@@ -171,7 +172,7 @@ def predictions(
         At least one; without rows if the table has none.
     """
     names: list[str] | None = None
-    for raw, values in batches_like(source, predictor.columns):
+    for raw, values in batches_like(source, predictor.columns + predictor.others):
         if names is None:
             _look_at_columns(predictor, raw.columns, wanted.fills, noticed)
             names = _free_names(predictor, wanted, raw.columns)
@@ -209,9 +210,7 @@ def _look_at_columns(
             "as missing in all rows."
         )
     noticed.filled += absent
-    known = {*used, predictor.target}
-    if isinstance(predictor.model, TableModel):
-        known |= {column.name for column in predictor.model.columns_}
+    known = {*used, *(column.name for column in predictor.others)}
     noticed.extra += [name for name in names if name not in known]
 
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..word_counts import count_words, in_columns
 from .columns import Column
 from .findings import TableError, listed
-from .forms import read
+from .forms import form_by_type, read
 from .tables import Table, frame_of, usual_types
 
 Array = np.ndarray
@@ -113,7 +113,8 @@ class TableFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         features = [column for column in self.columns if column.is_feature]
         if not features:
             raise TableError("no column is left to learn from; all are set aside.")
-        absent = [column.name for column in features if column.name not in frame.columns]
+        known = set(frame.columns)
+        absent = [column.name for column in features if column.name not in known]
         if absent:
             raise TableError(
                 f"the table lacks columns that the model was fitted with: {listed(absent)}."
@@ -129,8 +130,8 @@ class TableFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
 def as_role(series: pl.Series, column: Column) -> pl.Series:
     """A column in the type of its role."""
-    if series.dtype == pl.String and column.form is not None:
-        series = read(series, column.form)
+    if series.dtype == pl.String:
+        series = read(series, column.form or form_by_type(column.dtype, series))
     if column.role == "number":
         return series.cast(pl.Float64, strict=False)
     if column.role == "date":

@@ -46,6 +46,9 @@ DECIMAL_POINT = rf"^[+-]?(?:(?:\d{{1,3}}(?:,\d{{3}})+|\d+)(?:\.\d*)?|\.\d+){EXPO
 DECIMAL_COMMA = rf"^[+-]?(?:(?:\d{{1,3}}(?:\.\d{{3}})+|\d+)(?:,\d*)?|,\d+){EXPONENT}$"
 
 
+# Dates where texts do not tell how they are written.
+AS_PROGRAMS_WRITE = ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S%.f")
+
 KINDS = ("number", "boolean", "date", "string")
 
 
@@ -128,6 +131,16 @@ def read(texts: pl.Series, form: Form) -> pl.Series:
     if form.kind == "boolean":
         return _truths(clean)
     return _set_missing(clean, clean.is_in(MISSING))
+
+
+def form_by_type(dtype: str, texts: pl.Series) -> Form:
+    """How texts are read that stand for values of a type; the type decides, not the texts."""
+    if dtype in ("String", "Boolean"):
+        return Form("string" if dtype == "String" else "boolean")
+    found = recognise(texts).form
+    if dtype in ("Int64", "Float64"):
+        return found if found.kind == "number" else Form("number")
+    return found if found.kind == "date" else Form("date", formats=AS_PROGRAMS_WRITE)
 
 
 # ---- missing values ------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import polars as pl
 
 from .columns import Column
-from .forms import Form, read, recognise
+from .forms import Form, form_by_type, read
 from .reading import read_batches
 from .sources import Source
 from .tables import Table
@@ -73,7 +73,7 @@ def as_values(frame: pl.DataFrame, forms: Mapping[str, Form]) -> pl.DataFrame:
 
 def _forms(frame: pl.DataFrame, columns: Sequence[Column]) -> dict[str, Form]:
     return {
-        column.name: column.form or recognise(frame[column.name]).form
+        column.name: column.form or form_by_type(column.dtype, frame[column.name])
         for column in columns
         if column.name in frame.columns and frame[column.name].dtype == pl.String
     }

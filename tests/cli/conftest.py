@@ -1,0 +1,28 @@
+"""Commands run as a user runs them, and a few fitted models as files."""
+
+from types import SimpleNamespace
+
+import pytest
+from table_models import HOUSES, write_models
+
+from gapless.cli.__main__ import main
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command; its exit code, standard output and standard error."""
+
+    def run(*words):
+        code = main([str(word) for word in words])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def files(tmp_path_factory):
+    """Paths of model files and of a table."""
+    folder = tmp_path_factory.mktemp("models")
+    HOUSES.write_csv(folder / "houses.csv")
+    return SimpleNamespace(table=folder / "houses.csv", **write_models(folder))

@@ -1,0 +1,144 @@
+"""`gapless check`: the certificate again, the score against what was expected, and drift."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from table_models import HOUSES, houses
+
+import gapless
+from gapless.data import load_builtin
+
+
+def written(folder, frame):
+    path = folder / "table.csv"
+    frame.write_csv(path)
+    return path
+
+
+def test_the_table_of_the_fit_is_certified_again(run, files):
+    code, out, err = run("check", files.houses, files.table)
+    assert (code, err) == (0, "")
+    first, *rest = out.splitlines()
+    assert first.startswith("Fine: the model scores ")
+    assert (
+        "as expected; it is optimal, as computed again; the table has the training rows." in first
+    )
+    assert "table       150 rows for training, 150 others" in rest
+    assert "computed again from the training rows" in out
+    assert "the rows that are not for training" in out
+
+
+@pytest.mark.parametrize(("model", "table"), [("iris", "iris"), ("tree", "wine")])
+def test_built_in_tables_and_other_models(run, files, model, table):
+    code, out, _ = run("check", getattr(files, model), table)
+    assert code == 0 and out.startswith("Fine: ")
+
+
+def test_rows_in_another_order_are_the_same_table(run, files, tmp_path):
+    order = np.random.default_rng(1).permutation(HOUSES.height)
+    shuffled = written(tmp_path, HOUSES[order].select(reversed(HOUSES.columns)))
+    answer = run("check", files.houses, files.table)[1]
+    assert run("check", files.houses, shuffled)[1] == answer
+
+
+def test_the_training_rows_alone_say_nothing_of_others(run, files, tmp_path):
+    code, out, _ = run("check", files.houses, written(tmp_path, HOUSES[::2]))
+    assert code == 0
+    assert "150 rows for training, 0 others" in out
+    assert "the training rows themselves, which says nothing of others" in out
+
+
+def test_new_rows_of_the_same_source_are_fine(run, files, tmp_path):
+    code, out, _ = run("check", files.houses, written(tmp_path, houses(1)))
+    assert code == 0
+    assert out.startswith("Fine: the model scores ")
+    assert "the table looks like the training rows." in out.splitlines()[0]
+    assert "300 rows, other data than in training" in out
+    assert "not computed again" in out
+
+
+def test_drift_is_a_finding(run, files, tmp_path):
+    code, out, _ = run("check", files.houses, written(tmp_path, houses(1, shift=30)))
+    assert code == 1
+    assert out.startswith("Look at this: ")
+    assert "the table looks unlike the training rows." in out.splitlines()[0]
+    assert "warning: S303 values are distributed otherwise: values of column 'size'" in out
+
+
+def test_a_worse_score_is_a_finding(run, files, tmp_path):
+    price = np.random.default_rng(1).permutation(HOUSES["price"].to_numpy())
+    path = written(tmp_path, houses(1).with_columns(price=pl.Series(price)))
+    code, out, _ = run("check", files.houses, path)
+    assert code == 1
+    assert "standard errors worse than expected" in out.splitlines()[0]
+    assert "warning: S311 the score is not what was expected: R" in out
+
+
+def test_a_table_without_the_target_is_compared_all_the_same(run, files, tmp_path):
+    code, out, _ = run("check", files.houses, written(tmp_path, houses(1).drop("price")))
+    assert code == 0
+    assert out.startswith("Fine: the model was not scored; the table looks like")
+    assert "score       none: the table has no column 'price'" in out
+
+
+def test_some_training_rows_among_others_are_a_note(run, files, tmp_path):
+    path = written(tmp_path, pl.concat([HOUSES[:60], houses(1)]))
+    code, out, _ = run("check", files.houses, path)
+    assert code == 0
+    assert "note: S310" in out and "about 20% of the training rows" in out
+    assert run("check", files.houses, path, "--strict")[0] == 1
+
+
+def test_a_model_that_was_changed_is_no_longer_optimal(run, files, tmp_path):
+    model = gapless.load(files.iris)
+    model.pipeline_[-1].coef_ *= 2
+    path = gapless.save(model, tmp_path / "changed.gapless")
+    code, out, _ = run("check", path, "iris")
+    assert code == 1
+    assert "it is not the best one for its objective" in out.splitlines()[0]
+    assert "warning: S312" in out
+
+
+def test_the_same_as_data(run, files, tmp_path):
+    code, out, _ = run("check", files.houses, written(tmp_path, houses(1, shift=30)), "--json")
+    data = json.loads(out)
+    assert (code, data["is_training"], data["rows"]) == (1, False, 300)
+    assert data["answer"].startswith("Look at this")
+    assert data["warnings"] == sum(f["severity"] == "warning" for f in data["findings"])
+    assert data["score"]["name"] and data["certificate"] is None
+
+
+def test_quiet_is_one_line(run, files):
+    code, out, err = run("check", files.houses, files.table, "-q")
+    assert (code, out.count("\n"), err) == (0, 1, "")
+
+
+def test_one_class_alone_is_not_scored_but_compared(run, files, tmp_path):
+    frame = load_builtin("iris").frame
+    path = written(tmp_path, frame.filter(frame["species"] == "setosa"))
+    code, out, _ = run("check", files.iris, path)
+    assert code == 1
+    assert "S305" in out
+
+
+@pytest.mark.parametrize("rows", [0, 3])
+def test_tables_of_few_or_no_rows(run, files, tmp_path, rows):
+    code, out, _ = run("check", files.houses, written(tmp_path, houses(1)[:rows]))
+    assert code == 0
+    assert "note: S309" in out
+
+
+def test_columns_that_are_not_there(run, files, tmp_path):
+    code, out, _ = run("check", files.houses, written(tmp_path, houses(1).drop("size")))
+    assert code == 1
+    assert "warning: S301" in out and "'size'" in out
+
+
+def test_a_model_without_its_table_cannot_be_checked(run, files, tmp_path):
+    X = HOUSES.select("id", "price").to_numpy()
+    path = gapless.save(gapless.Ridge().fit(X, X[:, 1]), tmp_path / "ridge.gapless")
+    code, out, err = run("check", path, files.table)
+    assert (code, out) == (2, "")
+    assert "holds a Ridge without the columns of a table" in err and "gapless.certify" in err
