@@ -19,6 +19,8 @@ T = TypeVar("T")
 # A context variable, so that our worker threads take it over while other threads start without it.
 _deadline: contextvars.ContextVar[float] = contextvars.ContextVar("deadline", default=math.inf)
 _SLICE_SECONDS = 0.02
+# How `said_limit` may name a limit of its own.
+IN_SECONDS = "its time_limit of {:g} s"
 
 
 class TimeLimit(Exception):
@@ -53,6 +55,11 @@ def time_limit(seconds: float | None) -> Iterator[None]:
 def seconds_left(limit: float | None, began: float) -> float | None:
     """What is left of a limit for work that began at that time of `time.monotonic()`."""
     return None if limit is None else max(limit - (time.monotonic() - began), 0.0)
+
+
+def said_limit(limit: float | None, form: str = "its time_limit={:g}") -> str:
+    """A limit that has passed, in words: a model's own or, where it has none, one around it."""
+    return "the time limit around it" if limit is None else form.format(limit)
 
 
 def check() -> None:

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._validation import Outputs, read_outputs
 from ..certificates import Certificate
-from ..interrupt import TimeLimit
+from ..interrupt import TimeLimit, said_limit
 from ..progress import CallbackSupport
 from ..remembering import Remembering
 from ..trees.tables import is_table
@@ -180,7 +180,7 @@ class Ensemble(Remembering, CallbackSupport):
             raise KeyboardInterrupt
         if ending == "time_limit":
             warnings.warn(
-                f"{type(self).__name__} stopped at its time_limit={self.time_limit:g} with {grown} "
+                f"{type(self).__name__} stopped at {said_limit(self.time_limit)} with {grown} "
                 f"of {wanted} members; raise time_limit, or add members with warm_start=True.",
                 ConvergenceWarning,
                 stacklevel=3,

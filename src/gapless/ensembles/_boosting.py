@@ -21,7 +21,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 from .. import losses
 from .._validation import read_outputs
 from ..design import Design
-from ..interrupt import time_limit
+from ..interrupt import said_limit, time_limit
 from ..losses import Loss
 from ..parts import Family, OfParts
 from ..progress import CallbackSupport, watch
@@ -297,7 +297,7 @@ class GradientBoosting(BoostedGaps, OfParts, Remembering, CallbackSupport, BaseE
             raise KeyboardInterrupt
         if run.ending == "time_limit":
             warnings.warn(
-                f"{type(self).__name__} stopped at its time_limit={self.time_limit:g} after "
+                f"{type(self).__name__} stopped at {said_limit(self.time_limit)} after "
                 f"{len(run.trees)} of {self._wanted()} rounds; raise time_limit, or go on with "
                 "warm_start=True.",
                 ConvergenceWarning,

@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._tables import refuse_equal_names
 from ..certificates import Certificate
-from ..interrupt import time_limit
+from ..interrupt import said_limit, time_limit
 from ..trees.door import read_features
 from ._base import Ensemble, fingerprint
 from .draws import Population, as_numbers
@@ -164,7 +164,7 @@ class WeightBoosting(Ensemble, BaseEnsemble):
             raise KeyboardInterrupt
         if ending == "time_limit":
             warnings.warn(
-                f"{type(self).__name__} stopped at its time_limit={self.time_limit:g} after "
+                f"{type(self).__name__} stopped at {said_limit(self.time_limit)} after "
                 f"{grown} of {wanted} rounds; raise time_limit, or lower n_estimators.",
                 ConvergenceWarning,
                 stacklevel=4,

@@ -18,6 +18,7 @@ from .. import kernels
 from .._validation import Training, read_rows
 from ..certificates import Certificate
 from ..design import Design
+from ..interrupt import IN_SECONDS, said_limit
 from ..progress import watch
 from ..threads import single_blas
 from ._base import Array, KernelRegressor
@@ -208,7 +209,7 @@ class GaussianProcessRegressor(KernelRegressor):
         _warn_of_noise(process)
         if status == "time_limit":
             warnings.warn(
-                f"GaussianProcessRegressor reached its time_limit of {self.time_limit:g} s, and "
+                f"GaussianProcessRegressor reached {said_limit(self.time_limit, IN_SECONDS)}, and "
                 "keeps the best parameters so far; raise the time_limit.",
                 ConvergenceWarning,
                 stacklevel=3,

@@ -17,7 +17,7 @@ from ..certificates import Certificate, judged
 from ..design import Design
 from ..generalization import Refittable
 from ..generalization.held_out import drawn
-from ..interrupt import TimeLimit, check, time_limit
+from ..interrupt import IN_SECONDS, TimeLimit, check, said_limit, time_limit
 from ..leave_one_out import NotAvailable
 from ..progress import watch
 from ..search import Search
@@ -210,7 +210,7 @@ default="gaussian"
         if not tried:
             kept = "before any bandwidth was judged, and takes one by a rule of thumb"
         warnings.warn(
-            f"KernelRegression reached its time_limit of {self.time_limit:g} s {kept}; raise the "
+            f"KernelRegression reached {said_limit(self.time_limit, IN_SECONDS)} {kept}; raise the "
             "time_limit.",
             ConvergenceWarning,
             stacklevel=4,

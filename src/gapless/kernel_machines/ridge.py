@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .. import kernels
 from .._validation import Training
 from ..design import Design
-from ..interrupt import TimeLimit, seconds_left, time_limit
+from ..interrupt import IN_SECONDS, TimeLimit, said_limit, seconds_left, time_limit
 from ..kernel_features import EXACT
 from ..linear.kernel import KERNEL_CONSTRAINTS, chosen_kind
 from ..linear.kernel_certificates import exact_certificate, features_of
@@ -363,8 +363,8 @@ class KernelRidge(KernelRegressor):
         """Say what went wrong, if anything did, and what to do."""
         if status == "time_limit":
             warnings.warn(
-                f"KernelRidge reached its time_limit of {self.time_limit:g} s before its equations "
-                f"were solved, and predicts {self._left_over}; raise the time_limit.",
+                f"KernelRidge reached {said_limit(self.time_limit, IN_SECONDS)} before its "
+                f"equations were solved, and predicts {self._left_over}; raise the time_limit.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -29,7 +29,7 @@ from .._validation import LARGEST, Training, read_rows
 from ..certificates import CURE, Certificate
 from ..design import Design
 from ..generalization import Generalization
-from ..interrupt import TimeLimit, seconds_left, time_limit
+from ..interrupt import TimeLimit, said_limit, seconds_left, time_limit
 from ..kernel_matrix import KernelMatrix
 from ..kernels import Kernel, Rows
 from ..kernels._rows import BLOCK
@@ -401,7 +401,7 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
             return
         values = ", ".join(f"{name}={value:.3g}" for name, value in choice.values.items())
         warnings.warn(
-            f"{type(self).__name__} chose nothing: half of time_limit={self.time_limit:g} was over "
+            f"{type(self).__name__} chose nothing: half of {said_limit(self.time_limit)} was over "
             f"before a first model was tried, so {values} are where the search begins. Increase "
             "the time_limit, or give the parameters numbers.",
             ConvergenceWarning,

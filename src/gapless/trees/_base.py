@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..certificates import Certificate
 from ..conformal import Calibration, Intervals, check_coverage
 from ..design import Design
+from ..interrupt import said_limit
 from ..progress import CallbackSupport
 from ..remembering import Remembering, take_over
 from .data import Grown, TreeData
@@ -85,8 +86,8 @@ class TreeModel(Readable, Remembering, CallbackSupport, BaseEstimator):
             raise KeyboardInterrupt
         if grown.stopped:
             warnings.warn(
-                f"{type(self).__name__} stopped growing after time_limit={self.time_limit:g} "
-                "seconds; what was not split yet are leaves. Increase the time_limit, or set "
+                f"{type(self).__name__} stopped growing at {said_limit(self.time_limit)}"
+                "; what was not split yet are leaves. Increase the time_limit, or set "
                 "max_depth.",
                 ConvergenceWarning,
                 stacklevel=4,
