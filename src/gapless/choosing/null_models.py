@@ -37,8 +37,6 @@ class _NullModel(BaseEstimator):
         if not len(y):
             raise ValueError("found 0 rows; give at least one.")
         weights = _check_sample_weight(sample_weight, y, dtype=float, ensure_non_negative=True)
-        if not np.any(weights):
-            raise ValueError("all rows have weight 0; give at least one a weight.")
         self.n_features_in_ = _features(X)
         return y[weights > 0], weights[weights > 0]
 

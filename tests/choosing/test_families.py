@@ -1,0 +1,226 @@
+"""Families of models: every one learns from every kind of table it says that it suits."""
+
+import warnings
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import check_estimator
+
+import gapless
+from gapless import interrupt
+from gapless.choosing import (
+    FAMILIES,
+    MajorityClassifier,
+    MeanRegressor,
+    facts_of,
+    families_for,
+    settings_of,
+    tuning_of,
+)
+from gapless.data import describe_columns, load_builtin, prepare, read_target, table_of
+
+WORDS = ["red", "green", "blue", "warm", "cold", "bright", "dark", "soft"]
+every_family = pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f"{f.task}-{f.name}")
+
+
+def made(rows, *, seed=0, classes=2, texts=False, columns=0):
+    """A table of numbers, categories, dates and texts with missing values, and two targets."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=rows)
+    level = rng.choice(["a", "b", "c"], rows)
+    y = 2 * x + (level == "a") + 0.5 * rng.normal(size=rows)
+    day = np.datetime64("2024-01-01") + rng.integers(0, 300, rows)
+    frame = pl.DataFrame(
+        {
+            "x": [None if rng.random() < 0.1 else float(v) for v in x],
+            "level": [None if rng.random() < 0.1 else str(v) for v in level],
+            "day": day,
+            **{f"more {j}": rng.normal(size=rows) for j in range(columns)},
+            "amount": y,
+            "kind": [f"k{k}" for k in np.argsort(np.argsort(y)) * classes // rows],
+        }
+    )
+    if texts:
+        said = [" ".join(rng.choice(WORDS, 6)) + (" yes" if v > 0 else " no") for v in y]
+        frame = frame.with_columns(pl.Series("said", said))
+    return table_of(frame)
+
+
+def read(table, task):
+    name, other = ("kind", "amount") if task == "classification" else ("amount", "kind")
+    columns = describe_columns(table, name, drop=[other])
+    target = read_target(table, name, task)
+    return columns, target, facts_of(columns, target)
+
+
+def fitted(family, table):
+    columns, target, facts = read(table, family.task)
+    if not family.suits(facts):
+        return None, target
+    model = prepare(columns, family.kind, family.build(facts, seed=0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(table.frame, target.values)
+    return model, target
+
+
+@every_family
+def test_learns_from_mixed_columns_with_missing_values(family):
+    table = made(120)
+    model, target = fitted(family, table)
+    if model is None:
+        assert family.fewest > 120
+        return
+    told = model.predict(table.frame)
+    if family.task == "classification":
+        assert np.mean(told == target.values) >= (0.5 if family.complexity == 0 else 0.75)
+    else:
+        spread = np.mean((target.values - told) ** 2) / np.var(target.values)
+        assert spread <= (1 + 1e-9 if family.complexity == 0 else 0.6)
+
+
+@every_family
+@pytest.mark.parametrize("shape", ["tiny", "many classes", "wide", "text"])
+def test_learns_from_tables_of_odd_shapes(family, shape):
+    table = {
+        "tiny": lambda: made(14),
+        "many classes": lambda: made(60, classes=12),
+        "wide": lambda: made(24, columns=60),
+        "text": lambda: made(60, texts=True),
+    }[shape]()
+    model, target = fitted(family, table)
+    if model is not None:
+        told = model.predict(table.frame)
+        assert told.shape == target.values.shape
+        assert family.task == "classification" or np.all(np.isfinite(told))
+
+
+def test_classes_of_one_row_are_no_obstacle():
+    table = load_builtin("tennis")
+    frame = table.frame.with_columns(
+        pl.when(pl.int_range(pl.len()) == 0).then(pl.lit("perhaps")).otherwise("play").alias("play")
+    )
+    rare = table_of(frame)
+    columns, target = describe_columns(rare, "play"), read_target(rare, "play")
+    facts = facts_of(columns, target)
+    assert (facts.classes, facts.smallest_class) == (3, 1)
+    for family in families_for(facts):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = prepare(columns, family.kind, family.build(facts, 0))
+            assert len(model.fit(rare.frame, target.values).predict(rare.frame)) == len(frame)
+
+
+@every_family
+def test_is_rebuilt_the_same_from_the_same_seed(family):
+    table = made(60)
+    first, _ = fitted(family, table)
+    second, _ = fitted(family, table)
+    if first is not None:
+        assert np.array_equal(first.predict(table.frame), second.predict(table.frame))
+        assert settings_of(first) == settings_of(second)
+
+
+@every_family
+def test_goes_to_a_file_and_back(family, tmp_path):
+    table = made(50)
+    model, _ = fitted(family, table)
+    if model is not None:
+        gapless.save(model, tmp_path / "model.gapless")
+        again = gapless.load(tmp_path / "model.gapless")
+        assert np.array_equal(again.predict(table.frame), model.predict(table.frame))
+        assert tuning_of(again) == tuning_of(model) or "nan" in repr(tuning_of(model))
+        assert settings_of(again) == settings_of(model)
+
+
+@every_family
+def test_a_time_limit_that_has_passed_ends_a_fit(family):
+    """Either with what there is by then, or with TimeLimit; never with another error."""
+    table = made(60)
+    columns, target, facts = read(table, family.task)
+    if not family.suits(facts):
+        return
+    prepared = prepare(columns, family.kind).fit_transform(table.frame)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            with interrupt.time_limit(0.0):
+                family.build(facts, 0).fit(prepared, target.values)
+        except interrupt.TimeLimit:
+            pass
+
+
+# ---- facts, costs and names ----------------------------------------------------------------------
+
+
+def test_facts_count_what_models_will_see():
+    table = made(100, texts=True)
+    columns, target, facts = read(table, "classification")
+    assert (facts.task, facts.rows, facts.columns) == ("classification", 100, 4)
+    assert (facts.classes, facts.smallest_class, facts.largest_share) == (2, 50, 0.5)
+    assert facts.has_text and facts.has_category and facts.has_missing
+    half = facts_of(columns, target, target.rows[:50])
+    assert half.rows == 50
+    assert set(facts.to_dict()) == set(type(facts).__slots__)
+
+
+def test_facts_know_about_how_wide_a_prepared_table_is():
+    table = made(100)
+    columns, _, facts = read(table, "regression")
+    width = prepare(columns, "numbers").fit_transform(table.frame).shape[1]
+    assert abs(facts.features - width) <= 2
+    assert (facts.classes, facts.smallest_class, facts.largest_share) == (0, 0, 0.0)
+
+
+@every_family
+def test_guesses_grow_with_the_rows(family):
+    _, _, facts = read(made(100), family.task)
+    guesses = [family.guess_seconds(facts, rows) for rows in (100, 10_000, 1_000_000)]
+    assert 0 < guesses[0] < guesses[1] < guesses[2]
+    assert 0 < family.most_rows(facts) <= facts.rows
+
+
+def test_the_null_model_is_first_and_the_cheapest_come_next():
+    for task in ("classification", "regression"):
+        _, _, facts = read(made(100), task)
+        families = families_for(facts)
+        guesses = [f.guess_seconds(facts, f.most_rows(facts)) for f in families[1:]]
+        assert families[0].complexity == 0 and guesses == sorted(guesses)
+        assert len({f.name for f in families}) == len(families)
+
+
+def test_families_are_found_by_any_spelling_and_unknown_ones_are_named():
+    _, _, facts = read(made(100), "classification")
+    found = families_for(facts, ["Boosted_Trees", "gaussian kernel svm"])
+    assert {f.name for f in found} == {"majority class", "boosted trees", "Gaussian-kernel SVM"}
+    with pytest.raises(ValueError, match="Did you mean 'random forest'"):
+        families_for(facts, ["randm forest"])
+    with pytest.raises(ValueError, match="no model for classification is called 'ridge'"):
+        families_for(facts, ["ridge"])
+
+
+# ---- null models ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", [MajorityClassifier(), MeanRegressor()], ids=repr)
+@pytest.mark.filterwarnings("ignore:Skipping check")
+def test_null_models_pass_the_checks_of_scikit_learn(model):
+    results = check_estimator(model, on_skip=None)
+    assert sum(result["status"] == "passed" for result in results) > 40
+
+
+def test_null_models_are_the_best_constants_and_weights_are_repetitions():
+    y, weights = np.array(["a", "b", "b", "c"]), np.array([3, 1, 1, 0])
+    model = MajorityClassifier().fit(np.zeros((4, 1)), y, weights)
+    again = clone(model).fit(np.zeros((5, 1)), np.repeat(y, weights))
+    assert model.classes_.tolist() == again.classes_.tolist() == ["a", "b"]
+    assert model.class_prior_.tolist() == again.class_prior_.tolist() == [0.6, 0.4]
+    assert model.predict(np.zeros((2, 1))).tolist() == ["a", "a"]
+    assert model.certificate_.kind == "exact"
+    mean = MeanRegressor().fit(np.zeros((4, 1)), [1.0, 2.0, 3.0, 9.0], weights)
+    assert mean.mean_ == pytest.approx((3 + 2 + 3) / 5)
+    assert mean.certificate_.primal == pytest.approx(0.5 * (3 * 0.36 + 0.16 + 1.96))
+    with pytest.raises(ValueError, match="at least one non-zero"):
+        mean.fit(np.zeros((2, 1)), [1.0, 2.0], [0.0, 0.0])
