@@ -19,7 +19,7 @@ from gapless.penalties import L1, L2, Box, NoPenalty, Penalty
 from gapless.problem import Parameters, Problem
 
 MANY = settings(
-    max_examples=100,
+    max_examples=60,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.differing_executors],
 )

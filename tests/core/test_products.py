@@ -1,6 +1,7 @@
 """Products with X: every form of X against extended precision, and the same bits on any threads."""
 
 import multiprocessing
+from functools import cached_property
 
 import numpy as np
 import pytest
@@ -36,14 +37,17 @@ class Sample:
 
     def __init__(self, rng, shape, form, dtype, centred):
         n, d = shape
-        values = half_empty(rng, n, d, dtype)
-        center = rng.standard_normal(d) if centred else None
-        self.design = Design(FORMS[form](values), center)
-        self.exact = values.astype(np.longdouble)
-        self.size = np.abs(values.astype(float))
-        if centred:
-            self.exact = self.exact - center
-            self.size = self.size + np.abs(center)
+        self.values = half_empty(rng, n, d, dtype)
+        self.center = rng.standard_normal(d) if centred else np.zeros(d)
+        self.design = Design(FORMS[form](self.values), self.center if centred else None)
+
+    @cached_property
+    def exact(self):
+        return self.values.astype(np.longdouble) - self.center
+
+    @cached_property
+    def size(self):
+        return np.abs(self.values.astype(float)) + np.abs(self.center)
 
 
 def assert_near(result, exact, size, terms, eps=EPS):

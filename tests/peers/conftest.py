@@ -17,6 +17,8 @@ from .swap import CLASSES, MODULES, Concern, swapped
 
 HERE = Path(__file__).parent
 LIST = HERE / "exceptions.toml"
+# The tests of each module that concern our classes, by the name of the module.
+CONCERNED = pytest.StashKey[dict[str, list[str]]]()
 
 # What scikit-learn's tests expect to find in their own conftest.
 global_dtype = sklearn.conftest.global_dtype
@@ -37,6 +39,7 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    config.stash[CONCERNED] = {}
     for mark in ("thread_unsafe", "no_check_spmatrix", "parallel_threads(n)", "iterations(n)"):
         config.addinivalue_line("markers", f"{mark}: of scikit-learn's tests")
 
@@ -70,12 +73,13 @@ class PeerModule(pytest.Module):
     """One of them, less the tests of other classes."""
 
     def collect(self):
-        for item in super().collect():
-            if self.concern.holds(item):
-                reason = self.reasons.get(f"{self.name}::{item.name}")
-                if reason is not None:
-                    item.add_marker(pytest.mark.xfail(reason=reason, strict=True))
-                yield item
+        concerned = [item for item in super().collect() if self.concern.holds(item)]
+        names = [f"{self.name}::{item.name}" for item in concerned]
+        self.config.stash[CONCERNED][self.name] = names
+        for item, name in zip(concerned, names):
+            if name in self.reasons:
+                item.add_marker(pytest.mark.xfail(reason=self.reasons[name], strict=True))
+        return concerned
 
 
 def read_exceptions() -> dict[str, str]:
