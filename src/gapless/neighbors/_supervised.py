@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._validation import Outputs, read_outputs
 from ..certificates import Certificate
 from ..design import Design
+from ..interrupt import IN_SECONDS, said_limit
 from ..progress import CallbackSupport, watch
 from ..remembering import Remembering, as_fitted, take_over
 from ._base import NeighborsModel
@@ -139,8 +140,8 @@ class SupervisedNeighbors(Remembering, CallbackSupport, NearestMixin, NeighborsM
             raise KeyboardInterrupt
         if status == "time_limit":
             warnings.warn(
-                f"{type(self).__name__} reached its time_limit of {self.time_limit:g} s before all "
-                "rows were left out; n_neighbors_ is the best for those that were. Raise the "
+                f"{type(self).__name__} reached {said_limit(self.time_limit, IN_SECONDS)} before "
+                "all rows were left out; n_neighbors_ is the best for those that were. Raise the "
                 "time_limit.",
                 ConvergenceWarning,
                 stacklevel=4,
