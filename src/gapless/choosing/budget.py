@@ -26,7 +26,7 @@ class Budget:
     Parameters
     ----------
     limit : float
-        Seconds for everything; inf for no limit.
+        Seconds for everything.
     facts : Facts
         What is known of the table.
     clock : callable, default=time.monotonic
@@ -52,7 +52,7 @@ class Budget:
     def left(self) -> float:
         """Seconds for fits: without those that are kept for the end."""
         kept = CLOSING_PART * self.limit + CLOSING_SECONDS * self.facts.rows
-        return max(self.limit - kept - self.seconds, 0.0) if self.limit < math.inf else math.inf
+        return max(self.limit - kept - self.seconds, 0.0)
 
     def learn(self, family: Family, rows: int, took: float) -> None:
         """Remember what a fit of so many rows took."""

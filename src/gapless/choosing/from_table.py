@@ -34,6 +34,8 @@ from .table_model import Asked, TableModel, within
 
 Array = np.ndarray
 
+# Seconds that stand for no limit.
+FOREVER = 1e9
 # Of the intervals that are shown with the test.
 COVERAGE = 0.9
 # Stages that end the work on a family.
@@ -138,7 +140,7 @@ def choose(
         rows_of(table, columns, known, split.train),
         columns,
         metric_of(metric, known.task, learned.values, matrix),
-        Budget(told.limit, facts_of(columns, known, split.train), began=began),
+        Budget(min(told.limit, FOREVER), facts_of(columns, known, split.train), began=began),
         len(split.test),
         seed,
         told,
@@ -232,19 +234,22 @@ def _fitted(
     judging: Judging, ranking: Ranking, table: Table, learned: Target
 ) -> tuple[TableModel, list[str]]:
     """The chosen family, fitted to all rows for training if there is time, and notes on that."""
-    trial, budget = ranking.chosen, judging.budget
-    most = min(trial.family.most_rows(budget.facts), len(judging.rows))
-    rows = judging.some(np.arange(len(judging.rows)), most)
-    judging.say("fitting", trial.family.name, text=f"{len(rows):,} rows")
-    (fitted, why), notes = judging.refit(trial, rows), []
-    if fitted is None:
-        assert trial.held is not None
-        fitted, rows = trial.held.first, judging.some(judging.splits[0][0], trial.rows)
-        notes.append(
-            f"{trial.family.name} has learned from {len(rows):,} rows and not from {most:,}: {why}"
-        )
-    elif len(rows) < len(judging.rows):
-        notes.append(f"{trial.family.name} has learned from {len(rows):,} rows, as many as it can")
+    trial = ranking.chosen
+    assert trial.held is not None
+    most = min(trial.family.most_rows(judging.budget.facts), len(judging.rows))
+    rows = judging.some(judging.splits[0][0], trial.rows)
+    fitted, notes = trial.held.first, []
+    if len(rows) < most:
+        all_rows = judging.some(np.arange(len(judging.rows)), most)
+        judging.say("fitting", trial.family.name, text=f"{most:,} rows")
+        again, why = judging.refit(trial, all_rows)
+        if again is not None:
+            fitted, rows = again, all_rows
+        else:
+            said = f"has learned from {len(rows):,} rows and not from {most:,}: {why}"
+            notes.append(f"{trial.family.name} {said}")
+    elif most < len(judging.rows):
+        notes.append(f"{trial.family.name} has learned from {most:,} rows, as many as it can")
     model = TableModel(
         judging.pipeline(trial.family),
         learned.name,

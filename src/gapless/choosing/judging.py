@@ -297,8 +297,10 @@ class Judging:
         """Note that there is no time for a family."""
         left = in_words(self.budget.left)
         reason = f"would have needed about {in_words(need)} of the {left} that were left"
+        is_new = family.name not in self.trials
         self.trials[family.name] = replace(self.untried(family), reason=reason)
-        self.say("skipped", family.name, text=reason)
+        if is_new:
+            self.say("skipped", family.name, text=reason)
 
     def _told(self, trial: Trial) -> str:
         if trial.held is None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..bayes import BayesDecision
+from ..data import TableError
 from ..evaluation.resampling import HeldOut, behind_error, corrected
 from ..evaluation.rows import Rows
 from ..generalization import sentence
@@ -54,6 +55,9 @@ def rank(trials: Sequence[Trial], rows: Rows, metric: Metric) -> Ranking:
     order = sorted(trials, key=lambda trial: trial.family.complexity)
     judged = [trial for trial in order if trial.held is not None]
     held = [trial.held for trial in judged if trial.held is not None]
+    if not held:
+        why = "; ".join(f"{trial.family.name}: {trial.failure or trial.reason}" for trial in order)
+        raise TableError(f"no model could be judged by {metric.title}. {why}.")
     unseen = np.array([one.unseen for one in held])
     best = int(np.argmax(unseen))
     behind = unseen[best] - unseen

@@ -47,8 +47,18 @@ class Schedule:
             else:
                 share = max(self._available - end, 0.0) / (len(families) - place)
                 self._look(family, share)
+        # What others have left may be enough now, and in the end whoever comes first is served.
+        missed = self._missed(families)
+        for place, family in enumerate(missed):
+            self._look(family, ROUND * self._available / (len(missed) - place))
         self._narrow_down()
+        for family in self._missed(families):
+            self._look(family, self._available)
         return [self._explained(judging.trials[family.name]) for family in families]
+
+    def _missed(self, families: Sequence[Family]) -> list[Family]:
+        """Families that were skipped."""
+        return [family for family in families if not self.judging.trials[family.name].rows]
 
     @property
     def _available(self) -> float:
