@@ -9,6 +9,7 @@ from gapless.choosing.tuning import settings_of, tuning_of
 from gapless.data import Split, describe_columns, find_leaks, prepare, read_target
 from gapless.evaluation import hold_out
 
+NASTY = '<script>alert("x")</script>\n\'quoted\' & "long" ' + "name " * 40
 CODE = "import gapless\nprint('the same model')\n"
 
 

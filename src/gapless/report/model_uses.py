@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -25,6 +26,8 @@ MOST_COEFFICIENTS = MOST_RULES = 15
 MOST_DEPENDENCES, MOST_LEVELS, MOST_LINES = 3, 8, 5
 # Rows that are predicted again and again, columns that are shuffled, and how often each.
 MOST_ROWS, MOST_SHUFFLED, REPEATS = 1000, 60, 5
+# So many columns are shuffled at a time, in so much of the time, and at least so often.
+AT_A_TIME, FOR_SHUFFLES, FEWEST_REPEATS = 5, 0.7, 2
 # Ranges of a column of numbers, to see how far predictions go with it.
 BINS = 10
 
@@ -71,32 +74,48 @@ def _look(choice: Choice, table: Table, features: list[str], found: Found) -> No
     if len(some) > MOST_ROWS:
         some = np.sort(np.random.default_rng(choice.seed).choice(some, MOST_ROWS, replace=False))
     frame = table.frame[choice.split.test[some]].select(features)
-    y = choice.answers.y[some]
     try:
         began = time.monotonic()
         said = _said(choice.model, frame)
-        one = time.monotonic() - began
-        leading, repeats = _affordable(frame, said, one)
-        losses = permutation_importance(
-            choice.model,
-            frame,
-            y,
-            scoring=Metric(choice.metric, choice.model.classes_, choice.costs),
-            n_repeats=repeats,
-            columns=leading,
-            random_state=choice.seed,
-        )
+        leading, repeats = _affordable(frame, said, time.monotonic() - began)
     except TimeLimit:
+        leading, repeats = [], 0
+    losses = _losses(choice, frame, choice.answers.y[some], leading, repeats)
+    if not losses:
         found.left_out["importances"] = "there was no time to shuffle columns"
         found.left_out["dependences"] = "there was no time to predict changed rows"
         return
-    order = np.argsort(-losses.means, kind="stable")
-    found.tried = len(leading)
-    found.importances = tuple(
-        Importance(losses.names[k], float(losses.means[k]), number(losses.standard_errors[k]))
-        for k in order
-    )
-    found.dependences = _dependences(choice, frame, [losses.names[k] for k in order], found)
+    found.tried = len(losses)
+    found.importances = tuple(sorted(losses, key=lambda one: -one.value))
+    found.dependences = _dependences(choice, frame, [one.name for one in found.importances], found)
+
+
+def _losses(
+    choice: Choice, frame: pl.DataFrame, y: Array, leading: list[int], repeats: int
+) -> list[Importance]:
+    """What the score loses without each column, a few at a time, until the time is over."""
+    found: list[Importance] = []
+    # What follows has a part of the time, too.
+    left = deadline() - time.monotonic()
+    with time_limit(None if left == math.inf else FOR_SHUFFLES * max(left, 0.0)):
+        for first in range(0, len(leading), AT_A_TIME):
+            try:
+                part = permutation_importance(
+                    choice.model,
+                    frame,
+                    y,
+                    scoring=Metric(choice.metric, choice.model.classes_, choice.costs),
+                    n_repeats=repeats,
+                    columns=leading[first : first + AT_A_TIME],
+                    random_state=choice.seed,
+                )
+            except TimeLimit:
+                break
+            found += [
+                Importance(name, float(mean), number(error))
+                for name, mean, error in zip(part.names, part.means, part.standard_errors)
+            ]
+    return found
 
 
 def _said(model: Any, frame: pl.DataFrame) -> Array:
@@ -111,18 +130,15 @@ def _said(model: Any, frame: pl.DataFrame) -> Array:
 
 def _affordable(frame: pl.DataFrame, said: Array, one: float) -> tuple[list[int], int]:
     """Places of the columns that are shuffled, and how often, if a prediction takes so long."""
-    # A third of the time is left for what follows.
-    left = (deadline() - time.monotonic()) * 2 / 3
-    affordable = left / max(one, 1e-6)
+    affordable = FOR_SHUFFLES * (deadline() - time.monotonic()) / max(one, 1e-6)
+    if affordable < AT_A_TIME:
+        raise TimeLimit
     if frame.width <= MOST_SHUFFLED and frame.width * REPEATS <= affordable:
         return list(range(frame.width)), REPEATS
-    most = int(min(MOST_SHUFFLED, max(affordable / 2, 1)))
-    if affordable < 2:
-        raise TimeLimit
     goes_with = [_goes_with(series, said) for series in frame.iter_columns()]
-    leading = np.argsort(-np.array(goes_with), kind="stable")[:most]
-    repeats = int(np.clip(affordable / len(leading), 1, REPEATS))
-    return sorted(leading.tolist()), repeats
+    leading = np.argsort(-np.array(goes_with), kind="stable")[:MOST_SHUFFLED]
+    repeats = int(np.clip(affordable / len(leading), FEWEST_REPEATS, REPEATS))
+    return leading.tolist(), repeats
 
 
 def _goes_with(series: pl.Series, said: Array) -> float:

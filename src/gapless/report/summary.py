@@ -6,33 +6,23 @@ import importlib.metadata
 import platform
 import time
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-import polars as pl
-from sklearn.base import clone
 
 from ..choosing.choice import Candidate, Choice
-from ..choosing.metric import Metric
-from ..data import Table, read_target
-from ..data.target import Task
-from ..evaluation import LearningCurve, learning_curve
-from ..interrupt import TimeLimit, seconds_left
+from ..data import Table
+from ..interrupt import seconds_left
 from . import wording
 from .advice import advice_of
+from .learning_part import learning_of
 from .model_uses import uses_of
-from .sections import Learning, Model, Report, Validation, Value, measured, number, numbers
+from .sections import Model, Report, Validation, Value, measured, number, numbers
 from .table_facts import data_of
 from .tested import calibration_of, confusion_of, curves_of, residuals_of
 
 # Of the time that is left, so much is for what the model uses; the rest for the learning curve.
 SHARE_OF_USES = 0.35
-FOLDS, FEW_FOLDS = 5, 3
-# Rows from which on three folds are enough for a curve.
-MANY_ROWS = 20_000
-# So many times as many rows as there are is the end of the learning curve.
-BEYOND = 4
 PACKAGES = ("gapless", "numpy", "scipy", "scikit-learn", "polars")
 
 
@@ -73,7 +63,7 @@ def summarize(
     left_out |= missing
     data = data_of(choice, table, [one.name for one in uses.importances])
     tell("learning curve")
-    learning = _learning(choice, table, seconds_left(time_limit, began), left_out)
+    learning = learning_of(choice, table, seconds_left(time_limit, began), left_out)
     return Report(
         source=choice.source,
         target=choice.target,
@@ -206,69 +196,3 @@ def _own_sense(metric: str) -> tuple[str, bool]:
         if metric.startswith(turned):
             return metric.removeprefix(turned).replace("_", " "), True
     return metric.replace("_", " "), False
-
-
-# ---- the learning curve --------------------------------------------------------------------------
-
-
-def _learning(
-    choice: Choice, table: Table, seconds: float | None, left_out: dict[str, str]
-) -> Learning | None:
-    """The chosen model fitted to more and more of the training rows, as far as there is time."""
-    rows = choice.split.train
-    few = len(rows) >= MANY_ROWS or _is_dear(choice, seconds)
-    frame, y = table.frame[rows], _values(choice, table, rows)
-    try:
-        curve = learning_curve(
-            clone(choice.model.pipeline_),
-            frame.select([column.name for column in choice.columns if column.is_feature]),
-            y,
-            k=FEW_FOLDS if few else FOLDS,
-            scoring=Metric(choice.metric, choice.model.classes_, choice.costs),
-            groups=_column_of("group", choice, frame),
-            time=_column_of("time", choice, frame),
-            time_limit=seconds,
-            random_state=choice.seed,
-        )
-    except TimeLimit:
-        left_out["learning"] = "there was no time to fit the model to parts of the rows"
-        return None
-    except ValueError as error:
-        left_out["learning"] = str(error).rstrip(".")
-        return None
-    title = wording.metric_title(choice.metric)
-    return _as_plain(replace(curve, metric=title, is_loss=not choice.higher_is_better), choice)
-
-
-def _values(choice: Choice, table: Table, rows: np.ndarray) -> np.ndarray:
-    """The target of some rows."""
-    target = read_target(table, choice.target, cast("Task", choice.task))
-    return target.values[np.searchsorted(target.rows, rows)]
-
-
-def _column_of(role: str, choice: Choice, frame: pl.DataFrame) -> np.ndarray | None:
-    """The column with a role that only one can have."""
-    names = [column.name for column in choice.columns if column.role == role]
-    return frame[names[0]].to_numpy() if names else None
-
-
-def _is_dear(choice: Choice, seconds: float | None) -> bool:
-    """Whether five folds would take too long: about two and a half fits of all rows each."""
-    return seconds is not None and 2.5 * choice[choice.chosen].seconds > seconds
-
-
-def _as_plain(curve: LearningCurve, choice: Choice) -> Learning:
-    sign = 1.0 if choice.higher_is_better else -1.0
-    beyond = np.geomspace(curve.sizes[-1], BEYOND * curve.sizes[-1], 9)
-    law = np.array([curve.expected(float(size)) for size in beyond])
-    return Learning(
-        sizes=numbers(curve.sizes),
-        train=numbers(sign * curve.train),
-        unseen=numbers(sign * curve.unseen),
-        standard_errors=numbers(curve.standard_errors),
-        more_sizes=numbers(beyond),
-        more_unseen=numbers(sign * law[:, 0]),
-        more_errors=numbers(law[:, 1]),
-        metric=curve.metric,
-        advice=curve.advice,
-    )

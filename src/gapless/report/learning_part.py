@@ -1,0 +1,76 @@
+"""The learning curve of the chosen model: fitted again to more and more of the training rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import cast
+
+import numpy as np
+from sklearn.base import clone
+
+from ..choosing.choice import Choice
+from ..choosing.metric import Metric
+from ..choosing.splitting import rows_of
+from ..data import Table, read_target
+from ..data.target import Task
+from ..evaluation import LearningCurve, learning_curve
+from ..interrupt import TimeLimit
+from .sections import Learning, numbers
+
+FOLDS, FEW_FOLDS = 5, 3
+# Rows from which on few folds are enough for a curve.
+MANY_ROWS = 20_000
+# So many times as many rows as there are is the end of the curve.
+BEYOND = 4
+
+
+def learning_of(
+    choice: Choice, table: Table, seconds: float | None, left_out: dict[str, str]
+) -> Learning | None:
+    """The curve as far as there is time; None, and the reason in `left_out`, without one."""
+    target = read_target(table, choice.target, cast("Task", choice.task))
+    rows = rows_of(table, choice.columns, target, choice.split.train)
+    few = len(rows) >= MANY_ROWS or _is_dear(choice, seconds)
+    metric = Metric(choice.metric, choice.model.classes_, choice.costs)
+    try:
+        curve = learning_curve(
+            clone(choice.model.pipeline_),
+            rows.X,
+            rows.y,
+            k=FEW_FOLDS if few else FOLDS,
+            scoring=metric,
+            groups=rows.groups if rows.time is None else None,
+            time=rows.time,
+            time_limit=seconds,
+            random_state=choice.seed,
+        )
+    except TimeLimit:
+        left_out["learning"] = "there was no time to fit the model to parts of the rows"
+        return None
+    except ValueError as error:
+        left_out["learning"] = str(error).rstrip(".")
+        return None
+    return _plain(replace(curve, metric=metric.title, is_loss=metric.is_loss))
+
+
+def _is_dear(choice: Choice, seconds: float | None) -> bool:
+    """Whether five folds would take too long: about two and a half fits of all rows each."""
+    return seconds is not None and 2.5 * choice[choice.chosen].seconds > seconds
+
+
+def _plain(curve: LearningCurve) -> Learning:
+    """The curve in the own sense of the metric."""
+    sign = -1.0 if curve.is_loss else 1.0
+    beyond = np.geomspace(curve.sizes[-1], BEYOND * curve.sizes[-1], 9)
+    law = np.array([curve.expected(float(size)) for size in beyond])
+    return Learning(
+        sizes=numbers(curve.sizes),
+        train=numbers(sign * curve.train),
+        unseen=numbers(sign * curve.unseen),
+        standard_errors=numbers(curve.standard_errors),
+        more_sizes=numbers(beyond),
+        more_unseen=numbers(sign * law[:, 0]),
+        more_errors=numbers(law[:, 1]),
+        metric=curve.metric,
+        advice=curve.advice,
+    )

@@ -1,0 +1,258 @@
+"""The report is plain data; text, JSON and HTML only render it, and escape what they are given."""
+
+import html.parser
+import json
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+from made_choices import NASTY, made_choice
+
+import gapless
+from gapless.data import load_builtin, table_of
+from gapless.report import from_json, summarize, to_html, to_json, to_text
+
+REPORTS = ["two_classes", "many_classes", "of_numbers", "nasty"]
+# Elements that have no end.
+VOID = {"meta", "br", "img", "hr", "input", "link"}
+
+
+@pytest.fixture(params=REPORTS)
+def report(request):
+    return request.getfixturevalue(request.param)
+
+
+class Page(html.parser.HTMLParser):
+    """Reads a page: elements that are open, all that occur, and the text that is shown."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.open, self.tags, self.attributes, self.words = [], set(), [], []
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        self.attributes += attrs
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.add(tag)
+        self.attributes += attrs
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if not {"style", "title"} & set(self.open):
+            self.words.append(data)
+
+
+# ---- the same data in three forms ----------------------------------------------------------------
+
+
+def test_json_round_trip_is_exact(report):
+    text = to_json(report)
+    assert from_json(text) == report
+    assert json.loads(text)["answer"] == report.answer
+
+
+def test_page_is_well_formed_without_script_and_small(report):
+    page = to_html(report)
+    found = Page(page)
+    assert found.open == []
+    assert not found.tags & {"script", "img", "iframe", "link", "object"}
+    assert not any(name.startswith("on") or name in ("src", "href") for name, _ in found.attributes)
+    assert len(page.encode()) < 300_000
+    assert report.answer in "".join(found.words)
+
+
+def test_first_line_of_text_is_the_answer_then_gaps_and_advice(report):
+    lines = to_text(report).split("\n")
+    assert lines[0] == report.answer and "\n" not in report.answer
+    assert lines[1].startswith("optimality: ")
+    text = to_text(report)
+    assert text.index("unseen data: ") < text.index("next: ") < text.index("* tried model")
+    assert "giant model" in text and "it would need about 300 s" in text
+    assert text.rstrip().endswith("print('the same model')")
+
+
+def test_page_names_all_that_a_reader_needs(report):
+    page = "".join(Page(to_html(report)).words)
+    for heading in (
+        "How sure we are",
+        "The models compared",
+        "The two gaps of this model",
+        "Would more data help?",
+        "What was tuned",
+        "In the test rows",
+        "What the model uses",
+        "The data",
+        "What to do next",
+        "How to get the same model again",
+    ):
+        assert heading in page
+    assert "it would need about 300 s" in page
+    assert f"Seed {report.seed}" in page and gapless.__version__ in page
+
+
+# ---- sections ------------------------------------------------------------------------------------
+
+
+def test_two_classes_have_curves_calibration_and_a_tuned_parameter(two_classes):
+    assert two_classes.roc.area.value > 0.9
+    assert two_classes.roc.x[0] == 0.0 and two_classes.roc.y[-1] == 1.0
+    assert two_classes.precision_recall.chance == pytest.approx(0.37, abs=0.1)
+    assert np.sum(two_classes.confusion.counts) == two_classes.test_rows
+    assert sum(two_classes.calibration.sizes) == two_classes.test_rows
+    tuned = two_classes.validation
+    assert tuned.parameter == "C" and not tuned.higher_is_better
+    assert tuned.unseen[tuned.best] == min(tuned.unseen)
+    assert {one.of for one in two_classes.uses.coefficients} == {"malignant"}
+    assert two_classes.left_out == {}
+
+
+def test_trees_have_rules_and_classes_a_matrix(many_classes):
+    assert many_classes.uses.rule_count == len(many_classes.uses.rules)
+    assert any("petal" in rule for rule in many_classes.uses.rules)
+    assert many_classes.confusion.classes == ("setosa", "versicolor", "virginica")
+    assert many_classes.left_out["curves"] == "there are 3 classes, and a curve is about two"
+    assert len(many_classes.uses.dependences[0].lines) == 3
+
+
+def test_losses_are_told_in_their_own_sense(of_numbers):
+    assert not of_numbers.higher_is_better
+    assert min(of_numbers.learning.unseen) > 0
+    assert of_numbers.learning.unseen[-1] < of_numbers.learning.unseen[0]
+    assert "-" not in of_numbers.learning.advice.replace("−", "-")
+
+
+def test_residuals_have_intervals_and_their_coverage(of_numbers):
+    found = of_numbers.residuals
+    assert len(found.true) == found.shown == found.rows == of_numbers.test_rows
+    inside = [a <= y <= b for a, y, b in zip(found.lower, found.true, found.upper)]
+    assert found.coverage.value == pytest.approx(np.mean(inside))
+    assert found.level == 0.9
+
+
+def test_importances_are_sorted_and_the_first_are_followed(of_numbers):
+    values = [one.value for one in of_numbers.uses.importances]
+    assert values == sorted(values, reverse=True)
+    first = [one.name for one in of_numbers.uses.importances[:3]]
+    assert [one.column for one in of_numbers.uses.dependences] == first
+
+
+def test_names_are_escaped_and_shortened_with_the_full_name_in_a_title(nasty):
+    page = to_html(nasty)
+    assert "<script" not in page and "<img" not in page and "</title>a" not in page
+    assert page.count("</title>") - page.count("<title>") == 0
+    titles = [value for name, value in Page(page).attributes if name == "title"]
+    assert NASTY in titles
+    assert not any(NASTY in words for words in Page(page).words)
+
+
+def test_dates_and_levels_have_distributions(nasty):
+    facts = {one.name: one for one in nasty.data.columns}
+    assert facts["when"].distribution.labels == ("2024-01-01", "2024-04-29")
+    assert facts["level"].distribution.kind == "levels"
+    assert sum(facts[NASTY].distribution.shares) == pytest.approx(1.0)
+
+
+# ---- what is left out, and said ------------------------------------------------------------------
+
+
+def test_without_time_the_dear_parts_are_left_out_and_named():
+    table = load_builtin("iris")
+    choice = made_choice(table, "species", gapless.GaussianNB())
+    report = summarize(choice, table, time_limit=0.0)
+    assert report.learning is None and report.uses.importances == ()
+    assert set(report.left_out) >= {"learning", "importances", "dependences"}
+    page = to_html(report)
+    assert "there was no time to fit the model to parts of the rows" in page
+    assert any("Get " in text for text in report.advice)
+
+
+def test_models_without_probabilities_have_no_curves_and_say_why():
+    table = load_builtin("iris")
+    choice = made_choice(table, "species", gapless.LinearSVC())
+    choice = replace(choice, answers=replace(choice.answers, probabilities=None))
+    report = summarize(choice, table, time_limit=0.0)
+    assert report.roc is None and report.calibration is None
+    assert "without probabilities" in report.left_out["calibration"]
+    assert "without probabilities" in to_html(report)
+
+
+def test_hundred_classes_are_told_by_their_worst_pairs():
+    rng = np.random.default_rng(0)
+    label = np.repeat(np.arange(100), 12)
+    frame = pl.DataFrame({"x": label + rng.normal(size=1200), "y": [f"c{k:02}" for k in label]})
+    table = table_of(frame)
+    report = summarize(made_choice(table, "y", gapless.GaussianNB()), table, time_limit=0.0)
+    assert report.confusion.classes == () and len(report.confusion.mistakes) == 8
+    rows = [one.rows for one in report.confusion.mistakes]
+    assert rows == sorted(rows, reverse=True)
+    assert report.confusion.mistakes[0].true in to_html(report)
+
+
+def test_wide_tables_show_what_matters_and_say_so():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 80))
+    frame = pl.DataFrame(X, schema=[f"x{k}" for k in range(80)])
+    table = table_of(frame.with_columns(y=pl.Series(3 * X[:, 70] + rng.normal(size=150))))
+    choice = made_choice(table, "y", gapless.Ridge(alpha=30.0))
+    report = summarize(choice, table)
+    assert report.uses.importances[0].name == "x70"
+    assert report.uses.tried == 60 and report.uses.features == 80
+    assert report.data.columns[1].name == "x70" and len(report.data.columns) == 40
+    page = to_html(report)
+    assert "40 of 81 columns are shown" in page and "Of 80 columns the 60" in page
+
+
+def test_texts_are_reported():
+    words = ["good fine great", "bad poor awful"]
+    texts = [f"{words[k % 2]} number {k} of many" for k in range(80)]
+    table = table_of({"text": texts, "y": ["yes" if k % 2 else "no" for k in range(80)]})
+    choice = made_choice(table, "y", gapless.LogisticRegression(C=1.0))
+    report = summarize(choice, table)
+    assert report.data.columns[1].role == "text"
+    assert {one.name for one in report.uses.coefficients[:6]} >= {"good", "bad"}
+    assert report.uses.dependences == ()
+    assert "words" in to_html(report)
+
+
+# ---- files of unknown origin ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda plain: plain | {"format": 99},
+        lambda plain: plain | {"answer": 3},
+        lambda plain: plain | {"answer": None},
+        lambda plain: plain | {"seconds": "1"},
+        lambda plain: plain | {"seed": True},
+        lambda plain: plain | {"gaps": "ab"},
+        lambda plain: plain | {"unknown": 1},
+        lambda plain: {name: plain[name] for name in plain if name != "uses"},
+        lambda plain: plain | {"test": {**plain["test"], "value": [1]}},
+        lambda plain: [plain],
+    ],
+)
+def test_damaged_json_is_an_error_that_says_where(damage, many_classes):
+    plain = json.loads(to_json(many_classes))
+    with pytest.raises(ValueError, match="report"):
+        from_json(json.dumps(damage(plain)))
+
+
+@pytest.mark.parametrize("text", ["", "{", "[" * 100_000, '{"format": 1}', "NaN"])
+def test_what_is_no_report_is_an_error(text):
+    with pytest.raises(ValueError, match="report"):
+        from_json(text)
+
+
+def test_infinite_numbers_are_refused(many_classes):
+    text = to_json(many_classes).replace(f'"seconds": {many_classes.seconds}', '"seconds": 1e999')
+    with pytest.raises(ValueError, match="seconds"):
+        from_json(text)
