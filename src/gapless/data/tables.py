@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from .findings import TableError, counted, listed
@@ -135,6 +136,9 @@ def _usual(series: pl.Series) -> pl.Series:
         return wide if wide.null_count() == series.null_count() else series.cast(pl.Float64)
     if kind.is_numeric():
         floats = series.cast(pl.Float64)
+        # NumPy sees at once that all is well; wide tables have thousands of columns.
+        if np.isfinite(floats.to_numpy()).all():
+            return floats
         return floats.set(~floats.is_finite().fill_null(True), None)
     if isinstance(kind, pl.Datetime):
         return series.cast(pl.Datetime("us")) if kind.time_zone is None else _in_utc(series)
