@@ -201,8 +201,8 @@ def _look_at_columns(
             )
         noticed.extra += names[predictor.width :]
         return
-    used = [column.name for column in predictor.columns]
-    absent = [name for name in used if name not in names]
+    used, there = [column.name for column in predictor.columns], set(names)
+    absent = [name for name in used if name not in there]
     if absent and not fills:
         raise TableError(
             f"the table lacks {counted(len(absent), 'column')} of the model: {listed(absent)}"
@@ -247,8 +247,9 @@ def _look_at_values(
     for name, levels in predictor.levels.items():
         texts = values[name].cast(pl.String)
         _add(noticed.unseen, name, texts.filter(~texts.is_in(levels)))
+    names = set(raw.columns)
     for column in predictor.columns:
-        if column.name in raw.columns:
+        if column.name in names:
             lost = unread(column, raw[column.name], values[column.name])
             _add(noticed.unread, column.name, lost)
 

@@ -76,7 +76,8 @@ def find_drift(profile: TableProfile, table: Any) -> tuple[Finding, ...]:
     S305 ('species',)
     """
     frame = plain_frame(table)
-    there = [each for each in profile.columns if each.column.name in frame.columns]
+    names = set(frame.columns)
+    there = [each for each in profile.columns if each.column.name in names]
     findings = [*_other_columns(profile, frame)]
     if frame.height < FEW_ROWS:
         findings.append(
@@ -94,9 +95,10 @@ def find_drift(profile: TableProfile, table: Any) -> tuple[Finding, ...]:
 
 
 def _other_columns(profile: TableProfile, frame: pl.DataFrame) -> Iterator[Finding]:
+    names = set(frame.columns)
     for each in profile.columns:
         column = each.column
-        if column.is_feature and column.name not in frame.columns:
+        if column.is_feature and column.name not in names:
             yield found(
                 "S301",
                 "warning",

@@ -64,16 +64,16 @@ def read_like(source: Source, columns: Sequence[Column]) -> Table:
 
 def as_values(frame: pl.DataFrame, forms: Mapping[str, Form]) -> pl.DataFrame:
     """Texts as numbers, dates and truth values by their forms; what does not fit is missing."""
+    schema = frame.schema
     return frame.with_columns(
-        read(frame[name], form)
-        for name, form in forms.items()
-        if name in frame.columns and frame[name].dtype == pl.String
+        read(frame[name], form) for name, form in forms.items() if schema.get(name) == pl.String
     )
 
 
 def _forms(frame: pl.DataFrame, columns: Sequence[Column]) -> dict[str, Form]:
+    schema = frame.schema
     return {
         column.name: column.form or form_by_type(column.dtype, frame[column.name])
         for column in columns
-        if column.name in frame.columns and frame[column.name].dtype == pl.String
+        if schema.get(column.name) == pl.String
     }
