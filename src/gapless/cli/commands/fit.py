@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import shlex
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -157,7 +158,7 @@ def _say(args: argparse.Namespace, report: Any, files: dict[str, str], printer: 
     printer.answer(to_text(report))
     printer.plain(
         f"\nmodel   {files['model']}\nreport  {files['report']}\n"
-        f"next    gapless predict {files['model']} NEW_TABLE"
+        f"next    gapless predict {shlex.quote(files['model'])} NEW_TABLE"
     )
 
 
