@@ -32,7 +32,7 @@ CLASSIFIERS = (
         kind="table",
         complexity=0,
         make=lambda facts, seed: MajorityClassifier(),
-        cost=Cost(0.01, 0.01),
+        cost=Cost(0.01, 0.02),
     ),
     Family(
         name="sparse logistic regression",
@@ -40,7 +40,7 @@ CLASSIFIERS = (
         kind="numbers",
         complexity=1,
         make=sparse_logistic,
-        cost=Cost(0.05, 0.5, width=1.3, classes=1.5),
+        cost=Cost(0.2, 0.6, rows=0.7, width=1.3, classes=1.5),
     ),
     Family(
         name="logistic regression",
@@ -48,7 +48,7 @@ CLASSIFIERS = (
         kind="numbers",
         complexity=2,
         make=logistic,
-        cost=Cost(0.05, 0.3, width=1.3, classes=1.5),
+        cost=Cost(0.05, 0.08, width=1.3, classes=1.5),
     ),
     Family(
         name="linear discriminants",
@@ -56,7 +56,7 @@ CLASSIFIERS = (
         kind="numbers",
         complexity=2,
         make=lambda facts, seed: LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto"),
-        cost=Cost(0.02, 0.02),
+        cost=Cost(0.02, 0.05),
         widest=3000,
         takes_text=False,
     ),
@@ -66,7 +66,7 @@ CLASSIFIERS = (
         kind="table",
         complexity=2,
         make=lambda facts, seed: NaiveBayes(),
-        cost=Cost(0.02, 0.02),
+        cost=Cost(0.02, 0.1),
     ),
     Family(
         name="linear SVM",
@@ -74,7 +74,7 @@ CLASSIFIERS = (
         kind="numbers",
         complexity=3,
         make=linear_svm,
-        cost=Cost(0.05, 0.3, width=1.3, classes=1.0),
+        cost=Cost(0.05, 0.12, width=1.3),
     ),
     Family(
         name="pruned tree",
@@ -82,7 +82,7 @@ CLASSIFIERS = (
         kind="table",
         complexity=3,
         make=pruned_tree,
-        cost=Cost(0.02, 0.2),
+        cost=Cost(0.02, 0.4, rows=1.1),
     ),
     Family(
         name="nearest neighbours",
@@ -90,7 +90,7 @@ CLASSIFIERS = (
         kind="numbers",
         complexity=4,
         make=lambda facts, seed: KNeighborsClassifier("loo"),
-        cost=Cost(0.02, 1.0, rows=1.5),
+        cost=Cost(0.05, 1.1, rows=0.9, width=0.8),
         largest=50_000,
     ),
     Family(
@@ -99,8 +99,8 @@ CLASSIFIERS = (
         kind="numbers",
         complexity=5,
         make=lambda facts, seed: SVC(C="loo", gamma="loo", random_state=seed),
-        cost=Cost(0.1, 20.0, rows=2.0, width=0.5, classes=0.5),
-        largest=20_000,
+        cost=Cost(0.1, 3.0, rows=1.3, width=0.3),
+        largest=10_000,
     ),
     Family(
         name="random forest",
@@ -108,7 +108,7 @@ CLASSIFIERS = (
         kind="table",
         complexity=6,
         make=forest,
-        cost=Cost(0.1, 0.5, width=0.5),
+        cost=Cost(0.1, 0.8, rows=1.1, width=0.5),
         largest=200_000,
     ),
     Family(
@@ -117,7 +117,7 @@ CLASSIFIERS = (
         kind="table",
         complexity=7,
         make=boosted_small,
-        cost=Cost(0.1, 0.5, classes=1.0),
+        cost=Cost(0.05, 0.6, classes=1.3),
     ),
     Family(
         name="boosted trees",
@@ -125,7 +125,7 @@ CLASSIFIERS = (
         kind="table",
         complexity=8,
         make=boosted_usual,
-        cost=Cost(0.1, 0.5, classes=1.0),
+        cost=Cost(0.05, 0.6, classes=1.3),
     ),
     Family(
         name="boosted large trees",
@@ -133,7 +133,7 @@ CLASSIFIERS = (
         kind="table",
         complexity=9,
         make=boosted_large,
-        cost=Cost(0.1, 0.5, classes=1.0),
+        cost=Cost(0.05, 0.8, classes=1.3),
         fewest=50_000,
     ),
 )
@@ -144,7 +144,7 @@ REGRESSORS = (
         kind="table",
         complexity=0,
         make=lambda facts, seed: MeanRegressor(),
-        cost=Cost(0.01, 0.01),
+        cost=Cost(0.01, 0.02),
     ),
     Family(
         name="lasso",
@@ -152,7 +152,7 @@ REGRESSORS = (
         kind="numbers",
         complexity=1,
         make=lambda facts, seed: Lasso(alpha="loo", select="1se"),
-        cost=Cost(0.05, 0.2, width=1.3),
+        cost=Cost(0.05, 0.4, width=1.3),
     ),
     Family(
         name="ridge regression",
@@ -160,7 +160,7 @@ REGRESSORS = (
         kind="numbers",
         complexity=2,
         make=lambda facts, seed: Ridge(alpha="loo"),
-        cost=Cost(0.02, 0.1, width=1.3),
+        cost=Cost(0.02, 0.25, width=1.3),
     ),
     Family(
         name="pruned tree",
@@ -168,7 +168,7 @@ REGRESSORS = (
         kind="table",
         complexity=3,
         make=pruned_tree,
-        cost=Cost(0.02, 0.2),
+        cost=Cost(0.02, 1.2, rows=1.1),
     ),
     Family(
         name="nearest neighbours",
@@ -176,7 +176,7 @@ REGRESSORS = (
         kind="numbers",
         complexity=4,
         make=lambda facts, seed: KNeighborsRegressor("loo"),
-        cost=Cost(0.02, 1.0, rows=1.5),
+        cost=Cost(0.05, 1.1, rows=0.9, width=0.8),
         largest=50_000,
     ),
     Family(
@@ -187,7 +187,7 @@ REGRESSORS = (
         make=lambda facts, seed: KernelRidge(
             alpha="loo", kernel="rbf", gamma="loo", fit_intercept=True, random_state=seed
         ),
-        cost=Cost(0.1, 20.0, rows=2.0, width=0.5),
+        cost=Cost(0.3, 22.0, rows=1.1, width=0.3),
         largest=20_000,
     ),
     Family(
@@ -196,7 +196,7 @@ REGRESSORS = (
         kind="table",
         complexity=6,
         make=forest,
-        cost=Cost(0.1, 1.0),
+        cost=Cost(0.1, 5.0, rows=1.1, width=0.5),
         largest=200_000,
     ),
     Family(
@@ -205,7 +205,7 @@ REGRESSORS = (
         kind="table",
         complexity=7,
         make=boosted_small,
-        cost=Cost(0.1, 0.5),
+        cost=Cost(0.05, 1.2),
     ),
     Family(
         name="boosted trees",
@@ -213,7 +213,7 @@ REGRESSORS = (
         kind="table",
         complexity=8,
         make=boosted_usual,
-        cost=Cost(0.1, 0.5),
+        cost=Cost(0.05, 1.2),
     ),
     Family(
         name="boosted large trees",
@@ -221,7 +221,7 @@ REGRESSORS = (
         kind="table",
         complexity=9,
         make=boosted_large,
-        cost=Cost(0.1, 0.5),
+        cost=Cost(0.05, 1.5),
         fewest=50_000,
     ),
 )
