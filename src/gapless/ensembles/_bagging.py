@@ -207,9 +207,11 @@ class Bagging(Ensemble):
 
     def _columns(self, seed: int) -> Array:
         """The columns of a member."""
+        count, size = self.n_features_in_, self._max_features
+        if size == count and not self.bootstrap_features:
+            return np.arange(count)
         # Another stream than that of the rows.
         rng = np.random.default_rng([seed, 1])
-        count, size = self.n_features_in_, self._max_features
         if self.bootstrap_features:
             return rng.integers(0, count, size)
         return np.sort(rng.choice(count, size, replace=False))

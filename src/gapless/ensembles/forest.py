@@ -33,7 +33,7 @@ from ..trees.growing import draw_rows
 from ..trees.packed import PackedTrees
 from ._base import Ensemble, fingerprint
 from .draws import Population, as_numbers
-from .forest_growing import ForestGrowing, key_of
+from .forest_growing import ForestGrowing, keys_of
 from .forest_reading import ForestReading
 from .out_of_bag import EnsembleData
 
@@ -352,11 +352,11 @@ class Forest(ForestReading, ForestGrowing, Ensemble, BaseEstimator):
     def _counts(self, seeds: Array | None = None) -> Iterator[Array]:
         population = self._population
         chances = None if population.is_uniform else population.weights
-        for seed in self._seeds if seeds is None else seeds:
+        for key in keys_of(self._seeds if seeds is None else seeds):
             if self._max_samples == 0:
                 yield np.ceil(population.weights).astype(int)
             else:
-                yield draw_rows(len(self._rows), self._max_samples, key_of(seed), chances)
+                yield draw_rows(len(self._rows), self._max_samples, key, chances)
 
     def _unfitted(self) -> Any:
         twin = super()._unfitted()
