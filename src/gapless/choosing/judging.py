@@ -273,8 +273,8 @@ class Judging:
         """The scores of a family, and the seconds of a fit and of the prediction of a row."""
         splits = [(self.some(train, rows), test) for train, test in self.splits]
         pipeline = self.pipeline(family)
-        if self.metric.needs_probabilities and not hasattr(pipeline, "predict_proba"):
-            raise ValueError(f"it has no probabilities, which {self.metric.title} needs")
+        if self.metric.needs_probabilities and not self._has_probabilities(family):
+            raise ValueError(f"it has no probabilities, which the {self.metric.title} needs")
         began = self.budget.clock()
         held = HeldOut(
             pipeline, self.rows, splits, self.metric, most_train=MOST_TRAIN, on_fit=on_fit
@@ -290,6 +290,9 @@ class Judging:
         asked = sum(min(len(train), MOST_TRAIN) + len(test) for train, test in splits)
         ask_seconds = (self.budget.clock() - fitted) / asked
         return held, (fitted - began) / len(splits), ask_seconds
+
+    def _has_probabilities(self, family: Family) -> bool:
+        return hasattr(family.build(self.budget.facts, self.seed), "predict_proba")
 
     # ---- words -----------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from ..data import TableError
 from ..evaluation.resampling import HeldOut, behind_error, corrected
 from ..evaluation.rows import Rows
 from ..generalization import sentence
+from ..interrupt import TimeLimit
 from .choice import Candidate
 from .judging import Trial
 from .metric import Metric
@@ -55,6 +56,8 @@ def rank(trials: Sequence[Trial], rows: Rows, metric: Metric) -> Ranking:
     order = sorted(trials, key=lambda trial: trial.family.complexity)
     judged = [trial for trial in order if trial.held is not None]
     held = [trial.held for trial in judged if trial.held is not None]
+    if not held and not any(trial.failure for trial in order):
+        raise TimeLimit("there was no time for any model; give a longer time_limit.")
     if not held:
         why = "; ".join(f"{trial.family.name}: {trial.failure or trial.reason}" for trial in order)
         raise TableError(f"no model could be judged by {metric.title}. {why}.")

@@ -274,7 +274,8 @@ class TableModel(BaseEstimator):
         Vovk (2015), Annals of Mathematics and Artificial Intelligence 74: cross-conformal
         predictors. Barber, Candès, Ramdas and Tibshirani (2021), Annals of Statistics 49.
         """
-        prediction, reach = np.asarray(self.predict(table), dtype=float), self.reach(coverage)
+        reach = self.reach(coverage)
+        prediction = np.asarray(self.predict(table), dtype=float)
         return Intervals(prediction, prediction - reach, prediction + reach)
 
     def reach(self, coverage: float = 0.9) -> float:

@@ -1,0 +1,136 @@
+"""The time limit: what is judged, on how many rows, and what is skipped, by a clock that is set."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gapless.choosing import choose
+from gapless.choosing.budget import Budget
+from gapless.choosing.costs import Cost
+from gapless.choosing.facts import facts_of
+from gapless.choosing.families import families_for
+from gapless.choosing.judging import Judging, in_words
+from gapless.choosing.metric import metric_of
+from gapless.choosing.schedule import Schedule
+from gapless.choosing.splitting import rows_of
+from gapless.data import describe_columns, load_builtin, read_target, table_of
+from gapless.interrupt import TimeLimit, time_limit
+
+
+class Clock:
+    """Tells the time that is set."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+def judging_of(limit, seconds, n=2000, factor=1.0):
+    """Two families, of which a fit takes so many seconds for each 1,000 rows by the clock."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(2, n))
+    y = np.where(x[0] + 0.5 * rng.normal(size=n) > 0, "yes", "no")
+    table = table_of({"x": x[0], "z": x[1], "y": y})
+    columns, target = describe_columns(table, "y"), read_target(table, "y")
+    facts, clock = facts_of(columns, target), Clock()
+    families = [
+        replace(family, cost=Cost(0.0, 10 * seconds.get(family.name, 1e-6), width=0.0))
+        for family in families_for(facts, list(seconds))
+    ]
+    said = []
+
+    class Slow(Judging):
+        def _scored(self, family, rows, on_fit):
+            found = super()._scored(family, rows, on_fit)
+            each = factor * seconds.get(family.name, 0.0) * rows / 1000
+            clock.now += each * len(self.splits)
+            return found[0], each, 0.0
+
+    budget = Budget(limit, facts, clock)
+    metric = metric_of("auto", target.task, target.values)
+    rows = rows_of(table, columns, target)
+    return Slow(
+        rows, columns, metric, budget, 0, 0, lambda *a, text: said.append((*a, text))
+    ), families
+
+
+def run(limit, seconds, **more):
+    judging, families = judging_of(limit, seconds, **more)
+    return {trial.family.name: trial for trial in Schedule(judging).run(families)}, judging
+
+
+def test_all_are_judged_on_all_rows_if_there_is_time():
+    trials, judging = run(1000.0, {"naive Bayes": 0.1, "linear discriminants": 0.2})
+    assert {trial.rows for trial in trials.values()} == {judging.largest}
+    assert all(trial.held is not None and not trial.reason for trial in trials.values())
+
+
+def test_a_dear_family_is_judged_on_some_rows_or_skipped_and_says_what_it_needs():
+    some, judging = run(20.0, {"linear discriminants": 3.0})
+    assert 500 <= some["linear discriminants"].rows < judging.largest
+    assert "all would have needed about" in some["linear discriminants"].reason
+    none, _ = run(20.0, {"linear discriminants": 300.0})
+    assert none["linear discriminants"].held is None
+    assert none["linear discriminants"].reason.startswith("would have needed about 33")
+    assert none["majority class"].held is not None
+
+
+def test_the_budget_is_kept_and_leaves_time_for_the_last_fit():
+    for cost in (0.5, 1.0, 3.0, 8.0):
+        _, judging = run(20.0, {"linear discriminants": cost, "naive Bayes": 0.2})
+        assert judging.budget.seconds <= 20.0
+        if judging.best.rows == judging.largest:
+            assert judging.budget.left >= judging.end_seconds()
+
+
+def test_guesses_are_corrected_by_what_fits_took():
+    _, judging = run(1000.0, {"linear discriminants": 0.1}, factor=7.0)
+    family = families_for(judging.budget.facts, ["linear discriminants"])[-1]
+    slow = replace(family, cost=Cost(0.0, 1.0, width=0.0))
+    assert judging.budget.fit_seconds(slow, 1000) == pytest.approx(0.7)
+
+
+def test_rows_for_a_number_of_seconds_are_the_most_that_fit_in():
+    judging, families = judging_of(10.0, {"linear discriminants": 1.0})
+    family = families[-1]
+    rows = judging.budget.rows_for(family, 0.5, 2000)
+    assert judging.budget.fit_seconds(family, rows) <= 0.5
+    assert judging.budget.fit_seconds(family, rows + 1) > 0.5
+    assert judging.budget.rows_for(family, -1.0, 2000) == 0
+
+
+def test_smaller_fits_have_a_fair_share_of_classes_and_are_held_in_larger_ones():
+    judging, _ = judging_of(10.0, {"linear discriminants": 1.0})
+    train = judging.splits[0][0]
+    few, more = judging.some(train, 100), judging.some(train, 400)
+    assert set(few) < set(more) < set(train)
+    share = np.mean(judging.rows.y[train] == "yes")
+    assert abs(np.mean(judging.rows.y[few] == "yes") - share) <= 0.02
+
+
+def test_a_tiny_limit_still_gives_an_answer():
+    choice = choose(load_builtin("iris"), "species", time_limit=1e-6)
+    assert choice.chosen == "majority class"
+    assert all(one.status == "skipped" for one in choice.candidates if one.complexity)
+    assert any("there was no time" in note for note in choice.notes)
+
+
+def test_a_limit_around_it_holds():
+    with time_limit(0), pytest.raises(TimeLimit, match="no time for any model"):
+        choose(load_builtin("iris"), "species", time_limit=None)
+
+
+def test_ctrl_c_ends_it_at_once():
+    def stop(event):
+        if event.stage == "judged":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        choose(load_builtin("iris"), "species", on_progress=stop)
+
+
+def test_seconds_in_words():
+    assert [in_words(x) for x in (0.04, 3.21, 12.6)] == ["0.0 s", "3.2 s", "13 s"]

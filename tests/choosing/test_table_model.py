@@ -1,0 +1,176 @@
+"""TableModel: tables in, answers out; and the costs of decisions."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import is_classifier, is_regressor
+
+from gapless import Ridge
+from gapless.choosing import TableModel, choose
+from gapless.choosing.cost_files import read_costs
+from gapless.data import TableError, describe_columns, load_builtin, prepare, table_of
+
+CLASSES = np.array(["bad", "good"])
+
+
+def model_of(table, target, kind="numbers", model=None, **more):
+    columns = describe_columns(table, target)
+    return TableModel(prepare(columns, kind, model or Ridge()), target, **more)
+
+
+def line(n, seed):
+    rng = np.random.default_rng(seed)
+    x, z = rng.normal(size=(2, n))
+    return table_of({"x": x, "z": z, "y": 2 * x + rng.standard_t(4, size=n)})
+
+
+@pytest.fixture(scope="module")
+def houses():
+    return choose(line(300, 0), "y", models="ridge regression")
+
+
+def test_tables_of_any_kind_give_the_same_predictions(houses):
+    table = line(50, 1)
+    known = houses.model.predict(table)
+    assert_array_equal(known, houses.model.predict(table.frame))
+    assert_array_equal(known, houses.model.predict(pd.DataFrame(table.frame.to_dict())))
+    assert_array_equal(known, houses.model.predict(table.frame.select(["y", "z", "x"])))
+    texts = table.frame.with_columns(pl.col("x").cast(pl.String))
+    assert_allclose(houses.model.predict(texts), known)
+
+
+def test_a_missing_column_is_named_and_a_new_level_is_no_error():
+    table = load_builtin("tennis")
+    choice = choose(table, "play", models="naive Bayes")
+    with pytest.raises(TableError, match="lacks columns that the model was fitted with: 'wind'"):
+        choice.model.predict(table.frame.drop("wind"))
+    strange = table.frame.with_columns(pl.lit("hurricane").alias("wind"))
+    assert len(choice.model.predict(strange)) == len(table)
+
+
+def test_intervals_hold_as_many_new_rows_as_they_say(houses):
+    """Over the draw of the table the share is the coverage: here the mean over twelve tables."""
+    new = line(4000, 99)
+    y = new.frame["y"].to_numpy()
+    for coverage in (0.5, 0.9):
+        inside = []
+        for seed in range(12):
+            found = choose(line(120, seed), "y", models="ridge regression").model
+            at, lower, upper = found.predict_interval(new, coverage)
+            assert_allclose(upper - at, at - lower)
+            inside.append(np.mean((lower <= y) & (y <= upper)))
+        # Residuals of about 96 rows: one table is off by √(p(1−p)/96), twelve by a third of that.
+        assert abs(np.mean(inside) - coverage) < 4 * np.sqrt(coverage * (1 - coverage) / 96 / 12)
+
+
+def test_intervals_of_the_test_are_those_of_the_model(houses):
+    found = houses.model.predict_interval(line(300, 0).frame[houses.split.test])
+    assert_array_equal(houses.answers.lower, found.lower)
+    assert_array_equal(houses.answers.upper, found.upper)
+
+
+def test_too_few_held_out_rows_give_endless_intervals():
+    table = line(30, 0)
+    model = model_of(table, "y").fit(table).expect(0.9, 0.1, np.arange(5.0))
+    assert np.all(np.isinf(model.predict_interval(table, 0.9).upper))
+    assert np.all(np.isfinite(model.predict_interval(table, 0.8).upper))
+
+
+def test_intervals_that_are_not_known_are_refused():
+    table = line(30, 0)
+    with pytest.raises(ValueError, match="nothing is known of the errors"):
+        model_of(table, "y").fit(table).predict_interval(table)
+    choice = choose(load_builtin("iris"), "species", models="naive Bayes")
+    with pytest.raises(ValueError, match="'species' has classes"):
+        choice.model.predict_interval(load_builtin("iris"))
+
+
+def test_a_model_knows_its_task_and_its_columns(houses):
+    assert is_regressor(houses.model) and not is_classifier(houses.model)
+    table = load_builtin("iris")
+    choice = choose(table, "species", models="naive Bayes", drop=["petal_width"])
+    model = choice.model
+    assert is_classifier(model)
+    roles = {column.name: column.role for column in model.columns_}
+    assert roles["species"] == "target" and roles["petal_width"] == "dropped"
+    assert model.profile_.rows == model.rows_ == len(choice.split.train)
+    assert model.record_ == ""
+
+
+def test_rows_without_target_are_refused_by_name():
+    table = table_of({"x": [1.0, 2.0, 3.0, 4.0], "y": [1.0, 2.5, 3.5, None]})
+    with pytest.raises(TableError, match="none of these rows has a value of 'y'"):
+        model_of(table, "y").fit(table, rows=[3])
+
+
+# ---- costs ---------------------------------------------------------------------------------------
+
+
+def loans(n=400):
+    rng = np.random.default_rng(0)
+    x, z = rng.normal(size=(2, n))
+    return table_of({"x": x, "z": z, "what": np.where(x + rng.normal(size=n) > 0, "good", "bad")})
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(text):
+        path = tmp_path / "costs.csv"
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def test_decisions_are_those_of_least_cost(file):
+    path = file("true,good,bad\nbad,4,0\ngood,0,1\n")
+    plain = choose(loans(), "what", models="linear discriminants")
+    careful = choose(loans(), "what", models="linear discriminants", costs=path)
+    assert careful.metric == "mean_cost" and not careful.higher_is_better
+    assert_array_equal(careful.costs, [[0, 4], [1, 0]])
+    called_good = [np.mean(one.answers.predicted == "good") for one in (plain, careful)]
+    assert called_good[1] < 0.7 * called_good[0]
+    assert careful.test.value < careful.baseline.value
+    again = {}
+    exec(careful.code.replace("table_of(frame)", "table_of(loans())"), {"loans": loans}, again)
+    assert again["model"].score(again["table"], rows=again["split"].test) == careful.test
+
+
+def test_models_without_probabilities_have_no_cost():
+    choice = choose(loans(), "what", models="linear SVM", costs={"good": 1.0, "bad": 5.0})
+    assert choice["linear SVM"].status == "failed"
+    assert "no probabilities" in choice["linear SVM"].reason
+
+
+def test_costs_of_a_file_are_by_name(file):
+    assert_array_equal(
+        read_costs(file("x;good;bad\ngood;0;2\nbad;7,5;0\n"), CLASSES), [[0, 7.5], [2, 0]]
+    )
+    assert_array_equal(read_costs([[0, 1], [2, 0]], CLASSES), [[0, 1], [2, 0]])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "true,good,ugly\ngood,0,1\nbad,1,0\n",
+            "columns have 'ugly', which is none of the classes",
+        ),
+        ("true,good,bad\ngood,0,1\n", "rows lack the class 'bad'"),
+        ("true,good,bad\ngood,0,1\nbad,1,\n", "all costs must be numbers"),
+        ("true,good,bad\ngood,0,one\nbad,1,0\n", "all costs must be numbers"),
+        ("true,good,bad\ngood,0,1\nbad,1,0\nbad,1,0\n", "rows have a class twice"),
+        ("true,good,bad\ngood,1,1\nbad,1,1\n", "all decisions cost the same"),
+        ("good\nbad\n", "it has 1 columns"),
+    ],
+)
+def test_wrong_costs_are_named(file, text, said):
+    with pytest.raises(TableError, match=said):
+        read_costs(file(text), CLASSES)
+
+
+def test_costs_of_numbers_are_refused():
+    with pytest.raises(ValueError, match="costs are those of classes"):
+        choose(line(50, 0), "y", costs={"a": 1})
