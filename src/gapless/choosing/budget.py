@@ -55,7 +55,7 @@ class Budget:
         return max(self.limit - kept - self.seconds, 0.0)
 
     def learn(self, family: Family, rows: int, took: float) -> None:
-        """Remember what a fit of so many rows took; that of a null model tells nothing of others."""
+        """Remember what a fit of so many rows took; a null model tells nothing of others."""
         if family.complexity:
             self._speeds[family.name] = took / family.guess_seconds(self.facts, rows)
 

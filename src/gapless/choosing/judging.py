@@ -163,7 +163,10 @@ class Judging:
     def pipeline(self, family: Family) -> Pipeline:
         """Preparation and model of a family, unfitted."""
         model = family.build(self.budget.facts, self.seed)
-        return prepare(self.columns, family.kind, self.decided(model))
+        features = [column for column in self.columns if column.is_feature]
+        # The null model looks at no column, so that one is enough, and nothing has to be prepared.
+        used = features if family.complexity else features[:1]
+        return prepare(used, family.kind, self.decided(model))
 
     def decided(self, model: Any) -> Any:
         """A model whose decisions are those of least cost, where there are costs."""
