@@ -16,7 +16,7 @@ from gapless.data.findings import counted
 from gapless.data.profile import ColumnProfile
 from gapless.metrics.result import decimals, written
 from gapless.model_io import Description, describe, load
-from gapless.report import from_json
+from gapless.report import Report, from_json
 
 from .checking import plain
 from .objectives import objective_of
@@ -166,14 +166,14 @@ def shown_of(path: Path) -> Shown:
     pipeline = model.pipeline_ if isinstance(model, TableModel) else model
     inner = last_of(pipeline)
     certificate = _of(inner, "certificate_")
-    generalization = _of(inner, "generalization_")
-    importances, importance = _importances(model, pipeline)
+    report = from_json(model.record_) if getattr(model, "record_", "") else None
+    importances, importance = _importances(report, pipeline)
     classes = getattr(model, "classes_", None)
     return Shown(
         answer=_answer(model, inner),
         objective=objective_of(inner) if _is_fitted(inner) else None,
         optimality=None if certificate is None else str(certificate).replace("\n", " "),
-        generalization=None if generalization is None else generalization.verdict,
+        generalization=_generalization(report, inner),
         settings=settings_of(pipeline) if _is_fitted(inner) else {},
         coefficients=coefficients_of(pipeline, classes),
         intercepts=_intercepts(inner),
@@ -218,6 +218,15 @@ def _answer(model: Any, inner: Any) -> str:
     )
 
 
+def _generalization(report: Report | None, inner: Any) -> str | None:
+    """What the fit, or the choice of `gapless fit`, said of unseen rows."""
+    known = _of(inner, "generalization_")
+    if known is not None:
+        return str(known.verdict)
+    chosen = [] if report is None else [each for each in report.models if each.is_chosen]
+    return chosen[0].generalization if chosen else None
+
+
 # ---- what the model uses -------------------------------------------------------------------------
 
 
@@ -226,14 +235,11 @@ def _intercepts(inner: Any) -> tuple[float, ...]:
     return () if found is None else tuple(float(b) for b in np.ravel(found))
 
 
-def _importances(model: Any, pipeline: Any) -> tuple[tuple[Used, ...], str]:
+def _importances(report: Report | None, pipeline: Any) -> tuple[tuple[Used, ...], str]:
     """What columns are worth: as the report measured it, else as the model says itself."""
-    record = getattr(model, "record_", "")
-    if record:
-        uses = from_json(record).uses
-        found = tuple(Used(each.name, each.value) for each in uses.importances)
-        if found:
-            return found, f"loss of {uses.importance_metric} when it is shuffled"
+    if report is not None and report.uses.importances:
+        found = tuple(Used(each.name, each.value) for each in report.uses.importances)
+        return found, f"loss of {report.uses.importance_metric} when it is shuffled"
     inner = last_of(pipeline)
     if not _is_fitted(inner) or not hasattr(inner, "feature_importances_"):
         return (), ""
