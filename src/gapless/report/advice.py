@@ -5,11 +5,15 @@ from __future__ import annotations
 import math
 
 from ..choosing.choice import Choice
-from .phrases import joined, named
+from .phrases import joined, named, percent
 from .sections import Calibration, Learning, Validation
 
 # An interval wider than so much of a share says that the test is small.
 WIDE = 0.1
+# From this share of rows on, equal rows of different classes matter little.
+HIGH = 0.98
+# Probabilities that are off by less are good enough to be used.
+SMALL = 0.01
 
 
 def advice_of(
@@ -17,12 +21,16 @@ def advice_of(
     learning: Learning | None,
     validation: Validation | None,
     calibration: Calibration | None,
+    ceiling: float | None,
 ) -> tuple[str, ...]:
-    """What to do next, the most useful first."""
+    """What to do next, the most useful first.
+
+    `ceiling` is the share of rows that the best of all models would get right, if it is known.
+    """
     said = (
         _about_warnings(choice),
         _more_data_or_richer(choice, learning),
-        _about_columns(choice),
+        _about_columns(ceiling),
         _about_time(choice),
         _about_range(validation),
         _about_calibration(calibration),
@@ -43,7 +51,9 @@ def _about_warnings(choice: Choice) -> str:
 
 def _more_data_or_richer(choice: Choice, learning: Learning | None) -> str:
     if learning is not None:
-        return f"The learning curve says: {learning.advice}.{_tried_richer(choice, learning)}"
+        asks_for_a_model = learning.advice.startswith("take")
+        tried = _tried(choice) if asks_for_a_model else ""
+        return f"The learning curve says: {learning.advice}.{tried}"
     chosen = choice[choice.chosen]
     if chosen.gap is None or chosen.standard_error is None:
         return ""
@@ -58,28 +68,26 @@ def _more_data_or_richer(choice: Choice, learning: Learning | None) -> str:
     )
 
 
-def _tried_richer(choice: Choice, learning: Learning) -> str:
-    """What became of richer models, where the curve asks for one."""
-    chosen = choice[choice.chosen]
-    richer = [
-        one.family
-        for one in choice.candidates
-        if one.is_judged and one.complexity > chosen.complexity
-    ]
-    if "richer" not in learning.advice or not richer:
+def _tried(choice: Choice) -> str:
+    """What the comparison says of simpler and of richer models, by the rule of the choice."""
+    place = choice[choice.chosen].complexity
+    others = [one.complexity for one in choice.candidates if one.is_judged and one.complexity]
+    found = []
+    if any(one < place for one in others):
+        found.append("simpler ones are worse")
+    if any(one > place for one in others):
+        found.append("richer ones no better by more than a standard error")
+    if not found:
         return ""
-    return (
-        f" Richer models were tried ({joined(richer[-3:])}), and none is better by more than a "
-        "standard error: look for better columns."
-    )
+    return f" Of the models compared, {' and '.join(found)}: better columns promise most."
 
 
-def _about_columns(choice: Choice) -> str:
-    if all(one.code != "D205" for one in choice.findings):
+def _about_columns(ceiling: float | None) -> str:
+    if ceiling is None or ceiling > HIGH:
         return ""
     return (
-        "Get more columns: some rows are equal in all of them and differ in the target (D205), and "
-        "no model can tell these apart."
+        "Get more columns: rows that are equal in all of them differ in the target (D205), and no "
+        f"model that sees only these can be right in more than {percent(ceiling)} of the rows."
     )
 
 
@@ -105,7 +113,7 @@ def _about_range(validation: Validation | None) -> str:
 
 
 def _about_calibration(calibration: Calibration | None) -> str:
-    if calibration is None or not calibration.error.low:
+    if calibration is None or (calibration.error.low or 0.0) < SMALL:
         return ""
     return (
         "If you use the probabilities, correct them first (gapless.metrics.recalibrate): they are "

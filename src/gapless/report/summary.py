@@ -18,7 +18,7 @@ from .advice import advice_of
 from .learning_part import learning_of
 from .model_uses import uses_of
 from .sections import Model, Report, Validation, Value, measured, number, numbers
-from .table_facts import data_of
+from .table_facts import ceiling_of, data_of
 from .tested import calibration_of, confusion_of, curves_of, residuals_of
 
 # Of the time that is left, so much is for what the model uses; the rest for the learning curve.
@@ -90,7 +90,9 @@ def summarize(
         **parts,
         uses=uses,
         data=data,
-        advice=advice_of(choice, learning, validation, parts["calibration"]),
+        advice=advice_of(
+            choice, learning, validation, parts["calibration"], ceiling_of(choice, table)
+        ),
         code=choice.code,
         versions=_versions(),
         left_out=left_out,

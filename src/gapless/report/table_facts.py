@@ -39,6 +39,26 @@ def data_of(choice: Choice, table: Table, leading: Sequence[str]) -> Data:
     )
 
 
+def ceiling_of(choice: Choice, table: Table) -> float | None:
+    """The share of training rows that a model could get right which knew all of them by heart.
+
+    Rows that are equal in all features get the same answer, right for at most the most frequent
+    class among them. None where no such rows differ in their class.
+    """
+    if all(one.code != "D205" for one in choice.findings):
+        return None
+    features = [column.name for column in choice.columns if column.is_feature]
+    frame = table.frame[choice.split.train]
+    groups = pl.DataFrame(
+        {
+            "row": frame.select(features).hash_rows(seed=0),
+            "class": frame[choice.target].cast(pl.String),
+        }
+    ).group_by("row", "class")
+    most = groups.len().group_by("row").agg(pl.col("len").max())
+    return float(most["len"].sum()) / max(frame.height, 1)
+
+
 def _facts(column: Column, series: pl.Series, step: int) -> ColumnFacts:
     return ColumnFacts(
         name=column.name,

@@ -143,12 +143,12 @@ def why_chosen(choice: Choice) -> str:
     chosen, best = choice[choice.chosen], choice[choice.best]
     judged = [one for one in choice.candidates if one.is_judged]
     if len(judged) == 1:
-        return f"{_capital(chosen.family)} is the only model that was compared."
+        return f"Only one model was compared: {chosen.family}."
     if chosen.family == best.family:
-        return f"{_capital(chosen.family)} has the best score of the {len(judged)} models compared."
+        return f"The best score of the {len(judged)} models compared is that of {chosen.family}."
     return (
-        f"{_capital(best.family)} has the best score, but {chosen.family} is simpler and only "
-        f"{_behind(chosen)} behind it on the same rows, within one standard error: so it is chosen."
+        f"The best score is that of {best.family}. The simplest model within one standard error of "
+        f"it is chosen: {chosen.family}, {_behind(chosen)} behind on the same rows."
     )
 
 

@@ -1,0 +1,118 @@
+"""Partial dependence against its definition, for arrays and tables."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from sklearn.linear_model import LogisticRegression as Peer
+from sklearn.svm import LinearSVC as PeerSVC
+
+from gapless import DecisionTreeRegressor, Ridge, plots
+from gapless.evaluation import learning_curve, partial_dependence, permutation_importance
+from gapless.interrupt import TimeLimit
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 3))
+    return X, X @ [2.0, -1.0, 0.5] + rng.normal(size=90)
+
+
+def test_of_a_linear_model_is_a_line_with_its_slope(data):
+    X, y = data
+    model = Ridge(alpha=1e-8).fit(X, y)
+    found = partial_dependence(model, X, 1, most_values=7)
+    slopes = np.diff(found.means[:, 0]) / np.diff(found.values)
+    np.testing.assert_allclose(slopes, model.coef_[1], rtol=1e-9)
+    assert found.column == "x1" and found.rows == 90 and len(found.values) == 7
+
+
+def test_equals_the_mean_of_changed_rows(data):
+    X, y = data
+    weights = np.random.default_rng(1).random(90)
+    model = DecisionTreeRegressor(max_depth=4).fit(X, y)
+    found = partial_dependence(model, X, 0, sample_weight=weights)
+    for value, mean in zip(found.values, found.means[:, 0]):
+        changed = X.copy()
+        changed[:, 0] = value
+        assert mean == pytest.approx(np.average(model.predict(changed), weights=weights))
+
+
+@pytest.mark.parametrize(
+    "kind", [pd.DataFrame, pl.DataFrame, sp.csr_array], ids=lambda k: k.__name__
+)
+def test_tables_and_sparse_matrices_give_the_same(kind, data):
+    X, y = data
+    names = ["a", "b", "c"]
+    table = kind(X) if kind is sp.csr_array else kind({n: X[:, k] for k, n in enumerate(names)})
+    model = Ridge(alpha=1.0).fit(X, y)
+    known = model if kind is sp.csr_array else Ridge(alpha=1.0).fit(table, y)
+    found = partial_dependence(known, table, 2 if kind is sp.csr_array else "c")
+    plain = partial_dependence(model, X, 2)
+    assert found.values == plain.values
+    np.testing.assert_allclose(found.means, plain.means, rtol=1e-9)
+
+
+def test_levels_come_by_frequency_and_missing_ones_are_left_out():
+    frame = pl.DataFrame(
+        {"level": ["b", "a", "b", None, "c", "b", "a"], "x": [float(k) for k in range(7)]}
+    )
+
+    class ByLevel:
+        def predict(self, table):
+            return np.array([{"a": 1.0, "b": 2.0, "c": 3.0}[v] for v in table["level"].to_list()])
+
+        def __sklearn_tags__(self):
+            return Ridge().__sklearn_tags__()
+
+    found = partial_dependence(ByLevel(), frame, "level", most_values=2)
+    assert found.values == ("b", "a")
+    np.testing.assert_array_equal(found.means[:, 0], [2.0, 1.0])
+
+
+def test_classes_have_probabilities_or_shares(data):
+    X, y = data
+    labels = np.array(["low", "middle", "high"])[np.digitize(y, [-1, 1])]
+    found = partial_dependence(Peer().fit(X, labels), X, 0, most_values=4)
+    assert found.classes == ("high", "low", "middle") and found.answer == "probability"
+    np.testing.assert_allclose(found.means.sum(axis=1), 1.0)
+    shares = partial_dependence(PeerSVC().fit(X, labels), X, 0, most_values=4)
+    assert shares.answer == "share predicted"
+    np.testing.assert_allclose(shares.means.sum(axis=1), 1.0)
+
+
+def test_many_rows_are_drawn_and_a_column_without_values_is_an_error(data):
+    X, y = data
+    model = DecisionTreeRegressor(max_depth=2).fit(X, y)
+    assert partial_dependence(model, X, 0, most_rows=20).rows == 20
+    empty = np.column_stack([X[:, 0], np.full(90, np.nan), X[:, 2]])
+    with pytest.raises(ValueError, match="missing in all rows"):
+        partial_dependence(model, empty, 1)
+
+
+def test_plot_draws_lines_for_numbers_and_dots_for_levels():
+    axes = plots.partial_dependence([1.0, 2.0], np.array([[0.1, 0.9], [0.4, 0.6]]), ["a", "b"])
+    assert [line.get_linestyle() for line in axes.lines] == ["-", "-"]
+    axes = plots.partial_dependence(["u", "v"], np.array([[0.1], [0.4]]), answer="mean")
+    assert axes.lines[0].get_marker() == "o" and axes.get_ylabel() == "mean"
+
+
+def test_some_columns_are_shuffled_alone(data):
+    X, y = data
+    model = Ridge(alpha=1.0).fit(X, y)
+    every = permutation_importance(model, X, y)
+    some = permutation_importance(model, X, y, columns=[2, 0])
+    assert some.names == ["x2", "x0"]
+    np.testing.assert_array_equal(some.means, every.means[[2, 0]])
+    np.testing.assert_array_equal(some.standard_errors, every.standard_errors[[2, 0]])
+
+
+def test_learning_curve_ends_where_time_does(data):
+    X, y = data
+    with pytest.raises(TimeLimit, match="longer time_limit"):
+        learning_curve(Ridge(alpha=1.0), X, y, time_limit=0.0)
+    whole = learning_curve(Ridge(alpha=1.0), X, y)
+    limited = learning_curve(Ridge(alpha=1.0), X, y, time_limit=600.0)
+    np.testing.assert_array_equal(limited.unseen, whole.unseen)

@@ -1,0 +1,112 @@
+"""Pictures: numbers stand where they belong, marks are round, and nothing breaks on odd values."""
+
+import itertools
+import re
+
+import pytest
+
+from gapless.report.phrases import amount, named, percent, short, shortened
+from gapless.report.pictures import comparison, learning, predicted, spark, validation
+from gapless.report.sections import Distribution, Learning, Model, Residuals, Validation
+from gapless.report.svg import Picture, Scale, across, ink, up
+
+
+def test_scale_puts_the_ends_at_the_ends():
+    scale = Scale(-1.0, 3.0, 50.0, 350.0)
+    assert [scale(-1.0), scale(1.0), scale(3.0)] == [50.0, 200.0, 350.0]
+    falling = Scale(3.5, -0.5, 200.0, 0.0)
+    assert falling(-0.5) == 0.0 and falling(3.5) == 200.0
+
+
+def test_logarithmic_scale_is_even_in_powers():
+    scale = Scale(0.01, 100.0, 0.0, 400.0, True)
+    assert [round(scale(10.0**k)) for k in (-2, -1, 0, 1, 2)] == [0, 100, 200, 300, 400]
+    assert scale.ticks() == pytest.approx([0.01, 0.1, 1, 10, 100])
+
+
+@pytest.mark.parametrize("low", [-1e6, -3.2, 0.0, 0.4999, 12345.0])
+@pytest.mark.parametrize("width", [1e-3, 0.7, 42.0, 9e7])
+def test_marks_are_few_round_and_inside(low, width):
+    scale = Scale(low, low + width, 0.0, 1.0)
+    ticks = scale.ticks(5)
+    assert 1 <= len(ticks) <= 6
+    assert all(low - 1e-9 * width <= tick <= low + width * (1 + 1e-9) for tick in ticks)
+    steps = {f"{b - a:.6g}" for a, b in itertools.pairwise(ticks)}
+    assert len(steps) <= 1 and all(re.match(r"[125]", s.lstrip("0.")) for s in steps)
+
+
+@pytest.mark.parametrize("values", [[], [None], [3.0], [0.0, 0.0], [1e300, -1e300]])
+def test_scales_of_odd_values_are_usable(values):
+    for scale in (across(values), up(values)):
+        assert scale.high > scale.low and scale.ticks()
+
+
+def test_unknown_numbers_are_left_out_of_lines():
+    picture = Picture(across([1.0, 3.0]), up([0.0, 1.0]), "says")
+    picture.line([1.0, 2.0, 3.0], [0.0, None, 1.0], "new")
+    assert str(picture).count(",") == 2 and "None" not in str(picture)
+
+
+def test_everything_in_a_picture_is_escaped():
+    picture = Picture(across([0.0, 1.0]), up([0.0, 1.0]), 'a "b" <c>')
+    picture.words("<b>&", 1.0, 2.0, full="<script>")
+    assert "<script>" not in str(picture) and "&lt;b&gt;&amp;" in str(picture)
+    assert 'aria-label="a &#34;b&#34; &lt;c&gt;"' in str(picture)
+    assert str(ink("text", 'x"><y', x=1.0)) == '<text x="1.0">x&#34;&gt;&lt;y</text>'
+
+
+def models(count):
+    return [
+        Model(
+            family=f"model {k}",
+            status="judged",
+            reason="",
+            is_chosen=k == 1,
+            is_best=k == 0,
+            rows=10,
+            train=0.9,
+            unseen=0.8 - 0.1 * k,
+            standard_error=None if k == 2 else 0.01,
+            behind=0.1 * k,
+            behind_error=0.01,
+            optimality="",
+            generalization="",
+            seconds=1.0,
+            settings={},
+        )
+        for k in range(count)
+    ]
+
+
+def test_comparison_has_a_row_for_each_model_from_top_to_bottom():
+    picture = str(comparison(models(3), "accuracy"))
+    heights = [float(y) for y in re.findall(r'cy="([\d.]+)" r="4.0"', picture)]
+    assert len(heights) == 3 and heights == sorted(heights)
+    assert picture.count("strong") == 1
+
+
+def test_one_value_and_words_as_values_can_be_drawn():
+    curve = Validation("kind", ("a", "b"), (0.5, 0.6), (0.1, None), 1, 0, "R²", True, False, "")
+    assert "kind" in str(validation(curve))
+    flat = Learning((5.0,), (1.0,), (1.0,), (None,), (5.0,), (1.0,), (0.0,), "R²", "")
+    assert "<polyline" in str(learning(flat))
+    rows = Residuals((1.0, 2.0), (1.5, None), (None, 1.0), (2.0, 3.0), 2, 2, None, None, "")
+    assert str(predicted(rows, "y")).count("<circle") == 1
+
+
+def test_levels_are_told_with_their_shares():
+    found = spark(Distribution("levels", ("<a>", "b"), (0.75, 0.25)))
+    assert "&lt;a&gt; 75 %, b 25 %" in found
+    assert spark(Distribution("", (), ())) == ""
+
+
+def test_numbers_and_names_in_words():
+    assert [short(x) for x in (0, 0.25, 1500, 12_000, 2.5e6, -3e9)] == [
+        *("0", "0.25", "1500", "12k", "2.5M", "−3G")
+    ]
+    assert [amount(x) for x in (0, 3.14159, 1234.5, 0.00123, 1e-9)] == [
+        *("0", "3.14", "1,234", "0.00123", "1e-09")
+    ]
+    assert percent(0.5) == "50 %" and percent(0.987) == "98.7 %"
+    assert shortened("a\nb" + "c" * 50, 10) == "a bcccccc…"
+    assert named("a\n'b'") == repr("a\n'b'")
