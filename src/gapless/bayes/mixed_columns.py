@@ -92,7 +92,7 @@ class MixedColumns:
         F = np.empty((X.shape[0], len(numbers) + len(self.of_kind(CATEGORY))))
         for k, j in enumerate(numbers):
             F[:, k] = series_of(X, j).numbers
-        names = [X.columns[j] for j in numbers] if is_table(X) else None
+        names = np.array(X.columns, dtype=object)[numbers].tolist() if is_table(X) else None
         found = F[:, : len(numbers)]
         check_values(np.where(np.isnan(found), 0.0, found), "X", names)
         unseen = []

@@ -20,7 +20,8 @@ OBJECTS_OF_TIME = (datetime.date, datetime.time, datetime.timedelta)
 
 def is_table(X: Any) -> bool:
     """Whether X is a data frame, whose columns may be of different types."""
-    return hasattr(X, "columns") and not isinstance(X, np.ndarray)
+    # Asked of its class: polars makes a new list of names each time.
+    return hasattr(type(X), "columns") and not isinstance(X, np.ndarray)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +100,7 @@ def series_of(X: Any, j: int) -> Series:
     if not is_table(X):
         return Series(X[:, j], f"x{j}")
     column = X.iloc[:, int(j)] if hasattr(X, "iloc") else X[:, int(j)]
-    return Series(column, str(X.columns[j]))
+    return Series(column, str(column.name))
 
 
 def _is_missing(value: Any) -> bool:
