@@ -67,6 +67,8 @@ CLASSIFIERS = (
         complexity=2,
         make=lambda facts, seed: NaiveBayes(),
         cost=Cost(0.02, 0.1),
+        # Counts of words have no bell shape.
+        takes_text=False,
     ),
     Family(
         name="linear SVM",
