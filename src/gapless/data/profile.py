@@ -180,11 +180,12 @@ def profile_table(
     """
     frame = plain_frame(table)
     kept = [column for column in columns if column.is_feature or column.role == "target"]
+    names = {column.name for column in kept}
     series = read_as(frame, kept)
     rows = np.arange(frame.height) if rows is None else np.asarray(rows)
     return TableProfile(
         tuple(_profiled(each.gather(rows), column) for each, column in zip(series, kept)),
-        tuple(column.name for column in columns if column not in kept),
+        tuple(column.name for column in columns if column.name not in names),
         fingerprint(row_hashes(series), rows),
     )
 
