@@ -364,6 +364,12 @@ def test_an_attribute_that_is_not_declared_is_refused(tmp_path):
         gapless.save(model, tmp_path / "m")
 
 
+def test_others_may_read_a_file_as_they_may_any_other(tmp_path):
+    (tmp_path / "other").touch()
+    path = gapless.save(gapless.Ridge(), tmp_path / "m")
+    assert path.stat().st_mode == (tmp_path / "other").stat().st_mode
+
+
 def test_a_save_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
     path = gapless.save(gapless.Ridge().fit(NUMBERS, Y), tmp_path / "m")
     before = path.read_bytes()

@@ -43,7 +43,11 @@ def write(path: Path, manifest: dict[str, Any], tensors: dict[str, Array]) -> No
         )
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
+        # safetensors lets nobody else read its files; they are made as the user makes others.
+        temporary.touch()
+        mode = temporary.stat().st_mode
         save_file(tensors, temporary, metadata={KEY: text})
+        temporary.chmod(mode)
         _flush(temporary)
         os.replace(temporary, path)
         _flush(path.parent)
