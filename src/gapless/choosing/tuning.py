@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from ..search import Search
 
 Array = np.ndarray
 
+# More values than these are thinned out: a curve needs no more.
+MOST_VALUES = 120
 # Parameters that are counted, and are drawn along a straight axis; all others by their logarithm.
 COUNTED = ("n_neighbors", "rounds")
 # What fitted models call the values that they chose, and what people call them.
@@ -24,7 +27,6 @@ CHOSEN = {
     "alpha_": "alpha",
     "gamma_": "gamma",
     "epsilon_": "epsilon",
-    "l1_ratio_": "l1_ratio",
     "n_neighbors_": "n_neighbors",
     "ccp_alpha_": "ccp_alpha",
 }
@@ -39,7 +41,7 @@ class Tuning:
     parameter : str
         The parameter, such as "C", "n_neighbors" or "rounds".
     values : tuple of float
-        The values that were tried, in rising order.
+        The values that were tried, in rising order; of very many, some.
     unseen, standard_errors : tuple of float
         The score of unseen rows for each value, the larger the better, and its standard error; NaN
         where that is not known. With several parameters, the best over the others.
@@ -121,9 +123,8 @@ def _last(fitted: Any) -> Any:
 
 
 def _is_open(model: Any, name: str) -> bool:
-    """Whether a parameter was left to the fit."""
-    given = getattr(model, name, None)
-    return isinstance(given, str | Sequence | np.ndarray)
+    """Whether a parameter was left to the fit: by its value, or by a class that has none of it."""
+    return not isinstance(getattr(model, name, None), Real)
 
 
 def _plain(value: Any) -> Any:
@@ -215,13 +216,16 @@ def _tuning(
     chosen: int,
     metric: str,
 ) -> Tuning:
+    best = int(_from_worst(unseen)[-1])
+    kept = np.linspace(0, len(unseen) - 1, min(len(unseen), MOST_VALUES)).round().astype(int)
+    kept = np.union1d(kept, [chosen, best])
     return Tuning(
         parameter,
-        tuple(map(float, values)),
-        tuple(map(float, unseen)),
-        tuple(map(float, errors)),
-        chosen,
-        int(_from_worst(unseen)[-1]),
+        tuple(float(values[k]) for k in kept),
+        tuple(float(unseen[k]) for k in kept),
+        tuple(float(errors[k]) for k in kept),
+        int(np.searchsorted(kept, chosen)),
+        int(np.searchsorted(kept, best)),
         metric,
         parameter not in COUNTED,
     )
