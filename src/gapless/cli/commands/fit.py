@@ -119,7 +119,7 @@ def _fitted(args: argparse.Namespace, table: Any, target: str, printer: Printer)
         table,
         target,
         task=args.task,
-        models=args.models,
+        models=args.models and [name for word in args.models for name in word.split(",")],
         metric=args.metric,
         time_limit=FOR_CHOOSING * args.time_limit,
         test=args.test,
