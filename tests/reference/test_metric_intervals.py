@@ -141,14 +141,49 @@ def test_areas_hold_the_truth(n, distance, function, rng):
     assert held >= at_least(LEVEL)
 
 
+def normal(rng, positive, distance):
+    return rng.normal(size=len(positive)) + distance * positive
+
+
+def exponential(rng, positive, distance):
+    return rng.exponential(size=len(positive)) * np.exp(distance * positive)
+
+
+AREAS = {
+    normal: lambda distance: norm.cdf(distance / np.sqrt(2)),
+    exponential: expit,
+}
+
+
 @pytest.mark.parametrize(
-    ("positives", "negatives", "distance", "slack"),
-    [(1, 60, 1.5, 0.0), (2, 100, 1.5, 0.0), (3, 100, 0.0, 0.0), (10, 1000, 3.0, 0.04)],
+    ("positives", "negatives", "scores", "distance"),
+    [
+        (1, 60, normal, 1.5),
+        (2, 100, normal, 1.5),
+        (3, 100, normal, 0.0),
+        (5, 50, exponential, 4.0),
+        (10, 1000, normal, 3.0),
+        (10, 500, exponential, 4.0),
+        (20, 500, normal, 3.0),
+        (50, 300, exponential, 4.0),
+    ],
 )
-def test_areas_of_a_rare_class_hold_the_truth(positives, negatives, distance, slack, rng):
-    y, truth = np.repeat([1, 0], [positives, negatives]), norm.cdf(distance / np.sqrt(2))
-    held = coverage(lambda: metrics.roc_auc(y, rng.normal(size=len(y)) + distance * y), truth)
-    assert held >= at_least(LEVEL - slack)
+def test_areas_of_a_rare_class_hold_the_truth(positives, negatives, scores, distance, rng):
+    y, truth = np.repeat([1, 0], [positives, negatives]), AREAS[scores](distance)
+    held = coverage(lambda: metrics.roc_auc(y, scores(rng, y, distance)), truth, 400)
+    assert held >= at_least(LEVEL - 0.02, 400)
+
+
+def test_areas_of_many_rows_are_known_as_well_as_placements_tell(rng):
+    y = np.repeat([1, 0], 1000)
+    found = metrics.roc_auc(y, normal(rng, y, 3.0))
+    assert found.high - found.low < 0.012
+
+
+def test_a_few_rows_found_almost_perfectly_leave_an_interval_that_says_something(rng):
+    y = np.repeat([1, 0], [10, 1000])
+    found = [metrics.roc_auc(y, normal(rng, y, 3.0)) for _ in range(50)]
+    assert np.median([area.high - area.low for area in found]) < 0.17
 
 
 def test_mean_areas_with_a_rare_class_hold_the_truth(rng):
