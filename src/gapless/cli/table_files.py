@@ -34,7 +34,8 @@ def write_frames(frames: Iterable[pl.DataFrame], form: str, out: Path | TextIO) 
         The number of rows.
     """
     if not isinstance(out, Path):
-        return _write_texts(frames, form, out.write)
+        # As bytes: what the terminal cannot show is still in the table.
+        return _write_texts(frames, form, lambda text: out.buffer.write(text.encode()))
     with whole_files(out.parent) as new:
         path = new(out.name)
         if form == "parquet":

@@ -62,7 +62,8 @@ class ColumnProfile:
     once: int = 0
 
     def __post_init__(self) -> None:
-        if len(self.values) != len(self.shares) or len(self.levels) != len(self.counts):
+        fits = len(self.values) == len(self.shares) and len(self.levels) == len(self.counts)
+        if not fits or not isinstance(self.column, Column):
             raise ValueError("a profile has a share for each value and a count for each level.")
 
     @property
@@ -104,6 +105,11 @@ class TableProfile:
     columns: tuple[ColumnProfile, ...]
     set_aside: tuple[str, ...]
     fingerprint: Fingerprint
+
+    def __post_init__(self) -> None:
+        are_columns = all(isinstance(each, ColumnProfile) for each in self.columns)
+        if not are_columns or not isinstance(self.fingerprint, Fingerprint):
+            raise ValueError("a profile of a table has those of its columns and a fingerprint.")
 
     @property
     def rows(self) -> int:
