@@ -240,12 +240,9 @@ def _fitted(
     rows = judging.some(judging.splits[0][0], trial.rows)
     fitted, notes = trial.held.first, []
     if len(rows) < most:
-        all_rows = judging.some(np.arange(len(judging.rows)), most)
-        judging.say("fitting", trial.family.name, text=f"{most:,} rows")
-        again, why = judging.refit(trial, all_rows)
-        if again is not None:
-            fitted, rows = again, all_rows
-        else:
+        again, others, why = judging.refit(trial, most)
+        fitted, rows = (fitted, rows) if again is None else (again, others)
+        if len(rows) < most:
             said = f"has learned from {len(rows):,} rows and not from {most:,}: {why}"
             notes.append(f"{trial.family.name} {said}")
     elif most < len(judging.rows):

@@ -33,6 +33,9 @@ MOST_HELD_OUT = 20_000
 SMALL_PART = 0.1
 # The score on rows that were learned from is that of so many.
 MOST_TRAIN = 10_000
+# With so many times the rows a model is fitted again at the end.
+WORTH_IT = 1.2
+NO_TIME = "there was no time"
 # How often rows are predicted at the end.
 ASKED_AT_END = 2
 # Predictions and scores take about this part of the fits.
@@ -173,22 +176,30 @@ class Judging:
         is_costly = self.metric.name == MEAN_COST
         return BayesDecision(model, self.metric.costs) if is_costly else model
 
-    def refit(self, trial: Trial, rows: Array) -> tuple[Pipeline | None, str]:
-        """The family of a trial, fitted to these rows; or None, and why."""
-        family = trial.family
-        left = max(self.budget.left - self.test_seconds(trial), 0.0)
-        if self.budget.fit_seconds(family, len(rows)) > left:
-            return None, "there was no time"
+    def refit(self, trial: Trial, most: int) -> tuple[Pipeline | None, Array, str]:
+        """A family fitted to so many rows, or as many as there is time for.
+
+        Also which rows these are, and why they are not all; None if the model that was judged has
+        learned from nearly as many.
+        """
+        family, budget = trial.family, self.budget
+        left = max(budget.left - self.test_seconds(trial), 0.0)
+        count = budget.rows_for(family, left, most)
+        rows = self.some(np.arange(len(self.rows)), count)
+        why = "" if count == most else NO_TIME
+        if count < min(WORTH_IT * trial.rows, most):
+            return None, rows, why
+        self.say("fitting", family.name, text=f"{count:,} rows")
         try:
             with time_limit(left), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 fitted = self.rows.fit(self.pipeline(family), rows)
                 check()
-                return fitted, ""
+                return fitted, rows, why
         except TimeLimit:
-            return None, "there was no time"
+            return None, rows, NO_TIME
         except Exception as error:
-            return None, f"it failed ({told(error)})"
+            return None, rows, f"it failed ({told(error)})"
 
     def untried(self, family: Family) -> Trial:
         """A family before its trial."""
