@@ -88,7 +88,7 @@ def test_comparison_has_a_row_for_each_model_from_top_to_bottom():
 def test_one_value_and_words_as_values_can_be_drawn():
     curve = Validation("kind", ("a", "b"), (0.5, 0.6), (0.1, None), 1, 0, "R²", True, False, "")
     assert "kind" in str(validation(curve))
-    flat = Learning((5.0,), (1.0,), (1.0,), (None,), (5.0,), (1.0,), (0.0,), "R²", "")
+    flat = Learning((5.0,), (1.0,), (1.0,), (None,), (5.0,), (1.0,), (0.0,), "R²", "", "")
     assert "<polyline" in str(learning(flat))
     rows = Residuals((1.0, 2.0), (1.5, None), (None, 1.0), (2.0, 3.0), 2, 2, None, None, "")
     assert str(predicted(rows, "y")).count("<circle") == 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from sklearn.base import clone
@@ -15,6 +15,7 @@ from ..data import Table, read_target
 from ..data.target import Task
 from ..evaluation import LearningCurve, learning_curve
 from ..interrupt import TimeLimit
+from .phrases import joined
 from .sections import Learning, numbers
 
 FOLDS, FEW_FOLDS = 5, 3
@@ -30,14 +31,15 @@ def learning_of(
     """The curve as far as there is time; None, and the reason in `left_out`, without one."""
     target = read_target(table, choice.target, cast("Task", choice.task))
     rows = rows_of(table, choice.columns, target, choice.split.train)
-    few = len(rows) >= MANY_ROWS or _is_dear(choice, seconds)
+    is_dear = _is_dear(choice, seconds)
+    fixed = _settings(choice) if is_dear else {}
     metric = Metric(choice.metric, choice.model.classes_, choice.costs)
     try:
         curve = learning_curve(
-            clone(choice.model.pipeline_),
+            clone(choice.model.pipeline_).set_params(**fixed),
             rows.X,
             rows.y,
-            k=FEW_FOLDS if few else FOLDS,
+            k=FEW_FOLDS if is_dear or len(rows) >= MANY_ROWS else FOLDS,
             scoring=metric,
             groups=rows.groups if rows.time is None else None,
             time=rows.time,
@@ -50,7 +52,7 @@ def learning_of(
     except ValueError as error:
         left_out["learning"] = str(error).rstrip(".")
         return None
-    return _plain(replace(curve, metric=metric.title, is_loss=metric.is_loss))
+    return _plain(replace(curve, metric=metric.title, is_loss=metric.is_loss), fixed)
 
 
 def _is_dear(choice: Choice, seconds: float | None) -> bool:
@@ -58,7 +60,19 @@ def _is_dear(choice: Choice, seconds: float | None) -> bool:
     return seconds is not None and 2.5 * choice[choice.chosen].seconds > seconds
 
 
-def _plain(curve: LearningCurve) -> Learning:
+def _settings(choice: Choice) -> dict[str, Any]:
+    """What the model has chosen for itself, as parameters: so that no fit tunes them again."""
+    pipeline = choice.model.pipeline_
+    name, model = pipeline.steps[-1]
+    given = model.get_params(deep=False)
+    return {
+        f"{name}__{parameter}": value
+        for parameter, value in choice[choice.chosen].settings.items()
+        if isinstance(given.get(parameter), str)
+    }
+
+
+def _plain(curve: LearningCurve, fixed: dict[str, Any]) -> Learning:
     """The curve in the own sense of the metric."""
     sign = -1.0 if curve.is_loss else 1.0
     beyond = np.geomspace(curve.sizes[-1], BEYOND * curve.sizes[-1], 9)
@@ -73,4 +87,12 @@ def _plain(curve: LearningCurve) -> Learning:
         more_errors=numbers(law[:, 1]),
         metric=curve.metric,
         advice=curve.advice,
+        note=_said(fixed),
     )
+
+
+def _said(fixed: dict[str, Any]) -> str:
+    if not fixed:
+        return ""
+    settings = [f"{name.rpartition('__')[2]} = {value:.3g}" for name, value in fixed.items()]
+    return f"to save time, every fit has {joined(settings)}, as chosen for all training rows"

@@ -41,7 +41,7 @@ from .svg import (
 # Letters of a name beside a bar, and the height of its row.
 NAME, ROW = 20, 19.0
 # So many of each are drawn.
-MOST_BARS = 15
+MOST_BARS, MOST_DOTS = 15, 40
 # The styles of several lines in one picture.
 STYLES = ("new", "own", "new dashed", "own dashed", "new dotted")
 SPARK_WIDTH, SPARK_HEIGHT = 96.0, 20.0
@@ -175,7 +175,8 @@ def validation(curve: Validation) -> Picture:
     xs, ys = [places[k] for k in order], [curve.unseen[k] for k in order]
     picture.band(xs, [low[k] for k in order], [high[k] for k in order], "new")
     picture.line(xs, ys, "new")
-    picture.dots(xs, ys, "new")
+    if len(xs) <= MOST_DOTS:
+        picture.dots(xs, ys, "new")
     worse = low if curve.higher_is_better else high
     limit, best, chosen = worse[curve.best], places[curve.best], places[curve.chosen]
     if limit is not None:
@@ -228,7 +229,7 @@ def precision_recall(curve: Curve) -> Picture:
 
 def _unit_square(says: str) -> Picture:
     x = Scale(0.0, 1.0, LEFT, WIDTH - RIGHT)
-    return Picture(x, Scale(0.0, 1.02, HEIGHT - BOTTOM, TOP), says)
+    return Picture(x, Scale(0.0, 1.0, HEIGHT - BOTTOM, TOP), says)
 
 
 def _with_curve(picture: Picture, curve: Curve) -> Picture:

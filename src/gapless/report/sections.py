@@ -97,6 +97,8 @@ class Learning:
         What the score is.
     advice : str
         More data or a richer model, in words.
+    note : str
+        How fits differ from that of the model itself; "" if they do not.
     """
 
     sizes: tuple[Number, ...]
@@ -108,6 +110,7 @@ class Learning:
     more_errors: tuple[Number, ...]
     metric: str
     advice: str
+    note: str
 
 
 @dataclass(frozen=True, slots=True)

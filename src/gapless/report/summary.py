@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..choosing.choice import Candidate, Choice
+from ..choosing.tuning import Tuning
 from ..data import Table
 from ..interrupt import seconds_left
 from . import wording
@@ -168,14 +169,6 @@ def _validation(choice: Choice, left_out: dict[str, str]) -> Validation | None:
     if tuned is None or len(tuned.values) < 2:
         left_out["validation"] = f"{choice.chosen} has no parameter that was tuned"
         return None
-    best, chosen = tuned.values[tuned.best], tuned.values[tuned.chosen]
-    if tuned.best == tuned.chosen:
-        words = f"{tuned.parameter} = {chosen:.3g} has the best score on unseen rows, and is taken."
-    else:
-        words = (
-            f"{tuned.parameter} = {best:.3g} has the best score on unseen rows; {chosen:.3g} makes "
-            "a simpler model within one standard error of it, and is taken."
-        )
     metric, is_loss = _own_sense(tuned.metric)
     sign = -1.0 if is_loss else 1.0
     return Validation(
@@ -188,7 +181,24 @@ def _validation(choice: Choice, left_out: dict[str, str]) -> Validation | None:
         metric=metric,
         higher_is_better=not is_loss,
         is_log=bool(tuned.is_log),
-        words=words,
+        words=_tuning_in_words(tuned),
+    )
+
+
+def _tuning_in_words(tuned: Tuning) -> str:
+    """Which value was taken, and why it is not the best if it is not."""
+    best, chosen = tuned.values[tuned.best], tuned.values[tuned.chosen]
+    if tuned.best == tuned.chosen:
+        return f"{tuned.parameter} = {chosen:.3g} has the best score on unseen rows, and is taken."
+    behind = tuned.unseen[tuned.best] - tuned.unseen[tuned.chosen]
+    if behind <= tuned.standard_errors[tuned.best]:
+        return (
+            f"{tuned.parameter} = {best:.3g} has the best score on unseen rows; {chosen:.3g} makes "
+            "a simpler model within one standard error of it, and is taken."
+        )
+    return (
+        f"{tuned.parameter} = {chosen:.3g} is taken; {best:.3g} has the best score on the rows "
+        f"held out for tuning, by {behind:.2g}."
     )
 
 

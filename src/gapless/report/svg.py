@@ -18,8 +18,8 @@ HEIGHT = 230.0
 # Room for the labels of the axes, and the width of a letter.
 LEFT, RIGHT, TOP, BOTTOM = 48.0, 10.0, 12.0, 38.0
 LETTER = 6.6
-# Decades that a logarithmic axis must span to have marks at powers of ten alone.
-DECADES = 1.5
+# A logarithmic axis with fewer marks at powers of ten has some between them.
+FEW_MARKS = 3
 
 Points = Sequence[float | None]
 
@@ -55,14 +55,13 @@ class Scale:
         return [k * step for k in range(first, last + 1)]
 
     def _powers(self, most: int) -> list[float]:
-        low, high = math.log10(self.low), math.log10(self.high)
-        if high - low < DECADES:
-            digits: tuple[float, ...] = (1, 2, 5)
-        else:
-            digits = (1,)
-        powers = range(math.floor(low), math.ceil(high) + 1)
-        marks = [digit * 10.0**power for power in powers for digit in digits]
-        inside = [x for x in marks if self.low * 0.999 <= x <= self.high * 1.001]
+        powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
+        inside: list[float] = []
+        for digits in ((1,), (1, 3), (1, 2, 5)):
+            marks = [digit * 10.0**power for power in powers for digit in digits]
+            inside = [x for x in marks if self.low * 0.999 <= x <= self.high * 1.001]
+            if len(inside) >= FEW_MARKS:
+                break
         return inside[:: max(1, math.ceil(len(inside) / most))]
 
 
