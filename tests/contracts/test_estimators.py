@@ -89,7 +89,7 @@ FEW = {
     "LassoCV": {"alphas": 8, "cv": 3},
     "ElasticNetCV": {"alphas": 8, "cv": 3},
     "MultiTaskLassoCV": {"alphas": 8, "cv": 3},
-    "LogisticRegressionCV": {"Cs": 2, "cv": 3},
+    "LogisticRegressionCV": {"Cs": 2},
 }
 CASES = [
     pytest.param(cls, form, id=f"{cls.__name__}{'-' if form else ''}{_short}")
