@@ -22,7 +22,9 @@ Array = np.ndarray
 
 # Chance leaves a score further below what was expected once in two hundred times.
 STANDARD_ERRORS = 2.6
-NOT_AGAIN = "(not computed again, which takes the training rows)"
+NOT_AGAIN = "(at the fit; it takes the training rows to compute it again)"
+# So large a share of training rows among others makes a score too good.
+MANY = 0.05
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,8 @@ class Checked:
         The score that was expected, and its standard error; NaN if not known.
     behind : float
         By how many standard errors the score is worse than expected; NaN if not known.
+    overlap : float
+        About which share of the scored rows is equal to training rows.
     findings : tuple of Finding
         Warnings first.
     """
@@ -63,6 +67,7 @@ class Checked:
     expected: float
     expected_error: float
     behind: float
+    overlap: float
     findings: tuple[Finding, ...]
 
     @property
@@ -85,6 +90,7 @@ class Checked:
             "expected": plain(self.expected),
             "expected_error": plain(self.expected_error),
             "behind": plain(self.behind),
+            "overlap": self.overlap,
             "findings": [plain(finding.to_dict()) for finding in self.findings],
         }
 
@@ -113,6 +119,8 @@ class Checked:
             return said
         if is_behind:
             return f"{said}, {self.behind:.1f} standard errors worse than expected"
+        if self.overlap > MANY:
+            return f"{said}, where {self.overlap:.0%} of the rows are like those of training"
         return f"{said}, {'as' if self.behind > -STANDARD_ERRORS else 'better than'} expected"
 
     def __str__(self) -> str:
@@ -158,9 +166,10 @@ def check(model: TableModel, table: Table) -> Checked:
     score, scored = _scored(model, table, training)
     is_unseen = training is None or len(training) < len(table)
     behind = _behind(model, score) if is_unseen else math.nan
+    overlap = _overlap(model, table, training)
     findings = [
         *(find_drift(model.profile_, table) if training is None else ()),
-        *_of_overlap(model, table, training),
+        *_of_overlap(overlap),
         *_of_certificate(certificate),
         *_of_score(behind, score, model),
     ]
@@ -175,6 +184,7 @@ def check(model: TableModel, table: Table) -> Checked:
         expected=model.expected_,
         expected_error=model.expected_error_,
         behind=behind,
+        overlap=overlap,
         findings=tuple(sorted(findings, key=lambda each: each.severity != "warning")),
     )
 
@@ -191,7 +201,7 @@ def _certified(
     if stored is None:
         return None, "the model does not minimise an objective that is known"
     if training is None:
-        return None, f"at the fit {stored.verdict} {NOT_AGAIN}"
+        return None, f"{stored.verdict} {NOT_AGAIN}"
     target = read_target(table, model.target_, model.task_)
     kept = np.isin(target.rows, training)
     X = model.pipeline_[:-1].transform(table.frame[target.rows[kept]])
@@ -252,14 +262,21 @@ def _of_score(behind: float, score: Score | None, model: TableModel) -> Iterator
     )
 
 
-def _of_overlap(model: TableModel, table: Table, training: Array | None) -> Iterator[Finding]:
-    share = 0.0 if training is not None else model.profile_.share_in(table)
-    if share > 0:
+def _overlap(model: TableModel, table: Table, training: Array | None) -> float:
+    """About which share of the rows of another table is equal to training rows."""
+    if training is not None or not len(table):
+        return 0.0
+    profile = model.profile_
+    return min(profile.share_in(table) * profile.rows / len(table), 1.0)
+
+
+def _of_overlap(overlap: float) -> Iterator[Finding]:
+    if overlap > 0:
         yield found(
             "S310",
             "note",
-            f"about {share:.0%} of the training rows have an equal one here; for the others alone "
-            "the score may be lower.",
+            f"about {overlap:.0%} of the rows are equal to training rows; for the others alone the "
+            "score may be lower.",
         )
 
 

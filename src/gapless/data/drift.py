@@ -96,15 +96,10 @@ def find_drift(profile: TableProfile, table: Any) -> tuple[Finding, ...]:
 
 def _other_columns(profile: TableProfile, frame: pl.DataFrame) -> Iterator[Finding]:
     names = set(frame.columns)
-    for each in profile.columns:
-        column = each.column
-        if column.is_feature and column.name not in names:
-            yield found(
-                "S301",
-                "warning",
-                f"column {column.name!r}, a {column.role} that the model uses, is not there.",
-                (column.name,),
-            )
+    used = [each.column.name for each in profile.columns if each.column.is_feature]
+    absent = [name for name in used if name not in names]
+    if absent:
+        yield found("S301", "warning", f"the model uses {listed(absent)}.", tuple(absent))
     known = {*profile.set_aside, *(each.column.name for each in profile.columns)}
     new = [name for name in frame.columns if name not in known]
     if new:
