@@ -63,9 +63,9 @@ def takes_sparse(cls):
 
 
 def limited(cls):
-    """The model with a limit of its time, where its fits may be long."""
-    takes_limit = "time_limit" in cls().get_params()
-    return cls(time_limit=0.5) if takes_limit else cls()
+    """The model with a limit of its time and of its members, where its fits may be long."""
+    limits = {"time_limit": 0.5, "n_estimators": 10}
+    return cls(**{name: limits[name] for name in limits.keys() & cls().get_params().keys()})
 
 
 def takes_missing(cls):
