@@ -10,7 +10,7 @@ import pytest
 from made_choices import NASTY, made_choice
 
 import gapless
-from gapless.data import load_builtin, table_of
+from gapless.data import Finding, load_builtin, table_of
 from gapless.report import from_json, summarize, to_html, to_json, to_text
 
 REPORTS = ["two_classes", "many_classes", "of_numbers", "nasty"]
@@ -220,6 +220,20 @@ def test_texts_are_reported():
     assert {one.name for one in report.uses.coefficients[:6]} >= {"good", "bad"}
     assert report.uses.dependences == ()
     assert "words" in to_html(report)
+
+
+def test_page_is_under_two_megabytes_whatever_the_table_holds():
+    rows, long = 60, "very long " * 1000
+    levels = {f"{k} {long}": [f"{j % 10} {k} {long}" for j in range(rows)] for k in range(45)}
+    table = table_of(pl.DataFrame(levels | {"y": [j + 0.5 for j in range(rows)]}))
+    choice = made_choice(table, "y", gapless.DecisionTreeRegressor(max_depth=3), "table")
+    many = tuple(Finding("D202", "note", "title", long) for _ in range(5000))
+    choice = replace(choice, findings=many, notes=tuple(f"{k} {long}" for k in range(5000)))
+    report = summarize(choice, table, time_limit=2.0)
+    page = to_html(report)
+    assert len(page.encode()) < 2_000_000
+    assert "The first 50 of 5,000 findings" in page
+    assert to_text(report).count("\n") < 1000
 
 
 # ---- files of unknown origin ---------------------------------------------------------------------

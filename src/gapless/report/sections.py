@@ -403,9 +403,13 @@ class Data:
     roles : dict of str to int
         How many columns have each role.
     findings : tuple of Found
-        What its reader should know, warnings first.
+        What its reader should know, warnings first; the first ones of many.
+    finding_count : int
+        How many there are.
     notes : tuple of str
-        What was decided in reading it.
+        What was decided in reading it; the first ones of many.
+    note_count : int
+        How many there are.
     """
 
     rows: int
@@ -413,7 +417,9 @@ class Data:
     columns: tuple[ColumnFacts, ...]
     roles: dict[str, int]
     findings: tuple[Found, ...]
+    finding_count: int
     notes: tuple[str, ...]
+    note_count: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,8 @@ HEIGHT = 230.0
 # Room for the labels of the axes, and the width of a letter.
 LEFT, RIGHT, TOP, BOTTOM = 48.0, 10.0, 12.0, 38.0
 LETTER = 6.6
+# Letters that are shown when a mouse rests on a name.
+MOST_LETTERS = 1000
 # A logarithmic axis with fewer marks at powers of ten has some between them.
 FEW_MARKS = 3
 
@@ -179,7 +181,9 @@ class Picture:
     ) -> None:
         """Write at a place of the picture; `full` is shown when a mouse rests on it."""
         inside = (
-            text if not full or full == text else ink("title", full) + Markup("{}").format(text)
+            text
+            if not full or full == text
+            else ink("title", full[:MOST_LETTERS]) + Markup("{}").format(text)
         )
         self.parts.append(ink("text", inside, x=x, y=y, kind=f"said {kind}", text_anchor=anchor))
 

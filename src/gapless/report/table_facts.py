@@ -11,12 +11,15 @@ import polars as pl
 
 from ..choosing.choice import Choice
 from ..data import Column, Table
+from .phrases import shortened
 from .sections import ColumnFacts, Data, Distribution, Found
 
 # Columns that are shown of a wide table, and rows that a distribution is made from.
 MOST_COLUMNS = 40
 MOST_ROWS = 50_000
 BINS, LEVELS = 16, 8
+# Findings and notes that are kept, and letters of each and of the name of a level.
+MOST_SAID, LETTERS, LEVEL_LETTERS = 50, 1000, 60
 NOTHING = Distribution("", (), ())
 
 
@@ -27,15 +30,19 @@ def data_of(choice: Choice, table: Table, leading: Sequence[str]) -> Data:
     order = dict.fromkeys([*(name for name in first if name in named), *named])
     shown = [named[name] for name in list(order)[:MOST_COLUMNS]]
     step = max(1, len(table) // MOST_ROWS)
+    notes = list(dict.fromkeys([*table.notes, *choice.notes]))
     return Data(
         rows=len(table),
         column_count=len(choice.columns),
         columns=tuple(_facts(column, table.frame[column.name], step) for column in shown),
         roles=dict(Counter(column.role for column in choice.columns).most_common()),
         findings=tuple(
-            Found(one.code, one.severity, one.title, one.detail) for one in choice.findings
+            Found(one.code, one.severity, one.title, shortened(one.detail, LETTERS))
+            for one in choice.findings[:MOST_SAID]
         ),
-        notes=tuple(dict.fromkeys([*table.notes, *choice.notes])),
+        finding_count=len(choice.findings),
+        notes=tuple(shortened(note, LETTERS) for note in notes[:MOST_SAID]),
+        note_count=len(notes),
     )
 
 
@@ -108,4 +115,5 @@ def _levels(values: pl.Series) -> Distribution:
     counts = values.cast(pl.String).alias("level").value_counts(name="times")
     first = counts.sort(["times", "level"], descending=[True, False])[:LEVELS]
     shares = (first["times"] / len(values)).to_list()
-    return Distribution("levels", tuple(first["level"].to_list()), tuple(shares))
+    names = tuple(shortened(level, LEVEL_LETTERS) for level in first["level"].to_list())
+    return Distribution("levels", names, tuple(shares))

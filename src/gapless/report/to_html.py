@@ -11,6 +11,8 @@ from .to_text import verdict
 
 # Letters of a name in a table, and of what is told of its values.
 NAME, VALUES = 32, 70
+# Letters of a text that is given in full.
+FULL = 1000
 
 
 def to_html(report: Report) -> str:
@@ -41,9 +43,11 @@ def _environment() -> jinja2.Environment:
     environment.globals["draw"] = pictures
     environment.filters |= {
         "amount": lambda value: "–" if value is None else amount(value),
+        "full": lambda text: text[:FULL],
         "interval": interval,
         "percent": percent,
         "roles": counted_roles,
+        "rule": lambda text: shortened(text, FULL),
         "value": value,
         "values": _values,
         "scored": lambda value: "–" if value is None else f"{value:.4g}".replace("-", "−"),

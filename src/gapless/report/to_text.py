@@ -8,6 +8,7 @@ from .phrases import counted_roles
 from .sections import Measured, Model, Report
 
 WIDTH = 100
+MOST_FINDINGS = 20
 # The table of models; columns of numbers stand to the right.
 HEAD = ("", "train", "unseen", "", "optimality", "unseen data", "seconds")
 NUMBERS = (1, 2, 6)
@@ -55,8 +56,10 @@ def _listed(name: str, sentences: tuple[str, ...]) -> str:
 def _columns(report: Report) -> str:
     data = report.data
     lines = [f"{report.source}: {data.rows:,} rows; {counted_roles(data.roles)}"]
-    for one in data.findings:
+    for one in data.findings[:MOST_FINDINGS]:
         lines += _wrapped(f"{one.severity} {one.code}", f"{one.title}: {one.detail}")
+    if data.finding_count > MOST_FINDINGS:
+        lines.append(f"and {data.finding_count - MOST_FINDINGS:,} more findings")
     return "\n".join(lines)
 
 
