@@ -10,12 +10,18 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardScaler
 
 import gapless
+from gapless.choosing import TableModel
+from gapless.data import describe_columns, find_drift, prepare, table_of
 
 rng = np.random.default_rng(3)
 X = rng.normal(size=(16, 3))
 COUNTS = rng.integers(0, 3, size=(16, 3)).astype(float)
 Y = np.arange(16) % 3
 TEXTS = [f"day {k % 4} cold" for k in range(16)]
+TABLE = table_of(
+    {"size": X[:, 0], "city": ["Rome", "Oslo"] * 8, "price": X[:, 1], "day": ["2024-01-01"] * 16}
+)
+COLUMNS = describe_columns(TABLE, "price")
 
 MODELS = {
     "ridge": (gapless.Ridge(), X),
@@ -46,9 +52,10 @@ MODELS = {
         X,
     ),
     "encoded": (make_pipeline(OneHotEncoder(), gapless.LogisticRegression()), COUNTS.astype(int)),
+    "table": (TableModel(prepare(COLUMNS, "numbers", gapless.Ridge()), "price"), TABLE.frame),
     "words": (make_pipeline(TfidfVectorizer(), gapless.LogisticRegression()), TEXTS),
 }
-ANSWERS = ("predict", "predict_proba", "decision_function", "apply", "kneighbors")
+ANSWERS = ("predict", "predict_proba", "decision_function", "apply", "kneighbors", "drift")
 
 
 def save_all(folder):
@@ -75,7 +82,11 @@ def use(path, *tables):
         warnings.simplefilter("ignore")
         for rows, answer in itertools.product(tables, ANSWERS):
             try:
-                getattr(model, answer)(rows)
+                if answer == "drift":
+                    find_drift(model.profile_, rows)
+                    model.profile_.training_rows(rows)
+                else:
+                    getattr(model, answer)(rows)
             # A model of wrong numbers may fail in any way, as long as it is an exception.
             except Exception:
                 continue
