@@ -2,6 +2,7 @@
 
 #include "float_rows.hpp"
 #include "row_order.hpp"
+#include "tile_bounds.hpp"
 
 namespace gapless {
 namespace {
@@ -24,7 +25,7 @@ ProjectedRows<T>::ProjectedRows(const T* x, Index rows, Index columns, const Fra
       columns_(columns),
       mean_(frame.mean, frame.mean + columns),
       size_(frame.size),
-      halves_(rows) {
+      halves_(in_whole_panels(rows), beyond_all) {
     if (frame.basis) basis_.assign(frame.basis, frame.basis + frame.size * columns);
     // Errors as parts of the length of x − m: of the projection in double; of the length of what is
     // left over, whose square is a difference, so that √|a² − b²| ≥ |a − b| bounds it; of float.
@@ -43,20 +44,20 @@ ProjectedRows<T>::ProjectedRows(const T* x, Index rows, Index columns, const Fra
     for_blocks_of_rows(rows, context, [&](Index first, Index count) {
         project(x + first * columns, first, count, context.blas, all);
     });
-    order_ = grouped(all.values, width(), rows, row_tile);
+    order_ = grouped(all.values, width(), rows, tile_rows);
     Projection sorted = room_for(rows);
     for_blocks_of_rows(rows, context, [&](Index first, Index count) {
         take_rows(all, order_.data(), first, count, sorted);
     });
     all = std::move(sorted);
-    for (Index begin = 0; begin < rows; begin += row_tile) {
-        const Index size = std::min(row_tile, rows - begin);
+    for (Index begin = 0; begin < rows; begin += tile_rows) {
+        const Index size = std::min(tile_rows, rows - begin);
         const auto mean = mean_of(all.values.data() + begin * width(), size, width());
         tile_means_.insert(tile_means_.end(), mean.begin(), mean.end());
     }
     for (Index i = 0; i < rows; ++i)
         halves_[i] = static_cast<float>((all.squares[i] - slack_ * all.lengths[i]) / 2);
-    values_ = tiles_by_columns(all.values, rows, width(), row_tile, context);
+    values_ = panels_by_columns(all.values, rows, width(), panel_rows, context);
     wide_ = std::move(all.wide);
     if (wide_.empty()) return;
     wide_slack_.resize(rows);

@@ -33,8 +33,6 @@ struct BoundedRow {
 template <class T>
 class ProjectedRows {
 public:
-    static constexpr Index row_tile = 1024;  // rows that are compared together
-
     // The rows x (n × d, by rows) must live as long as this does; mean and basis are copied.
     ProjectedRows(const T* x, Index rows, Index columns, const Frame& frame,
                   const Context& context);
@@ -97,9 +95,7 @@ private:
     // These return how many entries of rows were compared.
     template <class Collector>
     Index search_block(const Projection& block, std::vector<Question<Collector>>& asked,
-                       const Blas& blas, Checkpoint& checkpoint) const;
-    template <class Collector>
-    Index look_at(std::vector<BoundedRow>& near, std::size_t few, Question<Collector>& asked) const;
+                       Checkpoint& checkpoint) const;
     template <class Collector>
     Index look_again(std::vector<BoundedRow>& near, std::size_t few,
                      Question<Collector>& asked) const;
@@ -117,7 +113,7 @@ private:
     // Rows are kept in an order by which those of a tile are near each other.
     std::vector<Index> order_;       // their numbers
     std::vector<float> tile_means_;  // tiles × width
-    std::vector<float> values_;      // n × width, each tile by columns
+    std::vector<float> values_;      // n × width, in panels by columns
     std::vector<float> halves_;      // what products are subtracted from
     std::vector<float> wide_;        // n × wide_width
     std::vector<float> wide_slack_;  // what may be taken off the distance along all directions

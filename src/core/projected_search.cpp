@@ -1,49 +1,61 @@
 // How projected rows are searched: see projected_rows.hpp.
 #include <atomic>
+#include <bit>
 
 #include "float_rows.hpp"
 #include "projected_rows.hpp"
 #include "row_order.hpp"
+#include "tile_bounds.hpp"
 
 namespace gapless {
 namespace {
 
-constexpr Index query_block = 256, fewest_queries = 16;
+constexpr Index query_block = 252, fewest_queries = 18;
 // Candidates of a tile that are measured before the next one, more of them in the first tiles; of
 // many those that are looked at before the others; and of a query that may wait.
-constexpr std::size_t few_at_once = 2, more_at_first = 8, scouts = 32, most_waiting = 4096;
-constexpr Index first_tiles = 3;
-constexpr Index strip = 64;  // bounds that are looked at together
-constexpr Index most_strips = ProjectedRows<float>::row_tile / strip;
+constexpr std::size_t few_at_once = 2, more_at_first = 8, most_waiting = 4096;
+constexpr Index first_tiles = 3, scouts = 16;
 constexpr Index most_queries = 1 << 14;  // that are put in order together
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-// The least bound of each strip.
-GAPLESS_CLONES void least_of_strips(const float* halves, const float* products, Index count,
-                                    float* out) {
-    for (Index begin = 0; begin < count; begin += strip) {
-        const Index end = std::min(begin + strip, count);
-        float least = std::numeric_limits<float>::infinity();
+// The least of each sixteen numbers.
+GAPLESS_CLONES void least_of_sixteens(const float* bounds, Index count, float* out) {
+    for (Index begin = 0; begin < count; begin += 16) {
+        float least = bounds[begin];
 #pragma omp simd reduction(min : least)
-        for (Index j = begin; j < end; ++j) least = std::min(least, halves[j] - products[j]);
+        for (Index i = begin; i < begin + 16; ++i) least = std::min(least, bounds[i]);
         *out++ = least;
     }
 }
 
-// The rows of a tile whose bound is within the limit.
-void gather(const float* halves, const float* products, Index begin, Index count, float limit,
-            std::vector<BoundedRow>& out) {
-    float least[most_strips];
-    least_of_strips(halves, products, count, least);
-    out.clear();
-    for (Index j = 0; j < count; j += strip) {
-        if (!(least[j / strip] <= limit)) continue;
-        for (Index i = j; i < std::min(j + strip, count); ++i) {
-            const float bound = halves[i] - products[i];
-            if (bound <= limit) out.push_back({bound, begin + i});
-        }
+// What `find_bounds` found in a tile for a query.
+struct Hits {
+    const std::uint64_t* words;
+    const float* bounds;
+    Index begin, count;
+
+    // The rows whose bound is above one number, and at most another.
+    void gather(float above, float limit, std::vector<BoundedRow>& out) const {
+        out.clear();
+        for (Index word = 0; word < tile_words; ++word)
+            for (std::uint64_t rest = words[word]; rest; rest &= rest - 1) {
+                const Index i = 64 * word + std::countr_zero(rest);
+                if (i < count && bounds[i] > above && bounds[i] <= limit)
+                    out.push_back({bounds[i], begin + i});
+            }
     }
-}
+    // What at least some of the rows are within, if there are many.
+    float cut_for(Index some) const {
+        float all[tile_rows / 16], least[tile_rows / 16];
+        least_of_sixteens(bounds, tile_rows, all);
+        Index found = 0;
+        for (Index i = 0; i < count / 16; ++i)
+            if (words[i / 4] >> (i % 4 * 16) & 0xffff) least[found++] = all[i];
+        if (found <= some) return std::numeric_limits<float>::infinity();
+        std::nth_element(least, least + some, least + found);
+        return least[some];
+    }
+};
 
 // Squared distances of u to some of the rows, of w columns, in place of their bounds.
 GAPLESS_CLONES void measure_along(const float* u, const float* rows, Index w, BoundedRow* near,
@@ -120,29 +132,16 @@ Index ProjectedRows<T>::look_again(std::vector<BoundedRow>& near, std::size_t fe
     return entries + measured;
 }
 
-// Candidates of a tile; of many, the most promising ones may rule out most of the others.
-template <class T>
-template <class Collector>
-Index ProjectedRows<T>::look_at(std::vector<BoundedRow>& near, std::size_t few,
-                                Question<Collector>& asked) const {
-    Index entries = 0;
-    if (near.size() > scouts) {
-        std::nth_element(near.begin(), near.begin() + scouts, near.end());
-        std::vector<BoundedRow> first(near.begin(), near.begin() + scouts);
-        near.erase(near.begin(), near.begin() + scouts);
-        entries += look_again(first, few, asked);
-        drop_beyond(asked.first_limit, near);
-    }
-    return entries + look_again(near, few, asked);
-}
-
 template <class T>
 template <class Collector>
 Index ProjectedRows<T>::search_block(const Projection& block,
-                                     std::vector<Question<Collector>>& asked, const Blas& blas,
+                                     std::vector<Question<Collector>>& asked,
                                      Checkpoint& checkpoint) const {
-    const Index count = std::ssize(asked), w = width();
-    std::vector<float> products(count * row_tile);
+    const Index count = std::ssize(asked), padded = in_whole_groups(count), w = width();
+    std::vector<float> values = block.values, limits(padded, -beyond_all);
+    values.resize(padded * w);
+    std::vector<float> bounds(padded * tile_rows);
+    std::vector<std::uint64_t> hits(padded * tile_words);
     std::vector<BoundedRow> near;
     Index entries = 0, seen = 0;
     auto measure_waiting = [&](Question<Collector>& one) {
@@ -152,15 +151,24 @@ Index ProjectedRows<T>::search_block(const Projection& block,
     };
     for (const Index tile : tiles_for(block)) {
         const std::size_t few = seen++ < first_tiles ? more_at_first : few_at_once;
-        const Index begin = tile * row_tile, size = std::min(row_tile, rows_ - begin);
-        gemm<float>(blas, size, count, w, {values_.data() + begin * w, size, Transpose::no},
-                    {block.values.data(), w, Transpose::no}, 0.0f, products.data(), size);
+        const Index begin = tile * tile_rows, size = std::min(tile_rows, rows_ - begin);
+        for (Index q = 0; q < count; ++q) limits[q] = asked[q].first_limit;
+        find_bounds({values_.data() + begin * w, halves_.data() + begin, in_whole_panels(size), w},
+                    {values.data(), limits.data(), padded}, bounds.data(), hits.data());
         for (Index q = 0; q < count; ++q) {
             checkpoint();
-            gather(halves_.data() + begin, products.data() + q * size, begin, size,
-                   asked[q].first_limit, near);
+            const Hits found{hits.data() + q * tile_words, bounds.data() + q * tile_rows, begin,
+                             size};
+            found.gather(-beyond_all, limits[q], near);
             if (near.empty()) continue;
-            entries += look_at(near, few, asked[q]);
+            if (std::ssize(near) > 4 * scouts) {
+                // Of many rows, the most promising ones may rule out most of the others.
+                const float cut = found.cut_for(scouts);
+                found.gather(-beyond_all, cut, near);
+                entries += look_again(near, few, asked[q]);
+                found.gather(cut, asked[q].first_limit, near);
+            }
+            entries += look_again(near, few, asked[q]);
             if (asked[q].waiting.size() > most_waiting) measure_waiting(asked[q]);
         }
     }
@@ -174,7 +182,7 @@ Index ProjectedRows<T>::search_block(const Projection& block,
 // The tiles of rows, those first that are near most of the queries.
 template <class T>
 std::vector<Index> ProjectedRows<T>::tiles_for(const Projection& queries) const {
-    const Index w = width(), tiles = (rows_ + row_tile - 1) / row_tile;
+    const Index w = width(), tiles = (rows_ + tile_rows - 1) / tile_rows;
     const auto mean = mean_of(queries.values.data(), std::ssize(queries.squares), w);
     std::vector<BoundedRow> far(tiles);
     for (Index i = 0; i < tiles; ++i) far[i].row = i;
@@ -212,7 +220,7 @@ Index ProjectedRows<T>::search_some(const T* queries, Index first, Index last,
                                  block.squares[q], block.lengths[q], collectors[number], labels});
                 set_limits(asked.back());
             }
-            measured += search_block(block, asked, context.blas, checkpoint);
+            measured += search_block(block, asked, checkpoint);
         });
     return measured;
 }

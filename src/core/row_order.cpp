@@ -44,15 +44,15 @@ std::vector<Index> grouped(const std::vector<float>& values, Index w, Index coun
     return order;
 }
 
-std::vector<float> tiles_by_columns(const std::vector<float>& values, Index rows, Index w,
-                                    Index unit, const Context& context) {
-    std::vector<float> out(values.size());
-    parallel_for((rows + unit - 1) / unit, context.threads, context.poll, [&](Index tile) {
-        const Index begin = tile * unit, size = std::min(unit, rows - begin);
-        const float* from = values.data() + begin * w;
+std::vector<float> panels_by_columns(const std::vector<float>& values, Index rows, Index w,
+                                     Index unit, const Context& context) {
+    const Index panels = (rows + unit - 1) / unit;
+    std::vector<float> out(panels * unit * w);
+    parallel_for(panels, context.threads, context.poll, [&](Index panel) {
+        const Index begin = panel * unit, end = std::min(begin + unit, rows);
         float* to = out.data() + begin * w;
-        for (Index i = 0; i < size; ++i)
-            for (Index j = 0; j < w; ++j) to[j * size + i] = from[i * w + j];
+        for (Index i = begin; i < end; ++i)
+            for (Index j = 0; j < w; ++j) to[j * unit + i - begin] = values[i * w + j];
     });
     return out;
 }

@@ -1,4 +1,4 @@
-// Rows of floats in an order by which near ones are together, and the tiles they then make.
+// Rows of floats in an order by which near ones are together, and the panels they then make.
 //
 // All rows are stored one after the other, w numbers each.
 #pragma once
@@ -22,9 +22,9 @@ void take(const std::vector<V>& from, const Index* order, Index begin, Index cou
         std::copy_n(from.data() + order[i] * w, w, to.data() + i * w);
 }
 
-// Tiles of `unit` rows, each by columns, as products read them fastest.
-std::vector<float> tiles_by_columns(const std::vector<float>& values, Index rows, Index w,
-                                    Index unit, const Context& context);
+// Panels of `unit` rows, each by columns, the last one filled up with 0.
+std::vector<float> panels_by_columns(const std::vector<float>& values, Index rows, Index w,
+                                     Index unit, const Context& context);
 
 // The mean of rows.
 std::vector<float> mean_of(const float* values, Index count, Index w);

@@ -1,0 +1,150 @@
+#include "tile_bounds.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+// Vectors are passed between functions that are always inlined, so their ABI does not matter.
+#pragma GCC diagnostic ignored "-Wpsabi"
+
+namespace gapless {
+namespace {
+
+#define GAPLESS_BODY [[gnu::always_inline]] inline
+#define GAPLESS_UNROLL _Pragma("GCC unroll 8")
+
+// Vectors of floats and of integers of so many bytes.
+#define GAPLESS_VECTORS(Name, bytes)                                    \
+    struct Name {                                                       \
+        using Floats = float __attribute__((vector_size(bytes)));       \
+        using Bits = std::uint32_t __attribute__((vector_size(bytes))); \
+    };
+GAPLESS_VECTORS(Four, 16)
+GAPLESS_VECTORS(Eight, 32)
+GAPLESS_VECTORS(Sixteen, 64)
+
+// Sums of so many vectors of rows times so many queries, which fit in the registers.
+template <class Vectors, int vectors, int group>
+struct Kernel {
+    using Floats = typename Vectors::Floats;
+    using Bits = typename Vectors::Bits;
+    static constexpr int lanes = sizeof(Floats) / sizeof(float), rows = lanes * vectors;
+    static_assert(panel_rows % rows == 0 && rows % 16 == 0 && query_group % group == 0);
+    using Sums = Floats[group][vectors];
+
+    GAPLESS_BODY static Floats load(const float* x) {
+        Floats v;
+        std::memcpy(&v, x, sizeof v);
+        return v;
+    }
+    GAPLESS_BODY static Floats smaller(const Floats& x, const Floats& y) { return y < x ? y : x; }
+    GAPLESS_BODY static float least(const Floats& x) {
+        float least = x[0];
+        for (int l = 1; l < lanes; ++l) least = std::min(least, x[l]);
+        return least;
+    }
+
+    // A bit for each lane that is within the limit.
+    GAPLESS_BODY static std::uint64_t within(const Floats& bounds, float limit) {
+        Bits lane;
+        for (int l = 0; l < lanes; ++l) lane[l] = std::uint32_t{1} << l;
+        const Bits set = bounds <= Floats{} + limit ? lane : Bits{};
+        std::uint64_t pairs[lanes / 2], all = 0;
+        std::memcpy(pairs, &set, sizeof set);
+        for (std::uint64_t pair : pairs) all |= pair;
+        return static_cast<std::uint32_t>(all | all >> 32);
+    }
+
+    GAPLESS_BODY static void multiply(const float* u, const float* v, Index w, Sums& sums) {
+        for (Index k = 0; k < w; ++k, u += panel_rows) {
+            Floats x[vectors];
+            GAPLESS_UNROLL
+            for (int i = 0; i < vectors; ++i) x[i] = load(u + i * lanes);
+            GAPLESS_UNROLL
+            for (int q = 0; q < group; ++q) {
+                const float y = v[q * w + k];
+                GAPLESS_UNROLL
+                for (int i = 0; i < vectors; ++i) sums[q][i] += x[i] * y;
+            }
+        }
+    }
+
+    // The least bound of a query.
+    GAPLESS_BODY static Floats nearest(const Floats (&bounds)[vectors]) {
+        Floats near = bounds[0];
+        GAPLESS_UNROLL
+        for (int i = 1; i < vectors; ++i) near = smaller(near, bounds[i]);
+        return near;
+    }
+
+    // Rows from `begin` on, and queries from `first` on.
+    GAPLESS_BODY static void find(const Tile& tile, Index begin, const Asked& asked, Index first,
+                                  float* bounds, std::uint64_t* hits) {
+        Sums sums = {};
+        const Index panel = begin / panel_rows * panel_rows;
+        multiply(tile.values + panel * tile.w + begin - panel, asked.values + first * tile.w,
+                 tile.w, sums);
+        // Whether any is within its limit, for all at once: mostly none is.
+        Floats over = Floats{} + beyond_all;
+        GAPLESS_UNROLL
+        for (int q = 0; q < group; ++q) {
+            GAPLESS_UNROLL
+            for (int i = 0; i < vectors; ++i)
+                sums[q][i] = load(tile.halves + begin + i * lanes) - sums[q][i];
+            over = smaller(over, nearest(sums[q]) - asked.limits[first + q]);
+        }
+        if (least(over) > 0) return;
+        GAPLESS_UNROLL
+        for (int q = 0; q < group; ++q) {
+            if (least(nearest(sums[q])) > asked.limits[first + q]) continue;
+            std::uint64_t set = 0;
+            GAPLESS_UNROLL
+            for (int i = 0; i < vectors; ++i)
+                set |= within(sums[q][i], asked.limits[first + q]) << (i * lanes);
+            hits[(first + q) * tile_words + begin / 64] |= set << (begin % 64);
+            std::memcpy(bounds + (first + q) * tile_rows + begin, sums[q], sizeof sums[q]);
+        }
+    }
+
+    // A panel stays in the cache while all queries pass by.
+    GAPLESS_BODY static void find_all(const Tile& tile, const Asked& asked, float* bounds,
+                                      std::uint64_t* hits) {
+        for (Index begin = 0; begin < tile.rows; begin += rows)
+            for (Index first = 0; first < asked.count; first += group)
+                find(tile, begin, asked, first, bounds, hits);
+    }
+};
+
+// The same for several instruction sets, whose vectors and registers differ.
+using Find = void (*)(const Tile&, const Asked&, float*, std::uint64_t*);
+
+void find_anywhere(const Tile& tile, const Asked& asked, float* bounds, std::uint64_t* hits) {
+    Kernel<Four, 4, 2>::find_all(tile, asked, bounds, hits);
+}
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(GAPLESS_NO_CLONES)
+__attribute__((target("arch=x86-64-v3"))) void find_by_eights(const Tile& tile, const Asked& asked,
+                                                              float* bounds, std::uint64_t* hits) {
+    Kernel<Eight, 2, 6>::find_all(tile, asked, bounds, hits);
+}
+__attribute__((target("arch=x86-64-v4"))) void find_by_sixteens(const Tile& tile,
+                                                                const Asked& asked, float* bounds,
+                                                                std::uint64_t* hits) {
+    Kernel<Sixteen, 4, 6>::find_all(tile, asked, bounds, hits);
+}
+Find fastest() {
+    if (__builtin_cpu_supports("x86-64-v4")) return find_by_sixteens;
+    if (__builtin_cpu_supports("x86-64-v3")) return find_by_eights;
+    return find_anywhere;
+}
+#else
+Find fastest() { return find_anywhere; }
+#endif
+
+}  // namespace
+
+void find_bounds(const Tile& tile, const Asked& asked, float* bounds, std::uint64_t* hits) {
+    static const Find find = fastest();
+    std::fill_n(hits, asked.count * tile_words, std::uint64_t{0});
+    find(tile, asked, bounds, hits);
+}
+
+}  // namespace gapless
