@@ -164,6 +164,25 @@ def test_leave_one_out_is_what_refits_say(cls, form):
     assert model.generalization_.method == "loo"
 
 
+@pytest.mark.parametrize(
+    "model",
+    [gapless.GaussianNB(), gapless.NaiveBayes(), gapless.NaiveBayes(numbers="kernel")],
+    ids=["gaussian", "mixed", "kernels"],
+)
+@pytest.mark.parametrize("far", [1e6, 1e8, 1e12])
+def test_rows_far_away_are_left_out_without_a_trace(model, far):
+    """What is left of the squares without such a row is not what subtraction leaves."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(24, 2)), np.arange(24) % 2
+    X[5, 1], X[6] = far, X[8]
+    held = model.fit(X, y)._fitted_to(X, y).held_out(None)
+    for i in (0, 5, 6):
+        rest = np.any(X - X[i], axis=1)
+        refit = clone(model).fit(X[rest], y[rest])
+        expected = refit.predict_joint_log_proba(X[i : i + 1])[0]
+        np.testing.assert_allclose(held[i], expected, rtol=1e-9)
+
+
 @every_form
 def test_folds_are_what_fits_without_the_rows_say(cls, form):
     X, y = make_data()

@@ -1,7 +1,7 @@
 """Parts of naive Bayes that are counted: columns of categories, and the words of a column of texts.
 
 A part is learned from rows (`of`), tells log p(x | y) of rows and classes (`log_likelihood`) and
-the same without each row (`without`), and what it costs beside the best one (`costs`).
+the same without each row of a sample (`without`), and what it costs beside the best one (`costs`).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ._counts import products, sum_of_tables, sums_by_class
+from .moments import Sample
 from .priors import log_costs
 from .rests import Entries, left_over, log_positive, log_ratio
 
@@ -60,7 +61,7 @@ class Categories:
             z[rows] += table[:, x[rows].astype(np.int64)].T
         return z
 
-    def without(self, F: Array, own: Array) -> Array:
+    def without(self, F: Array, own: Array, sample: Sample) -> Array:
         """The same without each row; a level that no other row has adds nothing."""
         z = np.zeros(own.shape)
         for x, count, table in zip(F.T, self.counts, self.tables):
@@ -132,7 +133,7 @@ class Words:
             z[products(X, (~is_possible).astype(np.float64)) > 0] = -np.inf
         return z
 
-    def without(self, X: Any, own: Array) -> Array:
+    def without(self, X: Any, own: Array, sample: Sample) -> Array:
         """The same without each text; words that no other text has are not known."""
         n, alpha = own.shape[0], self.alpha
         entries = Entries.of(X)

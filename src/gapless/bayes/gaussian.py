@@ -12,7 +12,7 @@ from .. import _core
 from ..interrupt import deadline
 from ..threads import thread_count
 from ._base import Array, NaiveBayesClassifier
-from .moments import Moments, Rest, blocks, class_moments
+from .moments import Moments, Rest, Sample, blocks, class_moments
 from .priors import Priors
 
 LOG_TWO_PI = float(np.log(2 * np.pi))
@@ -134,7 +134,8 @@ class GaussianNB(NaiveBayesClassifier):
 
     def _without_each(self, X, own, data):
         prior = self._priors(own.shape[1]).log_without(self.class_count_, own)
-        return prior + densities_without(self._moments(), self.var_smoothing, X, own)
+        sample = Sample(data.X, data.y, data.weights)
+        return prior + densities_without(sample, class_moments(data), self.var_smoothing, X, own)
 
     def _costs(self, learned, data):
         count = learned["class_count_"]
@@ -176,11 +177,13 @@ def log_densities(X: Array, mean: Array, variance: Array, *, has_missing: bool =
     return out
 
 
-def densities_without(moments: Moments, smoothing: float, X: Array, own: Array) -> Array:
+def densities_without(
+    sample: Sample, moments: Moments, smoothing: float, X: Array, own: Array
+) -> Array:
     """The same of rows of the fit without themselves; `own` (n, classes) is what they weigh."""
     out = np.empty(own.shape)
     for rows in blocks(len(X), X.shape[1] * own.shape[1]):
-        rest = Rest.of(moments, X[rows], own[rows])
+        rest = Rest.of(sample, moments, X[rows], own[rows])
         epsilon = smoothing * np.max(rest.spread, axis=1, keepdims=True)
         for k in range(own.shape[1]):
             away, variance = rest.gaussian(k)

@@ -18,6 +18,7 @@ from ..trees.tables import is_table
 from ._base import Array, NaiveBayesClassifier
 from .count_parts import Categories, Words
 from .mixed_columns import CATEGORY, NUMBER, MixedColumns, Unseen
+from .moments import Sample
 from .number_parts import Gaussians, Kernels
 from .priors import Priors
 from .reading import known_classes, positions, refuse_sparse
@@ -262,8 +263,8 @@ class NaiveBayes(NaiveBayesClassifier):
 
     def _without_each(self, X, own, data):
         z = self._priors(own.shape[1]).log_without(self.class_count_, own)
-        for part, columns in self._pieces(X):
-            z += part.without(columns, own)
+        for (part, columns), (_, given) in zip(self._pieces(X), self._pieces(data.X)):
+            z += part.without(columns, own, Sample(given, data.y, data.weights))
         return z
 
     def _costs(self, learned, data):

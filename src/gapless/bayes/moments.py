@@ -18,6 +18,8 @@ Array = np.ndarray
 
 # Numbers of the largest block that is computed at a time.
 BLOCK = 1 << 20
+# Where less than this part of the squares is left, rounding has a share of it that can be seen.
+LOST = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,14 +84,45 @@ class Moments:
         count = self.count[of]
         return _ratio(count, left_over(count, weights))
 
-    def variance_without(self, of: Array, from_mean: Array, weights: Array) -> Array:
-        """Variances (n, d) of the classes `of` without each of n rows.
+    def variance_without(self, of: Array, from_mean: Array, weights: Array) -> tuple[Array, Array]:
+        """Variances (n, d) of the classes `of` without each of n rows, and which are not known.
 
         `from_mean` is how far the rows are from the mean of their class, (n, d), and `weights` what
-        they weigh there, (n, 1).
+        they weigh there, (n, d). Of a row that has nearly all of the squares for itself, the
+        difference is what rounding has left.
         """
-        taken = weights * self.growth(of, weights) * from_mean**2
-        return _ratio(left_over(self.squares[of], taken), left_over(self.count[of], weights))
+        squares, left = self.squares[of], left_over(self.count[of], weights)
+        rest = left_over(squares, weights * self.growth(of, weights) * from_mean**2)
+        return _ratio(rest, left), (rest < LOST * squares) & (left > 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """The rows that moments are of: X (n, d) with NaN for what is missing, classes and weights."""
+
+    X: Array
+    y: Array
+    weights: Array
+
+    def mend(
+        self, variance: Array, is_lost: Array, x: Array, taken: Array, k: int | None = None
+    ) -> None:
+        """Compute variances (q, d) again where they are not known, from all rows but one.
+
+        They are those of class k, or of all classes, without each row of x (q, d), whose weights
+        are `taken`, (q,).
+        """
+        asked = np.flatnonzero(is_lost.any(axis=1))
+        if not len(asked):
+            return
+        rows = np.flatnonzero((self.weights > 0) & ((self.y == k) if k is not None else True))
+        for i in asked:
+            check()
+            columns = np.flatnonzero(is_lost[i])
+            values = self.X[np.ix_(rows, columns)].astype(np.float64)
+            variance[i, columns] = _variances_without(
+                values, self.weights[rows], x[i, columns], taken[i]
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,8 +131,10 @@ class Rest:
 
     Parameters
     ----------
+    sample : Sample
+        All rows.
     moments : Moments
-        Of all rows.
+        Theirs.
     X : ndarray of shape (n, d)
         Rows of the fit, 0 where a value is missing.
     there : ndarray of bool, shape (n, d)
@@ -110,6 +145,7 @@ class Rest:
         Variances and weights of all classes together without them.
     """
 
+    sample: Sample
     moments: Moments
     X: Array
     there: Array
@@ -118,14 +154,17 @@ class Rest:
     total: Array
 
     @classmethod
-    def of(cls, moments: Moments, X: Array, own: Array) -> Rest:
+    def of(cls, sample: Sample, moments: Moments, X: Array, own: Array) -> Rest:
         """Of rows of the fit, NaN being missing."""
         there = ~np.isnan(X)
         X = np.where(there, X, 0.0).astype(np.float64)
-        whole, taken = moments.overall, own.sum(axis=1)[:, None] * there
-        spread = whole.variance_without(np.zeros(len(X), dtype=int), X - whole.mean, taken)
+        whole, weights = moments.overall, own.sum(axis=1)
+        taken = weights[:, None] * there
+        of = np.zeros(len(X), dtype=int)
+        spread, is_lost = whole.variance_without(of, X - whole.mean, taken)
+        sample.mend(spread, is_lost & there, X, weights)
         total = np.broadcast_to(left_over(whole.count, taken), X.shape)
-        return cls(moments, X, there, own, spread, total)
+        return cls(sample, moments, X, there, own, spread, total)
 
     def count(self, k: int) -> Array:
         """What is left of the weight of class k, (n, d)."""
@@ -139,7 +178,9 @@ class Rest:
         variance = np.tile(moments.variance[k], (len(away), 1))
         rows = np.flatnonzero(self.own[:, k])
         of, taken = np.full(len(rows), k), self.own[rows, k : k + 1] * self.there[rows]
-        variance[rows] = moments.variance_without(of, away[rows], taken)
+        found, is_lost = moments.variance_without(of, away[rows], taken)
+        self.sample.mend(found, is_lost & self.there[rows], self.X[rows], self.own[rows, k], k)
+        variance[rows] = found
         away[rows] *= moments.growth(of, taken)
         is_empty = self.count(k) <= 0
         if np.any(is_empty):
@@ -154,6 +195,18 @@ def class_moments(data: Training) -> Moments:
     """The moments of training rows without missing values."""
     assert data.classes is not None
     return Moments.of(data.X, data.y, data.weights, len(data.classes))
+
+
+def _variances_without(values: Array, weights: Array, x: Array, taken: float) -> Array:
+    """Variances of the columns of values (n, d) without rows x (d,) of the weight `taken`."""
+    there = ~np.isnan(values)
+    left = np.where(there, weights[:, None], 0.0)
+    is_same = values == x
+    same = np.where(is_same, left, 0.0).sum(axis=0)
+    left *= np.where(is_same, _ratio(left_over(same, np.full_like(same, taken)), same), 1.0)
+    total, values = left.sum(axis=0), np.where(there, values, 0.0)
+    away = values - _ratio((left * values).sum(axis=0), total)
+    return _ratio((left * away**2).sum(axis=0), total)
 
 
 def blocks(n: int, each: int) -> Iterator[slice]:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
 from .gaussian import LOG_TWO_PI, densities_without, deviance, log_densities
-from .moments import Moments, Rest, blocks
+from .moments import Moments, Rest, Sample, blocks
 from .rests import left_over
 
 Array = np.ndarray
@@ -55,9 +55,9 @@ class Gaussians:
         """Σ over the columns of the log densities."""
         return log_densities(X, self.mean, self.variance, has_missing=True)
 
-    def without(self, X: Array, own: Array) -> Array:
+    def without(self, X: Array, own: Array, sample: Sample) -> Array:
         """The same without each row."""
-        return densities_without(self.moments, self.smoothing, X, own)
+        return densities_without(sample, self.moments, self.smoothing, X, own)
 
     def merged(self, more: Gaussians) -> Gaussians:
         """Of two sets of rows together."""
@@ -120,30 +120,40 @@ class Kernels:
                 z[rows, k] += _kernel_density(x[rows], width, values, weights, 0.0)
         return z
 
-    def without(self, X: Array, own: Array) -> Array:
+    def without(self, X: Array, own: Array, sample: Sample) -> Array:
         """The same without each row."""
         X = X.astype(np.float64)
-        rest = Rest.of(self.gaussians.moments, X, own)
+        rest = Rest.of(sample, self.gaussians.moments, X, own)
         z = np.zeros(own.shape)
         for k in range(own.shape[1]):
+            variance, count = rest.gaussian(k)[1], rest.count(k)
             for j, x in enumerate(X.T):
-                is_left = rest.there[:, j] & (rest.count(k)[:, j] > 0)
+                is_left = rest.there[:, j] & (count[:, j] > 0)
                 for rows, of in (
                     (np.flatnonzero(is_left), k),
                     (np.flatnonzero(rest.there[:, j] & ~is_left), None),
                 ):
                     if len(rows):
-                        z[rows, k] += self._density_without(x[rows], rows, j, of, rest)
+                        known = variance[rows, j], count[rows, j]
+                        z[rows, k] += self._density_without(x[rows], rows, j, of, rest, *known)
         return z
 
-    def _density_without(self, x: Array, rows: Array, j: int, k: int | None, rest: Rest) -> Array:
+    def _density_without(
+        self,
+        x: Array,
+        rows: Array,
+        j: int,
+        k: int | None,
+        rest: Rest,
+        variance: Array,
+        count: Array,
+    ) -> Array:
         """Log densities in column j of class k, or of all classes, without some of its rows."""
         values, weights = self._values(j, k)
         if k is None:
             variance, count = rest.spread[rows, j], rest.total[rows, j]
             taken = rest.own[rows].sum(axis=1)
         else:
-            variance, count = rest.gaussian(k)[1][rows, j], rest.count(k)[rows, j]
             taken = rest.own[rows, k]
         epsilon = self.gaussians.smoothing * np.max(rest.spread[rows], axis=1)
         width = _width(variance, count, epsilon)
