@@ -14,7 +14,7 @@ from ..ensembles import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from ..linear import LinearSVC, LogisticRegression, LogisticRegressionCV
+from ..linear import LinearSVC, LogisticRegression, LogisticRegressionCV, Ridge
 from ..trees import DecisionTreeClassifier, DecisionTreeRegressor
 from .facts import Facts
 
@@ -26,6 +26,8 @@ FEW_ROWS, FEW_ROWS_LEAF = 2000, 3
 # The work of one Newton step, in multiplications: up to the first, all strengths are tried; up to
 # the second, a few; beyond it, so many rows stand behind each coefficient that strength 1 will do.
 ALL_STRENGTHS, FEW_STRENGTHS = 2e8, 1e9
+# What is done once for each row takes as long as so many columns.
+LEAST_WIDTH = 40
 STRENGTHS = (0.01, 0.1, 1.0, 10.0)
 # Weights of words are small and many: leaving one row out takes as long as a fit, and large C are
 # best for logistic regression. For the squared hinge 1 is good for texts of all kinds.
@@ -35,7 +37,7 @@ STRENGTHS_OF_WORDS, STRENGTH_OF_WORDS = (1.0, 10.0, 100.0), 10.0
 def newton_work(facts: Facts) -> float:
     """About how many multiplications a step of a linear model takes."""
     coefficients = facts.features * (facts.classes if facts.classes > 2 else 1)
-    return float(facts.rows) * min(coefficients, facts.rows) ** 2
+    return float(facts.rows) * max(min(coefficients, facts.rows), LEAST_WIDTH) ** 2
 
 
 def logistic(facts: Facts, seed: int) -> Any:
@@ -69,6 +71,11 @@ def linear_svm(facts: Facts, seed: int) -> Any:
     """A linear machine with the squared hinge."""
     is_tuned = not facts.has_text and newton_work(facts) <= FEW_STRENGTHS
     return LinearSVC(C="loo" if is_tuned else 1.0)
+
+
+def ridge(facts: Facts, seed: int) -> Any:
+    """Ridge regression; many words have no eigenvalues that could be found in time."""
+    return Ridge(alpha=1.0 if facts.has_text else "loo")
 
 
 def pruned_tree(facts: Facts, seed: int) -> Any:

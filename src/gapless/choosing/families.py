@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ..bayes import LinearDiscriminantAnalysis, NaiveBayes
 from ..kernel_machines import KernelRidge
-from ..linear import Lasso, Ridge
+from ..linear import Lasso
 from ..neighbors import KNeighborsClassifier, KNeighborsRegressor
 from ..svm import SVC
 from .builders import (
@@ -18,6 +18,7 @@ from .builders import (
     linear_svm,
     logistic,
     pruned_tree,
+    ridge,
     sparse_logistic,
 )
 from .costs import Cost
@@ -161,7 +162,7 @@ REGRESSORS = (
         task="regression",
         kind="numbers",
         complexity=2,
-        make=lambda facts, seed: Ridge(alpha="loo"),
+        make=ridge,
         cost=Cost(0.02, 0.25, width=1.3),
     ),
     Family(
