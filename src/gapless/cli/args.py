@@ -23,6 +23,7 @@ EXAMPLES = """\
 examples:
   gapless fit houses.csv --target price        compare models, keep the best, write a report
   gapless fit iris                             the same on a built-in table
+  gapless predict houses.gapless new.csv       add predictions to another table
   gapless COMMAND --help                       the options of a command
 """
 
