@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import is_classifier, is_regressor
 
-from gapless import Ridge
+from gapless import NaiveBayes, Ridge
 from gapless.choosing import TableModel, choose
 from gapless.choosing.cost_files import read_costs
 from gapless.data import TableError, describe_columns, load_builtin, prepare, table_of
@@ -43,11 +43,11 @@ def test_tables_of_any_kind_give_the_same_predictions(houses):
 
 def test_a_missing_column_is_named_and_a_new_level_is_no_error():
     table = load_builtin("tennis")
-    choice = choose(table, "play", models="naive Bayes")
+    model = model_of(table, "play", "table", NaiveBayes()).fit(table)
     with pytest.raises(TableError, match="lacks columns that the model was fitted with: 'wind'"):
-        choice.model.predict(table.frame.drop("wind"))
+        model.predict(table.frame.drop("wind"))
     strange = table.frame.with_columns(pl.lit("hurricane").alias("wind"))
-    assert len(choice.model.predict(strange)) == len(table)
+    assert len(model.predict(strange)) == len(table)
 
 
 def test_intervals_hold_as_many_new_rows_as_they_say(houses):
