@@ -98,16 +98,24 @@ def available(library: str) -> bool:
 def compare(problem: NeighborProblem, libraries: list[str], repeats: int, part: int) -> list[dict]:
     """All libraries on one problem, or a part of its rows."""
     X, Q = problem.data(part)
-    ours = search("gapless", X, Q)
-    rows = []
-    for name in filter(available, libraries):
+    chosen = list(filter(available, libraries))
+    times: dict[str, list[float]] = {name: [] for name in chosen}
+    answers: dict[str, np.ndarray] = {}
+    for name in chosen:
         search(name, X[:1000], Q[:100])  # imports
-        # scikit-learn is slow enough to be measured once.
-        count = 1 if name == "sklearn" else repeats
-        runs = [timed(search, name, X, Q) for _ in range(count)]
-        judged = judge(X, Q, runs[-1][1], ours)
-        rows.append(timing(problem.name, name, [seconds for seconds, _ in runs], judged))
-    return rows
+    for repeat in range(repeats):
+        # In turn, so that a busy moment of the machine does not hit one of them alone.
+        for name in chosen:
+            if name == "sklearn" and repeat:  # slow enough to be measured once
+                continue
+            seconds, answers[name] = timed(search, name, X, Q)
+            times[name].append(seconds)
+    ours = answers.get("gapless")
+    if ours is None:
+        ours = search("gapless", X, Q)
+    return [
+        timing(problem.name, name, times[name], judge(X, Q, answers[name], ours)) for name in chosen
+    ]
 
 
 def main() -> None:
