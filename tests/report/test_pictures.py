@@ -5,9 +5,11 @@ import re
 
 import pytest
 
+from gapless.report.column_sections import Distribution
 from gapless.report.phrases import amount, named, percent, short, shortened
 from gapless.report.pictures import comparison, learning, predicted, spark, validation
-from gapless.report.sections import Distribution, Learning, Model, Residuals, Validation
+from gapless.report.row_sections import Residuals
+from gapless.report.sections import Learning, Model, Validation
 from gapless.report.svg import Picture, Scale, across, ink, up
 
 

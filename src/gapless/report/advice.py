@@ -6,7 +6,8 @@ import math
 
 from ..choosing.choice import Choice
 from .phrases import joined, named, percent
-from .sections import Calibration, Learning, Validation
+from .row_sections import Calibration
+from .sections import Learning, Validation
 
 # An interval wider than so much of a share says that the test is small.
 WIDE = 0.1

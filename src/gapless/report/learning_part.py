@@ -16,7 +16,8 @@ from ..data.target import Task
 from ..evaluation import LearningCurve, learning_curve
 from ..interrupt import TimeLimit
 from .phrases import joined
-from .sections import Learning, numbers
+from .plain import numbers
+from .sections import Learning
 
 FOLDS, FEW_FOLDS = 5, 3
 # Rows from which on few folds are enough for a curve.

@@ -17,7 +17,8 @@ from ..choosing.metric import Metric
 from ..data import Table
 from ..evaluation import PartialDependence, partial_dependence, permutation_importance
 from ..interrupt import TimeLimit, deadline, time_limit
-from .sections import Coefficient, Dependence, Importance, Line, Uses, number, numbers
+from .column_sections import Coefficient, Dependence, Importance, Line, Uses
+from .plain import number, numbers
 from .wording import metric_title
 
 Array = np.ndarray

@@ -5,20 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import zip_longest
 
+from .column_sections import Coefficient, Dependence, Distribution, Importance
 from .phrases import shortened
-from .sections import (
-    Calibration,
-    Coefficient,
-    Curve,
-    Dependence,
-    Distribution,
-    Importance,
-    Learning,
-    Model,
-    Residuals,
-    Validation,
-    Value,
-)
+from .plain import Value
+from .row_sections import Calibration, Curve, Residuals
+from .sections import Learning, Model, Validation
 from .svg import (
     BOTTOM,
     HEIGHT,

@@ -18,7 +18,8 @@ from . import wording
 from .advice import advice_of
 from .learning_part import learning_of
 from .model_uses import uses_of
-from .sections import Model, Report, Validation, Value, measured, number, numbers
+from .plain import Value, measured, number, numbers
+from .sections import Model, Report, Validation
 from .table_facts import ceiling_of, data_of
 from .tested import calibration_of, confusion_of, curves_of, residuals_of
 

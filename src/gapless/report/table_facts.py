@@ -11,8 +11,8 @@ import polars as pl
 
 from ..choosing.choice import Choice
 from ..data import Column, Table
+from .column_sections import ColumnFacts, Data, Distribution, Found
 from .phrases import shortened
-from .sections import ColumnFacts, Data, Distribution, Found
 
 # Columns that are shown of a wide table, and rows that a distribution is made from.
 MOST_COLUMNS = 40

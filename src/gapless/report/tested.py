@@ -17,16 +17,8 @@ from ..metrics import (
     roc_curve,
 )
 from .phrases import amount, named, percent
-from .sections import (
-    Calibration,
-    Confusion,
-    Curve,
-    Mistake,
-    Residuals,
-    measured,
-    number,
-    numbers,
-)
+from .plain import measured, number, numbers
+from .row_sections import Calibration, Confusion, Curve, Mistake, Residuals
 
 Array = np.ndarray
 

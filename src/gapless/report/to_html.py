@@ -5,8 +5,10 @@ from __future__ import annotations
 import jinja2
 
 from . import pictures
+from .column_sections import ColumnFacts
 from .phrases import amount, counted_roles, percent, shortened, told
-from .sections import ColumnFacts, Measured, Report
+from .plain import Measured
+from .sections import Report
 from .to_text import verdict
 
 # Letters of a name in a table, and of what is told of its values.

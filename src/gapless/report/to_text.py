@@ -5,7 +5,8 @@ from __future__ import annotations
 import textwrap
 
 from .phrases import counted_roles
-from .sections import Measured, Model, Report
+from .plain import Measured
+from .sections import Model, Report
 
 WIDTH = 100
 MOST_FINDINGS = 20
