@@ -62,7 +62,9 @@ def data(rows=80):
     return X, z
 
 
-@pytest.mark.parametrize("model, parameter, settings", TUNED, ids=lambda x: str(x)[:40])
+@pytest.mark.parametrize(
+    "model, parameter, settings", TUNED, ids=[str(one[0])[:40] for one in TUNED]
+)
 def test_every_search_is_read_from_the_fitted_model(model, parameter, settings):
     X, z = data()
     y = z > 0 if is_classifier(model) else z
