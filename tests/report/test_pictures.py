@@ -2,12 +2,13 @@
 
 import itertools
 import re
+from dataclasses import replace
 
 import pytest
 
 from gapless.report.column_sections import Distribution
 from gapless.report.phrases import amount, named, percent, short, shortened
-from gapless.report.pictures import comparison, learning, predicted, spark, validation
+from gapless.report.pictures import comparison, far_behind, learning, predicted, spark, validation
 from gapless.report.row_sections import Residuals
 from gapless.report.sections import Learning, Model, Validation
 from gapless.report.svg import Picture, Scale, across, ink, up
@@ -96,9 +97,17 @@ def test_one_value_and_words_as_values_can_be_drawn():
     assert str(predicted(rows, "y")).count("<circle") == 1
 
 
+def test_a_model_far_behind_does_not_hide_how_the_others_differ(two_classes):
+    one = two_classes.models[0]
+    made = [replace(one, unseen=x, train=x, is_chosen=x == 0.95) for x in (0.96, 0.95, 0.94, 0.1)]
+    assert far_behind(made) is made[-1]
+    assert far_behind([*made[:3], replace(made[-1], unseen=0.93)]) is None
+    assert str(comparison(made, "accuracy")).count('class="dot own"') == 3
+
+
 def test_levels_are_told_with_their_shares():
-    found = spark(Distribution("levels", ("<a>", "b"), (0.75, 0.25)))
-    assert "&lt;a&gt; 75 %, b 25 %" in found
+    found = spark(Distribution("levels", ("<a>", "b", "c"), (0.747, 0.25, 0.003)))
+    assert "&lt;a&gt; (75 %), b (25 %), c (below 1 %)" in found
     assert spark(Distribution("", (), ())) == ""
 
 

@@ -102,9 +102,11 @@ def test_page_names_all_that_a_reader_needs(report):
 
 
 def test_two_classes_have_curves_calibration_and_a_tuned_parameter(two_classes):
-    assert two_classes.roc.area.value > 0.9
-    assert two_classes.roc.x[0] == 0.0 and two_classes.roc.y[-1] == 1.0
-    assert two_classes.precision_recall.chance == pytest.approx(0.37, abs=0.1)
+    (roc,), (by_recall,) = two_classes.roc, two_classes.precision_recall
+    assert roc.of == by_recall.of == "malignant"
+    assert roc.area.value > 0.9
+    assert roc.x[0] == 0.0 and roc.y[-1] == 1.0
+    assert by_recall.chance == pytest.approx(0.37, abs=0.1)
     assert np.sum(two_classes.confusion.counts) == two_classes.test_rows
     assert sum(two_classes.calibration.sizes) == two_classes.test_rows
     tuned = two_classes.validation
@@ -118,7 +120,8 @@ def test_trees_have_rules_and_classes_a_matrix(many_classes):
     assert many_classes.uses.rule_count == len(many_classes.uses.rules)
     assert any("petal" in rule for rule in many_classes.uses.rules)
     assert many_classes.confusion.classes == ("setosa", "versicolor", "virginica")
-    assert many_classes.left_out["curves"] == "there are 3 classes, and a curve is about two"
+    assert [one.of for one in many_classes.roc] == list(many_classes.confusion.classes)
+    assert "Each curve is that of one class against all others." in to_html(many_classes)
     assert len(many_classes.uses.dependences[0].lines) == 3
 
 
@@ -171,7 +174,7 @@ def test_without_time_the_dear_parts_are_left_out_and_named():
     assert set(report.left_out) >= {"learning", "importances", "dependences"}
     page = to_html(report)
     assert "there was no time to fit the model to parts of the rows" in page
-    assert any("Get " in text for text in report.advice)
+    assert any("is not known, without a learning curve" in text for text in report.advice)
 
 
 def test_models_without_probabilities_have_no_curves_and_say_why():
@@ -179,7 +182,7 @@ def test_models_without_probabilities_have_no_curves_and_say_why():
     choice = made_choice(table, "species", gapless.LinearSVC())
     choice = replace(choice, answers=replace(choice.answers, probabilities=None))
     report = summarize(choice, table, time_limit=0.0)
-    assert report.roc is None and report.calibration is None
+    assert report.roc == () and report.calibration is None
     assert "without probabilities" in report.left_out["calibration"]
     assert "without probabilities" in to_html(report)
 
@@ -193,7 +196,9 @@ def test_hundred_classes_are_told_by_their_worst_pairs():
     assert report.confusion.classes == () and len(report.confusion.mistakes) == 8
     rows = [one.rows for one in report.confusion.mistakes]
     assert rows == sorted(rows, reverse=True)
-    assert report.confusion.mistakes[0].true in to_html(report)
+    page = to_html(report)
+    assert report.confusion.mistakes[0].true in page
+    assert len(report.roc) == 5 and "of 100 classes the 5 that are hardest to tell" in page
 
 
 def test_wide_tables_show_what_matters_and_say_so():

@@ -41,8 +41,10 @@ class LearningCurve:
         The unseen score of a model that knows no features; NaN where it has none.
     metric : str
         What the score is; higher is better.
-    is_loss : bool
+    is_loss : bool, default=False
         Whether the score is a loss with its sign turned; words then speak of the loss.
+    wanted : int, default=0
+        The largest number of rows that was wanted; above the last size where the time was over.
     """
 
     sizes: Array
@@ -53,6 +55,14 @@ class LearningCurve:
     chance: float
     metric: str
     is_loss: bool = False
+    wanted: int = 0
+
+    @property
+    def error(self) -> float:
+        """The standard error of the last unseen score: over rows or over folds, if that is more."""
+        of_folds = self.of_folds[-1]
+        between = np.nanstd(of_folds, ddof=1) / len(of_folds) ** 0.5
+        return float(max(self.standard_errors[-1], between))
 
     def expected(self, size: float) -> tuple[float, float]:
         """What a model of so many rows would score, and the standard error of that.
@@ -95,9 +105,7 @@ class LearningCurve:
     def advice(self) -> str:
         """Whether more rows would help, or a richer model, in words."""
         n, now, sign = int(self.sizes[-1]), float(self.unseen[-1]), -1 if self.is_loss else 1
-        of_folds = self.of_folds[-1]
-        error = max(self.standard_errors[-1], np.nanstd(of_folds, ddof=1) / len(of_folds) ** 0.5)
-        twice, _ = self.expected(2 * n)
+        error, (twice, _) = self.error, self.expected(2 * n)
         gain, gap = twice - now, float(self.train[-1]) - now
         more = (
             f"twice as many rows would bring {self.metric} from {sign * now:.3g} to about "
@@ -120,9 +128,11 @@ class LearningCurve:
             )
         if gain > error:
             return f"get more data: {more}"
+        # A model that knows its rows by heart, such as a forest, is not too rich for that alone.
         return (
-            f"take a simpler model, or a stronger penalty: train and unseen score are {gap:.2g} "
-            f"apart, and {more}, less than the standard error of {error:.2g}"
+            f"compare other models by their unseen scores, or take better features: {more}, less "
+            f"than the standard error of {error:.2g}, and train and unseen score are {gap:.2g} "
+            "apart, so that a simpler model or a stronger penalty may do as well"
         )
 
     def __str__(self) -> str:
@@ -252,6 +262,7 @@ def learning_curve(
         of_folds=np.array([one.of_splits for one in found]),
         chance=_chance(model, rows, folds, scoring),
         metric=found[0].metric,
+        wanted=int(counts[-1]),
     )
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from ..choosing.choice import Choice
+from ..choosing.choice import Candidate, Choice
+from ..evaluation import LearningCurve
 from .phrases import joined, named, percent
 from .row_sections import Calibration
 from .sections import Learning, Validation
@@ -50,23 +51,38 @@ def _about_warnings(choice: Choice) -> str:
     return f"First look at {codes}{about}: if the warning is right, the scores are too good."
 
 
-def _more_data_or_richer(choice: Choice, learning: Learning | None) -> str:
-    if learning is not None:
-        asks_for_a_model = learning.advice.startswith("take")
-        tried = _tried(choice) if asks_for_a_model else ""
-        return f"The learning curve says: {learning.advice}.{tried}"
-    chosen = choice[choice.chosen]
-    if chosen.gap is None or chosen.standard_error is None:
-        return ""
-    if chosen.gap > 2 * chosen.standard_error:
+def curve_in_words(choice: Choice, curve: LearningCurve) -> str:
+    """What a learning curve says: whether more rows would help, or else what.
+
+    Only scores of unseen rows decide. That a model does better on its own rows says little: forests
+    and boosting know theirs by heart, and are often the best for new ones all the same.
+    """
+    if choice[choice.chosen].complexity == 0:
         return (
-            f"Get more data, or a simpler model: the score of its own rows is {chosen.gap:.2g} "
-            "better than that of unseen ones, more than two standard errors."
+            "This is the curve of a model that knows no columns, and says nothing of others. Get "
+            "columns that have more to do with the target."
         )
-    return (
-        "Get better columns, or a richer model, rather than more rows: the scores of its own rows "
-        "and of unseen ones are no more than two standard errors apart."
+    size = max(int(curve.sizes[-1]), curve.wanted)
+    now = float(curve.unseen[-1]) if size == curve.sizes[-1] else curve.expected(size)[0]
+    twice, sign = curve.expected(2 * size)[0], -1 if curve.is_loss else 1
+    brings = (
+        f"twice as many rows would bring {curve.metric} from {sign * now:.3g} to about "
+        f"{sign * twice:.3g}"
     )
+    if twice - now > curve.error:
+        return f"Get more data: {brings}."
+    said = [
+        f"More rows alone would hardly help: {brings}, less than the standard error of "
+        f"{curve.error:.2g}."
+    ]
+    if _has_met(choice[choice.chosen]):
+        said.append("The model does about as well on unseen rows as on its own.")
+    return " ".join([*said, _tried(choice)])
+
+
+def _has_met(one: Candidate) -> bool:
+    """Whether scores of own and of unseen rows are no more than two standard errors apart."""
+    return one.gap is not None and one.gap <= 2 * (one.standard_error or 0.0)
 
 
 def _tried(choice: Choice) -> str:
@@ -75,12 +91,21 @@ def _tried(choice: Choice) -> str:
     others = [one.complexity for one in choice.candidates if one.is_judged and one.complexity]
     found = []
     if any(one < place for one in others):
-        found.append("simpler ones are worse")
+        found.append("none that is simpler comes within a standard error of the best")
     if any(one > place for one in others):
-        found.append("richer ones no better by more than a standard error")
+        found.append("none that is richer is better by more than a standard error")
+        next_step = "better columns promise most"
+    else:
+        next_step = "try a richer one, or get better columns"
     if not found:
-        return ""
-    return f" Of the models compared, {' and '.join(found)}: better columns promise most."
+        return "No other model was compared: try a richer one, or get better columns."
+    return f"Of the models compared, {', and '.join(found)}: {next_step}."
+
+
+def _more_data_or_richer(choice: Choice, learning: Learning | None) -> str:
+    if learning is not None:
+        return learning.advice
+    return f"Whether more rows would help is not known, without a learning curve. {_tried(choice)}"
 
 
 def _about_columns(ceiling: float | None) -> str:

@@ -15,6 +15,7 @@ from ..data import Table, read_target
 from ..data.target import Task
 from ..evaluation import LearningCurve, learning_curve
 from ..interrupt import TimeLimit
+from .advice import curve_in_words
 from .phrases import joined
 from .plain import numbers
 from .sections import Learning
@@ -53,7 +54,8 @@ def learning_of(
     except ValueError as error:
         left_out["learning"] = str(error).rstrip(".")
         return None
-    return _plain(replace(curve, metric=metric.title, is_loss=metric.is_loss), fixed)
+    curve = replace(curve, metric=metric.title, is_loss=metric.is_loss)
+    return _plain(curve, curve_in_words(choice, curve), _said(curve, fixed))
 
 
 def _is_dear(choice: Choice, seconds: float | None) -> bool:
@@ -73,10 +75,11 @@ def _settings(choice: Choice) -> dict[str, Any]:
     }
 
 
-def _plain(curve: LearningCurve, fixed: dict[str, Any]) -> Learning:
+def _plain(curve: LearningCurve, advice: str, note: str) -> Learning:
     """The curve in the own sense of the metric."""
     sign = -1.0 if curve.is_loss else 1.0
-    beyond = np.geomspace(curve.sizes[-1], BEYOND * curve.sizes[-1], 9)
+    last = float(curve.sizes[-1])
+    beyond = np.geomspace(last, max(BEYOND * last, 2.0 * curve.wanted), 9)
     law = np.array([curve.expected(float(size)) for size in beyond])
     return Learning(
         sizes=numbers(curve.sizes),
@@ -87,13 +90,22 @@ def _plain(curve: LearningCurve, fixed: dict[str, Any]) -> Learning:
         more_unseen=numbers(sign * law[:, 0]),
         more_errors=numbers(law[:, 1]),
         metric=curve.metric,
-        advice=curve.advice,
-        note=_said(fixed),
+        advice=advice,
+        note=note,
     )
 
 
-def _said(fixed: dict[str, Any]) -> str:
-    if not fixed:
-        return ""
-    settings = [f"{name.rpartition('__')[2]} = {value:.3g}" for name, value in fixed.items()]
-    return f"to save time, every fit has {joined(settings)}, as chosen for all training rows"
+def _said(curve: LearningCurve, fixed: dict[str, Any]) -> str:
+    """How the fits of the curve differ from that of the model, and where it ends too early."""
+    said = []
+    if fixed:
+        settings = [f"{name.rpartition('__')[2]} = {value:.3g}" for name, value in fixed.items()]
+        said.append(
+            f"To save time, every fit has {joined(settings)}, as chosen for all training rows."
+        )
+    if curve.sizes[-1] < curve.wanted:
+        said.append(
+            f"The curve ends at {curve.sizes[-1]:,} of {curve.wanted:,} rows, where the time was "
+            "over."
+        )
+    return " ".join(said)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import zip_longest
 
+from markupsafe import Markup
+
 from .column_sections import Coefficient, Dependence, Distribution, Importance
 from .phrases import shortened
 from .plain import Value
@@ -31,6 +33,8 @@ from .svg import (
 
 # Letters of a name beside a bar, and the height of its row.
 NAME, ROW = 20, 19.0
+# A model is left out of a picture that is so many times as wide with it.
+FAR = 2.0
 # So many of each are drawn.
 MOST_BARS, MOST_DOTS = 15, 40
 # The styles of several lines in one picture.
@@ -40,7 +44,7 @@ SPARK_WIDTH, SPARK_HEIGHT = 96.0, 20.0
 
 def comparison(models: Sequence[Model], metric: str) -> Picture:
     """The unseen score of each model with its standard error, and its training score."""
-    judged = [one for one in models if one.unseen is not None]
+    judged = [one for one in models if one.unseen is not None and one is not far_behind(models)]
     ends = [end for one in judged for end in (*_around(one), one.train)]
     picture = _rows_of([one.family for one in judged], ends, f"{metric} of each model")
     for k, one in enumerate(judged):
@@ -54,6 +58,16 @@ def comparison(models: Sequence[Model], metric: str) -> Picture:
         if one.unseen is not None:
             picture.dot(one.unseen, y, "new strong" if one.is_chosen else "new", 4.0)
     return with_level(picture, metric, 4)
+
+
+def far_behind(models: Sequence[Model]) -> Model | None:
+    """The worst model, if the others could not be told apart in a picture that shows it too."""
+    scores = [one.unseen for one in models if one.unseen is not None]
+    if len(scores) < 4:
+        return None
+    reach, without = (max(of) - min(of) for of in (scores, scores[:-1]))
+    worst = [one for one in models if one.unseen is not None][-1]
+    return worst if reach > FAR * without and not worst.is_chosen else None
 
 
 def _around(one: Model) -> tuple[float | None, float | None]:
@@ -201,21 +215,26 @@ def _level_of_names(picture: Picture, names: Sequence[str], label: str) -> None:
     picture.words(shortened(label, 48), middle, floor + 31, "axis", "middle", label)
 
 
-def roc(curve: Curve) -> Picture:
+def roc(curves: Sequence[Curve]) -> Picture:
     """The share of each kind that is called positive, at every threshold."""
     picture = _unit_square("ROC curve")
-    with_axes(picture, f"share of others called {curve.of}", f"share of {curve.of} found")
+    of = _looked_for(curves)
+    with_axes(picture, f"share of others called {of}", f"share of {of} found")
     picture.stroke((0.0, 0.0), (1.0, 1.0), "guide dashed")
-    return _with_curve(picture, curve)
+    return _with_curves(picture, curves)
 
 
-def precision_recall(curve: Curve) -> Picture:
+def precision_recall(curves: Sequence[Curve]) -> Picture:
     """Which part of what is called positive is so, by the part that is found."""
     picture = _unit_square("precision by recall")
-    with_axes(picture, f"recall: share of {curve.of} found", "precision")
-    if curve.chance is not None:
-        picture.stroke((0.0, curve.chance), (1.0, curve.chance), "guide dashed")
-    return _with_curve(picture, curve)
+    with_axes(picture, f"recall: share of {_looked_for(curves)} found", "precision")
+    if len(curves) == 1 and curves[0].chance is not None:
+        picture.stroke((0.0, curves[0].chance), (1.0, curves[0].chance), "guide dashed")
+    return _with_curves(picture, curves)
+
+
+def _looked_for(curves: Sequence[Curve]) -> str:
+    return curves[0].of if len(curves) == 1 else "a class"
 
 
 def _unit_square(says: str) -> Picture:
@@ -223,10 +242,24 @@ def _unit_square(says: str) -> Picture:
     return Picture(x, Scale(0.0, 1.0, HEIGHT - BOTTOM, TOP), says)
 
 
-def _with_curve(picture: Picture, curve: Curve) -> Picture:
-    picture.band(curve.x, curve.low, curve.high, "new")
-    picture.line(curve.x, curve.y, "new")
+def _with_curves(picture: Picture, curves: Sequence[Curve]) -> Picture:
+    """One curve with its band, or several without, since bands would hide each other."""
+    if len(curves) == 1:
+        picture.band(curves[0].x, curves[0].low, curves[0].high, "new")
+    for curve, style in zip(curves, STYLES):
+        picture.line(curve.x, curve.y, style)
     return picture
+
+
+def swatch(place: int, kind: str = "line") -> Markup:
+    """How the line or dots of a name look, for the words below a picture of several."""
+    style = f"{kind} {STYLES[place]}"
+    shape = (
+        ink("line", x1=0, y1=5, x2=22, y2=5, kind=style)
+        if kind == "line"
+        else ink("circle", cx=11, cy=5, r=3.5, kind=style)
+    )
+    return ink("svg", shape, viewBox="0 0 22 10", kind="swatch", aria_hidden="true")
 
 
 def calibration(curve: Calibration) -> Picture:
@@ -289,11 +322,16 @@ def dependence(found: Dependence) -> Picture:
     else:
         with_level(picture, found.column)
     for line, style in zip(found.lines, STYLES):
-        if numbers is not None:
+        if mark_of(found) == "line":
             picture.line(places, line.values, style)
         else:
             picture.dots(places, line.values, style, 3.5)
     return picture
+
+
+def mark_of(found: Dependence) -> str:
+    """Lines join numbers; levels, which have no order, have dots."""
+    return "dot" if _as_numbers(found.values) is None else "line"
 
 
 def spark(found: Distribution) -> str:
@@ -325,4 +363,8 @@ def in_words(found: Distribution) -> str:
     if found.kind == "bins":
         return f"{found.labels[0]} to {found.labels[-1]}" if found.labels else ""
     pairs = zip_longest(found.labels, found.shares, fillvalue=0.0)
-    return ", ".join(f"{label} {100 * float(share):.0f} %" for label, share in pairs)
+    return ", ".join(f"{label} ({_share(float(share))})" for label, share in pairs)
+
+
+def _share(share: float) -> str:
+    return f"{100 * share:.0f} %" if share >= 0.005 else "below 1 %"

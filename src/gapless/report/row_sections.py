@@ -23,6 +23,8 @@ class Confusion:
 
     Attributes
     ----------
+    class_count : int
+        How many classes there are.
     classes : tuple of str
         The classes; empty with the counts if there are too many for a matrix.
     counts : tuple of tuple of int
@@ -33,6 +35,7 @@ class Confusion:
         What the matrix shows.
     """
 
+    class_count: int
     classes: tuple[str, ...]
     counts: tuple[tuple[int, ...], ...]
     mistakes: tuple[Mistake, ...]

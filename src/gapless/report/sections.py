@@ -68,9 +68,10 @@ class Learning:
     metric : str
         What the score is.
     advice : str
-        More data or a richer model, in words.
+        Whether more rows would help, or what else, in sentences.
     note : str
-        How fits differ from that of the model itself; "" if they do not.
+        How fits differ from that of the model itself, and where the curve ends before all rows;
+        "" if there is nothing to say.
     """
 
     sizes: tuple[Number, ...]
@@ -152,8 +153,11 @@ class Report:
         Why this one was chosen.
     gaps : tuple of str
         The two gaps of the chosen model: how far from optimal, how far from unseen data.
-    learning, validation, confusion, roc, precision_recall, calibration, residuals : or None
+    learning, validation, confusion, calibration, residuals : or None
         Sections; one that is None is named in `left_out`, unless it makes no sense for the task.
+    roc, precision_recall : tuple of Curve
+        One curve of the second of two classes; of more classes one each against all others, for
+        some of them.
     uses : Uses
         What the model uses.
     data : Data
@@ -191,8 +195,8 @@ class Report:
     learning: Learning | None
     validation: Validation | None
     confusion: Confusion | None
-    roc: Curve | None
-    precision_recall: Curve | None
+    roc: tuple[Curve, ...]
+    precision_recall: tuple[Curve, ...]
     calibration: Calibration | None
     residuals: Residuals | None
     uses: Uses

@@ -143,24 +143,21 @@ def _plain(value: Any) -> Value:
 
 def _of_test_rows(choice: Choice, left_out: dict[str, str]) -> dict[str, Any]:
     """The sections about the test rows; None for those of the other task."""
-    names = ("confusion", "roc", "precision_recall", "calibration", "residuals")
-    parts: dict[str, Any] = dict.fromkeys(names)
+    names = ("confusion", "calibration", "residuals")
+    parts: dict[str, Any] = dict.fromkeys(names) | {"roc": (), "precision_recall": ()}
     answers, classes = choice.answers, choice.model.classes_
     if classes is None:
         parts["residuals"] = residuals_of(answers, choice.seed)
         return parts
     parts["confusion"] = confusion_of(answers, classes)
     if answers.probabilities is None:
-        why = f"{choice.chosen} gives classes without probabilities"
+        why = f"the model ({choice.chosen}) gives classes without probabilities"
         left_out |= {"curves": why, "calibration": why}
         return parts
     parts["calibration"] = calibration_of(answers, classes)
-    if len(classes) > 2:
-        left_out["curves"] = f"there are {len(classes)} classes, and a curve is about two"
-    elif len(np.unique(answers.y)) < 2:
+    parts["roc"], parts["precision_recall"] = curves_of(answers, classes)
+    if not parts["roc"]:
         left_out["curves"] = "all test rows are of one class"
-    else:
-        parts["roc"], parts["precision_recall"] = curves_of(answers, classes)
     return parts
 
 
@@ -168,7 +165,7 @@ def _validation(choice: Choice, left_out: dict[str, str]) -> Validation | None:
     """What the model tuned inside its fit."""
     tuned = choice[choice.chosen].tuning
     if tuned is None or len(tuned.values) < 2:
-        left_out["validation"] = f"{choice.chosen} has no parameter that was tuned"
+        left_out["validation"] = f"no parameter of {choice.chosen} was tuned"
         return None
     metric, is_loss = _own_sense(tuned.metric)
     sign = -1.0 if is_loss else 1.0

@@ -84,9 +84,14 @@ def _distribution(column: Column, present: pl.Series) -> Distribution:
         return _bins(present.cast(pl.String).str.count_matches(r"\S+"), "{:.0f} words")
     if present.dtype.is_temporal():
         return _moments(present)
-    if present.dtype.is_numeric() and present.n_unique() > LEVELS:
+    if present.dtype.is_numeric() and present.n_unique() > _most_levels(column):
         return _bins(present, "{:.6g}")
     return _levels(present)
+
+
+def _most_levels(column: Column) -> int:
+    """Values up to which numbers are shown one by one: classes may be numbers, too."""
+    return BINS if column.role == "target" else LEVELS
 
 
 def _bins(values: pl.Series, form: str) -> Distribution:
@@ -112,6 +117,9 @@ def _moments(values: pl.Series) -> Distribution:
 
 
 def _levels(values: pl.Series) -> Distribution:
+    if values.dtype.is_float():
+        # Whole numbers are written without a decimal point.
+        values = pl.Series([f"{value:.6g}" for value in values.to_list()])
     counts = values.cast(pl.String).alias("level").value_counts(name="times")
     first = counts.sort(["times", "level"], descending=[True, False])[:LEVELS]
     shares = (first["times"] / len(values)).to_list()

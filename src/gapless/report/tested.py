@@ -10,6 +10,8 @@ import numpy as np
 from ..choosing.choice import Answers
 from ..metrics import (
     ConfusionMatrix,
+    RocCurve,
+    Score,
     accuracy,
     confusion_matrix,
     precision_recall_curve,
@@ -24,8 +26,10 @@ Array = np.ndarray
 
 # A matrix of more classes cannot be read; so many mistakes are named beside it.
 MOST_CLASSES, MOST_MISTAKES = 12, 8
-# Points of a curve, and rows in a picture of single rows.
-CURVE_POINTS, MOST_DOTS = 150, 400
+# From this end of its interval on, it is open whether probabilities are right.
+UNCLEAR = 0.05
+# Curves in a picture, points of a curve, and rows in a picture of single rows.
+MOST_CURVES, CURVE_POINTS, MOST_DOTS = 5, 150, 400
 
 
 def confusion_of(answers: Answers, classes: Array) -> Confusion:
@@ -35,6 +39,7 @@ def confusion_of(answers: Answers, classes: Array) -> Confusion:
     names = tuple(str(label) for label in found.classes.tolist())
     is_shown = len(names) <= MOST_CLASSES
     return Confusion(
+        class_count=len(names),
         classes=names if is_shown else (),
         counts=tuple(tuple(map(int, row)) for row in found.counts) if is_shown else (),
         mistakes=mistakes,
@@ -70,25 +75,43 @@ def _confusion_in_words(found: ConfusionMatrix, mistakes: tuple[Mistake, ...]) -
     )
 
 
-def curves_of(answers: Answers, classes: Array) -> tuple[Curve, Curve]:
-    """ROC and precision by recall, for the second of two classes."""
+def curves_of(answers: Answers, classes: Array) -> tuple[tuple[Curve, ...], tuple[Curve, ...]]:
+    """ROC and precision by recall: of the second of two classes, or of each against the others.
+
+    Of many classes those are kept that are hardest to tell, by the area below their ROC curve.
+    Classes without test rows have no curve.
+    """
     assert answers.probabilities is not None
-    said, looked_for = answers.probabilities[:, 1], str(classes[1])
-    one = roc_curve(answers.y, said, pos_label=classes[1])
-    at = _some(len(one.fpr))
-    one = replace(one, fpr=one.fpr[at], tpr=one.tpr[at], thresholds=one.thresholds[at])
-    other = precision_recall_curve(answers.y, said, pos_label=classes[1])
-    at = _some(len(other.recall))
-    other = replace(
-        other,
-        precision=other.precision[at],
-        recall=other.recall[at],
-        predicted=other.predicted[at],
-    )
+    first = 1 if len(classes) == 2 else 0
+    places = [k for k in range(first, len(classes)) if 0 < np.mean(answers.y == classes[k]) < 1]
+    found = {k: roc_curve(answers.y == classes[k], answers.probabilities[:, k]) for k in places}
+    hardest = sorted(places, key=lambda k: found[k].area.value)[:MOST_CURVES]
+    kept = sorted(hardest)
     return (
-        _curve(one.fpr, one.tpr, one, None, looked_for),
-        _curve(other.recall, other.precision, other, other.prevalence, looked_for),
+        tuple(_roc(found[k], str(classes[k])) for k in kept),
+        tuple(
+            _precision_recall(answers.y == classes[k], answers.probabilities[:, k], str(classes[k]))
+            for k in kept
+        ),
     )
+
+
+def _roc(found: RocCurve, of: str) -> Curve:
+    at = _some(len(found.fpr))
+    some = replace(found, fpr=found.fpr[at], tpr=found.tpr[at], thresholds=found.thresholds[at])
+    return _curve(some.fpr, some.tpr, some, None, of)
+
+
+def _precision_recall(is_it: Array, said: Array, of: str) -> Curve:
+    found = precision_recall_curve(is_it, said)
+    at = _some(len(found.recall))
+    some = replace(
+        found,
+        precision=found.precision[at],
+        recall=found.recall[at],
+        predicted=found.predicted[at],
+    )
+    return _curve(some.recall, some.precision, some, some.prevalence, of)
 
 
 def _curve(x: Array, y: Array, found: Any, chance: float | None, of: str) -> Curve:
@@ -104,23 +127,34 @@ def _some(points: int) -> Array:
 def calibration_of(answers: Answers, classes: Array) -> Calibration:
     """Whether probabilities came true."""
     found = reliability_curve(answers.y, answers.probabilities, labels=classes)
-    error = found.ece
-    text = f"Probabilities are off by {percent(error.value)} on average"
-    if error.low > 0:
-        words = (
-            f"{text} ({percent(error.low)} to {percent(error.high)}): more than chance explains."
-        )
-    else:
-        words = f"{text}, no more than chance explains: they can be taken at their word."
     return Calibration(
         said=numbers(found.said),
         happened=numbers(found.happened),
         low=numbers(found.low),
         high=numbers(found.high),
         sizes=numbers(found.sizes),
-        error=measured(error),
+        error=measured(found.ece),
         of=found.of,
-        words=words,
+        words=_calibration_in_words(found.ece),
+    )
+
+
+def _calibration_in_words(error: Score) -> str:
+    """Whether probabilities are wrong, as far as the test rows can tell."""
+    between = f"{percent(error.low)} to {percent(error.high)}"
+    if error.low > 0:
+        return (
+            f"Probabilities are off by {percent(error.value)} on average (95 % interval {between}):"
+            " more than chance explains."
+        )
+    if error.high > UNCLEAR:
+        return (
+            f"No fault can be seen, but the {error.n:,.0f} test rows tell little: on average, "
+            f"probabilities may be off by up to {percent(error.high)}."
+        )
+    return (
+        f"They can be taken at their word: on average they are off by no more than "
+        f"{percent(error.high)}, and what was seen is no more than chance explains."
     )
 
 
@@ -157,6 +191,6 @@ def _errors_in_words(errors: Array) -> str:
         f"{amount(most)}."
     )
     if abs(mean) <= 2 * spread:
-        return f"{text} Errors go up as often as down: there is no bias that can be seen."
+        return f"{text} As far as these rows tell, they are not too high or low on average."
     way = "too low" if mean > 0 else "too high"
     return f"{text} On average predictions are {way}, by {amount(abs(mean))}."

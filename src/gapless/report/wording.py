@@ -84,7 +84,8 @@ def _of_test(choice: Choice) -> str:
     n = len(choice.split.test)
     value, low, high = _told(choice.test)
     return (
-        f"The {n:,} test rows were set aside before anything was fitted, and used once. "
+        f"The {n:,} test rows were set aside before anything was fitted, and nothing was chosen by "
+        "them. "
         f"{_capital(metric_title(choice.metric))} is {value} there; for other rows of the same "
         f"source it would lie between {low} and {high}, as far as {n:,} rows can tell "
         f"({100 * choice.test.level:g} % interval)."

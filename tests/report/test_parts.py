@@ -1,0 +1,159 @@
+"""Parts of a report against what is found another way, and what is said of them."""
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+from made_choices import made_choice
+from sklearn.metrics import average_precision_score, roc_auc_score
+
+import gapless
+from gapless.choosing.choice import Answers
+from gapless.choosing.tuning import Tuning
+from gapless.data import Finding, load_builtin, table_of
+from gapless.evaluation import LearningCurve
+from gapless.report.advice import advice_of, curve_in_words
+from gapless.report.learning_part import learning_of
+from gapless.report.summary import _validation
+from gapless.report.table_facts import ceiling_of
+from gapless.report.tested import calibration_of, curves_of
+
+
+@pytest.fixture(scope="module")
+def ridge():
+    """A choice of a model that tunes its strength, and its table."""
+    table = load_builtin("diabetes")
+    return made_choice(table, "progression", gapless.Ridge(alpha="loo")), table
+
+
+# ---- what no model can do better -----------------------------------------------------------------
+
+
+def test_ceiling_is_the_share_of_the_most_frequent_class_among_equal_rows():
+    # Of the rows with x = 0 three of four are "a", those with x = 1 are all "b", x = 2 is a tie.
+    frame = pl.DataFrame({"x": [0, 0, 0, 0, 1, 1, 2, 2] * 8, "y": list("aaabbbab") * 8})
+    table = table_of(frame)
+    choice = made_choice(table, "y", gapless.GaussianNB())
+    train = frame[choice.split.train]
+    groups = train.partition_by("x")
+    right = sum(max(part["y"].value_counts()["count"]) for part in groups)
+    told = replace(choice, findings=(Finding("D205", "note", "equal rows", "differ"),))
+    assert ceiling_of(told, table) == pytest.approx(right / len(train))
+    said = advice_of(told, None, None, None, ceiling_of(told, table))
+    assert any("can be right in more than" in text for text in said)
+    assert ceiling_of(replace(choice, findings=()), table) is None
+
+
+# ---- learning curves -----------------------------------------------------------------------------
+
+
+def made_curve(unseen, *, train=1.0, error=0.01, wanted=160):
+    unseen = np.array(unseen)
+    sizes = np.array([20, 40, 80, 160])[: len(unseen)]
+    errors = np.full(len(unseen), error)
+    folds = np.repeat(unseen[:, None], 3, 1)
+    top = np.full(len(unseen), train)
+    return LearningCurve(sizes, top, unseen, errors, folds, 0.5, "accuracy", wanted=wanted)
+
+
+def test_only_unseen_scores_decide_whether_more_rows_help(ridge):
+    choice, _ = ridge
+    rising = curve_in_words(choice, made_curve([0.6, 0.7, 0.77, 0.82]))
+    assert rising.startswith("Get more data: twice as many rows would bring accuracy from 0.82 to")
+    flat = curve_in_words(choice, made_curve([0.8, 0.81, 0.811, 0.811]))
+    assert flat.startswith("More rows alone would hardly help")
+    assert "simpler model" not in flat, "a score of 1 on its own rows is no fault of a forest"
+
+
+def test_curve_sends_to_what_was_not_compared(ridge):
+    choice, _ = ridge
+    flat = made_curve([0.8, 0.81, 0.811, 0.811], train=0.815)
+    assert "No other model was compared" in curve_in_words(choice, flat)
+    null, tried, skipped = choice.candidates
+    for gap, has_met in ((0.01, True), (0.03, False)):
+        far = replace(tried, gap=gap, standard_error=0.01)
+        words = curve_in_words(replace(choice, candidates=(null, far, skipped)), flat)
+        assert ("as well on unseen rows as on its own" in words) == has_met
+    simple, rich = replace(tried, family="simple"), replace(tried, family="rich")
+    among = (null, replace(simple, complexity=1), tried, replace(rich, complexity=5), skipped)
+    words = curve_in_words(replace(choice, candidates=among), flat)
+    assert "none that is simpler comes within" in words and "better columns promise most" in words
+    words = curve_in_words(replace(choice, candidates=among[:3]), flat)
+    assert words.endswith("try a richer one, or get better columns.")
+
+
+def test_model_without_columns_has_no_advice_about_others(ridge):
+    choice, _ = ridge
+    of_null = curve_in_words(replace(choice, chosen="null model"), made_curve([0.5] * 4))
+    assert "knows no columns" in of_null
+
+
+def test_curve_that_ended_early_speaks_of_twice_the_rows_there_are(ridge):
+    choice, _ = ridge
+    curve = made_curve([0.6, 0.7, 0.77], wanted=160)
+    words = curve_in_words(choice, curve)
+    assert f"from {curve.expected(160)[0]:.3g} to about {curve.expected(320)[0]:.3g}" in words
+
+
+def test_dear_models_keep_their_settings_in_the_curve(ridge):
+    choice, table = ridge
+    dear = tuple(replace(one, seconds=100.0) for one in choice.candidates)
+    found = learning_of(replace(choice, candidates=dear), table, 20.0, {})
+    alpha = choice["tried model"].settings["alpha"]
+    assert f"every fit has alpha = {alpha:.3g}, as chosen" in found.note
+    assert learning_of(choice, table, None, {}).note == ""
+
+
+# ---- tuning --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("unseen", "chosen", "says"),
+    [
+        ((-3.0, -1.0, -2.0), 1, "alpha = 1 has the best score on unseen rows, and is taken"),
+        ((-3.0, -1.0, -1.1), 2, "10 makes a simpler model within one standard error"),
+        ((-3.0, -1.0, -2.0), 2, "1 has the best score on the rows held out for tuning, by 1."),
+    ],
+)
+def test_words_of_tuning_say_what_was_taken_and_why(ridge, unseen, chosen, says):
+    choice, _ = ridge
+    tuned = Tuning("alpha", (0.1, 1.0, 10.0), unseen, (0.2,) * 3, chosen, 1, "neg_rmse", True)
+    among = tuple(replace(one, tuning=tuned) for one in choice.candidates)
+    found = _validation(replace(choice, candidates=among), {})
+    assert says in found.words
+    assert found.unseen == tuple(-value for value in unseen) and not found.higher_is_better
+
+
+# ---- test rows -----------------------------------------------------------------------------------
+
+
+def test_curves_of_many_classes_are_those_of_each_against_the_others(rng):
+    classes = np.array(list("abcdefgh"))
+    y = classes[rng.integers(0, 7, size=400)]
+    said = rng.dirichlet(np.ones(8), size=400) + 0.4 * (y[:, None] == classes)
+    said /= said.sum(axis=1, keepdims=True)
+    roc, by_recall = curves_of(Answers(y, classes[said.argmax(axis=1)], said), classes)
+    areas = {c: roc_auc_score(y == c, said[:, k]) for k, c in enumerate(classes[:7])}
+    assert {one.of for one in roc} == set(sorted(areas, key=areas.get)[:5]), "h has no rows"
+    for one, other in zip(roc, by_recall):
+        k = int(np.flatnonzero(classes == one.of)[0])
+        assert one.area.value == pytest.approx(areas[one.of])
+        assert other.area.value == pytest.approx(average_precision_score(y == one.of, said[:, k]))
+        assert other.chance == pytest.approx(np.mean(y == one.of))
+
+
+@pytest.mark.parametrize(
+    ("said", "times", "words"),
+    [
+        (0.8, 2, "tell little"),
+        (0.8, 2000, "at their word"),
+        (0.95, 2000, "more than chance explains"),
+    ],
+)
+def test_few_rows_do_not_prove_that_probabilities_are_right(said, times, words):
+    # Four of five rows are of the class that is said, in both directions.
+    y = np.array(["yes"] * 4 * times + ["no"] * 5 * times + ["yes"] * times)
+    p = np.repeat([said, 1 - said], 5 * times)
+    found = calibration_of(Answers(y, y, np.column_stack([1 - p, p])), np.array(["no", "yes"]))
+    assert words in found.words
