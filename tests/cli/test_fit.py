@@ -97,6 +97,21 @@ def test_the_report_comes_from_the_model_file_alone(fitted, tmp_path):
     assert code == 2 and "should end in .html, .json or .txt" in err
 
 
+def test_a_report_that_fails_does_not_lose_the_model(tmp_path, monkeypatch):
+    def failing(*args, **options):
+        raise ZeroDivisionError("in the report")
+
+    monkeypatch.setattr("gapless.report.to_html", failing)
+    (tmp_path / "report.html").write_text("of an earlier model")
+    code, out, err = run("fit", "iris", *QUICK, "--out", tmp_path)
+    assert code == 2 and "ZeroDivisionError: in the report" in err
+    assert "its report could not be made" in err and str(tmp_path / "model.gapless") in out
+    assert not (tmp_path / "report.html").exists()
+    assert gapless.load(tmp_path / "model.gapless").record_ == ""
+    code, _, err = run("report", tmp_path)
+    assert code == 2 and "or could not make one" in err
+
+
 def test_a_model_that_fit_did_not_write_has_no_report(tmp_path):
     path = gapless.save(gapless.Ridge(), tmp_path / "ridge.gapless")
     code, _, err = run("report", path)

@@ -6,7 +6,7 @@ import argparse
 import re
 import shlex
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -93,29 +93,29 @@ def run(args: argparse.Namespace, printer: Printer) -> int:
     printer.detail(str(table))
     for note in table.notes:
         printer.detail(f"  {note}")
+    began = time.monotonic()
     with without_lines():
-        choice, report = _fitted(args, table, target, printer)
-    files = _write(choice, report, folder)
-    _say(args, report, files, printer)
+        choice = _chosen(args, table, target, printer)
+        try:
+            pages = _pages(choice, table, args.time_limit, began, printer)
+        except Exception as error:
+            files = _write(choice, None, folder)
+            _say_without_report(args, choice, files, printer)
+            raise error
+    files = _write(choice, pages, folder)
+    _say(args, pages, files, printer)
     warned = any(finding.severity == "warning" for finding in choice.findings)
     return FINDINGS if args.strict and warned else DONE
 
 
-def _fitted(args: argparse.Namespace, table: Any, target: str, printer: Printer) -> Any:
-    """The choice and its report, both within the time limit."""
+def _chosen(args: argparse.Namespace, table: Any, target: str, printer: Printer) -> Any:
+    """The choice, within its part of the time limit."""
     from gapless.choosing import Progress, choose
-    from gapless.report import summarize
 
-    began = time.monotonic()
-
-    def tell_choice(event: Progress) -> None:
+    def tell(event: Progress) -> None:
         printer.progress(replace(event, limit=args.time_limit))
 
-    def tell_report(part: str) -> None:
-        seconds = time.monotonic() - began
-        printer.progress(Progress("report", "report", 0, 0, seconds, args.time_limit, part))
-
-    choice = choose(
+    return choose(
         table,
         target,
         task=args.task,
@@ -128,38 +128,72 @@ def _fitted(args: argparse.Namespace, table: Any, target: str, printer: Printer)
         drop=args.drop,
         costs=args.costs,
         seed=args.seed,
-        on_progress=tell_choice,
+        on_progress=tell,
     )
-    left = FOR_ALL * args.time_limit - (time.monotonic() - began)
-    report = summarize(choice, table, time_limit=max(left, 0.0), on_progress=tell_report)
-    return choice, report
 
 
-def _write(choice: Any, report: Any, folder: Path) -> dict[str, str]:
-    """Write the model, which holds the report too, and the report as a page."""
+@dataclass(frozen=True)
+class Pages:
+    """A report in its three forms."""
+
+    json: str
+    html: str
+    text: str
+
+
+def _pages(choice: Any, table: Any, limit: float, began: float, printer: Printer) -> Pages:
+    """The report of a choice, within what is left of the time limit."""
+    from gapless.choosing import Progress
+    from gapless.report import summarize, to_html, to_json, to_text
+
+    def tell(part: str) -> None:
+        seconds = time.monotonic() - began
+        printer.progress(Progress("report", "report", 0, 0, seconds, limit, part))
+
+    left = FOR_ALL * limit - (time.monotonic() - began)
+    report = summarize(choice, table, time_limit=max(left, 0.0), on_progress=tell)
+    return Pages(to_json(report), to_html(report), to_text(report))
+
+
+def _write(choice: Any, pages: Pages | None, folder: Path) -> dict[str, str]:
+    """Write the model, which holds the report too, and the report as a page, if there is one."""
     from gapless.model_io import save
-    from gapless.report import to_html, to_json
 
-    choice.model.record_ = to_json(report)
+    choice.model.record_ = "" if pages is None else pages.json
     with whole_files(folder) as new:
         save(choice.model, new(MODEL_FILE))
-        new(REPORT_FILE).write_text(to_html(report), encoding="utf-8")
-    return {"model": str(folder / MODEL_FILE), "report": str(folder / REPORT_FILE)}
+        if pages is not None:
+            new(REPORT_FILE).write_text(pages.html, encoding="utf-8")
+    model, report = folder / MODEL_FILE, folder / REPORT_FILE
+    if pages is None:
+        # A page that an earlier run has left would be taken for that of this model.
+        report.unlink(missing_ok=True)
+        return {"model": str(model)}
+    return {"model": str(model), "report": str(report)}
 
 
-def _say(args: argparse.Namespace, report: Any, files: dict[str, str], printer: Printer) -> None:
+def _say(args: argparse.Namespace, pages: Pages, files: dict[str, str], printer: Printer) -> None:
     import json
 
-    from gapless.report import to_json, to_text
-
     if args.json:
-        printer.json({**json.loads(to_json(report)), "files": files})
+        printer.json({**json.loads(pages.json), "files": files})
         return
-    printer.answer(to_text(report))
+    printer.answer(pages.text)
     printer.plain(
         f"\nmodel   {files['model']}\nreport  {files['report']}\n"
         f"next    gapless predict {shlex.quote(files['model'])} NEW_TABLE"
     )
+
+
+def _say_without_report(
+    args: argparse.Namespace, choice: Any, files: dict[str, str], printer: Printer
+) -> None:
+    """What is known of a model whose report could not be made."""
+    if args.json:
+        printer.json({"answer": str(choice).partition("\n")[0], "files": files})
+    else:
+        printer.answer(f"{choice}\n\nmodel   {files['model']}")
+    printer.note("The model is whole and saved, but its report could not be made:")
 
 
 def default_folder(table: str) -> Path:

@@ -73,7 +73,7 @@ def _report_of(path: Path) -> Any:
     record = getattr(load(path), "record_", "")
     if not record:
         raise ValueError(
-            f"{path} holds no report, since gapless fit did not write it; "
+            f"{path} holds no report: gapless fit did not write it, or could not make one; "
             f"gapless show {path} tells what is known of the model."
         )
     return from_json(record)
