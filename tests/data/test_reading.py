@@ -130,6 +130,13 @@ def test_a_first_line_of_numbers_is_data_but_years_are_names():
     assert read_table(b"2019,2020\n3,4\n").frame.columns == ["2019", "2020"]
 
 
+def test_a_line_of_many_long_names_is_read_whole():
+    names = [f"a rather long name of a column {k}" for k in range(3000)]
+    data = ",".join(names) + "\n" + ",".join(["1"] * 3000) + "\n"
+    assert len(data) > 1 << 16
+    assert read_table(io.BytesIO(data.encode())).frame.columns == names
+
+
 def test_one_column_of_texts_is_not_cut_at_its_commas():
     table = read_table(b"text\nhello, world\nfoo\na, b, c\n")
     assert table.delimiter is None

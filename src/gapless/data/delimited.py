@@ -23,6 +23,9 @@ from .dialects import (
 from .findings import SHOWN, TableError, counted, listed
 from .records import Records, find_records, is_blank, line_of
 
+# Bytes of the longest line of names.
+LONGEST_HEADER = 1 << 22
+
 
 def read_delimited(
     data: bytes, name: str, delimiter: str | None = None
@@ -45,12 +48,19 @@ def begin_delimited(
     if not data.strip():
         raise TableError(f"{name} is empty; a table needs a line of names and lines of values.")
     data, said = _said_delimiter(data)
-    sample = data[:LOOKED_AT].decode("utf-8", "ignore")
-    if len(data) > LOOKED_AT:
-        sample = sample[: sample.rfind("\n") + 1] or sample
+    sample = _first_lines(data).decode("utf-8", "ignore")
     found, quote = guess_delimiter(sample, delimiter or said)
     dialect, body, notes = _with_names(data, sample, found, quote)
     return body, dialect, notes
+
+
+def _first_lines(data: bytes) -> bytes:
+    """Whole lines to find the dialect in: the first two at least, since names may be many."""
+    if len(data) <= LOOKED_AT:
+        return data
+    second = data.find(b"\n", data.find(b"\n", 0, LONGEST_HEADER) + 1, LONGEST_HEADER)
+    end = max(data.rfind(b"\n", 0, LOOKED_AT), second) + 1
+    return data[: end or LONGEST_HEADER]
 
 
 def _with_newlines(data: bytes) -> bytes:
@@ -78,7 +88,7 @@ def _with_names(
         if len(rows) > 1 and all(len(row) == len(first) + 1 for row in rows[1:]):
             first = ["row", *first]
         names, notes = unlike_names(first)
-        header = find_records(data[: 1 << 22], delimiter, quote)
+        header = find_records(data[:LONGEST_HEADER], delimiter, quote)
         body, has_header = data[int(header.end[0]) + 1 :], True
     has_blanks = quote is not None and f"{delimiter} {quote}" in sample
     return Dialect(delimiter, quote, has_header, names, has_blanks), body, notes

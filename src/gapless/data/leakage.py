@@ -206,7 +206,8 @@ def _repeated(
         yield found(
             "D204",
             "note",
-            f"{counted(len(again), 'row')} of {len(table):,} are equal to an earlier one.",
+            f"{counted(len(again), 'row')} of {len(table):,} {'is' if len(again) == 1 else 'are'} "
+            "equal to an earlier one.",
             (),
             again,
         )
