@@ -46,7 +46,7 @@ def judging_of(limit, seconds, n=2000, factor=1.0):
         def _scored(self, family, rows, on_fit):
             found = super()._scored(family, rows, on_fit)
             each = factor * seconds.get(family.name, 0.0) * rows / 1000
-            clock.now += each * len(self.splits)
+            clock.now += each * len(self.folds.splits)
             return found[0], each, 0.0
 
     budget = Budget(limit, facts, clock)
@@ -64,13 +64,13 @@ def run(limit, seconds, **more):
 
 def test_all_are_judged_on_all_rows_if_there_is_time():
     trials, judging = run(1000.0, {"naive Bayes": 0.1, "linear discriminants": 0.2})
-    assert {trial.rows for trial in trials.values()} == {judging.largest}
+    assert {trial.rows for trial in trials.values()} == {judging.folds.largest}
     assert all(trial.held is not None and not trial.reason for trial in trials.values())
 
 
 def test_a_dear_family_is_judged_on_some_rows_or_skipped_and_says_what_it_needs():
     some, judging = run(20.0, {"linear discriminants": 3.0})
-    assert 500 <= some["linear discriminants"].rows < judging.largest
+    assert 500 <= some["linear discriminants"].rows < judging.folds.largest
     assert "all would have needed about" in some["linear discriminants"].reason
     none, _ = run(20.0, {"linear discriminants": 300.0})
     assert none["linear discriminants"].held is None
@@ -82,7 +82,7 @@ def test_the_budget_is_kept_and_leaves_time_for_the_last_fit():
     for cost in (0.5, 1.0, 3.0, 8.0):
         _, judging = run(20.0, {"linear discriminants": cost, "naive Bayes": 0.2})
         assert judging.budget.seconds <= 20.0
-        if judging.best.rows == judging.largest:
+        if judging.best.rows == judging.folds.largest:
             assert judging.budget.left >= judging.end_seconds()
 
 
@@ -104,8 +104,8 @@ def test_rows_for_a_number_of_seconds_are_the_most_that_fit_in():
 
 def test_smaller_fits_have_a_fair_share_of_classes_and_are_held_in_larger_ones():
     judging, _ = judging_of(10.0, {"linear discriminants": 1.0})
-    train = judging.splits[0][0]
-    few, more = judging.some(train, 100), judging.some(train, 400)
+    train = judging.folds.splits[0][0]
+    few, more = judging.folds.some(train, 100), judging.folds.some(train, 400)
     assert set(few) < set(more) < set(train)
     share = np.mean(judging.rows.y[train] == "yes")
     assert abs(np.mean(judging.rows.y[few] == "yes") - share) <= 0.02

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..data.preparation import Kind
 from .facts import Facts
 from .families import Family
 
@@ -38,6 +39,8 @@ class Budget:
     clock: Callable[[], float] = time.monotonic
     began: float = field(default=math.nan)
     _speeds: dict[str, float] = field(default_factory=dict)
+    _preparing: dict[Kind, float] = field(default_factory=dict)
+    _prepared: set[tuple[Kind, int]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         if math.isnan(self.began):
@@ -59,8 +62,20 @@ class Budget:
         if family.complexity:
             self._speeds[family.name] = took / family.guess_seconds(self.facts, rows)
 
+    def learn_preparing(self, kind: Kind, rows: int, took: float) -> None:
+        """Remember what preparing so many rows for a fit took; it need not be done again."""
+        if (kind, rows) not in self._prepared:
+            self._preparing[kind] = took / max(rows, 1)
+            self._prepared.add((kind, rows))
+
     def fit_seconds(self, family: Family, rows: int) -> float:
-        """About how long a fit takes: the guess, times what fits took against their guesses."""
+        """About how long a fit takes, with preparing its rows unless that has been done."""
+        is_prepared = (family.kind, rows) in self._prepared
+        preparing = 0.0 if is_prepared else self._preparing.get(family.kind, 0.0) * rows
+        return preparing + self._alone(family, rows)
+
+    def _alone(self, family: Family, rows: int) -> float:
+        """The guess, times what fits took against their guesses."""
         guess = family.guess_seconds(self.facts, rows)
         if family.name in self._speeds:
             return guess * self._speeds[family.name]
@@ -70,6 +85,8 @@ class Budget:
 
     def rows_for(self, family: Family, seconds: float, most: int) -> int:
         """The most rows that a fit can have in so many seconds; 0 if not even one."""
+        if self.fit_seconds(family, most) <= seconds:
+            return most
         low, high = 0, most
         while low < high:
             middle = (low + high + 1) // 2

@@ -23,6 +23,7 @@ def code_of(
     *,
     test: float,
     seed: int,
+    learned: str = "",
 ) -> str:
     """Python code that reproduces a choice.
 
@@ -40,6 +41,8 @@ def code_of(
         The part of the rows for testing.
     seed : int
         The seed of the draw.
+    learned : str, default=""
+        The call of `Folds` for the rows that the model has learned from; "" if from all.
 
     Returns
     -------
@@ -54,6 +57,12 @@ def code_of(
     built = _expression(model.pipeline[-1], names)
     target = model.target
     costs = "" if model.costs is None else f", costs={np.asarray(model.costs).tolist()}"
+    fewer = []
+    if learned:
+        names["gapless.choosing"] |= {"Folds", "rows_of"}
+        rows = "rows_of(table, columns, target, split.train)"
+        fewer = [f"folds = Folds({rows}, {model.task!r}, seed={seed!r})"]
+    fitted_rows = f"split.train[folds.{learned}]" if learned else "split.train"
     options = f"task={model.task!r}, metric={model.metric!r}{costs}"
     imports = [
         f"from {module} import {', '.join(sorted(found))}"
@@ -68,7 +77,8 @@ def code_of(
         f"split = set_aside(table, columns, target, test={test!r}, seed={seed!r})",
         f'pipeline = prepare(columns, "{kind}", {built})',
         f"model = TableModel(pipeline, {target!r}, {options})",
-        "model.fit(table, rows=split.train)",
+        *fewer,
+        f"model.fit(table, rows={fitted_rows})",
         "print(model.score(table, rows=split.test))",
         "",
     ]

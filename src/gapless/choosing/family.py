@@ -74,7 +74,9 @@ class Family:
         rows : int
             The number of rows of the fit.
         """
-        width = facts.features if self.kind == "numbers" else facts.columns
+        # Of words every kind has many columns.
+        is_wide = self.kind == "numbers" or facts.has_text
+        width = facts.features if is_wide else facts.columns
         return self.cost.seconds(rows, width, facts.classes, facts.has_text)
 
     def most_rows(self, facts: Facts) -> int:

@@ -148,7 +148,7 @@ def choose(
     families = families_for(judging.budget.facts, _names(models))
     told.total = len(families)
     ranking = rank(Schedule(judging).run(families), judging.rows, judging.metric)
-    model, notes = _fitted(judging, ranking, table, learned)
+    model, learned_rows, notes = _fitted(judging, ranking, table, learned)
     told("testing", ranking.chosen.family.name, text="the rows that were set aside")
     asked = model.asked(table.frame[split.test], within(known, split.test).values)
     return Choice(
@@ -156,7 +156,7 @@ def choose(
         task=known.task,
         metric=judging.metric.name,
         higher_is_better=not judging.metric.is_loss,
-        method=judging.method,
+        method=judging.folds.method,
         candidates=_with_final(ranking, model),
         best=ranking.best.family.name,
         chosen=ranking.chosen.family.name,
@@ -169,7 +169,15 @@ def choose(
         notes=(*table.notes, *_decided(known, judging, metric), *notes),
         source=table.source,
         rows=len(known.rows),
-        code=code_of(model, ranking.chosen.family.kind, table, columns, test=test, seed=seed),
+        code=code_of(
+            model,
+            ranking.chosen.family.kind,
+            table,
+            columns,
+            test=test,
+            seed=seed,
+            learned=learned_rows,
+        ),
         seconds=clock.monotonic() - began,
         seed=seed,
         model=model,
@@ -215,16 +223,18 @@ class _Told:
 
     def __init__(self, began: float, limit: float, on_progress: Callable[[Progress], None] | None):
         self.began, self.limit, self.on_progress = began, limit, on_progress
-        self.done, self.total = 0, 0
+        self.ended: set[str] = set()
+        self.total = 0
 
     def __call__(self, stage: str, model: str = "", *, text: str) -> None:
         """Pass on an event; a family that is done is counted, once."""
-        self.done += stage in ENDS
+        if stage in ENDS:
+            self.ended.add(model)
         if self.on_progress is None:
             return
         seconds = clock.monotonic() - self.began
-        done = min(self.done, self.total)
-        self.on_progress(Progress(stage, model, done, self.total, seconds, self.limit, text))
+        done, total = len(self.ended), self.total
+        self.on_progress(Progress(stage, model, done, total, seconds, self.limit, text))
 
 
 # ---- the end -------------------------------------------------------------------------------------
@@ -232,16 +242,20 @@ class _Told:
 
 def _fitted(
     judging: Judging, ranking: Ranking, table: Table, learned: Target
-) -> tuple[TableModel, list[str]]:
-    """The chosen family, fitted to all rows for training if there is time, and notes on that."""
+) -> tuple[TableModel, str, list[str]]:
+    """The chosen family, fitted to all rows for training if there is time.
+
+    Also which of the folds' rows these are, in code, "" for all; and notes on that.
+    """
     trial = ranking.chosen
     assert trial.held is not None
     most = min(trial.family.most_rows(judging.budget.facts), len(judging.rows))
-    rows = judging.some(judging.splits[0][0], trial.rows)
-    fitted, notes = trial.held.first, []
+    rows, which, notes = judging.folds.first(trial.rows), "first", []
+    fitted = trial.held.first.pipeline
     if len(rows) < most:
         again, others, why = judging.refit(trial, most)
-        fitted, rows = (fitted, rows) if again is None else (again, others)
+        if again is not None:
+            fitted, rows, which = again, others, "of_all"
         if len(rows) < most:
             said = f"has learned from {len(rows):,} rows and not from {most:,}: {why}"
             notes.append(f"{trial.family.name} {said}")
@@ -255,7 +269,8 @@ def _fitted(
         costs=judging.metric.costs,
     )
     model.take_over(fitted, table, within(learned, learned.rows[rows]), judging.columns)
-    return model.expect(ranking.expected, ranking.expected_error, ranking.residuals), notes
+    model.expect(ranking.expected, ranking.expected_error, ranking.residuals)
+    return model, "" if len(rows) == len(judging.rows) else f"{which}({len(rows)})", notes
 
 
 def _with_final(ranking: Ranking, model: TableModel) -> tuple[Candidate, ...]:

@@ -18,17 +18,12 @@ from ..evaluation.rows import Rows, Split
 from ..interrupt import TimeLimit, check, time_limit
 from .budget import Budget
 from .families import Family
+from .folds import Folds
 from .metric import MEAN_COST, Metric
-from .splitting import null_model
+from .preparing import ByRow, Preparation
 
 Array = np.ndarray
 
-FOLDS = 5
-# From so many rows on a single part is held out: its score is known well enough.
-LONG = 20_000
-HELD_OUT_PART = 0.2
-# And of very many rows so many: a share of them is then known to a third of a percent.
-MOST_HELD_OUT = 20_000
 # A part so small is not missed: its rows need not be learned at the end, if time is short.
 SMALL_PART = 0.1
 # The score on rows that were learned from is that of so many.
@@ -112,56 +107,21 @@ class Judging:
     say: Callable[..., None]
     trials: dict[str, Trial] = field(default_factory=dict)
 
-    # ---- rows ------------------------------------------------------------------------------------
+    @cached_property
+    def folds(self) -> Folds:
+        """What is held out, and what smaller fits learn from."""
+        return Folds(self.rows, self.budget.facts.task, self.seed)
 
     @cached_property
-    def splits(self) -> list[Split]:
-        """The rows to learn from and those that are held out, the same for all families."""
-        if len(self.rows) >= LONG:
-            part = min(HELD_OUT_PART, MOST_HELD_OUT / len(self.rows))
-            return [self.rows.hold_out(self._stand_in, part, self.seed)]
-        k = min(FOLDS, self.rows.unit_count)
-        return self.rows.folds(self._stand_in, k, self.seed)
+    def _numbered(self) -> Rows:
+        """The rows by their numbers, so that families share what is prepared."""
+        return replace(self.rows, X=np.arange(len(self.rows))[:, None])
 
     @cached_property
-    def method(self) -> str:
-        """How rows are held out, in words."""
-        if len(self.rows) >= LONG:
-            latest = "the latest " if self.rows.time is not None else ""
-            return f"hold-out of {latest}{len(self.splits[0][1]):,} rows"
-        if self.rows.time is not None:
-            return f"forward ({len(self.splits)} parts after their past)"
-        return f"{len(self.splits)}-fold"
-
-    @cached_property
-    def largest(self) -> int:
-        """The rows of the largest training part."""
-        return max(len(train) for train, _ in self.splits)
-
-    @cached_property
-    def _order(self) -> Array:
-        """The place of each row among those that smaller fits take first: any first ones serve.
-
-        In time the latest come first, else units in a random order with a fair share of classes.
-        """
-        if self.rows.time is not None:
-            return -self.rows.time
-        place = np.empty(self.rows.unit_count, dtype=int)
-        place[self.rows.shuffled(self._stand_in, self.seed + 1)] = np.arange(self.rows.unit_count)
-        return place[self.rows.units]
-
-    def some(self, rows: Array, count: int) -> Array:
-        """So many of these rows; all if there are no more."""
-        if len(rows) <= count:
-            return rows
-        return np.sort(rows[np.argsort(self._order[rows], kind="stable")[:count]])
+    def _preparation(self) -> Preparation:
+        return Preparation(self.rows.X)
 
     # ---- models ----------------------------------------------------------------------------------
-
-    @cached_property
-    def _stand_in(self) -> Any:
-        """A model of the task, by which folds know whether there are classes."""
-        return null_model(self.budget.facts.task)
 
     def pipeline(self, family: Family) -> Pipeline:
         """Preparation and model of a family, unfitted."""
@@ -185,7 +145,7 @@ class Judging:
         family, budget = trial.family, self.budget
         left = max(budget.left - self.test_seconds(trial), 0.0)
         count = budget.rows_for(family, left, most)
-        rows = self.some(np.arange(len(self.rows)), count)
+        rows = self.folds.of_all(count)
         why = "" if count == most else NO_TIME
         if count < min(WORTH_IT * trial.rows, most):
             return None, rows, why
@@ -207,14 +167,14 @@ class Judging:
 
     def most_rows(self, family: Family) -> int:
         """The most rows of a training part that the family can use."""
-        return min(family.most_rows(self.budget.facts), self.largest)
+        return min(family.most_rows(self.budget.facts), self.folds.largest)
 
     @cached_property
     def fits(self) -> float:
         """How many fits a family needs: for all splits, and one more on all rows at the end."""
-        rows = len(self.rows)
-        is_small = rows - self.largest <= SMALL_PART * rows
-        return BESIDE * (len(self.splits) + (0.0 if is_small else rows / self.largest))
+        rows, largest = len(self.rows), self.folds.largest
+        is_small = rows - largest <= SMALL_PART * rows
+        return BESIDE * (len(self.folds.splits) + (0.0 if is_small else rows / largest))
 
     def need(self, family: Family, rows: int) -> float:
         """Seconds for all fits of so many rows."""
@@ -225,7 +185,7 @@ class Judging:
         if self.best is None:
             return 0.0
         family, test = self.best.family, self.test_seconds(self.best)
-        if len(self.rows) - self.largest <= SMALL_PART * len(self.rows):
+        if len(self.rows) - self.folds.largest <= SMALL_PART * len(self.rows):
             return test
         most = min(family.most_rows(self.budget.facts), len(self.rows))
         return test + self.budget.fit_seconds(family, most)
@@ -250,15 +210,20 @@ class Judging:
         """
         before = self.trials.get(family.name, self.untried(family))
         began, fits = self.budget.clock(), 0
+        folds, prepared = len(self.folds.splits), None
 
         def on_fit(place: int) -> None:
             nonlocal fits
             fits = place
-            text = f"fit {place + 1} of {len(self.splits)}, {min(rows, self.largest):,} rows"
+            text = f"fit {place + 1} of {folds}, {min(rows, self.folds.largest):,} rows"
             self.say("judging", family.name, text=text)
 
         trial = replace(before, rows=rows, held=None, failure="", reason="")
         try:
+            # Others will use what is prepared, so that it is not taken off the family's own time.
+            with time_limit(None if seconds is None else self.budget.left):
+                self._prepare(family, rows)
+            prepared = self.budget.clock()
             with time_limit(seconds), warnings.catch_warnings():
                 # What a fit warns of is said by its certificate and by its scores.
                 warnings.simplefilter("ignore")
@@ -267,7 +232,8 @@ class Judging:
             trial = replace(trial, held=held, ask_seconds=ask_seconds)
         except TimeLimit:
             took = self.budget.clock() - began
-            self.budget.learn(family, rows, took / (fits + 0.5))
+            if prepared is not None:
+                self.budget.learn(family, rows, (self.budget.clock() - prepared) / (fits + 0.5))
             need = in_words(self.need(family, rows))
             trial = replace(
                 trial, reason=f"stopped after {in_words(took)}; would have needed about {need}"
@@ -285,13 +251,12 @@ class Judging:
         self, family: Family, rows: int, on_fit: Callable[[int], None]
     ) -> tuple[HeldOut, float, float]:
         """The scores of a family, and the seconds of a fit and of the prediction of a row."""
-        splits = [(self.some(train, rows), test) for train, test in self.splits]
-        pipeline = self.pipeline(family)
+        splits, model = self._splits_of(rows), self._by_row(family)
         if self.metric.needs_probabilities and not self._has_probabilities(family):
             raise ValueError(f"it has no probabilities, which the {self.metric.title} needs")
         began = self.budget.clock()
         held = HeldOut(
-            pipeline, self.rows, splits, self.metric, most_train=MOST_TRAIN, on_fit=on_fit
+            model, self._numbered, splits, self.metric, most_train=MOST_TRAIN, on_fit=on_fit
         )
         fitted = self.budget.clock()
         # Models that are stopped by the limit return what they have; that is not what they are.
@@ -305,19 +270,36 @@ class Judging:
         ask_seconds = (self.budget.clock() - fitted) / asked
         return held, (fitted - began) / len(splits), ask_seconds
 
+    def _splits_of(self, rows: int) -> list[Split]:
+        """The splits, with so many rows to learn from."""
+        return [(self.folds.some(train, rows), test) for train, test in self.folds.splits]
+
+    def _by_row(self, family: Family) -> ByRow:
+        """The pipeline of a family, asked about rows by their numbers."""
+        pipeline = self.pipeline(family)
+        return ByRow(pipeline, self._preparation, (family.kind, len(pipeline[0].columns)))
+
+    def _prepare(self, family: Family, rows: int) -> None:
+        """Prepare the rows of all splits, unless that has been done."""
+        model, splits = self._by_row(family), self._splits_of(rows)
+        began = self.budget.clock()
+        for train, test in splits:
+            check()
+            model.prepare(train).of(test)
+        if family.complexity:
+            seconds = (self.budget.clock() - began) / len(splits)
+            self.budget.learn_preparing(family.kind, rows, seconds)
+
     def _has_probabilities(self, family: Family) -> bool:
         return hasattr(family.build(self.budget.facts, self.seed), "predict_proba")
 
     # ---- words -----------------------------------------------------------------------------------
 
     def skip(self, family: Family, need: float) -> None:
-        """Note that there is no time for a family."""
+        """Note that there is no time for a family, as yet."""
         left = in_words(self.budget.left)
         reason = f"would have needed about {in_words(need)} of the {left} that were left"
-        is_new = family.name not in self.trials
         self.trials[family.name] = replace(self.untried(family), reason=reason)
-        if is_new:
-            self.say("skipped", family.name, text=reason)
 
     def _told(self, trial: Trial) -> str:
         if trial.held is None:

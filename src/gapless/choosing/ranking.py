@@ -128,7 +128,7 @@ def _judged(candidate: Candidate, held: HeldOut, metric: Metric) -> Candidate:
                 kind, metric.title, train, unseen, float(held.standard_error), advice
             ),
         ),
-        held.first,
+        held.first.pipeline,
     )
 
 

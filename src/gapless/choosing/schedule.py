@@ -46,15 +46,25 @@ class Schedule:
                 judging.judge(family, judging.most_rows(family), None)
             else:
                 share = max(self._available - end, 0.0) / (len(families) - place)
-                self._look(family, share)
+                self._look(family, max(share, self._half(family)))
         # What others have left may be enough now, and in the end whoever comes first is served.
         missed = self._missed(families)
         for place, family in enumerate(missed):
-            self._look(family, ROUND * self._available / (len(missed) - place))
+            share = ROUND * self._available / (len(missed) - place)
+            self._look(family, max(share, self._half(family)))
         self._narrow_down()
         for family in self._missed(families):
             self._look(family, self._available)
+        for family in self._missed(families):
+            judging.say("skipped", family.name, text=judging.trials[family.name].reason)
         return [self._explained(judging.trials[family.name]) for family in families]
+
+    def _half(self, family: Family) -> float:
+        """Half of what is available, of few rows: all are needed, so that no smaller look helps.
+
+        The cheapest come first, so that as many families as can be are judged.
+        """
+        return 0.5 * self._available if self.judging.most_rows(family) <= LOOK else 0.0
 
     def _missed(self, families: Sequence[Family]) -> list[Family]:
         """Families that were skipped."""
@@ -74,8 +84,8 @@ class Schedule:
             judging.skip(family, judging.need(family, most))
             return
         rows = rows if rows == most else min(rows, LOOK)
-        patience = PATIENCE * min(judging.need(family, rows), cheap)
-        judging.judge(family, rows, min(max(seconds, patience), self._available))
+        patience = max(PATIENCE * judging.need(family, rows), cheap)
+        judging.judge(family, rows, min(max(share, cheap), patience, self._available))
 
     def _narrow_down(self) -> None:
         """Judge those that promise most on more rows: all of them, then the better half, and so on.
@@ -131,7 +141,7 @@ class Schedule:
         """Say of a family that has not learned from all rows why."""
         judging = self.judging
         most = judging.most_rows(trial.family)
-        if trial.held is None or trial.rows >= judging.largest:
+        if trial.held is None or trial.rows >= judging.folds.largest:
             return trial
         if trial.rows >= most:
             why = f"learns from at most {most:,} rows"

@@ -1,0 +1,97 @@
+"""Folds: which rows for training are held out, and which of them smaller fits learn from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..data.target import Task
+from ..evaluation.rows import Rows, Split
+from .splitting import null_model
+
+Array = np.ndarray
+
+FOLDS = 5
+# From so many rows on a single part is held out: its score is known well enough.
+LONG = 20_000
+HELD_OUT_PART = 0.2
+# And of very many rows so many: a share of them is then known to a third of a percent.
+MOST_HELD_OUT = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class Folds:
+    """The same splits of the rows for training, and the same smaller parts, for all families.
+
+    Parameters
+    ----------
+    rows : Rows
+        The rows for training, from `rows_of`.
+    task : {"classification", "regression"}
+        What is learned; classes have their share of every part.
+    seed : int, default=0
+        Of the draws.
+    """
+
+    rows: Rows
+    task: Task
+    seed: int = 0
+
+    @cached_property
+    def splits(self) -> list[Split]:
+        """The rows to learn from and those that are held out; in time, the longest past first."""
+        if len(self.rows) >= LONG:
+            part = min(HELD_OUT_PART, MOST_HELD_OUT / len(self.rows))
+            return [self.rows.hold_out(self._stand_in, part, self.seed)]
+        k = min(FOLDS, self.rows.unit_count)
+        found = self.rows.folds(self._stand_in, k, self.seed)
+        return found if self.rows.time is None else found[::-1]
+
+    @cached_property
+    def method(self) -> str:
+        """How rows are held out, in words."""
+        if len(self.rows) >= LONG:
+            latest = "the latest " if self.rows.time is not None else ""
+            return f"hold-out of {latest}{len(self.splits[0][1]):,} rows"
+        if self.rows.time is not None:
+            return f"forward ({len(self.splits)} parts after their past)"
+        return f"{len(self.splits)}-fold"
+
+    @cached_property
+    def largest(self) -> int:
+        """The rows of the largest training part."""
+        return max(len(train) for train, _ in self.splits)
+
+    def some(self, rows: Array, count: int) -> Array:
+        """So many of these rows; all if there are no more."""
+        if len(rows) <= count:
+            return rows
+        return np.sort(rows[np.argsort(self._order[rows], kind="stable")[:count]])
+
+    def first(self, count: int) -> Array:
+        """So many rows of the first training part."""
+        return self.some(self.splits[0][0], count)
+
+    def of_all(self, count: int) -> Array:
+        """So many of all rows for training."""
+        return self.some(np.arange(len(self.rows)), count)
+
+    @cached_property
+    def _order(self) -> Array:
+        """The place of each row among those that smaller fits take first: any first ones serve.
+
+        In time the latest come first, else units in a random order with a fair share of classes.
+        """
+        if self.rows.time is not None:
+            return -self.rows.time
+        place = np.empty(self.rows.unit_count, dtype=int)
+        place[self.rows.shuffled(self._stand_in, self.seed + 1)] = np.arange(self.rows.unit_count)
+        return place[self.rows.units]
+
+    @cached_property
+    def _stand_in(self) -> Any:
+        """A model of the task, by which folds know whether there are classes."""
+        return null_model(self.task)
