@@ -224,3 +224,15 @@ def test_null_models_are_the_best_constants_and_weights_are_repetitions():
     assert mean.certificate_.primal == pytest.approx(0.5 * (3 * 0.36 + 0.16 + 1.96))
     with pytest.raises(ValueError, match="at least one non-zero"):
         mean.fit(np.zeros((2, 1)), [1.0, 2.0], [0.0, 0.0])
+
+
+def test_null_models_are_certified_again():
+    X, y, numbers = np.zeros((4, 1)), np.array(["a", "b", "b", "c"]), np.array([1.0, 2.0, 3.0, 9.0])
+    majority, mean = MajorityClassifier().fit(X, y), MeanRegressor().fit(X, numbers)
+    assert gapless.certify(majority, X[::-1], y[::-1]).kind == "exact"
+    assert gapless.certify(mean, X, numbers).kind == "exact"
+    mean.mean_ = 4.0
+    changed = gapless.certify(mean, X, numbers)
+    assert (changed.kind, changed.gap) == ("stopped", pytest.approx(0.5 * 4 * 0.25**2))
+    majority.class_prior_ = np.array([0.5, 0.25, 0.25])
+    assert gapless.certify(majority, X, y).gap == pytest.approx(np.log(2))
