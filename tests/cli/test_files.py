@@ -1,10 +1,8 @@
 """Results are whole or not there."""
 
-import os
-
 import pytest
 
-from gapless.cli.files import check_folder, whole_files
+from gapless.cli.files import check_file, check_folder, whole_files
 
 
 def write_two(folder, stop=None):
@@ -42,9 +40,20 @@ def test_a_folder_that_cannot_be_written_is_named_before_the_work(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(ValueError, match="file is a file, not a folder; name another one"):
         check_folder(tmp_path / "file" / "inner")
-    closed = tmp_path / "closed"
-    closed.mkdir(mode=0o500)
-    if not os.access(closed, os.W_OK):  # root may write anywhere
-        with pytest.raises(ValueError, match="may not be written to"):
-            check_folder(closed / "inner")
     check_folder(tmp_path / "not" / "there" / "yet")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_folder_is_tried_since_permissions_do_not_tell_all(tmp_path, monkeypatch):
+    def full(**options):
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr("gapless.cli.files.tempfile.TemporaryFile", full)
+    with pytest.raises(ValueError, match=r"cannot be written to \(Read-only file system\); name"):
+        check_folder(tmp_path / "inner")
+
+
+def test_a_folder_is_no_file(tmp_path):
+    with pytest.raises(ValueError, match="is a folder; name a file in it"):
+        check_file(tmp_path)
+    check_file(tmp_path / "file")

@@ -207,13 +207,17 @@ def test_a_pipeline_of_a_table_takes_tables(run, tmp_path, files):
         (["{houses}", "{table}", "-o", "out.xyz"], "should end in .csv, .tsv, .parquet"),
         (["{houses}", "{table}", "--format", "parquet"], "Parquet needs a file"),
         (["{houses}", "{table}", "--coverage", "2"], "'2' is not a share between 0 and 1"),
+        (["{iris}", "iris", "--coverage", "0.5"], "classes, which have no intervals"),
+        (["{houses}", "{table}", "-o", "{folder}.csv"], "is a folder; name a file in it"),
         (["nowhere", "{table}"], "nowhere does not exist"),
         (["{table}", "{table}"], "is no model file"),
         (["{houses}", "nowhere.csv"], "nowhere.csv does not exist"),
     ],
 )
-def test_what_cannot_be_done_is_said(run, files, words, said):
-    named = {"houses": files.houses, "table": files.table}
+def test_what_cannot_be_done_is_said(run, files, words, said, tmp_path):
+    (tmp_path / "folder.csv").mkdir()
+    named = {"houses": files.houses, "iris": files.iris, "table": files.table}
+    named["folder"] = tmp_path / "folder"
     code, out, err = run("predict", *(word.format(**named) for word in words))
     assert (code, out) == (2, "")
     assert said in err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -58,14 +59,32 @@ def check_folder(folder: str | os.PathLike) -> None:
     Raises
     ------
     ValueError
-        When it is a file, or may not be written to.
+        When it is a file, or cannot be written to.
     """
     folder = Path(folder)
     there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not there.is_dir():
         raise ValueError(f"{there} is a file, not a folder; name another one with --out.")
-    if not os.access(there, os.W_OK | os.X_OK):
-        raise ValueError(f"{there} may not be written to; name another folder with --out.")
+    try:
+        # Permissions do not tell of all: root has them everywhere, but not on every file system.
+        tempfile.TemporaryFile(dir=there).close()
+    except OSError as error:
+        raise ValueError(
+            f"{there} cannot be written to ({error.strerror}); name another folder with --out."
+        ) from None
+
+
+def check_file(path: Path) -> None:
+    """See that a file can be written, before the work whose result it is.
+
+    Raises
+    ------
+    ValueError
+        When it is a folder, or its folder cannot be written to.
+    """
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder; name a file in it.")
+    check_folder(path.parent)
 
 
 def _make(folder: Path) -> list[Path]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DONE
-from ..files import check_folder, whole_files
+from ..files import check_file
 from ..printer import Printer
 
 HELP = "list the built-in tables, or write one as CSV"
@@ -17,30 +17,38 @@ HELP = "list the built-in tables, or write one as CSV"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `data`."""
     parser.add_argument("name", metavar="NAME", nargs="?", help="write this table")
-    parser.add_argument(*("-o", "--out"), metavar="FILE", help="where to (default: to the screen)")
-    parser.add_argument("--json", action="store_true", help="the list as JSON")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument(
+        *("-o", "--out"), metavar="FILE", help="where to write it (default: standard output)"
+    )
+    where.add_argument("--json", action="store_true", help="the list, or the table, as JSON")
 
 
 def run(args: argparse.Namespace, printer: Printer) -> int:
     """List the built-in tables, or write one."""
     from gapless.data import BUILTIN, load_builtin
 
+    from ..table_files import write_frames
+
     if args.name is None:
+        if args.out is not None:
+            raise ValueError(f"say which table {args.out} is for: gapless data NAME -o {args.out}.")
         sets = list(BUILTIN.values())
         if args.json:
             printer.json({"tables": [asdict(entry) for entry in sets]})
         else:
             printer.answer(listing(sets))
         return DONE
+    out = None if args.out is None else Path(args.out)
+    if out is not None:
+        check_file(out)
     frame = load_builtin(args.name).frame
-    if args.out is None:
-        printer.out.write(frame.write_csv())
+    if args.json:
+        printer.json({**asdict(BUILTIN[args.name]), "data": frame.to_dicts()})
         return DONE
-    out = Path(args.out)
-    check_folder(out.parent)
-    with whole_files(out.parent) as new:
-        frame.write_csv(new(out.name))
-    printer.answer(f"{args.name}: {frame.height:,} rows are in {out}.")
+    write_frames([frame], "csv", out or printer.out)
+    if out is not None:
+        printer.answer(f"{args.name}: {frame.height:,} rows are in {out}.")
     return DONE
 
 

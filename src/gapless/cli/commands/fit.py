@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         nargs="+",
         action="extend",
-        help="only these families of models, e.g. 'boosted trees' ridge (default: all that suit)",
+        help="only these families of models, e.g. 'boosted trees' lasso (default: all that suit)",
     )
     what.add_argument(
         "--metric", default="auto", help="what to be good at, e.g. accuracy, roc_auc, r2, mae"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DONE
-from ..files import check_folder
+from ..files import check_file
 from ..printer import Printer
 from .fit import share
 from .report import model_file
@@ -22,6 +22,7 @@ SUFFIXES = {
     ".ndjson": "jsonl",
 }
 FORMATS = ("csv", "tsv", "jsonl", "parquet")
+COVERAGE = 0.9
 # Texts as they stand in the table; other formats have types.
 TEXTS = ("csv", "tsv")
 
@@ -44,7 +45,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--coverage",
         type=share,
-        default=0.9,
         metavar="SHARE",
         help="of numbers, the share of rows whose target is between lower and upper (default: 0.9)",
     )
@@ -94,7 +94,7 @@ def _format_of(asked: str | None, out: Path | None) -> str:
         raise ValueError(
             f"{out} should end in {', '.join(SUFFIXES)}, or say --format {{{','.join(FORMATS)}}}."
         )
-    check_folder(out.parent)
+    check_file(out)
     return asked or SUFFIXES[out.suffix.lower()]
 
 
@@ -104,11 +104,13 @@ def _wanted(args: argparse.Namespace, predictor: Any, form: str, printer: Printe
     if args.proba and not predictor.has_probabilities:
         what = "predicts numbers" if predictor.classes is None else "tells classes alone"
         raise ValueError(f"the model {what} and has no probabilities; leave --proba out.")
+    if args.coverage is not None and predictor.classes is not None:
+        raise ValueError("the model tells classes, which have no intervals; leave --coverage out.")
     if predictor.classes is None and not predictor.has_intervals:
         printer.note("no intervals: the errors of this model in unseen rows are not known")
     return Wanted(
         probabilities=predictor.has_probabilities if args.proba is None else args.proba,
-        coverage=args.coverage if predictor.has_intervals else None,
+        coverage=(args.coverage or COVERAGE) if predictor.has_intervals else None,
         fills=args.missing_columns == "fill",
         typed=form not in TEXTS,
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DONE
-from ..files import check_folder, whole_files
+from ..files import check_file, whole_files
 from ..printer import Printer
 from .fit import MODEL_FILE
 
@@ -18,10 +18,11 @@ HELP = "show the report of a fitted model again, or write it as a page"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `report`."""
     parser.add_argument("model", metavar="MODEL|DIR", help="a model file, or the folder of `fit`")
-    parser.add_argument(
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument(
         *("-o", "--out"), metavar="FILE", help="write it to a file: .html, .json, or .txt"
     )
-    parser.add_argument("--json", action="store_true", help="the report as JSON, and nothing else")
+    where.add_argument("--json", action="store_true", help="the report as JSON, and nothing else")
 
 
 def run(args: argparse.Namespace, printer: Printer) -> int:
@@ -54,16 +55,15 @@ def model_file(name: str) -> Path:
             raise ValueError(f"{path} has no {MODEL_FILE}; name the folder that gapless fit wrote.")
         return path / MODEL_FILE
     if not path.is_file():
-        raise ValueError(
-            f"{path} does not exist; name a model file, or the folder that gapless fit wrote."
-        )
+        what = "is no file" if path.exists() else "does not exist"
+        raise ValueError(f"{path} {what}; name a model file, or the folder that gapless fit wrote.")
     return path
 
 
 def _check_out(out: Path) -> None:
     if out.suffix not in (".html", ".htm", ".json", ".txt"):
         raise ValueError(f"{out} should end in .html, .json or .txt, which says what is written.")
-    check_folder(out.parent)
+    check_file(out)
 
 
 def _report_of(path: Path) -> Any:
