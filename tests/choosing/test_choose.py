@@ -55,6 +55,31 @@ def test_the_rows_for_testing_are_used_once_and_not_for_training(iris):
     assert iris.test.value > iris.baseline.value
 
 
+def test_targets_of_rows_for_testing_change_nothing_but_the_test(monkeypatch, iris):
+    monkeypatch.setattr("gapless.choosing.from_table.set_aside", lambda *a, **k: iris.split)
+    frame = load_builtin("iris").frame
+    species = frame["species"].to_numpy().copy()
+    species[iris.split.test] = np.roll(species[iris.split.test], 7)
+    other = choose(
+        table_of(frame.with_columns(species=pl.Series(species))),
+        "species",
+        models=[*QUICK, "pruned tree"],
+    )
+    seconds = dict.fromkeys(("seconds",), 0.0)
+    before, after = ([replace(c, **seconds) for c in one.candidates] for one in (iris, other))
+    assert before == after
+    assert (other.expected, other.expected_error) == (iris.expected, iris.expected_error)
+    assert_array_equal(other.model.predict_proba(frame), iris.model.predict_proba(frame))
+    assert other.test.value < iris.test.value
+
+
+def test_of_equal_scores_the_simplest_is_chosen():
+    # Of a target that no column knows, all models that find nothing predict its mean.
+    table = table_of({"x": np.arange(60) % 7 / 7, "y": 1e6 + 3.0 * (np.arange(60) % 2)})
+    choice = choose(table, "y", task="regression", models="lasso, ridge regression")
+    assert choice.chosen == "mean"
+
+
 def test_expected_scores_are_corrected_for_the_choice(iris):
     assert all(one.expected <= one.unseen for one in iris.candidates if one.is_judged)
     assert iris.expected_error > iris[iris.chosen].standard_error

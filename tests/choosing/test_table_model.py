@@ -174,3 +174,12 @@ def test_wrong_costs_are_named(file, text, said):
 def test_costs_of_numbers_are_refused():
     with pytest.raises(ValueError, match="costs are those of classes"):
         choose(line(50, 0), "y", costs={"a": 1})
+
+
+def test_rows_of_one_class_and_few_rows_can_be_scored():
+    table = load_builtin("iris")
+    model = model_of(table, "species", "table", NaiveBayes()).fit(table)
+    assert model.score(table.frame[:50]).value == 1.0
+    assert model.score(table.frame[[0, 60, 149]]).value == 1.0
+    with pytest.raises(TableError, match="is 'setosa' in all rows"):
+        model.fit(table.frame[:50])

@@ -129,3 +129,16 @@ def test_a_table_without_features_is_named():
         prepare(describe_columns(table, "y")).fit(table)
     with pytest.raises(ValueError, match='"numbers" or "table"'):
         prepare((), "else")
+
+
+def test_numbers_alone_are_read_as_among_others():
+    values = {"a": [1, 2, 3, 4], "b": [0.5, None, float("inf"), 2.5], "c": [4.0, 3.0, 2.0, 1.0]}
+    table = table_of({**values, "y": [1.5, 2.5, 3.5, 4.5]})
+    columns = describe_columns(table, "y")
+    whole = [column for column in columns if column.name in "ac"]
+    alone = TableFeatures(whole).fit_transform(table)
+    assert alone.equals(TableFeatures(columns).fit(table).transform(table).select("a", "c"))
+    assert set(alone.dtypes) == {pl.Float64}
+    assert alone.equals(TableFeatures(whole).fit(table).transform(pl.DataFrame(values)))
+    gaps = TableFeatures([column for column in columns if column.name == "b"]).fit(table)
+    assert gaps.transform(pl.DataFrame(values))["b"].to_list() == [0.5, None, None, 2.5]

@@ -21,6 +21,9 @@ from .tuning import settings_of, tuning_of
 
 Array = np.ndarray
 
+# Scores so near to each other, for their size, differ by rounding alone.
+TIE = 1e-9
+
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
@@ -65,8 +68,9 @@ def rank(trials: Sequence[Trial], rows: Rows, metric: Metric) -> Ranking:
     best = int(np.argmax(unseen))
     behind = unseen[best] - unseen
     errors = np.array([behind_error(one, held[best], rows) for one in held])
+    near = behind <= np.maximum(errors, TIE * np.abs(unseen[best]))
     simplest = min(
-        np.flatnonzero(behind <= errors),
+        np.flatnonzero(near),
         key=lambda k: (judged[k].family.complexity, -unseen[k]),
     )
     after = corrected(held, rows, int(simplest))

@@ -321,7 +321,8 @@ class TableModel(BaseEstimator):
         """
         check_is_fitted(self)
         table = table_of(table)
-        target = within(read_target(table, self.target_, self.task_), rows)
+        known = read_target(table, self.target_, self.task_, to_learn=False)
+        target = within(known, rows)
         return self.asked(table.frame[target.rows], target.values).score()
 
     def asked(self, frame: Any, y: Array) -> Asked:

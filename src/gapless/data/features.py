@@ -75,7 +75,28 @@ class TableFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         -------
         TableFeatures
         """
+        self._learn(self._read(X))
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> pl.DataFrame:
+        """Learn which levels are frequent, and give the features of the same rows, read once.
+
+        Parameters
+        ----------
+        X : Table, or data frame of polars or pandas
+            Rows for training.
+        y, fit_params : ignored
+
+        Returns
+        -------
+        polars.DataFrame
+            As of `transform`.
+        """
         frame = self._read(X)
+        self._learn(frame)
+        return self._grouped(frame)
+
+    def _learn(self, frame: pl.DataFrame) -> None:
         wide = [c.name for c in self.columns if c.role == "category"]
         self.levels_ = {
             name: _frequent(frame[name], self.most_levels)
@@ -84,7 +105,6 @@ class TableFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         }
         self.feature_names_in_ = np.array(frame.columns, dtype=object)
         self.n_features_in_ = frame.width
-        return self
 
     def transform(self, X: Any) -> pl.DataFrame:
         """The features of X.
@@ -100,7 +120,10 @@ class TableFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             Numbers as Float64, dates as Datetime, categories and texts as String.
         """
         check_is_fitted(self)
-        frame = self._read(X)
+        return self._grouped(self._read(X))
+
+    def _grouped(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Features whose rare levels are one, and whose missing ones have a name."""
         changed = [_grouped(frame[name], levels) for name, levels in self.levels_.items()]
         frame = frame.with_columns(changed)
         if self.missing_level is None:
@@ -119,13 +142,28 @@ class TableFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             raise TableError(
                 f"the table lacks columns that the model was fitted with: {listed(absent)}."
             )
-        usual, _ = usual_types(frame.select([column.name for column in features]))
+        names = [column.name for column in features]
+        numbers = _plain_numbers(frame, features, names)
+        if numbers is not None:
+            return numbers
+        usual, _ = usual_types(frame.select(names))
         return pl.DataFrame([as_role(usual[column.name], column) for column in features])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.string = tags.input_tags.allow_nan = True
         return tags
+
+
+def _plain_numbers(
+    frame: pl.DataFrame, features: Sequence[Column], names: list[str]
+) -> pl.DataFrame | None:
+    """A table of nothing but finite numbers at once: it may have thousands of columns."""
+    types = frame.schema
+    if any(c.role != "number" or types[c.name] not in (pl.Float64, pl.Int64) for c in features):
+        return None
+    numbers = frame.select(pl.col(names).cast(pl.Float64))
+    return numbers if np.isfinite(numbers.to_numpy()).all() else None
 
 
 def as_role(series: pl.Series, column: Column) -> pl.Series:

@@ -44,7 +44,9 @@ class Target:
     rows: np.ndarray
 
 
-def read_target(table: Table, name: str, task: Task | Literal["auto"] = "auto") -> Target:
+def read_target(
+    table: Table, name: str, task: Task | Literal["auto"] = "auto", *, to_learn: bool = True
+) -> Target:
     """Take the target out of a table.
 
     Parameters
@@ -56,6 +58,9 @@ def read_target(table: Table, name: str, task: Task | Literal["auto"] = "auto") 
     task : {"auto", "classification", "regression"}, default="auto"
         What predicting it is. "auto": texts and booleans are classes, and so are whole numbers of
         few values; all other numbers are a quantity.
+    to_learn : bool, default=True
+        Whether a model is to learn it, so that it must have several values, and classes must
+        repeat. False for rows that are only scored.
 
     Returns
     -------
@@ -79,22 +84,29 @@ def read_target(table: Table, name: str, task: Task | Literal["auto"] = "auto") 
     rows = np.flatnonzero(column.is_not_null().to_numpy())
     present = column.drop_nulls()
     _check_target(present, name, len(column))
+    if to_learn:
+        _check_variety(present, name)
     found, reason = _task_of(present) if task == "auto" else (task, "asked for")
     if found == "regression":
         return Target(name, found, reason, _numbers(present, name), rows)
-    return Target(name, found, reason, _labels(present, name), rows)
+    if to_learn:
+        _check_repetition(present, name)
+    return Target(name, found, reason, _labels(present), rows)
 
 
 def _check_target(present: pl.Series, name: str, rows: int) -> None:
     if not len(present):
         raise TableError(f"the target {name!r} is missing in all {rows:,} rows.")
-    if present.n_unique() == 1:
-        raise TableError(
-            f"the target {name!r} is {present[0]!r} in all rows; there is nothing to learn."
-        )
     if present.dtype.is_temporal():
         raise TableError(
             f"the target {name!r} holds dates; make a number of it, e.g. the days until then."
+        )
+
+
+def _check_variety(present: pl.Series, name: str) -> None:
+    if present.n_unique() == 1:
+        raise TableError(
+            f"the target {name!r} is {present[0]!r} in all rows; there is nothing to learn."
         )
 
 
@@ -114,14 +126,17 @@ def _numbers(present: pl.Series, name: str) -> np.ndarray:
     return present.cast(pl.Float64).to_numpy()
 
 
-def _labels(present: pl.Series, name: str) -> np.ndarray:
-    """Labels as strings, or as integers where they are whole numbers."""
+def _check_repetition(present: pl.Series, name: str) -> None:
     distinct = present.n_unique()
     if distinct > max(2, 0.5 * len(present)):
         raise TableError(
             f"the target {name!r} has {distinct:,} classes in {len(present):,} rows; "
             "choose a column whose classes repeat, or a number for regression."
         )
+
+
+def _labels(present: pl.Series) -> np.ndarray:
+    """Labels as strings, or as integers where they are whole numbers."""
     if present.dtype == pl.Int64:
         return present.to_numpy()
     return present.cast(pl.String).to_numpy().astype(str)
