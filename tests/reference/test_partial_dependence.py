@@ -1,5 +1,7 @@
 """Partial dependence against its definition, for arrays and tables."""
 
+import sys
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -11,6 +13,9 @@ from sklearn.svm import LinearSVC as PeerSVC
 from gapless import DecisionTreeRegressor, Ridge, plots
 from gapless.evaluation import learning_curve, partial_dependence, permutation_importance
 from gapless.interrupt import TimeLimit
+
+# The function has the name of its module, and hides it.
+partial_dependence_module = sys.modules[partial_dependence.__module__]
 
 
 @pytest.fixture
@@ -38,6 +43,29 @@ def test_equals_the_mean_of_changed_rows(data):
         changed = X.copy()
         changed[:, 0] = value
         assert mean == pytest.approx(np.average(model.predict(changed), weights=weights))
+
+
+def test_wide_tables_are_predicted_in_parts(data, monkeypatch):
+    X, y = data
+    model = Ridge(alpha=1.0).fit(X, y)
+    whole = partial_dependence(model, X, 0)
+    monkeypatch.setattr(partial_dependence_module, "MOST_CELLS", 90 * 3 * 7)
+    np.testing.assert_array_equal(partial_dependence(model, X, 0).means, whole.means)
+
+
+def test_a_column_that_is_mostly_one_value_is_followed_beyond_it():
+    X = np.concatenate([np.zeros(900), np.arange(1.0, 101.0)])[:, None]
+    model = Ridge(alpha=1.0).fit(X, X[:, 0])
+    values = partial_dependence(model, X, 0, most_values=20).values
+    assert 15 <= len(values) <= 20 and values[0] == 0.0 and values[-1] > 90
+    assert np.diff(values).max() < 20
+
+
+@pytest.mark.parametrize(("column", "says"), [("z", "name one of 'x0'"), (3, "0 to")])
+def test_an_unknown_column_is_an_error_that_names_some(column, says, data):
+    X, y = data
+    with pytest.raises(ValueError, match=says):
+        partial_dependence(Ridge().fit(X, y), X, column)
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,13 @@ from gapless.choosing.choice import Answers
 from gapless.choosing.tuning import Tuning
 from gapless.data import Finding, load_builtin, table_of
 from gapless.evaluation import LearningCurve
+from gapless.report import summarize
 from gapless.report.advice import advice_of, curve_in_words
 from gapless.report.learning_part import learning_of
 from gapless.report.summary import _validation
-from gapless.report.table_facts import ceiling_of
+from gapless.report.table_facts import ceiling_of, data_of
 from gapless.report.tested import calibration_of, curves_of
+from gapless.report.wording import answer
 
 
 @pytest.fixture(scope="module")
@@ -83,17 +85,26 @@ def test_curve_sends_to_what_was_not_compared(ridge):
     assert words.endswith("try a richer one, or get better columns.")
 
 
-def test_model_without_columns_has_no_advice_about_others(ridge):
-    choice, _ = ridge
-    of_null = curve_in_words(replace(choice, chosen="null model"), made_curve([0.5] * 4))
-    assert "knows no columns" in of_null
+def test_model_without_columns_is_not_looked_at_closer(ridge):
+    choice, table = ridge
+    null = replace(choice.candidates[0], behind=0.02, behind_error=0.03)
+    choice = replace(choice, chosen="null model", candidates=(null, *choice.candidates[1:]))
+    words = curve_in_words(choice, made_curve([0.5] * 4))
+    assert words.startswith("More rows could tell whether another model is better: tried model is")
+    assert "0.02 ± 0.03 ahead" in words
+    alone = replace(choice, candidates=(null, choice.candidates[2]), best="null model")
+    assert answer(alone).startswith("No model could be tried for 'progression' in the time;")
+    assert "is not known" in curve_in_words(alone, made_curve([0.5] * 4))
+    report = summarize(choice, table, time_limit=1.0)
+    assert report.answer.startswith("No model is surely better for 'progression' than one that")
+    assert report.uses.importances == () and "uses no columns" in report.left_out["importances"]
 
 
 def test_curve_that_ended_early_speaks_of_twice_the_rows_there_are(ridge):
     choice, _ = ridge
     curve = made_curve([0.6, 0.7, 0.77], wanted=160)
     words = curve_in_words(choice, curve)
-    assert f"from {curve.expected(160)[0]:.3g} to about {curve.expected(320)[0]:.3g}" in words
+    assert f"from about {curve.expected(160)[0]:.3g} to about {curve.expected(320)[0]:.3g}" in words
 
 
 def test_dear_models_keep_their_settings_in_the_curve(ridge):
@@ -133,7 +144,7 @@ def test_curves_of_many_classes_are_those_of_each_against_the_others(rng):
     y = classes[rng.integers(0, 7, size=400)]
     said = rng.dirichlet(np.ones(8), size=400) + 0.4 * (y[:, None] == classes)
     said /= said.sum(axis=1, keepdims=True)
-    roc, by_recall = curves_of(Answers(y, classes[said.argmax(axis=1)], said), classes)
+    roc, by_recall = curves_of(y, said, classes)
     areas = {c: roc_auc_score(y == c, said[:, k]) for k, c in enumerate(classes[:7])}
     assert {one.of for one in roc} == set(sorted(areas, key=areas.get)[:5]), "h has no rows"
     for one, other in zip(roc, by_recall):
@@ -157,3 +168,18 @@ def test_few_rows_do_not_prove_that_probabilities_are_right(said, times, words):
     p = np.repeat([said, 1 - said], 5 * times)
     found = calibration_of(Answers(y, y, np.column_stack([1 - p, p])), np.array(["no", "yes"]))
     assert words in found.words
+
+
+# ---- the table -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("most", [15, 16, 40, 200])
+def test_whole_numbers_have_bins_without_holes(most):
+    x = np.tile(np.arange(most + 1), 9)
+    table = table_of({"x": x, "y": ["a", "b", "b"] * (3 * (most + 1))})
+    choice = made_choice(table, "y", gapless.GaussianNB())
+    facts = {one.name: one for one in data_of(choice, table, []).columns}["x"]
+    shares = np.array(facts.distribution.shares)
+    assert shares.sum() == pytest.approx(1) and len(shares) <= 17
+    assert shares[:-1].min() > 0.5 * shares.max(), "all numbers are equally frequent"
+    assert facts.distribution.labels == ("0", str(most))

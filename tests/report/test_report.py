@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 from made_choices import NASTY, made_choice
+from sklearn.metrics import roc_auc_score
 
 import gapless
 from gapless.data import Finding, load_builtin, table_of
@@ -77,6 +78,15 @@ def test_first_line_of_text_is_the_answer_then_gaps_and_advice(report):
     assert text.index("unseen data: ") < text.index("next: ") < text.index("* tried model")
     assert "giant model" in text and "it would need about 300 s" in text
     assert text.rstrip().endswith("print('the same model')")
+
+
+def test_text_fits_a_terminal_of_80_columns(two_classes):
+    skipped = replace(two_classes.models[-1], reason="a long reason\nof two lines " * 8)
+    text = to_text(replace(two_classes, models=(*two_classes.models[:-1], skipped)))
+    _, *lines = text.partition("Python code")[0].split("\n")
+    assert max(map(len, lines)) <= 80
+    table = text[text.index("  train") :].split("\n\n")[0]
+    assert table.count("\n  giant model") == 1 and "of two lines" in table
 
 
 def test_page_names_all_that_a_reader_needs(report):
@@ -177,12 +187,17 @@ def test_without_time_the_dear_parts_are_left_out_and_named():
     assert any("is not known, without a learning curve" in text for text in report.advice)
 
 
-def test_models_without_probabilities_have_no_curves_and_say_why():
-    table = load_builtin("iris")
-    choice = made_choice(table, "species", gapless.LinearSVC())
+@pytest.mark.parametrize(("table", "target"), [("iris", "species"), ("breast_cancer", "diagnosis")])
+def test_models_without_probabilities_have_curves_by_how_sure_they_are(table, target):
+    table = load_builtin(table)
+    choice = made_choice(table, target, gapless.LinearSVC())
     choice = replace(choice, answers=replace(choice.answers, probabilities=None))
     report = summarize(choice, table, time_limit=0.0)
-    assert report.roc == () and report.calibration is None
+    scores = choice.model.pipeline_.decision_function(table.frame[choice.split.test])
+    said = scores if scores.ndim == 1 else scores[:, 0]
+    area = roc_auc_score(choice.answers.y == report.roc[0].of, said)
+    assert report.roc[0].area.value == pytest.approx(area)
+    assert report.calibration is None
     assert "without probabilities" in report.left_out["calibration"]
     assert "without probabilities" in to_html(report)
 

@@ -16,6 +16,9 @@ from .permutation import with_donors
 
 Array = np.ndarray
 
+# So many numbers are predicted from at a time: 32 MB, however wide the table is.
+MOST_CELLS = 1 << 22
+
 
 @dataclass(frozen=True, eq=False)
 class PartialDependence:
@@ -132,7 +135,7 @@ def partial_dependence(
     """
     X = X if hasattr(X, "shape") else np.asarray(X)
     names = [str(name) for name in getattr(X, "columns", [f"x{k}" for k in range(X.shape[1])])]
-    place = names.index(column) if isinstance(column, str) else int(column)
+    place = _place(column, names)
     weights = read_weights(sample_weight, np.zeros(X.shape[0]))
     rows = np.flatnonzero(weights > 0)
     donors, values = _values_of(_column(X, place), rows, most_values)
@@ -140,14 +143,37 @@ def partial_dependence(
         raise ValueError(f"column {names[place]!r} is missing in all rows; nothing can be set.")
     if len(rows) > most_rows:
         rows = np.sort(np.random.default_rng(random_state).choice(rows, most_rows, replace=False))
+    at_a_time = max(1, MOST_CELLS // (len(rows) * len(names)))
+    means = []
+    for first in range(0, len(donors), at_a_time):
+        some = donors[first : first + at_a_time]
+        answers, classes, answer = _answers(model, _with_value_of(X, place, rows, some))
+        each = answers.reshape(len(some), len(rows), -1)
+        means.append(np.average(each, axis=1, weights=weights[rows]))
+    return PartialDependence(
+        names[place], values, np.concatenate(means), classes, answer, len(rows)
+    )
+
+
+def _place(column: int | str, names: list[str]) -> int:
+    """Where a column stands, by its name or its place."""
+    if isinstance(column, str):
+        if column not in names:
+            some = ", ".join(repr(name) for name in names[:5])
+            raise ValueError(f"X has no column {column!r}; name one of {some} and so on.")
+        return names.index(column)
+    if not 0 <= int(column) < len(names):
+        raise ValueError(f"column must be from 0 to {len(names) - 1}, got {column}.")
+    return int(column)
+
+
+def _with_value_of(X: Any, place: int, rows: Array, donors: Array) -> Any:
+    """The rows once for each donor, with its value in the column."""
     # Behind the rows stand those that give their value, since a table keeps its types so.
     behind = _safe_indexing(X, np.concatenate([np.tile(rows, len(donors)), donors]))
     given = np.repeat(np.arange(len(donors)) + len(rows) * len(donors), len(rows))
     asked = with_donors(behind, place, np.append(given, np.arange(len(donors)) + len(given)))
-    answers, classes, answer = _answers(model, _safe_indexing(asked, np.arange(len(given))))
-    shape = len(donors), len(rows), -1
-    means = np.average(answers.reshape(shape), axis=1, weights=weights[rows])
-    return PartialDependence(names[place], values, means, classes, answer, len(rows))
+    return _safe_indexing(asked, np.arange(len(given)))
 
 
 def _column(X: Any, place: int) -> Array:
@@ -171,14 +197,29 @@ def _values_of(column: Array, rows: Array, most: int) -> tuple[Array, tuple[Any,
     distinct, first, counts = np.unique(present, return_index=True, return_counts=True)
     if is_ordered:
         # Between the hundredths at either end, where rows are; the ends stand for the rest.
-        wanted = np.linspace(0.01, 0.99, most) * max(counts.sum() - 1, 0)
         chosen = np.arange(len(distinct))
         if len(distinct) > most:
-            chosen = np.unique(np.searchsorted(np.cumsum(counts), wanted, side="right"))
+            chosen = _spread(counts, most)
     else:
         chosen = np.argsort(-counts, kind="stable")[:most]
     shown = distinct[chosen].astype(str) if column.dtype.kind in "mM" else distinct[chosen]
     return rows[first[chosen]], tuple(shown.tolist())
+
+
+def _spread(counts: Array, most: int) -> Array:
+    """Places of at most so many of the distinct values, which have so many rows each.
+
+    Quantiles of the rows; where most rows share a few values, also of the distinct values, since a
+    line through three points would say little of what lies between.
+    """
+    shares = np.linspace(0.01, 0.99, most)
+    by_rows = np.searchsorted(np.cumsum(counts), shares * (counts.sum() - 1), side="right")
+    chosen = np.unique(by_rows)
+    more = most - len(chosen)
+    if 2 * more > most:
+        by_value = np.linspace(0.01, 0.99, more) * (len(counts) - 1)
+        chosen = np.union1d(chosen, by_value.round().astype(int))
+    return chosen
 
 
 def _answers(model: Any, X: Any) -> tuple[Array, tuple[Any, ...], str]:

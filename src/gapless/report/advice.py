@@ -6,9 +6,10 @@ import math
 
 from ..choosing.choice import Candidate, Choice
 from ..evaluation import LearningCurve
-from .phrases import joined, named, percent
+from .phrases import behind, joined, named, percent
 from .row_sections import Calibration
 from .sections import Learning, Validation
+from .wording import is_null
 
 # An interval wider than so much of a share says that the test is small.
 WIDE = 0.1
@@ -31,9 +32,9 @@ def advice_of(
     """
     said = (
         _about_warnings(choice),
+        _about_time(choice),
         _more_data_or_richer(choice, learning),
         _about_columns(ceiling),
-        _about_time(choice),
         _about_range(validation),
         _about_calibration(calibration),
         _about_test(choice),
@@ -57,27 +58,35 @@ def curve_in_words(choice: Choice, curve: LearningCurve) -> str:
     Only scores of unseen rows decide. That a model does better on its own rows says little: forests
     and boosting know theirs by heart, and are often the best for new ones all the same.
     """
-    if choice[choice.chosen].complexity == 0:
-        return (
-            "This is the curve of a model that knows no columns, and says nothing of others. Get "
-            "columns that have more to do with the target."
-        )
+    if is_null(choice):
+        return _of_null(choice)
     size = max(int(curve.sizes[-1]), curve.wanted)
-    now = float(curve.unseen[-1]) if size == curve.sizes[-1] else curve.expected(size)[0]
+    is_whole = size == curve.sizes[-1]
+    now = float(curve.unseen[-1]) if is_whole else curve.expected(size)[0]
     twice, sign = curve.expected(2 * size)[0], -1 if curve.is_loss else 1
-    brings = (
-        f"twice as many rows would bring {curve.metric} from {sign * now:.3g} to about "
-        f"{sign * twice:.3g}"
-    )
+    here, there = f"{sign * now:.3g}", f"{sign * twice:.3g}"
+    start = here if is_whole else f"about {here}"
+    brings = f"twice as many rows would bring {curve.metric} from {start} to about {there}"
+    if here == there:
+        brings = f"twice as many rows would leave {curve.metric} at about {here}"
     if twice - now > curve.error:
         return f"Get more data: {brings}."
-    said = [
-        f"More rows alone would hardly help: {brings}, less than the standard error of "
-        f"{curve.error:.2g}."
-    ]
+    within = "" if here == there else f", less than the standard error of {curve.error:.2g}"
+    said = [f"More rows alone would hardly help: {brings}{within}."]
     if _has_met(choice[choice.chosen]):
         said.append("The model does about as well on unseen rows as on its own.")
     return " ".join([*said, _tried(choice)])
+
+
+def _of_null(choice: Choice) -> str:
+    """What to do where no model is surely better than one that knows no columns."""
+    if len(choice.judged) == 1:
+        return "Whether the columns tell anything is not known: no model that uses them was tried."
+    lead = ""
+    if choice.best != choice.chosen:
+        ahead = f"{choice.best} is {behind(choice[choice.chosen])} ahead"
+        lead = f"More rows could tell whether another model is better: {ahead}. "
+    return f"{lead}Look for columns that have more to do with the target."
 
 
 def _has_met(one: Candidate) -> bool:
@@ -105,6 +114,8 @@ def _tried(choice: Choice) -> str:
 def _more_data_or_richer(choice: Choice, learning: Learning | None) -> str:
     if learning is not None:
         return learning.advice
+    if is_null(choice):
+        return _of_null(choice)
     return f"Whether more rows would help is not known, without a learning curve. {_tried(choice)}"
 
 
@@ -113,15 +124,17 @@ def _about_columns(ceiling: float | None) -> str:
         return ""
     return (
         "Get more columns: rows that are equal in all of them differ in the target (D205), and no "
-        f"model that sees only these can be right in more than {percent(ceiling)} of the rows."
+        f"model that sees only these can be right in more than {percent(ceiling)} of the rows here."
     )
 
 
 def _about_time(choice: Choice) -> str:
     skipped = [one.family for one in choice.candidates if one.status == "skipped"]
-    if not skipped:
-        return ""
-    return f"Give it more time (--time-limit): {joined(skipped)} could not be tried."
+    learned, there = choice.model.rows_, len(choice.split.train)
+    missed = [f"{joined(skipped)} could not be tried"] if skipped else []
+    if learned < there:
+        missed.append(f"the model has learned from {learned:,} of {there:,} rows")
+    return f"Give it more time (--time-limit): {', and '.join(missed)}." if missed else ""
 
 
 def _about_range(validation: Validation | None) -> str:

@@ -19,7 +19,7 @@ from ..evaluation import PartialDependence, partial_dependence, permutation_impo
 from ..interrupt import TimeLimit, deadline, time_limit
 from .column_sections import Coefficient, Dependence, Importance, Line, Uses
 from .plain import number, numbers
-from .wording import metric_title
+from .wording import is_null, metric_title
 
 Array = np.ndarray
 
@@ -50,8 +50,11 @@ def uses_of(choice: Choice, table: Table, seconds: float | None) -> tuple[Uses, 
     coefficients = coefficients_of(choice.model.pipeline_, choice.model.classes_)
     rules = tuple(str(rule) for rule in model.rules()) if hasattr(model, "rules") else ()
     found = Found()
-    with time_limit(seconds):
-        _look(choice, table, features, found)
+    if is_null(choice):
+        found.left_out["importances"] = "the model uses no columns"
+    else:
+        with time_limit(seconds):
+            _look(choice, table, features, found)
     uses = Uses(
         kind=choice.chosen,
         coefficients=tuple(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from ..choosing.choice import Candidate
 from ..metrics.result import decimals, written
 
 # Letters of a name in a sentence.
@@ -48,16 +49,29 @@ def amount(value: float) -> str:
     return f"{value:,.{max(digits, 0)}f}"
 
 
+def behind(one: Candidate) -> str:
+    """How far a model is behind the best, with the standard error of that."""
+    if one.behind is None:
+        return "little"
+    return f"{one.behind:.2g} ± {one.behind_error or 0.0:.2g}"
+
+
 def told(value: float, low: float, high: float) -> tuple[str, str, str]:
     """A number and the ends of its interval, with as many decimals as the interval is worth."""
     digits = decimals(low, high, value)
     return written(value, digits), written(low, digits), written(high, digits)
 
 
+def beside(value: float, low: float, high: float) -> str:
+    """A number with as many decimals as the interval of another; a rounded zero has no sign."""
+    digits = decimals(low, high, value)
+    return written(round(value, digits) + 0.0, digits)
+
+
 def percent(share: float, digits: int | None = None) -> str:
-    """A share in percent: to a tenth where it is near 0 or 1, else to the whole."""
+    """A share in percent: to a tenth where it is near 0 or 1 but not there, else to the whole."""
     if digits is None:
-        digits = 1 if share < 0.1 or share > 0.9 else 0
+        digits = 1 if 0 < share < 0.1 or 0.9 < share < 1 else 0
     return f"{100 * share:.{digits}f} %"
 
 

@@ -324,6 +324,7 @@ def dependence(found: Dependence) -> Picture:
     for line, style in zip(found.lines, STYLES):
         if mark_of(found) == "line":
             picture.line(places, line.values, style)
+            picture.dots(places, line.values, style, 1.8)
         else:
             picture.dots(places, line.values, style, 3.5)
     return picture

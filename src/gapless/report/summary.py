@@ -57,7 +57,7 @@ def summarize(
     tell = on_progress or (lambda part: None)
     left_out: dict[str, str] = {}
     tell("test rows")
-    parts = _of_test_rows(choice, left_out)
+    parts = _of_test_rows(choice, table, left_out)
     validation = _validation(choice, left_out)
     tell("what the model uses")
     left = seconds_left(time_limit, began)
@@ -141,7 +141,7 @@ def _plain(value: Any) -> Value:
     return value if isinstance(value, str | int | bool) or value is None else str(value)
 
 
-def _of_test_rows(choice: Choice, left_out: dict[str, str]) -> dict[str, Any]:
+def _of_test_rows(choice: Choice, table: Table, left_out: dict[str, str]) -> dict[str, Any]:
     """The sections about the test rows; None for those of the other task."""
     names = ("confusion", "calibration", "residuals")
     parts: dict[str, Any] = dict.fromkeys(names) | {"roc": (), "precision_recall": ()}
@@ -151,14 +151,32 @@ def _of_test_rows(choice: Choice, left_out: dict[str, str]) -> dict[str, Any]:
         return parts
     parts["confusion"] = confusion_of(answers, classes)
     if answers.probabilities is None:
-        why = f"the model ({choice.chosen}) gives classes without probabilities"
-        left_out |= {"curves": why, "calibration": why}
-        return parts
-    parts["calibration"] = calibration_of(answers, classes)
-    parts["roc"], parts["precision_recall"] = curves_of(answers, classes)
-    if not parts["roc"]:
-        left_out["curves"] = "all test rows are of one class"
+        left_out["calibration"] = f"the model ({choice.chosen}) gives classes without probabilities"
+    else:
+        parts["calibration"] = calibration_of(answers, classes)
+    scores = _scores(choice, table, len(classes))
+    if wording.is_null(choice):
+        left_out["curves"] = "the model says the same of all rows"
+    elif scores is None:
+        left_out["curves"] = f"the model ({choice.chosen}) does not say how sure it is"
+    else:
+        parts["roc"], parts["precision_recall"] = curves_of(answers.y, scores, classes)
+        if not parts["roc"]:
+            left_out["curves"] = "all test rows are of one class"
     return parts
+
+
+def _scores(choice: Choice, table: Table, classes: int) -> np.ndarray | None:
+    """How sure the model is of each class in each test row, (m, K); None if it does not say."""
+    if choice.answers.probabilities is not None:
+        return choice.answers.probabilities
+    pipeline = choice.model.pipeline_
+    if not hasattr(pipeline, "decision_function"):
+        return None
+    found = np.asarray(pipeline.decision_function(table.frame[choice.split.test]))
+    if found.ndim == 1:
+        return np.column_stack([-found, found])
+    return found if found.shape[1] == classes else None
 
 
 def _validation(choice: Choice, left_out: dict[str, str]) -> Validation | None:

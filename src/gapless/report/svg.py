@@ -37,10 +37,10 @@ class Scale:
     is_log: bool = False
 
     def __call__(self, value: float) -> float:
-        """The place of a number."""
+        """The place of a number; on a logarithmic axis, zero stands where it begins."""
         low, high, at = self.low, self.high, value
         if self.is_log:
-            low, high, at = math.log(low), math.log(high), math.log(max(at, self.low * 1e-9))
+            low, high, at = math.log(low), math.log(high), math.log(max(at, self.low))
         # In halves: the distance of the largest numbers is beyond what a float can hold.
         share = (at / 2 - low / 2) / (high / 2 - low / 2) if high != low else 0.5
         return self.start + share * (self.end - self.start)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from ..choosing.choice import Choice
 from ..data import Column, Table
 from .column_sections import ColumnFacts, Data, Distribution, Found
 from .phrases import shortened
+
+Array = np.ndarray
 
 # Columns that are shown of a wide table, and rows that a distribution is made from.
 MOST_COLUMNS = 40
@@ -81,11 +84,12 @@ def _distribution(column: Column, present: pl.Series) -> Distribution:
     if not len(present) or column.role in ("id", "constant"):
         return NOTHING
     if column.role == "text":
-        return _bins(present.cast(pl.String).str.count_matches(r"\S+"), "{:.0f} words")
+        found = _bins(present.cast(pl.String).str.count_matches(r"\S+"), _written)
+        return replace(found, labels=(*found.labels[:1], *(f"{n} words" for n in found.labels[1:])))
     if present.dtype.is_temporal():
         return _moments(present)
     if present.dtype.is_numeric() and present.n_unique() > _most_levels(column):
-        return _bins(present, "{:.6g}")
+        return _bins(present, _written)
     return _levels(present)
 
 
@@ -94,7 +98,7 @@ def _most_levels(column: Column) -> int:
     return BINS if column.role == "target" else LEVELS
 
 
-def _bins(values: pl.Series, form: str) -> Distribution:
+def _bins(values: pl.Series, form: Callable[[float], str]) -> Distribution:
     """Shares of ranges of the same width; the ends take what lies far outside."""
     x = values.cast(pl.Float64).to_numpy()
     x = x[np.isfinite(x)]
@@ -104,22 +108,35 @@ def _bins(values: pl.Series, form: str) -> Distribution:
     if not high > low:
         low, high = float(x.min()), float(x.max())
     if not high > low:
-        return Distribution("bins", (form.format(low), form.format(high)), (1.0,))
-    counts = np.histogram(np.clip(x, low, high), BINS, (low, high))[0]
-    ends = form.format(x.min()), form.format(x.max())
+        return Distribution("bins", (form(low), form(high)), (1.0,))
+    counts = np.histogram(np.clip(x, low, high), _edges(x, low, high))[0]
+    ends = form(x.min()), form(x.max())
     return Distribution("bins", ends, tuple((counts / len(x)).tolist()))
 
 
+def _edges(x: Array, low: float, high: float) -> Array:
+    """Where bins begin and end; bins of whole numbers hold equally many of them."""
+    if np.all(x == np.round(x)) and high - low < BINS**2:
+        first = np.floor(low)
+        wide = np.ceil((high - first + 1) / BINS)
+        return np.arange(first - 0.5, high + 0.5 + wide, wide)
+    return np.linspace(low, high, BINS + 1)
+
+
+def _written(value: float) -> str:
+    """A number as it may stand in the table: whole ones without a decimal point."""
+    return f"{value:.0f}" if value == round(value) and abs(value) < 1e9 else f"{value:.6g}"
+
+
 def _moments(values: pl.Series) -> Distribution:
-    found = _bins(values.to_physical(), "{}")
+    found = _bins(values.to_physical(), str)
     ends: tuple[Any, Any] = values.min(), values.max()
     return Distribution(found.kind, tuple(str(end) for end in ends), found.shares)
 
 
 def _levels(values: pl.Series) -> Distribution:
     if values.dtype.is_float():
-        # Whole numbers are written without a decimal point.
-        values = pl.Series([f"{value:.6g}" for value in values.to_list()])
+        values = pl.Series([_written(value) for value in values.to_list()])
     counts = values.cast(pl.String).alias("level").value_counts(name="times")
     first = counts.sort(["times", "level"], descending=[True, False])[:LEVELS]
     shares = (first["times"] / len(values)).to_list()

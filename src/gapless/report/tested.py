@@ -75,24 +75,23 @@ def _confusion_in_words(found: ConfusionMatrix, mistakes: tuple[Mistake, ...]) -
     )
 
 
-def curves_of(answers: Answers, classes: Array) -> tuple[tuple[Curve, ...], tuple[Curve, ...]]:
+def curves_of(
+    y: Array, scores: Array, classes: Array
+) -> tuple[tuple[Curve, ...], tuple[Curve, ...]]:
     """ROC and precision by recall: of the second of two classes, or of each against the others.
 
-    Of many classes those are kept that are hardest to tell, by the area below their ROC curve.
-    Classes without test rows have no curve.
+    Scores are (m, K): probabilities, or whatever else is larger for more likely classes. Of many
+    classes those are kept that are hardest to tell, by the area below their ROC curve. Classes
+    without test rows have no curve.
     """
-    assert answers.probabilities is not None
     first = 1 if len(classes) == 2 else 0
-    places = [k for k in range(first, len(classes)) if 0 < np.mean(answers.y == classes[k]) < 1]
-    found = {k: roc_curve(answers.y == classes[k], answers.probabilities[:, k]) for k in places}
+    places = [k for k in range(first, len(classes)) if 0 < np.mean(y == classes[k]) < 1]
+    found = {k: roc_curve(y == classes[k], scores[:, k]) for k in places}
     hardest = sorted(places, key=lambda k: found[k].area.value)[:MOST_CURVES]
     kept = sorted(hardest)
     return (
         tuple(_roc(found[k], str(classes[k])) for k in kept),
-        tuple(
-            _precision_recall(answers.y == classes[k], answers.probabilities[:, k], str(classes[k]))
-            for k in kept
-        ),
+        tuple(_precision_recall(y == classes[k], scores[:, k], str(classes[k])) for k in kept),
     )
 
 

@@ -6,7 +6,7 @@ import jinja2
 
 from . import pictures
 from .column_sections import ColumnFacts
-from .phrases import amount, counted_roles, percent, shortened, told
+from .phrases import amount, beside, counted_roles, percent, shortened, told
 from .plain import Measured
 from .sections import Report
 from .to_text import verdict
@@ -44,6 +44,7 @@ def _environment() -> jinja2.Environment:
     )
     environment.globals["draw"] = pictures
     environment.filters |= {
+        "baseline": _baseline,
         "amount": lambda value: "–" if value is None else amount(value),
         "full": lambda text: text[:FULL],
         "interval": interval,
@@ -58,6 +59,14 @@ def _environment() -> jinja2.Environment:
         "verdict": verdict,
     }
     return environment
+
+
+def _baseline(report: Report) -> str:
+    """The score without columns, with as many decimals as that of the model."""
+    base, test = report.baseline.value, report.test
+    if base is None or test.low is None or test.high is None:
+        return "not known"
+    return beside(base, test.low, test.high).replace("-", "−")
 
 
 def _values(column: ColumnFacts) -> str:

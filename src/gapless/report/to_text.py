@@ -8,10 +8,11 @@ from .phrases import counted_roles
 from .plain import Measured
 from .sections import Model, Report
 
-WIDTH = 100
+# Lines fit a terminal of this width, as far as names allow.
+WIDTH = 80
 MOST_FINDINGS = 20
 # The table of models; columns of numbers stand to the right.
-HEAD = ("", "train", "unseen", "", "optimality", "unseen data", "seconds")
+HEAD = ("", "train", "unseen", "", "optimality", "unseen data", "time")
 NUMBERS = (1, 2, 6)
 
 
@@ -70,14 +71,17 @@ def _table(report: Report) -> str:
     rows = [HEAD, *(_cells(one) for one in judged)]
     name = max(len(one.family) for one in report.models) + 2
     widths = [name, *(max(len(row[k]) for row in rows) for k in range(1, len(HEAD)))]
-    lines = ["  ".join(_placed(k, row[k], widths[k]) for k in range(len(HEAD))) for row in rows]
-    others = [
-        f"  {one.family:<{name}}{one.status}: {one.reason}"
-        for one in report.models
-        if one.unseen is None
-    ]
-    title = f"{report.metric}, by {report.method}; * is chosen"
+    lines = [" ".join(_placed(k, row[k], widths[k]) for k in range(len(HEAD))) for row in rows]
+    others = [line for one in report.models if one.unseen is None for line in _unjudged(one, name)]
+    title = f"{report.metric}, by {report.method}; time in seconds; * is chosen"
     return "\n".join(line.rstrip() for line in [title, *lines, *others])
+
+
+def _unjudged(one: Model, width: int) -> list[str]:
+    """Why a model has no score, its further lines below the first word."""
+    lines = textwrap.wrap(f"{one.status}: {one.reason}", max(WIDTH - width - 1, 20))
+    names = [f"  {one.family}", *[""] * len(lines)]
+    return [f"{name:<{width}} {line}" for name, line in zip(names, lines)]
 
 
 def _cells(one: Model) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from ..choosing.metric import Metric
 from ..data.findings import counted
 from ..metrics import Score
 from ..metrics.result import decimals
-from .phrases import amount, named, percent, told
+from .phrases import amount, behind, beside, named, percent, told
 
 # Metrics that are shares of rows, pairs or variation, and are told in percent.
 SHARES = {
@@ -54,16 +54,23 @@ def answer(choice: Choice) -> str:
     else:
         value, low, high = _told(choice.test)
         does = f"{metric_title(choice.metric)} {value} in"
-        base = f"knowing no columns, it is {_told(choice.baseline)[0]}"
-    if _is_null(choice):
+        base = beside(choice.baseline.value, choice.test.low, choice.test.high)
+        base = f"knowing no columns, it is {base}"
+    if is_null(choice) and len(choice.judged) == 1:
         return (
-            f"No model predicts {target} better than one that knows no columns: {does} {rows} "
+            f"No model could be tried for {target} in the time; one that knows no columns: {does} "
+            f"{rows} ({level} {low} to {high})."
+        )
+    if is_null(choice):
+        return (
+            f"No model is surely better for {target} than one that knows no columns: {does} {rows} "
             f"({level} {low} to {high})."
         )
     return f"{_capital(family)} for {target}: {does} {rows} ({level} {low} to {high}); {base}."
 
 
-def _is_null(choice: Choice) -> bool:
+def is_null(choice: Choice) -> bool:
+    """Whether the chosen model knows no columns."""
     return choice[choice.chosen].complexity == 0
 
 
@@ -114,11 +121,11 @@ def _of_expected(choice: Choice) -> str:
 
 
 def _of_baseline(choice: Choice) -> str:
-    if _is_null(choice):
+    if is_null(choice):
         return ""
     base, test = choice.baseline.value, choice.test
     sign = 1 if choice.higher_is_better else -1
-    text = f"A model that knows no columns has {_told(choice.baseline)[0]} on the same rows"
+    text = f"A model that knows no columns has {beside(base, test.low, test.high)} on the same rows"
     if not math.isfinite(base):
         return ""
     worse_end = test.low if sign > 0 else test.high
@@ -149,14 +156,8 @@ def why_chosen(choice: Choice) -> str:
         return f"The best score of the {len(judged)} models compared is that of {chosen.family}."
     return (
         f"The best score is that of {best.family}. The simplest model within one standard error of "
-        f"it is chosen: {chosen.family}, {_behind(chosen)} behind on the same rows."
+        f"it is chosen: {chosen.family}, {behind(chosen)} behind on the same rows."
     )
-
-
-def _behind(one: Candidate) -> str:
-    if one.behind is None:
-        return "little"
-    return f"{one.behind:.2g} ± {one.behind_error or 0.0:.2g}"
 
 
 def gaps(choice: Choice) -> tuple[str, str]:
