@@ -4,6 +4,7 @@ import dataclasses
 import json
 import os
 import struct
+import tracemalloc
 import warnings
 from pathlib import Path
 
@@ -37,6 +38,7 @@ from sklearn.preprocessing import (
 
 import gapless
 from gapless import kernels, losses, penalties
+from gapless.choosing import TableModel
 from gapless.data import describe_columns, prepare, table_of
 from gapless.metrics import RecalibratedClassifier
 from gapless.model_io import ModelFileError, describe
@@ -481,6 +483,61 @@ def test_nesting_is_bounded(saved):
         gapless.load(write(saved, manifest, arrays))
 
 
+def test_long_names_and_equal_hashes_take_no_time(saved):
+    """Files that once took for ever: a long name is copied for each item, equal hashes meet."""
+    many = 20_000
+    same = [[{"tuple": [-1 - (k >> bit & 1) for bit in range(15)]}, 0] for k in range(many)]
+    for name, value, words in (
+        ("x" * 1_000_000, {"list": [0] * many}, "its class has not: xxx"),
+        ("coef_", {"dict": same}, "no text and no usual number"),
+        ("coef_", {"set": [k * (2**61 - 1) for k in range(many)]}, "no usual number"),
+    ):
+        manifest, arrays = contents(saved)
+        manifest["model"]["fitted"][name] = value
+        changed = write(saved.with_name("changed"), manifest, arrays)
+        with pytest.raises(ModelFileError, match=words):
+            gapless.load(changed)
+
+
+def test_a_description_does_not_write_out_long_names(saved):
+    manifest, arrays = contents(saved)
+    inside = {f"a{k}": {"class": "linear.Ridge"} for k in range(2000)}
+    manifest["model"]["fitted"]["x" * 1_000_000] = inside
+    tracemalloc.start()
+    try:
+        told = describe(write(saved, manifest, arrays))
+        assert tracemalloc.get_traced_memory()[1] < 100e6
+    finally:
+        tracemalloc.stop()
+    assert told.model == "linear.Ridge"
+
+
+@pytest.mark.parametrize(
+    "node", [{"sparse": {"shape": ["a"]}}, {"array": 1, "more": 2}, {"array": {}}]
+)
+def test_a_damaged_description_says_so(node, saved):
+    manifest, arrays = contents(saved)
+    manifest["model"]["fitted"]["support_vectors_"] = node
+    with pytest.raises(ModelFileError, match="damaged manifest"):
+        describe(write(saved, manifest, arrays))
+
+
+def test_no_file_asks_for_thousands_of_processes(tmp_path):
+    # Never fitted with so many: that is what would start them.
+    model = ColumnTransformer([("all", StandardScaler(), [0, 1, 2])]).fit(NUMBERS)
+    path = gapless.save(model.set_params(n_jobs=10_000), tmp_path / "m")
+    with pytest.raises(ModelFileError, match="n_jobs: no whole number"):
+        gapless.load(path)
+
+
+@pytest.mark.parametrize("name", ["<U1000000000", "<U3,O", "<U", "V8"])
+def test_strange_types_of_arrays_are_refused(name, saved):
+    manifest, arrays = contents(saved)
+    change(manifest, (*FITTED, "coef_"), {"dtype": name})
+    with pytest.raises(ModelFileError, match="no type of arrays"):
+        gapless.load(write(saved, manifest, arrays))
+
+
 def test_an_array_that_belongs_to_nothing_is_refused(saved):
     manifest, arrays = contents(saved)
     with pytest.raises(ModelFileError, match="'more' belongs to nothing"):
@@ -613,6 +670,40 @@ def test_words_have_places_of_their_own(tmp_path):
     manifest["model"]["fitted"]["vocabulary_"]["dict"][0][1] = 10**6
     with pytest.raises(ModelFileError, match="places"):
         gapless.load(write(path, manifest, arrays))
+
+
+@pytest.fixture(scope="module")
+def table_model(tmp_path_factory):
+    frame = pl.from_pandas(table()[["size"]]).with_columns(answer=pl.Series(Y % 2))
+    columns = describe_columns(table_of(frame), "answer")
+    model = TableModel(prepare(columns, "numbers", gapless.LogisticRegression()), "answer")
+    return gapless.save(fit(model, frame, None), tmp_path_factory.mktemp("table") / "m")
+
+
+PROFILED = ("profile_", "value", "fields", "columns", "tuple", 0, "value", "fields")
+
+
+@pytest.mark.parametrize(
+    "place, value",
+    [
+        (("pipeline_",), 1),
+        (("task_",), "both"),
+        (("task_",), "regression"),
+        (("classes_",), None),
+        (("columns_",), {"tuple": [1]}),
+        (("residuals_",), {"list": []}),
+        (("profile_",), None),
+        (("record_",), None),
+        ((*PROFILED, "rows"), "many"),
+        ((*PROFILED, "counts"), {"tuple": [1.5]}),
+        ((*PROFILED, "column", "value", "fields", "name"), 7),
+    ],
+)
+def test_a_model_of_a_table_that_is_none_is_refused(place, value, table_model, tmp_path):
+    manifest, arrays = contents(table_model)
+    change(manifest, (*FITTED, *place), value)
+    with pytest.raises(ModelFileError, match="damaged"):
+        gapless.load(write(tmp_path / "m", manifest, arrays))
 
 
 # ---- what a file says of itself ------------------------------------------------------------------

@@ -18,6 +18,7 @@ from types import FunctionType
 
 import atheris
 import numpy as np
+import polars as pl
 from fuzzed_models import save_all, use
 from mutations import MUTATIONS
 
@@ -59,7 +60,10 @@ def gather(corpus):
     for path in OLD_FILES:
         shutil.copy(path, corpus)
         rows = json.loads(path.with_suffix(".json").read_text())["rows"]
-        tables.append(rows if isinstance(rows[0], str) else np.array(rows))
+        if isinstance(rows, dict):
+            tables.append(pl.DataFrame(rows))
+        else:
+            tables.append(rows if isinstance(rows[0], str) else np.array(rows))
     kinds = {(type(table), getattr(table, "shape", (0, 0))[1:]): table for table in tables}
     return list(kinds.values())
 

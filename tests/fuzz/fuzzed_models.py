@@ -1,5 +1,6 @@
 """Small models of every part, and what is asked of one that was loaded from any file."""
 
+import contextlib
 import itertools
 import warnings
 
@@ -12,6 +13,7 @@ from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardSca
 import gapless
 from gapless.choosing import TableModel
 from gapless.data import describe_columns, find_drift, prepare, table_of
+from gapless.model_io import ModelFileError, describe
 
 rng = np.random.default_rng(3)
 X = rng.normal(size=(16, 3))
@@ -19,9 +21,21 @@ COUNTS = rng.integers(0, 3, size=(16, 3)).astype(float)
 Y = np.arange(16) % 3
 TEXTS = [f"day {k % 4} cold" for k in range(16)]
 TABLE = table_of(
-    {"size": X[:, 0], "city": ["Rome", "Oslo"] * 8, "price": X[:, 1], "day": ["2024-01-01"] * 16}
+    {
+        "size": [None, *X[1:, 0]],
+        "city": [*["Rome", "Oslo", None] * 5, "Bern"],
+        "price": X[:, 1],
+        "day": [f"2024-01-{k + 1:02}" for k in range(16)],
+        "note": [f"day {k} was long and {'cold' if k % 3 else 'warm'}" for k in range(16)],
+        "kind": ["new", "old"] * 8,
+    }
 )
-COLUMNS = describe_columns(TABLE, "price")
+
+
+def table_model(target, kind, end):
+    """A model of the table: numbers, categories, dates, texts, and missing values."""
+    return TableModel(prepare(describe_columns(TABLE, target), kind, end), target)
+
 
 MODELS = {
     "ridge": (gapless.Ridge(), X),
@@ -52,10 +66,17 @@ MODELS = {
         X,
     ),
     "encoded": (make_pipeline(OneHotEncoder(), gapless.LogisticRegression()), COUNTS.astype(int)),
-    "table": (TableModel(prepare(COLUMNS, "numbers", gapless.Ridge()), "price"), TABLE.frame),
+    "table_of_numbers": (table_model("price", "numbers", gapless.Ridge()), TABLE.frame),
+    "table_of_classes": (
+        table_model("kind", "table", gapless.RandomForestClassifier(3, random_state=0)),
+        TABLE.frame,
+    ),
     "words": (make_pipeline(TfidfVectorizer(), gapless.LogisticRegression()), TEXTS),
 }
-ANSWERS = ("predict", "predict_proba", "decision_function", "apply", "kneighbors", "drift")
+ANSWERS = (
+    *("predict", "predict_proba", "predict_interval", "decision_function"),
+    *("apply", "kneighbors", "score", "drift"),
+)
 
 
 def save_all(folder):
@@ -74,9 +95,11 @@ def use(path, *tables):
 
     Only errors of Python may come out.
     """
+    with contextlib.suppress(ModelFileError):
+        str(describe(path))
     try:
         model = gapless.load(path)
-    except gapless.model_io.ModelFileError:
+    except ModelFileError:
         return False
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")

@@ -9,6 +9,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
@@ -16,6 +17,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import gapless
 from gapless import kernels, losses, penalties
+from gapless.choosing import MajorityClassifier, MeanRegressor, TableModel
+from gapless.data import describe_columns, prepare, table_of
 
 HERE = Path(__file__).parent
 rng = np.random.default_rng(7)
@@ -31,6 +34,24 @@ PREPARED = ColumnTransformer(
         ("category", OneHotEncoder(handle_unknown="ignore"), [2]),
     ]
 )
+# As it comes from a file: with missing values, dates and texts.
+TABLE = pl.DataFrame(
+    {
+        "size": [None, *X[1:, 0].tolist()],
+        "city": [("Rome", "Oslo", "Bern", None)[k % 4] for k in range(24)],
+        "day": [f"2024-{k % 12 + 1:02}-17" for k in range(24)],
+        "note": [f"{text}, and number {k} was long" for k, text in enumerate(TEXTS)],
+        "price": NUMBERS.tolist(),
+        "kind": Y.tolist(),
+    }
+)
+
+
+def of_table(target, kind, end):
+    """A model of the table."""
+    columns = describe_columns(table_of(TABLE), target)
+    return TableModel(prepare(columns, kind, end), target), TABLE, None
+
 
 MODELS = {
     "ridge": (gapless.Ridge(alpha="loo"), X, NUMBERS),
@@ -55,8 +76,24 @@ MODELS = {
     "naive_bayes": (gapless.NaiveBayes(numbers="kernel"), X, Y),
     "text": (gapless.TextClassifier(), TEXTS, Y),
     "pipeline": (make_pipeline(PREPARED, gapless.LinearSVC()), COUNTS, Y),
+    "majority": (MajorityClassifier(), X, Y),
+    "mean": (MeanRegressor(), X, NUMBERS),
+    "table_classes": of_table("kind", "table", gapless.RandomForestClassifier(3, random_state=0)),
+    "table_numbers": of_table("price", "numbers", gapless.Ridge(alpha="loo")),
 }
 ANSWERS = ("predict", "predict_proba", "decision_function")
+
+
+def plain(rows):
+    """Rows as JSON has them: tables by columns."""
+    return rows.to_dict(as_series=False) if hasattr(rows, "columns") else np.asarray(rows).tolist()
+
+
+def rows_of(kept):
+    """Rows from JSON again."""
+    if isinstance(kept, dict):
+        return pl.DataFrame(kept)
+    return kept if isinstance(kept[0], str) else np.array(kept)
 
 
 def answers(model, rows):
@@ -73,7 +110,7 @@ def main():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             gapless.save(model.fit(rows, y), path)
-        said = {"rows": np.asarray(rows).tolist(), "answers": answers(model, rows)}
+        said = {"rows": plain(rows), "answers": answers(model, rows)}
         path.with_suffix(".json").write_text(json.dumps(said) + "\n")
 
 

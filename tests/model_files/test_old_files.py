@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from make import ANSWERS, MODELS
+from make import ANSWERS, MODELS, rows_of
 
 import gapless
 from gapless.model_io import describe
@@ -22,7 +22,7 @@ def test_old_files_say_what_they_said(path):
     kept = json.loads(path.with_suffix(".json").read_text())
     model = gapless.load(path)
     assert describe(path).written_by["gapless"]
-    rows = kept["rows"] if isinstance(kept["rows"][0], str) else np.array(kept["rows"])
+    rows = rows_of(kept["rows"])
     assert set(kept["answers"]) <= set(ANSWERS)
     for name, before in kept["answers"].items():
         now = getattr(model, name)(rows)

@@ -67,7 +67,7 @@ def _main(words: Sequence[str]) -> int:
     except Exception as error:
         if args.debug:
             raise
-        printer.error(message_of(error))
+        printer.error(message_of(error, getattr(args, "model", None)))
         return COULD_NOT_RUN
     finally:
         printer.end_progress()

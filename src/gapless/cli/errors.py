@@ -7,10 +7,11 @@ import os
 DONE, FINDINGS, COULD_NOT_RUN, INTERRUPTED = 0, 1, 2, 130
 
 
-def message_of(error: BaseException) -> str:
+def message_of(error: BaseException, model: str | None = None) -> str:
     """An error in words, without a traceback.
 
-    Errors of ours say what to do. Others are named with their type, since nobody expected them.
+    Errors of ours say what to do. Others are named with their type, since nobody expected them; of
+    a command with a model file, the file may be to blame.
     """
     if isinstance(error, MemoryError):
         return "there is not enough memory; give fewer rows or columns."
@@ -18,10 +19,10 @@ def message_of(error: BaseException) -> str:
         return f"{os.fsdecode(error.filename or 'the system')}: {error.strerror}."
     if isinstance(error, ValueError) and _is_ours(error):
         return str(error)
-    return (
-        f"{type(error).__name__}: {error}\n"
-        "This is a defect of gapless, not of your table; --debug shows where it comes from."
-    )
+    whose = "This is a defect of gapless, not of your table"
+    if model is not None:
+        whose = f"Either {model} is damaged, then fit it again, or this is a defect of gapless"
+    return f"{type(error).__name__}: {error}\n{whose}; --debug shows where it comes from."
 
 
 def _is_ours(error: BaseException) -> bool:

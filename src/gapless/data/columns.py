@@ -74,6 +74,11 @@ class Column:
     def __post_init__(self) -> None:
         if self.role not in get_args(Role):
             raise ValueError(f"no column has the role {self.role!r}.")
+        # A column may come from a file.
+        are_texts = all(isinstance(each, str) for each in (self.name, self.reason, self.dtype))
+        are_counts = all(isinstance(n, int) for n in (self.rows, self.missing, self.distinct))
+        if not (are_texts and are_counts and isinstance(self.form, Form | None)):
+            raise ValueError("a column has a name, a reason, a type, three counts and a form.")
 
     @property
     def is_feature(self) -> bool:

@@ -63,7 +63,13 @@ class ColumnProfile:
 
     def __post_init__(self) -> None:
         fits = len(self.values) == len(self.shares) and len(self.levels) == len(self.counts)
-        if not fits or not isinstance(self.column, Column):
+        # A profile may come from a file.
+        are_numbers = all(isinstance(each, float) for each in (*self.values, *self.shares))
+        counts = (self.rows, self.missing, self.once, *self.counts)
+        are_counts = all(isinstance(each, int) and each >= 0 for each in counts)
+        are_texts = all(isinstance(each, str) for each in self.levels)
+        is_typed = isinstance(self.column, Column) and are_numbers and are_counts and are_texts
+        if not fits or not is_typed:
             raise ValueError("a profile has a share for each value and a count for each level.")
 
     @property
@@ -108,7 +114,8 @@ class TableProfile:
 
     def __post_init__(self) -> None:
         are_columns = all(isinstance(each, ColumnProfile) for each in self.columns)
-        if not are_columns or not isinstance(self.fingerprint, Fingerprint):
+        are_names = all(isinstance(each, str) for each in self.set_aside)
+        if not (are_columns and are_names and isinstance(self.fingerprint, Fingerprint)):
             raise ValueError("a profile of a table has those of its columns and a fingerprint.")
 
     @property

@@ -13,8 +13,11 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures
 
+from ..choosing import TableModel
+from ..data import Column, TableProfile
 from ..neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
 from ..remembering import GIVEN, as_fitted
 from ..text import TextClassifier
@@ -45,6 +48,10 @@ Array = np.ndarray
 WIDE = ("X_fit_", "X_train_", "support_vectors_", "_fit_X", "theta_", "var_", "means_")
 MAY_MISS = ("nan_euclidean", "mixed", "mixed_euclidean")
 MOST_FEATURES = np.iinfo(np.int32).max
+# Processes that scikit-learn starts when it is asked to.
+MOST_JOBS = 128
+# Columns that powers and products of columns make.
+MOST_PRODUCTS = 1 << 24
 
 
 def check_sparse(data: Any, indices: Any, indptr: Any, shape: tuple[int, int], where: str) -> None:
@@ -74,6 +81,8 @@ def check_model(model: Any, where: str) -> None:
     given = known.get(GIVEN) or {}
     are_parameters = isinstance(given, dict) and given.keys() <= set(model.get_params(deep=False))
     require(are_parameters, where, "parameters of the fit that its class has not")
+    if isinstance(jobs := known.get("n_jobs"), int):
+        check_whole(jobs, f"{where}.n_jobs", -MOST_JOBS, MOST_JOBS)
     if "n_features_in_" in known:
         check_whole(model.n_features_in_, where, 0, MOST_FEATURES)
         _check_widths(known, model.n_features_in_, where)
@@ -168,11 +177,43 @@ def _check_polynomial(features: PolynomialFeatures, where: str) -> None:
         return
     require(0 < features.n_features_in_ < 1 << 16, where, "too many columns")
     twin = clone(features).fit(np.zeros((1, features.n_features_in_)))
+    require(twin.n_output_features_ <= MOST_PRODUCTS, where, "too many products of columns")
     for name in ("n_output_features_", "_min_degree", "_max_degree", "_n_out_full"):
         is_same = vars(features).get(name) == vars(twin)[name]
         require(is_same, f"{where}.{name}", "another number than follows from the parameters")
 
 
+def _check_table_model(model: TableModel, where: str) -> None:
+    """What a model of a table knows beside its pipeline is of the types that its fit leaves."""
+    known = vars(model)
+    if "pipeline_" not in known:
+        return
+    for name, types in OF_TABLE_MODELS.items():
+        require(isinstance(known.get(name), types), f"{where}.{name}", "not what a fit leaves")
+    are_columns = all(isinstance(column, Column) for column in model.columns_)
+    is_regression = model.task_ == "regression"
+    require(are_columns, where, "columns that are none")
+    require(is_regression or model.task_ == "classification", where, "a task that is none")
+    require(is_regression == (model.classes_ is None), where, "classes of another task")
+    residuals = known["residuals_"]
+    is_right = residuals.dtype == np.float64 and residuals.ndim == 1
+    require(is_right, where, "errors of rows held out that are no numbers")
+
+
+OF_TABLE_MODELS: dict[str, Any] = {
+    "pipeline_": Pipeline,
+    "target_": str,
+    "task_": str,
+    "metric_": str,
+    "classes_": np.ndarray | None,
+    "columns_": tuple,
+    "rows_": int,
+    "expected_": float,
+    "expected_error_": float,
+    "residuals_": np.ndarray,
+    "profile_": TableProfile,
+    "record_": str,
+}
 VALUE_CHECKS: dict[type, Any] = {
     AskedColumns: check_asked,
     Bundles: check_bundles,
@@ -189,6 +230,7 @@ MODEL_CHECKS: dict[type, Any] = {
     NearestNeighbors: _check_neighbors,
     OneHotEncoder: _check_one_hot,
     PolynomialFeatures: _check_polynomial,
+    TableModel: _check_table_model,
     TextClassifier: _check_vocabulary,
     TfidfVectorizer: _check_vocabulary,
 }

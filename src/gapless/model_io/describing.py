@@ -26,6 +26,17 @@ ROWS = {
 # Landmarks under the name that scikit-learn has for them.
 OF_NYSTROEM = {"components_": "landmarks"}
 OF_DENSITIES = "values of training rows, column by column"
+# Entries of a manifest that are tags of the format, and no attributes.
+TAGS = frozenset(
+    (
+        *("array", "class", "dict", "dtype", "fields", "fitted", "float", "frozenset", "items"),
+        *("list", "model", "objects", "parameters", "scalar", "set", "slice", "sparse", "texts"),
+        *("tuple", "type", "value"),
+    )
+)
+# A name and the place around it. Written out where it is needed alone: the places of all entries,
+# with the long names of a hostile file in them, would fill the memory.
+Place = tuple[Any, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +113,13 @@ def describe(path: str | os.PathLike) -> Description:
     path = Path(path)
     with opened(path) as (manifest, tensors):
         model = manifest["model"]
-        nodes = list(_named(model, "model"))
         try:
+            nodes = list(_named(model))
             sizes = [_product(tensors.shape(name)) for name in tensors.names]
             found = tuple(_training_rows(nodes, tensors))
             classes = tuple(sorted({node["class"] for _, node in nodes}))
+            if not all(isinstance(name, str) for name in classes):
+                raise ModelFileError("a class without a name")
             return Description(
                 model=model["class"],
                 written_by=manifest["written_by"],
@@ -116,8 +129,10 @@ def describe(path: str | os.PathLike) -> Description:
                 classes=classes,
                 training_rows=found,
             )
-        except (AttributeError, KeyError, LookupError, TypeError) as error:
-            raise ModelFileError(f"{path} has a damaged manifest: {error!r}.") from error
+        # Whatever is not as `writing` has it ends in some error of Python.
+        except Exception as error:
+            what = error if isinstance(error, ModelFileError) else repr(error)
+            raise ModelFileError(f"{path} has a damaged manifest: {what}.") from error
 
 
 def _product(shape: tuple[int, ...]) -> int:
@@ -127,70 +142,43 @@ def _product(shape: tuple[int, ...]) -> int:
     return size
 
 
-def _named(root: Node, where: str) -> Iterator[tuple[str, Node]]:
+def _named(root: Node) -> Iterator[tuple[Place, Node]]:
     """All nodes of models and values, with where they are; without recursion, as deep as it is."""
-    waiting: list[tuple[str, Node]] = [(where, root)]
+    waiting: list[tuple[Place, Node]] = [((None, "model"), root)]
     while waiting:
         place, node = waiting.pop()
         if isinstance(node, dict):
             if "class" in node:
                 yield place, node
             waiting += [
-                (f"{place}.{name}" if _is_attribute(name) else place, inner)
+                (place if name in TAGS else (place, name), inner)
                 for name, inner in reversed(node.items())
             ]
         elif isinstance(node, list):
             waiting += [(place, inner) for inner in reversed(node)]
 
 
-def _is_attribute(name: str) -> bool:
-    """Whether an entry of a manifest is an attribute and no tag of the format."""
-    return name not in TAGS
+def _written(place: Place) -> str:
+    """A place as Python writes it."""
+    names = []
+    inside: Any = place
+    while inside is not None:
+        inside, name = inside
+        names.append(name)
+    return ".".join(reversed(names))
 
 
-TAGS = (
-    frozenset(
-        (
-            "array",
-            "class",
-            "dict",
-            "dtype",
-            "fields",
-            "fitted",
-            "float",
-            "frozenset",
-            "items",
-            "list",
-        )
-    )
-    | frozenset(
-        (
-            "model",
-            "objects",
-            "parameters",
-            "scalar",
-            "set",
-            "slice",
-            "sparse",
-            "texts",
-            "tuple",
-            "type",
-        )
-    )
-    | {"value"}
-)
-
-
-def _training_rows(nodes: list[tuple[str, Node]], tensors: Tensors) -> Iterator[TrainingRows]:
-    for where, node in nodes:
+def _training_rows(nodes: list[tuple[Place, Node]], tensors: Tensors) -> Iterator[TrainingRows]:
+    for place, node in nodes:
         kept = node.get("fitted") or node.get("fields") or {}
         known = ROWS | OF_NYSTROEM if node["class"].endswith(".Nystroem") else ROWS
         for name, kind in known.items():
             rows = _rows(kept.get(name), tensors)
             if rows:
-                yield TrainingRows(f"{where}.{name}", rows, kind)
+                yield TrainingRows(_written((place, name)), rows, kind)
         if node["class"] == "bayes.Kernels":
-            yield TrainingRows(f"{where}.values", _longest(kept["values"], tensors), OF_DENSITIES)
+            rows = _longest(kept["values"], tensors)
+            yield TrainingRows(_written((place, "values")), rows, OF_DENSITIES)
 
 
 def _rows(node: Node, tensors: Tensors) -> int:

@@ -7,6 +7,7 @@ names of classes are looked up in closed lists, and what is built is checked by 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -17,7 +18,7 @@ from .checks import check_model, check_sparse, check_value
 from .container import ModelFileError, Tensors
 from .registry import MODELS, VALUES, build, fields_of
 from .scikit_learn import left_by_fit
-from .writing import DEEPEST, NUMBERS, SPARSE, TYPES
+from .writing import DEEPEST, NUMBERS, SPARSE, TYPES, is_key
 
 Array = np.ndarray
 Node = Any
@@ -25,6 +26,10 @@ Node = Any
 LAST_CODE_POINT = 0x10FFFF
 # Axes of an array; no model has more.
 MOST_AXES = 8
+# Texts of a type of arrays, which all take as much room as the longest may.
+TEXT_TYPE = re.compile("<U[0-9]{1,5}")
+# How much of strange names is said.
+LONGEST_NAME, MOST_NAMES = 80, 5
 
 
 class Reader:
@@ -38,12 +43,12 @@ class Reader:
             "dict": self._dict,
             "dtype": self._dtype,
             "float": self._float,
-            "frozenset": lambda node, where, depth: frozenset(self._items(node, where, depth)),
+            "frozenset": lambda node, where, depth: frozenset(self._keys(node, where, depth)),
             "list": self._items,
             "model": self._model,
             "objects": self._objects,
             "scalar": self._scalar,
-            "set": lambda node, where, depth: set(self._items(node, where, depth)),
+            "set": lambda node, where, depth: set(self._keys(node, where, depth)),
             "slice": self._slice,
             "sparse": self._sparse,
             "texts": self._texts,
@@ -87,13 +92,19 @@ class Reader:
             raise ModelFileError(f"{where} is no list.")
         return [self.value(item, f"{where}[{i}]", depth) for i, item in enumerate(node)]
 
+    def _keys(self, node: Node, where: str, depth: int) -> list[Any]:
+        """Members of a set, or keys of a dictionary; `is_key` says which and why."""
+        keys = self._items(node, where, depth)
+        if not all(is_key(key) for key in keys):
+            raise ModelFileError(f"{where} has a key that is no text and no usual number.")
+        return keys
+
     def _dict(self, node: Node, where: str, depth: int) -> dict[Any, Any]:
         if not (isinstance(node, list) and all(isinstance(p, list) and len(p) == 2 for p in node)):
             raise ModelFileError(f"{where} is no list of pairs.")
-        found = {
-            self.value(key, where, depth): self.value(value, f"{where}[…]", depth)
-            for key, value in node
-        }
+        keys = self._keys([key for key, _ in node], where, depth)
+        values = [self.value(value, f"{where}[…]", depth) for _, value in node]
+        found = dict(zip(keys, values))
         if len(found) < len(node):
             raise ModelFileError(f"{where} has a key twice.")
         return found
@@ -114,7 +125,8 @@ class Reader:
         return np.dtype(name).type(plain)
 
     def _dtype(self, node: Node, where: str, depth: int) -> np.dtype:
-        if node in NUMBERS or node == "object" or (isinstance(node, str) and node[:2] == "<U"):
+        is_text = isinstance(node, str) and TEXT_TYPE.fullmatch(node)
+        if is_text or (isinstance(node, str) and (node in NUMBERS or node == "object")):
             return np.dtype(node)
         raise ModelFileError(f"{where} is no type of arrays.")
 
@@ -175,29 +187,28 @@ class Reader:
 
     # ---- objects ---------------------------------------------------------------------------------
 
-    def _named(self, node: Node, where: str, depth: int) -> dict[str, Any]:
+    def _named(self, node: Node, known: Iterable[str], where: str, depth: int) -> dict[str, Any]:
+        """Values by name, all of which must be known; one that is missing came after the file."""
         if not isinstance(node, dict):
             raise ModelFileError(f"{where} has no named entries.")
+        # Before any is read: names are part of `where`, and long ones would take for ever.
+        if strange := sorted(node.keys() - set(known)):
+            names = ", ".join(name[:LONGEST_NAME] for name in strange[:MOST_NAMES])
+            raise ModelFileError(f"{where} has entries that its class has not: {names}.")
         return {name: self.value(v, f"{where}.{name}", depth) for name, v in node.items()}
 
     def _value(self, node: Node, where: str, depth: int) -> Any:
         name, fields = _entries(node, where, "class", "fields")
         cls = _known(name, VALUES, where)
-        found = self._named(fields, where, depth)
-        _check_names(found, fields_of(cls), where)
-        value = build(cls, found)
+        value = build(cls, self._named(fields, fields_of(cls), where, depth))
         check_value(value, where)
         return value
 
     def _model(self, node: Node, where: str, depth: int) -> Any:
         name, parameters, fitted = _entries(node, where, "class", "parameters", "fitted")
         cls = _known(name, MODELS, where)
-        given = self._named(parameters, where, depth)
-        _check_names(given, cls._get_param_names(), where)
-        model = cls(**given)
-        learned = self._named(fitted, where, depth)
-        _check_names(learned, left_by_fit(model), where)
-        vars(model).update(learned)
+        model = cls(**self._named(parameters, cls._get_param_names(), where, depth))
+        vars(model).update(self._named(fitted, left_by_fit(model), where, depth))
         check_model(model, where)
         return model
 
@@ -216,12 +227,6 @@ def _known(name: Any, registry: dict[str, type], where: str) -> Any:
             "of a later version."
         )
     return registry[name]
-
-
-def _check_names(found: Iterable[str], known: Iterable[str], where: str) -> None:
-    """Refuse names that a class does not have; one that is missing came later than the file."""
-    if strange := sorted(set(found) - set(known)):
-        raise ModelFileError(f"{where} has entries that its class has not: {', '.join(strange)}.")
 
 
 def _is_shape(shape: Any, axes: int | None = None) -> bool:

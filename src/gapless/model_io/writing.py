@@ -53,7 +53,7 @@ class Writer:
             return {kind.__name__: items}
         if kind in (set, frozenset):
             return {
-                kind.__name__: [self.node(v, where, depth + 1) for v in sorted(value, key=repr)]
+                kind.__name__: [self._key(v, where, depth + 1) for v in sorted(value, key=repr)]
             }
         if kind is dict:
             return {"dict": [self._pair(k, v, where, depth + 1) for k, v in value.items()]}
@@ -147,7 +147,14 @@ class Writer:
 
     def _pair(self, key: Any, value: Any, where: str, depth: int) -> list[Node]:
         inside = f"{where}[{key!r}]"
-        return [self.node(key, inside, depth), self.node(value, inside, depth)]
+        return [self._key(key, inside, depth), self.node(value, inside, depth)]
+
+    def _key(self, key: Any, where: str, depth: int) -> Node:
+        if not is_key(key):
+            raise ModelFileError(
+                f"{where} is a key or a member of a set, where files hold texts and usual numbers."
+            )
+        return self.node(key, where, depth)
 
     def _named(self, values: dict[str, Any], where: str, depth: int) -> dict[str, Node]:
         return {name: self.node(v, f"{where}.{name}", depth) for name, v in values.items()}
@@ -163,6 +170,19 @@ class Writer:
             "parameters": self._named(parameters, where, depth),
             "fitted": self._named(_learned(model, parameters, where), where, depth),
         }
+
+
+def is_key(key: Any) -> bool:
+    """Whether a key of a dictionary or a member of a set is one that files may hold.
+
+    Texts, tuples of these, and numbers of 64 bits. Of others any number may share a hash, e.g.
+    tuples of −1 and −2, so that a dictionary of a million of them would take for ever.
+    """
+    if isinstance(key, tuple):
+        return all(isinstance(part, str) for part in key)
+    if isinstance(key, int):
+        return -(1 << 63) <= key < 1 << 64
+    return key is None or isinstance(key, str | float | np.generic)
 
 
 def _learned(model: Any, parameters: dict[str, Any], where: str) -> dict[str, Any]:
