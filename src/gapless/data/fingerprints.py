@@ -1,7 +1,8 @@
 """Fingerprints of rows: whether a table is the one a model was fitted to, told without its rows.
 
 Each row has a hash of 64 bits, made of the hashes of its values, which depends on neither the order
-of the columns nor the version of a library. A hash cannot be turned back into its row.
+of the columns nor the version of a library. A hash confirms a row that one has, or guesses, and
+tells no other.
 """
 
 from __future__ import annotations
