@@ -15,6 +15,12 @@ from gapless.data import Finding, load_builtin, table_of
 from gapless.report import from_json, summarize, to_html, to_json, to_text
 
 REPORTS = ["two_classes", "many_classes", "of_numbers", "nasty"]
+# A section with all that belongs to it.
+VALIDATION = {
+    **{"parameter": "C", "values": [1.0, 2.0], "unseen": [0.5, 0.6], "standard_errors": [0.1, 0.1]},
+    **{"best": 1, "chosen": 0, "metric": "accuracy", "higher_is_better": True, "is_log": True},
+    "words": "C = 1 is taken.",
+}
 # Elements that have no end.
 VOID = {"meta", "br", "img", "hr", "input", "link"}
 
@@ -67,7 +73,7 @@ def test_page_is_well_formed_without_script_and_small(report):
     assert not found.tags & {"script", "img", "iframe", "link", "object"}
     assert not any(name.startswith("on") or name in ("src", "href") for name, _ in found.attributes)
     assert len(page.encode()) < 300_000
-    assert report.answer in "".join(found.words)
+    assert report.answer in "".join(found.words).replace("\u00a0", " ")
 
 
 def test_first_line_of_text_is_the_answer_then_gaps_and_advice(report):
@@ -271,6 +277,13 @@ def test_page_is_under_two_megabytes_whatever_the_table_holds():
         lambda plain: plain | {"unknown": 1},
         lambda plain: {name: plain[name] for name in plain if name != "uses"},
         lambda plain: plain | {"test": {**plain["test"], "value": [1]}},
+        lambda plain: plain | {"seconds": 10**400},
+        lambda plain: plain | {"gaps": ["one"]},
+        lambda plain: plain | {"versions": {}},
+        lambda plain: plain | {"models": []},
+        lambda plain: plain | {"confusion": {**plain["confusion"], "counts": [[1]]}},
+        lambda plain: plain | {"validation": VALIDATION | {"best": 2}},
+        lambda plain: plain | {"validation": VALIDATION | {"chosen": -1}},
         lambda plain: [plain],
     ],
 )
@@ -278,6 +291,11 @@ def test_damaged_json_is_an_error_that_says_where(damage, many_classes):
     plain = json.loads(to_json(many_classes))
     with pytest.raises(ValueError, match="report"):
         from_json(json.dumps(damage(plain)))
+
+
+def test_half_a_letter_does_not_keep_a_page_from_being_written(many_classes):
+    plain = json.loads(to_json(many_classes)) | {"answer": "half \ud800", "validation": VALIDATION}
+    assert "half ?" in to_html(from_json(json.dumps(plain))).encode("utf-8").decode()
 
 
 @pytest.mark.parametrize("text", ["", "{", "[" * 100_000, '{"format": 1}', "NaN"])

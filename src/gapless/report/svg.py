@@ -16,7 +16,7 @@ from .phrases import short, shortened
 WIDTH = 360.0
 HEIGHT = 230.0
 # Room for the labels of the axes, and the width of a letter.
-LEFT, RIGHT, TOP, BOTTOM = 48.0, 10.0, 12.0, 38.0
+LEFT, RIGHT, TOP, BOTTOM = 58.0, 10.0, 12.0, 38.0
 LETTER = 6.6
 # Letters that are shown when a mouse rests on a name.
 MOST_LETTERS = 1000

@@ -56,6 +56,8 @@ def _environment() -> jinja2.Environment:
         "scored": lambda value: "–" if value is None else f"{value:.4g}".replace("-", "−"),
         "name": lambda text: shortened(text, NAME) or "(no name)",
         "sentence": lambda text: f"{text[:1].upper()}{text[1:].rstrip('.')}.",
+        # A number is not torn from its percent sign.
+        "tied": lambda text: text.replace(" %", "\u00a0%"),
         "verdict": verdict,
     }
     return environment

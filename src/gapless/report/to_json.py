@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import math
+import sys
 import types
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from .sections import Report
+from .row_sections import Confusion, Residuals
+from .sections import Report, Validation
 
 FORMAT = 1
 
@@ -58,7 +59,40 @@ def from_json(text: str) -> Report:
         raise ValueError(f"the report is not of format {FORMAT}; make it again with `gapless fit`.")
     report = _read(Report, plain, "report")
     assert isinstance(report, Report)
+    _check(report)
     return report
+
+
+def _check(report: Report) -> None:
+    """Refuse what has the right types, but could not be rendered."""
+    fits = {
+        "gaps": len(report.gaps) == 2,
+        "versions": "gapless" in report.versions,
+        "models": bool(report.models),
+        "validation": report.validation is None or _is_curve(report.validation),
+        "confusion": report.confusion is None or _is_square(report.confusion),
+        "residuals": report.residuals is None or _has_level(report.residuals),
+    }
+    for name, is_right in fits.items():
+        if not is_right:
+            raise ValueError(f"report.{name} does not fit the rest of it.")
+
+
+def _is_curve(one: Validation) -> bool:
+    """Whether all values have scores, and the best and the chosen one are among them."""
+    lengths = {len(one.values), len(one.unseen), len(one.standard_errors)}
+    return len(lengths) == 1 and all(0 <= k < len(one.values) for k in (one.best, one.chosen))
+
+
+def _is_square(one: Confusion) -> bool:
+    """Whether the matrix has a row and a column for each class."""
+    lengths = [len(one.counts), *(len(row) for row in one.counts)]
+    return all(length == len(one.classes) for length in lengths)
+
+
+def _has_level(one: Residuals) -> bool:
+    """Whether a share within the intervals comes with the one that was promised."""
+    return one.coverage is None or None not in (one.coverage.value, one.level)
 
 
 def _read(kind: Any, plain: Any, where: str) -> Any:
@@ -77,9 +111,12 @@ def _read(kind: Any, plain: Any, where: str) -> Any:
     if kind is types.NoneType and plain is None:
         return None
     # A bool is an int to Python, and a whole number is read as an int where a float is meant.
-    if kind is float and type(plain) in (int, float) and math.isfinite(plain):
+    if kind is float and type(plain) in (int, float) and abs(plain) <= sys.float_info.max:
         return float(plain)
-    if kind in (str, int, bool) and type(plain) is kind:
+    if kind is str and type(plain) is str:
+        # Half a pair of surrogates could not be written to a file.
+        return plain.encode("utf-8", "replace").decode()
+    if kind in (int, bool) and type(plain) is kind:
         return plain
     raise ValueError(f"{where} does not fit: {type(plain).__name__} instead of {_name(kind)}.")
 
