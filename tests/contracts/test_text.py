@@ -256,6 +256,15 @@ def test_fit_keeps_parameters_and_texts_and_can_be_repeated(form):
     np.testing.assert_array_equal(answers(clone(model).fit(texts, y), texts), first)
 
 
+@pytest.fixture(scope="module")
+def words_of_a_fit():
+    """Texts, classes, and what a model says of them."""
+    texts = ["Cold rain", "cold Cold wind", "warm sun", "Sun and warm wind"] * 3
+    y = [0, 0, 1, 1] * 3
+    model = TextClassifier("logistic").fit(texts, y)
+    return texts, y, model.decision_function(texts), model.generalization_, model.certificate_
+
+
 @pytest.mark.parametrize(
     "later",
     [
@@ -267,18 +276,15 @@ def test_fit_keeps_parameters_and_texts_and_can_be_repeated(form):
         {"binary": True, "sublinear_tf": True, "min_df": 2},
     ],
 )
-def test_parameters_of_words_are_those_of_the_fit(later, tmp_path):
-    texts = ["Cold rain", "cold Cold wind", "warm sun", "Sun and warm wind"] * 3
-    y = [0, 0, 1, 1] * 3
-    model = TextClassifier("logistic").fit(texts, y)
-    before, unseen = model.decision_function(texts), model.generalization_.unseen
+def test_parameters_of_words_are_those_of_the_fit(later, words_of_a_fit, tmp_path):
+    texts, y, before, generalization, certificate = words_of_a_fit
     changed = TextClassifier("logistic").fit(texts, y).set_params(**later)
-    path = gapless.save(changed, tmp_path / "model")
-    for other in (changed, pickle.loads(pickle.dumps(changed)), gapless.load(path)):
+    loaded = gapless.load(gapless.save(changed, tmp_path / "model"))
+    for other in (changed, pickle.loads(pickle.dumps(changed)), loaded):
         np.testing.assert_array_equal(other.decision_function(texts), before)
-        assert gapless.generalize(other, texts, y).unseen == unseen
-        assert gapless.certify(other, texts, y).kind == model.certificate_.kind
-    assert changed.generalization_.unseen == unseen
+    assert changed.generalization_.unseen == generalization.unseen
+    assert gapless.generalize(loaded, texts, y).unseen == generalization.unseen
+    assert gapless.certify(loaded, texts, y).kind == certificate.kind
 
 
 @every_form

@@ -164,7 +164,6 @@ AREAS = {
         (5, 50, exponential, 4.0),
         (10, 1000, normal, 3.0),
         (10, 500, exponential, 4.0),
-        (20, 500, normal, 3.0),
         (50, 300, exponential, 4.0),
     ],
 )
