@@ -27,6 +27,12 @@ def test_logarithmic_scale_is_even_in_powers():
     assert scale.ticks() == pytest.approx([0.01, 0.1, 1, 10, 100])
 
 
+def test_logarithmic_scale_of_the_largest_and_smallest_numbers_is_finite():
+    scale = across([1e-308, 1.0, 1.7e308], is_log=True)
+    assert all(0 < x < float("inf") for x in (scale.low, scale.high, *scale.ticks()))
+    assert scale(0.0) == scale.start, "zero stands where the axis begins"
+
+
 @pytest.mark.parametrize("low", [-1e6, -3.2, 0.0, 0.4999, 12345.0])
 @pytest.mark.parametrize("width", [1e-3, 0.7, 42.0, 9e7])
 def test_marks_are_few_round_and_inside(low, width):

@@ -96,19 +96,22 @@ def _has_met(one: Candidate) -> bool:
 
 def _tried(choice: Choice) -> str:
     """What the comparison says of simpler and of richer models, by the rule of the choice."""
-    place = choice[choice.chosen].complexity
-    others = [one.complexity for one in choice.candidates if one.is_judged and one.complexity]
-    found = []
-    if any(one < place for one in others):
-        found.append("none that is simpler comes within a standard error of the best")
-    if any(one > place for one in others):
-        found.append("none that is richer is better by more than a standard error")
-        next_step = "better columns promise most"
-    else:
-        next_step = "try a richer one, or get better columns"
-    if not found:
+    chosen = choice[choice.chosen]
+    others = [
+        one.complexity - chosen.complexity
+        for one in choice.candidates
+        if one.is_judged and one.complexity and one is not chosen
+    ]
+    if not others:
         return "No other model was compared: try a richer one, or get better columns."
-    return f"Of the models compared, {', and '.join(found)}: {next_step}."
+    found, promise = [], "try a richer one, or get better columns"
+    if min(others) < 0:
+        found.append("none that is simpler comes within a standard error of the best")
+    if max(others) > 0:
+        found.append("none that is richer is better by more than a standard error")
+        promise = "better columns promise most"
+    said = ", and ".join(found) or "none is better by more than a standard error"
+    return f"Of the models compared, {said}: {promise}."
 
 
 def _more_data_or_richer(choice: Choice, learning: Learning | None) -> str:

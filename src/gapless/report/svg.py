@@ -6,6 +6,7 @@ All are drawn for a width of 360, as wide as a phone, so that words are as large
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -57,11 +58,11 @@ class Scale:
         return [k * step for k in range(first, last + 1)]
 
     def _powers(self, most: int) -> list[float]:
-        powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
+        powers = range(math.floor(math.log10(self.low)), math.floor(math.log10(self.high)) + 1)
         inside: list[float] = []
         for digits in ((1,), (1, 3), (1, 2, 5)):
-            marks = [digit * 10.0**power for power in powers for digit in digits]
-            inside = [x for x in marks if self.low * 0.999 <= x <= self.high * 1.001]
+            marks = [float(f"{digit}e{power}") for power in powers for digit in digits]
+            inside = [x for x in marks if self.low <= 1.001 * x and 0.999 * x <= self.high]
             if len(inside) >= FEW_MARKS:
                 break
         return inside[:: max(1, math.ceil(len(inside) / most))]
@@ -92,7 +93,8 @@ def _scale(
     low, high = (min(known), max(known)) if known else (1.0, 1.0)
     if is_log:
         grown = (high / low) ** room if high > low else 2.0
-        return Scale(low / grown, high * grown, start, end, True)
+        most, least = sys.float_info.max, sys.float_info.min
+        return Scale(max(low / grown, least), min(high * grown, most), start, end, True)
     extra = room * (high - low) if high > low else max(abs(high) * 0.1, 0.5)
     return Scale(low - extra, high + extra, start, end)
 
