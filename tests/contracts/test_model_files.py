@@ -525,9 +525,13 @@ def test_a_damaged_description_says_so(node, saved):
 def test_no_file_asks_for_thousands_of_processes(tmp_path):
     # Never fitted with so many: that is what would start them.
     model = ColumnTransformer([("all", StandardScaler(), [0, 1, 2])]).fit(NUMBERS)
-    path = gapless.save(model.set_params(n_jobs=10_000), tmp_path / "m")
-    with pytest.raises(ModelFileError, match="n_jobs: no whole number"):
-        gapless.load(path)
+    path = gapless.save(model.set_params(n_jobs=-1), tmp_path / "m")
+    manifest, arrays = contents(path)
+    change(manifest, ("model", "parameters", "n_jobs"), 10_000)
+    with pytest.raises(ModelFileError, match="n_jobs: too many processes"):
+        gapless.load(write(path, manifest, arrays))
+    with pytest.raises(ModelFileError, match="n_jobs is 10000; files hold at most 128"):
+        gapless.save(model.set_params(n_jobs=10_000), path)
 
 
 @pytest.mark.parametrize("name", ["<U1000000000", "<U3,O", "<U", "V8"])

@@ -41,6 +41,7 @@ from .tree_checks import (
     check_whole,
     require,
 )
+from .writing import may_start
 
 Array = np.ndarray
 
@@ -48,8 +49,6 @@ Array = np.ndarray
 WIDE = ("X_fit_", "X_train_", "support_vectors_", "_fit_X", "theta_", "var_", "means_")
 MAY_MISS = ("nan_euclidean", "mixed", "mixed_euclidean")
 MOST_FEATURES = np.iinfo(np.int32).max
-# Processes that scikit-learn starts when it is asked to.
-MOST_JOBS = 128
 # Columns that powers and products of columns make.
 MOST_PRODUCTS = 1 << 24
 
@@ -81,8 +80,7 @@ def check_model(model: Any, where: str) -> None:
     given = known.get(GIVEN) or {}
     are_parameters = isinstance(given, dict) and given.keys() <= set(model.get_params(deep=False))
     require(are_parameters, where, "parameters of the fit that its class has not")
-    if isinstance(jobs := known.get("n_jobs"), int):
-        check_whole(jobs, f"{where}.n_jobs", -MOST_JOBS, MOST_JOBS)
+    require(may_start(known.get("n_jobs")), f"{where}.n_jobs", "too many processes")
     if "n_features_in_" in known:
         check_whole(model.n_features_in_, where, 0, MOST_FEATURES)
         _check_widths(known, model.n_features_in_, where)

@@ -28,6 +28,8 @@ TYPES = {"bool": bool, "float": float, "int": int, "object": object, "str": str}
     f"numpy.{name}": np.dtype(name).type for name in NUMBERS
 }
 SPARSE = ("csr", "csc")
+# Processes that scikit-learn starts when a model asks for them; no file may ask for more.
+MOST_JOBS = 128
 
 
 class Writer:
@@ -165,11 +167,21 @@ class Writer:
 
     def _model(self, model: Any, where: str, depth: int) -> Node:
         parameters = model.get_params(deep=False)
+        if not may_start(parameters.get("n_jobs")):
+            raise ModelFileError(
+                f"{where}.n_jobs is {parameters['n_jobs']}; files hold at most {MOST_JOBS}, so "
+                "that none can fill a computer with processes. Set it to None or −1 before saving."
+            )
         return {
             "class": name_of(type(model)),
             "parameters": self._named(parameters, where, depth),
             "fitted": self._named(_learned(model, parameters, where), where, depth),
         }
+
+
+def may_start(jobs: Any) -> bool:
+    """Whether a file may ask for so many processes."""
+    return not isinstance(jobs, int) or abs(jobs) <= MOST_JOBS
 
 
 def is_key(key: Any) -> bool:
