@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gapless.report.column_sections import Distribution
-from gapless.report.phrases import amount, named, percent, short, shortened
+from gapless.report.phrases import amount, named, percent, short, shortened, squeezed
 from gapless.report.pictures import comparison, far_behind, learning, predicted, spark, validation
 from gapless.report.row_sections import Residuals
 from gapless.report.sections import Learning, Model, Validation
@@ -115,6 +115,12 @@ def test_levels_are_told_with_their_shares():
     found = spark(Distribution("levels", ("<a>", "b", "c"), (0.747, 0.25, 0.003)))
     assert "&lt;a&gt; (75 %), b (25 %), c (below 1 %)" in found
     assert spark(Distribution("", (), ())) == ""
+
+
+def test_squeezed_names_keep_what_tells_them_apart():
+    names = [squeezed(f"a column of many levels={level}", 20) for level in ("low", "high")]
+    assert names == ["a column o…evels=low", "a column o…vels=high"]
+    assert squeezed("short\nname", 20) == "short name"
 
 
 def test_numbers_and_names_in_words():

@@ -18,6 +18,15 @@ def shortened(text: str, most: int) -> str:
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
+def squeezed(text: str, most: int) -> str:
+    """A name in one line of at most so many letters; its end is kept, where levels differ."""
+    line = " ".join(text.split())
+    if len(line) <= most:
+        return line
+    end = (most - 1) // 2
+    return f"{line[: most - 1 - end]}…{line[-end:]}"
+
+
 def named(text: str) -> str:
     """A name in a sentence: one line, not too long, quoted so that one sees where it ends."""
     return repr(shortened(text, MOST_LETTERS) if text.isprintable() else text[:MOST_LETTERS])

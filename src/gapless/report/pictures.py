@@ -8,7 +8,7 @@ from itertools import zip_longest
 from markupsafe import Markup
 
 from .column_sections import Coefficient, Dependence, Distribution, Importance
-from .phrases import shortened
+from .phrases import shortened, squeezed
 from .plain import Value
 from .row_sections import Calibration, Curve, Residuals
 from .sections import Learning, Model, Validation
@@ -81,7 +81,7 @@ def _rows_of(
 ) -> Picture:
     """A picture with one row for each name, and a horizontal scale for the values."""
     height = TOP + ROW * max(len(names), 1) + BOTTOM
-    room = min(LETTER * max([len(shortened(name, NAME)) for name in names] or [0]) + 12, 150.0)
+    room = min(LETTER * max([len(squeezed(name, NAME)) for name in names] or [0]) + 12, 150.0)
     scale = across([*values, least])
     x = Scale(
         scale.low if least is None else min(least, scale.low), scale.high, room, WIDTH - RIGHT
@@ -90,7 +90,7 @@ def _rows_of(
     picture = Picture(x, Scale(y.high, y.low, y.end, y.start), says, height)
     for k, name in enumerate(names):
         place = picture.y(float(k))
-        picture.words(shortened(name, NAME), room - 8, place + 3.5, "tick", "end", name)
+        picture.words(squeezed(name, NAME), room - 8, place + 3.5, "tick", "end", name)
     for tick in x.ticks(4):
         a = x(tick)
         picture.parts.append(ink("line", x1=a, y1=TOP, x2=a, y2=height - BOTTOM, kind="grid"))

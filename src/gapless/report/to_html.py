@@ -6,7 +6,7 @@ import jinja2
 
 from . import pictures
 from .column_sections import ColumnFacts
-from .phrases import amount, beside, counted_roles, percent, shortened, told
+from .phrases import amount, beside, counted_roles, percent, shortened, squeezed, told
 from .plain import Measured
 from .sections import Report
 from .to_text import verdict
@@ -54,7 +54,7 @@ def _environment() -> jinja2.Environment:
         "value": value,
         "values": _values,
         "scored": lambda value: "–" if value is None else f"{value:.4g}".replace("-", "−"),
-        "name": lambda text: shortened(text, NAME) or "(no name)",
+        "name": lambda text: squeezed(text, NAME) or "(no name)",
         "sentence": lambda text: f"{text[:1].upper()}{text[1:].rstrip('.')}.",
         # A number is not torn from its percent sign.
         "tied": lambda text: text.replace(" %", "\u00a0%"),
