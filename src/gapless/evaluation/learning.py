@@ -147,7 +147,8 @@ class LearningCurve:
     def to_dict(self) -> dict[str, Any]:
         """The same data as plain numbers and strings."""
         arrays = {name: getattr(self, name).tolist() for name in _ARRAYS}
-        plain = {name: getattr(self, name) for name in ("chance", "metric", "is_loss", "advice")}
+        names = ("chance", "metric", "is_loss", "wanted", "advice")
+        plain = {name: getattr(self, name) for name in names}
         return arrays | plain
 
     def plot(self, *, axes=None):
