@@ -534,6 +534,16 @@ def test_no_file_asks_for_thousands_of_processes(tmp_path):
         gapless.save(model.set_params(n_jobs=10_000), path)
 
 
+@pytest.mark.parametrize("degree", [10_000, {"tuple": [0, 10_000]}, "many", None])
+def test_products_that_cannot_be_counted_are_refused(degree, tmp_path):
+    path = gapless.save(PolynomialFeatures(interaction_only=True).fit(NUMBERS), tmp_path / "m")
+    manifest, arrays = contents(path)
+    change(manifest, ("model", "parameters", "degree"), degree)
+    change(manifest, (*FITTED, "n_features_in_"), 60_000)
+    with pytest.raises(ModelFileError, match="degree: no whole number from 0 to 64"):
+        gapless.load(write(path, manifest, arrays))
+
+
 @pytest.mark.parametrize("name", ["<U1000000000", "<U3,O", "<U", "V8"])
 def test_strange_types_of_arrays_are_refused(name, saved):
     manifest, arrays = contents(saved)

@@ -49,8 +49,8 @@ Array = np.ndarray
 WIDE = ("X_fit_", "X_train_", "support_vectors_", "_fit_X", "theta_", "var_", "means_")
 MAY_MISS = ("nan_euclidean", "mixed", "mixed_euclidean")
 MOST_FEATURES = np.iinfo(np.int32).max
-# Columns that powers and products of columns make.
-MOST_PRODUCTS = 1 << 24
+# Columns that powers and products of columns make, and of how many columns each.
+MOST_PRODUCTS, MOST_DEGREE = 1 << 24, 64
 
 
 def check_sparse(data: Any, indices: Any, indptr: Any, shape: tuple[int, int], where: str) -> None:
@@ -174,6 +174,10 @@ def _check_polynomial(features: PolynomialFeatures, where: str) -> None:
     if "n_features_in_" not in vars(features):
         return
     require(0 < features.n_features_in_ < 1 << 16, where, "too many columns")
+    degree = features.degree
+    for one in degree if isinstance(degree, tuple | list) else (degree,):
+        # Counting the products of thousands of columns takes for ever.
+        check_whole(one, f"{where}.degree", 0, MOST_DEGREE)
     twin = clone(features).fit(np.zeros((1, features.n_features_in_)))
     require(twin.n_output_features_ <= MOST_PRODUCTS, where, "too many products of columns")
     for name in ("n_output_features_", "_min_degree", "_max_degree", "_n_out_full"):
