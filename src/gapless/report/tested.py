@@ -190,6 +190,6 @@ def _errors_in_words(errors: Array) -> str:
         f"{amount(most)}."
     )
     if abs(mean) <= 2 * spread:
-        return f"{text} As far as these rows tell, they are not too high or low on average."
+        return f"{text} As far as these rows tell, predictions are not too high or low on average."
     way = "too low" if mean > 0 else "too high"
     return f"{text} On average predictions are {way}, by {amount(abs(mean))}."
