@@ -9,7 +9,7 @@ from gapless.design import Design
 from gapless.losses import Logistic, Softmax, Squared
 from gapless.penalties import L1, ElasticNet, Group
 from gapless.problem import Problem
-from gapless.solvers import solve
+from gapless.solvers import joint_gram, solve
 
 SOLVERS = ["prox_newton", "proximal_gradient"]
 
@@ -77,3 +77,22 @@ def test_softmax_by_saga(solver, l1_ratio):
     w, b = theirs.coef_.T, theirs.intercept_
     assert ours.primal <= problem.primal(np.ascontiguousarray(w), b) + 1e-9
     np.testing.assert_allclose(ours.parameters.w, w, atol=1e-4)
+
+
+@pytest.mark.parametrize("fit_bias", [True, False])
+def test_descent_on_the_joint_gram_matrix_reaches_what_descent_on_columns_does(
+    fit_bias, monkeypatch
+):
+    X, z = regression(seed=3)
+    X = np.column_stack([X, np.ones(80), 100 + X[:, 0]])  # a constant, and far from centred
+    y = np.digitize(z, np.quantile(z, [0.3, 0.6]))
+    s = np.random.default_rng(4).integers(1, 4, 80).astype(float)
+    penalty = ElasticNet(2.0, 0.7)
+    problem = Problem(Design(X), y, Softmax(), penalty, s, outputs=3, fit_bias=fit_bias)
+    by_gram = solve(problem, "prox_newton", tol=1e-11, polish=False)
+    monkeypatch.setattr(joint_gram, "MOST_COEFFICIENTS", 0)
+    by_columns = solve(problem, "prox_newton", tol=1e-11, polish=False)
+    assert by_gram.status == by_columns.status == "optimal"
+    np.testing.assert_allclose(by_gram.parameters.w, by_columns.parameters.w, atol=1e-4)
+    np.testing.assert_allclose(by_gram.primal, by_columns.primal, rtol=1e-10)
+    assert by_gram.trace.steps <= by_columns.trace.steps + 3

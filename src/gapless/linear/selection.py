@@ -9,6 +9,7 @@ the classes of `cross_validated` with strengths of their own.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -30,6 +31,8 @@ from ..solvers.path import solve_folds, solve_path
 from .path import Path
 
 Array = np.ndarray
+# Of each strength the solutions of all problems.
+Stations = Iterator[Sequence[Station]]
 
 # A path of ridge strengths spans so many decades, below a strength at which nothing is left, and
 # for losses with kinks, which take long where the penalty is weak, so many; other paths span
@@ -42,6 +45,9 @@ PATIENCE, CLEARLY = 3, 2.0
 # whose strengths are within so many decades, the less the farther they are.
 FARTHEST, REACH = 10, 2.0
 FOLDS, STRENGTHS_AT_A_TIME = 5, 5
+# The gap, relative to the null model's loss, at which models can be told apart by their scores; the
+# chosen one is solved again, to all its digits.
+ENOUGH = 1e-5
 L1_RATIOS = (0.1, 0.5, 0.7, 0.9, 0.95, 0.99, 1.0)
 LOO = "loo"
 
@@ -341,15 +347,21 @@ def follow(
     """
     fitted, rows, weights = _distinct(fitted)
     walk = _Walk(fitted, weights)
+    # One for both ways, so that folds need not solve again what leave-one-out has solved.
+    paths = [along(p, strengths, fitted, callback, is_loose=True) for p in fitted.problems]
+    solutions: Stations = zip(*paths)
     try:
-        status = _ended(lambda: _by_leave_one_out(walk, strengths, callback, may_end))
+        status = _ended(lambda: _by_leave_one_out(walk, solutions, strengths, callback, may_end))
         if status == "optimal":
             status = _ended(walk.settle)
     except NotAvailable as error:
         reason, status = str(error), "optimal"
         if not walk.is_past(0.0):
+            solutions = itertools.chain(walk.reached, solutions)
             walk = _Walk(fitted, weights)
-            status = _ended(lambda: _by_folds(walk, strengths, reason, callback, may_end))
+            status = _ended(
+                lambda: _by_folds(walk, solutions, strengths, reason, callback, may_end)
+            )
     return walk.trail(rows, weights, status)
 
 
@@ -363,10 +375,10 @@ def _ended(work: Callable[[], str]) -> str:
         return "interrupted"
 
 
-def _by_leave_one_out(walk: _Walk, strengths: Array, callback: Any, may_end: bool) -> str:
+def _by_leave_one_out(
+    walk: _Walk, solutions: Stations, strengths: Array, callback: Any, may_end: bool
+) -> str:
     """Go along the strengths; the status."""
-    problems = walk.fitted.problems
-    solutions = zip(*(along(p, strengths, walk.fitted, callback) for p in problems))
     for strength, stations in zip(strengths, solutions):
         if not walk.add(float(strength), list(stations)):
             continue
@@ -393,6 +405,7 @@ class _Walk:
         self.units, self.first = by_appearance(together, counted)
         self.seen, self.refusal = 0, ""
         self.strengths: list[float] = []
+        self.reached: list[Sequence[Station]] = []
         self.stations: list[list[Station]] = []
         self.z: list[Array] = []
         self.unseen: list[float] = []
@@ -405,6 +418,7 @@ class _Walk:
         Strengths at the begin of a path may be so large that no row answers.
         """
         self.seen += 1
+        self.reached.append(stations)
         try:
             z, self.method = _held_out(self.fitted, strength, stations)
         except NotAvailable as error:
@@ -516,8 +530,13 @@ def _without_dual(station: Station) -> Parameters:
     return Parameters(station.parameters.w, station.parameters.b)
 
 
-def along(problem: Problem, strengths: Array, fitted: Fitted, callback: Any) -> Iterator[Station]:
-    """The solutions of one problem, by the way that is fastest for it."""
+def along(
+    problem: Problem, strengths: Array, fitted: Fitted, callback: Any, *, is_loose: bool = False
+) -> Iterator[Station]:
+    """The solutions of one problem, by the way that is fastest for it.
+
+    With `is_loose` they need be no better than scores ask for, where that saves time.
+    """
     penalties = [scaled(problem.penalty, strength) for strength in strengths]
     if is_for(problem):
         yield from newton_path(problem, strengths, tol=fitted.tol, callback=callback)
@@ -529,10 +548,13 @@ def along(problem: Problem, strengths: Array, fitted: Fitted, callback: Any) -> 
             if np.isfinite(gap):
                 yield Station(Parameters(w, np.asarray(b)), float(gap), int(steps))
     else:
+        # The span of piecewise-linear losses needs the rows at kinks, which only a polish tells.
+        is_loose = is_loose and problem.loss.has_curvature
+        tol = _path_tolerance(fitted) if is_loose else fitted.tol
         start = None
         for penalty in penalties:
             part = problem.with_penalty(penalty)
-            solution = solve(part, start=start, tol=fitted.tol, callback=callback)
+            solution = solve(part, start=start, tol=tol, callback=callback, polish=not is_loose)
             if solution.status == "interrupted":
                 raise KeyboardInterrupt
             if solution.status in ("time_limit", "callback"):
@@ -540,6 +562,11 @@ def along(problem: Problem, strengths: Array, fitted: Fitted, callback: Any) -> 
             found = solution.parameters
             start = Parameters(found.w, found.b)
             yield Station(found, max(solution.gap, 0.0), solution.trace.steps)
+
+
+def _path_tolerance(fitted: Fitted) -> float:
+    """How exact the models of a path need be: their scores differ by more than this part."""
+    return max(fitted.tol, ENOUGH)
 
 
 def scaled(penalty: Penalty, strength: float) -> Penalty:
@@ -617,13 +644,14 @@ def mean_and_error(scores: Array, weights: Array, units: Array) -> tuple[float, 
 # ---- folds, where leave-one-out is refused -------------------------------------------------------
 
 
-def _by_folds(walk: _Walk, strengths: Array, reason: str, callback: Any, may_end: bool) -> str:
+def _by_folds(
+    walk: _Walk, solutions: Stations, strengths: Array, reason: str, callback: Any, may_end: bool
+) -> str:
     """The same by folds of distinct x, drawn by content and stratified by class; the status."""
     fitted, units = walk.fitted, walk.fitted.units
     folds = content_folds(units, fitted.targets if fitted.has_classes else None)
     walk.method = f"{len(folds)}-fold, because {reason}"
-    solutions = zip(*(along(p, strengths, fitted, callback) for p in fitted.problems))
-    options = {"tol": fitted.tol, "callback": callback}
+    options = {"tol": _path_tolerance(fitted), "callback": callback}
     for start in range(0, len(strengths), STRENGTHS_AT_A_TIME):
         some = strengths[start : start + STRENGTHS_AT_A_TIME]
         parts = [

@@ -1,6 +1,7 @@
 """The quadratic model of a loss at a point, minimised together with the penalty of a working set.
 
-Called by `prox_newton`. Decides whether coordinate descent runs on a Gram matrix or on columns.
+Called by `prox_newton`. Decides whether coordinate descent runs on a Gram matrix, of one output or
+of all (`joint_gram`), or on columns.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import numpy as np
 from .. import _core
 from ..interrupt import deadline
 from ..problem import Problem
+from .joint_gram import JointGram, is_small
 from .working_set import Part
 
 Array = np.ndarray
@@ -119,6 +121,9 @@ class QuadraticModel:
                 gram.values, slope, part.arrays, w, tolerance, 20 * sweeps, deadline()
             )
             b = gram.bias_step(w - before, bias_slope)
+        elif factor is not None and is_small(problem, part, K):
+            joint = JointGram.of(problem, part.features, diagonal, factor)
+            b, converged = joint.minimise(slope, bias_slope, part, w, tolerance, 20 * sweeps)
         else:
             design = problem.design
             _, converged = _core.column_descent(

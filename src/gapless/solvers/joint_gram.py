@@ -1,0 +1,85 @@
+"""The Gram matrix of outputs that meet in the loss: one quadratic in all their coefficients.
+
+Called by `quadratic_model`. Coordinate descent on it takes no time that grows with the rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .. import _core
+from ..dual_points import FreeColumns, joint_hessian
+from ..interrupt import deadline
+from ..problem import Problem
+from .working_set import Part
+
+Array = np.ndarray
+EPS = float(np.finfo(float).eps)
+
+# Up to so many coefficients of all outputs together the matrix costs less than sweeps over columns.
+MOST_COEFFICIENTS = 1000
+
+
+def is_small(problem: Problem, part: Part, outputs: int) -> bool:
+    """Whether the Gram matrix of all coefficients costs less than the sweeps it saves."""
+    count = len(part.features) * outputs
+    is_cheap = 0 < count <= min(MOST_COEFFICIENTS, max(4 * problem.n, 400))
+    return is_cheap and not part.is_grouped and problem.design.density > 0.2
+
+
+@dataclass(frozen=True, eq=False)
+class JointGram:
+    """XᵀHX of some columns, output after output, where free biases are the best for each w.
+
+    Row i has the Hessian diag(aᵢ) − fᵢfᵢᵀ in its K scores. `values` is (Kp, Kp); the biases follow
+    by −H_bb⁺(g_b + H_bw δw), of which `inverse` is H_bb⁺ and `cross` is H_bw, 0 without biases.
+    """
+
+    values: Array
+    inverse: Array
+    cross: Array
+
+    @classmethod
+    def of(cls, problem: Problem, features: Array, a: Array, f: Array) -> JointGram:
+        """The matrix for the columns of these features; a and f are (n, K), weights included."""
+        columns = FreeColumns(problem.design.columns(features), problem.fit_bias)
+        H = joint_hessian(a, f, columns)
+        if not problem.fit_bias:
+            K = a.shape[1]
+            return cls(H, np.zeros((K, K)), np.zeros((K, len(H))))
+        is_bias = np.arange(len(H)) % columns.m == columns.m - 1
+        values = np.ascontiguousarray(H[np.ix_(~is_bias, ~is_bias)])
+        cross = np.ascontiguousarray(H[np.ix_(is_bias, ~is_bias)])
+        raw = np.diag(values).copy()
+        # The same shift of all biases changes nothing, so H_bb may be singular.
+        inverse = np.linalg.pinv(H[np.ix_(is_bias, is_bias)], rcond=64 * EPS, hermitian=True)
+        values -= cross.T @ (inverse @ cross)
+        # What is left of a constant column is rounding.
+        constant = np.diag(values) <= 64 * EPS * raw
+        values[constant] = 0.0
+        values[:, constant] = 0.0
+        return cls(values, inverse, cross)
+
+    def minimise(
+        self,
+        slope: Array,
+        bias_slope: Array | None,
+        part: Part,
+        w: Array,
+        tolerance: float,
+        sweeps: int,
+    ) -> tuple[Array, bool]:
+        """Move w (p, K) to the minimiser; the step of the biases, and whether it was reached."""
+        K, start = w.shape[1], w.T.ravel()
+        of_biases = self.inverse @ (np.zeros(K) if bias_slope is None else bias_slope)
+        g = slope.T.ravel() - self.cross.T @ of_biases
+        g[np.diag(self.values) == 0] = 0.0
+        arrays = tuple(np.tile(a, K) for a in part.arrays)
+        x = start.copy()[:, None]
+        _, converged = _core.gram_descent(
+            self.values, g[:, None], arrays, x, tolerance, sweeps, deadline()
+        )
+        w[:] = x.reshape(K, -1).T
+        return -of_biases - self.inverse @ (self.cross @ (x[:, 0] - start)), converged
