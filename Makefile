@@ -49,6 +49,7 @@ bench: $(VENV)/.comparing
 	$(BIN)/python -m benchmarks.text $(filter --quick,$(ARGS))
 	$(BIN)/python -m benchmarks.trees $(filter --quick,$(ARGS))
 	$(BIN)/python -m benchmarks.neighbors $(filter --quick,$(ARGS))
+	$(BIN)/python -m benchmarks.tables $(filter --quick,$(ARGS))
 
 sanitize: $(VENV)/.developing
 	$(BIN)/cmake -S . -B build/sanitize -DGAPLESS_SANITIZE=ON -DCMAKE_BUILD_TYPE=None

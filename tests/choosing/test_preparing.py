@@ -9,7 +9,7 @@ from gapless.bayes import LinearDiscriminantAnalysis
 from gapless.choosing import Folds, choose, rows_of, set_aside
 from gapless.choosing.families import CLASSIFIERS
 from gapless.choosing.preparing import ByRow, Preparation
-from gapless.data import describe_columns, prepare, read_target, table_of
+from gapless.data import TableFeatures, describe_columns, prepare, read_target, table_of
 from gapless.trees import DecisionTreeClassifier
 
 
@@ -42,13 +42,13 @@ def test_a_shared_preparation_gives_the_same_model_as_its_own(kind, model):
 
 def test_rows_are_prepared_once_for_all_families_of_a_kind(monkeypatch):
     fits = []
-    read = type(prepare(describe_columns(mixed(), "y"))[0]).fit
+    learn = TableFeatures._learn
 
-    def counted(self, X, y=None):
+    def counted(self, frame):
         fits.append(len(self.columns))
-        return read(self, X, y)
+        learn(self, frame)
 
-    monkeypatch.setattr("gapless.data.features.TableFeatures.fit", counted)
+    monkeypatch.setattr(TableFeatures, "_learn", counted)
     models = "linear discriminants, linear SVM, logistic regression"
     choose(mixed(), "y", models=models, time_limit=None)
     # Five folds for the three of them, five of one column for the null model, and the last fit.

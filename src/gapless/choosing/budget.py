@@ -15,9 +15,9 @@ from .families import Family
 
 # What others took against their guesses says at most so much about a family not yet tried.
 MOST_LEARNED = 2.0
-# What comes after the fits takes this part of the limit, and so much for each row: the profile of
-# the training rows, and the correction for the choice.
-CLOSING_PART, CLOSING_SECONDS = 0.02, 4e-6
+# What comes after the fits takes this part of the limit, and so much for each row and column: the
+# profile of the training rows, and the correction for the choice.
+CLOSING_PART, CLOSING_ROW, CLOSING_COLUMN = 0.02, 1e-5, 1.5e-4
 
 
 @dataclass(slots=True, eq=False)
@@ -54,8 +54,8 @@ class Budget:
     @property
     def left(self) -> float:
         """Seconds for fits: without those that are kept for the end."""
-        kept = CLOSING_PART * self.limit + CLOSING_SECONDS * self.facts.rows
-        return max(self.limit - kept - self.seconds, 0.0)
+        table = CLOSING_ROW * self.facts.rows + CLOSING_COLUMN * self.facts.columns
+        return max(self.limit - CLOSING_PART * self.limit - table - self.seconds, 0.0)
 
     def learn(self, family: Family, rows: int, took: float) -> None:
         """Remember what a fit of so many rows took; a null model tells nothing of others."""
