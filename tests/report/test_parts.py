@@ -172,6 +172,12 @@ def test_few_rows_do_not_prove_that_probabilities_are_right(said, times, words):
     assert words in found.words
 
 
+def test_a_negative_share_of_the_variation_is_told_as_a_number(ridge):
+    choice, _ = ridge
+    worse = replace(choice, test=replace(choice.test, value=-0.2, low=-0.4, high=0.1))
+    assert "explained" in answer(choice) and "R² -0.20 in" in answer(worse)
+
+
 # ---- the table -----------------------------------------------------------------------------------
 
 

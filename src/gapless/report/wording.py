@@ -47,7 +47,8 @@ def answer(choice: Choice) -> str:
     rows = f"{counted(len(choice.split.test), 'test row')} not seen before"
     level = f"{100 * choice.test.level:g} % interval"
     target, family = named(choice.target), choice.chosen
-    if choice.metric in SHARES:
+    # Less than nothing of the variation cannot be explained: a negative R² is told as it is.
+    if choice.metric in SHARES and choice.test.value >= 0:
         value, low, high = _told_as_shares(choice.test)
         does = SHARES[choice.metric].format(value=value)
         base = WITHOUT[choice.metric].format(base=_told_as_shares(choice.baseline)[0])
