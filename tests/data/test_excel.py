@@ -171,6 +171,12 @@ def test_a_stray_cell_far_away_is_an_error(place):
         read_table(packed(files))
 
 
+def test_a_small_file_that_unpacks_to_a_huge_one_is_an_error(monkeypatch):
+    monkeypatch.setattr("gapless.data.excel.MOST_BYTES", 1000)
+    with pytest.raises(TableError, match="bytes, too many to read"):
+        read_table(workbook(S=PLAIN))
+
+
 def test_damaged_parts_are_a_table_or_an_error_of_the_table():
     rng = random.Random(0)
     files = parts({"S": [*PLAIN, [DAY, HOUR]], "T": PLAIN})

@@ -21,6 +21,8 @@ READER_MISSING = "reading Excel needs a package: pip install 'gapless[tables]'."
 TOP = 20
 # The reader makes room for every cell between the first and the last one: some 3 GB for so many.
 MOST_CELLS = 10**8
+# What so many cells take as text; a small file may unpack to any size.
+MOST_BYTES = 1 << 33
 BLOCK = 1 << 20
 
 Row = tuple[str | None, ...]
@@ -73,6 +75,11 @@ def _refuse_stray_cells(data: bytes, name: str) -> None:
     if not zipfile.is_zipfile(io.BytesIO(data)):
         return
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        size = sum(part.file_size for part in archive.infolist())
+        if size > MOST_BYTES:
+            raise TableError(
+                f"{name} unpacks to {size:,} bytes, too many to read; save the table as CSV."
+            )
         for part in archive.namelist():
             if part.startswith("xl/worksheets/") and part.endswith(".xml"):
                 with archive.open(part) as stream:
