@@ -137,3 +137,17 @@ def test_columns_that_are_wholly_missing_or_of_one_level():
     assert find_drift(profile, frame) == ()
     empty = frame.with_columns(a=pl.lit(None, pl.String), b=pl.lit(None, pl.Float64))
     assert {f.code for f in find_drift(profile, empty)} == {"S306"}
+
+
+def test_chance_is_not_called_drift_in_columns_of_many_rare_levels():
+    """Rare levels of a new table are often new ones, and belong to the rare ones of training."""
+    rng = np.random.default_rng(0)
+
+    def long_tailed():
+        levels = rng.zipf(1.6, 300).clip(max=400).astype(str)
+        return pl.DataFrame({"c": levels, "y": rng.normal(size=300)}).with_columns(
+            pl.col("c") + " street"
+        )
+
+    findings = [find_drift(profile_of(long_tailed()), long_tailed()) for _ in range(60)]
+    assert not any(each.severity == "warning" for found in findings for each in found)

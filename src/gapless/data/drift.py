@@ -38,6 +38,9 @@ RARE = 0.01
 # Counts below this are added to others before they are compared (Cochran 1954).
 FEWEST = 5
 FEW_ROWS = 20
+# How many times chance may seem a difference: in what is missing, and in values; of levels, in
+# their shares and in how many are new. Dates are looked at alone.
+COMPARISONS = {"number": 2, "text": 2, "level": 3, "date": 1}
 
 
 def find_drift(profile: TableProfile, table: Any) -> tuple[Finding, ...]:
@@ -84,8 +87,7 @@ def find_drift(profile: TableProfile, table: Any) -> tuple[Finding, ...]:
             found("S309", "note", f"{counted(frame.height, 'row')} tell little about the rest.")
         )
     if there and frame.height:
-        # Two comparisons of each column at most: of its values, and of what is missing or new.
-        level = LEVEL / (2 * len(there))
+        level = LEVEL / sum(COMPARISONS[kind_of(each.column)] for each in there)
         columns = [each.column for each in there]
         for each, new in zip(there, read_as(frame, columns)):
             findings += _of_column(each, frame[each.column.name], new, level)
@@ -110,7 +112,7 @@ def _of_column(old: ColumnProfile, raw: pl.Series, new: pl.Series, level: float)
     findings = [*_unreadable(old.column, raw, new), *_missing(old, new, level)]
     kind = kind_of(old.column)
     if kind == "level":
-        return [*findings, *_new_levels(old, new, level), *_other_shares(old, new, level)]
+        return [*findings, *_of_levels(old, as_levels(new), level)]
     if kind == "date":
         return [*findings, *_other_dates(old, new)]
     return [*findings, *_shifted(old, new, level)]
@@ -223,15 +225,22 @@ def _date(day: float) -> str:
 # ---- levels --------------------------------------------------------------------------------------
 
 
-def _new_levels(old: ColumnProfile, new: pl.Series, level: float) -> Iterator[Finding]:
-    table = as_levels(new)
+def _of_levels(old: ColumnProfile, table: pl.DataFrame, level: float) -> Iterator[Finding]:
     strange = table.filter(~pl.col("level").is_in(old.levels))
     rows, present = int(strange["rows"].sum()), int(table["rows"].sum())
     is_more = rows > 0 and _is_more(rows, present, old.unknown, old.present, level)
     # Of a column with more levels than are kept, the rest is unknown in training too.
-    if not rows or (old.others and not is_more):
-        return
-    yield found(
+    if rows and (is_more or not old.others):
+        yield _new_levels(old, strange, rows, present, is_more)
+    # As many new levels as expected belong to the rare ones. Too many have been said; and where not
+    # all levels are kept, those that are have more rows in training, being chosen by that.
+    yield from _other_shares(old, table, 0 if is_more or old.others else rows, level)
+
+
+def _new_levels(
+    old: ColumnProfile, strange: pl.DataFrame, rows: int, present: int, is_more: bool
+) -> Finding:
+    return found(
         "S304",
         "warning" if is_more and rows > RARE * present else "note",
         f"{counted(strange.height, 'level')} of column {old.column.name!r} "
@@ -241,15 +250,17 @@ def _new_levels(old: ColumnProfile, new: pl.Series, level: float) -> Iterator[Fi
     )
 
 
-def _other_shares(old: ColumnProfile, new: pl.Series, level: float) -> Iterator[Finding]:
-    table = as_levels(new)
+def _other_shares(
+    old: ColumnProfile, table: pl.DataFrame, rest: int, level: float
+) -> Iterator[Finding]:
+    """Whether levels have other shares, `rest` being the rows of new and rare ones."""
     counts = dict(zip(table["level"].to_list(), table["rows"].to_list()))
     now = np.array([counts.get(name, 0) for name in old.levels], float)
     before = np.array(old.counts, float)
     if not now.sum() or not before.sum():
         return
     distance = float(0.5 * np.abs(now / now.sum() - before / before.sum()).sum())
-    if _chance_of_shares(before, now) >= level:
+    if _chance_of_shares(np.append(before, 0), np.append(now, rest)) >= level:
         return
     changes = now / now.sum() - before / before.sum()
     most = int(np.abs(changes).argmax())
@@ -264,10 +275,15 @@ def _other_shares(old: ColumnProfile, new: pl.Series, level: float) -> Iterator[
 
 
 def _chance_of_shares(before: Array, now: Array) -> float:
-    """How likely shares differ so much by chance: a chi-squared test, rare levels joined."""
+    """How likely shares differ so much by chance: a chi-squared test, rare levels joined.
+
+    The last count, of levels that are new, belongs to the rare ones: of those that are as rare in a
+    new table many are new.
+    """
     both = before + now
     expected = both * (min(before.sum(), now.sum()) / both.sum())
     rare = expected < FEWEST
+    rare[-1] = True
     cells = np.array([[*row[~rare], row[rare].sum()] for row in (before, now)])
     cells = cells[:, cells.sum(axis=0) > 0]
     return float(stats.chi2_contingency(cells).pvalue) if cells.shape[1] > 1 else 1.0
