@@ -1,5 +1,7 @@
 """Results are whole or not there."""
 
+import os
+
 import pytest
 
 from gapless.cli.files import check_file, check_folder, whole_files
@@ -57,3 +59,21 @@ def test_a_folder_is_no_file(tmp_path):
     with pytest.raises(ValueError, match="is a folder; name a file in it"):
         check_file(tmp_path)
     check_file(tmp_path / "file")
+
+
+def test_devices_and_pipes_are_not_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to(tmp_path / "pipe")
+    for name in ("pipe", "link"):
+        with pytest.raises(ValueError, match="a device or a pipe"):
+            check_file(tmp_path / name)
+
+
+def test_a_link_stays_a_link(tmp_path):
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "file").write_text("old")
+    (tmp_path / "link").symlink_to(tmp_path / "there" / "file")
+    with whole_files(tmp_path) as new:
+        new("link").write_text("new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "there" / "file").read_text() == "new"

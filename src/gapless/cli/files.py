@@ -31,8 +31,9 @@ def whole_files(folder: str | os.PathLike = ".") -> Iterator[Callable[[str], Pat
     pairs: list[tuple[Path, Path]] = []
 
     def new(name: str) -> Path:
-        path = folder / name
-        temporary = folder / f".{secrets.token_hex(4)}.{path.name}"
+        # The file that a link leads to, not the link, is replaced.
+        path = Path(os.path.realpath(folder / name))
+        temporary = path.parent / f".{secrets.token_hex(4)}.{path.name}"
         pairs.append((temporary, path))
         return temporary
 
@@ -80,10 +81,13 @@ def check_file(path: Path) -> None:
     Raises
     ------
     ValueError
-        When it is a folder, or its folder cannot be written to.
+        When it is a folder, a device or a pipe, or its folder cannot be written to.
     """
     if path.is_dir():
         raise ValueError(f"{path} is a folder; name a file in it.")
+    if path.exists() and not path.is_file():
+        # A new file that takes its name would end it, for everybody.
+        raise ValueError(f"{path} is a device or a pipe, which no file can replace; name another.")
     check_folder(path.parent)
 
 
