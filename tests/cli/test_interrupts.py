@@ -1,4 +1,4 @@
-"""Ctrl-C at random moments of `gapless fit`: one line, exit 130, and no half-written file."""
+"""Ctrl-C at random moments of `gapless fit`, or SIGTERM: one line and no half-written file."""
 
 import random
 import signal
@@ -18,8 +18,11 @@ random_moments = random.Random(7)
 MOMENTS = [round(random_moments.uniform(0.05, latest), 2) for latest in (0.5, 1.0, 2.0, 3.0, 4.0)]
 
 
-@pytest.mark.parametrize("seconds", MOMENTS)
-def test_ctrl_c_leaves_nothing_half_written(tmp_path, seconds):
+SIGNALS = [[signal.SIGINT]] * 3 + [[signal.SIGINT] * 2, [signal.SIGTERM]]
+
+
+@pytest.mark.parametrize(("seconds", "signals"), list(zip(MOMENTS, SIGNALS)))
+def test_a_signal_leaves_nothing_half_written(tmp_path, seconds, signals):
     """The first moments fall into the loading of packages, the later ones into fits."""
     process = subprocess.Popen(
         [sys.executable, "-c", SCRIPT, "fit", "digits", "--out", tmp_path / "out"],
@@ -29,8 +32,10 @@ def test_ctrl_c_leaves_nothing_half_written(tmp_path, seconds):
     )
     assert process.stdout.readline() == "ready\n"
     time.sleep(seconds)
-    process.send_signal(signal.SIGINT)
+    for number in signals:
+        process.send_signal(number)
+        time.sleep(0.02)
     out, err = process.communicate(timeout=60)
     assert err == "gapless: interrupted; no file was written.\n"
-    assert (process.returncode, out) == (130, "")
+    assert (process.returncode, out) == (128 + signals[0], "")
     assert list(tmp_path.iterdir()) == []

@@ -1,6 +1,8 @@
 """The door: help, versions, exit codes, and errors that say what to do."""
 
 import io
+import json
+import signal
 import subprocess
 import sys
 
@@ -133,6 +135,10 @@ def test_built_in_tables_are_listed_and_written(capsys, tmp_path):
     path = tmp_path / "tennis.csv"
     assert run(capsys, "data", "tennis", "-o", path)[1] == f"tennis: 14 rows are in {path}.\n"
     assert path.read_text() == out
+    code, out, _ = run(capsys, "data", "tennis", "--json")
+    assert (json.loads(out)["target"], json.loads(out)["data"][0]["outlook"]) == ("play", "sunny")
+    for words in (["-o", path], ["tennis", "-o", path, "--json"], ["tennis", "-o", tmp_path]):
+        assert run(capsys, "data", *words)[:2] == (2, "")
 
 
 def test_letters_that_the_terminal_lacks_are_replaced(monkeypatch):
@@ -157,3 +163,16 @@ def test_a_reader_that_has_enough_is_no_error():
     assert process.stderr.read() == b""
     process.stderr.close()
     assert process.wait(60) == 0
+
+
+def test_an_error_after_ctrl_c_is_an_interruption(capsys, monkeypatch):
+    """An import that Ctrl-C has cut short may end in any error."""
+
+    def interrupted(*args):
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            raise ImportError("initialization failed") from None
+
+    monkeypatch.setattr(data, "run", interrupted)
+    assert run(capsys, "data") == (130, "", "gapless: interrupted; no file was written.\n")

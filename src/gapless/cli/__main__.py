@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)
 # When Ctrl-C is raised once more, if it has not arrived by then.
 AGAIN_SECONDS = 1.0
 
@@ -25,12 +26,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 done, 1 findings (`check`, or `--strict`), 2 could not run, 130 interrupted.
+        0 done, 1 findings (`check`, or `--strict`), 2 could not run, 130 interrupted by Ctrl-C, 143
+        ended by SIGTERM.
     """
     words = sys.argv[1:] if argv is None else list(argv)
     with interrupts(is_process=argv is None) as came:
         try:
-            return _main(words)
+            return _main(words, came)
         except BrokenPipeError:
             _leave_the_pipe()
             return 0
@@ -38,11 +40,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         except (Exception, KeyboardInterrupt):
             if "--debug" in words or not came():
                 raise
+            # A second one finds nothing to end.
+            for number in SIGNALS:
+                signal.signal(number, signal.SIG_IGN)
             print("gapless: interrupted; no file was written.", file=sys.stderr)
-            return 130
+            # What a shell says of a process that a signal has ended.
+            return 128 + came()
 
 
-def _main(words: Sequence[str]) -> int:
+def _main(words: Sequence[str], came: Callable[[], int]) -> int:
     """Run a command; Ctrl-C and a broken pipe are the caller's, other errors are told here."""
     # Loaded here, where Ctrl-C is already being watched for.
     from .args import UsageError, parse
@@ -65,7 +71,7 @@ def _main(words: Sequence[str]) -> int:
     except BrokenPipeError:
         raise
     except Exception as error:
-        if args.debug:
+        if args.debug or came():
             raise
         printer.error(message_of(error, getattr(args, "model", None)))
         return COULD_NOT_RUN
@@ -88,31 +94,34 @@ def _run(args: Any, printer: Any) -> int:
 
 
 @contextlib.contextmanager
-def interrupts(*, is_process: bool) -> Iterator[Callable[[], bool]]:
-    """Raise KeyboardInterrupt on Ctrl-C, and remember that it came.
+def interrupts(*, is_process: bool) -> Iterator[Callable[[], int]]:
+    """Raise KeyboardInterrupt on Ctrl-C and SIGTERM, and remember which one came; 0 is none.
 
-    An exception that is raised while an object is being destroyed is lost, so it is raised a second
-    time. A process that only has to end is not interrupted any more; otherwise the handler that
-    was there before is put back.
+    An exception that is raised while an object is being destroyed is lost, with a word that means
+    nothing to a user; so it is raised a second time, without that word. A process that only has to
+    end is not interrupted any more; otherwise the handler that was there before is put back.
     """
-    came = threading.Event()
+    came = 0
 
     def handle(number: int, frame: Any) -> None:
-        came.set()
-        if number == signal.SIGINT:
+        nonlocal came
+        if number != signal.SIGALRM:
+            came = number
             signal.setitimer(signal.ITIMER_REAL, AGAIN_SECONDS)
         raise KeyboardInterrupt
 
     if threading.current_thread() is not threading.main_thread():
-        yield came.is_set
+        yield lambda: came
         return
-    numbers = (signal.SIGINT, signal.SIGALRM)
-    before = [signal.signal(number, handle) for number in numbers]
+    before = [signal.signal(number, handle) for number in SIGNALS]
+    tell_of_lost = sys.unraisablehook
+    sys.unraisablehook = lambda lost: None if came else tell_of_lost(lost)
     try:
-        yield came.is_set
+        yield lambda: came
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
-        for number, handler in zip(numbers, before):
+        sys.unraisablehook = tell_of_lost
+        for number, handler in zip(SIGNALS, before):
             signal.signal(number, signal.SIG_IGN if is_process else handler)
 
 

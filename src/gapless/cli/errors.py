@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-DONE, FINDINGS, COULD_NOT_RUN, INTERRUPTED = 0, 1, 2, 130
+DONE, FINDINGS, COULD_NOT_RUN = 0, 1, 2
 
 
 def message_of(error: BaseException, model: str | None = None) -> str:
