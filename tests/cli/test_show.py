@@ -76,6 +76,13 @@ def test_the_same_as_data(run, files):
     assert data["file"]["written_by"]["gapless"]
 
 
+def test_a_report_of_another_version_hides_nothing_else(run, files, tmp_path):
+    model = gapless.load(files.houses)
+    model.record_ = '{"format": 99}'
+    code, out, _ = run("show", gapless.save(model, tmp_path / "model.gapless"))
+    assert code == 0 and out.splitlines()[0] == run("show", files.houses)[1].splitlines()[0]
+
+
 def test_long_lists_are_cut(run, tmp_path):
     X = np.random.default_rng(0).normal(size=(60, 40))
     path = gapless.save(gapless.Ridge().fit(X, X[:, 0]), tmp_path / "ridge.gapless")

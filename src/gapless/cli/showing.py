@@ -166,7 +166,7 @@ def shown_of(path: Path) -> Shown:
     pipeline = model.pipeline_ if isinstance(model, TableModel) else model
     inner = last_of(pipeline)
     certificate = _of(inner, "certificate_")
-    report = from_json(model.record_) if getattr(model, "record_", "") else None
+    report = _recorded(model)
     importances, importance = _importances(report, pipeline)
     classes = getattr(model, "classes_", None)
     return Shown(
@@ -192,6 +192,14 @@ def _of(model: Any, name: str) -> Any:
 
 def _is_fitted(model: Any) -> bool:
     return any(name.endswith("_") and not name.startswith("_") for name in vars(model))
+
+
+def _recorded(model: Any) -> Report | None:
+    """The report that a model holds; None if there is none, or it is of another version."""
+    try:
+        return from_json(model.record_) if getattr(model, "record_", "") else None
+    except ValueError:
+        return None
 
 
 def _answer(model: Any, inner: Any) -> str:
