@@ -5,10 +5,13 @@ import json
 import numpy as np
 import polars as pl
 import pytest
-from table_models import HOUSES, houses
+from table_models import HOUSES, fitted, houses
 
 import gapless
-from gapless.data import load_builtin
+from gapless.choosing import facts_of, families_for
+from gapless.cli.checking import check
+from gapless.cli.showing import shown_of
+from gapless.data import describe_columns, load_builtin, read_target, table_of
 
 
 def written(folder, frame):
@@ -34,6 +37,20 @@ def test_the_table_of_the_fit_is_certified_again(run, files):
 def test_built_in_tables_and_other_models(run, files, model, table):
     code, out, _ = run("check", getattr(files, model), table)
     assert code == 0 and out.startswith("Fine: ")
+
+
+@pytest.mark.parametrize("name", ["iris", "diabetes"])
+def test_every_family_is_checked_and_shown(tmp_path, name):
+    table = table_of(load_builtin(name).frame[::3])
+    target = table.frame.columns[-1]
+    facts = facts_of(describe_columns(table, target), read_target(table, target))
+    for family in families_for(facts):
+        model = fitted(table, target, family.kind, family.build(facts, 0))
+        path = gapless.save(model, tmp_path / "model.gapless")
+        checked = check(gapless.load(path), table)
+        assert checked.is_training and not {"S310", "S312"} & {f.code for f in checked.findings}
+        assert json.dumps(checked.to_dict(), allow_nan=False)
+        assert type(model.pipeline_[-1]).__name__ in shown_of(path).answer
 
 
 def test_rows_in_another_order_are_the_same_table(run, files, tmp_path):
