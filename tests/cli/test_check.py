@@ -120,6 +120,16 @@ def test_a_model_that_was_changed_is_no_longer_optimal(run, files, tmp_path):
     assert "warning: S312" in out
 
 
+def test_what_cannot_be_certified_again_is_said(run, files, monkeypatch):
+    def refuse(*args):
+        raise ValueError("this is not the data of the fit.")
+
+    monkeypatch.setattr("gapless.cli.checking.certify_model", refuse)
+    code, out, _ = run("check", files.iris, "iris")
+    assert code == 0 and "as computed again" not in out
+    assert "(at the fit; not computed again, since this is not the data of the fit.)" in out
+
+
 def test_the_same_as_data(run, files, tmp_path):
     code, out, _ = run("check", files.houses, written(tmp_path, houses(1, shift=30)), "--json")
     data = json.loads(out)
