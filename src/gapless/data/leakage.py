@@ -11,7 +11,7 @@ import polars as pl
 
 from .columns import CALLED_ID, Column
 from .findings import Finding, counted, found, listed
-from .one_column import agreement, predicted_by_one
+from .one_column import agreements, predicted_by_one
 from .tables import Table
 from .target import Target
 
@@ -105,7 +105,7 @@ def _given_away(
 ) -> Iterator[Finding]:
     names = [one.name for one in columns if one.is_feature and one.role != "text"]
     if len(names) > MOST_TREES:
-        alike = [agreement(table.frame[name].gather(target.rows), target, seed) for name in names]
+        alike = agreements(table.frame.select(names), target, seed)
         names = [names[k] for k in np.sort(np.argsort(alike)[-MOST_TREES:])]
     for name in names:
         series = table.frame[name].gather(target.rows)

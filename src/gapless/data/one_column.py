@@ -20,6 +20,8 @@ Array = np.ndarray
 LOOKED_AT = 10_000
 FEWEST_ROWS = 30
 LEAVES = 64
+# So many columns are ordered together.
+COLUMNS_AT_ONCE = 500
 # Scores from which a column is suspected of knowing the target.
 SUSPECT_ACCURACY = 0.99
 SUSPECT_R2 = 0.99
@@ -63,26 +65,33 @@ def predicted_by_one(series: pl.Series, target: Target, seed: int) -> OneColumn 
     return OneColumn(value, "R²") if value >= SUSPECT_R2 else None
 
 
-def agreement(series: pl.Series, target: Target, seed: int) -> float:
-    """How much alike the targets of rows are that stand beside each other in order of a column.
+def agreements(frame: pl.DataFrame, target: Target, seed: int) -> Array:
+    """How much alike the targets of rows are that stand beside each other in order of each column.
 
     A quick look at many columns: those that give the target away have the most of it.
 
     Parameters
     ----------
-    series : polars.Series
-        The column in the rows where the target is known.
+    frame : polars.DataFrame
+        The columns, in all rows of the table.
     target : Target
         The target.
     seed : int
         For the rows that are looked at, and for the order of equal ones.
     """
-    order = np.random.default_rng(seed).permutation(len(series))[:LOOKED_AT]
-    ranks = series.gather(order).rank("dense").fill_null(0).to_numpy()
-    y = target.values[order][np.argsort(ranks, kind="stable")]
-    if target.task == "classification":
-        return float(np.mean(y[1:] == y[:-1]))
-    return -float(np.mean(np.diff(y) ** 2))
+    order = np.random.default_rng(seed).permutation(len(target.rows))[:LOOKED_AT]
+    known, y = frame[target.rows[order]], target.values[order]
+    alike = []
+    for first in range(0, known.width, COLUMNS_AT_ONCE):
+        some = known[:, first : first + COLUMNS_AT_ONCE]
+        # One call for many columns: each has a cost of its own, far above that of its ranks.
+        ranks = some.select(pl.all().rank("dense").fill_null(0)).to_numpy()
+        beside = y[np.argsort(ranks, axis=0, kind="stable")]
+        if target.task == "classification":
+            alike.append(np.mean(beside[1:] == beside[:-1], axis=0))
+        else:
+            alike.append(-np.mean(np.diff(beside, axis=0) ** 2, axis=0))
+    return np.concatenate(alike)
 
 
 def _accuracy(column: pl.Series, classes: Array) -> float:
