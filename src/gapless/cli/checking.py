@@ -257,10 +257,11 @@ def _behind(model: TableModel, score: Score | None) -> float:
 def _of_score(behind: float, score: Score | None, model: TableModel) -> Iterator[Finding]:
     if score is None or math.isnan(behind) or abs(behind) < STANDARD_ERRORS:
         return
-    word, severity = ("worse", "warning") if behind > 0 else ("better", "note")
+    is_worse = behind > 0
+    word = "worse" if is_worse else "better"
     yield found(
         "S311",
-        severity,  # type: ignore[arg-type]
+        "warning" if is_worse else "note",
         f"{score.name} {score.value:.4g} is {abs(behind):.1f} standard errors {word} than the "
         f"expected {model.expected_:.4g}.",
         (model.target_,),

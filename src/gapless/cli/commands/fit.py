@@ -98,10 +98,11 @@ def run(args: argparse.Namespace, printer: Printer) -> int:
         choice = _chosen(args, table, target, printer)
         try:
             pages = _pages(choice, table, args.time_limit, began, printer)
-        except Exception as error:
+        except Exception:
+            # What was learned is kept; the error is told as any other.
             files = _write(choice, None, folder)
             _say_without_report(args, choice, files, printer)
-            raise error
+            raise
     files = _write(choice, pages, folder)
     _say(args, pages, files, printer)
     warned = any(finding.severity == "warning" for finding in choice.findings)
