@@ -12,12 +12,14 @@ import numpy as np
 from ..data.preparation import Kind
 from .facts import Facts
 from .families import Family
+from .folds import MOST_HELD_OUT
 
 # What others took against their guesses says at most so much about a family not yet tried.
 MOST_LEARNED = 2.0
-# What comes after the fits takes this part of the limit, and so much for each row, column and value
-# of the table: the profile of the training rows, and the correction for the choice.
-CLOSING_PART, CLOSING_ROW, CLOSING_COLUMN, CLOSING_VALUE = 0.02, 1e-6, 1.5e-4, 1.2e-7
+# What comes after the fits takes this part of the limit, so much for each row, column and value of
+# the table, whose profile is kept, and for each row held out, by the correction for the choice.
+CLOSING_PART, CLOSING_ROW, CLOSING_COLUMN, CLOSING_VALUE = 0.02, 1e-6, 1e-4, 1.2e-7
+CLOSING_HELD_OUT = 1e-5
 
 
 @dataclass(slots=True, eq=False)
@@ -61,7 +63,8 @@ class Budget:
         """Seconds for what comes after the fits."""
         rows, columns = self.facts.rows, self.facts.columns
         table = CLOSING_ROW * rows + CLOSING_COLUMN * columns + CLOSING_VALUE * rows * columns
-        return CLOSING_PART * self.limit + table
+        correction = CLOSING_HELD_OUT * min(rows, MOST_HELD_OUT)
+        return CLOSING_PART * self.limit + table + correction
 
     def learn(self, family: Family, rows: int, took: float) -> None:
         """Remember what a fit of so many rows took; a null model tells nothing of others."""

@@ -78,7 +78,7 @@ CLASSIFIERS = (
         kind="numbers",
         complexity=3,
         make=linear_svm,
-        cost=Cost(0.05, 0.12, width=1.3),
+        cost=Cost(0.03, 0.1, width=1.25, classes=1.0),
     ),
     Family(
         name="pruned tree",
@@ -95,6 +95,8 @@ CLASSIFIERS = (
         complexity=4,
         make=lambda facts, seed: KNeighborsClassifier("loo"),
         cost=Cost(0.02, 1.4, rows=1.2, width=0.3),
+        # It learns by predicting each row from all others.
+        asking=1.0,
         largest=50_000,
     ),
     Family(
@@ -181,6 +183,8 @@ REGRESSORS = (
         complexity=4,
         make=lambda facts, seed: KNeighborsRegressor("loo"),
         cost=Cost(0.02, 1.4, rows=1.2, width=0.3),
+        # It learns by predicting each row from all others.
+        asking=1.0,
         largest=50_000,
     ),
     Family(

@@ -33,8 +33,6 @@ WORTH_IT = 1.2
 NO_TIME = "there was no time"
 # How often rows are predicted at the end.
 ASKED_AT_END = 2
-# Predicting a row takes about this part of learning from one, before it is known.
-ASKING = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,7 +187,7 @@ class Judging:
     def _ask_seconds(self, family: Family, rows: int) -> float:
         """What predicting a row takes, as it did or as one may guess."""
         known = self.trials[family.name].ask_seconds if family.name in self.trials else 0.0
-        return known or ASKING * self.budget.alone(family, rows) / max(rows, 1)
+        return known or family.asking * self.budget.alone(family, rows) / max(rows, 1)
 
     def rows_within(self, family: Family, seconds: float) -> int:
         """The most rows that the family can be judged on in so many seconds; 0 if on none."""

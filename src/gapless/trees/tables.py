@@ -99,7 +99,8 @@ def series_of(X: Any, j: int) -> Series:
     """Column j."""
     if not is_table(X):
         return Series(X[:, j], f"x{j}")
-    column = X.iloc[:, int(j)] if hasattr(X, "iloc") else X[:, int(j)]
+    # Polars' own way is far quicker than its brackets, and tables may have thousands of columns.
+    column = X.iloc[:, int(j)] if hasattr(X, "iloc") else X.to_series(int(j))
     return Series(column, str(column.name))
 
 
