@@ -3,6 +3,7 @@
 import numpy as np
 import polars as pl
 import pytest
+from sklearn.base import clone
 
 from gapless.data import (
     describe_columns,
@@ -51,6 +52,11 @@ def test_columns_of_plain_numbers_are_read_as_by_themselves(k):
         alone, one = recognise(series), found[series.name]
         assert one.form == alone.form and one.notes == alone.notes == ()
         assert one.values.equals(alone.values, check_dtypes=True, null_equal=True)
+
+
+def test_a_column_is_its_own_copy_so_that_pipelines_of_many_are_cloned_quickly():
+    columns = describe_columns(table_of({"x": [1.0, 2.0]}))
+    assert clone(prepare(columns))[0].columns[0] is columns[0]
 
 
 def test_other_columns_are_left_to_a_closer_look():
