@@ -115,13 +115,15 @@ def _chosen(
     args: argparse.Namespace, table: Any, target: str, began: float, printer: Printer
 ) -> Any:
     """The choice, within its part of the time limit."""
+    import gapless.report  # noqa: F401 - loaded now, so that its time is known
     from gapless.choosing import Progress, choose
 
     # Loading what is needed takes time, too, and so do pages and files that name every column.
     spent = time.monotonic() - began + PAGES + FILES_PER_COLUMN * table.frame.width
 
     def tell(event: Progress) -> None:
-        printer.progress(replace(event, limit=args.time_limit))
+        seconds = time.monotonic() - began
+        printer.progress(replace(event, seconds=seconds, limit=args.time_limit))
 
     return choose(
         table,
