@@ -104,6 +104,19 @@ def series_of(X: Any, j: int) -> Series:
     return Series(column, str(column.name))
 
 
+def numbers_of(X: Any, which: list[int]) -> Array:
+    """Some columns of numbers as a matrix (n, k) of floats, NaN where one is missing."""
+    if hasattr(X, "get_columns") and which:
+        some = X[:, which]
+        # One call for all, where there is nothing to be decided for each.
+        if all(dtype.is_numeric() for dtype in some.dtypes):
+            return some.cast(float).to_numpy()
+    out = np.empty((X.shape[0], len(which)))
+    for k, j in enumerate(which):
+        out[:, k] = series_of(X, j).numbers
+    return out
+
+
 def _is_missing(value: Any) -> bool:
     # pandas' NA equals nothing, and says so by another NA.
     if value is None or isinstance(value, str | bool):
