@@ -41,7 +41,7 @@ CLASSIFIERS = (
         kind="numbers",
         complexity=1,
         make=sparse_logistic,
-        cost=Cost(0.1, 0.4, width=0.8, classes=1.5),
+        cost=Cost(0.2, 1.0, width=0.9, classes=1.5),
     ),
     Family(
         name="logistic regression",
