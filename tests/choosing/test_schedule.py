@@ -134,3 +134,27 @@ def test_ctrl_c_ends_it_at_once():
 
 def test_seconds_in_words():
     assert [in_words(x) for x in (0.04, 3.21, 12.6)] == ["0.0 s", "3.2 s", "13 s"]
+
+
+def test_a_family_that_was_stopped_says_on_what_and_one_that_was_skipped_what_is_kept(monkeypatch):
+    judging, (_, family) = judging_of(20.0, {"linear discriminants": 0.1})
+
+    def too_slow(*args):
+        judging.budget.clock.now += 2.0
+        raise TimeLimit("over")
+
+    judging.judge(families_for(judging.budget.facts)[0], 1600, None)
+    monkeypatch.setattr(judging, "_scored", too_slow)
+    stopped = judging.judge(family, 800, 1.0)
+    assert stopped.held is None
+    assert stopped.reason.startswith("after 2.0 s on 800 rows; would have needed about")
+    judging.skip(family, 30.0)
+    assert judging.trials[family.name].reason.startswith("would have needed about 30 s, and 18 s")
+    assert judging.trials[family.name].reason.endswith("for the last fit and the test")
+
+
+def test_predicting_many_held_out_rows_counts_before_the_first_fit():
+    judging, (_, family) = judging_of(20.0, {"linear discriminants": 1.0})
+    assert judging.need(replace(family, asking=1.0), 500) > judging.need(family, 500) + 1.0
+    rows = judging.rows_within(family, 10.0)
+    assert judging.need(family, rows) <= 10.0 < judging.need(family, rows + 1)

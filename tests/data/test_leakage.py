@@ -65,6 +65,7 @@ def test_a_column_that_gives_a_number_away(copy):
 
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_a_column_that_gives_the_target_away_is_found_among_many(monkeypatch, task):
+    monkeypatch.setattr("gapless.data.leakage.MANY_COLUMNS", 3)
     monkeypatch.setattr("gapless.data.leakage.MOST_TREES", 3)
     noise = {f"x{j}": RNG.normal(size=N) for j in range(20)}
     y = Y if task == "classification" else RNG.normal(size=N)

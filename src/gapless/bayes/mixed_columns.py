@@ -12,7 +12,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from .._validation import check_values
 from ..trees.columns import marked
-from ..trees.tables import is_table, levels_of, number_of_level, series_of
+from ..trees.tables import is_table, levels_of, number_of_level, numbers_of, series_of
 from ..word_counts import count_words, in_columns
 
 Array = np.ndarray
@@ -90,8 +90,7 @@ class MixedColumns:
         """The matrix, dense unless there are texts; NaN where a value is missing or not known."""
         numbers = self.of_kind(NUMBER)
         F = np.empty((X.shape[0], len(numbers) + len(self.of_kind(CATEGORY))))
-        for k, j in enumerate(numbers):
-            F[:, k] = series_of(X, j).numbers
+        F[:, : len(numbers)] = numbers_of(X, numbers)
         names = np.array(X.columns, dtype=object)[numbers].tolist() if is_table(X) else None
         found = F[:, : len(numbers)]
         check_values(np.where(np.isnan(found), 0.0, found), "X", names)

@@ -12,12 +12,14 @@ import numpy as np
 from ..data.preparation import Kind
 from .facts import Facts
 from .families import Family
+from .folds import MOST_HELD_OUT
 
 # What others took against their guesses says at most so much about a family not yet tried.
 MOST_LEARNED = 2.0
-# What comes after the fits takes this part of the limit, and so much for each row and column: the
-# profile of the training rows, and the correction for the choice.
-CLOSING_PART, CLOSING_ROW, CLOSING_COLUMN = 0.02, 1e-5, 1.5e-4
+# What comes after the fits takes this part of the limit, so much for each row, column and value of
+# the table, whose profile is kept, and for each row held out, by the correction for the choice.
+CLOSING_PART, CLOSING_ROW, CLOSING_COLUMN, CLOSING_VALUE = 0.02, 1e-6, 1e-4, 1.2e-7
+CLOSING_HELD_OUT = 1e-5
 
 
 @dataclass(slots=True, eq=False)
@@ -54,8 +56,15 @@ class Budget:
     @property
     def left(self) -> float:
         """Seconds for fits: without those that are kept for the end."""
-        table = CLOSING_ROW * self.facts.rows + CLOSING_COLUMN * self.facts.columns
-        return max(self.limit - CLOSING_PART * self.limit - table - self.seconds, 0.0)
+        return max(self.limit - self.closing - self.seconds, 0.0)
+
+    @property
+    def closing(self) -> float:
+        """Seconds for what comes after the fits."""
+        rows, columns = self.facts.rows, self.facts.columns
+        table = CLOSING_ROW * rows + CLOSING_COLUMN * columns + CLOSING_VALUE * rows * columns
+        correction = CLOSING_HELD_OUT * min(rows, MOST_HELD_OUT)
+        return CLOSING_PART * self.limit + table + correction
 
     def learn(self, family: Family, rows: int, took: float) -> None:
         """Remember what a fit of so many rows took; a null model tells nothing of others."""
@@ -72,10 +81,10 @@ class Budget:
         """About how long a fit takes, with preparing its rows unless that has been done."""
         is_prepared = (family.kind, rows) in self._prepared
         preparing = 0.0 if is_prepared else self._preparing.get(family.kind, 0.0) * rows
-        return preparing + self._alone(family, rows)
+        return preparing + self.alone(family, rows)
 
-    def _alone(self, family: Family, rows: int) -> float:
-        """The guess, times what fits took against their guesses."""
+    def alone(self, family: Family, rows: int) -> float:
+        """A fit of prepared rows: the guess, times what fits took against their guesses."""
         guess = family.guess_seconds(self.facts, rows)
         if family.name in self._speeds:
             return guess * self._speeds[family.name]
@@ -85,11 +94,15 @@ class Budget:
 
     def rows_for(self, family: Family, seconds: float, most: int) -> int:
         """The most rows that a fit can have in so many seconds; 0 if not even one."""
-        if self.fit_seconds(family, most) <= seconds:
-            return most
-        low, high = 0, most
-        while low < high:
-            middle = (low + high + 1) // 2
-            is_affordable = self.fit_seconds(family, middle) <= seconds
-            low, high = (middle, high) if is_affordable else (low, middle - 1)
-        return low
+        return most_within(lambda rows: self.fit_seconds(family, rows), seconds, most)
+
+
+def most_within(need: Callable[[int], float], seconds: float, most: int) -> int:
+    """The most rows that need at most so many seconds; 0 if not even one."""
+    if need(most) <= seconds:
+        return most
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if need(middle) <= seconds else (low, middle - 1)
+    return low

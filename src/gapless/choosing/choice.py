@@ -15,7 +15,7 @@ from .tuning import Tuning
 
 Array = np.ndarray
 
-Status = Literal["judged", "skipped", "failed"]
+Status = Literal["judged", "stopped", "skipped", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +58,8 @@ class Candidate:
         The class of its estimator.
     complexity : int
         Its place from the simplest, 0, on.
-    status : {"judged", "skipped", "failed"}
-        Whether it was scored; skipped ones were too dear for the time limit.
+    status : {"judged", "stopped", "skipped", "failed"}
+        Whether it was scored; stopped and skipped ones were too dear for the time limit.
     reason : str
         Why it was not judged, or not on all rows; "" where there is nothing to say.
     rows : int

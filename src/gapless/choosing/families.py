@@ -41,7 +41,7 @@ CLASSIFIERS = (
         kind="numbers",
         complexity=1,
         make=sparse_logistic,
-        cost=Cost(0.2, 0.6, rows=0.7, width=1.3, classes=1.5),
+        cost=Cost(0.2, 1.0, width=0.9, classes=1.5),
     ),
     Family(
         name="logistic regression",
@@ -58,7 +58,8 @@ CLASSIFIERS = (
         complexity=2,
         make=lambda facts, seed: LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto"),
         cost=Cost(0.02, 0.05),
-        widest=3000,
+        # Its matrix of covariances has a row and a column for each.
+        widest=1000,
         takes_text=False,
     ),
     Family(
@@ -77,7 +78,7 @@ CLASSIFIERS = (
         kind="numbers",
         complexity=3,
         make=linear_svm,
-        cost=Cost(0.05, 0.12, width=1.3),
+        cost=Cost(0.03, 0.1, width=1.25, classes=1.0),
     ),
     Family(
         name="pruned tree",
@@ -93,7 +94,9 @@ CLASSIFIERS = (
         kind="numbers",
         complexity=4,
         make=lambda facts, seed: KNeighborsClassifier("loo"),
-        cost=Cost(0.05, 1.1, rows=0.9, width=0.8),
+        cost=Cost(0.02, 1.4, rows=1.2, width=0.3),
+        # It learns by predicting each row from all others.
+        asking=1.0,
         largest=50_000,
     ),
     Family(
@@ -179,7 +182,9 @@ REGRESSORS = (
         kind="numbers",
         complexity=4,
         make=lambda facts, seed: KNeighborsRegressor("loo"),
-        cost=Cost(0.05, 1.1, rows=0.9, width=0.8),
+        cost=Cost(0.02, 1.4, rows=1.2, width=0.3),
+        # It learns by predicting each row from all others.
+        asking=1.0,
         largest=50_000,
     ),
     Family(

@@ -33,6 +33,8 @@ class Family:
         Builds the estimator from the facts and a seed.
     cost : Cost
         What a fit costs.
+    asking : float
+        About which part of learning from a row it takes to predict one.
     largest, widest : int or None
         The most rows and numbers in a row that one fit can use, whatever the time; None for all.
     fewest : int
@@ -47,6 +49,7 @@ class Family:
     complexity: int
     make: Callable[[Facts, int], Any]
     cost: Cost
+    asking: float = 0.1
     largest: int | None = None
     widest: int | None = None
     fewest: int = 0

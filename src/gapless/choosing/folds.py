@@ -69,7 +69,9 @@ class Folds:
         """So many of these rows; all if there are no more."""
         if len(rows) <= count:
             return rows
-        return np.sort(rows[np.argsort(self._order[rows], kind="stable")[:count]])
+        is_there = np.zeros(len(self.rows), dtype=bool)
+        is_there[rows] = True
+        return np.sort(self._in_turn[is_there[self._in_turn]][:count])
 
     def first(self, count: int) -> Array:
         """So many rows of the first training part."""
@@ -80,16 +82,16 @@ class Folds:
         return self.some(np.arange(len(self.rows)), count)
 
     @cached_property
-    def _order(self) -> Array:
-        """The place of each row among those that smaller fits take first: any first ones serve.
+    def _in_turn(self) -> Array:
+        """All rows in the order in which smaller fits take them: any first ones serve.
 
         In time the latest come first, else units in a random order with a fair share of classes.
         """
         if self.rows.time is not None:
-            return -self.rows.time
+            return np.argsort(-self.rows.time, kind="stable")
         place = np.empty(self.rows.unit_count, dtype=int)
         place[self.rows.shuffled(self._stand_in, self.seed + 1)] = np.arange(self.rows.unit_count)
-        return place[self.rows.units]
+        return np.argsort(place[self.rows.units], kind="stable")
 
     @cached_property
     def _stand_in(self) -> Any:

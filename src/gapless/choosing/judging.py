@@ -16,7 +16,7 @@ from ..data import Column, prepare
 from ..evaluation.resampling import HeldOut
 from ..evaluation.rows import Rows, Split
 from ..interrupt import TimeLimit, check, time_limit
-from .budget import Budget
+from .budget import Budget, most_within
 from .families import Family
 from .folds import Folds
 from .metric import MEAN_COST, Metric
@@ -33,8 +33,6 @@ WORTH_IT = 1.2
 NO_TIME = "there was no time"
 # How often rows are predicted at the end.
 ASKED_AT_END = 2
-# Predictions and scores take about this part of the fits.
-BESIDE = 1.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,15 +168,30 @@ class Judging:
         return min(family.most_rows(self.budget.facts), self.folds.largest)
 
     @cached_property
-    def fits(self) -> float:
+    def _fits(self) -> float:
         """How many fits a family needs: for all splits, and one more on all rows at the end."""
         rows, largest = len(self.rows), self.folds.largest
         is_small = rows - largest <= SMALL_PART * rows
-        return BESIDE * (len(self.folds.splits) + (0.0 if is_small else rows / largest))
+        return len(self.folds.splits) + (0.0 if is_small else rows / largest)
 
     def need(self, family: Family, rows: int) -> float:
-        """Seconds for all fits of so many rows."""
-        return self.fits * self.budget.fit_seconds(family, rows)
+        """Seconds for all fits of so many rows, and for the rows that are predicted."""
+        learned = len(self.folds.splits) * min(rows, MOST_TRAIN)
+        asked = (learned + self._held_out) * self._ask_seconds(family, rows)
+        return self._fits * self.budget.fit_seconds(family, rows) + asked
+
+    @cached_property
+    def _held_out(self) -> int:
+        return sum(len(test) for _, test in self.folds.splits)
+
+    def _ask_seconds(self, family: Family, rows: int) -> float:
+        """What predicting a row takes, as it did or as one may guess."""
+        known = self.trials[family.name].ask_seconds if family.name in self.trials else 0.0
+        return known or family.asking * self.budget.alone(family, rows) / max(rows, 1)
+
+    def rows_within(self, family: Family, seconds: float) -> int:
+        """The most rows that the family can be judged on in so many seconds; 0 if on none."""
+        return most_within(lambda rows: self.need(family, rows), seconds, self.most_rows(family))
 
     def end_seconds(self) -> float:
         """What it will take to fit the best family so far to all rows, and to test it."""
@@ -231,12 +244,13 @@ class Judging:
             self.budget.learn(family, rows, fit_seconds)
             trial = replace(trial, held=held, ask_seconds=ask_seconds)
         except TimeLimit:
-            took = self.budget.clock() - began
+            took = self.budget.clock() - (began if prepared is None else prepared)
             if prepared is not None:
-                self.budget.learn(family, rows, (self.budget.clock() - prepared) / (fits + 0.5))
-            need = in_words(self.need(family, rows))
+                self.budget.learn(family, rows, took / (fits + 0.5))
+            need = in_words(max(self.need(family, rows), took))
+            seen = f"on {rows:,} rows" if rows < self.folds.largest else "on all rows"
             trial = replace(
-                trial, reason=f"stopped after {in_words(took)}; would have needed about {need}"
+                trial, reason=f"after {in_words(took)} {seen}; would have needed about {need}"
             )
         except Exception as error:
             trial = replace(trial, failure=told(error))
@@ -297,13 +311,16 @@ class Judging:
 
     def skip(self, family: Family, need: float) -> None:
         """Note that there is no time for a family, as yet."""
-        left = in_words(self.budget.left)
-        reason = f"would have needed about {in_words(need)} of the {left} that were left"
+        end, left = self.end_seconds(), self.budget.left
+        reason = f"would have needed about {in_words(need)}, and {in_words(left)} were left"
+        if left > 0 and end > 0:
+            kept = "all" if end >= left else f"{in_words(end)} of them"
+            reason += f", {kept} for the last fit and the test"
         self.trials[family.name] = replace(self.untried(family), reason=reason)
 
     def _told(self, trial: Trial) -> str:
         if trial.held is None:
-            return trial.failure or trial.reason
+            return trial.failure or f"stopped {trial.reason}"
         return (
             f"{self.metric.title} {self.metric.own(trial.held.unseen):.4g} ± "
             f"{trial.held.standard_error:.2g}"

@@ -14,7 +14,7 @@ from ..evaluation.resampling import HeldOut, behind_error, corrected
 from ..evaluation.rows import Rows
 from ..generalization import sentence
 from ..interrupt import TimeLimit
-from .choice import Candidate
+from .choice import Candidate, Status
 from .judging import Trial
 from .metric import Metric
 from .tuning import settings_of, tuning_of
@@ -102,11 +102,12 @@ def rank(trials: Sequence[Trial], rows: Rows, metric: Metric) -> Ranking:
 
 def _unjudged(trial: Trial) -> Candidate:
     """A family without its scores."""
+    not_judged: Status = "stopped" if trial.rows else "skipped"
     return Candidate(
         family=trial.family.name,
         model=trial.model,
         complexity=trial.family.complexity,
-        status="failed" if trial.failure else "skipped",
+        status="failed" if trial.failure else not_judged,
         reason=trial.failure or trial.reason,
         rows=trial.rows,
         seconds=trial.seconds,

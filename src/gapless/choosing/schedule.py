@@ -14,12 +14,14 @@ from .judging import Judging, Trial, in_words
 
 # A family is cheap if all its fits need at most this part of what is left.
 CHEAP = 0.03
-# Rows of the first look at a dear family, and the fewest that tell anything.
-LOOK, FEWEST = 5000, 500
+# Rows of the first look at a dear family: families that take the same share what is prepared.
+LOOKS_AT = (5000, 2500, 1000, 500)
+LOOK, FEWEST = LOOKS_AT[0], LOOKS_AT[-1]
 # First looks may take this part of the time, all together, and so may every round but the last.
 LOOKS, ROUND = 0.4, 0.25
-# A cheap family may take so many times what was guessed.
-PATIENCE = 3.0
+# A family may take so many times what was guessed, and then more than its share, up to this part of
+# what is left: a look that is stopped was for nothing.
+PATIENCE, OVER_SHARE = 3.0, 0.15
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,15 +79,16 @@ class Schedule:
 
     def _look(self, family: Family, share: float) -> None:
         """Judge a family on all rows if it is cheap, or has the time for it, else on some."""
-        judging, cheap = self.judging, CHEAP * self._available
-        most, seconds = judging.most_rows(family), max(share, cheap)
-        rows = judging.budget.rows_for(family, seconds / judging.fits, most)
-        if rows < min(FEWEST, most):
+        judging, available = self.judging, self._available
+        most, seconds = judging.most_rows(family), max(share, CHEAP * available)
+        rows = judging.rows_within(family, seconds)
+        if rows < most:
+            rows = max((size for size in LOOKS_AT if size <= rows), default=0)
+        if not rows:
             judging.skip(family, judging.need(family, most))
             return
-        rows = rows if rows == most else min(rows, LOOK)
-        patience = max(PATIENCE * judging.need(family, rows), cheap)
-        judging.judge(family, rows, min(max(share, cheap), patience, self._available))
+        patience = max(PATIENCE * judging.need(family, rows), CHEAP * available)
+        judging.judge(family, rows, min(patience, max(seconds, OVER_SHARE * available), available))
 
     def _narrow_down(self) -> None:
         """Judge those that promise most on more rows: all of them, then the better half, and so on.
@@ -117,7 +120,8 @@ class Schedule:
             for trial in self.judging.trials.values()
             if not trial.failure and trial.rows and self._is_open(trial)
         ]
-        return sorted(found, key=lambda trial: -trial.unseen)
+        # Of those that were stopped nothing is known but their price.
+        return sorted(found, key=lambda t: (-t.unseen, self.judging.need(t.family, LOOK)))
 
     def _is_open(self, trial: Trial) -> bool:
         if trial.held is None:
@@ -131,8 +135,10 @@ class Schedule:
         """Judge a family again on as many rows as it can afford, if these are twice as many."""
         judging, family = self.judging, trial.family
         most = judging.most_rows(family)
-        seconds = max(seconds - judging.test_seconds(trial), 0.0)
-        rows = judging.budget.rows_for(family, seconds / judging.fits, most)
+        # The time for testing the best so far is kept; another one may need more.
+        more = max(judging.test_seconds(trial) - judging.end_seconds(), 0.0)
+        seconds = max(seconds - more, 0.0)
+        rows = judging.rows_within(family, seconds)
         fewest = 2 * trial.rows if trial.held is not None else FEWEST
         if rows >= min(fewest, most):
             judging.judge(family, rows, min(PATIENCE * seconds, self._available))

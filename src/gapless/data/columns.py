@@ -89,6 +89,10 @@ class Column:
         """The same data as plain strings, numbers and lists."""
         return asdict(self)
 
+    def __deepcopy__(self, memo: Any) -> Column:
+        # A value that never changes is its own copy: clones of pipelines hold thousands.
+        return self
+
 
 def describe_columns(
     table: Table,

@@ -142,11 +142,10 @@ class TableFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             raise TableError(
                 f"the table lacks columns that the model was fitted with: {listed(absent)}."
             )
-        names = [column.name for column in features]
-        numbers = _plain_numbers(frame, features, names)
+        numbers = finite_numbers(frame, features)
         if numbers is not None:
             return numbers
-        usual, _ = usual_types(frame.select(names))
+        usual, _ = usual_types(frame.select([column.name for column in features]))
         return pl.DataFrame([as_role(usual[column.name], column) for column in features])
 
     def __sklearn_tags__(self) -> Any:
@@ -155,14 +154,12 @@ class TableFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return tags
 
 
-def _plain_numbers(
-    frame: pl.DataFrame, features: Sequence[Column], names: list[str]
-) -> pl.DataFrame | None:
-    """A table of nothing but finite numbers at once: it may have thousands of columns."""
+def finite_numbers(frame: pl.DataFrame, columns: Sequence[Column]) -> pl.DataFrame | None:
+    """Columns of nothing but finite numbers, read at once: there may be thousands; else None."""
     types = frame.schema
-    if any(c.role != "number" or types[c.name] not in (pl.Float64, pl.Int64) for c in features):
+    if any(c.role != "number" or types[c.name] not in (pl.Float64, pl.Int64) for c in columns):
         return None
-    numbers = frame.select(pl.col(names).cast(pl.Float64))
+    numbers = frame.select(pl.col([column.name for column in columns]).cast(pl.Float64))
     return numbers if np.isfinite(numbers.to_numpy()).all() else None
 
 

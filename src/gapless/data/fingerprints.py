@@ -109,7 +109,7 @@ def _bits(series: pl.Series) -> Array:
     if series.dtype.is_temporal():
         return series.to_physical().cast(pl.Int64).fill_null(-(1 << 62)).to_numpy().view(np.uint64)
     # Adding 0 makes one of both zeros, and one NaN stands for all that is missing.
-    values = series.cast(pl.Float64).fill_null(np.nan).to_numpy() + 0.0
+    values = series.cast(pl.Float64).to_numpy() + 0.0
     return np.where(np.isnan(values), np.nan, values).view(np.uint64)
 
 

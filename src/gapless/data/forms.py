@@ -45,6 +45,10 @@ EXPONENT = r"(?:[eE][+-]?\d+)?"
 DECIMAL_POINT = rf"^[+-]?(?:(?:\d{{1,3}}(?:,\d{{3}})+|\d+)(?:\.\d*)?|\.\d+){EXPONENT}$"
 DECIMAL_COMMA = rf"^[+-]?(?:(?:\d{{1,3}}(?:\.\d{{3}})+|\d+)(?:,\d*)?|,\d+){EXPONENT}$"
 
+# Digits that are no quantity: 00123, or too many of them for a number.
+CODES = r"^0\d+$|^\d{19,}$"
+# Whole numbers below it are exact as floats.
+LARGEST_EXACT = 2.0**53
 
 # Dates where texts do not tell how they are written.
 AS_PROGRAMS_WRITE = ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S%.f")
@@ -188,9 +192,8 @@ def _plain_numbers(texts: pl.Series) -> Recognised | None:
 
 
 def _are_codes(texts: pl.Series) -> bool:
-    """Whether digits are no quantity: 00123, or too many of them for a number."""
-    is_code = texts.str.contains(r"^0\d+$|^\d{19,}$")
-    return bool(is_code.any()) and bool(texts.str.contains(r"^\d+$").all())
+    """Whether all are digits, and some of them no quantity."""
+    return bool(texts.str.contains(CODES).any()) and bool(texts.str.contains(r"^\d+$").all())
 
 
 def _as_numbers(texts: pl.Series, numbers: pl.Series, form: Form, notes: list[str]) -> Recognised:
@@ -201,7 +204,7 @@ def _as_numbers(texts: pl.Series, numbers: pl.Series, form: Form, notes: list[st
         notes = [*notes, f"{counted(lost, 'infinite value')} read as missing"]
     integers = texts.cast(pl.Int64, strict=False)
     if integers.null_count() > finite.null_count():
-        is_whole = (finite.round(0) == finite) & (finite.abs() < 2.0**53)
+        is_whole = (finite.round(0) == finite) & (finite.abs() < LARGEST_EXACT)
         if not is_whole.all():
             return Recognised(finite, form, tuple(notes))
         integers = finite.cast(pl.Int64)

@@ -21,8 +21,8 @@ Array = np.ndarray
 IMBALANCE = 10.0
 FEW_OF_A_CLASS = 10
 MOSTLY_MISSING = 0.95
-# Of so many columns each is tried alone; of more, those that look most like it.
-MOST_TREES = 200
+# Of so many columns each is tried alone; of more, so many that look most like it.
+MANY_COLUMNS, MOST_TREES = 200, 50
 FEW = "the columns have so few values that this is to be expected"
 MANY = "if they are copies, the test score is too good; drop them"
 
@@ -67,7 +67,7 @@ def find_leaks(
     -----
     A column gives the target away if it alone predicts held-out halves of the rows nearly without
     error, by a small tree or its levels; at most 10,000 rows are looked at for that, and of more
-    than 200 columns those whose order arranges the target best.
+    than 200 columns the 50 whose order arranges the target best.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def _given_away(
     table: Table, columns: Sequence[Column], target: Target, seed: int
 ) -> Iterator[Finding]:
     names = [one.name for one in columns if one.is_feature and one.role != "text"]
-    if len(names) > MOST_TREES:
+    if len(names) > MANY_COLUMNS:
         alike = agreements(table.frame.select(names), target, seed)
         names = [names[k] for k in np.sort(np.argsort(alike)[-MOST_TREES:])]
     for name in names:

@@ -15,6 +15,8 @@ from .columns import Column
 from .features import MISSING, DateParts, FrequentWords, TableFeatures
 
 Kind = Literal["numbers", "table"]
+# A name, a transformer, and the places of its columns, or the name of the one that it takes.
+Part = tuple[str, Any, list[int] | str]
 
 # Levels of fewer rows than this share one column of their own.
 FEWEST_OF_A_LEVEL = 5
@@ -70,12 +72,17 @@ def _names(columns: Sequence[Column], role: str) -> list[str]:
     return [column.name for column in columns if column.role == role]
 
 
+def _places(columns: Sequence[Column], role: str) -> list[int]:
+    """Where the columns of a role stand; each name would be searched for among all others."""
+    return [k for k, column in enumerate(columns) if column.role == role]
+
+
 def _as_numbers(columns: Sequence[Column]) -> ColumnTransformer:
     texts = _names(columns, "text")
-    parts = [
-        ("number", _filled_and_scaled(), _names(columns, "number")),
-        ("category", _one_column_per_level(), _names(columns, "category")),
-        ("date", make_pipeline(DateParts(), _filled_and_scaled()), _names(columns, "date")),
+    parts: list[Part] = [
+        ("number", _filled_and_scaled(), _places(columns, "number")),
+        ("category", _one_column_per_level(), _places(columns, "category")),
+        ("date", make_pipeline(DateParts(), _filled_and_scaled()), _places(columns, "date")),
         *((f"text {k}", _weights_of_words(), name) for k, name in enumerate(texts)),
     ]
     return ColumnTransformer(
@@ -104,11 +111,11 @@ def _weights_of_words() -> TfidfVectorizer:
 
 
 def _as_table(columns: Sequence[Column]) -> ColumnTransformer:
-    as_they_are = _names(columns, "number") + _names(columns, "category")
+    as_they_are = _places(columns, "number") + _places(columns, "category")
     texts = _names(columns, "text")
-    parts = [
+    parts: list[Part] = [
         ("as they are", "passthrough", as_they_are),
-        ("date", DateParts(), _names(columns, "date")),
+        ("date", DateParts(), _places(columns, "date")),
         *((f"text {k}", FrequentWords(), name) for k, name in enumerate(texts)),
     ]
     transformer = ColumnTransformer(

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from .columns import Column
-from .features import as_role
+from .features import as_role, finite_numbers
 from .fingerprints import Fingerprint, fingerprint, row_hashes
 from .forms import read
 from .tables import Table, frame_of, usual_types
@@ -196,8 +196,9 @@ def profile_table(
     names = {column.name for column in kept}
     series = read_as(frame, kept)
     rows = np.arange(frame.height) if rows is None else np.asarray(rows)
+    trained = pl.DataFrame(series)[rows]
     return TableProfile(
-        tuple(_profiled(each.gather(rows), column) for each, column in zip(series, kept)),
+        tuple(_profiled(each, column) for each, column in zip(trained.iter_columns(), kept)),
         tuple(column.name for column in columns if column.name not in names),
         fingerprint(row_hashes(series), rows),
     )
@@ -224,8 +225,13 @@ def plain_frame(table: Any) -> pl.DataFrame:
 
 def read_as(frame: pl.DataFrame, columns: Sequence[Column]) -> list[pl.Series]:
     """Columns of a frame as numbers, dates and texts, as they were read for the fit."""
-    usual, _ = usual_types(frame.select([column.name for column in columns]))
-    return [_read(usual[column.name], column) for column in columns]
+    numbers = finite_numbers(frame, [column for column in columns if column.role == "number"])
+    at_once = {} if numbers is None else {one.name: one for one in numbers.iter_columns()}
+    others = [column for column in columns if column.name not in at_once]
+    if others:
+        usual, _ = usual_types(frame.select([column.name for column in others]))
+        at_once |= {column.name: _read(usual[column.name], column) for column in others}
+    return [at_once[column.name] for column in columns]
 
 
 def _read(series: pl.Series, column: Column) -> pl.Series:
@@ -240,12 +246,12 @@ def _read(series: pl.Series, column: Column) -> pl.Series:
 
 def as_numbers(series: pl.Series) -> Array:
     """Numbers, days since 1970, or lengths of texts, sorted and without missing values."""
-    present = series.drop_nulls()
+    present = series.drop_nulls() if series.null_count() else series
     if present.dtype == pl.String:
         present = present.str.len_chars()
     elif present.dtype.is_temporal():
         present = present.to_physical() / MICROSECONDS_OF_A_DAY
-    return present.cast(pl.Float64).sort().to_numpy()
+    return np.sort(present.cast(pl.Float64).to_numpy())
 
 
 def as_levels(series: pl.Series) -> pl.DataFrame:
@@ -279,7 +285,8 @@ def _quantiles(ordered: Array) -> tuple[list[float], list[float]]:
     """Distinct quantiles, the least and the largest value among them, and the shares up to each."""
     if not len(ordered):
         return [], []
-    places = np.ceil(np.linspace(0, 1, QUANTILES + 1) * len(ordered)).astype(int) - 1
+    # Division of what is below 0 rounds the shares up.
+    places = -(-np.arange(QUANTILES + 1) * len(ordered) // QUANTILES) - 1
     values = np.unique(ordered[np.maximum(places, 0)])
     shares = np.searchsorted(ordered, values, side="right") / len(ordered)
     return values.tolist(), shares.tolist()

@@ -15,6 +15,7 @@ import polars as pl
 
 from .findings import TableError, counted, listed
 from .forms import Form, Recognised, recognise, regrouped
+from .plain_numbers import plain_numbers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,7 +60,9 @@ def typed(frame: pl.DataFrame, notes: tuple[str, ...] = (), **attributes: Any) -
     if not frame.width:
         raise TableError(f"{attributes.get('source', 'the table')} has no columns.")
     flat, said = usual_types(frame)
-    known = {s.name: recognise(s) for s in flat.iter_columns() if s.dtype == pl.String}
+    texts = flat.select(pl.col(pl.String))
+    at_once = plain_numbers(texts)
+    known = {s.name: at_once.get(s.name) or recognise(s) for s in texts.iter_columns()}
     if any(column.form.decimal == "," for column in known.values()):
         known |= _with_groups(flat, known)
     for name, column in known.items():

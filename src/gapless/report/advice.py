@@ -132,12 +132,14 @@ def _about_columns(ceiling: float | None) -> str:
 
 
 def _about_time(choice: Choice) -> str:
-    skipped = [one.family for one in choice.candidates if one.status == "skipped"]
     learned, there = choice.model.rows_, len(choice.split.train)
-    missed = [f"{joined(skipped)} could not be tried"] if skipped else []
+    missed = []
+    for status, words in (("skipped", "could not be tried"), ("stopped", "could not be judged")):
+        names = [one.family for one in choice.candidates if one.status == status]
+        missed += [f"{joined(names)} {words}"] if names else []
     if learned < there:
         missed.append(f"the model has learned from {learned:,} of {there:,} rows")
-    return f"Give it more time (--time-limit): {', and '.join(missed)}." if missed else ""
+    return f"Give it more time (--time-limit): {'; '.join(missed)}." if missed else ""
 
 
 def _about_range(validation: Validation | None) -> str:

@@ -18,7 +18,7 @@ class Model:
     ----------
     family : str
         Its name in words.
-    status : {"judged", "skipped", "failed"}
+    status : {"judged", "stopped", "skipped", "failed"}
         Whether it was compared.
     reason : str
         Why not; "" if it was.

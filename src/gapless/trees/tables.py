@@ -99,8 +99,22 @@ def series_of(X: Any, j: int) -> Series:
     """Column j."""
     if not is_table(X):
         return Series(X[:, j], f"x{j}")
-    column = X.iloc[:, int(j)] if hasattr(X, "iloc") else X[:, int(j)]
+    # Polars' own way is far quicker than its brackets, and tables may have thousands of columns.
+    column = X.iloc[:, int(j)] if hasattr(X, "iloc") else X.to_series(int(j))
     return Series(column, str(column.name))
+
+
+def numbers_of(X: Any, which: list[int]) -> Array:
+    """Some columns of numbers as a matrix (n, k) of floats, NaN where one is missing."""
+    if hasattr(X, "get_columns") and which:
+        some = X[:, which]
+        # One call for all, where there is nothing to be decided for each.
+        if all(dtype.is_numeric() for dtype in some.dtypes):
+            return some.cast(float).to_numpy()
+    out = np.empty((X.shape[0], len(which)))
+    for k, j in enumerate(which):
+        out[:, k] = series_of(X, j).numbers
+    return out
 
 
 def _is_missing(value: Any) -> bool:

@@ -18,6 +18,9 @@ HELP = "compare models on a table, keep the simplest good one, write a model fil
 MODEL_FILE, REPORT_FILE = "model.gapless", "report.html"
 # Of the time limit, for the choice and for all that is not writing; the report has what is left.
 FOR_CHOOSING, FOR_ALL = 0.8, 0.96
+# Seconds for the shortest report and its pages, and for each column in a model file. However long
+# they take, this part of the limit is for choosing.
+PAGES, FILES_PER_COLUMN, LEAST = 0.1, 2e-4, 0.2
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -95,7 +98,7 @@ def run(args: argparse.Namespace, printer: Printer) -> int:
         printer.detail(f"  {note}")
     began = time.monotonic()
     with without_lines():
-        choice = _chosen(args, table, target, printer)
+        choice = _chosen(args, table, target, began, printer)
         try:
             pages = _pages(choice, table, args.time_limit, began, printer)
         except Exception:
@@ -109,12 +112,19 @@ def run(args: argparse.Namespace, printer: Printer) -> int:
     return FINDINGS if args.strict and warned else DONE
 
 
-def _chosen(args: argparse.Namespace, table: Any, target: str, printer: Printer) -> Any:
+def _chosen(
+    args: argparse.Namespace, table: Any, target: str, began: float, printer: Printer
+) -> Any:
     """The choice, within its part of the time limit."""
+    import gapless.report  # noqa: F401 - loaded now, so that its time is known
     from gapless.choosing import Progress, choose
 
+    # Loading what is needed takes time, too, and so do pages and files that name every column.
+    spent = time.monotonic() - began + PAGES + FILES_PER_COLUMN * table.frame.width
+
     def tell(event: Progress) -> None:
-        printer.progress(replace(event, limit=args.time_limit))
+        seconds = time.monotonic() - began
+        printer.progress(replace(event, seconds=seconds, limit=args.time_limit))
 
     return choose(
         table,
@@ -122,7 +132,7 @@ def _chosen(args: argparse.Namespace, table: Any, target: str, printer: Printer)
         task=args.task,
         models=args.models and [name for word in args.models for name in word.split(",")],
         metric=args.metric,
-        time_limit=FOR_CHOOSING * args.time_limit,
+        time_limit=max(FOR_CHOOSING * args.time_limit - spent, LEAST * args.time_limit),
         test=args.test,
         group=args.group,
         time=args.time,
