@@ -55,7 +55,9 @@ def test_scores_are_those_of_models_without_each_fold(cls):
     np.testing.assert_allclose(search.standard_errors, error, rtol=1e-6)
     assert search.metric == metric and np.all(search.rows == len(y))
     assert model.n_iter_ == search.values["rounds"][search.chosen] == np.argmax(search.unseen) + 1
-    assert len(search.unseen) - model.n_iter_ >= boosting_folds.PATIENCE
+    before, all_rounds = search.unseen[: -boosting_folds.PATIENCE], search.unseen
+    little = boosting_folds.LITTLE * (all_rounds.max() - all_rounds[0])
+    assert before.max() >= all_rounds.max() - little
     same = cls(**FORM | {"max_iter": model.n_iter_}).fit(X, y)
     np.testing.assert_array_equal(model.predict(X), same.predict(X))
 
@@ -93,6 +95,14 @@ def test_noise_is_given_few_rounds_and_a_signal_many():
     noise = np.random.default_rng(5).normal(size=len(y))
     few = HistGradientBoostingRegressor(**FORM).fit(X, noise).n_iter_
     assert few < 10 < HistGradientBoostingRegressor(**FORM).fit(X, y).n_iter_
+
+
+def test_what_falls_a_little_for_ever_ends():
+    X = np.repeat(np.arange(20.0), 5)[:, None] + np.linspace(0, 0.1, 100)[:, None]
+    y = np.floor(X[:, 0] / 5)
+    model = HistGradientBoostingRegressor(**FORM).fit(X, y)
+    assert np.all(np.diff(model.search_.unseen) > 0)
+    assert len(model.search_.unseen) < 200
 
 
 def test_rounds_are_chosen_again_for_unseen_rows_and_intervals(monkeypatch):

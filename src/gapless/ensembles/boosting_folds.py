@@ -30,10 +30,10 @@ from .boosting_run import HeldOutRows, Round, Run, boost, row_losses, stages
 Array = np.ndarray
 Callback = Callable[[Any, float], bool]
 
-# Folds end when their loss has not fallen for so many rounds, which are also done at a time, ...
-PATIENCE = 20
-# ... or when there are so many.
-MOST_ROUNDS = 1000
+# Folds do so many rounds at a time, and end when these lower the loss by less than this part of
+# what all rounds have, since the loss of what can be fitted to the last digit falls a little for
+# ever; at the latest when there are so many.
+PATIENCE, LITTLE, MOST_ROUNDS = 20, 1e-4, 1000
 # The part of a time limit that folds may take: boosting all rows takes a quarter as long as they.
 PART_OF_TIME = 0.75
 # The rounds of a model whose folds had no time at all.
@@ -157,13 +157,14 @@ def folds_of(model: Any, data: BoostingData) -> list[Fold]:
 
 def _go_on(folds: Sequence[Fold], seed: int, callback: Callback | None) -> None:
     """Boost until the mean loss has stopped falling."""
-    done, best = 0, 0
-    while done < MOST_ROUNDS and done - best < PATIENCE:
+    for done in range(PATIENCE, MOST_ROUNDS + 1, PATIENCE):
         for fold in folds:
             fold.go_on(seed)
         losses = _sums(folds)[:, 0]
-        done, best = len(losses), int(np.argmin(losses)) + 1
-        words = f"round {done} of {len(folds)} folds, best with {best}"
+        least, before = losses.min(), losses[:-PATIENCE].min(initial=np.inf)
+        if before - least <= LITTLE * (losses[0] - least):
+            return
+        words = f"round {done} of {len(folds)} folds, best with {np.argmin(losses) + 1}"
         if callback is not None and callback(words, 0.0):
             return
 
