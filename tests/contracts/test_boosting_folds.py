@@ -156,7 +156,7 @@ def test_a_model_goes_to_a_file_with_its_search(tmp_path):
 
 
 def limited(monkeypatch, count):
-    """A fit whose folds have time for so many trees."""
+    """A fit whose folds have time for so many trees, and what it warns of."""
     grow, calls = Rounds.grow, []
 
     def some(self, *args):
@@ -170,21 +170,34 @@ def limited(monkeypatch, count):
         warnings.simplefilter("always")
         model = HistGradientBoostingRegressor(**FORM, time_limit=1000).fit(*make_rows())
     assert [w.category for w in caught] == [ConvergenceWarning]
-    assert "a number that there was not enough time to choose well" in str(caught[0].message)
     assert caught[0].filename == __file__
-    return model
+    return model, str(caught[0].message)
 
 
 def test_without_time_the_best_so_far_is_taken(monkeypatch):
-    model = limited(monkeypatch, 5 * boosting_folds.PATIENCE)
+    model, words = limited(monkeypatch, 5 * boosting_folds.PATIENCE)
+    assert "before the folds that choose the number of rounds had ended" in words
     assert len(model.search_.unseen) == boosting_folds.PATIENCE
     assert model.n_iter_ == np.argmax(model.search_.unseen) + 1
 
 
 def test_without_any_time_for_folds_the_usual_number_is_taken(monkeypatch):
-    model = limited(monkeypatch, boosting_folds.PATIENCE)
+    model, _ = limited(monkeypatch, boosting_folds.PATIENCE)
     assert len(model.search_.unseen) == 0
     assert model.n_iter_ == boosting_folds.UNTRIED_ROUNDS
+
+
+def test_a_fit_without_time_for_its_rounds_says_how_to_go_on(monkeypatch):
+    X, y = make_rows()
+    tried = len(HistGradientBoostingRegressor(**FORM).fit(X, y).search_.unseen)
+    model, words = limited(monkeypatch, 5 * tried + 4)
+    chosen = model.search_.values["rounds"][model.search_.chosen]
+    assert model.n_iter_ == 4 and f"after 4 of {chosen} rounds" in words
+    assert f"go on with warm_start=True and max_iter={chosen}." in words
+    monkeypatch.undo()
+    model.set_params(warm_start=True, max_iter=int(chosen)).fit(X, y)
+    whole = HistGradientBoostingRegressor(**FORM).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), whole.predict(X))
 
 
 def test_ctrl_c_in_a_fold_leaves_the_model_as_it_was(monkeypatch):

@@ -171,12 +171,13 @@ class HistGradientBoosting(GradientBoosting):
         return int(self.max_iter)
 
     def _unfinished(self, run: Run) -> str:
-        if self.max_iter != CV:
-            return super()._unfinished(run)
-        return (
-            f"with {len(run.trees)} of {run.wanted} rounds, a number that there was not enough "
-            "time to choose well; raise time_limit, or give a number as max_iter"
-        )
+        if run.ending == "folds":
+            return (
+                f"before the folds that choose the number of rounds had ended, and took "
+                f"{run.wanted} of them; raise time_limit, or give a number as max_iter"
+            )
+        words = super()._unfinished(run)
+        return f"{words} and max_iter={run.wanted}" if self.max_iter == CV else words
 
     def _stops_early(self, data: BoostingData) -> bool:
         if self.max_iter == CV:
