@@ -19,6 +19,7 @@ from gapless.choosing import (
     settings_of,
     tuning_of,
 )
+from gapless.choosing.facts import Facts
 from gapless.data import describe_columns, load_builtin, prepare, read_target, table_of
 
 WORDS = ["red", "green", "blue", "warm", "cold", "bright", "dark", "soft"]
@@ -242,3 +243,27 @@ def test_null_models_are_certified_again():
     assert (changed.kind, changed.gap) == ("stopped", pytest.approx(0.5 * 4 * 0.25**2))
     majority.class_prior_ = np.array([0.5, 0.25, 0.25])
     assert gapless.certify(majority, X, y).gap == pytest.approx(np.log(2))
+
+
+@pytest.mark.parametrize(
+    "task, rows, columns, texts, small, usual",
+    [
+        ("regression", 4000, 20, False, "cv", "cv"),
+        ("classification", 4000, 20, False, "cv", 100),
+        ("classification", 4000, 200, False, 150, 100),
+        ("regression", 4000, 20, True, 150, 100),
+        ("regression", 20_000, 5, False, 1000, 1000),
+    ],
+)
+def test_folds_choose_the_rounds_of_boosting_on_small_tables(
+    task, rows, columns, texts, small, usual
+):
+    classes = 2 if task == "classification" else 0
+    facts = Facts(task, rows, columns, columns, classes, rows // 3, 0.6, texts, False, False)
+    by_name = {family.name: family for family in families_for(facts)}
+    for name, rounds in (("boosted small trees", small), ("boosted trees", usual)):
+        model = by_name[name].build(facts, 0)
+        assert model.max_iter == rounds and model.early_stopping == (rounds == 1000)
+        cost = by_name[name].folds_cost if rounds == "cv" else by_name[name].cost
+        expected = cost.seconds(1000, columns, classes, texts)
+        assert by_name[name].guess_seconds(facts, 1000) == expected

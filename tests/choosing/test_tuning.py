@@ -13,6 +13,7 @@ from gapless import (
     SVC,
     DecisionTreeRegressor,
     HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
     KernelRidge,
     KNeighborsClassifier,
     Lasso,
@@ -52,6 +53,7 @@ TUNED = [
         "rounds",
         {"rounds", "max_leaf_nodes"},
     ),
+    (HistGradientBoostingRegressor(max_iter="cv"), "rounds", {"rounds", "max_leaf_nodes"}),
 ]
 
 

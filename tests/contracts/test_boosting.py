@@ -32,6 +32,7 @@ FORMS = [
     (HistGradientBoostingClassifier, SMALL | {"loss": "hinge"}),
     (HistGradientBoostingClassifier, SMALL | {"class_weight": {0: 3.0}, "max_features": 0.5}),
     (HistGradientBoostingClassifier, SMALL | {"early_stopping": True, "max_bins": 20}),
+    (HistGradientBoostingClassifier, SMALL | {"max_iter": "cv", "max_leaf_nodes": 4}),
     (HistGradientBoostingRegressor, SMALL),
     (HistGradientBoostingRegressor, SMALL | {"loss": "absolute_error"}),
     (HistGradientBoostingRegressor, SMALL | {"loss": Huber(0.3), "max_leaf_nodes": 5}),

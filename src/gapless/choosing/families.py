@@ -124,6 +124,7 @@ CLASSIFIERS = (
         complexity=7,
         make=boosted_small,
         cost=Cost(0.05, 0.6, classes=1.3),
+        folds_cost=Cost(0.1, 1.5, classes=2.0),
     ),
     Family(
         name="boosted trees",
@@ -214,6 +215,7 @@ REGRESSORS = (
         complexity=7,
         make=boosted_small,
         cost=Cost(0.05, 1.2),
+        folds_cost=Cost(0.2, 6.0),
     ),
     Family(
         name="boosted trees",
@@ -222,6 +224,7 @@ REGRESSORS = (
         complexity=8,
         make=boosted_usual,
         cost=Cost(0.05, 1.2),
+        folds_cost=Cost(0.2, 3.0),
     ),
     Family(
         name="boosted large trees",

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..data.preparation import Kind
 from ..data.target import Task
+from .builders import is_for_folds
 from .costs import Cost
 from .facts import Facts
 
@@ -35,6 +36,8 @@ class Family:
         What a fit costs.
     asking : float
         About which part of learning from a row it takes to predict one.
+    folds_cost : Cost or None
+        What it costs of small tables, where folds choose the rounds of boosting.
     largest, widest : int or None
         The most rows and numbers in a row that one fit can use, whatever the time; None for all.
     fewest : int
@@ -54,6 +57,7 @@ class Family:
     widest: int | None = None
     fewest: int = 0
     takes_text: bool = True
+    folds_cost: Cost | None = None
 
     def build(self, facts: Facts, seed: int) -> Any:
         """The estimator, unfitted, which tunes itself.
@@ -80,7 +84,10 @@ class Family:
         # Of words every kind has many columns.
         is_wide = self.kind == "numbers" or facts.has_text
         width = facts.features if is_wide else facts.columns
-        return self.cost.seconds(rows, width, facts.classes, facts.has_text)
+        cost = self.cost
+        if self.folds_cost is not None and is_for_folds(facts):
+            cost = self.folds_cost
+        return cost.seconds(rows, width, facts.classes, facts.has_text)
 
     def most_rows(self, facts: Facts) -> int:
         """The most rows that one fit can use.

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_regressor
 
+from ..ensembles.boosting_losses import metric_of
 from ..ensembles.boosting_run import BoostingTrace
 from ..linear.path import Path
 from ..search import Search
@@ -192,8 +193,7 @@ def _of_rounds(model: Any, trace: BoostingTrace) -> Tuning:
     scores = -np.asarray(trace.validation)
     rounds = np.arange(len(scores), dtype=float)
     nothing = np.full(len(scores), np.nan)
-    metric = "neg_loss" if is_regressor(model) else _metric_of(model)
-    return _tuning("rounds", rounds, scores, nothing, len(model.trees_), metric)
+    return _tuning("rounds", rounds, scores, nothing, len(model.trees_), metric_of(model.loss_))
 
 
 def _metric_of(model: Any) -> str:

@@ -35,7 +35,7 @@ from .boosting_judge import Fitted, Judge
 from .boosting_losses import best_start, check_targets, targets_of
 from .boosting_plan import GrowthPlan
 from .boosting_rounds import Rounds
-from .boosting_run import Drawing, HeldOutRows, Run, add_rounds, boost
+from .boosting_run import Drawing, HeldOutRows, Run, add_rounds, boost, stages
 
 Array = np.ndarray
 
@@ -295,14 +295,20 @@ class GradientBoosting(BoostedGaps, OfParts, Remembering, CallbackSupport, BaseE
         """Say what ended the fit before its time."""
         if run.ending == "interrupted":
             raise KeyboardInterrupt
-        if run.ending == "time_limit":
+        if run.ending in ("time_limit", "folds"):
             warnings.warn(
-                f"{type(self).__name__} stopped at {said_limit(self.time_limit)} after "
-                f"{len(run.trees)} of {self._wanted()} rounds; raise time_limit, or go on with "
-                "warm_start=True.",
+                f"{type(self).__name__} stopped at {said_limit(self.time_limit)} "
+                f"{self._unfinished(run)}.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
+
+    def _unfinished(self, run: Run) -> str:
+        """What there was no time for, and what to do about it."""
+        return (
+            f"after {len(run.trees)} of {run.wanted} rounds; raise time_limit, or go on with "
+            "warm_start=True"
+        )
 
     # ---- reading ---------------------------------------------------------------------------------
 
@@ -366,11 +372,8 @@ class GradientBoosting(BoostedGaps, OfParts, Remembering, CallbackSupport, BaseE
         check_is_fitted(self)
         F = read_new(self, self.encoding_, X)
         z = self._starts(F, X, vars(self))
-        leaves = self._leaves_of(F)
-        for r, trees in enumerate(self.trees_):
-            for k, tree in enumerate(trees):
-                z[:, k] += tree.value[leaves[:, r, k], 0, 0]
-            yield z.copy()
+        for scores in stages(self.trees_, self._leaves_of(F), z):
+            yield scores.copy()
 
     def _leaves_of(self, F: Any) -> Array:
         """The leaf of each row in the trees of each round, (n, rounds, K)."""

@@ -11,9 +11,11 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
 from ..losses import Loss
+from ..trees.tuning import CV
 from ._boosting import GradientBoosting, Validation
 from .boosting_constraints import read_groups, read_monotone, table_of
 from .boosting_data import BoostingData
+from .boosting_folds import choose_rounds
 from .boosting_judge import Fitted
 from .boosting_nodes import BinMapper, Predictor, Preprocessor
 from .boosting_plan import GrowthPlan, is_second_order
@@ -35,11 +37,12 @@ class HistGradientBoosting(GradientBoosting):
         "validation_score_",
         "do_early_stopping_",
         "is_categorical_",
+        "search_",
     )
     _parameter_constraints: ClassVar[dict] = {
         "loss": [str, Loss, BaseLoss],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left"), StrOptions({CV})],
         "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
@@ -87,9 +90,27 @@ class HistGradientBoosting(GradientBoosting):
         -------
         self : object
             The fitted estimator. Ctrl-C keeps the rounds so far and raises KeyboardInterrupt; an
-            error leaves the estimator as it was.
+            error, or Ctrl-C while folds choose the number of rounds, leaves the estimator as it
+            was.
         """
+        self._check_one_way(X_val)
         return self._fit(X, y, sample_weight, self._validation(X_val, y_val, sample_weight_val))
+
+    def _check_one_way(self, X_val: Any) -> None:
+        """Refuse a second way to say how many rounds there are, beside folds."""
+        if self.max_iter != CV:
+            return
+        others = {
+            "warm_start=True": self.warm_start,
+            "early_stopping=True": self.early_stopping is True,
+            "X_val": X_val is not None,
+        }
+        for other, is_there in others.items():
+            if is_there:
+                raise ValueError(
+                    f'max_iter="cv" chooses the number of rounds by folds, and {other} is another '
+                    "way to say how many there are; leave it out, or give a number as max_iter."
+                )
 
     def _validation(self, X_val: Any, y_val: Any, weights: Any) -> Validation | None:
         """The rows to judge rounds by, where they were given."""
@@ -132,10 +153,35 @@ class HistGradientBoosting(GradientBoosting):
         """Columns that may meet on the way to a leaf, by groups."""
         return read_groups(self.interaction_cst, n_features)
 
+    def _boost(self, data: BoostingData, seed: int, **options: Any) -> Fitted:
+        """All rounds; where folds choose their number, these come first, on the same rows."""
+        if self.max_iter != CV:
+            return super()._boost(data, seed, **options)
+        weights = options.get("weights")
+        own = data.of(np.flatnonzero((data.weights if weights is None else weights) > 0))
+        choice = choose_rounds(self, own, seed, options.get("watchers", (None,))[0])
+        settled = self._at(max_iter=choice.rounds, early_stopping=False)
+        fitted = settled._boost(data, seed, **options)
+        fitted.learned["search_"] = choice.search
+        if not choice.is_finished:
+            fitted.run.ending = fitted.run.ending or "folds"
+        return fitted
+
     def _wanted(self) -> int:
         return int(self.max_iter)
 
+    def _unfinished(self, run: Run) -> str:
+        if run.ending == "folds":
+            return (
+                f"before the folds that choose the number of rounds had ended, and took "
+                f"{run.wanted} of them; raise time_limit, or give a number as max_iter"
+            )
+        words = super()._unfinished(run)
+        return f"{words} and max_iter={run.wanted}" if self.max_iter == CV else words
+
     def _stops_early(self, data: BoostingData) -> bool:
+        if self.max_iter == CV:
+            return False
         if self.early_stopping == AUTO:
             return float(np.ceil(data.repeats).sum()) > MANY_ROWS
         return bool(self.early_stopping)

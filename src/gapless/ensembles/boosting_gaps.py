@@ -27,7 +27,6 @@ class BoostedGaps:
     _random_seed: int
     _has_validation: bool
     # Methods of the model.
-    _wanted: Any
     _read: Any
     _raw_of: Any
     _held_out_share: Any
@@ -44,7 +43,7 @@ class BoostedGaps:
             f"no model can go below {least:.3g}."
         )
         if run is not None and run.ending in ("time_limit", "interrupted", "callback"):
-            verdict = f"stopped after {rounds} of {self._wanted()} rounds. {verdict.capitalize()}"
+            verdict = f"stopped after {rounds} of {run.wanted} rounds. {verdict.capitalize()}"
         return Certificate(
             "none", verdict, loss * total, -np.inf, np.inf, np.inf, 0.0, max(total, 1e-300)
         )

@@ -93,6 +93,11 @@ def classification_loss(loss: Any, classes: int) -> Loss:
     return found
 
 
+def metric_of(loss: Loss) -> str:
+    """What the mean loss of unseen rows is called as a score, the larger the better."""
+    return "neg_log_loss" if loss in (losses.Logistic(), losses.Softmax()) else "neg_loss"
+
+
 def check_targets(loss: Loss, name: Any, y: Array) -> None:
     """Refuse targets for which the loss is not defined."""
     if loss.targets == "nonnegative" and (y.min() < 0 or not y.sum() > 0):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -97,17 +97,34 @@ def add_rounds(rounds: Sequence[Round], F: Any, z: Array) -> None:
             z[:, k] += PackedTrees.of([tree]).sum(F)[:, 0]
 
 
+def stages(rounds: Sequence[Round], leaves: Array, z: Array) -> Iterator[Array]:
+    """Scores z (n, K) after each round, the same array every time.
+
+    `leaves` (n, rounds, K) has the leaf of each row in each tree.
+    """
+    for r, trees in enumerate(rounds):
+        for k, tree in enumerate(trees):
+            z[:, k] += tree.value[leaves[:, r, k], 0, 0]
+        yield z
+
+
+def row_losses(loss: Loss, y: Array, z: Array) -> Array:
+    """ℓ(y, z) of each row, from scores z (n, K)."""
+    return loss.value(y, z if loss.task == "multiclass" else z[:, 0])
+
+
 def mean_loss(loss: Loss, y: Array, z: Array, weights: Array) -> float:
     """The mean of ℓ(y, z) over rows with scores z (n, K)."""
-    value = loss.value(y, z if loss.task == "multiclass" else z[:, 0])
-    return float(weights @ value / weights.sum())
+    return float(weights @ row_losses(loss, y, z) / weights.sum())
 
 
 @dataclass(eq=False)
 class Run:
     """What a run has done so far.
 
-    `ending` is "" for all rounds, or "early", "monitor", "callback", "time_limit", "interrupted".
+    `wanted` is the number of rounds that it goes on to; `ending` is "" for all of them, or "early",
+    "monitor", "callback", "time_limit", "interrupted", or "folds" if there was no time to choose
+    their number.
     """
 
     trees: list[Round] = field(default_factory=list)
@@ -115,6 +132,7 @@ class Run:
     validation: list[float] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     out_of_bag: list[tuple[float, float]] = field(default_factory=list)
+    wanted: int = 0
     ending: str = ""
 
     @property
@@ -165,6 +183,7 @@ def boost(
     `adapt` may change the loss before each round; `after_round` returns "" to go on, or what ends
     the run. What was grown before Ctrl-C or the time limit is kept.
     """
+    run.wanted = last
     began = time.monotonic() - (run.seconds[-1] if run.seconds else 0.0)
 
     def note() -> None:

@@ -62,17 +62,13 @@ def choose_alpha(grow: Any, data: Any, units: Array, whole: Any, select: str) ->
     alphas = _candidates(sequence_of(whole).alphas)
     y, weights = data.outputs.y, data.outputs.sample_weight
     strata = y[:, 0] if data.has_classes else None
-    count = int(units.max()) + 1
-    order = drawn(units, count, strata)
-    fold = np.empty(count, dtype=int)
-    fold[order] = np.arange(count) * min(FOLDS, count) // count
-    of_row = np.where(units >= 0, fold[units], -1)
+    of_row = folds_by_units(units, strata)
     # Equal rows are one, with all their weight.
     counted = np.flatnonzero(units >= 0)
     _, first, place = np.unique(data.labels[counted], return_index=True, return_inverse=True)
     rows, merged = counted[first], np.bincount(place, weights[counted])
     sums = np.zeros((len(alphas), 3))
-    for k in range(min(FOLDS, count)):
+    for k in range(of_row.max() + 1):
         check()
         tree = grow(np.flatnonzero((of_row >= 0) & (of_row != k)))
         is_held = of_row[rows] == k
@@ -94,6 +90,25 @@ def choose_alpha(grow: Any, data: Any, units: Array, whole: Any, select: str) ->
     return Choice(float(alphas[chosen]), search)
 
 
+def folds_by_units(units: Array, strata: Array | None) -> Array:
+    """Which of five folds each row is in, or of fewer where there are not as many units.
+
+    Rows of one unit are together, and each fold has its share of every stratum; −1 is no unit.
+    """
+    count = int(units.max()) + 1
+    fold = np.empty(count, dtype=int)
+    fold[drawn(units, count, strata)] = np.arange(count) * min(FOLDS, count) // count
+    return np.where(units >= 0, fold[units], -1)
+
+
+def mean_losses(sums: Array, weights: Array) -> tuple[Array, Array]:
+    """Mean losses and their standard errors, from Σwℓ, Σw²ℓ and Σw²ℓ² over all held-out rows."""
+    total, count = float(weights.sum()), len(weights)
+    loss = sums[:, 0] / total
+    spread = sums[:, 2] - 2 * loss * sums[:, 1] + loss**2 * float(np.sum(weights**2))
+    return loss, np.sqrt(np.maximum(spread, 0.0) * count / max(count - 1, 1)) / total
+
+
 def _candidates(alphas: Array) -> Array:
     """Geometric means of neighbours, and one price at which the root alone is left."""
     alphas = np.unique(np.maximum(alphas, 0.0))
@@ -108,11 +123,8 @@ def _chosen(unseen: Array, errors: Array, select: str) -> int:
 
 
 def _scores(sums: Array, weights: Array, y: Array, has_classes: bool) -> tuple[Array, Array]:
-    """Scores and standard errors, from Σwℓ, Σw²ℓ and Σw²ℓ² over all held-out rows."""
-    total, count = float(weights.sum()), len(weights)
-    loss = sums[:, 0] / total
-    spread = sums[:, 2] - 2 * loss * sums[:, 1] + loss**2 * float(np.sum(weights**2))
-    error = np.sqrt(np.maximum(spread, 0.0) * count / max(count - 1, 1)) / total
+    """Scores and standard errors: the share of right classes, or R²."""
+    loss, error = mean_losses(sums, weights)
     if has_classes:
         return 1.0 - loss, error
     mean = np.average(y, axis=0, weights=weights)
