@@ -1,6 +1,7 @@
 """Families of models: every one learns from every kind of table it says that it suits."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -14,6 +15,7 @@ from gapless.choosing import (
     FAMILIES,
     MajorityClassifier,
     MeanRegressor,
+    builders,
     facts_of,
     families_for,
     settings_of,
@@ -170,6 +172,31 @@ def test_facts_count_what_models_will_see():
     half = facts_of(columns, target, target.rows[:50])
     assert half.rows == 50
     assert set(facts.to_dict()) == set(type(facts).__slots__)
+
+
+def test_strengths_for_texts_are_chosen_by_folds_where_that_takes_seconds():
+    _, _, facts = read(made(100, texts=True), "classification")
+    tuned = {family.name: family.build(facts, 0) for family in families_for(facts)}
+    assert tuned["linear SVM"].C == tuned["logistic regression"].C == "cv"
+    large = replace(facts, rows=1_000_000)
+    assert isinstance(builders.linear_svm(large, 0).C, float)
+    assert isinstance(builders.logistic(large, 0).C, float)
+    # A class of one row is in one fold alone.
+    assert isinstance(builders.logistic(replace(facts, smallest_class=1), 0).C, float)
+    regression = replace(facts, task="regression", classes=0, smallest_class=0)
+    assert builders.ridge(regression, 0).alpha == "cv"
+
+
+def test_bayes_of_words_takes_texts_alone():
+    table = made(60, texts=True)
+    _, _, mixed = read(table, "classification")
+    assert "naive Bayes of words" not in [family.name for family in families_for(mixed)]
+    frame = table.frame.select("said", "kind", "amount")
+    columns, target, facts = read(table_of(frame), "classification")
+    assert facts.is_text
+    [family] = [f for f in families_for(facts) if f.name == "naive Bayes of words"]
+    model = prepare(columns, family.kind, family.build(facts, 0)).fit(frame, target.values)
+    assert model.score(frame, target.values) > 0.8
 
 
 def test_facts_know_about_how_wide_a_prepared_table_is():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..bayes import MultinomialNB
 from ..ensembles import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
@@ -91,6 +92,11 @@ def ridge(facts: Facts, seed: int) -> Any:
     if facts.has_text:
         return Ridge(alpha="cv" if has_folds(facts, MOST_TEXTS) else 1.0)
     return Ridge(alpha="loo")
+
+
+def bayes_of_words(facts: Facts, seed: int) -> Any:
+    """Naive Bayes of tf-idf weights; these are smaller than counts, and so is what is added."""
+    return MultinomialNB(alpha=0.1)
 
 
 def pruned_tree(facts: Facts, seed: int) -> Any:

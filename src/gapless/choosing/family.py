@@ -39,6 +39,8 @@ class Family:
         Rows below which it has no advantage over its simpler relatives.
     takes_text : bool
         Whether it is of use for the many words of free texts.
+    needs_text : bool
+        Whether it takes nothing else than free texts.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Family:
     widest: int | None = None
     fewest: int = 0
     takes_text: bool = True
+    needs_text: bool = False
 
     def build(self, facts: Facts, seed: int) -> Any:
         """The estimator, unfitted, which tunes itself.
@@ -102,6 +105,6 @@ class Family:
         """
         if self.task != facts.task or facts.rows < self.fewest:
             return False
-        if facts.has_text and not self.takes_text:
+        if (facts.has_text and not self.takes_text) or (self.needs_text and not facts.is_text):
             return False
         return self.widest is None or facts.features <= self.widest
