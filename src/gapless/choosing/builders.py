@@ -31,19 +31,18 @@ ALL_STRENGTHS, FEW_STRENGTHS = 2e8, 1e9
 LEAST_WIDTH = 40
 STRENGTHS = (0.01, 0.1, 1.0, 10.0)
 # Weights of words are many: leaving one row out takes as long as a fit, so strengths are chosen by
-# folds. That takes seconds up to so many rows times models, one for each class; beyond, strengths
-# that are good for texts of all kinds will do.
-MOST_TEXTS, MOST_TEXTS_OF_A_MACHINE = 20_000, 100_000
-LOGISTIC_STRENGTH_OF_WORDS = 100.0
+# folds. That takes a second or two up to so many rows times models, one for each class; beyond,
+# strengths that are good for texts of all kinds will do.
+MOST_TEXTS, LOGISTIC_STRENGTH_OF_WORDS, STRENGTH_OF_WORDS = 20_000, 100.0, 1.0
 # Of smaller classes some fold may have none to learn from.
 FEWEST_OF_A_CLASS = 3
 
 
-def has_folds(facts: Facts, most: int) -> bool:
-    """Whether strengths for texts can be chosen by folds, up to so many rows times models."""
+def has_time_for_folds(facts: Facts) -> bool:
+    """Whether strengths for texts are chosen by folds."""
     models = facts.classes if facts.classes > 2 else 1
     is_seen = not facts.classes or facts.smallest_class >= FEWEST_OF_A_CLASS
-    return is_seen and facts.rows * models <= most
+    return is_seen and facts.rows * models <= MOST_TEXTS
 
 
 def newton_work(facts: Facts) -> float:
@@ -55,7 +54,7 @@ def newton_work(facts: Facts) -> float:
 def logistic(facts: Facts, seed: int) -> Any:
     """Logistic regression with the L2 penalty."""
     if facts.has_text:
-        is_tuned = has_folds(facts, MOST_TEXTS)
+        is_tuned = has_time_for_folds(facts)
         return LogisticRegression(C="cv" if is_tuned else LOGISTIC_STRENGTH_OF_WORDS)
     work = newton_work(facts)
     if work <= ALL_STRENGTHS:
@@ -81,16 +80,16 @@ def sparse_logistic(facts: Facts, seed: int) -> Any:
 def linear_svm(facts: Facts, seed: int) -> Any:
     """A linear machine with the squared hinge."""
     if facts.has_text:
-        # Words separate classes, and beyond some strength all models are nearly the same.
-        is_tuned = has_folds(facts, MOST_TEXTS_OF_A_MACHINE)
-        return LinearSVC(C="cv", select="1se") if is_tuned else LinearSVC(C=1.0)
+        # Words separate classes, and beyond some C all models are nearly the same.
+        is_tuned = has_time_for_folds(facts)
+        return LinearSVC(C="cv", select="1se") if is_tuned else LinearSVC(C=STRENGTH_OF_WORDS)
     return LinearSVC(C="loo" if newton_work(facts) <= FEW_STRENGTHS else 1.0)
 
 
 def ridge(facts: Facts, seed: int) -> Any:
     """Ridge regression; many words have no eigenvalues that could be found in time."""
     if facts.has_text:
-        return Ridge(alpha="cv" if has_folds(facts, MOST_TEXTS) else 1.0)
+        return Ridge(alpha="cv" if has_time_for_folds(facts) else STRENGTH_OF_WORDS)
     return Ridge(alpha="loo")
 
 

@@ -87,7 +87,7 @@ CLASSIFIERS = (
         kind="numbers",
         complexity=3,
         make=linear_svm,
-        cost=Cost(0.05, 0.12, width=1.3, classes=1.0, words=2.0),
+        cost=Cost(0.05, 0.12, width=1.3, classes=0.5, words=2.0),
     ),
     Family(
         name="pruned tree",
@@ -173,7 +173,7 @@ REGRESSORS = (
         kind="numbers",
         complexity=2,
         make=ridge,
-        cost=Cost(0.02, 0.25, width=1.3),
+        cost=Cost(0.02, 0.25, width=1.3, words=4.0),
     ),
     Family(
         name="pruned tree",
