@@ -45,6 +45,6 @@ class Cost:
             Whether the numbers are mostly weights of words, of which few are not 0.
         """
         wide = min(width, ENTRIES_OF_A_TEXT) if has_text else width
-        return self.fixed + self.factor * (rows / ROWS) ** self.rows * (
-            max(wide, 1) / WIDTH
-        ) ** self.width * (max(classes, 2) / 2) ** self.classes * (self.words if has_text else 1.0)
+        by_size = (rows / ROWS) ** self.rows * (max(wide, 1) / WIDTH) ** self.width
+        by_kind = (max(classes, 2) / 2) ** self.classes * (self.words if has_text else 1.0)
+        return self.fixed + self.factor * by_size * by_kind
