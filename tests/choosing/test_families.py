@@ -1,6 +1,7 @@
 """Families of models: every one learns from every kind of table it says that it suits."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -14,6 +15,7 @@ from gapless.choosing import (
     FAMILIES,
     MajorityClassifier,
     MeanRegressor,
+    builders,
     facts_of,
     families_for,
     settings_of,
@@ -49,6 +51,11 @@ def made(rows, *, seed=0, classes=2, texts=False, columns=0):
     return table_of(frame)
 
 
+def only_texts(rows):
+    """The same with no features but texts."""
+    return table_of(made(rows, texts=True).frame.select("said", "kind", "amount"))
+
+
 def read(table, task):
     name, other = ("kind", "amount") if task == "classification" else ("amount", "kind")
     columns = describe_columns(table, name, drop=[other])
@@ -72,7 +79,7 @@ def test_learns_from_mixed_columns_with_missing_values(family):
     table = made(120)
     model, target = fitted(family, table)
     if model is None:
-        assert family.fewest > 120
+        assert family.fewest > 120 or family.needs_text
         return
     told = model.predict(table.frame)
     if family.task == "classification":
@@ -126,8 +133,8 @@ def test_is_rebuilt_the_same_from_the_same_seed(family):
 
 @every_family
 def test_goes_to_a_file_and_back(family, tmp_path):
-    # With texts, or without them where the family does not suit texts.
-    for table in (made(50, texts=True), made(50)):
+    # With texts, or without them where the family does not suit texts, or with nothing else.
+    for table in (made(50, texts=True), made(50), only_texts(50)):
         model, _ = fitted(family, table)
         if model is not None:
             break
@@ -171,6 +178,29 @@ def test_facts_count_what_models_will_see():
     half = facts_of(columns, target, target.rows[:50])
     assert half.rows == 50
     assert set(facts.to_dict()) == set(type(facts).__slots__)
+
+
+def test_strengths_for_texts_are_chosen_by_folds_where_that_takes_seconds():
+    _, _, facts = read(made(100, texts=True), "classification")
+    tuned = {family.name: family.build(facts, 0) for family in families_for(facts)}
+    assert tuned["linear SVM"].C == tuned["logistic regression"].C == "cv"
+    large = replace(facts, rows=1_000_000)
+    assert isinstance(builders.linear_svm(large, 0).C, float)
+    assert isinstance(builders.logistic(large, 0).C, float)
+    # A class of one row is in one fold alone.
+    assert isinstance(builders.logistic(replace(facts, smallest_class=1), 0).C, float)
+    regression = replace(facts, task="regression", classes=0, smallest_class=0)
+    assert builders.ridge(regression, 0).alpha == "cv"
+
+
+def test_bayes_of_words_takes_texts_alone():
+    _, _, mixed = read(made(60, texts=True), "classification")
+    assert "naive Bayes of words" not in [family.name for family in families_for(mixed)]
+    table = only_texts(60)
+    _, _, facts = read(table, "classification")
+    [family] = [f for f in families_for(facts) if f.name == "naive Bayes of words"]
+    model, target = fitted(family, table)
+    assert model.score(table.frame, target.values) > 0.8
 
 
 def test_facts_know_about_how_wide_a_prepared_table_is():

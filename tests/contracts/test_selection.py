@@ -23,6 +23,8 @@ REGRESSORS = {
     "lasso": gapless.Lasso("loo"),
     "elastic net": gapless.ElasticNet("loo", l1_ratio=[0.3, 0.9]),
     "svr": gapless.LinearSVR(C="loo", loss="squared_epsilon_insensitive", epsilon=0.1),
+    "ridge by folds": gapless.Ridge("cv"),
+    "elastic net by folds": gapless.ElasticNet("cv", l1_ratio=[0.3, 0.9]),
 }
 CLASSIFIERS = {
     "ridge classifier": gapless.RidgeClassifier("loo"),
@@ -30,10 +32,13 @@ CLASSIFIERS = {
     "l1 logistic": gapless.LogisticRegression(C="loo", l1_ratio=1.0),
     "svc": gapless.LinearSVC(C="loo"),
     "kernel logistic": gapless.KernelLogisticRegression(C="loo"),
+    "logistic by folds": gapless.LogisticRegression(C="cv"),
+    "svc by folds": gapless.LinearSVC(C="cv"),
 }
 every_model = pytest.mark.parametrize("model", [*REGRESSORS.values(), *CLASSIFIERS.values()])
 quick_models = pytest.mark.parametrize(
-    "model", [REGRESSORS["ridge"], REGRESSORS["lasso"], *CLASSIFIERS.values()]
+    "model",
+    [*(REGRESSORS[name] for name in ("ridge", "lasso", "ridge by folds")), *CLASSIFIERS.values()],
 )
 
 
@@ -190,7 +195,9 @@ def test_what_cannot_be_tuned_is_refused_in_words():
         gapless.Ridge("loo", select="best").fit(X, y)
 
 
-@pytest.mark.parametrize("model", [REGRESSORS["lasso"], CLASSIFIERS["logistic"]])
+@pytest.mark.parametrize(
+    "model", [REGRESSORS["lasso"], CLASSIFIERS["logistic"], CLASSIFIERS["logistic by folds"]]
+)
 def test_time_limit_stops_the_search(model):
     X, y = make_data(model, n=400)
     with pytest.warns(UserWarning, match="time_limit"):

@@ -1,13 +1,14 @@
 """How the model of each family is built for a table: parameters by the size of what it meets.
 
-Every model tunes itself inside its own fit: by leave-one-out, along a path, by pruning, or by
-rounds that are judged on folds or on rows held out. So the rows that judge a family never tuned it.
+Every model tunes itself inside its own fit: by leave-one-out, along a path, by folds, by pruning,
+or by rounds that are judged on rows held out. So the rows that judge a family never tuned it.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from ..bayes import MultinomialNB
 from ..ensembles import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
@@ -31,9 +32,19 @@ ALL_STRENGTHS, FEW_STRENGTHS = 2e8, 1e9
 # What is done once for each row takes as long as so many columns.
 LEAST_WIDTH = 40
 STRENGTHS = (0.01, 0.1, 1.0, 10.0)
-# Weights of words are small and many: leaving one row out takes as long as a fit, and large C are
-# best for logistic regression. For the squared hinge 1 is good for texts of all kinds.
-STRENGTHS_OF_WORDS, STRENGTH_OF_WORDS = (1.0, 10.0, 100.0), 10.0
+# Weights of words are many: leaving one row out takes as long as a fit, so strengths are chosen by
+# folds. That takes a second or two up to so many rows times models, one for each class; beyond,
+# strengths that are good for texts of all kinds will do.
+MOST_TEXTS, LOGISTIC_STRENGTH_OF_WORDS, STRENGTH_OF_WORDS = 20_000, 100.0, 1.0
+# Of smaller classes some fold may have none to learn from.
+FEWEST_OF_A_CLASS = 3
+
+
+def has_time_for_folds(facts: Facts) -> bool:
+    """Whether strengths for texts are chosen by folds."""
+    models = facts.classes if facts.classes > 2 else 1
+    is_seen = not facts.classes or facts.smallest_class >= FEWEST_OF_A_CLASS
+    return is_seen and facts.rows * models <= MOST_TEXTS
 
 
 def newton_work(facts: Facts) -> float:
@@ -45,18 +56,17 @@ def newton_work(facts: Facts) -> float:
 def logistic(facts: Facts, seed: int) -> Any:
     """Logistic regression with the L2 penalty."""
     if facts.has_text:
-        if facts.classes > 2:
-            return LogisticRegression(C=STRENGTH_OF_WORDS)
-        return _by_few_strengths(STRENGTHS_OF_WORDS)
+        is_tuned = has_time_for_folds(facts)
+        return LogisticRegression(C="cv" if is_tuned else LOGISTIC_STRENGTH_OF_WORDS)
     work = newton_work(facts)
     if work <= ALL_STRENGTHS:
         return LogisticRegression(C="loo")
-    return _by_few_strengths(STRENGTHS) if work <= FEW_STRENGTHS else LogisticRegression(C=1.0)
+    return _by_few_strengths() if work <= FEW_STRENGTHS else LogisticRegression(C=1.0)
 
 
-def _by_few_strengths(strengths: tuple[float, ...]) -> LogisticRegressionCV:
+def _by_few_strengths() -> LogisticRegressionCV:
     return LogisticRegressionCV(
-        Cs=strengths,
+        Cs=STRENGTHS,
         l1_ratios=(0.0,),
         cv="loo",
         scoring="neg_log_loss",
@@ -71,13 +81,23 @@ def sparse_logistic(facts: Facts, seed: int) -> Any:
 
 def linear_svm(facts: Facts, seed: int) -> Any:
     """A linear machine with the squared hinge."""
-    is_tuned = not facts.has_text and newton_work(facts) <= FEW_STRENGTHS
-    return LinearSVC(C="loo" if is_tuned else 1.0)
+    if facts.has_text:
+        # Words separate classes, and beyond some C all models are nearly the same.
+        is_tuned = has_time_for_folds(facts)
+        return LinearSVC(C="cv", select="1se") if is_tuned else LinearSVC(C=STRENGTH_OF_WORDS)
+    return LinearSVC(C="loo" if newton_work(facts) <= FEW_STRENGTHS else 1.0)
 
 
 def ridge(facts: Facts, seed: int) -> Any:
     """Ridge regression; many words have no eigenvalues that could be found in time."""
-    return Ridge(alpha=1.0 if facts.has_text else "loo")
+    if facts.has_text:
+        return Ridge(alpha="cv" if has_time_for_folds(facts) else STRENGTH_OF_WORDS)
+    return Ridge(alpha="loo")
+
+
+def bayes_of_words(facts: Facts, seed: int) -> Any:
+    """Naive Bayes of tf-idf weights; these are smaller than counts, and so is what is added."""
+    return MultinomialNB(alpha=0.1)
 
 
 def pruned_tree(facts: Facts, seed: int) -> Any:

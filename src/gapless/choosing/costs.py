@@ -22,6 +22,9 @@ class Cost:
         Seconds of 10,000 rows of 20 numbers and two classes.
     rows, width, classes : float
         Powers of the number of rows, of numbers in a row, and of classes.
+    words : float
+        How many times as long it takes for weights of words, for which a family may be tuned in
+        another way.
     """
 
     fixed: float
@@ -29,6 +32,7 @@ class Cost:
     rows: float = 1.0
     width: float = 1.0
     classes: float = 0.0
+    words: float = 1.0
 
     def seconds(self, rows: int, width: int, classes: int, has_text: bool = False) -> float:
         """About how long a fit takes.
@@ -41,10 +45,6 @@ class Cost:
             Whether the numbers are mostly weights of words, of which few are not 0.
         """
         wide = min(width, ENTRIES_OF_A_TEXT) if has_text else width
-        return (
-            self.fixed
-            + self.factor
-            * (rows / ROWS) ** self.rows
-            * (max(wide, 1) / WIDTH) ** self.width
-            * (max(classes, 2) / 2) ** self.classes
-        )
+        by_size = (rows / ROWS) ** self.rows * (max(wide, 1) / WIDTH) ** self.width
+        by_kind = (max(classes, 2) / 2) ** self.classes * (self.words if has_text else 1.0)
+        return self.fixed + self.factor * by_size * by_kind

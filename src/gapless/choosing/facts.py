@@ -44,6 +44,8 @@ class Facts:
         The share of the most frequent class; 0 for regression.
     has_text, has_category, has_missing : bool
         Whether a feature is a free text, is a category or a text, or has missing values.
+    is_text : bool
+        Whether all features are free texts.
     """
 
     task: Task
@@ -56,6 +58,7 @@ class Facts:
     has_text: bool
     has_category: bool
     has_missing: bool
+    is_text: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """The same data as plain strings and numbers."""
@@ -94,6 +97,7 @@ def facts_of(columns: Sequence[Column], target: Target, rows: Array | None = Non
         has_text=any(column.role == "text" for column in used),
         has_category=any(column.role in ("category", "text") for column in used),
         has_missing=any(column.missing for column in used),
+        is_text=bool(used) and all(column.role == "text" for column in used),
     )
 
 

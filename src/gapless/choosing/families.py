@@ -11,6 +11,7 @@ from ..linear import Lasso
 from ..neighbors import KNeighborsClassifier, KNeighborsRegressor
 from ..svm import SVC
 from .builders import (
+    bayes_of_words,
     boosted_large,
     boosted_small,
     boosted_usual,
@@ -49,7 +50,7 @@ CLASSIFIERS = (
         kind="numbers",
         complexity=2,
         make=logistic,
-        cost=Cost(0.05, 0.08, width=1.3, classes=1.5),
+        cost=Cost(0.05, 0.08, width=1.3, classes=1.5, words=2.0),
     ),
     Family(
         name="linear discriminants",
@@ -73,12 +74,21 @@ CLASSIFIERS = (
         takes_text=False,
     ),
     Family(
+        name="naive Bayes of words",
+        task="classification",
+        kind="numbers",
+        complexity=2,
+        make=bayes_of_words,
+        cost=Cost(0.02, 0.01),
+        needs_text=True,
+    ),
+    Family(
         name="linear SVM",
         task="classification",
         kind="numbers",
         complexity=3,
         make=linear_svm,
-        cost=Cost(0.03, 0.1, width=1.25, classes=1.0),
+        cost=Cost(0.03, 0.1, width=1.25, classes=1.0, words=2.0),
     ),
     Family(
         name="pruned tree",
@@ -167,7 +177,7 @@ REGRESSORS = (
         kind="numbers",
         complexity=2,
         make=ridge,
-        cost=Cost(0.02, 0.25, width=1.3),
+        cost=Cost(0.02, 0.25, width=1.3, words=4.0),
     ),
     Family(
         name="pruned tree",

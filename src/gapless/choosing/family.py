@@ -36,14 +36,16 @@ class Family:
         What a fit costs.
     asking : float
         About which part of learning from a row it takes to predict one.
-    folds_cost : Cost or None
-        What it costs of small tables, where folds choose the rounds of boosting.
     largest, widest : int or None
         The most rows and numbers in a row that one fit can use, whatever the time; None for all.
     fewest : int
         Rows below which it has no advantage over its simpler relatives.
     takes_text : bool
         Whether it is of use for the many words of free texts.
+    needs_text : bool
+        Whether it takes nothing else than free texts.
+    folds_cost : Cost or None
+        What it costs of small tables, where folds choose the rounds of boosting.
     """
 
     name: str
@@ -57,6 +59,7 @@ class Family:
     widest: int | None = None
     fewest: int = 0
     takes_text: bool = True
+    needs_text: bool = False
     folds_cost: Cost | None = None
 
     def build(self, facts: Facts, seed: int) -> Any:
@@ -112,6 +115,6 @@ class Family:
         """
         if self.task != facts.task or facts.rows < self.fewest:
             return False
-        if facts.has_text and not self.takes_text:
+        if (facts.has_text and not self.takes_text) or (self.needs_text and not facts.is_text):
             return False
         return self.widest is None or facts.features <= self.widest

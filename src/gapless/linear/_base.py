@@ -35,8 +35,9 @@ from ..remembering import Remembering, take_over
 from ..solvers import Solution, Trace, choose, solve_many
 from ..threads import single_blas
 from .corrected import corrected
+from .fold_search import search_by_folds
 from .problems import dense, pack, stored_coefficients, unpack
-from .selection import LOO, Choice, exact_starts, fitted_of, tune
+from .selection import CV, LOO, Choice, exact_starts, fitted_of, tune
 
 Array = np.ndarray
 
@@ -183,8 +184,8 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
         """The parameters whose values the fit chooses."""
         ratio = getattr(self, "l1_ratio", None)
         is_open = {
-            self._strength_name: _is_loo(getattr(self, self._strength_name or "", None)),
-            "l1_ratio": _is_loo(ratio) or isinstance(ratio, list | tuple | np.ndarray),
+            self._strength_name: _is_left_open(getattr(self, self._strength_name or "", None)),
+            "l1_ratio": _is_left_open(ratio) or isinstance(ratio, list | tuple | np.ndarray),
         }
         return tuple(name for name, value in is_open.items() if name and value)
 
@@ -198,7 +199,8 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
                 f"l1_ratio is chosen together with the strength of the penalty; set "
                 f'{self._strength_name}="loo" too, or give l1_ratio a number.'
             )
-        return tune(self, data, callback)
+        is_by_folds = getattr(self, self._strength_name) == CV
+        return tune(self, data, callback, search_by_folds if is_by_folds else None)
 
     def _unchosen(self, status: str) -> Choice:
         """Where nothing could be chosen in time: all at 1, but for a share of one half."""
@@ -604,8 +606,9 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         return self
 
 
-def _is_loo(value: Any) -> bool:
-    return isinstance(value, str) and value == LOO
+def _is_left_open(value: Any) -> bool:
+    """Whether the fit chooses the value of a parameter: by leave-one-out, or by folds."""
+    return isinstance(value, str) and value in (LOO, CV)
 
 
 def _is_interrupted(solutions: list[Solution]) -> bool:

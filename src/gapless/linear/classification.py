@@ -17,7 +17,7 @@ from ..penalties import L1, L2, ElasticNet, NoPenalty
 from ._base import SELECT, LinearClassifier
 from .problems import classification_problems
 from .regression import RIDGE_SOLVERS, ridge_problems
-from .selection import LOO
+from .selection import CV, LOO
 
 
 class RidgeClassifier(LinearClassifier):
@@ -28,9 +28,9 @@ class RidgeClassifier(LinearClassifier):
 
     Parameters
     ----------
-    alpha : float, array-like of shape (n_classes,) or "loo", default=1.0
+    alpha : float, array-like of shape (n_classes,), "loo" or "cv", default=1.0
         Strength α ≥ 0 of the penalty; "loo" chooses it by leave-one-out, which is exact and takes
-        about as long as a fit.
+        about as long as a fit; "cv" by folds, for features that are many and sparse.
     fit_intercept : bool, default=True
         Whether to fit the bias b, which is not penalised.
     copy_X : bool, default=True
@@ -54,7 +54,7 @@ class RidgeClassifier(LinearClassifier):
     time_limit : float, default=None
         Seconds after which the best coefficients found so far are kept.
     select : {"min", "1se"}, default="min"
-        With alpha="loo": the best strength, or the strongest penalty within one standard error.
+        With "loo" or "cv": the best strength, or the strongest penalty within one standard error.
 
     Attributes
     ----------
@@ -77,9 +77,9 @@ class RidgeClassifier(LinearClassifier):
     n_iter_ : int
         Number of steps.
     alpha_ : float
-        The chosen strength, with alpha="loo".
+        The chosen strength, with alpha="loo" or alpha="cv".
     path_ : Path
-        The models along all strengths and their scores on unseen data, with alpha="loo".
+        The models along all strengths and their scores on unseen data, with "loo" or "cv".
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -111,7 +111,7 @@ class RidgeClassifier(LinearClassifier):
     _parameter_constraints: ClassVar[dict] = {
         **LinearClassifier._parameter_constraints,
         **SELECT,
-        "alpha": [Interval(Real, 0, None, closed="left"), "array-like", StrOptions({LOO})],
+        "alpha": [Interval(Real, 0, None, closed="left"), "array-like", StrOptions({LOO, CV})],
         "copy_X": ["boolean"],
         "positive": ["boolean"],
         "random_state": ["random_state"],
@@ -243,12 +243,12 @@ class LogisticRegression(LogisticOutputs, LinearClassifier):
     ----------
     penalty : {"l1", "l2", "elasticnet", None}, default="deprecated"
         Deprecated in scikit-learn 1.8: use `l1_ratio`, and C=np.inf for no penalty.
-    C : float or "loo", default=1.0
+    C : float, "loo" or "cv", default=1.0
         Weight C > 0 of the errors against the penalty; np.inf for no penalty, "loo" chooses it by
-        leave-one-out.
-    l1_ratio : float, list of float or "loo", default=0.0
-        Share ρ of the L1 penalty, between 0 (ridge) and 1 (lasso). With C="loo" also a list to
-        choose from, or "loo" for seven values from 0.1 to 1.
+        leave-one-out, "cv" by folds, which is cheaper where features are many and sparse.
+    l1_ratio : float, list of float, "loo" or "cv", default=0.0
+        Share ρ of the L1 penalty, between 0 (ridge) and 1 (lasso). With C="loo" or "cv" also a list
+        to choose from, or the same word for seven values from 0.1 to 1.
     dual : bool, default=False
         Accepted for scikit-learn's sake; see `solver`.
     tol : float, default=1e-6
@@ -277,7 +277,7 @@ class LogisticRegression(LogisticOutputs, LinearClassifier):
     time_limit : float, default=None
         Seconds after which the best coefficients found so far are kept.
     select : {"min", "1se"}, default="min"
-        With C="loo": the best strength, or the strongest penalty within one standard error.
+        With "loo" or "cv": the best strength, or the strongest penalty within one standard error.
 
     Attributes
     ----------
@@ -300,9 +300,9 @@ class LogisticRegression(LogisticOutputs, LinearClassifier):
     n_iter_ : ndarray of shape (1,)
         Number of steps.
     C_ : float
-        The chosen strength, with C="loo".
+        The chosen strength, with C="loo" or C="cv".
     path_ : Path
-        The models along all strengths and their scores on unseen data, with C="loo".
+        The models along all strengths and their scores on unseen data, with "loo" or "cv".
     l1_ratio_ : float
         The chosen share of the L1 penalty, where it was tuned.
     n_features_in_ : int
@@ -345,8 +345,13 @@ class LogisticRegression(LogisticOutputs, LinearClassifier):
             None,
             Hidden(StrOptions({"deprecated"})),
         ],
-        "C": [Interval(Real, 0, None, closed="right"), StrOptions({LOO})],
-        "l1_ratio": [Interval(Real, 0, 1, closed="both"), "array-like", StrOptions({LOO}), None],
+        "C": [Interval(Real, 0, None, closed="right"), StrOptions({LOO, CV})],
+        "l1_ratio": [
+            Interval(Real, 0, 1, closed="both"),
+            "array-like",
+            StrOptions({LOO, CV}),
+            None,
+        ],
         "dual": ["boolean"],
         "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
         "random_state": ["random_state"],
@@ -508,8 +513,9 @@ class LinearSVC(LinearClassifier):
         Accepted for scikit-learn's sake; see `solver`.
     tol : float, default=1e-6
         Stop when the duality gap is at most `tol` times the objective at w = 0.
-    C : float or "loo", default=1.0
-        Weight C > 0 of the errors against the penalty; "loo" chooses it by leave-one-out.
+    C : float, "loo" or "cv", default=1.0
+        Weight C > 0 of the errors against the penalty; "loo" chooses it by leave-one-out, "cv" by
+        folds, which is cheaper where features are many and sparse.
     multi_class : {"ovr", "crammer_singer"}, default="ovr"
         One problem for each class against the rest, or one for all of them, with the loss above in
         place of `loss`.
@@ -533,7 +539,7 @@ class LinearSVC(LinearClassifier):
     time_limit : float, default=None
         Seconds after which the best coefficients found so far are kept.
     select : {"min", "1se"}, default="min"
-        With C="loo": the best strength, or the strongest penalty within one standard error.
+        With "loo" or "cv": the best strength, or the strongest penalty within one standard error.
 
     Attributes
     ----------
@@ -557,9 +563,9 @@ class LinearSVC(LinearClassifier):
     n_iter_ : int
         Largest number of steps.
     C_ : float
-        The chosen strength, with C="loo".
+        The chosen strength, with C="loo" or C="cv".
     path_ : Path
-        The models along all strengths and their scores on unseen data, with C="loo".
+        The models along all strengths and their scores on unseen data, with "loo" or "cv".
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -595,7 +601,7 @@ class LinearSVC(LinearClassifier):
         "penalty": [StrOptions(set(_penalties))],
         "loss": [StrOptions(set(_losses))],
         "dual": ["boolean", StrOptions({"auto"})],
-        "C": [Interval(Real, 0, None, closed="neither"), StrOptions({LOO})],
+        "C": [Interval(Real, 0, None, closed="neither"), StrOptions({LOO, CV})],
         "multi_class": [StrOptions({"ovr", "crammer_singer"})],
         "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
         "verbose": ["verbose"],

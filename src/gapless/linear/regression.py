@@ -18,7 +18,7 @@ from ..penalties import L1, L2, Box, Group, NoPenalty, Separable
 from ..penalties import ElasticNet as ElasticNetPenalty
 from ._base import SELECT, LinearRegressor
 from .problems import regression_problems
-from .selection import LOO
+from .selection import CV, LOO
 
 # What scikit-learn's solvers of ridge regression mean here; "cholesky" and "svd" are here, too.
 RIDGE_SOLVERS = dict.fromkeys(("lbfgs", "lsqr", "sag", "saga", "sparse_cg"), "auto")
@@ -131,9 +131,10 @@ class Ridge(LinearRegressor):
 
     Parameters
     ----------
-    alpha : float, array-like of shape (n_targets,) or "loo", default=1.0
+    alpha : float, array-like of shape (n_targets,), "loo" or "cv", default=1.0
         Strength α ≥ 0 of the penalty; an array gives each target its own, "loo" chooses one by
-        leave-one-out, which is exact and takes about as long as a fit.
+        leave-one-out, which is exact and takes about as long as a fit, "cv" by folds, for features
+        that are many and sparse.
     fit_intercept : bool, default=True
         Whether to fit the bias b, which is not penalised.
     copy_X : bool, default=True
@@ -154,7 +155,7 @@ class Ridge(LinearRegressor):
     time_limit : float, default=None
         Seconds after which the best coefficients found so far are kept.
     select : {"min", "1se"}, default="min"
-        With alpha="loo": the best strength, or the strongest penalty within one standard error.
+        With "loo" or "cv": the best strength, or the strongest penalty within one standard error.
 
     Attributes
     ----------
@@ -175,9 +176,9 @@ class Ridge(LinearRegressor):
     n_iter_ : int
         Number of steps.
     alpha_ : float
-        The chosen strength, with alpha="loo".
+        The chosen strength, with alpha="loo" or alpha="cv".
     path_ : Path
-        The models along all strengths and their scores on unseen data, with alpha="loo".
+        The models along all strengths and their scores on unseen data, with "loo" or "cv".
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -207,7 +208,7 @@ class Ridge(LinearRegressor):
     _parameter_constraints: ClassVar[dict] = {
         **LinearRegressor._parameter_constraints,
         **SELECT,
-        "alpha": [Interval(Real, 0, None, closed="left"), "array-like", StrOptions({LOO})],
+        "alpha": [Interval(Real, 0, None, closed="left"), "array-like", StrOptions({LOO, CV})],
         "copy_X": ["boolean"],
         "positive": ["boolean"],
         "random_state": ["random_state"],
@@ -292,7 +293,7 @@ class SparseRegressor(LinearRegressor):
     _parameter_constraints: ClassVar[dict] = {
         **LinearRegressor._parameter_constraints,
         **SELECT,
-        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({LOO})],
+        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({LOO, CV})],
         "copy_X": ["boolean"],
         "random_state": ["random_state"],
         "selection": [StrOptions({"cyclic", "random"})],
@@ -401,8 +402,8 @@ class Lasso(PlainSparseRegressor):
 
     Parameters
     ----------
-    alpha : float or "loo", default=1.0
-        Strength α ≥ 0 of the penalty; "loo" chooses it by leave-one-out.
+    alpha : float, "loo" or "cv", default=1.0
+        Strength α ≥ 0 of the penalty; "loo" chooses it by leave-one-out, "cv" by folds.
     fit_intercept : bool, default=True
         Whether to fit the bias b, which is not penalised.
     precompute : bool or array-like of shape (n_features, n_features), default=False
@@ -427,7 +428,7 @@ class Lasso(PlainSparseRegressor):
     time_limit : float, default=None
         Seconds after which the best coefficients found so far are kept.
     select : {"min", "1se"}, default="min"
-        With alpha="loo": the best strength, or the strongest penalty within one standard error.
+        With "loo" or "cv": the best strength, or the strongest penalty within one standard error.
 
     Attributes
     ----------
@@ -452,9 +453,9 @@ class Lasso(PlainSparseRegressor):
     n_iter_ : int or list of int
         Number of steps; one per target.
     alpha_ : float
-        The chosen strength, with alpha="loo".
+        The chosen strength, with alpha="loo" or alpha="cv".
     path_ : Path
-        The models along all strengths and their scores on unseen data, with alpha="loo".
+        The models along all strengths and their scores on unseen data, with "loo" or "cv".
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -528,11 +529,11 @@ class ElasticNet(PlainSparseRegressor):
 
     Parameters
     ----------
-    alpha : float or "loo", default=1.0
-        Strength α ≥ 0 of the penalty; "loo" chooses it by leave-one-out.
-    l1_ratio : float, list of float or "loo", default=0.5
-        Share ρ of the L1 penalty, between 0 (ridge) and 1 (lasso). With alpha="loo" also a list to
-        choose from, or "loo" for seven values from 0.1 to 1.
+    alpha : float, "loo" or "cv", default=1.0
+        Strength α ≥ 0 of the penalty; "loo" chooses it by leave-one-out, "cv" by folds.
+    l1_ratio : float, list of float, "loo" or "cv", default=0.5
+        Share ρ of the L1 penalty, between 0 (ridge) and 1 (lasso). With alpha="loo" or "cv" also a
+        list to choose from, or the same word for seven values from 0.1 to 1.
     fit_intercept : bool, default=True
         Whether to fit the bias b, which is not penalised.
     precompute : bool or array-like of shape (n_features, n_features), default=False
@@ -557,7 +558,7 @@ class ElasticNet(PlainSparseRegressor):
     time_limit : float, default=None
         Seconds after which the best coefficients found so far are kept.
     select : {"min", "1se"}, default="min"
-        With alpha="loo": the best strength, or the strongest penalty within one standard error.
+        With "loo" or "cv": the best strength, or the strongest penalty within one standard error.
 
     Attributes
     ----------
@@ -582,9 +583,9 @@ class ElasticNet(PlainSparseRegressor):
     n_iter_ : int or list of int
         Number of steps; one per target.
     alpha_ : float
-        The chosen strength, with alpha="loo".
+        The chosen strength, with alpha="loo" or alpha="cv".
     path_ : Path
-        The models along all strengths and their scores on unseen data, with alpha="loo".
+        The models along all strengths and their scores on unseen data, with "loo" or "cv".
     l1_ratio_ : float
         The chosen share of the L1 penalty, where it was tuned.
     n_features_in_ : int
@@ -611,7 +612,7 @@ class ElasticNet(PlainSparseRegressor):
     _stored: ClassVar[tuple[str, ...]] = (*SparseRegressor._stored, "l1_ratio_")
     _parameter_constraints: ClassVar[dict] = {
         **Lasso._parameter_constraints,
-        "l1_ratio": [Interval(Real, 0, 1, closed="both"), "array-like", StrOptions({LOO})],
+        "l1_ratio": [Interval(Real, 0, 1, closed="both"), "array-like", StrOptions({LOO, CV})],
     }
 
     def __init__(
@@ -661,8 +662,8 @@ class MultiTaskLasso(PlainSparseRegressor):
 
     Parameters
     ----------
-    alpha : float or "loo", default=1.0
-        Strength α ≥ 0 of the penalty; "loo" chooses it by leave-one-out.
+    alpha : float, "loo" or "cv", default=1.0
+        Strength α ≥ 0 of the penalty; "loo" chooses it by leave-one-out, "cv" by folds.
     fit_intercept : bool, default=True
         Whether to fit the biases b, which are not penalised.
     copy_X : bool, default=True
@@ -682,7 +683,7 @@ class MultiTaskLasso(PlainSparseRegressor):
     time_limit : float, default=None
         Seconds after which the best coefficients found so far are kept.
     select : {"min", "1se"}, default="min"
-        With alpha="loo": the best strength, or the strongest penalty within one standard error.
+        With "loo" or "cv": the best strength, or the strongest penalty within one standard error.
 
     Attributes
     ----------
@@ -707,9 +708,9 @@ class MultiTaskLasso(PlainSparseRegressor):
     n_iter_ : int
         Number of steps.
     alpha_ : float
-        The chosen strength, with alpha="loo".
+        The chosen strength, with alpha="loo" or alpha="cv".
     path_ : Path
-        The models along all strengths and their scores on unseen data, with alpha="loo".
+        The models along all strengths and their scores on unseen data, with "loo" or "cv".
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -789,8 +790,9 @@ class LinearSVR(LinearRegressor):
         Half-width ε ≥ 0 of the tube in which errors cost nothing.
     tol : float, default=1e-6
         Stop when the duality gap is at most `tol` times the objective at w = 0.
-    C : float or "loo", default=1.0
-        Weight C > 0 of the errors against the penalty; "loo" chooses it by leave-one-out.
+    C : float, "loo" or "cv", default=1.0
+        Weight C > 0 of the errors against the penalty; "loo" chooses it by leave-one-out, "cv" by
+        folds, which is cheaper where features are many and sparse.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
         The loss ℓ.
     fit_intercept : bool, default=True
@@ -812,7 +814,7 @@ class LinearSVR(LinearRegressor):
     time_limit : float, default=None
         Seconds after which the best coefficients found so far are kept.
     select : {"min", "1se"}, default="min"
-        With C="loo": the best strength, or the strongest penalty within one standard error.
+        With "loo" or "cv": the best strength, or the strongest penalty within one standard error.
 
     Attributes
     ----------
@@ -834,9 +836,9 @@ class LinearSVR(LinearRegressor):
     n_iter_ : int
         Number of steps.
     C_ : float
-        The chosen strength, with C="loo".
+        The chosen strength, with C="loo" or C="cv".
     path_ : Path
-        The models along all strengths and their scores on unseen data, with C="loo".
+        The models along all strengths and their scores on unseen data, with "loo" or "cv".
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -871,7 +873,7 @@ class LinearSVR(LinearRegressor):
         **LinearRegressor._parameter_constraints,
         **SELECT,
         "epsilon": [Interval(Real, 0, None, closed="left")],
-        "C": [Interval(Real, 0, None, closed="neither"), StrOptions({LOO})],
+        "C": [Interval(Real, 0, None, closed="neither"), StrOptions({LOO, CV})],
         "loss": [StrOptions(set(_losses))],
         "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
         "dual": ["boolean", StrOptions({"auto"})],

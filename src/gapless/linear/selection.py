@@ -3,8 +3,9 @@
 `tune` follows a path of strengths, the strongest first, predicts each row without its x at each
 (`leave_one_out`; folds where it is not available), and takes the best or, with "1se", the simplest
 within one standard error of it. The predictions of all rows are kept until the score of the winner
-has been corrected for the choice (`corrected`). Estimators with a parameter at "loo" call it, and
-the classes of `cross_validated` with strengths of their own.
+has been corrected for the choice (`corrected`). Estimators with a parameter at "loo" call it, those
+at "cv" with the search of `fold_search`, and the classes of `cross_validated` with strengths of
+their own.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ FOLDS, STRENGTHS_AT_A_TIME = 5, 5
 # chosen one is solved again, to all its digits.
 ENOUGH = 1e-5
 L1_RATIOS = (0.1, 0.5, 0.7, 0.9, 0.95, 0.99, 1.0)
-LOO = "loo"
+LOO, CV = "loo", "cv"
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +123,10 @@ class Choice:
         return {f"{name}_": value for name, value in self.values.items()} | known | self.extra
 
 
+# Models along strengths, given problems with penalties of strength 1, and a callback.
+Search = Callable[[Fitted, Any], Trail]
+
+
 def exact_starts(problems: list[Problem], choice: Choice) -> list[Parameters] | None:
     """The chosen model to all its digits, with a dual point that proves it; None where unknown.
 
@@ -144,14 +149,14 @@ def _exact_start(problem: Problem, at: Parameters) -> Parameters | None:
 # ---- the search ----------------------------------------------------------------------------------
 
 
-def tune(model: Any, data: Any, callback: Any) -> Choice:
-    """The tuned parameters of an estimator, by leave-one-out."""
+def tune(model: Any, data: Any, callback: Any, search: Search | None = None) -> Choice:
+    """The tuned parameters of an estimator, by leave-one-out or another search along strengths."""
     name, ratios = model._strength_name, _ratios(model)
     trails, units = [], []
     for ratio in ratios:
         unit = model._at(**_values(model, name, 1.0, data, ratio))
         fitted = fitted_of(unit, data)
-        trail = _search(fitted, callback)
+        trail = (search or _search)(fitted, callback)
         trails.append(trail)
         units.append(ratio)
         if trail.status != "optimal":
@@ -230,23 +235,34 @@ def _search(fitted: Fitted, callback: Any) -> Trail:
 
 def _merged(one: Trail, other: Trail) -> Trail:
     """Both trails in one, by falling strength."""
-    strengths = np.concatenate([one.strengths, other.strengths])
-    order = np.argsort(-strengths, kind="stable")
 
     def both(name: str, axis: int = 0) -> Array:
-        parts = [getattr(one, name), getattr(other, name)]
-        return np.take(np.concatenate(parts, axis=axis), order, axis=axis)
+        return np.concatenate([getattr(one, name), getattr(other, name)], axis=axis)
 
-    parameters = one.parameters + other.parameters
-    return replace(
+    together = replace(
         one,
-        strengths=strengths[order],
+        strengths=both("strengths"),
         gaps=both("gaps"),
-        parameters=[parameters[i] for i in order],
+        parameters=one.parameters + other.parameters,
         z=both("z", axis=1),
         unseen=both("unseen"),
         standard_errors=both("standard_errors"),
         status=other.status,
+    )
+    return by_strength(together)
+
+
+def by_strength(trail: Trail) -> Trail:
+    """The trail by falling strength."""
+    order = np.argsort(-trail.strengths, kind="stable")
+    return replace(
+        trail,
+        strengths=trail.strengths[order],
+        gaps=trail.gaps[order],
+        parameters=[trail.parameters[i] for i in order],
+        z=None if trail.z is None else trail.z[:, order],
+        unseen=trail.unseen[order],
+        standard_errors=trail.standard_errors[order],
     )
 
 
@@ -337,35 +353,41 @@ def ridge_trail(
 
 
 def follow(
-    fitted: Fitted, strengths: Array, callback: Any = None, *, may_end: bool = False
+    fitted: Fitted,
+    strengths: Array,
+    callback: Any = None,
+    *,
+    may_end: bool = False,
+    by_folds: bool = False,
 ) -> Trail:
-    """Solve at each strength, and predict each row without the rows of its x.
+    """Solve at each strength, and predict each row without the rows of its x, or `by_folds`.
 
     The problems of `fitted` have penalties of strength 1. With `may_end` the path ends when it has
     become clearly worse. Where leave-one-out is refused, the path ends if it was getting worse, and
     else folds take its place for all strengths.
     """
-    fitted, rows, weights = _distinct(fitted)
-    walk = _Walk(fitted, weights)
+    fitted, rows, weights = merged_rows(fitted)
+    walk = Walk(fitted, weights)
     # One for both ways, so that folds need not solve again what leave-one-out has solved.
     paths = [along(p, strengths, fitted, callback, is_loose=True) for p in fitted.problems]
     solutions: Stations = zip(*paths)
+    if by_folds:
+        status = ended(lambda: _by_folds(walk, solutions, strengths, "", callback, may_end))
+        return walk.trail(rows, weights, status)
     try:
-        status = _ended(lambda: _by_leave_one_out(walk, solutions, strengths, callback, may_end))
+        status = ended(lambda: _by_leave_one_out(walk, solutions, strengths, callback, may_end))
         if status == "optimal":
-            status = _ended(walk.settle)
+            status = ended(walk.settle)
     except NotAvailable as error:
         reason, status = str(error), "optimal"
         if not walk.is_past(0.0):
             solutions = itertools.chain(walk.reached, solutions)
-            walk = _Walk(fitted, weights)
-            status = _ended(
-                lambda: _by_folds(walk, solutions, strengths, reason, callback, may_end)
-            )
+            walk = Walk(fitted, weights)
+            status = ended(lambda: _by_folds(walk, solutions, strengths, reason, callback, may_end))
     return walk.trail(rows, weights, status)
 
 
-def _ended(work: Callable[[], str]) -> str:
+def ended(work: Callable[[], str]) -> str:
     """What ended the work: what it says itself, or the clock, or Ctrl-C."""
     try:
         return work()
@@ -376,7 +398,7 @@ def _ended(work: Callable[[], str]) -> str:
 
 
 def _by_leave_one_out(
-    walk: _Walk, solutions: Stations, strengths: Array, callback: Any, may_end: bool
+    walk: Walk, solutions: Stations, strengths: Array, callback: Any, may_end: bool
 ) -> str:
     """Go along the strengths; the status."""
     for strength, stations in zip(strengths, solutions):
@@ -395,7 +417,7 @@ def _why_ended(count: int, strengths: Array) -> str:
     return "optimal" if count == len(strengths) else "time_limit"
 
 
-class _Walk:
+class Walk:
     """The models and held-out predictions so far."""
 
     def __init__(self, fitted: Fitted, weights: Array):
@@ -550,7 +572,7 @@ def along(
     else:
         # The span of piecewise-linear losses needs the rows at kinks, which only a polish tells.
         is_loose = is_loose and problem.loss.has_curvature
-        tol = _path_tolerance(fitted) if is_loose else fitted.tol
+        tol = path_tolerance(fitted) if is_loose else fitted.tol
         start = None
         for penalty in penalties:
             part = problem.with_penalty(penalty)
@@ -564,7 +586,7 @@ def along(
             yield Station(found, max(solution.gap, 0.0), solution.trace.steps)
 
 
-def _path_tolerance(fitted: Fitted) -> float:
+def path_tolerance(fitted: Fitted) -> float:
     """How exact the models of a path need be: their scores differ by more than this part."""
     return max(fitted.tol, ENOUGH)
 
@@ -591,7 +613,7 @@ def _held_out(fitted: Fitted, strength: float, stations: list[Station]) -> tuple
     return estimate.z, estimate.method
 
 
-def _distinct(fitted: Fitted) -> tuple[Fitted, Array, Array]:
+def merged_rows(fitted: Fitted) -> tuple[Fitted, Array, Array]:
     """One row for equal ones (x, y), where there is one problem; which rows those are, weights."""
     if len(fitted.problems) > 1:
         weights = np.where(fitted.is_counted, fitted.problems[0].weights, 0.0)
@@ -641,17 +663,17 @@ def mean_and_error(scores: Array, weights: Array, units: Array) -> tuple[float, 
     return mean, float(np.sqrt(spread) / s.sum())
 
 
-# ---- folds, where leave-one-out is refused -------------------------------------------------------
+# ---- folds, where they are asked for or leave-one-out is refused ---------------------------------
 
 
 def _by_folds(
-    walk: _Walk, solutions: Stations, strengths: Array, reason: str, callback: Any, may_end: bool
+    walk: Walk, solutions: Stations, strengths: Array, reason: str, callback: Any, may_end: bool
 ) -> str:
     """The same by folds of distinct x, drawn by content and stratified by class; the status."""
     fitted, units = walk.fitted, walk.fitted.units
-    folds = content_folds(units, fitted.targets if fitted.has_classes else None)
-    walk.method = f"{len(folds)}-fold, because {reason}"
-    options = {"tol": _path_tolerance(fitted), "callback": callback}
+    folds = folds_of_rows(fitted)
+    walk.method = f"{len(folds)}-fold, because {reason}" if reason else f"{len(folds)}-fold"
+    options = {"tol": path_tolerance(fitted), "callback": callback}
     for start in range(0, len(strengths), STRENGTHS_AT_A_TIME):
         some = strengths[start : start + STRENGTHS_AT_A_TIME]
         parts = [
@@ -671,12 +693,18 @@ def _per_fold(
     fitted: Fitted, problem: Problem, strengths: Array
 ) -> Callable[[float], list[Penalty]]:
     """The penalties of a fold, given the weight that it trains on."""
+    return lambda total: [penalty_on(fitted, problem, s, total) for s in strengths]
 
-    def penalties(total: float) -> list[Penalty]:
-        share = total / float(problem.weights.sum()) if fitted.averages else 1.0
-        return [scaled(problem.penalty, share * strength) for strength in strengths]
 
-    return penalties
+def penalty_on(fitted: Fitted, problem: Problem, strength: float, total: float) -> Penalty:
+    """The penalty of a problem, so many times as strong, for rows of that weight."""
+    share = total / float(problem.weights.sum()) if fitted.averages else 1.0
+    return scaled(problem.penalty, share * strength)
+
+
+def folds_of_rows(fitted: Fitted) -> list[tuple[Array, Array]]:
+    """The folds of a fit, stratified where it has classes."""
+    return content_folds(fitted.units, fitted.targets if fitted.has_classes else None)
 
 
 def content_folds(units: Array, strata: Array | None) -> list[tuple[Array, Array]]:

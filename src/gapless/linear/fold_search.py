@@ -1,0 +1,111 @@
+"""Choosing the strength of a penalty by folds, with as few fits as will do.
+
+Where leaving one row out takes as long as a fit (weights of many words: more features than rows),
+five folds are cheaper. Every strength then costs six fits, so ridge paths are short: one strength
+for each decade, and two more beside the best. With more features than rows they begin with a few
+decades around the mean eigenvalue of the Hessian, and go on only where the scores still rise; with
+fewer, a small eigenvalue may be the one that matters, and all decades are tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..generalization.fitted import Fitted
+from ..solvers.fold_models import FoldModels
+from ..solvers.newton_path import Station
+from .selection import (
+    DECADES,
+    SPARSE_DECADES,
+    STRENGTHS,
+    Trail,
+    Walk,
+    by_strength,
+    ended,
+    folds_of_rows,
+    follow,
+    is_quadratic,
+    largest_strength,
+    merged_rows,
+    path_tolerance,
+    penalty_on,
+)
+
+# The first strengths for more features than rows: the mean eigenvalue times these powers of ten.
+WINDOW = (1, 0, -1, -2, -3)
+# The window grows where its last decade has brought more than this part of a standard error.
+GAIN = 0.1
+
+
+def search_by_folds(fitted: Fitted, callback: Any) -> Trail:
+    """Models along strengths, by falling strength, and the scores of rows held out by folds.
+
+    Parameters
+    ----------
+    fitted : Fitted
+        Problems whose penalties have strength 1.
+    callback : callable or None
+        Of the solvers.
+
+    Returns
+    -------
+    Trail
+    """
+    top = largest_strength(fitted.problems)
+    if not all(is_quadratic(problem) for problem in fitted.problems):
+        strengths = np.geomspace(top, top / 10**SPARSE_DECADES, STRENGTHS)
+        return follow(fitted, strengths, callback, may_end=True, by_folds=True)
+    fitted, rows, weights = merged_rows(fitted)
+    walk, folds = Walk(fitted, weights), folds_of_rows(fitted)
+    walk.method = f"{len(folds)}-fold"
+    models = FoldModels(
+        fitted.problems,
+        folds,
+        partial(penalty_on, fitted),
+        tol=path_tolerance(fitted),
+        callback=callback,
+    )
+
+    def search() -> str:
+        for strength in _wanted(walk, top):
+            solutions, z = models.at(strength)
+            found = [Station(s.parameters, max(s.gap, 0.0), s.trace.steps) for s in solutions]
+            walk.note(strength, found, z)
+        return "optimal"
+
+    status = ended(search)
+    return by_strength(walk.trail(rows, weights, status))
+
+
+def _wanted(walk: Walk, top: float) -> Iterator[float]:
+    """The strengths to try, one after the other, by what the walk has seen so far."""
+    first, lowest = walk.fitted.problems[0], top / 10**DECADES
+    if first.d <= first.n:
+        yield from np.geomspace(top, lowest, DECADES + 1).tolist()
+    else:
+        # `top` is ten times the sum of the eigenvalues, of which n can be other than 0.
+        yield from (top / (10 * first.n) * 10.0**power for power in WINDOW)
+    further = _further(walk)
+    while further is not None and lowest <= further <= top:
+        yield further
+        further = _further(walk)
+    best = walk.strengths[int(np.argmax(walk.unseen))]
+    if min(walk.strengths) < best < max(walk.strengths):
+        yield from (best / np.sqrt(10), best * np.sqrt(10))
+
+
+def _further(walk: Walk) -> float | None:
+    """The strength a decade beyond the best, if that is at an end and still gaining, else None."""
+    order = np.argsort(walk.strengths)
+    unseen, errors = np.array(walk.unseen)[order], np.array(walk.errors)[order]
+    best = int(np.argmax(unseen))
+    enough = unseen[best] - GAIN * errors[best]
+    if best == 0 and unseen[1] < enough:
+        return walk.strengths[order[0]] / 10
+    if best == len(unseen) - 1 and unseen[-2] < enough:
+        return walk.strengths[order[-1]] * 10
+    return None
