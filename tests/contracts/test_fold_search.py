@@ -6,7 +6,8 @@ import scipy.sparse as sp
 
 import gapless
 from gapless.linear.fold_search import WINDOW, search_by_folds
-from gapless.linear.selection import fitted_of, folds_of_rows
+from gapless.linear.held_out import folds_of_rows
+from gapless.linear.selection import fitted_of
 
 
 def make_words(classes=2, n=80, d=300, mistakes=0.2, seed=3):

@@ -211,7 +211,8 @@ def test_time_limit_stops_the_search(model):
 
 
 def test_search_reports_its_steps_and_can_be_stopped():
-    from gapless.linear.selection import fitted_of, follow
+    from gapless.linear.follow import follow
+    from gapless.linear.selection import fitted_of
 
     X, y = make_data(CLASSIFIERS["logistic"])
     model = gapless.LogisticRegression()

@@ -10,10 +10,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from .. import kernels
 from ..linear._base import SELECT, LinearClassifier
-from ..linear.classification import LogisticOutputs
 from ..linear.kernel import KERNEL_CONSTRAINTS, WithKernel
+from ..linear.logistic import LogisticOutputs
 from ..linear.problems import classification_problems
-from ..linear.selection import LOO
+from ..linear.trail import LOO
 from ..losses import Logistic, Softmax
 from ..parts import KERNEL_INSTANCE, OfParts
 from ..penalties import L2

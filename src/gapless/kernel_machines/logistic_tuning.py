@@ -15,7 +15,9 @@ import numpy as np
 from .._validation import Training
 from ..generalization.fitted import Fitted
 from ..kernel_features import EXACT, NYSTROEM, Distinct, factor
-from ..linear.selection import Choice, Trail, fitted_of, follow, tune
+from ..linear.follow import follow
+from ..linear.selection import fitted_of, tune
+from ..linear.trail import Choice, Trail
 from ..search import Search
 from .scales import explore
 

@@ -19,7 +19,7 @@ from ..kernel_features import UNFINISHED
 from ..kernels import Kernel
 from ..linear.kernel import WithKernel
 from ..linear.problems import unpack
-from ..linear.regression import Ridge
+from ..linear.ridge import Ridge
 from ..linear.selection import fitted_of
 from ..problem import Problem
 

@@ -1,18 +1,24 @@
 """Linear models as scikit-learn classes: each says what is minimised, and `_base` does the rest.
 
-Imports everything above: validation, problem, solvers, certificates. Files: `regression`,
-`classification`, `risk` for any loss with any penalty; `problems` from data to what is minimised;
-`kernel` lets features of a kernel stand in for X; `selection`, `folds` and the files with
-"cv" in their name choose strengths.
+Imports everything above: validation, problem, solvers, certificates. One file for each kind of
+model: `least_squares`, `ridge`, `lasso`, `multi_task`, `support_vectors`, `logistic`, and `risk`
+for any loss with any penalty; `problems` from data to what is minimised; `kernel` lets features of
+a kernel stand in for X. Strengths are chosen by `selection`, by `fold_search`, and by the files
+with "cv" in their name; `strengths`, `follow`, `walk` and `held_out` are their steps, and a `trail`
+is what they find.
 """
 
-from .classification import LinearSVC, LogisticRegression, RidgeClassifier
-from .lasso_cv import ElasticNetCV, LassoCV, MultiTaskLassoCV
+from .lasso import ElasticNet, Lasso
+from .lasso_cv import ElasticNetCV, LassoCV
+from .least_squares import LinearRegression
+from .logistic import LogisticRegression
 from .logistic_cv import LogisticRegressionCV
+from .multi_task import MultiTaskLasso, MultiTaskLassoCV
 from .path_functions import enet_path, lasso_path
-from .regression import ElasticNet, Lasso, LinearRegression, LinearSVR, MultiTaskLasso, Ridge
+from .ridge import Ridge, RidgeClassifier
 from .ridge_cv import RidgeClassifierCV, RidgeCV
 from .risk import RiskClassifier, RiskRegressor
+from .support_vectors import LinearSVC, LinearSVR
 
 __all__ = [
     "ElasticNet",

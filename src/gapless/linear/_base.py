@@ -37,7 +37,8 @@ from ..threads import single_blas
 from .corrected import corrected
 from .fold_search import search_by_folds
 from .problems import dense, pack, stored_coefficients, unpack
-from .selection import CV, LOO, Choice, exact_starts, fitted_of, tune
+from .selection import exact_starts, fitted_of, tune
+from .trail import CV, LOO, Choice
 
 Array = np.ndarray
 

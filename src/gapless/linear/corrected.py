@@ -18,7 +18,10 @@ from ..generalization.held_out import METHODS
 from ..generalization.shares import with_shares
 from ..leave_one_out.distinct import Distinct
 from ..selection_bias import correct
-from .selection import Choice, Trail, is_ridge, ridge_trail, row_scores
+from .follow import ridge_trail
+from .held_out import row_scores
+from .strengths import is_ridge
+from .trail import Choice, Trail
 
 Array = np.ndarray
 

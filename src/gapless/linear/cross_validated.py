@@ -23,9 +23,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from ..generalization import Judge
 from .problems import pack
-from .selection import (
-    Trail,
-)
+from .trail import Trail
 
 Array = np.ndarray
 SCORING = [StrOptions(set(get_scorer_names())), callable, None]

@@ -18,22 +18,12 @@ import numpy as np
 from ..generalization.fitted import Fitted
 from ..solvers.fold_models import FoldModels
 from ..solvers.newton_path import Station
-from .selection import (
-    DECADES,
-    SPARSE_DECADES,
-    STRENGTHS,
-    Trail,
-    Walk,
-    by_strength,
-    ended,
-    folds_of_rows,
-    follow,
-    is_quadratic,
-    largest_strength,
-    merged_rows,
-    path_tolerance,
-    penalty_on,
-)
+from .follow import ended, follow, path_tolerance
+from .held_out import folds_of_rows, merged_rows
+from .selection import DECADES, SPARSE_DECADES, STRENGTHS
+from .strengths import is_quadratic, largest_strength, penalty_on
+from .trail import Trail, by_strength
+from .walk import Walk
 
 # The first strengths for more features than rows: the mean eigenvalue times these powers of ten.
 WINDOW = (1, 0, -1, -2, -3)

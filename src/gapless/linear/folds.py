@@ -22,7 +22,9 @@ from ..design import Design
 from ..leave_one_out.distinct import by_appearance, left_together
 from ..problem import Parameters, Problem
 from ..solvers.newton_path import Station
-from .selection import along, fitted_of, is_quadratic, is_ridge, ridge_trail
+from .follow import along, ridge_trail
+from .selection import fitted_of
+from .strengths import is_quadratic, is_ridge
 
 Array = np.ndarray
 Fold = tuple[Array, Array]

@@ -48,9 +48,10 @@ from ..leave_one_out.distinct import by_appearance
 from ..problem import Parameters
 from ..solvers import solve_many
 from ._base import Mapped
+from .held_out import mean_and_error, row_scores
 from .kernel_certificates import concerning, exact_certificate, of_both, of_predictions
 from .problems import dense, unpack
-from .selection import fitted_of, mean_and_error, row_scores
+from .selection import fitted_of
 
 Array = np.ndarray
 

@@ -21,7 +21,6 @@ from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 
 from ..interrupt import TimeLimit
 from ..problem import Parameters
-from .classification import LogisticRegression
 from .cross_validated import (
     SCORING,
     CrossValidated,
@@ -31,15 +30,11 @@ from .cross_validated import (
     scored_errors,
 )
 from .folds import Scorer, fold_path, folds_of, part_of
+from .follow import follow
+from .logistic import LogisticRegression
 from .problems import pack
-from .selection import (
-    LOO,
-    Choice,
-    Trail,
-    fitted_of,
-    follow,
-    path_of,
-)
+from .selection import fitted_of
+from .trail import LOO, Choice, Trail, path_of
 
 Array = np.ndarray
 

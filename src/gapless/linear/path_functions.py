@@ -16,9 +16,9 @@ from ..losses import Squared
 from ..penalties import ElasticNet, Group, Penalty
 from ..problem import Problem
 from ..solvers.path import PathSolution, solve_path
-from .problems import regression_problems
-from .regression import Lasso, with_sign
-from .selection import largest_strength
+from .lasso import Lasso
+from .problems import regression_problems, with_sign
+from .strengths import largest_strength
 
 Array = np.ndarray
 

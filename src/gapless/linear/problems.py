@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from .._validation import Training
 from ..design import Design
 from ..losses import Loss
-from ..penalties import Penalty
+from ..penalties import Box, Penalty, Separable
 from ..problem import Parameters, Problem
 
 Array = np.ndarray
@@ -42,6 +42,11 @@ def classification_problems(
         Problem(design, np.where(data.y == k, 1.0, -1.0), loss, penalty, data.weights, fit_bias)
         for k in positive
     ]
+
+
+def with_sign(penalty: Separable, positive: bool) -> Separable:
+    """The penalty, with all coefficients kept ≥ 0 if wanted."""
+    return Box(lower=0.0, penalty=penalty) if positive else penalty
 
 
 def pack(problems: list[Problem], parameters: list[Parameters]) -> tuple[Array, Array, Array]:

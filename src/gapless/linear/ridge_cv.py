@@ -19,7 +19,6 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..problem import Parameters
 from ._base import SELECT, LinearClassifier, LinearRegressor
-from .classification import RidgeClassifier
 from .cross_validated import (
     SCORING,
     CrossValidated,
@@ -30,14 +29,10 @@ from .cross_validated import (
     scored_errors,
 )
 from .folds import Scorer, fold_path, folds_of, part_of
-from .regression import Ridge
-from .selection import (
-    Choice,
-    Trail,
-    fitted_of,
-    path_of,
-    ridge_trail,
-)
+from .follow import ridge_trail
+from .ridge import Ridge, RidgeClassifier
+from .selection import fitted_of
+from .trail import Choice, Trail, path_of
 
 Array = np.ndarray
 

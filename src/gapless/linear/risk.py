@@ -14,8 +14,8 @@ from ..losses import Loss
 from ..parts import Family, OfParts
 from ..penalties import L2, Penalty
 from ._base import LinearClassifier, LinearRegressor
-from .classification import log_probabilities
 from .kernel import KERNEL_CONSTRAINTS, WithKernel
+from .logistic import log_probabilities
 from .problems import classification_problems, regression_problems
 
 

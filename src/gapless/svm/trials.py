@@ -19,7 +19,7 @@ from .. import _core
 from ..interrupt import check, deadline
 from ..kernel_matrix import KernelMatrix
 from ..leave_one_out.distinct import Distinct
-from ..linear.selection import mean_and_error
+from ..linear.held_out import mean_and_error
 from ..solvers.smo import BoxProblem
 from ..threads import thread_count
 from .forms import BOUNDED, INACTIVE, ON_MARGIN

@@ -19,7 +19,8 @@ from ..generalization import Generalization, sentence, uncorrected
 from ..generalization.held_out import drawn
 from ..interrupt import TimeLimit
 from ..kernels import Kernel
-from ..linear.selection import LOO, mean_and_error
+from ..linear.held_out import mean_and_error
+from ..linear.trail import LOO
 from ..search import Search
 from ..selection_bias import correct
 from .forms import spread

@@ -1,0 +1,79 @@
+"""Rows of a search: equal ones merged, dealt to folds by content, and what each of them scores."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ..generalization.fitted import Fitted
+from ..generalization.held_out import drawn
+from ..leave_one_out.distinct import Distinct
+from ..problem import Problem
+
+Array = np.ndarray
+FOLDS = 5
+
+
+def merged_rows(fitted: Fitted) -> tuple[Fitted, Array, Array]:
+    """One row for equal ones (x, y), where there is one problem; which rows those are, weights."""
+    if len(fitted.problems) > 1:
+        weights = np.where(fitted.is_counted, fitted.problems[0].weights, 0.0)
+        return fitted, np.arange(len(weights)), weights
+    problem = fitted.problems[0]
+    distinct = Distinct.of(problem.equal_rows, problem.weights)
+    if distinct.is_everything:
+        return fitted, distinct.first, distinct.weights
+    first, kept = distinct.first, distinct.kept
+    design, y = problem.design.rows(first), problem.y[first]
+    merged = replace(problem, design=design, y=y, weights=distinct.weights)
+    of_merged = replace(
+        fitted,
+        problems=[merged],
+        start=[merged.null],
+        targets=fitted.targets[first],
+        y=fitted.y[first],
+        weights=np.bincount(distinct.inverse, fitted.weights[kept]),
+    )
+    return of_merged, first, distinct.weights
+
+
+def folds_of_rows(fitted: Fitted) -> list[tuple[Array, Array]]:
+    """The folds of a fit, stratified where it has classes."""
+    return content_folds(fitted.units, fitted.targets if fitted.has_classes else None)
+
+
+def content_folds(units: Array, strata: Array | None) -> list[tuple[Array, Array]]:
+    """Folds (train, test) of the units 0, 1, …, −1 being in none, whatever the rows' order."""
+    count = int(units.max()) + 1
+    fold = np.empty(count, dtype=int)
+    fold[drawn(units, count, strata)] = np.arange(count) % min(FOLDS, count)
+    of_row = np.where(units >= 0, fold[units], -1)
+    return [
+        (np.flatnonzero((of_row >= 0) & (of_row != k)), np.flatnonzero(of_row == k))
+        for k in range(min(FOLDS, count))
+    ]
+
+
+def row_scores(problems: list[Problem], z: Array) -> Array:
+    """Minus the loss of each row, or its squared error, for predictions (n, K)."""
+    total, column = np.zeros(len(z)), 0
+    outputs = 0
+    for problem in problems:
+        K = problem.outputs or 1
+        part = z[:, column : column + K]
+        value = problem.loss.value(problem.y, part if problem.outputs is not None else part[:, 0])
+        total -= value if value.ndim == 1 else value.sum(axis=1)
+        column, outputs = column + K, outputs + K
+    # ℓ = ½(y − z)², summed over the outputs, and the mean squared error is the mean over both.
+    return total * (2 / outputs) if problems[0].loss.name == "squared" else total
+
+
+def mean_and_error(scores: Array, weights: Array, units: Array) -> tuple[float, float]:
+    """The weighted mean over rows, and its standard error, the units 0, 1, … being independent."""
+    rows = weights > 0
+    s, q = weights[rows], scores[rows]
+    mean = float(np.average(q, weights=s))
+    off = np.bincount(units[rows], s * (q - mean))
+    spread = float(np.sum(off**2)) * len(off) / max(len(off) - 1, 1)
+    return mean, float(np.sqrt(spread) / s.sum())
