@@ -30,6 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         ended by SIGTERM.
     """
     words = sys.argv[1:] if argv is None else list(argv)
+    _replace_closed_streams()
     with interrupts(is_process=argv is None) as came:
         try:
             return _main(words, came)
@@ -123,6 +124,21 @@ def interrupts(*, is_process: bool) -> Iterator[Callable[[], int]]:
         sys.unraisablehook = tell_of_lost
         for number, handler in zip(SIGNALS, before):
             signal.signal(number, signal.SIG_IGN if is_process else handler)
+
+
+def _replace_closed_streams() -> None:
+    """Give a process that was started without a stream, as by `>&-`, one that leads nowhere.
+
+    Python has None in its place, and the next file to be opened, such as that of the model, would
+    get its number, and then whatever a library prints.
+    """
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        if getattr(sys, name) is None:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            if nowhere != number:
+                os.dup2(nowhere, number)
+                os.close(nowhere)
+            setattr(sys, name, open(number, "w", encoding="utf-8", closefd=False))
 
 
 def _leave_the_pipe() -> None:

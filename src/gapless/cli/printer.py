@@ -79,7 +79,13 @@ class Printer:
 
     def _to_err(self, text: str) -> None:
         self.end_progress()
-        print(text, file=self.err, flush=True)
+        try:
+            print(text, file=self.err, flush=True)
+        except BrokenPipeError:
+            raise
+        except OSError:
+            # A full disk behind standard error is no reason to lose the work.
+            return
 
     def _styled(self, stream: TextIO, text: str, style: str) -> str:
         return f"\x1b[{style}m{text}\x1b[0m" if has_colour(stream) else text
