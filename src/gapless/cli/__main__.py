@@ -138,7 +138,7 @@ def _replace_closed_streams() -> None:
             if nowhere != number:
                 os.dup2(nowhere, number)
                 os.close(nowhere)
-            setattr(sys, name, open(number, "w", encoding="utf-8", closefd=False))
+            setattr(sys, name, os.fdopen(number, "w", encoding="utf-8", closefd=False))
 
 
 def _leave_the_pipe() -> None:
