@@ -473,6 +473,45 @@ def test_strange_manifests_are_refused(saved, path, value, words):
         gapless.load(saved)
 
 
+def test_long_lists_of_floats_are_one_array(tmp_path):
+    """As text, the quantiles of wide tables were most of the file and of the time to write it."""
+    floats = [1 / 3, float("inf"), -0.0, *map(float, range(20))]
+    model = gapless.Ridge().fit(NUMBERS, Y)
+    model.trace_ = dataclasses.replace(model.trace_, primal=floats, seconds=floats[::-1])
+    path = gapless.save(model, tmp_path / "m")
+    assert_same(gapless.load(path), model)
+    manifest, arrays = contents(path)
+    trace = manifest["model"]["fitted"]["trace_"]["value"]["fields"]
+    assert trace["primal"] == {"list": {"floats": [0, 23]}}
+    assert np.frombuffer(arrays["floats"][2]).tolist() == [*floats, *floats[::-1]]
+
+
+@pytest.mark.parametrize(
+    "stretch, words",
+    [
+        ([0, 23], "trace_.seconds is no stretch"),
+        ([22, 46], "no stretch"),
+        ([24, 46], "no stretch"),
+        ([23, 47], "no stretch"),
+        ([23, 22], "no stretch"),
+        ([23, 46.0], "no stretch"),
+        ([23], "no stretch"),
+        (None, "no stretch"),
+        ([23, 45], "'floats' has numbers that belong to nothing"),
+    ],
+)
+def test_no_floats_are_read_twice_or_left(stretch, words, tmp_path):
+    """Else a small file could ask for any number of long lists."""
+    model = gapless.Ridge().fit(NUMBERS, Y)
+    floats = [0.5] * 23
+    model.trace_ = dataclasses.replace(model.trace_, primal=floats, seconds=floats)
+    manifest, arrays = contents(gapless.save(model, tmp_path / "m"))
+    at = (*FITTED, "trace_", "value", "fields", "seconds", "list", "floats")
+    change(manifest, at, stretch)
+    with pytest.raises(ModelFileError, match=words):
+        gapless.load(write(tmp_path / "m", manifest, arrays))
+
+
 def test_nesting_is_bounded(saved):
     manifest, arrays = contents(saved)
     node = 1

@@ -80,6 +80,10 @@ MODELS = {
     "mean": (MeanRegressor(), X, NUMBERS),
     "table_classes": of_table("kind", "table", gapless.RandomForestClassifier(3, random_state=0)),
     "table_numbers": of_table("price", "numbers", gapless.Ridge(alpha="loo")),
+    # Long lists of floats are one array, since 1.1.
+    "table_boosting": of_table(
+        "price", "table", gapless.HistGradientBoostingRegressor(max_iter=20, min_samples_leaf=4)
+    ),
 }
 ANSWERS = ("predict", "predict_proba", "decision_function")
 

@@ -213,6 +213,7 @@ OF_TABLE_MODELS: dict[str, Any] = {
     "expected_": float,
     "expected_error_": float,
     "residuals_": np.ndarray,
+    "spread_": Pipeline | None,
     "profile_": TableProfile,
     "record_": str,
 }

@@ -23,7 +23,7 @@ Array = np.ndarray
 KEY = "gapless"
 FORMAT = "gapless model"
 # Files of another first number cannot be read; a higher second one adds what older readers refuse.
-VERSION = (1, 0)
+VERSION = (1, 1)
 LARGEST_HEADER = 64 << 20
 
 
@@ -39,7 +39,7 @@ def write(path: Path, manifest: dict[str, Any], tensors: dict[str, Array]) -> No
     if size > LARGEST_HEADER:
         raise ModelFileError(
             f"the model has {len(tensors)} arrays and {len(text) >> 20} MB of names and words, too "
-            "many for one file; fit fewer trees, or a smaller vocabulary."
+            "many for one file; fit fewer trees or columns, or a smaller vocabulary."
         )
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:

@@ -29,8 +29,20 @@ OF_DENSITIES = "values of training rows, column by column"
 # Entries of a manifest that are tags of the format, and no attributes.
 TAGS = frozenset(
     (
-        *("array", "class", "dict", "dtype", "fields", "fitted", "float", "frozenset", "items"),
-        *("list", "model", "objects", "parameters", "scalar", "set", "slice", "sparse", "texts"),
+        *("array", "class", "dict", "dtype", "fields", "fitted", "float", "floats"),
+        *(
+            "frozenset",
+            "items",
+            "list",
+            "model",
+            "objects",
+            "parameters",
+            "scalar",
+            "set",
+            "slice",
+            "sparse",
+            "texts",
+        ),
         *("tuple", "type", "value"),
     )
 )

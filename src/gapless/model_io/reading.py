@@ -18,7 +18,7 @@ from .checks import check_model, check_sparse, check_value
 from .container import ModelFileError, Tensors
 from .registry import MODELS, VALUES, build, fields_of
 from .scikit_learn import left_by_fit
-from .writing import DEEPEST, NUMBERS, SPARSE, TYPES, is_key
+from .writing import DEEPEST, FLOATS, NUMBERS, PLAIN, SPARSE, TYPES, is_key
 
 Array = np.ndarray
 Node = Any
@@ -38,6 +38,8 @@ class Reader:
     def __init__(self, tensors: Tensors):
         self._tensors = tensors
         self._arrays: dict[str, Array] = {}
+        # How many of the floats of long lists have been read.
+        self._taken = 0
         self._readers: dict[str, Callable[[Node, str, int], Any]] = {
             "array": self._array,
             "dict": self._dict,
@@ -59,7 +61,7 @@ class Reader:
 
     def value(self, node: Node, where: str, depth: int = 0) -> Any:
         """The value that a node stands for."""
-        if node is None or type(node) in (bool, int, str):
+        if type(node) in PLAIN:
             return node
         if type(node) is float:
             # JSON has numbers beyond all floats, which Python reads as infinite.
@@ -79,6 +81,8 @@ class Reader:
         """Refuse arrays that nothing refers to."""
         if unused := self._tensors.names - self._arrays.keys():
             raise ModelFileError(f"array {min(unused)!r} belongs to nothing.")
+        if self._taken < len(self._arrays.get(FLOATS, ())):
+            raise ModelFileError(f"array {FLOATS!r} has numbers that belong to nothing.")
 
     # ---- plain values ----------------------------------------------------------------------------
 
@@ -88,9 +92,28 @@ class Reader:
         return float(node)
 
     def _items(self, node: Node, where: str, depth: int) -> list[Any]:
+        if isinstance(node, dict):
+            return self._floats(node, where)
         if not isinstance(node, list):
             raise ModelFileError(f"{where} is no list.")
-        return [self.value(item, f"{where}[{i}]", depth) for i, item in enumerate(node)]
+        return [
+            item if type(item) in PLAIN else self.value(item, f"{where}[{i}]", depth)
+            for i, item in enumerate(node)
+        ]
+
+    def _floats(self, node: dict[str, Any], where: str) -> list[float]:
+        """A stretch of the floats. It begins where the last one ended: none is there twice.
+
+        Else a small file could ask for any number of long lists.
+        """
+        [place] = _entries(node, where, FLOATS)
+        floats = self._stored(FLOATS, where)
+        is_stretch = isinstance(place, list) and [type(end) for end in place] == [int, int]
+        is_right = is_stretch and place[0] == self._taken <= place[1] <= floats.size
+        if not is_right or floats.dtype != np.float64 or floats.ndim != 1:
+            raise ModelFileError(f"{where} is no stretch of the array {FLOATS!r}.")
+        begin, self._taken = place
+        return floats[begin : self._taken].tolist()
 
     def _keys(self, node: Node, where: str, depth: int) -> list[Any]:
         """Members of a set, or keys of a dictionary; `is_key` says which and why."""
@@ -195,7 +218,10 @@ class Reader:
         if strange := sorted(node.keys() - set(known)):
             names = ", ".join(name[:LONGEST_NAME] for name in strange[:MOST_NAMES])
             raise ModelFileError(f"{where} has entries that its class has not: {names}.")
-        return {name: self.value(v, f"{where}.{name}", depth) for name, v in node.items()}
+        return {
+            name: v if type(v) in PLAIN else self.value(v, f"{where}.{name}", depth)
+            for name, v in node.items()
+        }
 
     def _value(self, node: Node, where: str, depth: int) -> Any:
         name, fields = _entries(node, where, "class", "fields")

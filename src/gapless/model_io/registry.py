@@ -8,6 +8,7 @@ those keep: losses, penalties, kernels, certificates, trees. A class has its par
 from __future__ import annotations
 
 import dataclasses
+import functools
 from types import ModuleType
 from typing import Any
 
@@ -131,6 +132,7 @@ KEPT = (
 )
 
 
+@functools.cache
 def name_of(cls: type) -> str:
     """What a class is called in files."""
     package, *inside = cls.__module__.split(".")
@@ -173,6 +175,7 @@ FIELDS: dict[type, tuple[str, ...]] = {
 }
 
 
+@functools.cache
 def fields_of(cls: type) -> tuple[str, ...]:
     """The fields of a value: those that it is built from."""
     if cls in FIELDS:

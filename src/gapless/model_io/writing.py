@@ -1,12 +1,15 @@
 """From a model to its manifest and its arrays.
 
 Plain values of JSON stand for themselves. Everything else is an object with one entry, whose name
-says what it is: {"tuple": […]}, {"array": {…}}, {"model": {"class": "svm.SVC", …}}.
+says what it is: {"tuple": […]}, {"array": {…}}, {"model": {"class": "svm.SVC", …}}. Lists of many
+floats are stretches of one array of them all, {"tuple": {"floats": [0, 100]}}: as text they would
+take the most time and room of the file of a wide table.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +24,10 @@ Array = np.ndarray
 Node = Any
 
 DEEPEST = 64
+# What stands for itself.
+PLAIN = frozenset((bool, int, str, type(None)))
+# The array of all floats of long lists, and how long these are at least.
+FLOATS, MANY = "floats", 16
 NUMBERS = frozenset(
     ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 ) | {"float16", "float32", "float64"}
@@ -36,23 +43,30 @@ class Writer:
     """Makes nodes of a manifest, and collects the arrays they refer to."""
 
     def __init__(self) -> None:
-        self.tensors: dict[str, Array] = {}
+        self._tensors: dict[str, Array] = {}
+        self._floats: list[float] = []
         # Of each array that was met, the name of its tensor; the array is kept so that no other
         # one gets its place in memory.
         self._met: dict[int, tuple[Array, Node]] = {}
+
+    @property
+    def tensors(self) -> dict[str, Array]:
+        """All arrays by name."""
+        return self._tensors | ({FLOATS: np.array(self._floats)} if self._floats else {})
 
     def node(self, value: Any, where: str, depth: int = 0) -> Node:
         """What stands for a value; `where` tells it in errors."""
         if depth > DEEPEST:
             raise ModelFileError(f"{where} is nested in more than {DEEPEST} others, or in itself.")
-        if value is None or type(value) in (bool, int, str):
-            return value
-        if type(value) is float:
-            return value if math.isfinite(value) else {"float": repr(value)}
         kind = type(value)
+        if kind in PLAIN:
+            return value
+        if kind is float:
+            return value if math.isfinite(value) else {"float": repr(value)}
         if kind in (list, tuple):
-            items = [self.node(v, f"{where}[{i}]", depth + 1) for i, v in enumerate(value)]
-            return {kind.__name__: items}
+            return {kind.__name__: self._items(value, where, depth + 1)}
+        if VALUES.get(name_of(kind)) is kind:
+            return {"value": self._fields(value, where, depth + 1)}
         if kind in (set, frozenset):
             return {
                 kind.__name__: [self._key(v, where, depth + 1) for v in sorted(value, key=repr)]
@@ -72,33 +86,39 @@ class Writer:
             return {"type": self._type(value, where)}
         if sp.issparse(value):
             return self._sparse(value, where, depth)
-        if VALUES.get(name_of(kind)) is kind:
-            return {"value": self._fields(value, where, depth + 1)}
         if MODELS.get(name_of(kind)) is kind:
             return {"model": self._model(value, where, depth + 1)}
         raise ModelFileError(_refusal(value, where))
+
+    def _items(self, values: Sequence[Any], where: str, depth: int) -> Node:
+        if len(values) >= MANY and set(map(type, values)) == {float}:
+            begin = len(self._floats)
+            self._floats.extend(values)
+            return {FLOATS: [begin, len(self._floats)]}
+        return [
+            v if type(v) in PLAIN else self.node(v, f"{where}[{i}]", depth)
+            for i, v in enumerate(values)
+        ]
 
     # ---- arrays ----------------------------------------------------------------------------------
 
     def _array(self, array: Array, where: str, depth: int) -> Node:
         if array.dtype == object:
-            items = [
-                self.node(v, f"{where}[{i}]", depth + 1) for i, v in enumerate(array.reshape(-1))
-            ]
+            items = self._items(array.reshape(-1).tolist(), where, depth + 1)
             return {"objects": {"shape": list(array.shape), "items": items}}
         if id(array) not in self._met:
             self._met[id(array)] = array, self._tensor(array, where)
         return self._met[id(array)][1]
 
     def _tensor(self, array: Array, where: str) -> Node:
-        name = str(len(self.tensors))
+        name = str(len(self._tensors))
         if array.dtype.kind == "U" and array.dtype.isnative:
             # A row of code points for each text; the last axis is there even where all are empty.
             width = array.dtype.itemsize // 4
             points = (
                 np.ascontiguousarray(array).view(np.uint32) if width else np.zeros(0, np.uint32)
             )
-            self.tensors[name] = points.reshape(*array.shape, width)
+            self._tensors[name] = points.reshape(*array.shape, width)
             return {"texts": {"tensor": name}}
         if array.dtype.name not in NUMBERS or not array.dtype.isnative:
             raise ModelFileError(
@@ -106,7 +126,7 @@ class Writer:
             )
         # Sums depend in their last bits on how an array lies in memory, so that is kept.
         order = "C" if array.flags.c_contiguous or not array.flags.f_contiguous else "F"
-        self.tensors[name] = np.ascontiguousarray(array if order == "C" else array.T).reshape(
+        self._tensors[name] = np.ascontiguousarray(array if order == "C" else array.T).reshape(
             array.shape if order == "C" else array.shape[::-1]
         )
         return {"array": {"tensor": name, "order": order}}
@@ -159,7 +179,10 @@ class Writer:
         return self.node(key, where, depth)
 
     def _named(self, values: dict[str, Any], where: str, depth: int) -> dict[str, Node]:
-        return {name: self.node(v, f"{where}.{name}", depth) for name, v in values.items()}
+        return {
+            name: v if type(v) in PLAIN else self.node(v, f"{where}.{name}", depth)
+            for name, v in values.items()
+        }
 
     def _fields(self, value: Any, where: str, depth: int) -> Node:
         name = name_of(type(value))
