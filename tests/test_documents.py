@@ -1,55 +1,61 @@
-"""What the README and the guide show is what one gets: their examples run, their links lead on."""
+"""The README and the guide lead on: links, the index of pages, the map of folders, the changes.
 
-import doctest
+What the pages show is run in test_docs.py.
+"""
+
 import re
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+INDEX = ROOT / "docs" / "README.md"
+GUIDE = sorted((ROOT / "docs" / "guide").glob("*.md"))
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-WITH_EXAMPLES = [page for page in PAGES if ">>>" in page.read_text()]
-
-
-class Checker(doctest.OutputChecker):
-    """Compares what is printed up to the digits of gaps; tiny ones are rounding and vary."""
-
-    GAP = re.compile(r"((?:at most|gap|tolerance) )([\d.]+(?:e[+-]\d+)?)")
-    TINY = 1e-5
-
-    def check_output(self, want, got, flags):
-        wanted, found = ([float(n) for _, n in self.GAP.findall(text)] for text in (want, got))
-        if len(wanted) != len(found) or not all(map(self.is_alike, wanted, found)):
-            return False
-        want, got = (self.GAP.sub(r"\1(a gap)", text) for text in (want, got))
-        return super().check_output(want, got, flags)
-
-    def is_alike(self, one, other):
-        return max(one, other) < self.TINY or 0.5 < one / max(other, self.TINY) < 2
+LINK = re.compile(r"\]\(([^)#:]*)(?:#([^)]*))?\)")
 
 
 def name(page):
     return str(page.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("page", WITH_EXAMPLES, ids=name)
-def test_examples_print_what_the_page_says(page):
-    text = page.read_text()
-    examples = doctest.DocTestParser().get_doctest(text, {}, name(page), str(page), 0)
-    runner = doctest.DocTestRunner(Checker(), optionflags=doctest.ELLIPSIS)
-    results = runner.run(examples)
-    assert results.attempted > 0
-    assert results.failed == 0
+def links(page):
+    """The files that a page leads to, each with the heading, or ""."""
+    found = LINK.findall(re.sub(r"^```.*?^```", "", page.read_text(), flags=re.M | re.S))
+    return [((page.parent / path).resolve() if path else page, place) for path, place in found]
+
+
+def headings(page):
+    """The headings of a page, as links name them."""
+    lines = re.findall(r"^#+ (.*)$", page.read_text(), flags=re.M)
+    return {re.sub(r"[^\w\- ]", "", line.lower()).replace(" ", "-") for line in lines}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
-def test_links_lead_to_files(page):
-    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text())
-    assert [link for link in links if not (page.parent / link).exists()] == []
+def test_links_lead_to_files_and_to_headings_in_them(page):
+    for target, place in links(page):
+        assert target.exists(), target
+        assert not place or place in headings(target), f"{name(target)}#{place}"
+
+
+def test_every_page_of_the_guide_is_in_the_index_and_leads_to_others():
+    listed = {target for target, _ in links(INDEX)}
+    assert set(GUIDE) <= listed
+    for page in GUIDE:
+        others = {target for target, _ in links(page)} & set(GUIDE) - {page}
+        assert len(others) >= 2, name(page)
+
+
+def test_the_map_names_every_folder():
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    folders = [path.parent.name for path in (ROOT / "src" / "gapless").glob("*/__init__.py")]
+    assert [folder for folder in folders if f"`{folder}/`" not in text] == []
 
 
 def test_changes_are_one_sentence_of_a_known_kind():
-    fragments = [path for path in (ROOT / "changes").iterdir() if path.name != "README.md"]
-    for path in fragments:
+    for path in (ROOT / "changes").iterdir():
         assert re.fullmatch(r"\w+\.(added|changed|fixed|faster|removed)\.md", path.name), path.name
-        assert len(path.read_text().strip().splitlines()) == 1, path.name
+        text = path.read_text().strip()
+        assert len(text.splitlines()) == 1 and text.endswith("."), path.name
+        # A full stop within is that of an abbreviation, a number or a file name.
+        assert not re.search(r"(?<!i\.e)(?<!e\.g)\. [A-Z]", text), path.name
