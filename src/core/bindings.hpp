@@ -100,6 +100,19 @@ inline Columns chosen(const Maybe<std::int64_t>& columns, Index d) {
 template <class X>
 using SparseIn = std::tuple<VectorIn<std::int64_t>, VectorIn<std::int32_t>, VectorIn<X>>;
 
+// The data by columns: an array in any order, or (start, index, value) of sparse columns.
+template <class X>
+using AnyColumns = std::variant<DenseIn<X>, SparseIn<X>>;
+
+template <class X>
+Dense<X> column_matrix(const DenseIn<X>& x, Index) {
+    return dense(x);
+}
+template <class X>
+Compressed<X> column_matrix(const SparseIn<X>& x, Index rows) {
+    return compressed(std::get<0>(x), std::get<1>(x), std::get<2>(x), rows);
+}
+
 // An array argument: never converted, because a conversion would be a silent copy.
 inline auto array(const char* name) { return nb::arg(name).noconvert(); }
 inline auto maybe(const char* name) { return nb::arg(name).noconvert().none(); }
@@ -146,8 +159,10 @@ void run(int threads, double deadline, Work&& work) {
 void define_all_in_one_functions(nb::module_& m);
 void define_bayes_functions(nb::module_& m);
 void define_boosting_functions(nb::module_& m);
+void define_descent_functions(nb::module_& m);
 void define_kernel_functions(nb::module_& m);
 void define_neighbor_functions(nb::module_& m);
+void define_product_functions(nb::module_& m);
 void define_stump_functions(nb::module_& m);
 void define_text_functions(nb::module_& m);
 void define_tree_functions(nb::module_& m);
