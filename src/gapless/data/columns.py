@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 
 import polars as pl
 
-from .findings import TableError, counted
+from .findings import TableError, counted, listed
 from .forms import Form
 from .tables import Table
 
@@ -158,13 +158,8 @@ def check_name(table: Table, name: str) -> None:
         return
     plain = {other.lower().strip(): other for other in reversed(names)}
     near = difflib.get_close_matches(name.lower().strip(), plain, n=1)
-    hint = f"did you mean {plain[near[0]]!r}?" if near else f"columns are {_shown(names)}."
+    hint = f"did you mean {plain[near[0]]!r}?" if near else f"columns are {listed(names, 20)}."
     raise TableError(f"{table.source} has no column {name!r}; {hint}")
-
-
-def _shown(names: Sequence[str], most: int = 20) -> str:
-    shown = ", ".join(map(repr, names[:most]))
-    return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"
 
 
 def _described(series: pl.Series, table: Table, named: dict[str, Role]) -> Column:
