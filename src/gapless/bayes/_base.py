@@ -47,6 +47,10 @@ class BayesClassifier(ClassifierMixin, Remembering, BaseEstimator):
         """The attributes of a model of these rows, for all classes that the data name."""
         raise NotImplementedError
 
+    def _learn_anew(self, data: Training) -> dict[str, Any]:
+        """What `fit` learns: the same, with the parameters that it chooses."""
+        return self._learn(data)
+
     def _joint(self, X: Any) -> Array:
         """log p(x, y) of rows that have been read and all classes, (n, classes), float64."""
         raise NotImplementedError
@@ -97,7 +101,7 @@ class BayesClassifier(ClassifierMixin, Remembering, BaseEstimator):
             The fitted estimator. An error leaves it as it was.
         """
         data = self._read(X, y, sample_weight)
-        self._keep(data, self._learn(data), is_whole=True)
+        self._keep(data, self._learn_anew(data), is_whole=True)
         self._warn_of_fit()
         return self
 

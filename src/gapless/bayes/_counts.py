@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from .. import _core
 from .._validation import Training
@@ -17,6 +17,7 @@ from ..interrupt import deadline
 from ..threads import thread_count
 from ._base import NaiveBayesClassifier
 from .priors import Priors
+from .tuning import LOG_LOSS, LOO, choose_alpha, corrected
 
 Array = np.ndarray
 
@@ -35,10 +36,14 @@ class CountBayes(NaiveBayesClassifier):
         "class_count_",
         "class_log_prior_",
         "feature_log_prob_",
+        "alpha_",
+        "search_",
         *NaiveBayesClassifier._stored,
     )
+    # By what "loo" chooses.
+    _tuned_by = LOG_LOSS
     _parameter_constraints: ClassVar[dict] = {
-        "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],
+        "alpha": [Interval(Real, 0, None, closed="left"), "array-like", StrOptions({LOO})],
         "force_alpha": ["boolean"],
         "fit_prior": ["boolean"],
         "class_prior": ["array-like", None],
@@ -61,7 +66,22 @@ class CountBayes(NaiveBayesClassifier):
 
     # ---- fitting ---------------------------------------------------------------------------------
 
+    def _tuned(self):
+        return ("alpha",) if isinstance(self.alpha, str) else ()
+
+    def _learn_anew(self, data):
+        if not self._tuned():
+            return self._learn(data) | {"_choice": None}
+        choice = choose_alpha(self, data)
+        chosen = {"alpha_": choice.alpha, "search_": choice.search, "_choice": choice}
+        return self._at(alpha=choice.alpha)._learn(data) | chosen
+
     def _learn_more(self, data):
+        if self._tuned():
+            raise ValueError(
+                f'{type(self).__name__} cannot choose alpha="loo" from parts of the data; give a '
+                "number, or call fit with all rows."
+            )
         counts = self._count(data)
         if hasattr(self, "classes_"):
             counts = self._merged({name: getattr(self, name) for name in counts}, counts)
@@ -89,7 +109,7 @@ class CountBayes(NaiveBayesClassifier):
 
     def _check_alpha(self, d: int | None = None) -> Any:
         """The pseudo-counts, with a warning where they are raised."""
-        if np.min(self.alpha) < SMALLEST_ALPHA and not self.force_alpha:
+        if np.min(self._given_alpha) < SMALLEST_ALPHA and not self.force_alpha:
             warnings.warn(
                 f"alpha too small will result in numeric errors, setting alpha = "
                 f"{SMALLEST_ALPHA:.1e}. Use `force_alpha=True` to keep alpha unchanged.",
@@ -97,9 +117,14 @@ class CountBayes(NaiveBayesClassifier):
             )
         return self._alpha(d)
 
+    @property
+    def _given_alpha(self) -> Any:
+        """The parameter, or what the fit has chosen for it."""
+        return self.alpha_ if self._tuned() else self.alpha
+
     def _alpha(self, d: int | None = None) -> Any:
         """The pseudo-counts: a number, or one for each feature."""
-        alpha: Any = self.alpha
+        alpha: Any = self._given_alpha
         if not isinstance(alpha, Real):
             alpha = np.asarray(alpha, dtype=float)
         if isinstance(alpha, np.ndarray):
@@ -114,9 +139,13 @@ class CountBayes(NaiveBayesClassifier):
         return alpha if self.force_alpha else np.maximum(alpha, SMALLEST_ALPHA)
 
     def _smoothed(self, factor):
-        return self._at(alpha=np.multiply(self.alpha, factor)) if np.any(self.alpha) else None
+        alpha = self._given_alpha
+        return self._at(alpha=np.multiply(alpha, factor)) if np.any(alpha) else None
 
     # ---- both gaps -------------------------------------------------------------------------------
+
+    def _corrected(self, fitted, plain):
+        return corrected(self, vars(self).get("_choice"), plain)
 
     def _costs(self, learned, data):
         count = learned["class_count_"]

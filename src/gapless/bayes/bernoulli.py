@@ -25,8 +25,9 @@ class BernoulliNB(CountBayes):
 
     Parameters
     ----------
-    alpha : float or array-like of shape (n_features,), default=1.0
-        Pseudo-counts ≥ 0.
+    alpha : float, array-like of shape (n_features,) or "loo", default=1.0
+        Pseudo-counts ≥ 0; "loo" chooses one for all features by exact
+        leave-one-out, in about the time of a few predictions of all rows.
     force_alpha : bool, default=True
         Whether an alpha below 1e-10 is kept.
     binarize : float or None, default=0.0
@@ -48,6 +49,10 @@ class BernoulliNB(CountBayes):
         The counts N.
     feature_log_prob_ : ndarray of shape (n_classes, n_features)
         Logarithms of p.
+    alpha_ : float
+        The chosen pseudo-count, with alpha="loo".
+    search_ : Search
+        What was tried, with alpha="loo": `search_.plot()` draws it.
     classes_ : ndarray of shape (n_classes,)
         Classes.
     certificate_ : Certificate

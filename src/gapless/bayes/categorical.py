@@ -8,11 +8,12 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from ._counts import Array, CountBayes, check_not_negative, sum_of_tables
 from .priors import log_costs
 from .rests import left_over, log_ratio
+from .tuning import LOO
 
 # No column has so many categories.
 MOST = 10_000_000
@@ -26,8 +27,9 @@ class CategoricalNB(CountBayes):
 
     Parameters
     ----------
-    alpha : float, default=1.0
-        Pseudo-count ≥ 0 of each category.
+    alpha : float or "loo", default=1.0
+        Pseudo-count ≥ 0 of each category; "loo" chooses it by exact leave-one-out, in about the
+        time of a few predictions of all rows.
     force_alpha : bool, default=True
         Whether an alpha below 1e-10 is kept.
     fit_prior : bool, default=True
@@ -52,6 +54,10 @@ class CategoricalNB(CountBayes):
         Logarithms of θ.
     n_categories_ : ndarray of shape (n_features,)
         Number of categories of each column.
+    alpha_ : float
+        The chosen pseudo-count, with alpha="loo".
+    search_ : Search
+        What was tried, with alpha="loo": `search_.plot()` draws it.
     classes_ : ndarray of shape (n_classes,)
         Classes.
     certificate_ : Certificate
@@ -83,7 +89,7 @@ class CategoricalNB(CountBayes):
     )
     _parameter_constraints: ClassVar[dict] = {
         **CountBayes._parameter_constraints,
-        "alpha": [Interval(Real, 0, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({LOO})],
         "min_categories": [None, "array-like", Interval(Integral, 1, None, closed="left")],
     }
 

@@ -10,6 +10,7 @@ from ._counts import Array
 from .multinomial import MultinomialNB, times
 from .priors import log_costs
 from .rests import Entries, left_over, log_positive, log_ratio
+from .tuning import ACCURACY
 
 
 class ComplementNB(MultinomialNB):
@@ -21,8 +22,9 @@ class ComplementNB(MultinomialNB):
 
     Parameters
     ----------
-    alpha : float or array-like of shape (n_features,), default=1.0
-        Pseudo-counts ≥ 0.
+    alpha : float, array-like of shape (n_features,) or "loo", default=1.0
+        Pseudo-counts ≥ 0; "loo" chooses one for all features by exact
+        leave-one-out, in about the time of a few predictions of all rows.
     force_alpha : bool, default=True
         Whether an alpha below 1e-10 is kept.
     fit_prior : bool, default=True
@@ -46,6 +48,10 @@ class ComplementNB(MultinomialNB):
         How often each feature was counted in each class.
     feature_log_prob_ : ndarray of shape (n_classes, n_features)
         Weights of the classes, −log θ, or with `norm` these divided by their sums.
+    alpha_ : float
+        The chosen pseudo-count, with alpha="loo".
+    search_ : Search
+        What was tried, with alpha="loo": `search_.plot()` draws it.
     classes_ : ndarray of shape (n_classes,)
         Classes.
     certificate_ : Certificate
@@ -76,6 +82,8 @@ class ComplementNB(MultinomialNB):
     """
 
     _stored: ClassVar[tuple[str, ...]] = ("feature_all_", *MultinomialNB._stored)
+    # Its scores are no logarithms of probabilities.
+    _tuned_by = ACCURACY
     _parameter_constraints: ClassVar[dict] = {
         **MultinomialNB._parameter_constraints,
         "norm": ["boolean"],

@@ -57,10 +57,10 @@ class BayesFit(Refittable):
     @property
     def is_large(self) -> bool:
         """Whether leaving out every row takes a good part of a second."""
-        return self.design.n > LARGE_ROWS or self._work > LARGE_WORK
+        return self.design.n > LARGE_ROWS or self.work > LARGE_WORK
 
     @property
-    def _work(self) -> float:
+    def work(self) -> float:
         """Entries times classes."""
         return self.design.density * self.design.n * self.design.d * self.outputs
 
@@ -68,7 +68,7 @@ class BayesFit(Refittable):
     def asked(self) -> Array:
         """The rows that are left out: all, or those of a sample of many units."""
         counted = np.flatnonzero(self.is_counted)
-        if self._work <= DEAR_WORK:
+        if self.work <= DEAR_WORK:
             return counted
         chosen = drawn(self.units, LARGE_SAMPLE, self.targets)
         return counted[np.isin(self.units[counted], chosen)]
@@ -146,6 +146,12 @@ class BayesFit(Refittable):
     def without_each(self, rows):
         """Not known in a form that is cheaper than folds."""
         raise NotAvailable("classifiers without a row are fitted by folds")
+
+    def of(self, estimator: Any) -> BayesFit:
+        """The same rows with another classifier that was fitted to them."""
+        twin = copy.copy(self)
+        twin.estimator = estimator
+        return twin
 
     def scaled(self, factor):
         """The same with a smoothing so many times as strong; None where there is none."""

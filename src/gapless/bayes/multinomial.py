@@ -19,8 +19,9 @@ class MultinomialNB(CountBayes):
 
     Parameters
     ----------
-    alpha : float or array-like of shape (n_features,), default=1.0
-        Pseudo-counts ≥ 0 (Laplace's rule is 1).
+    alpha : float, array-like of shape (n_features,) or "loo", default=1.0
+        Pseudo-counts ≥ 0 (Laplace's rule is 1); "loo" chooses one for all features by exact
+        leave-one-out, in about the time of a few predictions of all rows.
     force_alpha : bool, default=True
         Whether an alpha below 1e-10 is kept.
     fit_prior : bool, default=True
@@ -40,6 +41,10 @@ class MultinomialNB(CountBayes):
         The counts N.
     feature_log_prob_ : ndarray of shape (n_classes, n_features)
         Logarithms of θ.
+    alpha_ : float
+        The chosen pseudo-count, with alpha="loo".
+    search_ : Search
+        What was tried, with alpha="loo": `search_.plot()` draws it.
     classes_ : ndarray of shape (n_classes,)
         Classes.
     certificate_ : Certificate

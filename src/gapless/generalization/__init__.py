@@ -14,7 +14,7 @@ import numpy as np
 from ..leave_one_out import NotAvailable
 from .fitted import Array, Fitted
 from .refittable import Refittable
-from .result import Disagreement, Generalization, sentence, uncorrected
+from .result import Disagreement, Generalization, chosen_among, sentence, uncorrected
 from .scores import Judge
 from .trial import Outcome, Trial
 
@@ -24,6 +24,7 @@ __all__ = [
     "Generalization",
     "Judge",
     "Refittable",
+    "chosen_among",
     "generalize",
     "measure",
     "sentence",

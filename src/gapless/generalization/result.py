@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from ..selection_bias import Corrected
+
 
 @dataclass(frozen=True)
 class Disagreement:
@@ -98,6 +100,21 @@ def uncorrected(result: Generalization, tuned: Sequence[str]) -> Generalization:
         return result
     choice = " and ".join(tuned)
     return replace(result, method=f"{result.method}; not corrected for the choice of {choice}")
+
+
+def chosen_among(result: Generalization, found: Corrected, models: int) -> Generalization:
+    """The result of leave-one-out for a model that was chosen among so many, corrected for that."""
+    how = "corrected for the choice among" if found.is_winner else "less the optimism found among"
+    numbers = result.metric, result.train, found.unseen, found.standard_error
+    advice = f"being chosen had added {max(found.optimism, 0.0):.2g}"
+    return replace(
+        result,
+        unseen=found.unseen,
+        standard_error=found.standard_error,
+        gap=result.train - found.unseen,
+        method=f"loo, {how} {models} models",
+        verdict=sentence(result.kind, *numbers, advice),
+    )
 
 
 def sentence(

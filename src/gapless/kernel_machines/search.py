@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..generalization import Generalization, Judge, sentence, uncorrected
+from ..generalization import Generalization, Judge, chosen_among, uncorrected
 from ..generalization.held_out import drawn
 from ..search import Search
 from ..selection_bias import correct
@@ -157,14 +157,4 @@ def corrected(model: Any, choice: Choice, rows: Merged, plain: Generalization) -
         families=np.repeat(range(len(choice.trails)), [len(t.strengths) for t in choice.trails]),
         chosen=choice.search.chosen,
     )
-    numbers = plain.metric, plain.train, found.unseen, found.standard_error
-    advice = f"being chosen had added {max(found.optimism, 0.0):.2g}"
-    how = "corrected for the choice among" if found.is_winner else "less the optimism found among"
-    return replace(
-        plain,
-        unseen=found.unseen,
-        standard_error=found.standard_error,
-        gap=plain.train - found.unseen,
-        method=f"loo, {how} {z.shape[1]} models",
-        verdict=sentence(plain.kind, *numbers, advice),
-    )
+    return chosen_among(plain, found, z.shape[1])

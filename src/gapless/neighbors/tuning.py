@@ -6,12 +6,12 @@ first k of them are those of the model with k neighbours.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..generalization import Generalization, sentence, uncorrected
+from ..generalization import Generalization, chosen_among, uncorrected
 from ..generalization.held_out import drawn
 from ..interrupt import TimeLimit, check, time_limit
 from ..search import Search
@@ -202,14 +202,4 @@ def corrected(model: Any, choice: Choice, plain: Generalization) -> Generalizati
         within=1.0 if model.select == "1se" else 0.0,
         chosen=choice.search.chosen,
     )
-    numbers = plain.metric, plain.train, found.unseen, found.standard_error
-    advice = f"being chosen had added {max(found.optimism, 0.0):.2g}"
-    how = "corrected for the choice among" if found.is_winner else "less the optimism found among"
-    return replace(
-        plain,
-        unseen=found.unseen,
-        standard_error=found.standard_error,
-        gap=plain.train - found.unseen,
-        method=f"loo, {how} {choice.by.shape[1]} models",
-        verdict=sentence(plain.kind, *numbers, advice),
-    )
+    return chosen_among(plain, found, choice.by.shape[1])

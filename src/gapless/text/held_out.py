@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -136,4 +137,5 @@ def _is_counting(classifier: Any) -> bool:
     """Whether all that a classifier learns are counts."""
     if type(classifier) is not MultinomialNB or classifier.class_prior is not None:
         return False
-    return classifier.fit_prior and np.ndim(classifier.alpha) == 0 and classifier.alpha >= 1e-10
+    alpha = classifier.alpha
+    return classifier.fit_prior and isinstance(alpha, Real) and float(alpha) >= 1e-10
