@@ -6,6 +6,7 @@ import math
 import time as clock
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -182,7 +183,7 @@ def choose(
         seed=seed,
         model=model,
         split=split,
-        answers=_answers(model, asked),
+        answers=_answers(model, asked, table.frame[split.test]),
         costs=matrix,
     )
 
@@ -272,9 +273,20 @@ def _fitted(
     model.expect(ranking.expected, ranking.expected_error, ranking.residuals)
     return model, "" if len(rows) == len(judging.rows) else f"{which}({len(rows)})", notes
 
+    _tell_apart(model, judging, ranking)
 
 def _with_final(ranking: Ranking, model: TableModel) -> tuple[Candidate, ...]:
     """All candidates, the chosen one with what its last fit says."""
+def _tell_apart(model: TableModel, judging: Judging, ranking: Ranking) -> None:
+    """Learn where errors are large, if numbers are predicted and there is time."""
+    held, residuals = ranking.chosen.held, ranking.residuals
+    if held is None or residuals is None:
+        return
+    seconds = max(judging.budget.left - judging.test_seconds(ranking.chosen), 0.0)
+    with suppress(TimeLimit), limited(seconds):
+        model.tell_apart(judging.rows.take(held.tested), held.predicted, residuals)
+
+
     chosen = ranking.chosen.family.name
     return tuple(
         described(one, model.pipeline_) if one.family == chosen else one
@@ -286,18 +298,16 @@ def _baseline(judging: Judging, learned: Target, y: Array) -> Score:
     """What a model that looks at no feature scores."""
     model = judging.decided(null_model(learned.task))
     model.fit(np.zeros((len(learned.values), 1)), learned.values)
-    classes = None if judging.metric.classes is None else np.union1d(judging.metric.classes, y)
-    parts = [Part(model, np.zeros((len(y), 1)), np.arange(len(y)))]
-    metric = replace(judging.metric, classes=classes)
-    return metric.score(StandIn(parts, len(y), classes), np.arange(len(y))[:, None], y)
+    n = len(asked.y)
+    parts = [Part(model, np.zeros((n, 1)), np.arange(n))]
+    return replace(asked, model=StandIn(parts, n, asked.metric.classes))
 
 
-def _answers(model: TableModel, asked: Asked) -> Answers:
+def _answers(model: TableModel, asked: Asked, frame: Any) -> Answers:
     """What the model says of the rows for testing."""
     if model.classes_ is None:
-        reach = model.reach(COVERAGE)
-        predicted = asked("predict")
-        return Answers(asked.y, predicted, None, predicted - reach, predicted + reach, COVERAGE)
+        predicted, lower, upper = model.around(frame, asked("predict"), COVERAGE)
+        return Answers(asked.y, predicted, None, lower, upper, COVERAGE)
     has_probabilities = hasattr(model, "predict_proba")
     return Answers(asked.y, asked("predict"), asked("predict_proba") if has_probabilities else None)
 

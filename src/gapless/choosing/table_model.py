@@ -14,12 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..conformal import MOST_ROWS, Intervals, check_coverage, quantiles
 from ..data import Column, Table, TableError, describe_columns, read_target, table_of
-from ..data.profile import TableProfile, profile_table
+from ..data.profile import TableProfile, plain_frame, profile_table
 from ..data.target import Target, Task
 from ..evaluation.answers import Answers as StandIn
 from ..evaluation.answers import Part
 from ..metrics import Score
 from .metric import Metric, metric_of
+from .spread import learn_spread, spread_at
 
 Array = np.ndarray
 
@@ -77,8 +78,10 @@ class TableModel(BaseEstimator):
         What it can be expected to score on unseen rows, and the standard error of that; NaN if
         nothing is known.
     residuals_ : ndarray of shape (r,)
-        How far predictions were from the targets in rows that had been held out, at most 2,000 of
-        them in rising order; empty if nothing is known.
+        How far predictions were from the targets in rows that had been held out, relative to
+        `spread_`; at most 2,000 of them in rising order; empty if nothing is known.
+    spread_ : sklearn.pipeline.Pipeline or None
+        How large errors are in a row, relative to others; None if they are as large everywhere.
     profile_ : TableProfile
         What the training rows were like.
     record_ : str
@@ -115,6 +118,7 @@ class TableModel(BaseEstimator):
     classes_: Array | None
     columns_: tuple[Column, ...]
     profile_: TableProfile
+        "spread_",
 
     def __init__(
         self,
@@ -123,6 +127,8 @@ class TableModel(BaseEstimator):
         *,
         task: Task | Literal["auto"] = "auto",
         metric: str = "auto",
+    # Files of versions that did not tell rows apart have none.
+    spread_: Any = None
         costs: Any = None,
     ):
         self.pipeline = pipeline
@@ -184,7 +190,7 @@ class TableModel(BaseEstimator):
         self.metric_ = metric_of(self.metric, target.task, target.values, self._costs).name
         self.rows_ = len(target.rows)
         self.expected_ = self.expected_error_ = float("nan")
-        self.residuals_ = np.zeros(0)
+        self.residuals_, self.spread_ = np.zeros(0), None
         self.profile_ = profile_table(table, self.columns_, target.rows)
         self.record_ = ""
         return self
@@ -205,10 +211,28 @@ class TableModel(BaseEstimator):
         """
         self.expected_, self.expected_error_ = float(score), float(error)
         if residuals is not None:
-            sizes = np.sort(np.abs(residuals))
-            # Of many, as many that stand at equal distances: their quantiles are the same.
-            places = np.linspace(0, len(sizes) - 1, min(len(sizes), MOST_ROWS)).round().astype(int)
-            self.residuals_ = sizes[places]
+            self.residuals_, self.spread_ = _some(np.abs(residuals)), None
+        return self
+
+    def tell_apart(self, table: Any, predicted: Array, residuals: Array) -> TableModel:
+        """Learn in which rows errors are large, so that prediction intervals are wide there.
+
+        Parameters
+        ----------
+        table : Table, or data frame of polars or pandas
+            Rows that were held out.
+        predicted, residuals : ndarray of shape (n,)
+            What was predicted for them, and the target minus that.
+
+        Returns
+        -------
+        TableModel
+            Its intervals stay equally wide if the errors do not tell, or are fewer than 200.
+        """
+        spread, errors = learn_spread(
+            self.columns_, plain_frame(table), predicted, np.abs(residuals)
+        )
+        self.residuals_, self.spread_ = _some(errors), spread
         return self
 
     # ---- predicting ------------------------------------------------------------------------------
@@ -264,33 +288,36 @@ class TableModel(BaseEstimator):
 
         Notes
         -----
-        All intervals are as wide as the errors of held-out rows say: the smallest width that a
-        share `coverage` of them keep, the new row counting as one that might be the worst. For rows
-        from the same source about that share is inside. With fewer than coverage/(1 − coverage)
-        held-out rows the ends are infinite.
+        Intervals are as wide as the errors of held-out rows say: the smallest width that a share
+        `coverage` of them keep, the new row counting as one that might be the worst. Where errors
+        are larger in some rows than in others, so are the intervals; otherwise all are equally
+        wide. For rows from the same source about that share is inside. With fewer than
+        coverage/(1 − coverage) held-out rows the ends are infinite.
 
         References
         ----------
         Vovk (2015), Annals of Mathematics and Artificial Intelligence 74: cross-conformal
-        predictors. Barber, Candès, Ramdas and Tibshirani (2021), Annals of Statistics 49.
+        predictors. Lei, G'Sell, Rinaldo, Tibshirani and Wasserman (2018), JASA 113: widths that
+        follow the spread. Barber, Candès, Ramdas and Tibshirani (2021), Annals of Statistics 49.
         """
-        reach = self.reach(coverage)
-        prediction = np.asarray(self.predict(table), dtype=float)
-        return Intervals(prediction, prediction - reach, prediction + reach)
+        return self.around(table, np.asarray(self.predict(table), dtype=float), coverage)
 
-    def reach(self, coverage: float = 0.9) -> float:
-        """How far from the prediction the target of so many new rows is at most.
+    def around(self, table: Any, prediction: Array, coverage: float = 0.9) -> Intervals:
+        """The intervals of `predict_interval` for rows whose predictions are known.
 
         Parameters
         ----------
         coverage : float, default=0.9
-            The share of new rows.
+            The share of new rows whose target is to be inside.
 
         Returns
         -------
-        float
-            Half of the width of `predict_interval`.
+        Intervals
         """
+        table : Table, or data frame of polars or pandas
+            Rows, as for `predict`.
+        prediction : ndarray of shape (n,)
+            What is predicted for them.
         check_is_fitted(self)
         check_coverage(coverage)
         if self.task_ != "regression":
@@ -300,7 +327,9 @@ class TableModel(BaseEstimator):
                 "nothing is known of the errors of this model in rows that it has not seen; use "
                 "one that gapless.choose has found."
             )
-        return float(quantiles(self.residuals_[None], np.ones(len(self.residuals_)), coverage)[0])
+        reach = quantiles(self.residuals_[None], np.ones(len(self.residuals_)), coverage)[0]
+        reaches = reach * spread_at(self.spread_, plain_frame(table), prediction)
+        return Intervals(prediction, prediction - reaches, prediction + reaches)
 
     def score(self, table: Any, y: Any = None, *, rows: Any = None) -> Score:
         """Measure the model on a table that has the target among its columns.
@@ -370,6 +399,12 @@ def within(target: Target, rows: Any) -> Target:
     """The target in some rows of its table; in all if None."""
     if rows is None:
         return target
+def _some(errors: Array) -> Array:
+    """Errors in rising order; of many, as many at equal distances: their quantiles are the same."""
+    places = np.linspace(0, len(errors) - 1, min(len(errors), MOST_ROWS)).round().astype(int)
+    return np.sort(errors)[places]
+
+
     kept = np.isin(target.rows, np.asarray(rows))
     if not kept.any():
         raise TableError(f"none of these rows has a value of {target.name!r}.")
