@@ -18,7 +18,8 @@ from ..data.findings import counted
 from ..data.target import Target, Task
 from ..evaluation.answers import Answers as StandIn
 from ..evaluation.answers import Part
-from ..interrupt import deadline
+from ..interrupt import TimeLimit, deadline
+from ..interrupt import time_limit as limited
 from ..metrics import Score
 from .budget import Budget
 from .choice import Answers, Candidate, Choice, Progress
@@ -271,12 +272,10 @@ def _fitted(
     )
     model.take_over(fitted, table, within(learned, learned.rows[rows]), judging.columns)
     model.expect(ranking.expected, ranking.expected_error, ranking.residuals)
+    _tell_apart(model, judging, ranking)
     return model, "" if len(rows) == len(judging.rows) else f"{which}({len(rows)})", notes
 
-    _tell_apart(model, judging, ranking)
 
-def _with_final(ranking: Ranking, model: TableModel) -> tuple[Candidate, ...]:
-    """All candidates, the chosen one with what its last fit says."""
 def _tell_apart(model: TableModel, judging: Judging, ranking: Ranking) -> None:
     """Learn where errors are large, if numbers are predicted and there is time."""
     held, residuals = ranking.chosen.held, ranking.residuals
@@ -287,6 +286,8 @@ def _tell_apart(model: TableModel, judging: Judging, ranking: Ranking) -> None:
         model.tell_apart(judging.rows.take(held.tested), held.predicted, residuals)
 
 
+def _with_final(ranking: Ranking, model: TableModel) -> tuple[Candidate, ...]:
+    """All candidates, the chosen one with what its last fit says."""
     chosen = ranking.chosen.family.name
     return tuple(
         described(one, model.pipeline_) if one.family == chosen else one
@@ -298,9 +299,10 @@ def _baseline(judging: Judging, learned: Target, y: Array) -> Score:
     """What a model that looks at no feature scores."""
     model = judging.decided(null_model(learned.task))
     model.fit(np.zeros((len(learned.values), 1)), learned.values)
-    n = len(asked.y)
-    parts = [Part(model, np.zeros((n, 1)), np.arange(n))]
-    return replace(asked, model=StandIn(parts, n, asked.metric.classes))
+    classes = None if judging.metric.classes is None else np.union1d(judging.metric.classes, y)
+    parts = [Part(model, np.zeros((len(y), 1)), np.arange(len(y)))]
+    metric = replace(judging.metric, classes=classes)
+    return metric.score(StandIn(parts, len(y), classes), np.arange(len(y))[:, None], y)
 
 
 def _answers(model: TableModel, asked: Asked, frame: Any) -> Answers:

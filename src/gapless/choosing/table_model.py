@@ -110,6 +110,7 @@ class TableModel(BaseEstimator):
         "expected_",
         "expected_error_",
         "residuals_",
+        "spread_",
         "profile_",
         "record_",
     )
@@ -118,7 +119,8 @@ class TableModel(BaseEstimator):
     classes_: Array | None
     columns_: tuple[Column, ...]
     profile_: TableProfile
-        "spread_",
+    # Files of versions that did not tell rows apart have none.
+    spread_: Any = None
 
     def __init__(
         self,
@@ -127,8 +129,6 @@ class TableModel(BaseEstimator):
         *,
         task: Task | Literal["auto"] = "auto",
         metric: str = "auto",
-    # Files of versions that did not tell rows apart have none.
-    spread_: Any = None
         costs: Any = None,
     ):
         self.pipeline = pipeline
@@ -307,6 +307,10 @@ class TableModel(BaseEstimator):
 
         Parameters
         ----------
+        table : Table, or data frame of polars or pandas
+            Rows, as for `predict`.
+        prediction : ndarray of shape (n,)
+            What is predicted for them.
         coverage : float, default=0.9
             The share of new rows whose target is to be inside.
 
@@ -314,10 +318,6 @@ class TableModel(BaseEstimator):
         -------
         Intervals
         """
-        table : Table, or data frame of polars or pandas
-            Rows, as for `predict`.
-        prediction : ndarray of shape (n,)
-            What is predicted for them.
         check_is_fitted(self)
         check_coverage(coverage)
         if self.task_ != "regression":
@@ -391,6 +391,12 @@ def _set_aside(column: Column) -> Column:
     return replace(column, role="dropped", reason="not given") if column.is_feature else column
 
 
+def _some(errors: Array) -> Array:
+    """Errors in rising order; of many, as many at equal distances: their quantiles are the same."""
+    places = np.linspace(0, len(errors) - 1, min(len(errors), MOST_ROWS)).round().astype(int)
+    return np.sort(errors)[places]
+
+
 def _frame(table: Any) -> Any:
     return table.frame if isinstance(table, Table) else table
 
@@ -399,12 +405,6 @@ def within(target: Target, rows: Any) -> Target:
     """The target in some rows of its table; in all if None."""
     if rows is None:
         return target
-def _some(errors: Array) -> Array:
-    """Errors in rising order; of many, as many at equal distances: their quantiles are the same."""
-    places = np.linspace(0, len(errors) - 1, min(len(errors), MOST_ROWS)).round().astype(int)
-    return np.sort(errors)[places]
-
-
     kept = np.isin(target.rows, np.asarray(rows))
     if not kept.any():
         raise TableError(f"none of these rows has a value of {target.name!r}.")
