@@ -59,6 +59,7 @@ ORDER = [
     "report",
     "cli",
     "demo",
+    "__main__",
     "__init__",
 ]
 # Parts that stand side by side: neither may know the other.

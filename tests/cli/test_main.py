@@ -42,6 +42,8 @@ def test_version(capsys):
     code, out, _ = run(capsys, "--version")
     assert code == 0
     assert out.startswith("gapless ")
+    words = [sys.executable, "-m", "gapless", "--version"]
+    assert subprocess.run(words, capture_output=True, text=True, check=True).stdout == out
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import gzip
 import io
 import lzma
 import sys
+import zipfile
 
 import polars as pl
 import pyarrow as pa
@@ -20,6 +21,15 @@ def rows(data, **options):
 
 def said(data):
     return " | ".join(read_table(data).notes)
+
+
+def archive(files):
+    """A ZIP archive of texts."""
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as packed:
+        for name, text in files.items():
+            packed.writestr(name, text)
+    return data.getvalue()
 
 
 @pytest.mark.parametrize(
@@ -38,6 +48,11 @@ def said(data):
         (gzip.compress(b"a,b\n1,2\n", mtime=0)[:-9], "could not be unpacked"),
         (b"\x80\x04\x95", "pickle, which is never opened"),
         (b"SQLite format 3\x00", "SQLite"),
+        (b"\x80\x02}q\x00.", "pickle, which is never opened"),
+        (b"<!DOCTYPE html>\n<html>", "a page of HTML"),
+        (b"\n@RELATION weather\n", "an ARFF file"),
+        (b"\x7fELF" + bytes(range(64)), "no text"),
+        (b"name" + bytes(300) + b"ustar\n", "no text"),
     ],
 )
 def test_what_is_no_table_is_an_error_that_says_why(data, message):
@@ -68,6 +83,10 @@ def test_what_is_no_table_is_an_error_that_says_why(data, message):
         pa.compress(b"a,b\nx,1\ny,2\n", codec="zstd", asbytes=True),
         b'{"a": "x", "b": 1}\n{"a": "y", "b": 2}\n',
         b'[{"a": "x", "b": 1}, {"a": "y", "b": 2}]',
+        b'{"a": ["x", "y"], "b": [1, 2]}',
+        b'{\n  "a": {"0": "x", "1": "y"},\n  "b": {"0": 1, "1": 2}\n}',
+        b'{"rows": [{"a": "x", "b": 1}, {"a": "y", "b": 2}], "total": 2}',
+        archive({"t.csv": "a,b\nx,1\ny,2\n", "__MACOSX/._t.csv": "?"}),
     ],
 )
 def test_one_table_in_many_disguises(data):
@@ -92,6 +111,33 @@ def test_standard_input_and_streams(monkeypatch):
     monkeypatch.setattr(sys, "stdin", Standard)
     assert read_table("-").source == "standard input"
     assert rows(io.BytesIO(gzip.compress(b"a,b\n1,2\n", mtime=0))) == [(1, 2)]
+
+
+def test_an_archive_comes_by_standard_input_too(monkeypatch, tmp_path):
+    """Where nothing can be read twice."""
+    path = tmp_path / "pipe"
+    path.write_bytes(archive({"t.csv": "a,b\n1,2\n"}))
+
+    class Standard:
+        buffer = path.open("rb")
+
+    monkeypatch.setattr(Standard.buffer.raw, "seekable", lambda: False, raising=False)
+    monkeypatch.setattr(sys, "stdin", Standard)
+    assert rows("-") == [(1, 2)]
+    Standard.buffer.close()
+
+
+def test_an_archive_of_several_files_names_them():
+    with pytest.raises(TableError, match=r"an archive of 2 files \('a.csv', 'b.csv'\)"):
+        read_table(archive({"a.csv": "a\n1\n", "b.csv": "a\n1\n"}))
+
+
+@pytest.mark.parametrize("address", ["https://example.org/t.csv", "s3://bucket/t.csv"])
+def test_addresses_are_refused_in_words(address):
+    with pytest.raises(TableError, match="is an address, and tables are read from files; downl"):
+        read_table(address)
+    with pytest.raises(TableError, match="leave out file://"):
+        read_table("file:///t.csv")
 
 
 def test_latin_letters_are_found_and_said():

@@ -6,6 +6,7 @@ the fields, and Python's own reader where quotes stand in odd places.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -13,16 +14,27 @@ import numpy as np
 import polars as pl
 
 from .dialects import (
+    COMMENT,
     LOOKED_AT,
     Dialect,
-    guess_delimiter,
-    looks_like_data,
+    Guess,
+    guess_dialect,
     read_rows,
-    unlike_names,
+    rows_of,
+    unaligned,
 )
 from .findings import SHOWN, TableError, counted, listed
+from .headers import (
+    BY_POSITION,
+    by_position,
+    filled,
+    looks_like_data,
+    rows_above,
+    unlike_names,
+)
 from .records import Records, find_records, is_blank, line_of
 
+BLANK_LINES = re.compile(rb"(?: *[\r\n])*")
 # Bytes of the longest line of names.
 LONGEST_HEADER = 1 << 22
 
@@ -33,10 +45,12 @@ def read_delimited(
     """A text in UTF-8 as columns of texts, its dialect, and notes about what was decided."""
     data = _with_newlines(data)
     body, dialect, notes = begin_delimited(data, name, delimiter)
+    line = line_of(data, len(data) - len(body))
+    body = _unaligned(body, dialect)
     records = find_records(body, dialect.delimiter, dialect.quote)
     if records.is_open or _ragged(records, dialect).any():
         dialect, records = _with_other_quotes(body, dialect, records)
-    frame, more = read_block(body, dialect, line_of(data, len(data) - len(body)), records)
+    frame, more = read_block(body, dialect, line, records)
     return frame, dialect, notes + more
 
 
@@ -44,14 +58,20 @@ def begin_delimited(
     data: bytes, name: str, delimiter: str | None = None
 ) -> tuple[bytes, Dialect, list[str]]:
     """The records after the header, the dialect and notes, from a text or its first block."""
-    data = data.lstrip(b"\r\n")
+    data = data[len(BLANK_LINES.match(data)[0]) :]  # type: ignore[index]
     if not data.strip():
         raise TableError(f"{name} is empty; a table needs a line of names and lines of values.")
     data, said = _said_delimiter(data)
     sample = _first_lines(data).decode("utf-8", "ignore")
-    found, quote = guess_delimiter(sample, delimiter or said)
-    dialect, body, notes = _with_names(data, sample, found, quote)
+    guess = guess_dialect(sample, delimiter or said)
+    above = sample[: guess.above]
+    data, sample = data[len(above.encode()) :], sample[guess.above :]
+    dialect, body, notes = _with_names(data, sample, guess, above)
     return body, dialect, notes
+
+
+def _unaligned(body: bytes, dialect: Dialect) -> bytes:
+    return unaligned(body.decode("utf-8", "replace")).encode() if dialect.is_aligned else body
 
 
 def _first_lines(data: bytes) -> bytes:
@@ -76,22 +96,62 @@ def _said_delimiter(data: bytes) -> tuple[bytes, str | None]:
 
 
 def _with_names(
-    data: bytes, sample: str, delimiter: str, quote: str | None
+    data: bytes, sample: str, guess: Guess, above: str
 ) -> tuple[Dialect, bytes, list[str]]:
-    rows = [row for row in read_rows(sample, delimiter, quote) if row]
-    first = rows[0]
-    if looks_like_data(first):
-        names = tuple(f"column_{k + 1}" for k in range(len(first)))
-        notes = ["the first line holds numbers, so columns are named by their position"]
-        body, has_header = data, False
+    """The dialect with names, the records below them, and notes about what was left out."""
+    rows = rows_of(sample, guess)
+    titles = _titles(rows)
+    lines = len(above.splitlines())
+    first, *others = rows[titles:]
+    named = _commented_names(above, first, others, guess)
+    has_header = named is None and not looks_like_data(first, others)
+    if named is not None:
+        (names, notes), lines = unlike_names(named), lines - 1
+    elif has_header:
+        names, notes = _names(first, others)
     else:
-        if len(rows) > 1 and all(len(row) == len(first) + 1 for row in rows[1:]):
-            first = ["row", *first]
-        names, notes = unlike_names(first)
-        header = find_records(data[:LONGEST_HEADER], delimiter, quote)
-        body, has_header = data[int(header.end[0]) + 1 :], True
-    has_blanks = quote is not None and f"{delimiter} {quote}" in sample
-    return Dialect(delimiter, quote, has_header, names, has_blanks), body, notes
+        names, notes = by_position(len(first)), [BY_POSITION]
+    if lines or titles:
+        left_out = counted(lines + titles, "line")
+        notes.insert(0, f"left out above the names of columns: {left_out}")
+    has_blanks = guess.quote is not None and f"{guess.delimiter} {guess.quote}" in sample
+    dialect = Dialect(guess.delimiter, guess.quote, has_header, names, has_blanks, guess.is_aligned)
+    return dialect, _below(data, guess, titles + has_header), notes
+
+
+def _titles(rows: list[list[str]]) -> int:
+    """How many records above the names have a title in their first field and nothing else."""
+    above = rows_above(rows)
+    return 0 if any(filled(row[1:]) for row in rows[:above]) else above
+
+
+def _commented_names(
+    above: str, first: list[str], others: list[list[str]], guess: Guess
+) -> list[str] | None:
+    """Names in the last comment above records of values; None if they are not there."""
+    last = above.splitlines()[-1].strip() if above else ""
+    if not last.startswith(COMMENT) or not looks_like_data(first, others):
+        return None
+    names = rows_of(last.lstrip("#%/ \t"), guess)
+    return names[0] if names and len(names[0]) == len(first) else None
+
+
+def _names(first: list[str], others: list[list[str]]) -> tuple[tuple[str, ...], list[str]]:
+    """Names of the columns; where records have a field more, it is the name of a row."""
+    extra = bool(others) and all(len(row) == len(first) + 1 for row in others)
+    if extra and any(row[-1].strip() for row in others):
+        names, notes = unlike_names(["row", *first])
+        return names, [*notes, f"the first column has no name, and is called {names[0]!r}"]
+    return unlike_names(first)
+
+
+def _below(data: bytes, guess: Guess, above: int) -> bytes:
+    """What follows so many records that are not blank."""
+    if not above:
+        return data
+    records = find_records(data[:LONGEST_HEADER], guess.delimiter, guess.quote)
+    last = np.flatnonzero(~is_blank(data, records))[above - 1]
+    return data[int(records.end[last]) + 1 :]
 
 
 def _ragged(records: Records, dialect: Dialect) -> np.ndarray:
@@ -138,7 +198,7 @@ def _refuse_long_records(body: bytes, dialect: Dialect, records: Records, first_
         raise TableError(
             f"line {line:,} has {fields} fields, but there are {width} columns; "
             f"{counted(len(long), 'line')} like this ({listed([line for line, _ in long])}). "
-            f"Quote fields that contain {dialect.delimiter!r}, or say another delimiter."
+            f"Quote fields that contain {dialect.delimiter!r}."
         )
 
 
@@ -199,11 +259,13 @@ def delimited_blocks(
     left, line = b"", 1
     for block, is_last in blocks:
         text = left + _with_newlines(block)
+        if dialect is not None:
+            text = _unaligned(text, dialect)
         is_first = dialect is None
         if dialect is None:
             body, dialect, _ = begin_delimited(text, name, delimiter)
             line += line_of(text, len(text) - len(body)) - 1
-            text = body
+            text = _unaligned(body, dialect)
         records = find_records(text, dialect.delimiter, dialect.quote)
         cut = len(text) if is_last or not len(records) else int(records.start[-1])
         if cut or is_first:

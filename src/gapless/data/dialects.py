@@ -1,12 +1,13 @@
-"""Dialects of delimited text: delimiter, quotes and header, guessed from how a text begins."""
+"""Dialects of delimited text: delimiter and quotes, guessed from how a text begins."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+import re
 from dataclasses import dataclass
-from itertools import pairwise
+
+from .headers import TOP, filled, looks_like_data
 
 DELIMITERS = (",", "\t", ";", "|", "^", "~", ":", " ")
 # Stands between no two fields: the text is one column.
@@ -14,6 +15,12 @@ NONE = "\x1f"
 QUOTES = ('"', None, "'")
 LOOKED_AT = 1 << 16
 MOST_ROWS = 200
+# Letters in which a table below a title is looked for.
+BELOW_TITLE = 1 << 13
+# The share of records with equally many fields below which a text begins with something else, and
+# the one that makes a table sure.
+UNSURE, SURE = 0.5, 0.9
+COMMENT = ("#", "%", "//")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +39,8 @@ class Dialect:
         Names of the columns, all different.
     has_blanks : bool
         Whether a blank follows delimiters before a quote, which only Python's reader knows.
+    is_aligned : bool
+        Whether any number of blanks stands between fields, so that columns are below each other.
     """
 
     delimiter: str
@@ -39,14 +48,85 @@ class Dialect:
     has_header: bool
     names: tuple[str, ...]
     has_blanks: bool = False
+    is_aligned: bool = False
 
 
-def guess_delimiter(text: str, delimiter: str | None = None) -> tuple[str, str | None]:
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """What stands between the fields of a text, and where its records begin.
+
+    Attributes
+    ----------
+    share : float
+        The share of its first records that have equally many fields.
+    delimiter, quote, is_aligned
+        As in `Dialect`.
+    above : int
+        The number of letters above the first record: titles and comments.
+    """
+
+    share: float
+    delimiter: str
+    quote: str | None
+    is_aligned: bool = False
+    above: int = 0
+
+
+def guess_dialect(text: str, delimiter: str | None = None) -> Guess:
+    """The dialect of a text from its first lines, below titles and comments if there are some."""
+    guess = _guess(text, delimiter)
+    if delimiter is None and guess.share < UNSURE:
+        return _below_titles(text) or Guess(guess.share, NONE, '"')
+    return guess
+
+
+def _below_titles(text: str) -> Guess | None:
+    """The dialect of a table that begins some lines further down; None if there is none.
+
+    What is left out are comments and blank lines, or lines above three columns or more that have
+    names; two columns might be texts with a comma in each.
+    """
+    above, are_comments = 0, True
+    for line in text[:BELOW_TITLE].splitlines(keepends=True)[:TOP]:
+        above += len(line)
+        are_comments = are_comments and line.startswith((*COMMENT, "\n", "\r"))
+        below = text[above : above + BELOW_TITLE]
+        guess = _guess(below)
+        if guess.share < SURE:
+            continue
+        first, *others = rows_of(below, guess)
+        are_names = filled(first) == len(first) and not looks_like_data(first, others)
+        if others and (are_comments or (len(first) > 2 and are_names)):
+            return Guess(guess.share, guess.delimiter, guess.quote, guess.is_aligned, above)
+    return None
+
+
+def rows_of(text: str, guess: Guess) -> list[list[str]]:
+    """The first records of a text that are not blank, by a guess of its dialect."""
+    text = unaligned(text) if guess.is_aligned else text
+    return [row for row in read_rows(text, guess.delimiter, guess.quote)[:MOST_ROWS] if row]
+
+
+def unaligned(text: str) -> str:
+    """Fields that stand below each other with one blank between them."""
+    return re.sub("[ \t]+", " ", re.sub("(?m)^[ \t]+|[ \t]+(?=\r?$)", "", text))
+
+
+def _guess(text: str, delimiter: str | None = None) -> Guess:
     """The delimiter and the quote by which the first records have equally many fields.
 
     Records must agree with the first one, the header. Among equals the order of `DELIMITERS` and
     `QUOTES` decides: a blank may stand in every field and be no delimiter.
     """
+    guess = _rated(text, delimiter)
+    if delimiter is None and (guess.share < SURE or guess.delimiter == " "):
+        aligned = _rated(unaligned(text), " ")
+        if aligned.share > guess.share or (aligned.share == guess.share and "  " in text):
+            return Guess(aligned.share, " ", aligned.quote, is_aligned=True)
+    return guess
+
+
+def _rated(text: str, delimiter: str | None) -> Guess:
     rated = []
     for quote in QUOTES:
         if quote and quote not in text:
@@ -56,9 +136,7 @@ def guess_delimiter(text: str, delimiter: str | None = None) -> tuple[str, str |
             is_quoted = quote is None and any(map(_is_in_quotes, rows[0] if rows else []))
             rated.append((_agreement(rows), not is_quoted, candidate, quote))
     share, _, best, quote = max(rated, key=lambda rating: rating[:2])
-    if share < 0.5 and delimiter is None:
-        return NONE, '"'
-    return best, quote
+    return Guess(share, best, quote)
 
 
 def _is_in_quotes(field: str) -> bool:
@@ -89,38 +167,3 @@ def read_rows(text: str, delimiter: str, quote: str | None) -> list[list[str]]:
         return list(with_options)
     finally:
         csv.field_size_limit(old)
-
-
-def looks_like_data(first: Sequence[str]) -> bool:
-    """Whether the first record holds numbers alone, and no row of years or positions."""
-    numbers = []
-    for field in first:
-        try:
-            numbers.append(float(field))
-        except ValueError:
-            return False
-    steps = {after - before for before, after in pairwise(numbers)}
-    is_years = 1900 <= numbers[0] <= 2100
-    return not (steps == {1.0} and (is_years or len(numbers) > 2))
-
-
-def unlike_names(names: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
-    """Names without blanks around them, none empty and none twice; notes about what changed."""
-    stripped = [name.strip() for name in names]
-    taken: set[str] = set()
-    changed, unnamed = [], 0
-    result = []
-    for k, name in enumerate(stripped):
-        plain = name or f"column_{k + 1}"
-        unnamed += not name
-        chosen, count = plain, 2
-        while chosen in taken or (chosen != plain and chosen in stripped):
-            chosen, count = f"{plain}_{count}", count + 1
-        if chosen != plain:
-            changed.append(f"{plain!r} is also {chosen!r}")
-        taken.add(chosen)
-        result.append(chosen)
-    notes = [f"names of columns occur twice: {', '.join(changed[:5])}"] if changed else []
-    if unnamed:
-        notes.append(f"columns without a name: {unnamed}; named by their position")
-    return tuple(result), notes

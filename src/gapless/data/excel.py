@@ -13,12 +13,18 @@ from typing import IO, Any
 
 import polars as pl
 
-from .dialects import looks_like_data, unlike_names
 from .findings import TableError, counted, listed
+from .headers import (
+    BY_POSITION,
+    TOP,
+    by_position,
+    filled,
+    looks_like_data,
+    rows_above,
+    unlike_names,
+)
 
 READER_MISSING = "reading Excel needs a package: pip install 'gapless[tables]'."
-# Titles and remarks above a table are looked for in so many rows.
-TOP = 20
 # The reader makes room for every cell between the first and the last one: some 3 GB for so many.
 MOST_CELLS = 10**8
 # What so many cells take as text; a small file may unpack to any size.
@@ -121,7 +127,7 @@ def _first_table(workbook: Any, name: str) -> tuple[str, list[Row]]:
             sheet, header_row=None, skip_rows=0, n_rows=TOP, dtypes="string"
         )
         top = pl.DataFrame(found).rows()
-        if not any(_filled(row) for row in top):
+        if not any(filled(row) for row in top):
             continue
         if found.visible == "visible":
             return sheet, top
@@ -132,25 +138,15 @@ def _first_table(workbook: Any, name: str) -> tuple[str, list[Row]]:
 
 
 def _names(top: list[Row]) -> tuple[list[str], int, list[str]]:
-    """Names of the columns, how many rows are above the values, and notes.
-
-    The names are in the first row that has half as many values as the fullest; a title has fewer.
-    """
-    enough = max(_filled(row) for row in top) / 2
-    above = next(k for k, row in enumerate(top) if _filled(row) >= enough)
-    left_out = sum(_filled(row) > 0 for row in top[:above])
+    """Names of the columns, how many rows are above the values, and notes."""
+    above = rows_above(top)
+    left_out = sum(filled(row) > 0 for row in top[:above])
     notes = [f"left out above the names of columns: {counted(left_out, 'row')}"] if left_out else []
-    first = [value or "" for value in top[above]]
-    if looks_like_data(first):
-        names = tuple(f"column_{k + 1}" for k in range(len(first)))
-        notes.append("the first row holds numbers, so columns are named by their position")
-        return list(names), above, notes
+    first, *others = [[value or "" for value in row] for row in top[above:]]
+    if looks_like_data(first, others):
+        return list(by_position(len(first))), above, [*notes, BY_POSITION]
     names, more = unlike_names(first)
     return list(names), above + 1, notes + more
-
-
-def _filled(row: Row) -> int:
-    return sum(value is not None and value.strip() != "" for value in row)
 
 
 def _note_of_sheets(sheet: str, sheets: list[str]) -> list[str]:

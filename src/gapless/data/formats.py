@@ -28,11 +28,32 @@ NO_TABLES = (
     (b"SQLite format 3", "an SQLite database; export the table as CSV"),
     (b"%PDF", "a PDF; copy its table into a CSV file"),
     (b"\x93NUMPY", "an array of NumPy; write it as CSV or Parquet with names of columns"),
-    (b"\x80\x04", "a pickle, which is never opened since it may run code; write it as Parquet"),
-    (b"\x80\x05", "a pickle, which is never opened since it may run code; write it as Parquet"),
+    *(
+        (b"\x80" + protocol, "a pickle, which is never opened since it may run code; use Parquet")
+        for protocol in (b"\x02", b"\x03", b"\x04", b"\x05")
+    ),
     (b"\x89HDF", "an HDF5 file; write the table as Parquet"),
+    (b"RDX", "a workspace of R; write the table with write.csv"),
+    (b"<stata_dta", "a file of Stata; export it as CSV"),
+    (b"$FL", "a file of SPSS; save it as CSV"),
+    (b"ORC", "an ORC file; write the table as Parquet"),
+    (b"Obj\x01", "an Avro file; write the table as Parquet"),
+    (b"7z\xbc\xaf", "an archive; unpack it and give the file of the table"),
+    (b"Rar!", "an archive; unpack it and give the file of the table"),
     (b"\x89PNG", "a picture"),
+    (b"\xff\xd8\xff", "a picture"),
+    (b"GIF8", "a picture"),
 )
+# How texts begin that are no tables, in any case.
+NO_TABLE_TEXTS = (
+    (b"<!doctype", "a page of HTML; save its table as CSV"),
+    (b"<html", "a page of HTML; save its table as CSV"),
+    (b"<?xml", "XML; save its table as CSV"),
+    (b"@relation", "an ARFF file; save it as CSV, e.g. in Weka or from OpenML"),
+)
+# Of so many bytes so large a share may be controls, as in no text but by accident.
+LOOKED_AT, MOST_CONTROLS = 1 << 16, 0.05
+CONTROLS = bytes({*range(32), 127} - set(b"\t\n\v\f\r\x1a\x1c\x1d\x1e\x1f"))
 PACKED = (".gz", ".bz2", ".xz", ".zst")
 JSON_NAMES = (".json", ".jsonl", ".ndjson")
 
@@ -42,13 +63,17 @@ def format_of(name: str, head: bytes) -> Format:
     for start, what in NO_TABLES:
         if head.startswith(start):
             raise TableError(f"{name} is {what}.")
+    low = head.removeprefix(b"\xef\xbb\xbf").lstrip().lower()
+    for start, what in NO_TABLE_TEXTS:
+        if low.startswith(start):
+            raise TableError(f"{name} is {what}.")
     for start, known in MAGIC:
         if head.startswith(start):
             return _excel(name) if known == "excel" else known
     path = PurePath(name)
     suffix = (path.with_suffix("") if path.suffix in PACKED else path).suffix.lower()
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if suffix in JSON_NAMES or start.startswith((b'{"', b"{ ", b'[{"', b"[\n")):
+    if suffix in JSON_NAMES or start.startswith((b'{"', b"{ ", b"{\n", b"{\r", b'[{"', b"[\n")):
         return "json"
     return "csv"
 
@@ -85,16 +110,33 @@ def _first_line(error: BaseException) -> str:
     return str(error).strip().partition("\n")[0]
 
 
+def check_text(text: bytes, name: str) -> None:
+    """Refuse bytes that are something else than a text.
+
+    Raises
+    ------
+    TableError
+        When too many of the first bytes are controls, which texts do not have.
+    """
+    # A file that was cut off may be filled up with zeros.
+    start = text[:LOOKED_AT].rstrip(b"\0")
+    if len(start) - len(start.translate(None, CONTROLS)) > MOST_CONTROLS * len(start):
+        raise TableError(f"{name} is no text, and of no format that is known; save it as CSV.")
+
+
 # ---- JSON ----------------------------------------------------------------------------------------
 
 
 def read_json(data: bytes, name: str) -> pl.DataFrame:
-    """A frame from one object per line, or from a list of objects; nested values stay nested."""
+    """A frame from one object per line, a list of objects, or columns; nested values stay so."""
     text = data.strip()
     if not text:
         raise TableError(f"{name} is empty; each line should be an object of names and values.")
     if text.startswith(b"["):
         return _frame(_parsed(text, name, 0), name)
+    first, _, rest = text.partition(b"\n")
+    if not rest or first.rstrip() == b"{":
+        return _frame(_parsed(text, name, 0 if rest else 1), name)
     try:
         return pl.read_ndjson(text, infer_schema_length=None)
     except pl.exceptions.PolarsError:
@@ -113,7 +155,7 @@ def _parsed(text: bytes, name: str, line: int) -> Any:
 
 def _frame(rows: Any, name: str) -> pl.DataFrame:
     if isinstance(rows, dict):
-        rows = [rows]
+        rows = _rows_of(rows)
     for k, row in enumerate(rows, 1):
         if not isinstance(row, dict):
             raise TableError(
@@ -122,6 +164,25 @@ def _frame(rows: Any, name: str) -> pl.DataFrame:
             )
     names = dict.fromkeys(key for row in rows for key in row)
     return pl.DataFrame([_column(key, [row.get(key) for row in rows]) for key in names])
+
+
+def _rows_of(whole: dict[str, Any]) -> list[Any]:
+    """Rows of one object: its list of objects, its columns, or itself."""
+    values = list(whole.values())
+    tables = [value for value in values if value and isinstance(value, list)]
+    if len(tables) == 1 and all(isinstance(row, dict) for row in tables[0]):
+        return tables[0]
+    if values and all(isinstance(value, list) for value in values):
+        keys: list[Any] = list(range(len(values[0])))
+        columns = [dict(enumerate(value)) for value in values]
+    elif values and all(isinstance(value, dict) for value in values):
+        # As pandas writes a frame: for each column an object of its rows.
+        keys, columns = list(values[0]), values
+    else:
+        return [whole]
+    if len(keys) < 2 or any(set(column) != set(keys) for column in columns):
+        return [whole]
+    return [dict(zip(whole, (column[key] for column in columns))) for key in keys]
 
 
 def _column(name: str, values: list[Any]) -> pl.Series:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -11,15 +12,19 @@ import polars as pl
 from .builtin import BUILTIN, load_builtin
 from .delimited import delimited_blocks, read_delimited
 from .dialects import NONE
+from .encodings import as_utf8, utf8_blocks
 from .findings import TableError
-from .formats import damage_named, format_of, read_binary, read_json
+from .formats import check_text, damage_named, format_of, read_binary, read_json
 from .forms import Form, read
-from .sources import STANDARD_INPUT, Opened, Source, as_utf8, open_source, utf8_blocks
+from .sources import STANDARD_INPUT, Opened, Source, open_source
 from .tables import Table, typed, usual_types
 
 # Bytes of text that become one batch.
 BLOCK = 1 << 24
 ROWS = 100_000
+REPLACED = "\ufffd".encode()
+# The address of something that is not on this machine, or written as if it were not.
+ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 
 def read_table(
@@ -31,8 +36,8 @@ def read_table(
     ----------
     source : str, Path, bytes or binary stream
         A file (CSV, TSV or another delimited text, Parquet, Arrow or Feather, JSON lines, Excel,
-        each also packed by gzip, bzip2, xz or Zstandard), "-" for standard input, the bytes
-        themselves, or the name of a built-in set.
+        each also packed by gzip, bzip2, xz, Zstandard or as the one file of a ZIP archive), "-"
+        for standard input, the bytes themselves, or the name of a built-in set.
     delimiter : str or None, default=None
         What stands between the fields of a text; found from its first records if None.
     encoding : str or None, default=None
@@ -74,7 +79,10 @@ def _read(opened: Opened, delimiter: str | None, encoding: str | None) -> Table:
         _not_empty(frame, opened.name)
         return typed(frame, tuple(decided), source=opened.name, format=known)
     text, found = as_utf8(data, encoding)
+    check_text(text, opened.name)
     said = () if found in ("utf-8", "utf-8-sig") else (f"letters are read as {found}",)
+    if REPLACED in text:
+        said = (*said, "letters that could not be read are shown as \ufffd")
     if known == "json":
         frame, between = read_json(text, opened.name), None
         notes: list[str] = []
@@ -168,6 +176,9 @@ def _is_builtin(source: Source) -> bool:
 
 
 def _check_exists(source: Source) -> None:
+    if isinstance(source, str) and ADDRESS.match(source) and not Path(source).exists():
+        where = "leave out file://" if source.startswith("file:") else "download it first"
+        raise TableError(f"{source} is an address, and tables are read from files; {where}.")
     if isinstance(source, str | Path) and source != STANDARD_INPUT and not Path(source).exists():
         raise TableError(f"{source} does not exist; {_like(str(source))}")
 

@@ -1,14 +1,14 @@
-"""Bytes of a table: from a file, standard input or memory, unpacked, and as UTF-8."""
+"""Bytes of a table: from a file, standard input or memory, unpacked."""
 
 from __future__ import annotations
 
 import bz2
-import codecs
 import gzip
 import importlib
 import io
 import lzma
 import sys
+import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,18 +16,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from .findings import TableError
+from .findings import TableError, counted, listed
 
 STANDARD_INPUT = "-"
 Source = str | Path | bytes | IO[bytes]
 
-BYTE_ORDER_MARKS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
+# Files of an archive that are no tables: what a Mac adds to each.
+BESIDE_TABLES = ("__MACOSX/", ".DS_Store")
+# Files that tell an archive which is a document, such as a workbook, from one of files.
+OF_DOCUMENTS = ("[Content_Types].xml", "mimetype")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +75,13 @@ def _peek(stream: Any, size: int = 16) -> bytes:
     return head
 
 
+UNPACKING_ERRORS = (
+    *(OSError, EOFError, ValueError, lzma.LZMAError, zlib.error),
+    # A password is a RuntimeError, a rare way of packing a NotImplementedError, which is one too.
+    *(zipfile.BadZipFile, RuntimeError),
+)
+
+
 class _Unpacking(io.RawIOBase):
     """Bytes as another stream unpacks them; damage is an error of the table."""
 
@@ -90,7 +94,7 @@ class _Unpacking(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         try:
             data = self.stream.read(len(buffer))
-        except (OSError, EOFError, lzma.LZMAError, zlib.error, ValueError) as error:
+        except UNPACKING_ERRORS as error:
             raise TableError(f"{self.name} could not be unpacked: {error}.") from None
         buffer[: len(data)] = data
         return len(data)
@@ -100,7 +104,37 @@ def _unpacked(stream: Any, head: bytes, name: str) -> IO[bytes]:
     for magic, reader in PACKINGS:
         if head.startswith(magic):
             return io.BufferedReader(_Unpacking(reader(stream, name), name), 1 << 20)
-    return stream
+    return _out_of_archive(stream, name) if head.startswith(b"PK\x03\x04") else stream
+
+
+def _out_of_archive(stream: Any, name: str) -> IO[bytes]:
+    """The one file of a ZIP archive; a workbook, which is an archive too, stays as it is."""
+    # The list of an archive's files is at its end.
+    whole = stream if stream.seekable() else io.BytesIO(stream.read())
+    begin = whole.tell()
+    try:
+        archive = zipfile.ZipFile(whole)
+        files = [entry.filename for entry in archive.infolist() if not entry.is_dir()]
+        if not any(file in OF_DOCUMENTS for file in files):
+            file = _only_table(files, name)
+            return io.BufferedReader(_Unpacking(archive.open(file), name), 1 << 20)
+    except zipfile.BadZipFile:
+        # Whoever reads workbooks says what is wrong with a damaged one.
+        pass
+    except RuntimeError as error:
+        raise TableError(f"{name} could not be unpacked: {error}.") from None
+    whole.seek(begin)
+    return whole
+
+
+def _only_table(files: list[str], name: str) -> str:
+    tables = [file for file in files if not any(word in file for word in BESIDE_TABLES)]
+    if len(tables) != 1:
+        raise TableError(
+            f"{name} is an archive of {counted(len(tables), 'file')} ({listed(tables)}); "
+            "unpack it and give the file of the table."
+        )
+    return tables[0]
 
 
 def _zstandard(stream: Any, name: str) -> Any:
@@ -127,76 +161,3 @@ PACKINGS: tuple[tuple[bytes, Callable[[Any, str], Any]], ...] = (
     (b"\xfd7zXZ\x00", lambda stream, _: lzma.LZMAFile(stream)),  # noqa: SIM115
     (b"\x28\xb5\x2f\xfd", _zstandard),
 )
-
-
-# ---- encodings -----------------------------------------------------------------------------------
-
-
-def encoding_of(data: bytes, *, is_whole: bool = True) -> str:
-    """The encoding of a text from its bytes: by its mark, its zeros, or what can be decoded."""
-    for mark, name in BYTE_ORDER_MARKS:
-        if data.startswith(mark):
-            return name
-    start = data[:4000]
-    # Latin letters in UTF-16 have a zero in every second byte.
-    if start[1::2].count(0) > 0.4 * len(start[1::2]) > 0:
-        return "utf-16-le"
-    if start[::2].count(0) > 0.4 * len(start[::2]) > 0:
-        return "utf-16-be"
-    try:
-        codecs.getincrementaldecoder("utf-8")().decode(data, is_whole)
-        return "utf-8"
-    except UnicodeDecodeError:
-        return "cp1252"
-
-
-def as_utf8(data: bytes, encoding: str | None = None) -> tuple[bytes, str]:
-    """The text in UTF-8 without a byte-order mark, and the encoding it was in."""
-    name = encoding or encoding_of(data)
-    if name == "utf-8":
-        return data, name
-    if name == "utf-8-sig":
-        return data.removeprefix(codecs.BOM_UTF8), name
-    return _decode(data, name).encode(), _usual_name(name)
-
-
-def _decode(data: bytes, encoding: str) -> str:
-    try:
-        return data.decode(encoding)
-    except LookupError:
-        raise TableError(f"no encoding is called {encoding!r}; try utf-8 or latin-1.") from None
-    except UnicodeDecodeError as error:
-        if encoding == "cp1252":
-            return data.decode("latin-1")
-        raise TableError(
-            f"byte {error.start:,} is not {encoding}: {error.reason}; name the right encoding."
-        ) from None
-
-
-def _usual_name(encoding: str) -> str:
-    return "latin-1" if encoding == "cp1252" else encoding
-
-
-def utf8_blocks(
-    stream: IO[bytes], size: int, encoding: str | None = None
-) -> Iterator[tuple[bytes, bool]]:
-    """The text block by block in UTF-8, each with whether it is the last one.
-
-    The first block decides about the encoding. A text that was plain ASCII so far and then is no
-    UTF-8 is Latin-1 from there on, as it would be read in one piece.
-    """
-    block = stream.read(size)
-    name = encoding or encoding_of(block, is_whole=len(block) < size)
-    decoder = codecs.getincrementaldecoder("utf-8-sig" if name == "utf-8" else name)()
-    while True:
-        following = stream.read(size)
-        is_last = not following
-        try:
-            text = decoder.decode(block, is_last)
-        except UnicodeDecodeError:
-            decoder = codecs.getincrementaldecoder("latin-1")()
-            text = decoder.decode(block, is_last)
-        yield text.encode(), is_last
-        if is_last:
-            return
-        block = following

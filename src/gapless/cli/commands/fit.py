@@ -92,7 +92,7 @@ def run(args: argparse.Namespace, printer: Printer) -> int:
     from gapless.progress import without_lines
 
     table = read_table(args.table)
-    target = args.target or _target_of(table)
+    target = _target_of(table) if args.target is None else args.target
     printer.detail(str(table))
     for note in table.notes:
         printer.detail(f"  {note}")

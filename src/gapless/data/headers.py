@@ -1,0 +1,97 @@
+"""Where a table begins and what its columns are called: titles above it, names, or none at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+# Titles and remarks above a table are looked for in so many rows.
+TOP = 20
+BY_POSITION = "the first row holds values, so columns are named by their position"
+
+
+def rows_above(rows: Sequence[Sequence[str | None]]) -> int:
+    """How many rows stand above the names: a title fills less than half of the fullest row."""
+    top = rows[:TOP]
+    enough = max((filled(row) for row in top), default=0) / 2
+    return next((k for k, row in enumerate(top) if filled(row) >= enough), 0)
+
+
+def filled(row: Sequence[str | None]) -> int:
+    """How many fields of a row hold something."""
+    return sum(value is not None and value.strip() != "" for value in row)
+
+
+def looks_like_data(first: Sequence[str], others: Sequence[Sequence[str]] = ()) -> bool:
+    """Whether the first row holds values and no names.
+
+    It does if it has numbers alone, or numbers beside texts of which one comes again in its column
+    or which are the fewer ones, or if all of its texts come again. Years, positions and rising
+    doses are names all the same.
+    """
+    numbers = [number for number in map(_number, first) if number is not None]
+    if len(numbers) == len(first):
+        return not _are_positions(numbers)
+    different = [row for row in others if list(row) != list(first)]
+    again = [
+        any(len(row) > k and row[k].strip() == field.strip() for row in different)
+        for k, field in enumerate(first)
+        if field.strip() and _number(field) is None
+    ]
+    if not numbers:
+        return len(first) > 1 and len(again) == len(first) and all(again)
+    is_rising = len(numbers) > 2 and all(before < after for before, after in pairwise(numbers))
+    if is_rising or _are_years(numbers) or not _have_numbers(first, different):
+        return False
+    return any(again) or (2 * len(numbers) >= len(first) and len(different) > 0)
+
+
+def _number(field: str) -> float | None:
+    try:
+        return float(field)
+    except ValueError:
+        return None
+
+
+def _are_years(numbers: Sequence[float]) -> bool:
+    return all(1900 <= number <= 2100 and number % 1 == 0 for number in numbers)
+
+
+def _are_positions(numbers: Sequence[float]) -> bool:
+    """Whether numbers count on by one, from a year or over more than two columns."""
+    steps = {after - before for before, after in pairwise(numbers)}
+    return steps == {1.0} and (1900 <= numbers[0] <= 2100 or len(numbers) > 2)
+
+
+def _have_numbers(first: Sequence[str], others: Sequence[Sequence[str]]) -> bool:
+    """Whether most fields below the numbers of the first row are numbers, too."""
+    places = [k for k, field in enumerate(first) if _number(field) is not None]
+    below = [row[k] for row in others for k in places if len(row) > k]
+    return 2 * sum(_number(field) is not None for field in below) >= len(below)
+
+
+def by_position(width: int) -> tuple[str, ...]:
+    """Names of columns that have none."""
+    return tuple(f"column_{k + 1}" for k in range(width))
+
+
+def unlike_names(names: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
+    """Names without blanks around them, none empty and none twice; notes about what changed."""
+    stripped = [name.strip() for name in names]
+    taken: set[str] = set()
+    changed, unnamed = [], 0
+    result = []
+    for k, name in enumerate(stripped):
+        plain = name or f"column_{k + 1}"
+        unnamed += not name
+        chosen, count = plain, 2
+        while chosen in taken or (chosen != plain and chosen in stripped):
+            chosen, count = f"{plain}_{count}", count + 1
+        if chosen != plain:
+            changed.append(f"{plain!r} is also {chosen!r}")
+        taken.add(chosen)
+        result.append(chosen)
+    notes = [f"names of columns occur twice: {', '.join(changed[:5])}"] if changed else []
+    if unnamed:
+        notes.append(f"columns without a name: {unnamed}; named by their position")
+    return tuple(result), notes

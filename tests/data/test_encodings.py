@@ -1,0 +1,60 @@
+"""Encodings: letters of a text as somebody in another country has saved it."""
+
+import io
+
+import pytest
+
+from gapless.data import read_table
+from gapless.data.encodings import as_utf8, encoding_of, utf8_blocks
+
+TEXTS = {
+    "cp1252": ("Zürich,Größe\nKöln,3 €", "temp °C,m²,m³\n5,6,7", "“ça” – niño,½\n£5,Ærø"),
+    "shift_jis": ("東京,大阪,名古屋", "商品名,カテゴリ\nりんご,くだもの\nノートパソコン,電化製品"),
+    "euc_jp": ("商品名,カテゴリ\nりんご,くだもの\nノートパソコン,電化製品",),
+    "gb18030": ("姓名,年龄,城市\n张三,3,杭州\n李四,4,成都", "产品,类别\n苹果,水果\n电脑,电子产品"),
+    "big5": ("產品,類別\n蘋果,水果\n電腦,電子產品",),
+    "cp949": ("이름,나이,도시\n김철수,3,서울\n이영희,4,부산",),
+    "cp1251": ("имя,возраст,город\nИван,3,Москва\nМария,4,Казань",),
+    "koi8_r": ("имя,возраст,город\nИван,3,Москва\nМария,4,Казань",),
+    "cp1253": ("όνομα,ηλικία\nΓιώργος,3",),
+    "cp1255": ("שם,גיל\nדוד,3\nמשה,4",),
+    "cp1256": ("اسم,عمر\nمحمد,3\nعلي,4",),
+    "cp874": ("ชื่อ,อายุ\nสมชาย,3\nกรุงเทพ,3",),
+    "cp1250": ("miasto,x\nŁódź,3\nWrocław,4\nPoznań,5",),
+    "mac_roman": ("ville,âge\nGenève,3\nSão Paulo,4",),
+}
+
+
+@pytest.mark.parametrize("encoding", TEXTS)
+def test_the_letters_of_a_country_are_found(encoding):
+    for text in TEXTS[encoding]:
+        data, name = as_utf8(text.encode(encoding))
+        assert data.decode() == text, name
+
+
+def test_the_encoding_is_said():
+    table = read_table("id,都市\n1,東京\n2,大阪\n".encode("shift_jis"))
+    assert table.encoding == "shift-jis"
+    assert "letters are read as shift-jis" in table.notes
+    assert table.frame.columns == ["id", "都市"]
+
+
+def test_a_wrong_letter_in_utf_8_does_not_change_the_others():
+    data = b"stadt,x\n" + "Köln,1\nGraz,2\n".encode() * 30 + b"Z\xfcrich,3\n"
+    table = read_table(data)
+    assert table.frame["stadt"][0] == "Köln" and table.frame["stadt"][-1] == "Z�rich"
+    assert table.encoding == "utf-8" and "could not be read" in table.notes[0]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "shift_jis", "cp1251", "latin-1"])
+def test_blocks_are_the_whole(encoding):
+    """A letter may be cut in two by the end of a block, and stand late in the text."""
+    letters = {"shift_jis": "東京", "cp1251": "Москва"}.get(encoding, "Köln")
+    text = "a,b\n" + "1,2\n" * 50 + f"{letters},3\n" * 50
+    blocks = list(utf8_blocks(io.BytesIO(text.encode(encoding)), 101))
+    assert b"".join(block for block, _ in blocks).decode() == text
+    assert [is_last for _, is_last in blocks] == [False] * (len(blocks) - 1) + [True]
+
+
+def test_zeros_at_the_end_are_no_utf_16():
+    assert encoding_of(b"a,b\n1,2\n" + bytes(100)) == "utf-8"

@@ -1,0 +1,94 @@
+"""Headers: tables below titles and comments, with names, without, or with one too few."""
+
+import pytest
+
+from gapless.data import read_batches, read_table
+
+BODY = "".join(f"{k},{k}.5,{city},{k % 2}\n" for k, city in enumerate(["Rome", "Oslo"] * 5))
+TABLE = "id,size,city,y\n" + BODY
+ALIGNED = "".join(f"{k:>4}{k * 100:>8}{'ab'[k % 2]:>3}\n" for k in range(12))
+
+
+def read(text):
+    """The table, once it is certain that batches are the same."""
+    table = read_table(text.encode())
+    batches = list(read_batches(text.encode(), table.forms))
+    assert [row for batch in batches for row in batch.rows()] == table.frame.rows()
+    assert batches[0].columns == table.frame.columns
+    return table
+
+
+@pytest.mark.parametrize(
+    ("above", "lines"),
+    [
+        ("# made by a tool\n# in 2024, on a Monday\n", 2),
+        ("% a remark\n", 1),
+        ("Sales of the year\n\n", 1),
+        ("Sales of the year\nby shop, and by month\n", 2),
+        ("Sales;of the;year\n", 1),
+        ("Sales of the year,,,\n,,,\n", 2),
+        ("  \n\n", 0),
+    ],
+)
+def test_what_stands_above_the_names_is_left_out_and_said(above, lines):
+    table = read(above + TABLE)
+    assert table.frame.columns == ["id", "size", "city", "y"]
+    assert table.frame.row(1) == (1, 1.5, "Oslo", 1)
+    said = [note for note in table.notes if note.startswith("left out above the names")]
+    assert len(said) == (lines > 0)
+    assert all(note.endswith(f": {lines} line{'s' * (lines > 1)}") for note in said)
+
+
+def test_names_in_a_comment_are_names():
+    table = read("# written by numpy\n# a b\n" + "".join(f"{k}.5 {k * k}\n" for k in range(9)))
+    assert table.frame.columns == ["a", "b"] and len(table) == 9
+    assert read("#,Name\n1,Rome\n2,Oslo\n").frame.columns == ["#", "Name"]
+
+
+@pytest.mark.parametrize("text", ["  id   price  y\n" + ALIGNED, "id\tprice y\n" + ALIGNED])
+def test_columns_below_each_other(text):
+    table = read(text)
+    assert table.frame.columns == ["id", "price", "y"]
+    assert table.frame.row(11) == (11, 1100, "b")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        BODY,
+        "39, State-gov, 77516\n50, Private, 83311\n38, Private, 21564\n53, State-gov, 3472\n",
+        "x,s,n\nx,y,n\nb,s,w\nx,y,w\n",
+        "18.0,8,chevelle\n15.0,8,skylark\n16.0,4,rebel\n",
+    ],
+)
+def test_a_first_line_of_values_is_data(text):
+    table = read(text)
+    assert table.frame.columns[0] == "column_1"
+    assert len(table) == text.count("\n")
+    assert "the first row holds values" in table.notes[0]
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["name,1990,2000,2010", "name,0,1,2", "name,0.1,0.5,2.5", "y,a,b,c", ",,,y", "c1,c2,c3,x"],
+)
+def test_names_that_look_like_values_are_names(header):
+    table = read(header + "\n" + "x,3,2,1\ny,4,4,5\nx,5,5,1\ny,1,2,2\n")
+    assert len(table) == 4
+    expected = [name or f"column_{k + 1}" for k, name in enumerate(header.split(","))]
+    assert table.frame.columns == expected
+
+
+def test_a_delimiter_at_the_end_of_each_line_shifts_no_names():
+    lines = TABLE.splitlines()
+    table = read("\n".join([lines[0], *(line + "," for line in lines[1:])]))
+    assert table.frame.columns == ["id", "size", "city", "y"]
+    assert table.frame.row(1) == (1, 1.5, "Oslo", 1)
+    table = read("\n".join([lines[0], *(f"r{line}" for line in lines[1:])]).replace("id,", "", 1))
+    assert table.frame.columns == ["row", "size", "city", "y"]
+    assert "the first column has no name, and is called 'row'" in table.notes
+
+
+def test_two_columns_below_a_word_may_be_one_of_texts():
+    table = read("name\nDoe, John\nRoe, Jane\nPoe, Edgar\n")
+    assert table.frame["name"].to_list() == ["Doe, John", "Roe, Jane", "Poe, Edgar"]
