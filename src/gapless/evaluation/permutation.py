@@ -20,6 +20,8 @@ Array = np.ndarray
 
 # Blocks of rows that are left out in turn, for the standard error of scores that are no means.
 BLOCKS = 20
+# Shuffles of few rows are predicted together, up to so many rows: a call has its price, too.
+ROWS_AT_ONCE = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,11 +135,10 @@ def permutation_importance(
     rng = np.random.default_rng(random_state)
     orders = [_donors(rows, rng) for _ in range(n_repeats)]
     repeats, errors = np.empty((len(places), n_repeats)), np.empty(len(places))
-    for k, j in enumerate(places):
-        shuffled = []
-        for order in orders:
-            check()
-            shuffled.append(_Scored.of(model, with_donors(X, j, order), y, weights, scoring))
+    moves = [(j, order) for j in places for order in orders]
+    scored = _shuffled(model, rows, moves, scoring)
+    for k in range(len(places)):
+        shuffled = scored[k * n_repeats : (k + 1) * n_repeats]
         repeats[k] = [whole.score - other.score for other in shuffled]
         errors[k] = _standard_error(whole, shuffled, rows)
     every = [str(name) for name in getattr(X, "columns", [f"x{j}" for j in range(width)])]
@@ -167,6 +168,26 @@ class _Scored:
         """The score of all rows but some."""
         others = np.setdiff1d(np.arange(len(self.judge.y)), rows)
         return self.judge.score(np.zeros((len(self.judge.y), 1)), others)
+
+
+def _shuffled(
+    model: Any, rows: Rows, moves: list[tuple[int, Array]], scoring: Any
+) -> list[_Scored]:
+    """The scores after each move, a column and the order of its values; some in one call."""
+    n = len(rows)
+    at_once = 1 if sp.issparse(rows.X) else max(1, ROWS_AT_ONCE // n)
+    found: list[_Scored] = []
+    for first in range(0, len(moves), at_once):
+        check()
+        some = moves[first : first + at_once]
+        places = np.arange(len(some) * n).reshape(len(some), n)
+        stack = _safe_indexing(rows.X, np.tile(np.arange(n), len(some)))
+        for j in dict.fromkeys(j for j, _ in some):
+            donors = [at[order] if k == j else at for at, (k, order) in zip(places, some)]
+            stack = with_donors(stack, j, np.concatenate(donors))
+        answers = Answers([Part(model, stack, places.ravel())], places.size)
+        found += [_Scored.of(answers, at[:, None], rows.y, rows.counts, scoring) for at in places]
+    return found
 
 
 def _donors(rows: Rows, rng: np.random.Generator) -> Array:
