@@ -31,6 +31,8 @@ MOST_TRAIN = 10_000
 # With so many times the rows a model is fitted again at the end.
 WORTH_IT = 1.2
 NO_TIME = "there was no time"
+# What is kept for the end is told if it is this part of what is left.
+TOLD = 0.05
 # How often rows are predicted at the end.
 ASKED_AT_END = 2
 
@@ -167,18 +169,11 @@ class Judging:
         """The most rows of a training part that the family can use."""
         return min(family.most_rows(self.budget.facts), self.folds.largest)
 
-    @cached_property
-    def _fits(self) -> float:
-        """How many fits a family needs: for all splits, and one more on all rows at the end."""
-        rows, largest = len(self.rows), self.folds.largest
-        is_small = rows - largest <= SMALL_PART * rows
-        return len(self.folds.splits) + (0.0 if is_small else rows / largest)
-
     def need(self, family: Family, rows: int) -> float:
-        """Seconds for all fits of so many rows, and for the rows that are predicted."""
+        """Seconds for judging it: the fits of so many rows, and the rows that are predicted."""
         learned = len(self.folds.splits) * min(rows, MOST_TRAIN)
         asked = (learned + self._held_out) * self._ask_seconds(family, rows)
-        return self._fits * self.budget.fit_seconds(family, rows) + asked
+        return len(self.folds.splits) * self.budget.fit_seconds(family, rows) + asked
 
     @cached_property
     def _held_out(self) -> int:
@@ -193,11 +188,11 @@ class Judging:
         """The most rows that the family can be judged on in so many seconds; 0 if on none."""
         return most_within(lambda rows: self.need(family, rows), seconds, self.most_rows(family))
 
-    def end_seconds(self) -> float:
-        """What it will take to fit the best family so far to all rows, and to test it."""
-        if self.best is None:
+    def end_seconds(self, trial: Trial | None) -> float:
+        """What it will take to fit a family to all rows, and to test it; 0 for none."""
+        if trial is None:
             return 0.0
-        family, test = self.best.family, self.test_seconds(self.best)
+        family, test = trial.family, self.test_seconds(trial)
         if len(self.rows) - self.folds.largest <= SMALL_PART * len(self.rows):
             return test
         most = min(family.most_rows(self.budget.facts), len(self.rows))
@@ -297,8 +292,11 @@ class Judging:
         """Prepare the rows of all splits, unless that has been done."""
         model, splits = self._by_row(family), self._splits_of(rows)
         began = self.budget.clock()
-        for train, test in splits:
+        for place, (train, test) in enumerate(splits):
             check()
+            if not model.is_prepared(train):
+                text = f"preparing {len(train):,} rows, part {place + 1} of {len(splits)}"
+                self.say("preparing", family.name, text=text)
             model.prepare(train).of(test)
         if family.complexity:
             seconds = (self.budget.clock() - began) / len(splits)
@@ -311,9 +309,9 @@ class Judging:
 
     def skip(self, family: Family, need: float) -> None:
         """Note that there is no time for a family, as yet."""
-        end, left = self.end_seconds(), self.budget.left
+        end, left = self.end_seconds(self.best), self.budget.left
         reason = f"would have needed about {in_words(need)}, and {in_words(left)} were left"
-        if left > 0 and end > 0:
+        if left > 0 and end > TOLD * left:
             kept = "all" if end >= left else f"{in_words(end)} of them"
             reason += f", {kept} for the last fit and the test"
         self.trials[family.name] = replace(self.untried(family), reason=reason)

@@ -61,6 +61,10 @@ class Preparation:
         self._frame = frame
         self._kept: dict[tuple[Any, ...], Prepared] = {}
 
+    def has_learned(self, key: tuple[Any, ...], rows: Array) -> bool:
+        """Whether a preparation that has learned from these rows is remembered."""
+        return (*key, rows.tobytes()) in self._kept
+
     def learned(self, key: tuple[Any, ...], steps: Pipeline, rows: Array) -> Prepared:
         """The preparation that has learned from these rows; `key` names its kind."""
         whole = (*key, rows.tobytes())
@@ -89,10 +93,16 @@ class ByRow:
         self._pipeline, self._preparation, self._key = pipeline, preparation, key
 
     def __sklearn_clone__(self) -> ByRow:
-        return ByRow(clone(self._pipeline), self._preparation, self._key)
+        # The steps before the model are copied by the preparation, and only if it has to learn.
+        steps, (name, model) = self._pipeline.steps[:-1], self._pipeline.steps[-1]
+        return ByRow(Pipeline([*steps, (name, clone(model))]), self._preparation, self._key)
 
     def __sklearn_tags__(self) -> Any:
         return self._pipeline.__sklearn_tags__()
+
+    def is_prepared(self, rows: Array) -> bool:
+        """Whether a preparation has learned from these rows before."""
+        return self._preparation.has_learned(self._key, rows)
 
     def prepare(self, rows: Array) -> Prepared:
         """The preparation that has learned from these rows."""

@@ -1,11 +1,12 @@
 """Schedule: which family is judged when, and on how many rows, so that the time is well spent.
 
-Cheap families come first and on all rows. A dear one is first looked at with some rows; when all
-have been seen, those that promise most are judged on more rows, as far as the time goes.
+First every family is looked at, the cheapest first: on all rows if it is cheap, else on some. Then
+those that promise most are judged on more rows, as far as the time goes.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -19,9 +20,14 @@ LOOKS_AT = (5000, 2500, 1000, 500)
 LOOK, FEWEST = LOOKS_AT[0], LOOKS_AT[-1]
 # First looks may take this part of the time, all together, and so may every round but the last.
 LOOKS, ROUND = 0.4, 0.25
-# A family may take so many times what was guessed, and then more than its share, up to this part of
-# what is left: a look that is stopped was for nothing.
-PATIENCE, OVER_SHARE = 3.0, 0.15
+# For the smallest look a family may need this part of what is left, however small its share is:
+# one that was never seen cannot be chosen. Of few rows all are needed, and no smaller look helps.
+SMALLEST, ALL_OF_FEW = 0.12, 0.5
+# A look that is stopped was for nothing; so one may take so many times what was guessed, up to so
+# many times that part.
+PATIENCE, OVER_PART = 3.0, 1.6
+# For looks, at most this part of what is left is kept for the last fit: it can have fewer rows.
+KEPT = 0.5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,58 +43,72 @@ class Schedule:
     judging: Judging
 
     def run(self, families: Sequence[Family]) -> list[Trial]:
-        """Judge families, which come the cheapest first, as far as the time goes.
+        """Judge families as far as the time goes.
 
         The null model has no limit: whatever the time, there is an answer.
         """
         judging = self.judging
-        end = judging.budget.left * (1 - LOOKS)
-        for place, family in enumerate(families):
+        for family in families:
             if family.complexity == 0:
                 judging.judge(family, judging.most_rows(family), None)
-            else:
-                share = max(self._available - end, 0.0) / (len(families) - place)
-                self._look(family, max(share, self._half(family)))
-        # What others have left may be enough now, and in the end whoever comes first is served.
-        missed = self._missed(families)
-        for place, family in enumerate(missed):
-            share = ROUND * self._available / (len(missed) - place)
-            self._look(family, max(share, self._half(family)))
+        self._look_at_all([family for family in families if family.complexity])
         self._narrow_down()
-        for family in self._missed(families):
-            self._look(family, self._available)
+        # In the end whoever comes first is served.
+        for family in sorted(self._missed(families), key=self._price):
+            self._look(family, self._spare)
         for family in self._missed(families):
             judging.say("skipped", family.name, text=judging.trials[family.name].reason)
         return [self._explained(judging.trials[family.name]) for family in families]
-
-    def _half(self, family: Family) -> float:
-        """Half of what is available, of few rows: all are needed, so that no smaller look helps.
-
-        The cheapest come first, so that as many families as can be are judged.
-        """
-        return 0.5 * self._available if self.judging.most_rows(family) <= LOOK else 0.0
 
     def _missed(self, families: Sequence[Family]) -> list[Family]:
         """Families that were skipped."""
         return [family for family in families if not self.judging.trials[family.name].rows]
 
     @property
-    def _available(self) -> float:
-        """Seconds without those that the best family needs at the end."""
-        return max(self.judging.budget.left - self.judging.end_seconds(), 0.0)
+    def _spare(self) -> float:
+        """Seconds without those that are kept for the best family at the end."""
+        left = self.judging.budget.left
+        return left - min(self.judging.end_seconds(self.judging.best), KEPT * left)
+
+    # ---- first looks -----------------------------------------------------------------------------
+
+    def _look_at_all(self, families: Sequence[Family]) -> None:
+        """Look at every family; what one leaves of its share is for those that come later.
+
+        Guesses get better with every look, so that the cheapest of those that wait is found anew.
+        """
+        end = (1 - LOOKS) * self.judging.budget.left
+        waiting = list(families)
+        while waiting:
+            family = min(waiting, key=self._price)
+            share = max(self.judging.budget.left - end, 0.0) / len(waiting)
+            self._look(family, share)
+            waiting.remove(family)
+
+    def _sizes(self, family: Family) -> list[int]:
+        """On how many rows a family may be looked at, the most first."""
+        most = self.judging.most_rows(family)
+        return [most, *(size for size in LOOKS_AT if size < most)]
+
+    def _price(self, family: Family) -> float:
+        """Seconds of the smallest look."""
+        return self.judging.need(family, self._sizes(family)[-1])
 
     def _look(self, family: Family, share: float) -> None:
         """Judge a family on all rows if it is cheap, or has the time for it, else on some."""
-        judging, available = self.judging, self._available
-        most, seconds = judging.most_rows(family), max(share, CHEAP * available)
-        rows = judging.rows_within(family, seconds)
-        if rows < most:
-            rows = max((size for size in LOOKS_AT if size <= rows), default=0)
-        if not rows:
-            judging.skip(family, judging.need(family, most))
+        judging, spare, sizes = self.judging, self._spare, self._sizes(family)
+        seconds = max(share, CHEAP * spare)
+        part = (ALL_OF_FEW if len(sizes) == 1 else SMALLEST) * spare
+        affordable = [rows for rows in sizes if judging.need(family, rows) <= seconds]
+        if not affordable and self._price(family) <= part:
+            affordable = sizes[-1:]
+        if not affordable:
+            judging.skip(family, judging.need(family, sizes[0]))
             return
-        patience = max(PATIENCE * judging.need(family, rows), CHEAP * available)
-        judging.judge(family, rows, min(patience, max(seconds, OVER_SHARE * available), available))
+        patience = PATIENCE * max(judging.need(family, affordable[0]), CHEAP * spare)
+        judging.judge(family, affordable[0], min(patience, max(seconds, OVER_PART * part), spare))
+
+    # ---- closer looks ----------------------------------------------------------------------------
 
     def _narrow_down(self) -> None:
         """Judge those that promise most on more rows: all of them, then the better half, and so on.
@@ -97,33 +117,36 @@ class Schedule:
         Jamieson and Talwalkar 2016).
         """
         names = {trial.family.name for trial in self._promising()}
-        while again := [trial for trial in self._promising() if trial.family.name in names]:
-            part = 1.0 if len(names) == 1 else ROUND
-            seconds = part * self._available / len(again)
+        while len(names) > 1:
+            again = [trial for trial in self._promising() if trial.family.name in names]
+            seconds = ROUND * self._spare / max(len(again), 1)
             for trial in again:
                 self._look_closer(trial, seconds)
-            if len(names) == 1:
-                break
-            ahead = [t for t in self._promising() if t.family.name in names]
-            names = {trial.family.name for trial in ahead[: (len(names) + 1) // 2]}
+            ahead = [trial for trial in again if self._is_open(self._now(trial))]
+            ahead.sort(key=lambda trial: -self._now(trial).unseen)
+            names = {trial.family.name for trial in ahead[: len(names) // 2]}
         for trial in self._promising():
-            self._look_closer(trial, self._available)
+            if self._is_open(self._now(trial)):
+                self._look_closer(self._now(trial), math.inf)
+
+    def _now(self, trial: Trial) -> Trial:
+        """The latest trial of the same family."""
+        return self.judging.trials[trial.family.name]
 
     def _promising(self) -> list[Trial]:
-        """Families that have not seen all their rows and may come first, the best ahead.
+        """Families that have not seen all their rows and may come first, the best ahead."""
+        found = [trial for trial in self.judging.trials.values() if self._is_open(trial)]
+        # Of those that were stopped nothing is known but their price.
+        return sorted(found, key=lambda trial: (-trial.unseen, self._price(trial.family)))
+
+    def _is_open(self, trial: Trial) -> bool:
+        """Whether a family may come first with more rows.
 
         More rows bring the scores of seen and unseen rows together from both sides: a family whose
         score on its own rows is behind the best on unseen ones will not come first.
         """
-        found = [
-            trial
-            for trial in self.judging.trials.values()
-            if not trial.failure and trial.rows and self._is_open(trial)
-        ]
-        # Of those that were stopped nothing is known but their price.
-        return sorted(found, key=lambda t: (-t.unseen, self.judging.need(t.family, LOOK)))
-
-    def _is_open(self, trial: Trial) -> bool:
+        if trial.failure or not trial.rows:
+            return False
         if trial.held is None:
             return True
         best = self.judging.best
@@ -132,16 +155,29 @@ class Schedule:
         return not is_whole and trial.held.train >= best.unseen
 
     def _look_closer(self, trial: Trial, seconds: float) -> None:
-        """Judge a family again on as many rows as it can afford, if these are twice as many."""
+        """Judge a family again on all rows, or on as many as it can afford if these are twice."""
         judging, family = self.judging, trial.family
-        most = judging.most_rows(family)
-        # The time for testing the best so far is kept; another one may need more.
-        more = max(judging.test_seconds(trial) - judging.end_seconds(), 0.0)
-        seconds = max(seconds - more, 0.0)
-        rows = judging.rows_within(family, seconds)
+        most = rows = judging.most_rows(family)
+        spare = self._beside(trial, is_whole=True)
+        if judging.need(family, most) > min(seconds, spare):
+            spare = self._beside(trial, is_whole=False)
+            rows = judging.rows_within(family, min(seconds, spare))
         fewest = 2 * trial.rows if trial.held is not None else FEWEST
         if rows >= min(fewest, most):
-            judging.judge(family, rows, min(PATIENCE * seconds, self._available))
+            judging.judge(family, rows, min(PATIENCE * seconds, spare))
+
+    def _beside(self, trial: Trial, is_whole: bool) -> float:
+        """Seconds without those for the end, be the best this family or the one that is now.
+
+        Who has learned from all rows of a split needs no last fit.
+        """
+        judging, best = self.judging, self.judging.best
+        kept = judging.test_seconds(trial) if is_whole else judging.end_seconds(trial)
+        if best is not None and best.family.name != trial.family.name:
+            kept = max(kept, judging.end_seconds(best))
+        return max(judging.budget.left - kept, 0.0)
+
+    # ---- words -----------------------------------------------------------------------------------
 
     def _explained(self, trial: Trial) -> Trial:
         """Say of a family that has not learned from all rows why."""
