@@ -1,18 +1,17 @@
 """Every public estimator goes to a file and back, to the bit; what is no model is refused."""
 
 import dataclasses
-import json
 import os
 import struct
 import tracemalloc
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from model_file_parts import change, contents, write
 from sklearn.base import BaseEstimator, is_regressor
 from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import ConvergenceWarning
@@ -42,7 +41,7 @@ from gapless.choosing import TableModel
 from gapless.data import describe_columns, prepare, table_of
 from gapless.metrics import RecalibratedClassifier
 from gapless.model_io import ModelFileError, describe
-from gapless.model_io.registry import MODELS, VALUES, fields_of, name_of
+from gapless.model_io.registry import FIELDS, MODELS, name_of
 
 PUBLIC = [
     public
@@ -122,8 +121,8 @@ def assert_same(one, other, where="model"):
     elif sp.issparse(one):
         for part in ("data", "indices", "indptr"):
             assert_same(getattr(one, part), getattr(other, part), f"{where}.{part}")
-    elif type(one) in VALUES.values():
-        for name in fields_of(type(one)):
+    elif type(one) in FIELDS:
+        for name in FIELDS[type(one)]:
             assert_same(getattr(one, name), getattr(other, name), f"{where}.{name}")
     else:
         assert repr(one) == repr(other), where
@@ -389,32 +388,6 @@ def test_a_save_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
 # ---- what cannot be loaded -----------------------------------------------------------------------
 
 
-def contents(path):
-    """The manifest of a file and its arrays (dtype, shape, bytes) by name."""
-    data = Path(path).read_bytes()
-    [size] = struct.unpack("<Q", data[:8])
-    header = json.loads(data[8 : 8 + size])
-    manifest = json.loads(header.pop("__metadata__")["gapless"])
-    body = data[8 + size :]
-    arrays = {
-        name: (entry["dtype"], entry["shape"], body[slice(*entry["data_offsets"])])
-        for name, entry in header.items()
-    }
-    return manifest, arrays
-
-
-def write(path, manifest, arrays):
-    """A file of this manifest and these arrays, whatever they are."""
-    header, body = {"__metadata__": {"gapless": json.dumps(manifest)}}, b""
-    for name, (dtype, shape, data) in arrays.items():
-        place = [len(body), len(body) + len(data)]
-        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": place}
-        body += data
-    text = json.dumps(header).encode()
-    Path(path).write_bytes(struct.pack("<Q", len(text)) + text + body)
-    return path
-
-
 @pytest.fixture
 def saved(tmp_path):
     return gapless.save(gapless.Ridge().fit(NUMBERS, Y), tmp_path / "m")
@@ -424,14 +397,6 @@ def test_what_the_tests_write_is_a_model_file(saved):
     manifest, arrays = contents(saved)
     model = gapless.load(saved)
     assert_same(gapless.load(write(saved, manifest, arrays)), model)
-
-
-def change(manifest, path, value):
-    *inside, last = path
-    node = manifest
-    for name in inside:
-        node = node[name]
-    node[last] = value
 
 
 FITTED = ("model", "fitted")
@@ -559,18 +524,6 @@ def test_a_damaged_description_says_so(node, saved):
     manifest["model"]["fitted"]["support_vectors_"] = node
     with pytest.raises(ModelFileError, match="damaged manifest"):
         describe(write(saved, manifest, arrays))
-
-
-def test_no_file_asks_for_thousands_of_processes(tmp_path):
-    # Never fitted with so many: that is what would start them.
-    model = ColumnTransformer([("all", StandardScaler(), [0, 1, 2])]).fit(NUMBERS)
-    path = gapless.save(model.set_params(n_jobs=-1), tmp_path / "m")
-    manifest, arrays = contents(path)
-    change(manifest, ("model", "parameters", "n_jobs"), 10_000)
-    with pytest.raises(ModelFileError, match="n_jobs: too many processes"):
-        gapless.load(write(path, manifest, arrays))
-    with pytest.raises(ModelFileError, match="n_jobs is 10000; files hold at most 128"):
-        gapless.save(model.set_params(n_jobs=10_000), path)
 
 
 @pytest.mark.parametrize("degree", [10_000, {"tuple": [0, 10_000]}, "many", None])

@@ -14,7 +14,12 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures
+from sklearn.preprocessing import (
+    OneHotEncoder,
+    PolynomialFeatures,
+    SplineTransformer,
+    TargetEncoder,
+)
 
 from ..choosing import TableModel
 from ..data import Column, TableProfile
@@ -28,7 +33,9 @@ from ..trees.compact import CompactTrees
 from ..trees.multiway import MultiwayTree
 from ..trees.packed import PackedTrees
 from ..trees.tree import Tree
+from .limits import check_limits
 from .tree_checks import (
+    check_array,
     check_asked,
     check_bundles,
     check_columns,
@@ -41,7 +48,6 @@ from .tree_checks import (
     check_whole,
     require,
 )
-from .writing import may_start
 
 Array = np.ndarray
 
@@ -80,7 +86,7 @@ def check_model(model: Any, where: str) -> None:
     given = known.get(GIVEN) or {}
     are_parameters = isinstance(given, dict) and given.keys() <= set(model.get_params(deep=False))
     require(are_parameters, where, "parameters of the fit that its class has not")
-    require(may_start(known.get("n_jobs")), f"{where}.n_jobs", "too many processes")
+    check_limits(model, where)
     if "n_features_in_" in known:
         check_whole(model.n_features_in_, where, 0, MOST_FEATURES)
         _check_widths(known, model.n_features_in_, where)
@@ -185,6 +191,27 @@ def _check_polynomial(features: PolynomialFeatures, where: str) -> None:
         require(is_same, f"{where}.{name}", "another number than follows from the parameters")
 
 
+def _check_splines(splines: SplineTransformer, where: str) -> None:
+    """As many columns as the curves have, which are of the degree of the parameters."""
+    if "bsplines_" not in vars(splines):
+        return
+    curves, d = splines.bsplines_, splines.n_features_in_
+    require(len(curves) == d > 0, where, "curves of other columns")
+    require(all(curve.k == splines.degree for curve in curves), where, "curves of another degree")
+    check_array(curves[0].c, where, np.float64, None, None)
+    bases = curves[0].c.shape[1] - (not splines.include_bias)
+    require(splines.n_features_out_ == d * bases, where, "another number of columns")
+
+
+def _check_target_encoder(encoder: TargetEncoder, where: str) -> None:
+    """A table of encodings for each column, or for each column and class."""
+    if "encodings_" not in vars(encoder):
+        return
+    each = len(encoder.classes_) if encoder.target_type_ == "multiclass" else 1
+    is_right = len(encoder.encodings_) == each * encoder.n_features_in_
+    require(is_right, where, "encodings of other columns or classes")
+
+
 def _check_table_model(model: TableModel, where: str) -> None:
     """What a model of a table knows beside its pipeline is of the types that its fit leaves."""
     known = vars(model)
@@ -214,7 +241,6 @@ OF_TABLE_MODELS: dict[str, Any] = {
     "expected_error_": float,
     "residuals_": np.ndarray,
     "spread_": Pipeline | None,
-    "spread_": Pipeline | None,
     "profile_": TableProfile,
     "record_": str,
 }
@@ -234,7 +260,9 @@ MODEL_CHECKS: dict[type, Any] = {
     NearestNeighbors: _check_neighbors,
     OneHotEncoder: _check_one_hot,
     PolynomialFeatures: _check_polynomial,
+    SplineTransformer: _check_splines,
     TableModel: _check_table_model,
+    TargetEncoder: _check_target_encoder,
     TextClassifier: _check_vocabulary,
     TfidfVectorizer: _check_vocabulary,
 }

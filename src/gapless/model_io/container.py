@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -98,6 +99,9 @@ def opened(path: Path) -> Iterator[tuple[dict[str, Any], Tensors]]:
 
 def _check_header(path: Path) -> None:
     """Refuse what is no file of this kind before anything of its size is read."""
+    # A pipe or a device could make the reader wait for ever.
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise ModelFileError(f"{path} is no file, but a folder, a pipe or a device.")
     with path.open("rb") as file:
         size = int.from_bytes(file.read(8), "little")
         begin = file.read(1)

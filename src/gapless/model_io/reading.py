@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from .checks import check_model, check_sparse, check_value
 from .container import ModelFileError, Tensors
-from .registry import MODELS, VALUES, build, fields_of
+from .registry import FIELDS, MODELS, VALUES, build
 from .scikit_learn import left_by_fit
 from .writing import DEEPEST, FLOATS, NUMBERS, PLAIN, SPARSE, TYPES, is_key
 
@@ -182,8 +182,10 @@ class Reader:
         if points.dtype != np.uint32 or points.ndim == 0 or (points > LAST_CODE_POINT).any():
             raise ModelFileError(f"{where} is no array of text.")
         *shape, width = points.shape
-        if width == 0 or points.size == 0:
-            return np.zeros(shape, dtype=f"<U{max(width, 1)}")
+        if width == 0:
+            raise ModelFileError(f"{where} has texts without any room.")
+        if points.size == 0:
+            return np.zeros(shape, dtype=f"<U{width}")
         return points.reshape(-1).view(f"<U{width}").reshape(shape)
 
     def _objects(self, node: Node, where: str, depth: int) -> Array:
@@ -226,7 +228,7 @@ class Reader:
     def _value(self, node: Node, where: str, depth: int) -> Any:
         name, fields = _entries(node, where, "class", "fields")
         cls = _known(name, VALUES, where)
-        value = build(cls, self._named(fields, fields_of(cls), where, depth))
+        value = build(cls, self._named(fields, FIELDS[cls], where, depth))
         check_value(value, where)
         return value
 

@@ -8,7 +8,6 @@ those keep: losses, penalties, kernels, certificates, trees. A class has its par
 from __future__ import annotations
 
 import dataclasses
-import functools
 from types import ModuleType
 from typing import Any
 
@@ -132,7 +131,6 @@ KEPT = (
 )
 
 
-@functools.cache
 def name_of(cls: type) -> str:
     """What a class is called in files."""
     package, *inside = cls.__module__.split(".")
@@ -160,7 +158,7 @@ VALUES: dict[str, type] = {
 }
 
 
-# What is stored of values that are no dataclasses.
+# What values are stored by, and built from: a dataclass from the fields that its constructor takes.
 _SPLITTER = ("n_splits", "shuffle", "random_state")
 FIELDS: dict[type, tuple[str, ...]] = {
     BSpline: ("t", "c", "k", "extrapolate"),
@@ -173,14 +171,11 @@ FIELDS: dict[type, tuple[str, ...]] = {
     StratifiedKFold: _SPLITTER,
     Tried: Tried._fields,
 }
-
-
-@functools.cache
-def fields_of(cls: type) -> tuple[str, ...]:
-    """The fields of a value: those that it is built from."""
-    if cls in FIELDS:
-        return FIELDS[cls]
-    return tuple(field.name for field in dataclasses.fields(cls) if field.init)
+FIELDS |= {
+    cls: tuple(field.name for field in dataclasses.fields(cls) if field.init)
+    for cls in VALUES.values()
+    if cls not in FIELDS
+}
 
 
 def contents(value: Any) -> dict[str, Any]:
@@ -188,7 +183,7 @@ def contents(value: Any) -> dict[str, Any]:
     if isinstance(value, LaterProbabilities):
         # A file has none of the training data, so what needs them is computed now.
         value.__getstate__()
-    return {name: getattr(value, name) for name in fields_of(type(value))}
+    return {name: getattr(value, name) for name in FIELDS[type(value)]}
 
 
 def build(cls: type, fields: dict[str, Any]) -> Any:

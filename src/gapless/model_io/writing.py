@@ -17,7 +17,8 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from .container import ModelFileError
-from .registry import MODELS, VALUES, contents, name_of
+from .limits import check_limits
+from .registry import FIELDS, MODELS, contents, name_of
 from .scikit_learn import FORGOTTEN, left_by_fit
 
 Array = np.ndarray
@@ -35,8 +36,6 @@ TYPES = {"bool": bool, "float": float, "int": int, "object": object, "str": str}
     f"numpy.{name}": np.dtype(name).type for name in NUMBERS
 }
 SPARSE = ("csr", "csc")
-# Processes that scikit-learn starts when a model asks for them; no file may ask for more.
-MOST_JOBS = 128
 
 
 class Writer:
@@ -65,7 +64,7 @@ class Writer:
             return value if math.isfinite(value) else {"float": repr(value)}
         if kind in (list, tuple):
             return {kind.__name__: self._items(value, where, depth + 1)}
-        if VALUES.get(name_of(kind)) is kind:
+        if kind in FIELDS:
             return {"value": self._fields(value, where, depth + 1)}
         if kind in (set, frozenset):
             return {
@@ -113,11 +112,10 @@ class Writer:
     def _tensor(self, array: Array, where: str) -> Node:
         name = str(len(self._tensors))
         if array.dtype.kind == "U" and array.dtype.isnative:
-            # A row of code points for each text; the last axis is there even where all are empty.
-            width = array.dtype.itemsize // 4
-            points = (
-                np.ascontiguousarray(array).view(np.uint32) if width else np.zeros(0, np.uint32)
-            )
+            # A row of code points for each text, at least one: by arrays that take no room a small
+            # file could ask for any amount of memory.
+            width = max(array.dtype.itemsize // 4, 1)
+            points = np.ascontiguousarray(array, dtype=f"<U{width}").reshape(-1).view(np.uint32)
             self._tensors[name] = points.reshape(*array.shape, width)
             return {"texts": {"tensor": name}}
         if array.dtype.name not in NUMBERS or not array.dtype.isnative:
@@ -189,22 +187,13 @@ class Writer:
         return {"class": name, "fields": self._named(contents(value), where, depth)}
 
     def _model(self, model: Any, where: str, depth: int) -> Node:
+        check_limits(model, where)
         parameters = model.get_params(deep=False)
-        if not may_start(parameters.get("n_jobs")):
-            raise ModelFileError(
-                f"{where}.n_jobs is {parameters['n_jobs']}; files hold at most {MOST_JOBS}, so "
-                "that none can fill a computer with processes. Set it to None or −1 before saving."
-            )
         return {
             "class": name_of(type(model)),
             "parameters": self._named(parameters, where, depth),
             "fitted": self._named(_learned(model, parameters, where), where, depth),
         }
-
-
-def may_start(jobs: Any) -> bool:
-    """Whether a file may ask for so many processes."""
-    return not isinstance(jobs, int) or abs(jobs) <= MOST_JOBS
 
 
 def is_key(key: Any) -> bool:

@@ -1,0 +1,96 @@
+"""What a model of a file may ask for when it is asked: so that none takes for ever, or opens files.
+
+Parameters that a fit alone looks at may be anything; these are looked at by predictions too. The
+same limits hold for saving, so that what was saved can be loaded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from ..remembering import GIVEN
+from .container import ModelFileError
+
+# Processes that scikit-learn starts when a model asks for them.
+MOST_JOBS = 128
+# Words or letters of an n-gram: all of a long text are as many as the square of its length.
+LONGEST_NGRAM = 64
+# Those that tables come in. Python looks for others by importing what is called so.
+ENCODINGS = ("utf-8", "utf8", "utf-16", "ascii", "latin-1", "latin1", "iso-8859-1", "cp1252")
+# How much of a strange value is said.
+LONGEST_VALUE = 80
+
+# ---- regular expressions -------------------------------------------------------------------------
+
+# Python tries one way to match after the other, so that (a+)+b takes for ever on a few dozen a's,
+# and a+b a time that grows with the square of the text. A pattern of these takes a time linear in
+# the text, since nothing that comes after a run of characters can make it try a shorter one; but
+# for a word boundary, and then runs begin at boundaries only and end at the last one.
+_ONE = r"(?:[^\\^$*+?{}\[\]|()]|\\[wWdDsS]|\\[^\w\s]|\[\^?(?:[^\\\[\]]|\\[wWdDsS]|\\[^\w\s])+\])"
+_FIXED = rf"(?:{_ONE}(?:\?|\{{\d\d?\}})?){{0,7}}"
+_RUN = rf"{_ONE}(?:[+*?]|\{{\d\d?(?:,(?:\d\d?)?)?\}})?"
+_WORD = rf"(?:\\b)?{_FIXED}{_RUN}"
+_WHOLE_WORD = rf"\\b{_FIXED}{_RUN}\\b"
+_JOINED_WORDS = rf"(?:\\b)?{_RUN}\(\?:{_ONE}{_RUN}\)[*?]"
+_ANY = rf"(?:{_WHOLE_WORD}|{_JOINED_WORDS}|{_WORD})"
+LINEAR = re.compile(rf"(?:\(\?[iu]\))?{_ANY}(?:\|{_ANY}){{0,7}}")
+LONGEST_PATTERN = 200
+
+
+def is_linear(pattern: Any) -> bool:
+    """Whether a regular expression is one whose time is linear in the length of a text."""
+    if pattern is None:
+        return True
+    is_short = isinstance(pattern, str) and len(pattern) <= LONGEST_PATTERN
+    return is_short and LINEAR.fullmatch(pattern) is not None
+
+
+# ---- parameters ----------------------------------------------------------------------------------
+
+
+def _may_start(jobs: Any) -> bool:
+    return not isinstance(jobs, int) or abs(jobs) <= MOST_JOBS
+
+
+def _are_short(ngrams: Any) -> bool:
+    is_pair = isinstance(ngrams, tuple | list) and len(ngrams) == 2
+    return is_pair and all(isinstance(n, int) and n <= LONGEST_NGRAM for n in ngrams)
+
+
+LIMITS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "encoding": (
+        lambda name: isinstance(name, str) and name.lower() in ENCODINGS,
+        f"files know the encodings {', '.join(ENCODINGS)}; decode the texts before",
+    ),
+    "input": (
+        lambda kind: kind == "content",
+        "models of files open no others; give the texts themselves, input='content'",
+    ),
+    "memory": (
+        lambda folder: folder is None,
+        "models of files keep nothing in folders; set it to None before saving",
+    ),
+    "n_jobs": (
+        _may_start,
+        f"files hold at most {MOST_JOBS}, so that none can fill a computer with processes; set it "
+        "to None or −1 before saving",
+    ),
+    "ngram_range": (_are_short, f"files hold two whole numbers up to {LONGEST_NGRAM}"),
+    "token_pattern": (
+        is_linear,
+        "files hold only patterns that take no longer than the texts are long, such as "
+        r"'\\b\\w+\\b', '[a-z]{3,}', '\\w+|[!?]' or '\\w+(?:-\\w+)*'; find the words before, and "
+        "join them by blanks",
+    ),
+}
+
+
+def check_limits(model: Any, where: str) -> None:
+    """Refuse a model whose parameters, now or when it was fitted, are beyond what files hold."""
+    for parameters in (model.get_params(deep=False), vars(model).get(GIVEN) or {}):
+        for name, (is_within, what) in LIMITS.items():
+            if name in parameters and not is_within(parameters[name]):
+                value = repr(parameters[name])[:LONGEST_VALUE]
+                raise ModelFileError(f"{where}.{name} is {value}; {what}.")
