@@ -9,10 +9,11 @@ from typing import ClassVar
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .. import kernels
-from ..linear._base import SELECT, LinearClassifier
+from ..linear._base import SELECT
 from ..linear.kernel import KERNEL_CONSTRAINTS, WithKernel
 from ..linear.logistic import LogisticOutputs
 from ..linear.problems import classification_problems
+from ..linear.tasks import LinearClassifier
 from ..linear.trail import LOO
 from ..losses import Logistic, Softmax
 from ..parts import KERNEL_INSTANCE, OfParts

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from ..losses import Squared
 from ..penalties import Box, NoPenalty
-from ._base import LinearRegressor
 from .problems import regression_problems
+from .tasks import LinearRegressor
 
 
 class LinearRegression(LinearRegressor):

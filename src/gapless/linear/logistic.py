@@ -12,8 +12,9 @@ from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 
 from ..losses import Logistic, Softmax
 from ..penalties import L1, L2, ElasticNet, NoPenalty
-from ._base import SELECT, LinearClassifier
+from ._base import SELECT
 from .problems import classification_problems
+from .tasks import LinearClassifier
 from .trail import CV, LOO
 
 

@@ -13,8 +13,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .._validation import is_multilabel, read_multilabel
 from ..losses import Squared
 from ..penalties import L2
-from ._base import SELECT, LinearClassifier, LinearRegressor
+from ._base import SELECT
 from .problems import regression_problems, with_sign
+from .tasks import LinearClassifier, LinearRegressor
 from .trail import CV, LOO
 
 # What scikit-learn's solvers of ridge regression mean here; "cholesky" and "svd" are here, too.

@@ -18,7 +18,7 @@ from sklearn.utils._metadata_requests import (
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..problem import Parameters
-from ._base import SELECT, LinearClassifier, LinearRegressor
+from ._base import SELECT
 from .cross_validated import (
     SCORING,
     CrossValidated,
@@ -32,6 +32,7 @@ from .folds import Scorer, fold_path, folds_of, part_of
 from .follow import ridge_trail
 from .ridge import Ridge, RidgeClassifier
 from .selection import fitted_of
+from .tasks import LinearClassifier, LinearRegressor
 from .trail import Choice, Trail, path_of
 
 Array = np.ndarray

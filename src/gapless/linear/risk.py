@@ -13,10 +13,10 @@ from ..kernels import Kernel
 from ..losses import Loss
 from ..parts import Family, OfParts
 from ..penalties import L2, Penalty
-from ._base import LinearClassifier, LinearRegressor
 from .kernel import KERNEL_CONSTRAINTS, WithKernel
 from .logistic import log_probabilities
 from .problems import classification_problems, regression_problems
+from .tasks import LinearClassifier, LinearRegressor
 
 
 class OfLossPenaltyKernel(OfParts):

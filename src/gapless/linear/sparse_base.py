@@ -12,7 +12,8 @@ from sklearn.utils import metadata_routing
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..design import Design
-from ._base import SELECT, LinearRegressor
+from ._base import SELECT
+from .tasks import LinearRegressor
 from .trail import CV, LOO
 
 

@@ -16,8 +16,9 @@ from ..losses import (
     SquaredHinge,
 )
 from ..penalties import L1, L2
-from ._base import SELECT, LinearClassifier, LinearRegressor
+from ._base import SELECT
 from .problems import classification_problems, regression_problems
+from .tasks import LinearClassifier, LinearRegressor
 from .trail import CV, LOO
 
 
