@@ -88,6 +88,7 @@ def test_expected_scores_are_corrected_for_the_choice(iris):
 def test_a_choice_is_plain_data_and_prints_as_a_table(iris):
     again = json.loads(json.dumps(iris.to_dict(), allow_nan=False))
     assert again["chosen"] == iris.chosen and len(again["candidates"]) == 4
+    assert again["ahead"]["value"] == pytest.approx(iris.test.value - iris.baseline.value)
     lines = str(iris).splitlines()
     assert lines[0].startswith(f"{iris.chosen}: accuracy")
     assert sum(line.startswith("pruned tree") for line in lines) == 1
@@ -96,7 +97,7 @@ def test_a_choice_is_plain_data_and_prints_as_a_table(iris):
 def test_candidates_tell_both_gaps_and_what_they_tuned(iris):
     tree = iris["pruned tree"]
     assert tree.optimality.startswith("optimal")
-    assert tree.generalization.partition(":")[0] in ("balanced", "over-fitted")
+    assert tree.generalization.partition(":")[0] in ("balanced", "wide gap")
     assert "leaves" in tree.settings
     assert tree.model == "DecisionTreeClassifier"
 

@@ -30,7 +30,7 @@ def made_choice(table, target, model, kind="numbers", *, metric="auto", seed=0, 
     if wanted.task == "regression":
         own = wanted.values[np.searchsorted(wanted.rows, split.train)]
         fitted.expect(0.5, 0.1, own - fitted.predict(table.frame[split.train]))
-    null = np.full(len(y), _constant(wanted, split))
+    null = _Always(np.full(len(y), _constant(wanted, split)), fitted.classes_)
     return Choice(
         target=target,
         task=wanted.task,
@@ -47,7 +47,8 @@ def made_choice(table, target, model, kind="numbers", *, metric="auto", seed=0, 
         expected=judged.unseen,
         expected_error=judged.standard_error,
         test=measure.score(fitted, frame, y),
-        baseline=measure.score(_Always(null, fitted.classes_), frame, y),
+        baseline=measure.score(null, frame, y),
+        ahead=measure.ahead(fitted, null, frame, y),
         findings=find_leaks(table, columns, wanted, split),
         columns=columns,
         notes=("a test part of a quarter was set aside",),

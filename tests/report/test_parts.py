@@ -19,7 +19,7 @@ from gapless.report.learning_part import learning_of
 from gapless.report.summary import _validation
 from gapless.report.table_facts import ceiling_of, data_of
 from gapless.report.tested import calibration_of, curves_of
-from gapless.report.wording import answer
+from gapless.report.wording import answer, certainty
 
 
 @pytest.fixture(scope="module")
@@ -191,3 +191,23 @@ def test_whole_numbers_have_bins_without_holes(most):
     assert shares.sum() == pytest.approx(1) and len(shares) <= 17
     assert shares[:-1].min() > 0.5 * shares.max(), "all numbers are equally frequent"
     assert facts.distribution.labels == ("0", str(most))
+
+
+# ---- against a model that knows no columns -------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("ends", "words"),
+    [
+        ((0.05, 0.02, 0.08), "one is better by 0.050 (95 % interval of the difference 0.020 to"),
+        ((0.05, -0.01, 0.11), "one is better by 0.05, but not surely (95 % interval of the"),
+        ((-0.02, -0.05, 0.01), "one is no better (95 % interval of the difference -0.05"),
+    ],
+)
+def test_columns_are_judged_by_the_difference_of_the_same_rows(ridge, ends, words):
+    choice, _ = ridge
+    value, low, high = ends
+    # Both intervals overlap: what counts is that of the difference.
+    known = {"test": replace(choice.test, value=0.5, low=0.3, high=0.7), "baseline": choice.test}
+    told = replace(choice, ahead=replace(choice.ahead, value=value, low=low, high=high), **known)
+    assert words in " ".join(certainty(told))

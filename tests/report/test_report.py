@@ -298,7 +298,7 @@ def test_half_a_letter_does_not_keep_a_page_from_being_written(many_classes):
     assert "half ?" in to_html(from_json(json.dumps(plain))).encode("utf-8").decode()
 
 
-@pytest.mark.parametrize("text", ["", "{", "[" * 100_000, '{"format": 1}', "NaN"])
+@pytest.mark.parametrize("text", ["", "{", "[" * 100_000, '{"format": 2}', "NaN"])
 def test_what_is_no_report_is_an_error(text):
     with pytest.raises(ValueError, match="report"):
         from_json(text)

@@ -78,7 +78,8 @@ class Candidate:
     optimality : str
         What its certificate says; "" for models that have none.
     generalization : str
-        "over-fitted", "balanced" or "unknown", and why, in words.
+        "over-fitted", "under-fitted", "wide gap" or "balanced", and why, in words; see
+        `choosing.gap_words`.
     seconds : float
         How long its fits and predictions took.
     settings : mapping of str to plain values
@@ -166,6 +167,9 @@ class Choice:
         the standard error of that.
     test, baseline : Score
         The scores of the chosen model and of the null model on the rows for testing.
+    ahead : Score
+        How much better the chosen model is than the null model on these rows, row by row: above 0
+        if it is better, also where less of the metric is.
     findings : tuple of Finding
         What may be wrong with the table.
     columns : tuple of Column
@@ -204,6 +208,7 @@ class Choice:
     expected_error: float
     test: Score
     baseline: Score
+    ahead: Score
     findings: tuple[Finding, ...]
     columns: tuple[Column, ...]
     notes: tuple[str, ...]
@@ -286,6 +291,7 @@ class Choice:
             "candidates": [one.to_dict() for one in self.candidates],
             "test": self.test.to_dict(),
             "baseline": self.baseline.to_dict(),
+            "ahead": self.ahead.to_dict(),
             "findings": [finding.to_dict() for finding in self.findings],
             "columns": [column.to_dict() for column in self.columns],
             "notes": list(self.notes),

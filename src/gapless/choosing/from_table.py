@@ -20,7 +20,6 @@ from ..evaluation.answers import Answers as StandIn
 from ..evaluation.answers import Part
 from ..interrupt import TimeLimit, deadline
 from ..interrupt import time_limit as limited
-from ..metrics import Score
 from .budget import Budget
 from .choice import Answers, Candidate, Choice, Progress
 from .code import code_of
@@ -153,6 +152,7 @@ def choose(
     model, learned_rows, notes = _fitted(judging, ranking, table, learned)
     told("testing", ranking.chosen.family.name, text="the rows that were set aside")
     asked = model.asked(table.frame[split.test], within(known, split.test).values)
+    ignorant = _ignorant(judging, learned, asked)
     return Choice(
         target=target,
         task=known.task,
@@ -165,7 +165,8 @@ def choose(
         expected=ranking.expected,
         expected_error=ranking.expected_error,
         test=asked.score(),
-        baseline=_baseline(judging, learned, asked.y),
+        baseline=ignorant.score(),
+        ahead=asked.ahead_of(ignorant),
         findings=findings,
         columns=columns,
         notes=(*table.notes, *_decided(known, judging, metric), *notes),
@@ -295,14 +296,13 @@ def _with_final(ranking: Ranking, model: TableModel) -> tuple[Candidate, ...]:
     )
 
 
-def _baseline(judging: Judging, learned: Target, y: Array) -> Score:
-    """What a model that looks at no feature scores."""
+def _ignorant(judging: Judging, learned: Target, asked: Asked) -> Asked:
+    """What a model that looks at no feature says of the same rows."""
     model = judging.decided(null_model(learned.task))
     model.fit(np.zeros((len(learned.values), 1)), learned.values)
-    classes = None if judging.metric.classes is None else np.union1d(judging.metric.classes, y)
-    parts = [Part(model, np.zeros((len(y), 1)), np.arange(len(y)))]
-    metric = replace(judging.metric, classes=classes)
-    return metric.score(StandIn(parts, len(y), classes), np.arange(len(y))[:, None], y)
+    n = len(asked.y)
+    parts = [Part(model, np.zeros((n, 1)), np.arange(n))]
+    return replace(asked, model=StandIn(parts, n, asked.metric.classes))
 
 
 def _answers(model: TableModel, asked: Asked, frame: Any) -> Answers:

@@ -6,7 +6,7 @@ gives the score in its own sense with an interval.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,8 @@ OF_CLASSES = tuple(name for name in ASKS if name not in (*OF_NUMBERS, MEAN_COST)
 ONE_CLASS = ("f1", "precision", "recall")
 # From how many times the rows of the smaller class on accuracy says little.
 UNEVEN = 10.0
+# How sure the interval of a difference is.
+LEVEL = 0.95
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +121,25 @@ class Metric:
             return metrics.mean_cost(y, z, self.costs, labels=self.classes)
         return getattr(metrics, self._measured_as)(y, self._known(y, z), **self._options)
 
+    def ahead(self, model: Any, other: Any, X: Any, y: Array) -> Score:
+        """How much better a model is than another on the same rows, with an interval.
+
+        Above 0 if it is better, also where less of the metric is. Most rows are as easy, or as
+        hard, for both, so that this is known better than either score.
+        """
+        z, beside = self._ask(model, X), self._ask(other, X)
+        if self.name == MEAN_COST:
+            apart = self._cost(y, z, None).minus(self._cost(y, beside, None))
+            ends = apart.interval(LEVEL)
+            found = Score("", apart.value, ends.low, ends.high, LEVEL, ends.method, len(y))
+        else:
+            z, beside = (self._known(y, said) for said in (z, beside))
+            options = {"level": LEVEL, **self._options}
+            found = metrics.compare(y, z, beside, self._measured_as, **options).difference
+        low, high = sorted((self.own(found.low), self.own(found.high)))
+        value, name = float(self.own(found.value)), f"ahead in {self.name}"
+        return replace(found, name=name, value=value, low=float(low), high=float(high))
+
     # ---- what is measured ------------------------------------------------------------------------
 
     @property
@@ -147,9 +168,12 @@ class Metric:
         return z[:, np.isin(self.classes, y)]
 
     def _measure(self, y: Array, z: Array, weights: Array | None) -> Ratio | Smooth:
-        if self.name != MEAN_COST:
-            measure = METRICS[self._measured_as][0]
-            return measure(y, self._known(y, z), weights, **self._options)
+        if self.name == MEAN_COST:
+            return self._cost(y, z, weights)
+        measure = METRICS[self._measured_as][0]
+        return measure(y, self._known(y, z), weights, **self._options)
+
+    def _cost(self, y: Array, z: Array, weights: Array | None) -> Ratio:
         assert self.costs is not None and self.classes is not None
         true, decided = (np.searchsorted(self.classes, labels) for labels in (y, z))
         each = realised_costs(true, decided, self.costs, None)

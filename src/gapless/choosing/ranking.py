@@ -12,9 +12,9 @@ from ..bayes import BayesDecision
 from ..data import TableError
 from ..evaluation.resampling import HeldOut, behind_error, corrected
 from ..evaluation.rows import Rows
-from ..generalization import sentence
 from ..interrupt import TimeLimit
 from .choice import Candidate, Status
+from .gap_words import with_gaps_in_words
 from .judging import Trial
 from .metric import Metric
 from .tuning import settings_of, tuning_of
@@ -91,7 +91,7 @@ def rank(trials: Sequence[Trial], rows: Rows, metric: Metric) -> Ranking:
         candidates.append(candidate)
     chosen = held[simplest]
     return Ranking(
-        tuple(candidates),
+        with_gaps_in_words(candidates, judged[best].family.name, metric),
         judged[best],
         judged[simplest],
         float(metric.own(after.unseen)),
@@ -116,22 +116,14 @@ def _unjudged(trial: Trial) -> Candidate:
 
 def _judged(candidate: Candidate, held: HeldOut, metric: Metric) -> Candidate:
     """A family with its scores, in their own sense."""
-    gap = held.train - held.unseen
-    train, unseen = float(metric.own(held.train)), float(metric.own(held.unseen))
-    kind, advice = "balanced", "not more than 2 standard errors apart"
-    if gap > 2 * held.standard_error:
-        kind, advice = "over-fitted", "more than 2 standard errors apart"
     return described(
         replace(
             candidate,
             status="judged",
-            train=train,
-            unseen=unseen,
+            train=float(metric.own(held.train)),
+            unseen=float(metric.own(held.unseen)),
             standard_error=float(held.standard_error),
-            gap=float(gap),
-            generalization=sentence(
-                kind, metric.title, train, unseen, float(held.standard_error), advice
-            ),
+            gap=float(held.train - held.unseen),
         ),
         held.first.pipeline,
     )

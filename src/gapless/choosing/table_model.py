@@ -35,11 +35,19 @@ class Asked:
 
     def __call__(self, method: str) -> Array:
         """What a method of the model says of the rows."""
-        return np.asarray(getattr(self.model, method)(np.arange(len(self.y))[:, None]))
+        return np.asarray(getattr(self.model, method)(self._places))
 
     def score(self) -> Score:
         """The score of the rows, with its interval."""
-        return self.metric.score(self.model, np.arange(len(self.y))[:, None], self.y)
+        return self.metric.score(self.model, self._places, self.y)
+
+    def ahead_of(self, other: Asked) -> Score:
+        """How much better it is than another model on the same rows, with its interval."""
+        return self.metric.ahead(self.model, other.model, self._places, self.y)
+
+    @property
+    def _places(self) -> Array:
+        return np.arange(len(self.y))[:, None]
 
 
 def _has_probabilities(model: TableModel) -> bool:

@@ -145,6 +145,8 @@ class Report:
         How sure it is, in sentences.
     test, baseline : Measured
         The score of the test rows: of the model, and of one that knows no columns.
+    ahead : Measured
+        How much better the first is than the second, compared row by row; above 0 if it is better.
     expected, expected_error : float or None
         What the comparison promised, corrected for the choice.
     models : tuple of Model
@@ -187,6 +189,7 @@ class Report:
     certainty: tuple[str, ...]
     test: Measured
     baseline: Measured
+    ahead: Measured
     expected: Number
     expected_error: Number
     models: tuple[Model, ...]

@@ -82,6 +82,7 @@ def summarize(
         certainty=wording.certainty(choice),
         test=measured(choice.test),
         baseline=measured(choice.baseline),
+        ahead=measured(choice.ahead),
         expected=number(choice.expected),
         expected_error=number(choice.expected_error),
         models=_models(choice),

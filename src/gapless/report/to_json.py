@@ -12,7 +12,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 from .row_sections import Confusion, Residuals
 from .sections import Report, Validation
 
-FORMAT = 1
+FORMAT = 2
 
 
 def to_json(report: Report, *, indent: int | None = None) -> str:

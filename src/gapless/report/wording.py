@@ -122,19 +122,22 @@ def _of_expected(choice: Choice) -> str:
 
 
 def _of_baseline(choice: Choice) -> str:
-    if is_null(choice):
+    """Whether the columns tell anything, by the difference row by row."""
+    base, ahead = choice.baseline.value, choice.ahead
+    if is_null(choice) or not (math.isfinite(base) and math.isfinite(ahead.value)):
         return ""
-    base, test = choice.baseline.value, choice.test
-    sign = 1 if choice.higher_is_better else -1
-    text = f"A model that knows no columns has {beside(base, test.low, test.high)} on the same rows"
-    if not math.isfinite(base):
-        return ""
-    worse_end = test.low if sign > 0 else test.high
-    if sign * (worse_end - base) > 0:
-        return f"{text}, outside the interval: the columns do tell something."
-    if sign * (test.value - base) > 0:
-        return f"{text}, inside the interval: it is not sure that the columns tell anything."
-    return f"{text}, and is no worse: the columns seem to tell nothing."
+    known = beside(base, choice.test.low, choice.test.high)
+    apart, low, high = _told(ahead)
+    text = f"A model that knows no columns has {known} on the same rows. Compared row by row, this"
+    interval = f"{100 * ahead.level:g} % interval of the difference {low} to {high}"
+    if ahead.low > 0:
+        return f"{text} one is better by {apart} ({interval}): the columns do tell something."
+    if ahead.value > 0:
+        return (
+            f"{text} one is better by {apart}, but not surely ({interval}): it is open whether the "
+            "columns tell anything."
+        )
+    return f"{text} one is no better ({interval}): the columns seem to tell nothing."
 
 
 def _of_data(choice: Choice) -> str:

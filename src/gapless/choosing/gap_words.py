@@ -1,0 +1,90 @@
+"""The gap between own and unseen rows in words: what it is called, and why.
+
+A gap matters by its size against two things: how well it is known, and how much the model gains by
+looking at the columns at all. And it is a fault only where another model does better on unseen
+rows: forests and boosting know their own rows by heart, and are often the best for new ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ..generalization import sentence
+from .choice import Candidate
+from .metric import Metric
+
+# A gap is sure from so many standard errors of the unseen score on.
+SURE = 2.0
+# And wide, if it is also more than this part of what the model gains over one without columns.
+WIDE = 0.1
+
+
+def with_gaps_in_words(
+    candidates: Sequence[Candidate], best: str, metric: Metric
+) -> tuple[Candidate, ...]:
+    """The same candidates, those with a score with their gap in words.
+
+    Parameters
+    ----------
+    candidates : sequence of Candidate
+        All families, with their scores.
+    best : str
+        The family with the best score.
+    metric : Metric
+        What is measured.
+
+    Returns
+    -------
+    tuple of Candidate
+        `generalization` begins with one of these words:
+
+        - "over-fitted": the gap is wide, and the best family, a simpler one, is ahead by more than
+          a standard error;
+        - "under-fitted": the gap is not wide, and the best family, a richer one, is so far ahead;
+        - "wide gap": the gap is more than two standard errors, and more than a tenth of what the
+          model gains over one that knows no columns;
+        - "balanced": none of these.
+    """
+    named = {one.family: one for one in candidates}
+    null = next((one for one in candidates if one.complexity == 0 and one.is_judged), None)
+    return tuple(
+        replace(one, generalization=_in_words(one, named[best], null, metric))
+        if one.is_judged
+        else one
+        for one in candidates
+    )
+
+
+def _in_words(one: Candidate, best: Candidate, null: Candidate | None, metric: Metric) -> str:
+    assert one.train is not None and one.unseen is not None
+    error = one.standard_error or 0.0
+    kind, why = _judged(one, best, _gained(one, null, metric))
+    return sentence(kind, metric.title, one.train, one.unseen, error, why)
+
+
+def _gained(one: Candidate, null: Candidate | None, metric: Metric) -> float | None:
+    """How much better it is on unseen rows than a model that knows no columns, if that is known."""
+    if null is None or null.unseen is None or one.unseen is None or one is null:
+        return None
+    return float(metric.own(one.unseen) - metric.own(null.unseen))
+
+
+def _judged(one: Candidate, best: Candidate, gained: float | None) -> tuple[str, str]:
+    """The kind of a gap, and why it is of that kind."""
+    gap, error = one.gap or 0.0, one.standard_error or 0.0
+    is_sure = gap > SURE * error
+    is_wide = is_sure and (gained is None or gap > WIDE * gained)
+    is_behind = (one.behind or 0.0) > (one.behind_error or 0.0)
+    if is_behind and is_wide and best.complexity < one.complexity:
+        return "over-fitted", f"{best.family}, which is simpler, does better on unseen data"
+    if is_behind and not is_wide and best.complexity > one.complexity:
+        return "under-fitted", f"{best.family}, which is richer, does better on unseen data"
+    if not is_sure:
+        return "balanced", f"not more than {SURE:g} standard errors apart"
+    if gained is None:
+        return "wide gap", f"more than {SURE:g} standard errors apart"
+    if gained <= 0:
+        return "wide gap", "on unseen data it is no better than a model that knows no columns"
+    share = f"{100 * gap / gained:.2g} % of what it gains over a model that knows no columns"
+    return ("wide gap", f"the gap is {share}") if is_wide else ("balanced", f"the gap is {share}")

@@ -1,0 +1,76 @@
+"""The words for a gap: they follow its size against its error, and against what is gained."""
+
+import pytest
+
+from gapless.choosing.choice import Candidate
+from gapless.choosing.gap_words import with_gaps_in_words
+from gapless.choosing.metric import Metric
+
+ACCURACY, LOSS = Metric("accuracy"), Metric("mae")
+NULL = Candidate("null model", "Null", 0, "judged", train=0.5, unseen=0.5, gap=0.0, behind=0.3)
+
+
+def judged(family, complexity, train, unseen, *, error=0.01, behind=0.0, behind_error=0.01):
+    """A family with scores of which more is better."""
+    return Candidate(
+        *(family, "Model", complexity, "judged"),
+        train=train,
+        unseen=unseen,
+        standard_error=error,
+        gap=train - unseen,
+        behind=behind,
+        behind_error=behind_error,
+    )
+
+
+def words(*candidates, best="best", metric=ACCURACY):
+    found = with_gaps_in_words(candidates, best, metric)
+    return {one.family: one.generalization for one in found}
+
+
+@pytest.mark.parametrize(
+    ("train", "unseen", "error", "kind", "why"),
+    [
+        (0.815, 0.80, 0.01, "balanced", "not more than 2 standard errors apart"),
+        # Many rows make a gap sure that is too small to matter: 0.9 % of what is gained.
+        (0.8027, 0.80, 0.001, "balanced", "the gap is 0.9 % of what it gains"),
+        (0.86, 0.80, 0.01, "wide gap", "the gap is 20 % of what it gains"),
+        (0.86, 0.49, 0.01, "wide gap", "no better than a model that knows no columns"),
+    ],
+)
+def test_gaps_count_by_their_error_and_by_what_is_gained(train, unseen, error, kind, why):
+    found = words(NULL, judged("best", 3, train, unseen, error=error))["best"]
+    assert found.startswith(f"{kind}: accuracy") and why in found
+
+
+def test_only_a_simpler_model_that_does_better_makes_it_over_fitted():
+    simple, rich = judged("best", 2, 0.82, 0.81), judged("rich", 5, 1.0, 0.75, behind=0.06)
+    found = words(NULL, simple, rich)
+    assert found["rich"].startswith("over-fitted")
+    assert "best, which is simpler, does better" in found["rich"]
+    near = judged("rich", 5, 1.0, 0.805, behind=0.005)
+    assert words(NULL, simple, near)["rich"].startswith("wide gap")
+    assert words(NULL, simple, judged("poor", 1, 0.9, 0.7, behind=0.1))["poor"].startswith("wide")
+
+
+def test_models_that_a_richer_one_beats_are_under_fitted():
+    found = words(NULL, judged("line", 1, 0.71, 0.70, behind=0.1), judged("best", 4, 0.82, 0.80))
+    assert found["line"].startswith("under-fitted")
+    assert found["null model"].startswith("under-fitted")
+    assert found["best"].startswith("balanced")
+
+
+def test_losses_are_told_in_their_own_sense():
+    null = Candidate("null", "Null", 0, "judged", train=9.0, unseen=9.0, gap=0.0)
+    best = Candidate(
+        *("best", "Model", 2, "judged"), train=1.0, unseen=3.0, standard_error=0.1, gap=2.0
+    )
+    found = words(null, best, metric=LOSS)["best"]
+    assert found.startswith("wide gap: mae 3.00 ± 0.10 on unseen data, 1.00 on its own")
+    assert "the gap is 33 % of what it gains" in found
+
+
+def test_families_without_a_score_have_no_words():
+    skipped = Candidate("giant", "Giant", 9, "skipped", "it would need about 300 s")
+    found = words(skipped, judged("best", 2, 0.9, 0.8))
+    assert found["giant"] == "" and "more than 2 standard errors apart" in found["best"]
