@@ -16,7 +16,7 @@ from gapless.solvers import solve
 from gapless.solvers.newton_path import newton_path
 
 STRENGTHS = np.geomspace(1e5, 1e-1, 30)
-COLUMNS, RUNS = 200, 100
+COLUMNS, RUNS = 200, 60
 
 
 @pytest.fixture
@@ -77,14 +77,14 @@ CASES = [(ridge_tuning, True, 80), (ridge_tuning, False, 80), (logistic_tuning, 
     [(*case, True) for case in CASES] + [(*case, False) for case in CASES[:2]],
 )
 def test_shuffled_labels_stay_at_chance(tuning, by_accuracy, n, are_balanced, rng):
-    """Within 2 standard errors in 95 of 100 runs, also where leave-one-out alone says 0."""
+    """Within 2 standard errors in 95 % of the runs, also where leave-one-out alone says 0."""
     inside = 0
     for _ in range(RUNS):
         X = rng.standard_normal((n, COLUMNS))
         drawn = rng.permutation(np.arange(n) % 2) if are_balanced else rng.integers(0, 2, n)
         result, _, _ = reported(tuning, X, 2.0 * drawn - 1, by_accuracy)
         inside += abs(result.unseen - 0.5) <= 2 * result.standard_error
-    assert inside >= 95
+    assert inside >= 0.95 * RUNS
 
 
 @pytest.mark.parametrize(("tuning", "by_accuracy", "n"), CASES)
@@ -103,7 +103,7 @@ def test_real_signal_is_what_a_large_test_set_says(tuning, by_accuracy, n, rng):
         accuracy = np.mean(np.sign(unseen @ w + b) == truth)
         inside += abs(result.unseen - accuracy) <= 2 * result.standard_error
         errors.append((result.unseen - accuracy) / result.standard_error)
-    assert inside >= 95
+    assert inside >= 0.95 * RUNS
     assert abs(np.mean(errors)) < 0.5
 
 
@@ -122,11 +122,11 @@ TUNED = [
 )
 def test_tuned_models_keep_the_promise(model, runs, signal, rng):
     """The same through the estimators, by leave-one-out and by folds."""
-    beta, inside = np.where(np.arange(COLUMNS) < 10, signal, 0.0), 0
-    unseen = rng.standard_normal((2000, COLUMNS))
+    beta, inside = np.where(np.arange(80) < 10, signal, 0.0), 0
+    unseen = rng.standard_normal((2000, 80))
     truth = unseen @ beta + rng.logistic(size=2000) > 0
     for _ in range(runs):
-        X = rng.standard_normal((50, COLUMNS))
+        X = rng.standard_normal((50, 80))
         y = X @ beta + rng.logistic(size=50) > 0
         result = model.fit(X, y if signal else rng.permutation(np.arange(50) % 2)).generalization_
         expected = np.mean(model.predict(unseen) == truth) if signal else 0.5
