@@ -42,7 +42,6 @@ FORMS = {
     ],
     "ElasticNet": [{"alpha": 0.1}, {"alpha": 0.1, "l1_ratio": 0.9}],
     "MultiTaskLasso": [{"alpha": 0.1}],
-    "MultiTaskElasticNet": [{"alpha": 0.1}],
     "LogisticRegression": [
         {},
         {"C": np.inf},

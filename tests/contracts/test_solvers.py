@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from covering import covering
 from gapless.design import Design
 from gapless.interrupt import time_limit
 from gapless.losses import Loss
@@ -92,22 +93,15 @@ def accepted_cases():
         counts = (None, 2) if LOSSES[loss].task == "regression" else (None,)
         for penalty in PENALTIES:
             for outputs in counts:
+                problem = make(LOSSES[loss], PENALTIES[penalty], rng, outputs=outputs)
                 for solver in sorted(registry):
-                    case = Case(solver, loss, penalty, outputs)
-                    if registry[solver].refuses(case.problem(rng)) is None:
-                        yield case
+                    if registry[solver].refuses(problem) is None:
+                        yield Case(solver, loss, penalty, outputs)
 
 
-def covering(cases, *fields):
+def covering_pairs(cases, *fields):
     """Some of the cases: any two values of these fields that meet in a case meet in one of them."""
-    pairs = {case: set(combinations([(f, getattr(case, f)) for f in fields], 2)) for case in cases}
-    chosen = []
-    while pairs:
-        best = max(pairs, key=lambda case: len(pairs[case]))
-        chosen.append(best)
-        met = pairs[best]
-        pairs = {case: rest for case, missing in pairs.items() if (rest := missing - met)}
-    return chosen
+    return covering({case: [(f, getattr(case, f)) for f in fields] for case in cases})
 
 
 CASES = list(accepted_cases())
@@ -118,7 +112,7 @@ for _case in CASES:
 each_problem = pytest.mark.parametrize("cases", SAME_PROBLEM.values(), ids=SAME_PROBLEM)
 # Steps of the first order are slow to the last digit; of the others one speaks for each problem.
 SECOND_ORDER = [c for c in CASES if c.solver not in ("ista", "proximal_gradient")]
-PAIRS = covering(SECOND_ORDER, "solver", "loss", "penalty", "outputs")
+PAIRS = covering_pairs(SECOND_ORDER, "solver", "loss", "penalty", "outputs")
 
 
 def test_every_solver_loss_and_penalty_occurs():
@@ -196,7 +190,7 @@ def test_weight_two_is_a_repeated_row_and_weight_zero_none(case, rng):
     assert abs(first.primal - second.primal) <= 2e-8 * problem.scale
 
 
-@pytest.mark.parametrize("case", covering(CASES, "solver", "loss"), ids=str)
+@pytest.mark.parametrize("case", covering_pairs(CASES, "solver", "loss"), ids=str)
 def test_same_bits_for_any_number_of_threads(case, rng):
     # Rows enough that threads share them; their bits would differ from the first steps on.
     problem = case.problem(rng, n=35_000)

@@ -1,17 +1,21 @@
 """Runs scikit-learn's tests against our classes, and keeps the list of exceptions true.
 
-A test listed in `exceptions.toml` must fail, every other one must pass. `pytest tests/peers
---original` runs the same tests with scikit-learn's own classes, where all must pass: it shows that
-the machinery itself is sound.
+A test listed in `exceptions.toml` must fail, every other one must pass. Of a test with many
+combinations of parameters those are run in which all pairs of values occur; `pytest tests/peers
+--every` runs all of them. `--original` runs the same tests with scikit-learn's own classes, where
+all must pass: it shows that the machinery itself is sound.
 """
 
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import sklearn.conftest
+
+from covering import covering
 
 from .swap import CLASSES, MODULES, Concern, swapped
 
@@ -19,6 +23,8 @@ HERE = Path(__file__).parent
 LIST = HERE / "exceptions.toml"
 # The tests of each module that concern our classes, by the name of the module.
 CONCERNED = pytest.StashKey[dict[str, list[str]]]()
+# All combinations of a test are run if there are no more than these.
+FEW = 8
 
 # What scikit-learn's tests expect to find in their own conftest.
 global_dtype = sklearn.conftest.global_dtype
@@ -35,6 +41,9 @@ def global_random_seed():
 def pytest_addoption(parser):
     parser.addoption(
         "--original", action="store_true", help="run scikit-learn's tests with its own classes"
+    )
+    parser.addoption(
+        "--every", action="store_true", help="run all combinations of their parameters"
     )
 
 
@@ -79,7 +88,27 @@ class PeerModule(pytest.Module):
         for item, name in zip(concerned, names):
             if name in self.reasons:
                 item.add_marker(pytest.mark.xfail(reason=self.reasons[name], strict=True))
-        return concerned
+        if self.config.getoption("--every", default=False):
+            return concerned
+        kept = set(some_of(concerned)) | {i for i, n in zip(concerned, names) if n in self.reasons}
+        return [item for item in concerned if item in kept]
+
+
+def some_of(items: list[pytest.Function]) -> Iterator[pytest.Function]:
+    """All tests of few combinations; of the others those that hold every pair of values."""
+    of_function: dict[str, list[pytest.Function]] = {}
+    for item in items:
+        of_function.setdefault(item.originalname, []).append(item)
+    for variants in of_function.values():
+        if len(variants) <= FEW or len(variants[0].callspec.params) < 2:
+            yield from variants
+        else:
+            yield from covering({item: _values(item) for item in variants})
+
+
+def _values(item: pytest.Function) -> list[tuple[str, int]]:
+    """The values of its parameters, told apart by which object they are: some have no hash."""
+    return [(name, id(value)) for name, value in item.callspec.params.items()]
 
 
 def read_exceptions() -> dict[str, str]:

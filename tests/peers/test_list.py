@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import dataclass
+from itertools import combinations, product
+from types import SimpleNamespace
 
 import pytest
 
-from .conftest import CONCERNED, LIST, read_exceptions
+from .conftest import CONCERNED, FEW, LIST, read_exceptions, some_of
 from .swap import MODULES
 
 
@@ -54,3 +57,31 @@ def test_at_least_95_percent_pass(concerned):
 
 def test_every_exception_has_a_reason_of_one_line():
     assert all(reason.strip() and "\n" not in reason for reason in read_exceptions().values())
+
+
+@dataclass(eq=False)
+class Variant:
+    """What is asked of a collected test."""
+
+    originalname: str
+    callspec: SimpleNamespace
+
+
+def variants(name, *values):
+    """A test with all combinations of values of its parameters a, b, c, …"""
+    return [Variant(name, SimpleNamespace(params=dict(zip("abcd", v)))) for v in product(*values)]
+
+
+def pairs(items):
+    return {pair for item in items for pair in combinations(item.callspec.params.items(), 2)}
+
+
+def test_of_many_combinations_those_are_run_that_hold_all_pairs():
+    many = variants("test_many", range(4), "xyz", (True, False), "rstu")
+    few = variants("test_few", range(2), range(FEW // 2))
+    alone = variants("test_alone", range(3 * FEW))
+    chosen = list(some_of([*many, *few, *alone]))
+    of_many = [item for item in chosen if item.originalname == "test_many"]
+    assert pairs(of_many) == pairs(many)
+    assert 16 <= len(of_many) <= len(many) // 3
+    assert set(chosen) >= {*few, *alone}
