@@ -10,6 +10,7 @@ from table_models import HOUSES, fitted, houses
 import gapless
 from gapless.choosing import facts_of, families_for
 from gapless.cli.checking import check
+from gapless.cli.looking import look_at
 from gapless.cli.showing import shown_of
 from gapless.data import describe_columns, load_builtin, read_target, table_of
 
@@ -47,7 +48,7 @@ def test_every_family_is_checked_and_shown(tmp_path, name):
     for family in families_for(facts):
         model = fitted(table, target, family.kind, family.build(facts, 0))
         path = gapless.save(model, tmp_path / "model.gapless")
-        checked = check(gapless.load(path), table)
+        checked = check(gapless.load(path), written(tmp_path, table.frame))
         assert checked.is_training and not {"S310", "S312"} & {f.code for f in checked.findings}
         assert json.dumps(checked.to_dict(), allow_nan=False)
         assert type(model.pipeline_[-1]).__name__ in shown_of(path).answer
@@ -171,3 +172,34 @@ def test_a_model_without_its_table_cannot_be_checked(run, files, tmp_path):
     code, out, err = run("check", path, files.table)
     assert (code, out) == (2, "")
     assert "holds a Ridge without the columns of a table" in err and "gapless.certify" in err
+
+
+def test_long_tables_are_scored_by_some_of_their_rows(run, files, tmp_path, monkeypatch):
+    monkeypatch.setattr("gapless.cli.looking.MOST_SCORED", 100)
+    path = written(tmp_path, houses(1))
+    code, out, _ = run("check", files.houses, path)
+    assert code == 0 and "100 of the 300 rows with a target, drawn at random" in out
+    # The rows are those of the smallest hashes, whatever their order.
+    again = written(tmp_path, houses(1)[::-1])
+    assert run("check", files.houses, again)[1] == out
+
+
+def test_tables_are_looked_at_piece_by_piece(files):
+    frame, model = houses(1), gapless.load(files.houses)
+    pieces = [(frame[first : first + 50], frame[first : first + 50]) for first in range(0, 300, 50)]
+    looked = look_at(model, pieces, "pieces")
+    assert (looked.tally.rows, looked.known, looked.training) == (300, 300, None)
+    assert looked.table.frame.equals(frame) and not looked.search.may_be_it
+    same = [(HOUSES[first : first + 50], HOUSES[first : first + 50]) for first in range(0, 300, 50)]
+    assert look_at(model, same, "pieces").training.tolist() == list(range(0, 300, 2))
+
+
+def test_values_that_cannot_be_read_are_a_finding(run, files, tmp_path):
+    size = pl.Series([f"{x} m²" if k % 5 else str(x) for k, x in enumerate(houses(1)["size"])])
+    code, out, _ = run("check", files.houses, written(tmp_path, houses(1).with_columns(size=size)))
+    assert code == 1 and "warning: S307" in out
+
+
+def test_columns_that_are_not_there_are_why_nothing_is_scored(run, files, tmp_path):
+    _, out, _ = run("check", files.houses, written(tmp_path, houses(1).drop("city")))
+    assert "score       none: the model uses 'city'" in out

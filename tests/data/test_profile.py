@@ -13,8 +13,8 @@ from gapless.data import (
     read_table,
     table_of,
 )
-from gapless.data.fingerprints import Fingerprint, row_hashes
-from gapless.data.profile import MOST_LEVELS, QUANTILES
+from gapless.data.fingerprints import Fingerprint, Search, fingerprint, row_hashes
+from gapless.data.profile import MOST_LEVELS, QUANTILES, read_as
 from gapless.model_io.reading import Reader
 from gapless.model_io.writing import Writer
 
@@ -151,3 +151,38 @@ def test_a_fingerprint_of_other_sizes_is_refused():
     ):
         with pytest.raises(ValueError, match="a bit for each row"):
             Fingerprint(table_rows, rows, "", "", places, sample)
+
+
+def test_the_table_of_the_fit_is_known_by_its_pieces():
+    frame, known = MIXED, profiled(MIXED, "price").fingerprint
+    hashes = row_hashes(read_as(frame, [c.column for c in profiled(MIXED, "price").columns]))
+    search = Search(known)
+    for first in range(0, len(hashes), 7):
+        search.add(hashes[first : first + 7])
+    assert search.may_be_it and search.share == 1
+    np.testing.assert_array_equal(search.training_rows(), known.training_rows(hashes))
+    search.add(hashes[:1])
+    assert not search.may_be_it and search.training_rows() is None
+
+
+def test_another_table_is_told_from_few_rows():
+    rng = np.random.default_rng(0)
+    old, new = rng.integers(0, 2**63, (2, 10_000)).astype(np.uint64)
+    search = Search(fingerprint(old, np.arange(8000)))
+    search.add(new[:700])
+    assert search.may_be_it
+    search.add(new[700:900])
+    assert not search.may_be_it and search.found == 0
+
+
+def test_rows_that_repeat_by_nature_are_expected_in_other_tables():
+    rng = np.random.default_rng(0)
+    kinds = rng.integers(0, 2**63, 3000).astype(np.uint64)
+    for seed in range(5):
+        old, new = np.random.default_rng(seed).choice(kinds, (2, 1000))
+        search = Search(fingerprint(old, np.arange(1000)))
+        search.add(new)
+        assert 0 < search.found <= 1.2 * search.expected
+    alone = Search(fingerprint(kinds, np.arange(3000)))
+    alone.add(kinds[:1000])
+    assert alone.expected == 0 < alone.found

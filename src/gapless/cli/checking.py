@@ -13,12 +13,14 @@ from scipy import stats
 from gapless.certificates import Certificate, certify_model
 from gapless.choosing import TableModel
 from gapless.choosing.metric import Metric
-from gapless.data import Finding, Table, TableError, find_drift, read_target
-from gapless.data.findings import counted, found
+from gapless.data import Finding, TableError, read_target
+from gapless.data.drift import LEVEL, is_more, judge_tally
+from gapless.data.findings import counted, found, listed
+from gapless.data.rereading import batches_like
 from gapless.metrics import Score
 from gapless.metrics.result import decimals, written
 
-Array = np.ndarray
+from .looking import Looked, look_at
 
 # Chance leaves a score further below what was expected once in two hundred times.
 STANDARD_ERRORS = 2.6
@@ -147,35 +149,35 @@ class Checked:
             yield f"{finding.severity}: {finding}"
 
 
-def check(model: TableModel, table: Table) -> Checked:
+def check(model: TableModel, source: Any) -> Checked:
     """Look at a model and a table together.
 
     Parameters
     ----------
     model : TableModel
         A model of `gapless fit`.
-    table : Table
-        A table with the columns of the model, read by `read_like`.
+    source : str, Path, bytes or binary stream
+        A table with the columns of the model, as for `read_table`; it is read piece by piece.
 
     Returns
     -------
     Checked
     """
-    training = model.profile_.training_rows(table)
-    certificate, optimality = _certified(model, table, training)
-    score, scored = _scored(model, table, training)
-    is_unseen = training is None or len(training) < len(table)
+    looked = look_at(model, batches_like(source, model.columns_), source)
+    certificate, optimality = _certified(model, looked)
+    score, scored = _scored(model, looked)
+    is_unseen = looked.training is None or len(looked.training) < looked.tally.rows
     behind = _behind(model, score) if is_unseen else math.nan
-    overlap = _overlap(model, table, training)
+    overlap = _overlap(looked)
     findings = [
-        *(find_drift(model.profile_, table) if training is None else ()),
+        *(judge_tally(looked.tally) if looked.training is None else ()),
         *_of_overlap(overlap),
         *_of_certificate(certificate),
         *_of_score(behind, score, model),
     ]
     return Checked(
-        rows=len(table),
-        is_training=training is not None,
+        rows=looked.tally.rows,
+        is_training=looked.training is not None,
         training_rows=model.profile_.rows,
         certificate=certificate,
         optimality=optimality,
@@ -192,19 +194,17 @@ def check(model: TableModel, table: Table) -> Checked:
 # ---- optimality ----------------------------------------------------------------------------------
 
 
-def _certified(
-    model: TableModel, table: Table, training: Array | None
-) -> tuple[Certificate | None, str]:
+def _certified(model: TableModel, looked: Looked) -> tuple[Certificate | None, str]:
     """The certificate, computed again from the training rows, and it or its absence in words."""
     inner = model.pipeline_[-1]
     stored = getattr(inner, "certificate_", None)
     if stored is None:
         return None, "the model does not minimise an objective that is known"
-    if training is None:
+    if looked.training is None:
         return None, f"{stored.verdict} {NOT_AGAIN}"
-    target = read_target(table, model.target_, model.task_)
-    kept = np.isin(target.rows, training)
-    X = model.pipeline_[:-1].transform(table.frame[target.rows[kept]])
+    target = read_target(looked.table, model.target_, model.task_)
+    kept = np.isin(target.rows, looked.training)
+    X = model.pipeline_[:-1].transform(looked.table.frame[target.rows[kept]])
     try:
         certificate = certify_model(inner, X, target.values[kept])
     except ValueError as error:
@@ -222,12 +222,16 @@ def _of_certificate(certificate: Certificate | None) -> Iterator[Finding]:
 # ---- the score -----------------------------------------------------------------------------------
 
 
-def _scored(model: TableModel, table: Table, training: Array | None) -> tuple[Score | None, str]:
+def _scored(model: TableModel, looked: Looked) -> tuple[Score | None, str]:
     """The score of rows that are not for training, where there are some; and what was scored."""
-    if model.target_ not in table.frame.columns:
+    table, training = looked.table, looked.training
+    if model.target_ not in looked.tally.names:
         return None, f"none: the table has no column {model.target_!r}"
-    known = table.frame[model.target_].is_not_null().to_numpy()
-    rows, what = np.flatnonzero(known), "all rows with a target"
+    absent = [c.name for c in model.columns_ if c.is_feature and c.name not in looked.tally.names]
+    if absent:
+        return None, f"none: the model uses {listed(absent)}"
+    rows = np.flatnonzero(table.frame[model.target_].is_not_null().to_numpy())
+    what = "all rows with a target"
     if training is not None:
         others = np.setdiff1d(rows, training)
         rows = others if len(others) else rows
@@ -236,6 +240,8 @@ def _scored(model: TableModel, table: Table, training: Array | None) -> tuple[Sc
             if len(others)
             else ("the training rows themselves, which says nothing of others")
         )
+    elif len(rows) < looked.known:
+        what = f"{len(rows):,} of the {looked.known:,} rows with a target, drawn at random"
     try:
         return model.score(table, rows=rows), what
     except (TableError, ValueError) as error:
@@ -268,12 +274,15 @@ def _of_score(behind: float, score: Score | None, model: TableModel) -> Iterator
     )
 
 
-def _overlap(model: TableModel, table: Table, training: Array | None) -> float:
-    """About which share of the rows of another table is equal to training rows."""
-    if training is not None or not len(table):
+def _overlap(looked: Looked) -> float:
+    """About which share of the rows of another table is equal to training rows, beyond chance."""
+    search = looked.search
+    if looked.training is not None or not search.rows:
         return 0.0
-    profile = model.profile_
-    return min(profile.share_in(table) * profile.rows / len(table), 1.0)
+    sampled = len(search.known.sample)
+    if not is_more(search.found, sampled, search.expected, sampled, LEVEL):
+        return 0.0
+    return min(search.share * search.known.rows / search.rows, 1.0)
 
 
 def _of_overlap(overlap: float) -> Iterator[Finding]:

@@ -13,9 +13,9 @@ from sklearn.pipeline import Pipeline
 
 from gapless.choosing import TableModel
 from gapless.data import Column, TableError, TableFeatures
-from gapless.data.drift import unread
 from gapless.data.findings import counted, listed
 from gapless.data.rereading import batches_like
+from gapless.data.tallies import unread
 
 Array = np.ndarray
 

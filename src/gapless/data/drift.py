@@ -10,25 +10,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import polars as pl
-from scipy import stats
+from scipy import special, stats
 
-from .columns import Column
 from .findings import Finding, counted, found, listed
-from .forms import MISSING, MISSING_AMONG_NUMBERS
-from .profile import (
-    ColumnProfile,
-    TableProfile,
-    as_levels,
-    as_numbers,
-    kind_of,
-    plain_frame,
-    read_as,
-)
+from .profile import ColumnProfile, TableProfile, kind_of, plain_frame
+from .tallies import MOST_NAMES, ColumnTally, Tally
 
 Array = np.ndarray
 
-# With no drift at all, one table in a hundred has a warning.
+# With no drift at all, one table in a hundred has a finding.
 LEVEL = 0.01
 # The largest difference between two distribution functions, or between shares of levels, that is
 # too small to change what a model does.
@@ -39,8 +29,8 @@ RARE = 0.01
 FEWEST = 5
 FEW_ROWS = 20
 # How many times chance may seem a difference: in what is missing, and in values; of levels, in
-# their shares and in how many are new. Dates are looked at alone.
-COMPARISONS = {"number": 2, "text": 2, "level": 3, "date": 1}
+# their shares and in how many are new; of dates, in how many are outside.
+COMPARISONS = {"number": 2, "text": 2, "level": 3, "date": 2}
 
 
 def find_drift(profile: TableProfile, table: Any) -> tuple[Finding, ...]:
@@ -61,8 +51,9 @@ def find_drift(profile: TableProfile, table: Any) -> tuple[Finding, ...]:
     Notes
     -----
     Numbers and lengths of texts are compared by the Kolmogorov–Smirnov statistic at 64 quantiles,
-    levels by a chi-squared test, missing values and new levels by the hypergeometric distribution;
-    each at the level 0.01 divided by the number of comparisons.
+    levels by a chi-squared test, missing values and new levels by the hypergeometric distribution,
+    dates by how many are expected outside of all earlier ones; each at the level 0.01 divided by
+    the number of comparisons.
 
     Examples
     --------
@@ -78,87 +69,81 @@ def find_drift(profile: TableProfile, table: Any) -> tuple[Finding, ...]:
     S303 ('petal_width',)
     S305 ('species',)
     """
-    frame = plain_frame(table)
-    names = set(frame.columns)
-    there = [each for each in profile.columns if each.column.name in names]
-    findings = [*_other_columns(profile, frame)]
-    if frame.height < FEW_ROWS:
+    frame, tally = plain_frame(table), Tally(profile)
+    tally.add(frame, frame)
+    return judge_tally(tally)
+
+
+def judge_tally(tally: Tally) -> tuple[Finding, ...]:
+    """The same of a table that was counted piece by piece.
+
+    Parameters
+    ----------
+    tally : Tally
+        What was counted.
+
+    Returns
+    -------
+    tuple of Finding
+        As of `find_drift`.
+    """
+    findings = [*_other_columns(tally)]
+    if tally.rows < FEW_ROWS:
         findings.append(
-            found("S309", "note", f"{counted(frame.height, 'row')} tell little about the rest.")
+            found("S309", "note", f"{counted(tally.rows, 'row')} tell little about the rest.")
         )
-    if there and frame.height:
-        level = LEVEL / sum(COMPARISONS[kind_of(each.column)] for each in there)
-        columns = [each.column for each in there]
-        for each, new in zip(there, read_as(frame, columns)):
-            findings += _of_column(each, frame[each.column.name], new, level)
+    if tally.columns and tally.rows:
+        level = LEVEL / sum(COMPARISONS[kind_of(each.old.column)] for each in tally.columns)
+        for each in tally.columns:
+            findings += _of_column(each, level)
     return tuple(
         sorted(findings, key=lambda finding: (finding.severity != "warning", finding.code))
     )
 
 
-def _other_columns(profile: TableProfile, frame: pl.DataFrame) -> Iterator[Finding]:
-    names = set(frame.columns)
+def _other_columns(tally: Tally) -> Iterator[Finding]:
+    names, profile = set(tally.names), tally.profile
     used = [each.column.name for each in profile.columns if each.column.is_feature]
     absent = [name for name in used if name not in names]
     if absent:
         yield found("S301", "warning", f"the model uses {listed(absent)}.", tuple(absent))
     known = {*profile.set_aside, *(each.column.name for each in profile.columns)}
-    new = [name for name in frame.columns if name not in known]
+    new = [name for name in tally.names if name not in known]
     if new:
         yield found("S302", "note", f"{listed(new)}: the model does not use them.", tuple(new))
 
 
-def _of_column(old: ColumnProfile, raw: pl.Series, new: pl.Series, level: float) -> list[Finding]:
-    findings = [*_unreadable(old.column, raw, new), *_missing(old, new, level)]
-    kind = kind_of(old.column)
+def _of_column(new: ColumnTally, level: float) -> list[Finding]:
+    findings = [*_unreadable(new), *_missing(new, level)]
+    kind = kind_of(new.old.column)
     if kind == "level":
-        return [*findings, *_of_levels(old, as_levels(new), level)]
+        return [*findings, *_of_levels(new, level)]
     if kind == "date":
-        return [*findings, *_other_dates(old, new)]
-    return [*findings, *_shifted(old, new, level)]
+        return [*findings, *_other_dates(new, level)]
+    return [*findings, *_shifted(new, level)]
 
 
 # ---- missing values, and those that cannot be read -----------------------------------------------
 
 
-def unread(column: Column, raw: pl.Series, new: pl.Series) -> pl.Series:
-    """Texts of a column of numbers or dates that could not be read as such.
-
-    Parameters
-    ----------
-    column : Column
-        The column as it was in training.
-    raw, new : polars.Series
-        The same values as they stand in the table, and as they were read.
-
-    Returns
-    -------
-    polars.Series
-        Without those that mean a missing value.
-    """
-    if kind_of(column) not in ("number", "date") or raw.dtype != pl.String:
-        return raw.clear()
-    texts = raw.str.strip_chars()
-    known = texts.is_in(MISSING) | texts.str.to_lowercase().is_in(MISSING_AMONG_NUMBERS)
-    return texts.filter((new.is_null() & ~known).fill_null(False))
-
-
-def _unreadable(column: Column, raw: pl.Series, new: pl.Series) -> Iterator[Finding]:
-    lost = unread(column, raw, new)
-    if len(lost):
+def _unreadable(new: ColumnTally) -> Iterator[Finding]:
+    column = new.old.column
+    if new.unread:
         yield found(
             "S307",
-            "warning" if len(lost) > RARE * len(raw) else "note",
-            f"{counted(len(lost), 'value')} of column {column.name!r} "
-            f"({listed(lost.unique().sort(), 3)}) read as no {column.role} and count as missing.",
+            "warning" if new.unread > RARE * new.rows else "note",
+            f"{counted(new.unread, 'value')} of column {column.name!r} "
+            f"({listed(sorted(new.unread_texts), 3)}) read as no {column.role} and count as "
+            "missing.",
             (column.name,),
         )
 
 
-def _missing(old: ColumnProfile, new: pl.Series, level: float) -> Iterator[Finding]:
-    now = new.null_count()
-    before, share = old.missing / max(old.rows, 1), now / len(new)
-    if share - before > RARE and _is_more(now, len(new), old.missing, old.rows, level):
+def _missing(new: ColumnTally, level: float) -> Iterator[Finding]:
+    old = new.old
+    before, share = old.missing / max(old.rows, 1), new.missing / new.rows
+    is_much = share - before > RARE
+    if is_much and is_more(new.missing, new.rows, old.missing, old.rows, level):
         yield found(
             "S306",
             "warning",
@@ -168,7 +153,7 @@ def _missing(old: ColumnProfile, new: pl.Series, level: float) -> Iterator[Findi
         )
 
 
-def _is_more(now: int, rows: int, before: int, rows_before: int, level: float) -> bool:
+def is_more(now: int, rows: int, before: int, rows_before: int, level: float) -> bool:
     """Whether chance does not explain so many (Fisher's exact test, one-sided)."""
     return float(stats.hypergeom.sf(now - 1, rows + rows_before, now + before, rows)) < level
 
@@ -176,14 +161,13 @@ def _is_more(now: int, rows: int, before: int, rows_before: int, level: float) -
 # ---- numbers, lengths of texts, dates ------------------------------------------------------------
 
 
-def _shifted(old: ColumnProfile, new: pl.Series, level: float) -> Iterator[Finding]:
-    values = as_numbers(new)
-    if not len(values) or not old.values:
+def _shifted(new: ColumnTally, level: float) -> Iterator[Finding]:
+    old, present = new.old, new.present
+    if not present or not old.values:
         return
-    shares = np.searchsorted(values, old.values, side="right") / len(values)
-    distance = float(np.abs(shares - old.shares).max())
+    distance = float(np.abs(new.below / present - old.shares).max())
     # At some points only, so that the true distance can but be larger; ties make it smaller too.
-    size = len(values) * old.present / (len(values) + old.present)
+    size = present * old.present / (present + old.present)
     chance = float(stats.kstwo.sf(distance, max(round(size), 1)))
     if chance >= level:
         return
@@ -191,8 +175,8 @@ def _shifted(old: ColumnProfile, new: pl.Series, level: float) -> Iterator[Findi
     yield found(
         "S303",
         "warning" if distance > SHIFT else "note",
-        f"{what} column {old.column.name!r} have the median {np.median(values):.4g}, in training "
-        f"{_median(old):.4g}; the shares below some value differ by {distance:.0%}.",
+        f"{what} column {old.column.name!r} have the median {np.median(new.sample.values):.4g}, in "
+        f"training {_median(old):.4g}; the shares below some value differ by {distance:.0%}.",
         (old.column.name,),
     )
 
@@ -201,21 +185,33 @@ def _median(old: ColumnProfile) -> float:
     return old.values[int(np.searchsorted(old.shares, 0.5))]
 
 
-def _other_dates(old: ColumnProfile, new: pl.Series) -> Iterator[Finding]:
+def _other_dates(new: ColumnTally, level: float) -> Iterator[Finding]:
     """Later dates are what time brings: worth a note, since no model was tried on them."""
-    days = as_numbers(new)
-    if not len(days) or not old.values:
+    old, present = new.old, new.present
+    if not present or not old.values:
         return
-    outside = int(((days < old.values[0]) | (days > old.values[-1])).sum())
-    if outside:
+    outside = new.before + present - int(new.below[-1])
+    if outside and _chance_of_outside(outside, present, old.present) < level:
         first, last = (_date(day) for day in (old.values[0], old.values[-1]))
         yield found(
             "S308",
             "note",
-            f"{counted(outside, 'date')} of column {old.column.name!r} ({outside / len(days):.1%}) "
+            f"{counted(outside, 'date')} of column {old.column.name!r} ({outside / present:.1%}) "
             f"are not between {first} and {last}, as all of training.",
             (old.column.name,),
         )
+
+
+def _chance_of_outside(outside: int, rows: int, rows_before: int) -> float:
+    """At most how likely so many of the new rows are outside of all old ones, drawn alike.
+
+    Any of the k + 1 ways to have k of them as the least and the largest of all rows has the chance
+    that k rows drawn from all are new ones.
+    """
+    drawn = special.gammaln(rows + 1) - special.gammaln(rows - outside + 1)
+    of_all = special.gammaln(rows + rows_before + 1)
+    of_all -= special.gammaln(rows + rows_before - outside + 1)
+    return float((outside + 1) * np.exp(drawn - of_all))
 
 
 def _date(day: float) -> str:
@@ -225,38 +221,35 @@ def _date(day: float) -> str:
 # ---- levels --------------------------------------------------------------------------------------
 
 
-def _of_levels(old: ColumnProfile, table: pl.DataFrame, level: float) -> Iterator[Finding]:
-    strange = table.filter(~pl.col("level").is_in(old.levels))
-    rows, present = int(strange["rows"].sum()), int(table["rows"].sum())
-    is_more = rows > 0 and _is_more(rows, present, old.unknown, old.present, level)
-    # Of a column with more levels than are kept, the rest is unknown in training too.
-    if rows and (is_more or not old.others):
-        yield _new_levels(old, strange, rows, present, is_more)
+def _of_levels(new: ColumnTally, level: float) -> Iterator[Finding]:
+    # Of a column with more levels than are kept, the rest is unknown in training too; and where
+    # levels occur in one row each, others are expected that do not.
+    are_more = is_more(new.strange, new.present, new.old.unknown, new.old.present, level)
+    if new.strange and are_more:
+        yield _new_levels(new)
     # As many new levels as expected belong to the rare ones. Too many have been said; and where not
     # all levels are kept, those that are have more rows in training, being chosen by that.
-    yield from _other_shares(old, table, 0 if is_more or old.others else rows, level)
+    yield from _other_shares(new, 0 if are_more or new.old.others else new.strange, level)
 
 
-def _new_levels(
-    old: ColumnProfile, strange: pl.DataFrame, rows: int, present: int, is_more: bool
-) -> Finding:
+def _new_levels(new: ColumnTally) -> Finding:
+    name, rows, levels = new.old.column.name, new.strange, new.strange_levels
+    most = sorted(levels, key=lambda each: (-levels[each], each))
+    at_least = "at least " if len(most) == MOST_NAMES else ""
     return found(
         "S304",
-        "warning" if is_more and rows > RARE * present else "note",
-        f"{counted(strange.height, 'level')} of column {old.column.name!r} "
-        f"({listed(strange['level'].to_list(), 3)}), in {counted(rows, 'row')} "
-        f"({rows / present:.1%}), {'is' if strange.height == 1 else 'are'} unknown to the model.",
-        (old.column.name,),
+        "warning" if rows > RARE * new.present else "note",
+        f"{at_least}{counted(len(most), 'level')} of column {name!r} ({listed(most, 3)}), in "
+        f"{counted(rows, 'row')} ({rows / new.present:.1%}), {'is' if len(most) == 1 else 'are'} "
+        "unknown to the model.",
+        (name,),
     )
 
 
-def _other_shares(
-    old: ColumnProfile, table: pl.DataFrame, rest: int, level: float
-) -> Iterator[Finding]:
+def _other_shares(new: ColumnTally, rest: int, level: float) -> Iterator[Finding]:
     """Whether levels have other shares, `rest` being the rows of new and rare ones."""
-    counts = dict(zip(table["level"].to_list(), table["rows"].to_list()))
-    now = np.array([counts.get(name, 0) for name in old.levels], float)
-    before = np.array(old.counts, float)
+    old = new.old
+    now, before = new.counts.astype(float), np.array(old.counts, float)
     if not now.sum() or not before.sum():
         return
     distance = float(0.5 * np.abs(now / now.sum() - before / before.sum()).sum())

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
@@ -18,6 +18,9 @@ Array = np.ndarray
 
 # So many of the smallest hashes are kept as a sample of the rows.
 SAMPLED = 512
+# Where so many of the sample should have been seen, and not even a part of them was, a table is
+# another one: chance does so once in a hundred million times.
+SHOULD_BE_SEEN, PART = 40, 0.25
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,6 +38,8 @@ class Fingerprint:
         eight to a byte.
     sample : ndarray of uint64
         The smallest hashes of training rows, at most `SAMPLED`: a random sample of them.
+    repeated : int
+        How many of the sample more than one training row has.
     """
 
     table_rows: int
@@ -43,10 +48,13 @@ class Fingerprint:
     training: str
     places: Array
     sample: Array
+    repeated: int = 0
 
     def __post_init__(self) -> None:
         fits = 0 <= self.rows <= self.table_rows and len(self.places) == -(-self.table_rows // 8)
-        if not fits or self.places.dtype != np.uint8 or self.sample.dtype != np.uint64:
+        is_count = isinstance(self.repeated, int) and 0 <= self.repeated <= len(self.sample)
+        are_hashes = self.places.dtype == np.uint8 and self.sample.dtype == np.uint64
+        if not (fits and is_count and are_hashes):
             raise ValueError("a fingerprint has a bit for each row of its table.")
 
     def training_rows(self, hashes: Array) -> Array | None:
@@ -73,18 +81,81 @@ class Fingerprint:
         return float(np.isin(self.sample, hashes).mean()) if len(self.sample) else 0.0
 
 
+@dataclass(eq=False)
+class Search:
+    """Looks for the training rows in a table that comes piece by piece.
+
+    Attributes
+    ----------
+    known : Fingerprint
+        Of the table of the fit.
+    may_be_it : bool
+        Whether the rows so far can belong to that table, or to its training rows alone.
+    rows : int
+        The number of rows so far.
+    """
+
+    known: Fingerprint
+    may_be_it: bool = True
+    rows: int = 0
+    _hashes: list[Array] = field(default_factory=list)
+    _seen: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._seen = np.zeros(len(self.known.sample), bool)
+
+    def add(self, hashes: Array) -> None:
+        """Look at some rows more."""
+        self.rows += len(hashes)
+        self._seen |= np.isin(self.known.sample, hashes)
+        # Hashes do not depend on the order of rows, so that they turn up evenly.
+        expected = len(self._seen) * self.rows / max(self.known.table_rows, 1)
+        is_other = expected >= SHOULD_BE_SEEN and self.found < PART * expected
+        if is_other or self.rows > self.known.table_rows:
+            self.may_be_it = False
+        self._hashes = [*self._hashes, hashes] if self.may_be_it else []
+
+    @property
+    def found(self) -> int:
+        """How many of the sample of training rows there are."""
+        return int(self._seen.sum())
+
+    @property
+    def share(self) -> float:
+        """About which share of the training rows there is."""
+        return self.found / len(self._seen) if len(self._seen) else 0.0
+
+    @property
+    def expected(self) -> int:
+        """How many of the sample other rows of the same source are expected to equal, at most.
+
+        Of distinct rows, twice as many are in two samples as are twice in one of them, if they are
+        rare; and the more, the more rows there are.
+        """
+        times = 2 * max(self.rows / max(self.known.rows, 1), 1.0)
+        return min(round(times * self.known.repeated), len(self._seen))
+
+    def training_rows(self) -> Array | None:
+        """Which rows are the training rows; None if not all are there and known."""
+        if not self.may_be_it:
+            return None
+        return self.known.training_rows(np.concatenate([np.zeros(0, np.uint64), *self._hashes]))
+
+
 def fingerprint(hashes: Array, rows: Array) -> Fingerprint:
     """The fingerprint of a table by the hashes of its rows, `rows` being those for training."""
     is_training = np.zeros(len(hashes), bool)
     is_training[rows] = True
     trained = hashes[is_training]
+    distinct, counts = np.unique(trained, return_counts=True)
     return Fingerprint(
         len(hashes),
         int(is_training.sum()),
         joined(hashes),
         joined(trained),
         np.packbits(is_training[np.argsort(hashes, kind="stable")]),
-        np.unique(trained)[:SAMPLED],
+        distinct[:SAMPLED],
+        int((counts[:SAMPLED] > 1).sum()),
     )
 
 

@@ -41,22 +41,23 @@ def batches_like(
         yield frame, as_values(frame, forms)
 
 
-def read_like(source: Source, columns: Sequence[Column]) -> Table:
-    """Read a table as another table was read.
+def joined(frames: Sequence[pl.DataFrame], source: Source, columns: Sequence[Column]) -> Table:
+    """The pieces of a table as one.
 
     Parameters
     ----------
+    frames : sequence of polars.DataFrame
+        Its rows as values, from `batches_like`; at least one frame.
     source : str, Path, bytes or binary stream
-        As for `read_table`.
+        Where they come from.
     columns : sequence of Column
-        The columns of the other table.
+        The columns of the table that they were read like.
 
     Returns
     -------
     Table
         May have no rows.
     """
-    frames = [values for _, values in batches_like(source, columns)]
     frame = pl.concat(frames, how="diagonal_relaxed") if len(frames) > 1 else frames[0]
     forms = {column.name: column.form for column in columns if column.form is not None}
     return Table(frame.rechunk(), source=str(source), forms=forms)

@@ -31,11 +31,9 @@ def run(args: argparse.Namespace, printer: Printer) -> int:
     path = model_file(args.model)
     model = _table_model(path)
 
-    from gapless.data.rereading import read_like
-
     from ..checking import check
 
-    checked = check(model, read_like(args.table, model.columns_))
+    checked = check(model, args.table)
     if args.json:
         printer.json(checked.to_dict())
     else:
