@@ -1,12 +1,18 @@
 """Strengths chosen by folds: few of them, scored as refits score them, where the best one is."""
 
+import itertools
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 
 import gapless
+from gapless import interrupt
+from gapless.linear import fold_search
 from gapless.linear.fold_search import WINDOW, search_by_folds
-from gapless.linear.held_out import folds_of_rows
+from gapless.linear.held_out import folds_of_rows, part_of
 from gapless.linear.selection import fitted_of
 
 
@@ -77,3 +83,66 @@ def test_one_distinct_row_is_refused_in_words(model):
     X, y = np.ones((3, 2)), np.zeros(3)
     with pytest.raises(ValueError, match="cannot choose a strength"):
         model.fit(X, y)
+
+
+# ---- samples, rare classes, callbacks ------------------------------------------------------------
+
+
+@pytest.fixture
+def small_samples(monkeypatch):
+    """Samples of a quarter of 400 rows and more, whatever their entries."""
+    monkeypatch.setattr(fold_search, "MOST_IN_FOLDS", 10)
+    monkeypatch.setattr(fold_search, "FEWEST", 100)
+
+
+@pytest.mark.parametrize("model", [gapless.LogisticRegression(C="cv"), gapless.LinearSVC(C="cv")])
+def test_sample_of_large_data_decides_and_all_rows_are_fitted(model, small_samples):
+    X, y = make_words(3, n=400)
+    fitted = clone(model).fit(X, y)
+    [trail] = fitted._choice.trails
+    assert trail.method == "hold-out of 20 of a sample of 100"
+    again = clone(model).set_params(C=fitted.C_).fit(X, y)
+    np.testing.assert_array_equal(fitted.coef_, again.coef_)
+    assert fitted.path_.unseen[fitted.path_.chosen] == fitted.path_.unseen.max()
+    assert "not corrected for the choice of C" in fitted.generalization_.method
+    order = np.random.default_rng(0).permutation(len(y))
+    shuffled = clone(model).fit(X[order], y[order])
+    np.testing.assert_allclose(shuffled.C_, fitted.C_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("averages", [False, True])
+def test_strength_of_a_sample_is_that_of_all_rows(averages, small_samples):
+    """Against the sum of losses it is the same; against their mean it falls with the rows."""
+    X, y = make_words(n=800)
+    unit = gapless.Ridge(alpha=1.0)
+    fitted = replace(fitted_of(unit, unit._read(X, y.astype(float), None)), averages=averages)
+    trail = search_by_folds(fitted, None)
+    assert trail.is_sample and len(trail.rows) == 200
+    part = part_of(fitted, trail.rows)
+    top = fold_search.largest_strength(part.problems) * (4.0 if averages else 1.0)
+    assert trail.strengths[0] == pytest.approx(10 * top / (10 * 200))
+
+
+def test_classes_that_a_fold_has_not_seen_do_not_decide():
+    X, y = make_words(3)
+    rare = np.where(np.arange(len(y)) == 0, 3, y)
+    path = gapless.LogisticRegression(C="cv").fit(X, rare).path_
+    usual = gapless.LogisticRegression(C="cv").fit(X, y).path_
+    assert np.max(np.abs(path.unseen[:5] - usual.unseen[:5])) < 0.2
+    for ratio in (0.0, 1.0):
+        model = gapless.LogisticRegression(C="cv", l1_ratio=ratio).fit(X, rare)
+        assert "not corrected" in model.generalization_.method
+    with pytest.raises(ValueError, match="no class has rows on both sides of a fold"):
+        gapless.LogisticRegression(C="cv").fit(X[:3], [0, 1, 2])
+
+
+@pytest.mark.parametrize("ratio", [0.0, 1.0])
+@pytest.mark.parametrize("word", ["cv", "loo"])
+def test_callback_that_stops_a_search_is_told_from_the_clock(word, ratio):
+    X, y = make_words()
+    model = gapless.LogisticRegression(C=word, l1_ratio=ratio)
+    calls = itertools.count()
+    choice = model._choose(model._read(X, y, None), lambda trace, target: next(calls) > 3)
+    assert choice.status == "callback"
+    with interrupt.time_limit(0.0):
+        assert model._choose(model._read(X, y, None), None).status == "time_limit"

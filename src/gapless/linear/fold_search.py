@@ -5,26 +5,37 @@ five folds are cheaper. Every strength then costs six fits, so ridge paths are s
 for each decade, and two more beside the best. With more features than rows they begin with a few
 decades around the mean eigenvalue of the Hessian, and go on only where the scores still rise; with
 fewer, a small eigenvalue may be the one that matters, and all decades are tried.
+
+Of large data a sample decides, of which one part is held out, and all strengths together cost
+about as much as two fits to all rows. What the penalty says of the coefficients before any row is
+seen does not depend on how many rows there will be, and its strength counts against the sum of
+their losses: so the best strength of a sample is that of all rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..generalization.fitted import Fitted
+from ..generalization.held_out import drawn
 from ..solvers.fold_models import FoldModels
 from ..solvers.newton_path import Station
 from .follow import ended, follow, path_tolerance
-from .held_out import folds_of_rows, merged_rows
+from .held_out import folds_of_rows, merged_rows, part_of
 from .selection import DECADES, SPARSE_DECADES, STRENGTHS
 from .strengths import is_quadratic, largest_strength, penalty_on
 from .trail import Trail, by_strength
 from .walk import Walk
 
+Array = np.ndarray
+# Up to so many entries times outputs, all rows are in five folds, which takes seconds; of more a
+# sample decides, this part of the distinct rows, or so many if these are more.
+MOST_IN_FOLDS, PART, FEWEST = 2e6, 0.25, 2000
 # The first strengths for more features than rows: the mean eigenvalue times these powers of ten.
 WINDOW = (1, 0, -1, -2, -3)
 # The window grows where its last decade has brought more than this part of a standard error.
@@ -33,6 +44,8 @@ GAIN = 0.1
 
 def search_by_folds(fitted: Fitted, callback: Any) -> Trail:
     """Models along strengths, by falling strength, and the scores of rows held out by folds.
+
+    Of large data, the models of a sample.
 
     Parameters
     ----------
@@ -45,13 +58,41 @@ def search_by_folds(fitted: Fitted, callback: Any) -> Trail:
     -------
     Trail
     """
-    top = largest_strength(fitted.problems)
     if not all(is_quadratic(problem) for problem in fitted.problems):
+        top = largest_strength(fitted.problems)
         strengths = np.geomspace(top, top / 10**SPARSE_DECADES, STRENGTHS)
         return follow(fitted, strengths, callback, may_end=True, by_folds=True)
     fitted, rows, weights = merged_rows(fitted)
-    walk, folds = Walk(fitted, weights), folds_of_rows(fitted)
-    walk.method = f"{len(folds)}-fold"
+    some = _sample(fitted)
+    if some is None:
+        return _search(fitted, rows, weights, folds_of_rows(fitted), callback)
+    part = part_of(fitted, some)
+    trail = _search(part, rows[some], weights[some], folds_of_rows(part)[:1], callback)
+    # A penalty against the mean of losses is the stronger the more rows there are.
+    times = float(weights.sum() / weights[some].sum()) if fitted.averages else 1.0
+    return replace(trail, strengths=times * trail.strengths, is_sample=True)
+
+
+def _sample(fitted: Fitted) -> Array | None:
+    """The rows of a sample of large data, with a share of all classes; None where all decide."""
+    problems, units = fitted.problems, fitted.units
+    design, outputs = problems[0].design, sum(problem.outputs or 1 for problem in problems)
+    count = int(units.max()) + 1
+    most = max(int(PART * count), FEWEST)
+    if most >= count or design.density * design.n * design.d * outputs <= MOST_IN_FOLDS:
+        return None
+    is_drawn = np.zeros(count + 1, dtype=bool)
+    is_drawn[drawn(units, most, fitted.targets if fitted.has_classes else None)] = True
+    # Rows without weight are in unit −1, the last.
+    return np.flatnonzero(is_drawn[units])
+
+
+def _search(
+    fitted: Fitted, rows: Array, weights: Array, folds: list[tuple[Array, Array]], callback: Any
+) -> Trail:
+    """Go where the scores of held-out rows are best."""
+    top, walk = largest_strength(fitted.problems), Walk(fitted, weights)
+    walk.hold_out(folds)
     models = FoldModels(
         fitted.problems,
         folds,
@@ -61,7 +102,7 @@ def search_by_folds(fitted: Fitted, callback: Any) -> Trail:
     )
 
     def search() -> str:
-        for strength in _wanted(walk, top):
+        for strength in _wanted(walk, top, is_fine=len(folds) > 1):
             solutions, z = models.at(strength)
             found = [Station(s.parameters, max(s.gap, 0.0), s.trace.steps) for s in solutions]
             walk.note(strength, found, z)
@@ -71,7 +112,7 @@ def search_by_folds(fitted: Fitted, callback: Any) -> Trail:
     return by_strength(walk.trail(rows, weights, status))
 
 
-def _wanted(walk: Walk, top: float) -> Iterator[float]:
+def _wanted(walk: Walk, top: float, is_fine: bool) -> Iterator[float]:
     """The strengths to try, one after the other, by what the walk has seen so far."""
     first, lowest = walk.fitted.problems[0], top / 10**DECADES
     if first.d <= first.n:
@@ -84,7 +125,7 @@ def _wanted(walk: Walk, top: float) -> Iterator[float]:
         yield further
         further = _further(walk)
     best = walk.strengths[int(np.argmax(walk.unseen))]
-    if min(walk.strengths) < best < max(walk.strengths):
+    if is_fine and min(walk.strengths) < best < max(walk.strengths):
         yield from (best / np.sqrt(10), best * np.sqrt(10))
 
 

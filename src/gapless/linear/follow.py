@@ -126,7 +126,9 @@ def _by_folds(
     """The same by folds of distinct x, drawn by content and stratified by class; the status."""
     fitted, units = walk.fitted, walk.fitted.units
     folds = folds_of_rows(fitted)
-    walk.method = f"{len(folds)}-fold, because {reason}" if reason else f"{len(folds)}-fold"
+    walk.hold_out(folds)
+    if reason:
+        walk.method += f", because {reason}"
     options = {"tol": path_tolerance(fitted), "callback": callback}
     for start in range(0, len(strengths), STRENGTHS_AT_A_TIME):
         some = strengths[start : start + STRENGTHS_AT_A_TIME]

@@ -24,18 +24,28 @@ def merged_rows(fitted: Fitted) -> tuple[Fitted, Array, Array]:
     distinct = Distinct.of(problem.equal_rows, problem.weights)
     if distinct.is_everything:
         return fitted, distinct.first, distinct.weights
-    first, kept = distinct.first, distinct.kept
-    design, y = problem.design.rows(first), problem.y[first]
-    merged = replace(problem, design=design, y=y, weights=distinct.weights)
-    of_merged = replace(
+    first = part_of(fitted, distinct.first)
+    merged = replace(first.problems[0], weights=distinct.weights)
+    weights = np.bincount(distinct.inverse, fitted.weights[distinct.kept])
+    of_merged = replace(first, problems=[merged], start=[merged.null], weights=weights)
+    return of_merged, distinct.first, distinct.weights
+
+
+def part_of(fitted: Fitted, rows: Array) -> Fitted:
+    """Some rows of a fit, with null models in place of its solution."""
+    design = fitted.problems[0].design.rows(rows)
+    problems = [
+        replace(problem, design=design, y=problem.y[rows], weights=problem.weights[rows])
+        for problem in fitted.problems
+    ]
+    return replace(
         fitted,
-        problems=[merged],
-        start=[merged.null],
-        targets=fitted.targets[first],
-        y=fitted.y[first],
-        weights=np.bincount(distinct.inverse, fitted.weights[kept]),
+        problems=problems,
+        start=[problem.null for problem in problems],
+        targets=fitted.targets[rows],
+        y=fitted.y[rows],
+        weights=fitted.weights[rows],
     )
-    return of_merged, first, distinct.weights
 
 
 def folds_of_rows(fitted: Fitted) -> list[tuple[Array, Array]]:

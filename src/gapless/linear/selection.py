@@ -11,6 +11,7 @@ their own.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -36,11 +37,14 @@ Search = Callable[[Fitted, Any], Trail]
 def tune(model: Any, data: Any, callback: Any, search: Search | None = None) -> Choice:
     """The tuned parameters of an estimator, by leave-one-out or another search along strengths."""
     name, ratios = model._strength_name, _ratios(model)
+    callback = Watched(callback)
     trails, units = [], []
     for ratio in ratios:
         unit = model._at(**_values(model, name, 1.0, data, ratio))
         fitted = fitted_of(unit, data)
         trail = (search or _search)(fitted, callback)
+        if callback.has_stopped and trail.status == "time_limit":
+            trail = replace(trail, status="callback")
         trails.append(trail)
         units.append(ratio)
         if trail.status != "optimal":
@@ -56,6 +60,19 @@ def tune(model: Any, data: Any, callback: Any, search: Search | None = None) -> 
     strengths = [_values(model, name, s, data, None)[name] for s in trail.strengths]
     path = path_of(trail, np.array(strengths), at)
     return Choice(values, trail.parameters[at], path, trails, k, at, trails[-1].status)
+
+
+class Watched:
+    """A callback of solvers, and whether it has asked to stop: solvers say just that time is up."""
+
+    def __init__(self, callback: Any):
+        self.callback, self.has_stopped = callback, False
+
+    def __call__(self, trace: Any, target: float) -> bool:
+        """What the callback says."""
+        if self.callback is not None and self.callback(trace, target):
+            self.has_stopped = True
+        return self.has_stopped
 
 
 def _ratios(model: Any) -> Sequence[float | None]:
@@ -123,7 +140,7 @@ def exact_starts(problems: list[Problem], choice: Choice) -> list[Parameters] | 
     It is then fitted anew, as if the strength had been given: the search had no use for all digits,
     and a start that is good enough already would keep what it has.
     """
-    if choice.start is None:
+    if choice.start is None or choice.trails[choice.trail].is_sample:
         return None
     starts = [_exact_start(problem, at) for problem, at in zip(problems, choice.start)]
     return [start for start in starts if start is not None] if None not in starts else None

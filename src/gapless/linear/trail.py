@@ -29,13 +29,16 @@ class Trail:
     weights : ndarray of shape (r,)
         Sums of the weights of equal rows.
     z : ndarray of shape (r, m, K), or None
-        Their predictions without all rows of their x, where they were kept.
+        Their predictions without all rows of their x, where they were kept, which they are if all
+        have one.
     unseen, standard_errors : ndarray of shape (m,)
         Minus the mean loss of held-out rows (for the squared loss, minus the mean squared error).
     method : str
         How rows were held out.
     status : str
         "optimal", or what ended the path: "time_limit", "callback" or "interrupted".
+    is_sample : bool
+        Whether the models are those of a sample of the rows.
     """
 
     strengths: Array
@@ -48,6 +51,7 @@ class Trail:
     standard_errors: Array
     method: str
     status: str = "optimal"
+    is_sample: bool = False
 
     def best(self, select: str) -> int:
         """The best, or with "1se" the first (the strongest penalty) within a standard error."""

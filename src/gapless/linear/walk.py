@@ -43,6 +43,28 @@ class Walk:
         self.unseen: list[float] = []
         self.errors: list[float] = []
         self.method = LOO
+        # Whether all rows are judged.
+        self.is_whole = True
+
+    def hold_out(self, folds: Sequence[tuple[Array, Array]]) -> None:
+        """Judge the rows that folds (train, test) hold out; by one fold, those of a sample.
+
+        Not those of classes that a fold has no row of to train on: no strength makes a model know
+        more of them, and what it says of them is as wrong as can be, so that they would decide.
+        """
+        targets, is_judged = self.fitted.targets, np.zeros(len(self.weights), dtype=bool)
+        for train, test in folds:
+            is_known = np.isin(targets[test], targets[train]) | (not self.fitted.has_classes)
+            is_judged[test[is_known]] = True
+        is_missed = (self.weights > 0) & ~is_judged
+        self.is_whole = not np.any(is_missed)
+        self.weights = np.where(is_judged, self.weights, 0.0)
+        if not np.any(self.weights):
+            raise NotAvailable("no class has rows on both sides of a fold")
+        self.method = f"{len(folds)}-fold"
+        if len(folds) == 1:
+            train, test = folds[0]
+            self.method = f"hold-out of {len(test):,} of a sample of {len(train) + len(test):,}"
 
     def add(self, strength: float, stations: list[Station]) -> bool:
         """Hold out the rows at one more strength; False if that is refused, and was before.
@@ -149,7 +171,7 @@ class Walk:
             parameters=[[_without_dual(station) for station in s] for s in self.stations],
             rows=rows,
             weights=weights,
-            z=np.stack(self.z, axis=1) if self.z else None,
+            z=np.stack(self.z, axis=1) if self.z and self.is_whole else None,
             unseen=np.array(self.unseen),
             standard_errors=np.array(self.errors),
             method=self.method,

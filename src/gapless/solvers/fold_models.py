@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -62,18 +63,18 @@ class FoldModels:
     ):
         self._problems, self._penalty_at = list(problems), penalty_at
         # Their scores need no more digits than the gap asks for.
-        self._options = {"tol": tol, "callback": callback, "polish": False}
+        self._options: dict[str, Any] = {"tol": tol, "callback": callback, "polish": False}
         nothing = np.zeros(0, dtype=int)
-        self._whole = _Part(self._problems, nothing)
+        self._whole = _Part(self._problems, nothing) if len(folds) > 1 else None
         self._parts = [_Part(_on_rows(self._problems, train), test) for train, test in folds]
 
     def at(self, strength: float) -> tuple[list[Solution], Array]:
         """The solutions of all rows, and the predictions (n, K) of rows by models without them.
 
-        Rows that no fold holds out are nan. Raises TimeLimit, which a callback that says stop does
-        as well, and KeyboardInterrupt.
+        With a single fold, its own solutions. Rows that no fold holds out are nan. TimeLimit is
+        raised, by a callback that says stop as well, or KeyboardInterrupt.
         """
-        solutions = self._solve(self._whole, strength)
+        solutions = [] if self._whole is None else self._solve(self._whole, strength)
         outputs = sum(problem.outputs or 1 for problem in self._problems)
         z = np.full((self._problems[0].n, outputs), np.nan)
         for part in self._parts:
@@ -82,7 +83,7 @@ class FoldModels:
             w = [_as_columns(solution.parameters.w) for solution in found]
             b = [np.atleast_1d(solution.parameters.b) for solution in found]
             z[part.test] = design.times(np.hstack(w)) + np.concatenate(b)
-        return solutions, z
+        return solutions or found, z
 
     def _solve(self, part: _Part, strength: float) -> list[Solution]:
         """Solve the problems of a part, and remember where they ended."""
