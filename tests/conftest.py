@@ -6,7 +6,13 @@ import zlib
 
 import numpy as np
 import pytest
+from hypothesis import settings
 from threadpoolctl import threadpool_limits
+
+# Examples are the same in every run, too, unless fresh ones are asked for.
+settings.register_profile("same", derandomize=True)
+if os.environ.get("GAPLESS_TEST_SEED") != "fresh":
+    settings.load_profile("same")
 
 
 @pytest.fixture(autouse=True, scope="session")
