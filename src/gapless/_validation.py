@@ -27,6 +27,9 @@ from .kernels import OF_STRINGS
 
 Array = np.ndarray
 
+# Up to how many units in the last place two computations of the same rows differ.
+ROUNDING = 64
+
 # Beyond this, sums of squares overflow in float64, and no objective can be computed.
 LARGEST = 1e140
 
@@ -474,3 +477,22 @@ def _named(place: Any, columns: Any) -> str:
         return f"row {place[0]}"
     column = repr(str(columns[place[1]])) if columns is not None else str(place[1])
     return f"row {place[0]}, column {column}"
+
+
+def is_same(given: Any, kept: Any) -> bool:
+    """Whether two matrices, dense or sparse, are the same data, up to rounding; NaN equals NaN.
+
+    Whoever prepares rows twice need not get the same bits: lengths of sparse rows are sums in the
+    order of their entries, which differs between the fit of a vectoriser and its later use.
+    """
+    if given.shape != kept.shape or given.dtype.kind != kept.dtype.kind:
+        return False
+    if 0 in kept.shape:
+        return True
+    if given.dtype.kind != "f":
+        differs = given != kept
+        return not (differs.nnz if sp.issparse(differs) else np.any(differs))
+    rounding = ROUNDING * np.finfo(kept.dtype).eps
+    if sp.issparse(given) or sp.issparse(kept):
+        return bool(abs(given - kept).max() <= rounding * abs(kept).max())
+    return bool(np.allclose(given, kept, rtol=rounding, atol=0.0, equal_nan=True))

@@ -203,3 +203,19 @@ def test_values_that_cannot_be_read_are_a_finding(run, files, tmp_path):
 def test_columns_that_are_not_there_are_why_nothing_is_scored(run, files, tmp_path):
     _, out, _ = run("check", files.houses, written(tmp_path, houses(1).drop("city")))
     assert "score       none: the model uses 'city'" in out
+
+
+@pytest.mark.parametrize("model", [gapless.KNeighborsClassifier(3), gapless.SVC(gamma=0.5)])
+def test_models_that_keep_texts_know_them_again(run, tmp_path, model):
+    """Weights of words are rounded otherwise when the vectoriser is used than when it is fitted."""
+    rng = np.random.default_rng(0)
+    words = [f"word{k}" for k in range(80)]
+    frame = pl.DataFrame(
+        {
+            "text": [" ".join(rng.choice(words, 15)) + f" number {k}" for k in range(60)],
+            "y": ["yes", "yes", "no", "no"] * 15,
+        }
+    )
+    path = gapless.save(fitted(frame, "y", "numbers", model), tmp_path / "model.gapless")
+    _, out, _ = run("check", path, written(tmp_path, frame))
+    assert "(computed again from the training rows)" in out

@@ -208,8 +208,8 @@ def _certified(model: TableModel, looked: Looked) -> tuple[Certificate | None, s
     try:
         certificate = certify_model(inner, X, target.values[kept])
     except ValueError as error:
-        # Models that know their rows again do not where preparing them twice rounds otherwise, as
-        # it does for texts of few dimensions.
+        # Models that know their rows again say that they do not, where a library prepares them
+        # otherwise than that of the fit.
         return None, f"{stored.verdict} (at the fit; not computed again, since {error})"
     return certificate, f"{certificate.verdict} (computed again from the training rows)"
 

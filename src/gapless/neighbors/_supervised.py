@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from .._validation import Outputs, read_outputs
+from .._validation import Outputs, is_same, read_outputs
 from ..certificates import Certificate
 from ..design import Design
 from ..interrupt import IN_SECONDS, said_limit
@@ -240,7 +240,7 @@ class SupervisedNeighbors(Remembering, CallbackSupport, NearestMixin, NeighborsM
     def _check_same(self, data: NeighborsData) -> None:
         weights = np.ones(len(self._y)) if self._weights is None else self._weights
         pairs = ((data.rows, self._fit_X), (data.outputs.y, self._y))
-        same = all(_is_same(a, b) for a, b in (*pairs, (data.outputs.weights, weights)))
+        same = all(is_same(a, b) for a, b in (*pairs, (data.outputs.weights, weights)))
         if not same:
             raise ValueError(
                 "this is not the data of the fit: X, y or the weights have changed since "
@@ -278,12 +278,3 @@ class SupervisedNeighbors(Remembering, CallbackSupport, NearestMixin, NeighborsM
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
-
-
-def _is_same(a: Any, b: Any) -> bool:
-    """Whether two matrices, dense or sparse, have the same entries; NaN equals NaN."""
-    if a.shape != b.shape:
-        return False
-    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-        return bool(np.array_equal(a, b, equal_nan=True))
-    return abs(a - b).nnz == 0

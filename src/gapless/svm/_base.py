@@ -25,7 +25,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .. import kernels
-from .._validation import LARGEST, Training, read_rows
+from .._validation import LARGEST, Training, is_same, read_rows
 from ..certificates import CURE, Certificate
 from ..design import Design
 from ..generalization import Generalization
@@ -358,13 +358,11 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
                 f"X has shape {data.X.shape}, but {type(self).__name__} was fitted with "
                 f"{self.shape_fit_}; pass the data of the fit."
             )
-        if not self._is_precomputed:
-            differs = data.X[self.support_] != self.support_vectors_
-            if differs.nnz if sp.issparse(differs) else np.any(differs):
-                raise ValueError(
-                    f"this is not the fit of this data: the support vectors of "
-                    f"{type(self).__name__} are not rows of X; pass the data of the fit."
-                )
+        if not (self._is_precomputed or is_same(data.X[self.support_], self.support_vectors_)):
+            raise ValueError(
+                f"this is not the fit of this data: the support vectors of {type(self).__name__} "
+                "are not rows of X; pass the data of the fit."
+            )
         if data.classes is not None and not np.array_equal(data.classes, self.classes_):
             raise ValueError(
                 f"y has the classes {data.classes.tolist()}, but {type(self).__name__} was fitted "
