@@ -25,8 +25,8 @@ class Progress:
     Attributes
     ----------
     stage : str
-        "columns", "finding", "judging" (before each fit), "judged", "skipped", "fitting" or
-        "testing".
+        "columns", "finding", "preparing" or "judging" (before each part and fit), "judged",
+        "skipped", "fitting", "finishing" or "testing".
     model : str
         The family; "" where none is concerned.
     done, total : int

@@ -21,6 +21,7 @@ from .families import Family
 from .folds import Folds
 from .metric import MEAN_COST, Metric
 from .preparing import ByRow, Preparation
+from .score_errors import ScoreErrors
 
 Array = np.ndarray
 
@@ -294,7 +295,7 @@ class Judging:
         began = self.budget.clock()
         for place, (train, test) in enumerate(splits):
             check()
-            if not model.is_prepared(train):
+            if family.complexity and not model.is_prepared(train):
                 text = f"preparing {len(train):,} rows, part {place + 1} of {len(splits)}"
                 self.say("preparing", family.name, text=text)
             model.prepare(train).of(test)
@@ -321,7 +322,7 @@ class Judging:
             return trial.failure or f"stopped {trial.reason}"
         return (
             f"{self.metric.title} {self.metric.own(trial.held.unseen):.4g} ± "
-            f"{trial.held.standard_error:.2g}"
+            f"{ScoreErrors(self.rows, self.metric).of(trial.held):.2g}"
         )
 
 

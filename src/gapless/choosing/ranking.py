@@ -10,13 +10,14 @@ import numpy as np
 
 from ..bayes import BayesDecision
 from ..data import TableError
-from ..evaluation.resampling import HeldOut, behind_error, corrected
+from ..evaluation.resampling import HeldOut, corrected
 from ..evaluation.rows import Rows
 from ..interrupt import TimeLimit
 from .choice import Candidate, Status
 from .gap_words import with_gaps_in_words
 from .judging import Trial
 from .metric import Metric
+from .score_errors import ScoreErrors
 from .tuning import settings_of, tuning_of
 
 Array = np.ndarray
@@ -67,8 +68,9 @@ def rank(trials: Sequence[Trial], rows: Rows, metric: Metric) -> Ranking:
     unseen = np.array([one.unseen for one in held])
     best = int(np.argmax(unseen))
     behind = unseen[best] - unseen
-    errors = np.array([behind_error(one, held[best], rows) for one in held])
-    near = behind <= np.maximum(errors, TIE * np.abs(unseen[best]))
+    errors = ScoreErrors(rows, metric)
+    behind_errors = np.array([errors.behind(one, held[best]) for one in held])
+    near = behind <= np.maximum(behind_errors, TIE * np.abs(unseen[best]))
     simplest = min(
         np.flatnonzero(near),
         key=lambda k: (judged[k].family.complexity, -unseen[k]),
@@ -83,9 +85,9 @@ def rank(trials: Sequence[Trial], rows: Rows, metric: Metric) -> Ranking:
         if trial.held is not None:
             k = places[trial.family.name]
             candidate = replace(
-                _judged(candidate, trial.held, metric),
+                _judged(candidate, trial.held, errors),
                 behind=float(behind[k]),
-                behind_error=float(errors[k]),
+                behind_error=float(behind_errors[k]),
                 expected=float(metric.own(unseen[k] - lost)),
             )
         candidates.append(candidate)
@@ -95,7 +97,7 @@ def rank(trials: Sequence[Trial], rows: Rows, metric: Metric) -> Ranking:
         judged[best],
         judged[simplest],
         float(metric.own(after.unseen)),
-        float(after.standard_error),
+        errors.expected(after, chosen),
         rows.y[chosen.tested] - chosen.predicted if metric.classes is None else None,
     )
 
@@ -114,15 +116,16 @@ def _unjudged(trial: Trial) -> Candidate:
     )
 
 
-def _judged(candidate: Candidate, held: HeldOut, metric: Metric) -> Candidate:
+def _judged(candidate: Candidate, held: HeldOut, errors: ScoreErrors) -> Candidate:
     """A family with its scores, in their own sense."""
+    metric = errors.metric
     return described(
         replace(
             candidate,
             status="judged",
             train=float(metric.own(held.train)),
             unseen=float(metric.own(held.unseen)),
-            standard_error=float(held.standard_error),
+            standard_error=errors.of(held),
             gap=float(held.train - held.unseen),
         ),
         held.first.pipeline,

@@ -1,0 +1,88 @@
+"""Standard errors of scores, which are never 0 for models that are right in all the rows there are.
+
+All of 58 rows right does not mean that the 59th will be. An interval of a share that is honest at 0
+and 1 is that of Wilson (1927, J. Am. Stat. Assoc. 22): for one standard error, and n rows that are
+all right, it goes from n/(n + 1) to 1, as if one more row had been wrong. Here what one more row
+may change is added to the errors of all scores of classes; of many rows it is not seen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ..evaluation.resampling import HeldOut, behind_error
+from ..evaluation.rows import Rows
+from ..selection_bias import Corrected
+from .metric import MEAN_COST, Metric
+
+# What a wrong row costs at least: of a class that is not predicted the probability is at most ½.
+# Errors of numbers have no such step from right to wrong, and say by themselves how they vary.
+OF_A_ROW = {"accuracy": 1.0, "error_rate": 1.0, "log_loss": np.log(2.0), "brier": 0.25}
+# These count each class on its own, so that the smallest class says how well they are known.
+OF_DECISIONS = ("balanced_accuracy", "f1", "precision", "recall")
+OF_A_CLASS = (*OF_DECISIONS, "roc_auc", "average_precision")
+# Two models differ in whole rows by these, and by parts of a row by others.
+IN_STEPS = ("accuracy", "error_rate", *OF_DECISIONS)
+# The score of a model has the spread of its rows three times: see `gapless.selection_bias.correct`.
+SPREADS = 3.0
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreErrors:
+    """Standard errors of the scores of one metric on the same held-out rows.
+
+    Parameters
+    ----------
+    rows : Rows
+        All rows for training.
+    metric : Metric
+        What is measured.
+    """
+
+    rows: Rows
+    metric: Metric
+
+    def of(self, held: HeldOut) -> float:
+        """Of the score on unseen rows."""
+        return float(np.hypot(held.standard_error, self._of_one_more(held)))
+
+    def behind(self, held: HeldOut, best: HeldOut) -> float:
+        """Of the difference to the best; 0 for the best itself.
+
+        Agresti and Min (2005, Statistics in Medicine 24) add as much: half a row to those in which
+        the one is right alone, and half a row to the others.
+        """
+        if held is best:
+            return 0.0
+        more = self._of_one_more(best) if self.metric.name in IN_STEPS else 0.0
+        return float(np.hypot(behind_error(held, best, self.rows), more))
+
+    def expected(self, after: Corrected, chosen: HeldOut) -> float:
+        """Of the score that is corrected for the choice."""
+        more = np.sqrt(SPREADS) * self._of_one_more(chosen)
+        return float(np.hypot(after.standard_error, more))
+
+    def _of_one_more(self, held: HeldOut) -> float:
+        """What one more row that is wrong would change."""
+        return self._cost / (self._count(held) + 1)
+
+    @cached_property
+    def _cost(self) -> float:
+        """What a wrong row costs."""
+        if self.metric.name == MEAN_COST and self.metric.costs is not None:
+            return float(np.ptp(self.metric.costs))
+        return 1.0 if self.metric.name in OF_A_CLASS else float(OF_A_ROW.get(self.metric.name, 0.0))
+
+    def _count(self, held: HeldOut) -> int:
+        """Over how many different rows, or groups, the score is a mean."""
+        tested = held.tested
+        if self.metric.name in OF_A_CLASS:
+            tested = tested[self.rows.y[tested] == self._rarest(tested)]
+        return len(np.unique(self.rows.units[tested]))
+
+    def _rarest(self, tested: np.ndarray) -> object:
+        labels, counts = np.unique(self.rows.y[tested], return_counts=True)
+        return labels[np.argmin(counts)]
