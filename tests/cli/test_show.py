@@ -19,7 +19,23 @@ def test_the_first_line_says_what_the_model_is(run, files):
     assert (code, err) == (0, "")
     first = out.splitlines()[0]
     assert first.startswith("Ridge for 'price' (a number), from 3 columns and 150 rows; expected")
-    assert "r2" in first and " ± " in first
+    assert "R²" in first and " ± " in first
+
+
+def test_intervals_are_told(run, files, tmp_path):
+    model = gapless.load(files.houses)
+    line = f"intervals    the targets of 90 % of unseen rows are within ±{model.reach(0.9):.4g} of"
+    assert line in run("show", files.houses)[1]
+    model.spread_ = model.pipeline_
+    path = gapless.save(model, tmp_path / "model.gapless")
+    assert "on average, wider where errors are larger" in run("show", path)[1]
+    assert "intervals" not in run("show", files.iris)[1]
+
+
+def test_kernels_have_few_digits():
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    model = gapless.SVC(kernel=gapless.kernels.Gaussian(1 / 3)).fit(X, X[:, 0] > 0)
+    assert objective_of(model).endswith("kernel = Gaussian(gamma=0.3333)")
 
 
 def test_the_objective_has_its_numbers_and_a_certificate(run, files):
@@ -109,12 +125,16 @@ def test_names_that_command_a_terminal_are_shown_as_text(run, tmp_path):
     assert "\x1b" not in out and repr(strange) in out
 
 
+COUNTED = (gapless.BernoulliNB, gapless.CategoricalNB, gapless.MultinomialNB)
+
+
 @pytest.mark.filterwarnings("ignore::FutureWarning")
 @pytest.mark.parametrize("cls", SAID, ids=lambda cls: cls.__name__)
 def test_every_objective_is_told_after_a_fit(cls):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 2))
     y = X[:, 0] + rng.normal(size=40)
+    X = np.floor(np.abs(X)) if cls in COUNTED else X
     small = {"n_estimators": 3, "max_iter": 30} if "Boost" in cls.__name__ else {}
     model = cls(**{name: v for name, v in small.items() if name in cls._get_param_names()})
     said = objective_of(model.fit(X, y > 0 if is_classifier(model) else y))

@@ -6,7 +6,9 @@ measured by what was to be expected of them, which new rows can be told apart by
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 import polars as pl
@@ -65,17 +67,13 @@ def learn_spread(
     model, spread = _unfitted(columns, known.columns[-1]), np.empty(len(rows))
     for k in range(FOLDS):
         others = np.arange(len(rows)) % FOLDS != k
-        fitted = clone(model).fit(known.filter(others), sizes[others])
-        # A fit that a time limit ends has fewer trees, which is not what was asked for.
-        check()
-        spread[~others] = _at_least(fitted.predict(known.filter(~others)))
+        fitted = _fit(clone(model), known.filter(others), sizes[others])
+        spread[~others] = _predict(fitted, known.filter(~others))
     # Per row; a spread of 1 everywhere has the surprise |r|.
     gains = sizes - np.log(spread) - sizes / spread
     if gains.mean() <= WORTH_IT * gains.std() / np.sqrt(len(gains)):
         return None, errors
-    model.fit(known, sizes)
-    check()
-    return model, errors[rows] / spread
+    return _fit(model, known, sizes), errors[rows] / spread
 
 
 def spread_at(spread: Pipeline | None, frame: pl.DataFrame, predicted: Array) -> Array:
@@ -97,11 +95,28 @@ def spread_at(spread: Pipeline | None, frame: pl.DataFrame, predicted: Array) ->
     if spread is None or not len(predicted):
         return np.ones(len(predicted))
     name = spread[0].columns[-1].name
-    return _at_least(spread.predict(_with_prediction(frame, predicted, name)))
+    return _predict(spread, _with_prediction(frame, predicted, name))
 
 
-def _at_least(spread: Array) -> Array:
-    return np.maximum(spread, LEAST)
+def _fit(model: Pipeline, frame: pl.DataFrame, sizes: Array) -> Pipeline:
+    with _quietly():
+        model.fit(frame, sizes)
+    # A fit that a time limit ends has fewer trees, which is not what was asked for.
+    check()
+    return model
+
+
+def _predict(model: Pipeline, frame: pl.DataFrame) -> Array:
+    with _quietly():
+        return np.maximum(model.predict(frame), LEAST)
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """The model itself warns of new levels and the like; a spread need not do so again."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 def _free_name(columns: Sequence[Column]) -> str:

@@ -308,7 +308,7 @@ class TableModel(BaseEstimator):
         predictors. Lei, G'Sell, Rinaldo, Tibshirani and Wasserman (2018), JASA 113: widths that
         follow the spread. Barber, Candès, Ramdas and Tibshirani (2021), Annals of Statistics 49.
         """
-        return self.around(table, np.asarray(self.predict(table), dtype=float), coverage)
+        return self.around(table, self.predict(table), coverage)
 
     def around(self, table: Any, prediction: Array, coverage: float = 0.9) -> Intervals:
         """The intervals of `predict_interval` for rows whose predictions are known.
@@ -326,6 +326,23 @@ class TableModel(BaseEstimator):
         -------
         Intervals
         """
+        reach, prediction = self.reach(coverage), np.asarray(prediction, dtype=float)
+        reaches = reach * spread_at(self.spread_, plain_frame(table), prediction)
+        return Intervals(prediction, prediction - reaches, prediction + reaches)
+
+    def reach(self, coverage: float = 0.9) -> float:
+        """How far from the prediction the target of so many new rows is at most.
+
+        Parameters
+        ----------
+        coverage : float, default=0.9
+            The share of new rows.
+
+        Returns
+        -------
+        float
+            Half of the width of `predict_interval`; with a `spread_`, in rows with the mean one.
+        """
         check_is_fitted(self)
         check_coverage(coverage)
         if self.task_ != "regression":
@@ -335,9 +352,7 @@ class TableModel(BaseEstimator):
                 "nothing is known of the errors of this model in rows that it has not seen; use "
                 "one that gapless.choose has found."
             )
-        reach = quantiles(self.residuals_[None], np.ones(len(self.residuals_)), coverage)[0]
-        reaches = reach * spread_at(self.spread_, plain_frame(table), prediction)
-        return Intervals(prediction, prediction - reaches, prediction + reaches)
+        return float(quantiles(self.residuals_[None], np.ones(len(self.residuals_)), coverage)[0])
 
     def score(self, table: Any, y: Any = None, *, rows: Any = None) -> Score:
         """Measure the model on a table that has the target among its columns.

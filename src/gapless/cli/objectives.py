@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from gapless.bayes import NaiveBayes
+from gapless.bayes import (
+    BernoulliNB,
+    CategoricalNB,
+    GaussianNB,
+    LinearDiscriminantAnalysis,
+    MultinomialNB,
+    NaiveBayes,
+    QuadraticDiscriminantAnalysis,
+)
 from gapless.choosing import MajorityClassifier, MeanRegressor
 from gapless.ensembles import (
     AdaBoostClassifier,
@@ -37,6 +46,8 @@ from gapless.linear import (
 from gapless.svm import SVC, SVR, NuSVC, NuSVR
 from gapless.trees import DecisionTreeClassifier, DecisionTreeRegressor
 
+# Numbers with more digits than anybody reads, as in the words of a kernel.
+LONG = re.compile(r"\d+\.\d{5,}(?:e[-+]?\d+)?")
 Numbers = dict[str, Any]
 Said = tuple[str, Numbers]
 
@@ -70,7 +81,9 @@ def objective_of(model: Any) -> str | None:
 
 
 def _number(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float | int | np.number) else str(value)
+    if isinstance(value, float | int | np.number):
+        return f"{value:.4g}"
+    return LONG.sub(lambda found: f"{float(found[0]):.4g}", str(value))
 
 
 def _found(model: Any, name: str) -> Any:
@@ -248,6 +261,20 @@ def _likelihood(model: Any) -> Said:
     return "−Σᵢ log p(xᵢ, yᵢ), one distribution for each class", {}
 
 
+def _counts(model: Any) -> Said:
+    return "−Σᵢ log p(xᵢ, yᵢ), with α added to each count", {"α": _found(model, "alpha")}
+
+
+def _one_covariance(model: Any) -> Said:
+    formula = "−Σᵢ log p(xᵢ, yᵢ), a normal distribution for each class, one covariance for all"
+    return formula, {"shrinkage": model.shrinkage}
+
+
+def _own_covariances(model: Any) -> Said:
+    formula = "−Σᵢ log p(xᵢ, yᵢ), a normal distribution for each class, with its own covariance"
+    return formula, {"regularisation": model.reg_param}
+
+
 def _mean(model: Any) -> Said:
     return "½ Σᵢ (yᵢ − b)²", {}
 
@@ -258,10 +285,13 @@ def _majority(model: Any) -> Said:
 
 SAID: dict[type, Callable[[Any], Said]] = {
     AdaBoostClassifier: _adaboost,
+    BernoulliNB: _counts,
+    CategoricalNB: _counts,
     DecisionTreeClassifier: _tree,
     DecisionTreeRegressor: _tree,
     ElasticNet: _elastic_net,
     ElasticNetCV: _elastic_net,
+    GaussianNB: _likelihood,
     GaussianProcessRegressor: _gaussian_process,
     GradientBoostingClassifier: _boosting,
     GradientBoostingRegressor: _boosting,
@@ -271,6 +301,7 @@ SAID: dict[type, Callable[[Any], Said]] = {
     KernelRidge: _kernel_ridge,
     Lasso: _lasso,
     LassoCV: _lasso,
+    LinearDiscriminantAnalysis: _one_covariance,
     LinearRegression: _least_squares,
     LinearSVC: _linear_svc,
     LinearSVR: _linear_svr,
@@ -278,9 +309,11 @@ SAID: dict[type, Callable[[Any], Said]] = {
     LogisticRegressionCV: _logistic,
     MajorityClassifier: _majority,
     MeanRegressor: _mean,
+    MultinomialNB: _counts,
     NaiveBayes: _likelihood,
     NuSVC: _nu_svc,
     NuSVR: _nu_svr,
+    QuadraticDiscriminantAnalysis: _own_covariances,
     Ridge: _ridge,
     RidgeCV: _ridge,
     RidgeClassifier: _ridge,

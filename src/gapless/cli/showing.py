@@ -11,6 +11,7 @@ import numpy as np
 
 from gapless.choosing import TableModel, settings_of
 from gapless.choosing.coefficients import Coefficient, coefficients_of, feature_names, last_of
+from gapless.choosing.metric import Metric
 from gapless.data import TableFeatures
 from gapless.data.findings import counted
 from gapless.data.profile import ColumnProfile
@@ -67,9 +68,9 @@ class Shown:
     ----------
     answer : str
         The model in one sentence.
-    objective, optimality, generalization : str or None
-        What is minimised, how far the model is from the best one, and what the fit said of unseen
-        rows; None if there is nothing to say.
+    objective, optimality, generalization, intervals : str or None
+        What is minimised, how far the model is from the best one, what the fit said of unseen rows,
+        and how wide prediction intervals are; None if there is nothing to say.
     settings : dict
         What the fit chose.
     coefficients : tuple of Coefficient
@@ -92,6 +93,7 @@ class Shown:
     objective: str | None
     optimality: str | None
     generalization: str | None
+    intervals: str | None
     settings: dict[str, Any]
     coefficients: tuple[Coefficient, ...]
     intercepts: tuple[float, ...]
@@ -113,6 +115,7 @@ class Shown:
             ("minimises", self.objective),
             ("optimality", self.optimality),
             ("unseen rows", self.generalization),
+            ("intervals", self.intervals),
             ("chosen", ", ".join(f"{k} = {_short(v)}" for k, v in self.settings.items())),
         ):
             if text:
@@ -174,6 +177,7 @@ def shown_of(path: Path) -> Shown:
         objective=objective_of(inner) if _is_fitted(inner) else None,
         optimality=None if certificate is None else str(certificate).replace("\n", " "),
         generalization=_generalization(report, inner),
+        intervals=_intervals(model),
         settings=settings_of(pipeline) if _is_fitted(inner) else {},
         coefficients=coefficients_of(pipeline, classes),
         intercepts=_intercepts(inner),
@@ -220,8 +224,9 @@ def _answer(model: Any, inner: Any) -> str:
         return f"{said}."
     error = 0.0 if np.isnan(model.expected_error_) else model.expected_error_
     digits = decimals(-error, error, model.expected_)
+    title = Metric(model.metric_, model.classes_).title
     return (
-        f"{said}; expected on unseen rows: {model.metric_} {written(model.expected_, digits)} ± "
+        f"{said}; expected on unseen rows: {title} {written(model.expected_, digits)} ± "
         f"{written(error, digits)}."
     )
 
@@ -233,6 +238,16 @@ def _generalization(report: Report | None, inner: Any) -> str | None:
         return str(known.verdict)
     chosen = [] if report is None else [each for each in report.models if each.is_chosen]
     return chosen[0].generalization if chosen else None
+
+
+def _intervals(model: Any) -> str | None:
+    """How far targets are from predictions."""
+    if not isinstance(model, TableModel) or not len(model.residuals_):
+        return None
+    said = (
+        f"the targets of 90 % of unseen rows are within ±{model.reach(0.9):.4g} of the prediction"
+    )
+    return said if model.spread_ is None else f"{said} on average, wider where errors are larger"
 
 
 # ---- what the model uses -------------------------------------------------------------------------
