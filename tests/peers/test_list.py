@@ -29,6 +29,7 @@ def concerned(pytestconfig) -> list[str]:
         "-q",
         "-p",
         "no:cacheprovider",
+        "--every",
         LIST,
     ]
     if pytestconfig.getoption("--original", default=False):
