@@ -221,3 +221,17 @@ def test_what_cannot_be_done_is_said(run, files, words, said, tmp_path):
     code, out, err = run("predict", *(word.format(**named) for word in words))
     assert (code, out) == (2, "")
     assert said in err
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+def test_numbers_of_identity_are_kept_to_the_last_digit(run, files, tmp_path, suffix):
+    frame = HOUSES[:3].with_columns(id=pl.Series([2**60 + 1, 7, 8]))
+    table, out = tmp_path / "table.csv", tmp_path / f"out.{suffix}"
+    frame.write_csv(table)
+    assert run("predict", files.houses, table, "-o", out)[0] == 0
+    again = pl.read_ndjson(out) if suffix == "jsonl" else pl.read_parquet(out)
+    assert again["id"].to_list() == [2**60 + 1, 7, 8]
+    frame.with_columns(id=pl.Series(["A7", "8", "NA"])).write_csv(table)
+    assert run("predict", files.houses, table, "-o", out)[0] == 0
+    again = pl.read_ndjson(out) if suffix == "jsonl" else pl.read_parquet(out)
+    assert again["id"].to_list() == ["A7", "8", "NA"]

@@ -15,7 +15,7 @@ from gapless.choosing import TableModel
 from gapless.data import Column, TableError, TableFeatures
 from gapless.data.findings import counted, listed
 from gapless.data.rereading import batches_like
-from gapless.data.tallies import unread
+from gapless.data.tallies import lost, unread
 
 Array = np.ndarray
 
@@ -180,7 +180,7 @@ def predictions(
             some = slice(first, first + ROWS)
             asked = _filled(values[some], noticed.filled)
             _look_at_values(predictor, raw[some], asked, noticed)
-            kept = values[some] if wanted.typed else raw[some]
+            kept = _typed(predictor, raw[some], values[some]) if wanted.typed else raw[some]
             yield kept.with_columns(
                 series.alias(name) for series, name in zip(_added(predictor, asked, wanted), names)
             )
@@ -250,8 +250,26 @@ def _look_at_values(
     names = set(raw.columns)
     for column in predictor.columns:
         if column.name in names:
-            lost = unread(column, raw[column.name], values[column.name])
-            _add(noticed.unread, column.name, lost)
+            texts = unread(column, raw[column.name], values[column.name])
+            _add(noticed.unread, column.name, texts)
+
+
+def _typed(predictor: Predictor, raw: pl.DataFrame, values: pl.DataFrame) -> pl.DataFrame:
+    """The table for formats that have types: whole numbers stay whole, and nothing gets lost."""
+    schema = raw.schema
+    changed = []
+    for column in predictor.columns + predictor.others:
+        name = column.name
+        if schema.get(name) != pl.String:
+            continue
+        whole = raw[name].str.strip_chars().cast(pl.Int64, strict=False)
+        if not column.is_feature and len(lost(raw[name], values[name])):
+            # Of no account to the model, but to whoever reads the result.
+            changed.append(raw[name])
+        elif column.dtype == "Int64" and whole.null_count() == values[name].null_count():
+            # Numbers of identity may be too long for a float.
+            changed.append(whole)
+    return values.with_columns(changed)
 
 
 def _add(counts: dict[str, tuple[int, list[str]]], name: str, texts: pl.Series) -> None:

@@ -93,10 +93,10 @@ class ColumnTally:
         """Count some rows more, as they stand in the table and as they were read."""
         self.rows += len(new)
         self.missing += new.null_count()
-        lost = unread(self.old.column, raw, new)
-        self.unread += len(lost)
+        strange = unread(self.old.column, raw, new)
+        self.unread += len(strange)
         room = MOST_NAMES - len(self.unread_texts)
-        self.unread_texts.update(lost.unique(maintain_order=True).head(room).to_list())
+        self.unread_texts.update(strange.unique(maintain_order=True).head(room).to_list())
         if kind_of(self.old.column) == "level":
             self._add_levels(as_levels(new))
         else:
@@ -181,7 +181,14 @@ def unread(column: Column, raw: pl.Series, new: pl.Series) -> pl.Series:
     polars.Series
         Without those that mean a missing value.
     """
-    if kind_of(column) not in ("number", "date") or raw.dtype != pl.String:
+    if kind_of(column) not in ("number", "date"):
+        return raw.clear()
+    return lost(raw, new)
+
+
+def lost(raw: pl.Series, new: pl.Series) -> pl.Series:
+    """Texts that stand for a value and were read as none."""
+    if raw.dtype != pl.String:
         return raw.clear()
     texts = raw.str.strip_chars()
     known = texts.is_in(MISSING) | texts.str.to_lowercase().is_in(MISSING_AMONG_NUMBERS)
