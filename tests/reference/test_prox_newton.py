@@ -1,5 +1,7 @@
 """Prox-Newton and proximal gradient against scikit-learn's solvers at a tight tolerance."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.linear_model import ElasticNet as TheirElasticNet
@@ -10,6 +12,9 @@ from gapless.losses import Logistic, Softmax, Squared
 from gapless.penalties import L1, ElasticNet, Group
 from gapless.problem import Problem
 from gapless.solvers import joint_gram, solve
+from gapless.solvers.joint_gram import JointGram, KeptGram
+from gapless.solvers.path import solve_in_turn
+from gapless.solvers.quadratic_model import QuadraticModel, evaluate
 
 SOLVERS = ["prox_newton", "proximal_gradient"]
 
@@ -96,3 +101,56 @@ def test_descent_on_the_joint_gram_matrix_reaches_what_descent_on_columns_does(
     np.testing.assert_allclose(by_gram.parameters.w, by_columns.parameters.w, atol=1e-4)
     np.testing.assert_allclose(by_gram.primal, by_columns.primal, rtol=1e-10)
     assert by_gram.trace.steps <= by_columns.trace.steps + 3
+
+
+def classes_of_many_columns(seed=5, n=400):
+    """Three classes of rows with 150 columns: their joint Gram matrix takes a while."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 150))
+    z = X[:, :3] + 0.5 * rng.standard_normal((n, 3))
+    return Problem(Design(X), z.argmax(axis=1), Softmax(), L1(1.0), np.ones(n), outputs=3)
+
+
+def test_one_gram_matrix_serves_many_steps_and_strengths(monkeypatch):
+    problem, made = classes_of_many_columns(), []
+    make = joint_gram.joint_hessian
+    monkeypatch.setattr(joint_gram, "joint_hessian", lambda *args: made.append(1) or make(*args))
+    penalties = [L1(strength) for strength in np.geomspace(60, 3, 8)]
+    options = {"tol": 1e-8, "polish": False}
+    together = list(solve_in_turn(problem, penalties, **options))
+    few = len(made)
+    alone = [solve(problem.with_penalty(penalty), **options) for penalty in penalties]
+    steps = sum(solution.trace.steps for solution in together)
+    assert 0 < few <= steps / 2
+    for one, other in zip(together, alone):
+        assert one.status == other.status == "optimal"
+        np.testing.assert_allclose(one.primal, other.primal, rtol=1e-7)
+
+
+def test_a_gram_matrix_that_foretells_badly_is_made_anew():
+    problem = classes_of_many_columns()
+    features = np.arange(problem.d)
+    at = evaluate(problem, problem.null.w, problem.null.b, 0.0)
+    a, f = QuadraticModel(problem).curvature(at)
+    kept = KeptGram()
+    first = kept.of(problem, features, a, f)
+    assert kept.of(problem, features, 2 * a, f) is first
+    some = kept.of(problem, features[10:], 2 * a, f)
+    fresh = JointGram.of(problem, features[10:], a, f)
+    np.testing.assert_allclose(some.values, fresh.values, atol=1e-10)
+    np.testing.assert_allclose(some.cross, fresh.cross, atol=1e-10)
+    kept.judge(0.1)
+    assert kept.of(problem, features, 2 * a, f) is first
+    kept.judge(np.nan)
+    assert kept.of(problem, features, 2 * a, f) is not first
+
+
+def test_a_gram_matrix_of_another_problem_does_no_harm(rng):
+    problem = classes_of_many_columns().with_penalty(L1(5.0))
+    wrong = replace(problem, design=Design(3 * rng.standard_normal((problem.n, problem.d))))
+    kept = KeptGram()
+    solve(wrong, tol=1e-6, polish=False, kept=kept)
+    found = solve(problem, tol=1e-8, polish=False, kept=kept)
+    alone = solve(problem, tol=1e-8, polish=False)
+    assert found.status == "optimal"
+    np.testing.assert_allclose(found.primal, alone.primal, rtol=1e-7)

@@ -13,9 +13,8 @@ from ..interrupt import TimeLimit
 from ..leave_one_out import NotAvailable, ridge_path_leave_out
 from ..penalties import Penalty
 from ..problem import Parameters, Problem
-from ..solvers import solve
 from ..solvers.newton_path import Station, is_for, newton_path
-from ..solvers.path import solve_folds, solve_path
+from ..solvers.path import solve_folds, solve_in_turn, solve_path
 from .held_out import folds_of_rows, merged_rows
 from .strengths import is_quadratic, penalty_on, scaled
 from .trail import Trail
@@ -130,10 +129,14 @@ def _by_folds(
     if reason:
         walk.method += f", because {reason}"
     options = {"tol": path_tolerance(fitted), "callback": callback}
-    for start in range(0, len(strengths), STRENGTHS_AT_A_TIME):
-        some = strengths[start : start + STRENGTHS_AT_A_TIME]
+    nowhere = [None] * len(fitted.problems)
+    for first in range(0, len(strengths), STRENGTHS_AT_A_TIME):
+        some = strengths[first : first + STRENGTHS_AT_A_TIME]
+        # Where the model of all rows was last is not far from where those of the folds will be.
+        starts = [station.parameters for station in walk.stations[-1]] if walk.stations else nowhere
         parts = [
-            solve_folds(p, _per_fold(fitted, p, some), folds, **options) for p in fitted.problems
+            solve_folds(p, _per_fold(fitted, p, some), folds, start=start, **options)
+            for p, start in zip(fitted.problems, starts)
         ]
         z = np.concatenate([part.reshape(len(units), len(some), -1) for part in parts], axis=2)
         for k, (strength, stations) in enumerate(zip(some, solutions)):
@@ -177,17 +180,13 @@ def along(
         # The span of piecewise-linear losses needs the rows at kinks, which only a polish tells.
         is_loose = is_loose and problem.loss.has_curvature
         tol = path_tolerance(fitted) if is_loose else fitted.tol
-        start = None
-        for penalty in penalties:
-            part = problem.with_penalty(penalty)
-            solution = solve(part, start=start, tol=tol, callback=callback, polish=not is_loose)
+        options = {"tol": tol, "callback": callback, "polish": not is_loose}
+        for solution in solve_in_turn(problem, penalties, **options):
             if solution.status == "interrupted":
                 raise KeyboardInterrupt
             if solution.status in ("time_limit", "callback"):
                 return
-            found = solution.parameters
-            start = Parameters(found.w, found.b)
-            yield Station(found, max(solution.gap, 0.0), solution.trace.steps)
+            yield Station(solution.parameters, max(solution.gap, 0.0), solution.trace.steps)
 
 
 def path_tolerance(fitted: Fitted) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from . import (  # noqa: F401 - they register themselves
 from ._base import Point, Solution, Solver, Trace, registry, run, solver
 from .auto import alternative, choose
 from .dual import descend_together
+from .joint_gram import KeptGram
 from .polish import finish
 
 __all__ = [
@@ -49,12 +51,16 @@ def solve(
     max_iter: int | None = None,
     callback=None,
     polish: bool = True,
+    kept: KeptGram | None = None,
 ) -> Solution:
     """Minimise the problem by the named solver until the gap is at most tol·P₀.
 
-    Without `polish` no more digits are sought than the gap asks for.
+    Without `polish` no more digits are sought than the gap asks for. A Gram matrix `kept` from one
+    call to the next serves problems that are much the same, as those along a path.
     """
     chosen = _look_up(solver, problem)
+    if kept is not None and chosen.name == "prox_newton":
+        chosen = replace(chosen, method=partial(chosen.method, kept=kept))
     options = {"tol": tol, "max_iter": max_iter, "callback": callback}
     solution = run(chosen, problem, start, **options)
     if not polish:

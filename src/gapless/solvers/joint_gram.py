@@ -1,6 +1,7 @@
 """The Gram matrix of outputs that meet in the loss: one quadratic in all their coefficients.
 
-Called by `quadratic_model`. Coordinate descent on it takes no time that grows with the rows.
+Called by `quadratic_model`. Coordinate descent on it takes no time that grows with the rows, but
+the matrix does, more than all else in a step; so steps share one while it foretells them well.
 """
 
 from __future__ import annotations
@@ -20,6 +21,13 @@ EPS = float(np.finfo(float).eps)
 
 # Up to so many coefficients of all outputs together the matrix costs less than sweeps over columns.
 MOST_COEFFICIENTS = 1000
+# A matrix serves on where P changes by what its model says, up to this part: each step then leaves
+# about as much of the way to the minimum.
+FORETOLD = 0.25
+# It is made anew where that takes so few multiplications: fewer steps are then worth more.
+CHEAP = 2e7
+# Sweeps cost so little beside a step that they go on until they gain so much less than elsewhere.
+TIGHTER = 0.1
 
 
 def is_small(problem: Problem, part: Part, outputs: int) -> bool:
@@ -37,6 +45,7 @@ class JointGram:
     by −H_bb⁺(g_b + H_bw δw), of which `inverse` is H_bb⁺ and `cross` is H_bw, 0 without biases.
     """
 
+    features: Array
     values: Array
     inverse: Array
     cross: Array
@@ -48,7 +57,7 @@ class JointGram:
         H = joint_hessian(a, f, columns)
         if not problem.fit_bias:
             K = a.shape[1]
-            return cls(H, np.zeros((K, K)), np.zeros((K, len(H))))
+            return cls(features, H, np.zeros((K, K)), np.zeros((K, len(H))))
         is_bias = np.arange(len(H)) % columns.m == columns.m - 1
         values = np.ascontiguousarray(H[np.ix_(~is_bias, ~is_bias)])
         cross = np.ascontiguousarray(H[np.ix_(is_bias, ~is_bias)])
@@ -60,7 +69,19 @@ class JointGram:
         constant = np.diag(values) <= 64 * EPS * raw
         values[constant] = 0.0
         values[:, constant] = 0.0
-        return cls(values, inverse, cross)
+        return cls(features, values, inverse, cross)
+
+    def part(self, features: Array) -> JointGram | None:
+        """The matrix of some of its columns; None where it lacks one of them."""
+        if np.array_equal(features, self.features):
+            return self
+        places = np.searchsorted(self.features, features)
+        if np.any(self.features[np.minimum(places, len(self.features) - 1)] != features):
+            return None
+        outputs = np.arange(len(self.inverse))[:, None] * len(self.features)
+        at = (outputs + places).ravel()
+        values = np.ascontiguousarray(self.values[np.ix_(at, at)])
+        return JointGram(features, values, self.inverse, np.ascontiguousarray(self.cross[:, at]))
 
     def minimise(
         self,
@@ -70,8 +91,8 @@ class JointGram:
         w: Array,
         tolerance: float,
         sweeps: int,
-    ) -> tuple[Array, bool]:
-        """Move w (p, K) to the minimiser; the step of the biases, and whether it was reached."""
+    ) -> tuple[Array, float, bool]:
+        """Move w (p, K) to the minimiser; the step of the biases, δᵀHδ, and if it was reached."""
         K, start = w.shape[1], w.T.ravel()
         of_biases = self.inverse @ (np.zeros(K) if bias_slope is None else bias_slope)
         g = slope.T.ravel() - self.cross.T @ of_biases
@@ -79,7 +100,31 @@ class JointGram:
         arrays = tuple(np.tile(a, K) for a in part.arrays)
         x = start.copy()[:, None]
         _, converged = _core.gram_descent(
-            self.values, g[:, None], arrays, x, tolerance, sweeps, deadline()
+            self.values, g[:, None], arrays, x, TIGHTER * tolerance, sweeps, deadline()
         )
         w[:] = x.reshape(K, -1).T
-        return -of_biases - self.inverse @ (self.cross @ (x[:, 0] - start)), converged
+        step = x[:, 0] - start
+        # δᵀHδ of both, the biases put in: only their slopes are left of them.
+        curve = float(step @ (self.values @ step))
+        curve += 0.0 if bias_slope is None else float(bias_slope @ of_biases)
+        return -of_biases - self.inverse @ (self.cross @ step), curve, converged
+
+
+class KeptGram:
+    """The last Gram matrix, for all steps that it foretells well."""
+
+    def __init__(self, gram: JointGram | None = None):
+        self.gram = gram
+
+    def of(self, problem: Problem, features: Array, a: Array, f: Array) -> JointGram:
+        """The matrix of some columns: out of the one that is kept, or made at a and f."""
+        is_cheap = len(a) * (len(features) * a.shape[1]) ** 2 <= CHEAP
+        known = None if self.gram is None or is_cheap else self.gram.part(features)
+        if known is None:
+            known = self.gram = JointGram.of(problem, features, a, f)
+        return known
+
+    def judge(self, error: float) -> None:
+        """Forget the matrix if P changed otherwise than it said, by more than a part."""
+        if not error <= FORETOLD:
+            self.gram = None

@@ -12,9 +12,10 @@ import dataclasses
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,8 @@ from ..penalties import Penalty
 from ..problem import Parameters, Problem
 from ..threads import thread_count, threads
 from . import group_path, lasso_path, solve
-from ._base import Callback, Trace
+from ._base import Callback, Solution, Trace
+from .joint_gram import KeptGram
 from .lasso_folds import GramFolds, is_worth_it
 from .lasso_path import PathPoint
 
@@ -62,6 +64,7 @@ def solve_path(
     tol: float = 1e-6,
     max_iter: int | None = None,
     callback: Callback | None = None,
+    start: Parameters | None = None,
 ) -> PathSolution:
     """Minimise the problem with each of the penalties in the place of its own.
 
@@ -78,6 +81,8 @@ def solve_path(
         Largest number of steps for each penalty; None leaves it to the solver.
     callback : callable, default=None
         Called with the trace and the gap to reach after each step; True ends the path.
+    start : Parameters, default=None
+        Where the first may begin, its dual point aside; None for the null model.
 
     Returns
     -------
@@ -88,7 +93,7 @@ def solve_path(
     w, b = np.zeros(shape), np.zeros((shape[0], *shape[2:]))
     gaps, steps = np.full(len(penalties), math.inf), np.zeros(len(penalties), dtype=int)
     reached, status = 0, "optimal"
-    points = _points(problem, penalties, tol, max_iter, callback)
+    points = _points(problem, penalties, tol, max_iter, callback, start)
     try:
         for i, (at, gap, count, outcome) in enumerate(points):
             w[i], b[i], gaps[i], steps[i] = at.w, at.b, max(gap, 0.0), count
@@ -108,9 +113,11 @@ def solve_path(
 Outcome = tuple[Parameters, float, int, str]
 
 
-def _points(problem, penalties, tol, max_iter, callback) -> Iterator[Outcome]:
+def _points(problem, penalties, tol, max_iter, callback, start) -> Iterator[Outcome]:
     """The solutions one by one: first those that the own path of a penalty takes."""
     at, done, quick = problem.null, 0, None
+    if start is not None:
+        at = Parameters(start.w, start.b)
     if group_path.takes(problem, penalties, tol):
         quick = group_path.group_points(problem, penalties, tol, max_iter)
     elif lasso_path.takes(problem):
@@ -119,14 +126,23 @@ def _points(problem, penalties, tol, max_iter, callback) -> Iterator[Outcome]:
         for at, *outcome in _watched(quick, tol * problem.scale, callback):
             done += 1
             yield at, *outcome
-    for penalty in penalties[done:]:
-        part = dataclasses.replace(problem, penalty=penalty)
-        options = {"tol": tol, "max_iter": max_iter, "callback": callback}
-        # For outputs that meet in the penalty the polish takes longer than the solution itself.
-        polish = problem.outputs is None
-        solution = solve(part, start=_feasible(part, at), polish=polish, **options)
+    # For outputs that meet in the penalty the polish takes longer than the solution itself.
+    options = {"max_iter": max_iter, "callback": callback, "polish": problem.outputs is None}
+    for solution in solve_in_turn(problem, penalties[done:], at, tol=tol, **options):
         at = Parameters(solution.parameters.w, solution.parameters.b)
         yield at, solution.gap, solution.trace.steps, solution.status
+
+
+def solve_in_turn(
+    problem: Problem, penalties: Iterable[Penalty], start: Parameters | None = None, **options: Any
+) -> Iterator[Solution]:
+    """The solution for each penalty, beginning at the last, with the options of `solve`."""
+    kept, at = KeptGram(), problem.null if start is None else start
+    for penalty in penalties:
+        part = problem.with_penalty(penalty)
+        solution = solve(part, start=_feasible(part, at), kept=kept, **options)
+        at = Parameters(solution.parameters.w, solution.parameters.b)
+        yield solution
 
 
 def _watched(
@@ -156,6 +172,7 @@ def solve_folds(
     tol: float = 1e-6,
     max_iter: int | None = None,
     callback: Callback | None = None,
+    start: Parameters | None = None,
 ) -> Array:
     """Predictions of held-out rows along a path: for each fold by a path without its rows.
 
@@ -168,7 +185,7 @@ def solve_folds(
         returns its penalties, for models whose strength counts per sample.
     folds : sequence of (train, test)
         Positions of rows, as the splitters of scikit-learn yield them.
-    tol, max_iter, callback
+    tol, max_iter, callback, start
         As in `solve_path`.
 
     Returns
@@ -178,9 +195,8 @@ def solve_folds(
         row is held out by several. nan for rows of no fold, and where a time limit or a callback
         ended the work. Ctrl-C raises KeyboardInterrupt.
     """
-    work = _Folds(
-        problem, penalties, folds, {"tol": tol, "max_iter": max_iter, "callback": callback}
-    )
+    options = {"tol": tol, "max_iter": max_iter, "callback": callback, "start": start}
+    work = _Folds(problem, penalties, folds, options)
     work.run(range(len(folds)))
     z = np.full((problem.n, *work.shape), np.nan)
     for (_, test), predictions in zip(folds, work.held_out):

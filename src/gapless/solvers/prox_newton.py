@@ -25,6 +25,7 @@ from ._base import Point, solver
 from .auto import has_small_factor
 from .face_newton import newton_on_face, shorten
 from .interior_point import interior_point
+from .joint_gram import KeptGram
 from .proximal_gradient import proximal_gradient
 from .quadratic_model import Iterate, ModelStep, QuadraticModel, evaluate
 from .working_set import BlockPenalty, choose_blocks
@@ -59,13 +60,16 @@ def _refuses(problem: Problem) -> str | None:
 
 
 @solver("prox_newton", refuses=_refuses, max_iter=500)
-def prox_newton(problem: Problem, start: Parameters) -> Iterator[Point]:
+def prox_newton(
+    problem: Problem, start: Parameters, kept: KeptGram | None = None
+) -> Iterator[Point]:
     """Minimise by quadratic models of the loss over growing working sets.
 
-    A step costs two products with the data, and some sweeps over the working set's columns.
+    A step costs two products with the data, and some sweeps over the working set's columns. Along
+    a path the Gram matrix that is `kept` at one strength serves the next.
     """
     penalty = BlockPenalty(problem.penalty, problem.d)
-    model = QuadraticModel(problem)
+    model = QuadraticModel(problem, kept)
     w = problem.penalty.prox(np.array(start.w, dtype=float), 0.0)  # into the constraints
     at = evaluate(problem, w, np.array(start.b, dtype=float), problem.penalty.value(w))
     chosen, error, tolerance, sweeps = np.zeros(0, dtype=int), 1.0, LOOSEST, SLOW
@@ -80,7 +84,7 @@ def prox_newton(problem: Problem, start: Parameters) -> Iterator[Point]:
         step = model.minimise(at, G, penalty.part(chosen), tolerance, sweeps)
         new, length = _line_search(problem, at, step)
         error = step.error(new.primal - at.primal) if length == 1 else 1.0
-        model.adapt(at, step, length)
+        model.adapt(at, step, length, error)
         slow += length < 0.2 or not step.converged
         sweeps = SLOW
         if not step.converged:
@@ -90,6 +94,8 @@ def prox_newton(problem: Problem, start: Parameters) -> Iterator[Point]:
         largest = max(float(distance.max(initial=0.0)), _bias_slope(problem, at))
         is_progress = new.primal < at.primal - 8 * EPS * abs(at.primal) or largest < 0.5 * smallest
         stalls = 0 if is_progress else stalls + 1
+        if not is_progress:
+            model.forget()
         smallest = min(smallest, largest)
         at = new
     yield Point(at.w, at.b, at.z)

@@ -13,7 +13,7 @@ import numpy as np
 from .. import _core
 from ..interrupt import deadline
 from ..problem import Problem
-from .joint_gram import JointGram, is_small
+from .joint_gram import KeptGram, is_small
 from .working_set import Part
 
 Array = np.ndarray
@@ -78,17 +78,20 @@ class QuadraticModel:
     Where Newton steps are too long, because a loss may be linear far from its minimum, as Huber's
     is, the curvature of a row is at least that of the chord over the last step that was tried: how
     much its slope changed, divided by how far it went. It foretells what that step overlooked.
-    `damping` then raises H by that part of the largest curvature, too.
+    `damping` then raises H by that part of the largest curvature, too. Where the Hessian takes
+    longest, that of an earlier step is `kept`, perhaps of a problem that is much the same.
     """
 
-    def __init__(self, problem: Problem):
+    def __init__(self, problem: Problem, kept: KeptGram | None = None):
         self.problem = problem
+        self.kept = KeptGram() if kept is None else kept
         self.damping = 0.0
         self._chord: Array | float = 0.0
         self._gram: Gram | None = None
 
-    def adapt(self, at: Iterate, step: ModelStep, length: float) -> None:
-        """Take note of how much of a step was taken: a short one was too long."""
+    def adapt(self, at: Iterate, step: ModelStep, length: float, error: float) -> None:
+        """Take note of how much of a step was taken, a short one being too long, and its error."""
+        self.kept.judge(error)
         if length >= 0.2 and step.slope < 0:
             self._chord = self._chord / 8 if np.max(self._chord) > 1e-6 else 0.0
             self.damping = self.damping / 8 if self.damping > 1e-3 else 0.0
@@ -98,6 +101,10 @@ class QuadraticModel:
             self._chord = self._curvature_of_chord(at, step.z)
         if np.sum(self._chord) <= 1.1 * np.sum(before):
             self.damping = min(max(8 * self.damping, 1e-3), 1.0)
+
+    def forget(self) -> None:
+        """Make the Hessian anew at the next step."""
+        self.kept.gram = None
 
     def _curvature_of_chord(self, at: Iterate, z: Array) -> Array:
         """(ℓ′(z + δz) − ℓ′(z))/δz, weights included, and 0 where nothing moves."""
@@ -113,7 +120,7 @@ class QuadraticModel:
         slope = np.ascontiguousarray(G[part.features]).reshape(-1, K)
         bias_slope = at.slope.reshape(-1, K).sum(axis=0) if problem.fit_bias else None
         diagonal, factor = self.curvature(at)
-        w, b = before.copy(), np.zeros(K)
+        w, b, curve = before.copy(), np.zeros(K), None
         if self._prefers_gram(len(w), diagonal, factor):
             gram = self._gram_of(part.features, diagonal[:, 0])
             slope = gram.centre(slope, bias_slope)
@@ -122,8 +129,8 @@ class QuadraticModel:
             )
             b = gram.bias_step(w - before, bias_slope)
         elif factor is not None and is_small(problem, part, K):
-            joint = JointGram.of(problem, part.features, diagonal, factor)
-            b, converged = joint.minimise(slope, bias_slope, part, w, tolerance, 20 * sweeps)
+            joint = self.kept.of(problem, part.features, diagonal, factor)
+            b, curve, converged = joint.minimise(slope, bias_slope, part, w, tolerance, 20 * sweeps)
         else:
             design = problem.design
             _, converged = _core.column_descent(
@@ -135,7 +142,8 @@ class QuadraticModel:
         z = prediction_step(problem, part.features, step) + b
         more = part.value(at.w[part.features] + step) - part.value(at.w[part.features])
         linear = float(np.sum(at.slope * z)) + more
-        decrease = linear + 0.5 * _curve(z, diagonal, factor)
+        curve = _curve(z, diagonal, factor) if curve is None else curve
+        decrease = linear + 0.5 * curve
         return ModelStep(part, step, b, z, linear, decrease, converged)
 
     def curvature(self, at: Iterate) -> tuple[Array, Array | None]:
