@@ -7,7 +7,8 @@ from sklearn.preprocessing import StandardScaler
 
 import gapless
 from gapless.generalization.held_out import by_formula
-from gapless.svm import SVC, SVR, NuSVC, held_out
+from gapless.solvers.smo import BoxProblem
+from gapless.svm import SVC, SVR, NuSVC, held_out, refits
 
 
 def two_classes(n=60, flip=0.1, seed=0):
@@ -240,3 +241,15 @@ def test_features_that_say_nothing_score_as_a_guess():
     found = gapless.SVC().fit(X, y).generalization_
     assert found.method.startswith("5-fold, because without a row its class is rarer")
     assert abs(found.unseen - 0.5) < 3 * found.standard_error
+
+
+@pytest.mark.parametrize("picked", [0, np.inf], ids=["picked out", "all"])
+def test_gradients_where_refits_begin(picked, monkeypatch, rng):
+    monkeypatch.setattr(refits, "PICKED", picked)
+    A = rng.standard_normal((9, 4))
+    gram = A @ A.T
+    # Two variables for some rows, none for others.
+    rows, start = np.array([0, 2, 5, 8, 2, 5]), np.array([1.0, 0.5, 0.0, -1.0, -0.25, 0.75])
+    box = BoxProblem(np.arange(6.0), np.full(6, -2.0), np.full(6, 2.0), rows=rows, start=start)
+    expected = gram[np.ix_(rows, rows)] @ start + box.linear
+    np.testing.assert_allclose(refits._gradient(gram, box), expected, atol=1e-12)
