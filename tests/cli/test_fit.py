@@ -8,6 +8,7 @@ import time
 
 import polars as pl
 import pytest
+from safetensors import SafetensorError
 
 import gapless
 from gapless.cli.__main__ import main
@@ -214,6 +215,17 @@ def test_a_folder_that_is_a_file_is_refused_before_any_fit(tmp_path):
     (tmp_path / "out").write_text("")
     code, _, err = run("fit", "iris", "--out", tmp_path / "out")
     assert code == 2 and "is a file, not a folder" in err
+
+
+def test_a_full_disk_is_named_and_leaves_nothing(tmp_path, monkeypatch):
+    def full(*args, **options):
+        raise SafetensorError("I/O error: No space left on device (os error 28)")
+
+    monkeypatch.setattr("gapless.model_io.container.save_file", full)
+    code, out, err = run("fit", "tennis", *QUICK, "--out", tmp_path / "out")
+    assert (code, out) == (2, "")
+    assert "No space left on device" in err and "defect" not in err
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_folder_is_called_after_the_table():

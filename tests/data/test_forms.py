@@ -28,6 +28,11 @@ def recognised(*texts):
         (["$1,200", "-$3", "$ 4"], [1200, -3, 4]),
         (["12 %", "3.5%"], [12.0, 3.5]),
         (["(5)", "−3", "4 €"], [-5, -3, 4]),
+        (["5 kg", "1,200 kg", "-3kg", None], [5, 1200, -3, None]),
+        (["R$ 3,50", "R$ 1.200,75"], [3.5, 1200.75]),
+        (["37.5°C", "38°C"], [37.5, 38.0]),
+        (["1:02:30", "59:30", "-0:00:01.5"], [3750.0, 3570.0, -1.5]),
+        (["12:30", "1:20", None], [750, 80, None]),
         (["9007199254740993", "1"], [9007199254740993, 1]),
         (["true", "FALSE", None], [True, False, None]),
         (["inf", "1.5"], [None, 1.5]),
@@ -65,7 +70,10 @@ def test_dates_in_several_forms(texts, values):
         ["12345678901234567890", "12345678901234567891"],
         ["192.168.1.1", "10.0.0.1"],
         ["555-1234", "555-9999"],
-        ["12:30", "1:20"],
+        ["12:75", "1:20"],
+        ["A12", "A13"],
+        ["5 kg", "3 lb"],
+        ["1990Q1", "1990Q2"],
         ["a", "b", "7"],
         ["yes", "no"],
         ["None", "Good"],
@@ -106,6 +114,8 @@ def test_dates_that_could_be_read_in_two_ways_are_said():
         (["1", "2"], ["3", "x", "NA", None], [3.0, None, None, None]),
         (["1,5", "2"], ["1.234,5", "9"], [1234.5, 9.0]),
         (["1.2.2024"], ["3.4.2025", "x"], [DAY(2025, 4, 3), None]),
+        (["5 kg", "7 kg"], ["1,000 kg", "3", "3 lb"], [1000.0, 3.0, None]),
+        (["1:30", "2:00"], ["0:45", "1:00:00", "soon"], [45.0, 3600.0, None]),
         (["true"], ["False", "x", None], [False, None, None]),
         (["a"], [" b ", "?"], ["b", None]),
     ],
@@ -113,6 +123,11 @@ def test_dates_that_could_be_read_in_two_ways_are_said():
 def test_new_texts_are_read_by_the_same_form(texts, new, values):
     form = recognised(*texts).form
     assert read(pl.Series("c", new, dtype=pl.String), form).to_list() == values
+
+
+def test_units_and_times_are_said():
+    assert recognised("5 kg", "7 kg").notes == ("numbers of the unit 'kg'",)
+    assert recognised("1:30", "2:00").notes == ("times are read as numbers: '1:30' is 90",)
 
 
 def test_points_group_digits_where_other_columns_have_decimal_commas():

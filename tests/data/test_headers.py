@@ -70,7 +70,15 @@ def test_a_first_line_of_values_is_data(text):
 
 @pytest.mark.parametrize(
     "header",
-    ["name,1990,2000,2010", "name,0,1,2", "name,0.1,0.5,2.5", "y,a,b,c", ",,,y", "c1,c2,c3,x"],
+    [
+        "name,1990,2000,2010",
+        "name,0,1,2",
+        "name,0.1,0.5,2.5",
+        "y,a,b,c",
+        ",,,y",
+        "c1,c2,c3,x",
+        "x,inf,nan,z",
+    ],
 )
 def test_names_that_look_like_values_are_names(header):
     table = read(header + "\n" + "x,3,2,1\ny,4,4,5\nx,5,5,1\ny,1,2,2\n")

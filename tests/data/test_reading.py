@@ -53,6 +53,7 @@ def archive(files):
         (b"\n@RELATION weather\n", "an ARFF file"),
         (b"\x7fELF" + bytes(range(64)), "no text"),
         (b"name" + bytes(300) + b"ustar\n", "no text"),
+        (bytes(300), "no text"),
     ],
 )
 def test_what_is_no_table_is_an_error_that_says_why(data, message):

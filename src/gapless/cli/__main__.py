@@ -52,6 +52,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _main(words: Sequence[str], came: Callable[[], int]) -> int:
     """Run a command; Ctrl-C and a broken pipe are the caller's, other errors are told here."""
     # Loaded here, where Ctrl-C is already being watched for.
+    import traceback
+
     from .args import UsageError, parse
     from .errors import COULD_NOT_RUN, message_of
     from .printer import Printer
@@ -72,9 +74,12 @@ def _main(words: Sequence[str], came: Callable[[], int]) -> int:
     except BrokenPipeError:
         raise
     except Exception as error:
-        if args.debug or came():
+        if came():
             raise
-        printer.error(message_of(error, getattr(args, "model", None)))
+        if args.debug:
+            traceback.print_exc()
+        else:
+            printer.error(message_of(error, getattr(args, "model", None)))
         return COULD_NOT_RUN
     finally:
         printer.end_progress()

@@ -79,6 +79,8 @@ class Finding:
 
 # So many rows or names are shown of a longer list.
 SHOWN = 5
+# Letters of a name or a value that are shown.
+LONGEST = 80
 
 
 def found(
@@ -93,10 +95,17 @@ def found(
     return Finding(code, severity, CODES[code], detail, columns, shown)
 
 
+def quoted(text: str) -> str:
+    """A name or a value in quotes, without its middle if it is long."""
+    if len(text) > LONGEST:
+        text = f"{text[: LONGEST // 2]} … {text[-LONGEST // 4 :]}"
+    return repr(text)
+
+
 def listed(items: Any, most: int = SHOWN) -> str:
     """Names or numbers joined by commas, and how many more there are."""
     items = list(items)
-    text = ", ".join(repr(item) if isinstance(item, str) else str(item) for item in items[:most])
+    text = ", ".join(quoted(item) if isinstance(item, str) else str(item) for item in items[:most])
     return text if len(items) <= most else f"{text} and {len(items) - most:,} more"
 
 

@@ -119,7 +119,7 @@ def check_text(text: bytes, name: str) -> None:
         When too many of the first bytes are controls, which texts do not have.
     """
     # A file that was cut off may be filled up with zeros.
-    start = text[:LOOKED_AT].rstrip(b"\0")
+    start = text[:LOOKED_AT].rstrip(b"\0") or text[:LOOKED_AT]
     if len(start) - len(start.translate(None, CONTROLS)) > MOST_CONTROLS * len(start):
         raise TableError(f"{name} is no text, and of no format that is known; save it as CSV.")
 

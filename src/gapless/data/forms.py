@@ -5,16 +5,17 @@ A form is found once from all texts of a column, and read again by `read` when n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import polars as pl
 
 from .dates import FORMATS, find_dates, read_dates
 from .findings import counted, listed
+from .measures import are_times, as_seconds, unit_of, without_unit
 
 # Texts that mean a missing value everywhere.
-MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "<NA>")
+MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "<NA>", "0000-00-00")
 # Texts that mean one beside numbers and dates; as categories they may well mean something.
 MISSING_AMONG_NUMBERS = (
     *(
@@ -64,20 +65,24 @@ class Form:
     ----------
     kind : {"number", "boolean", "date", "string"}
         What they mean.
-    decimal : {"", ".", ","}
+    decimal : {"", ".", ",", ":"}
         For numbers with signs, blanks or groups of digits in them, the decimal point or comma;
-        empty for numbers as programs write them.
+        empty for numbers as programs write them; a colon for times such as 1:02:30.
     formats : tuple of str
         For dates, the formats to try in turn.
+    unit : str, default=""
+        What stands beside all numbers, such as kg.
     """
 
     kind: Literal["number", "boolean", "date", "string"]
     decimal: str = ""
     formats: tuple[str, ...] = ()
+    unit: str = ""
 
     def __post_init__(self) -> None:
         # A form may come from a file, and polars takes formats on trust.
-        is_known = self.kind in KINDS and self.decimal in ("", ".", ",")
+        is_known = self.kind in KINDS and self.decimal in ("", ".", ",", ":")
+        is_known = is_known and isinstance(self.unit, str)
         if not is_known or not set(self.formats) <= set(FORMATS):
             raise ValueError(f"no column is written in this form: {self!r}.")
 
@@ -105,7 +110,11 @@ def recognise(texts: pl.Series) -> Recognised:
         Integers, floats, booleans, dates or the texts themselves, None for missing values.
     """
     clean, notes = _without_missing(texts)
-    for attempt in (_plain_numbers, _booleans, _dates, _decorated_numbers, _strings):
+    attempts = (
+        *(_plain_numbers, _booleans, _dates, _decorated_numbers, _times, _numbers_of_a_unit),
+        _strings,
+    )
+    for attempt in attempts:
         known = attempt(clean)
         if known is not None:
             return Recognised(known.values, known.form, (*notes, *known.notes))
@@ -129,7 +138,7 @@ def read(texts: pl.Series, form: Form) -> pl.Series:
     """New texts by a known form; what does not fit it is missing."""
     clean = _blanks_stripped(texts)
     if form.kind == "number":
-        return _finite(_undecorated(clean, form.decimal) if form.decimal else _floats(clean))
+        return _finite(_numbers(clean, form))
     if form.kind == "date":
         return read_dates(clean, form.formats)
     if form.kind == "boolean":
@@ -174,6 +183,13 @@ def _without_missing(texts: pl.Series) -> tuple[pl.Series, list[str]]:
 
 def _floats(texts: pl.Series) -> pl.Series:
     return texts.cast(pl.Float64, strict=False)
+
+
+def _numbers(texts: pl.Series, form: Form) -> pl.Series:
+    if form.decimal == ":":
+        return as_seconds(texts)
+    bare = without_unit(texts, form.unit) if form.unit else texts
+    return _undecorated(bare, form.decimal) if form.decimal else _floats(bare)
 
 
 def _finite(numbers: pl.Series) -> pl.Series:
@@ -284,6 +300,34 @@ def _notes_of_numbers(
         value = numbers.filter(distinct == first)[0]
         notes.append(f"written with signs or groups, read with {how}: {first!r} is {value:g}")
     return notes
+
+
+def _times(texts: pl.Series) -> Recognised | None:
+    """Hours, minutes and seconds with colons between them."""
+    if not are_times(texts):
+        return None
+    seconds = as_seconds(texts)
+    if _unread(texts, seconds) > (1 - SHARE_OF_NUMBERS) * len(texts):
+        return None
+    first = int((seconds.is_not_null()).arg_max() or 0)
+    notes = [f"times are read as numbers: {texts[first]!r} is {seconds[first]:g}"]
+    return _as_numbers(texts, seconds, Form("number", ":"), notes)
+
+
+def _numbers_of_a_unit(texts: pl.Series) -> Recognised | None:
+    """Numbers that all have the same unit beside them: 5 kg."""
+    unit = unit_of(texts)
+    if unit is None:
+        return None
+    found = _decorated_numbers(without_unit(texts, unit))
+    if found is None:
+        return None
+    form = replace(found.form, unit=unit)
+    return Recognised(found.values, form, (*found.notes, f"numbers of the unit {unit!r}"))
+
+
+def _unread(texts: pl.Series, values: pl.Series) -> int:
+    return values.null_count() - texts.null_count()
 
 
 # ---- booleans, dates, strings --------------------------------------------------------------------

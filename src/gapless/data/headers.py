@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -48,9 +49,11 @@ def looks_like_data(first: Sequence[str], others: Sequence[Sequence[str]] = ()) 
 
 def _number(field: str) -> float | None:
     try:
-        return float(field)
+        number = float(field)
     except ValueError:
         return None
+    # A column may be called inf or nan.
+    return number if math.isfinite(number) else None
 
 
 def _are_years(numbers: Sequence[float]) -> bool:

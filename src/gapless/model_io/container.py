@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 import stat
 from collections.abc import Iterator
@@ -47,7 +48,8 @@ def write(path: Path, manifest: dict[str, Any], tensors: dict[str, Array]) -> No
         # safetensors lets nobody else read its files; they are made as the user makes others.
         temporary.touch()
         mode = temporary.stat().st_mode
-        save_file(tensors, temporary, metadata={KEY: text})
+        with _system_errors(path):
+            save_file(tensors, temporary, metadata={KEY: text})
         temporary.chmod(mode)
         _flush(temporary)
         os.replace(temporary, path)
@@ -55,6 +57,18 @@ def write(path: Path, manifest: dict[str, Any], tensors: dict[str, Array]) -> No
     finally:
         with suppress(FileNotFoundError):
             temporary.unlink()
+
+
+@contextmanager
+def _system_errors(path: Path) -> Iterator[None]:
+    """Errors of the system, such as a full disk, as Python has them; safetensors has its own."""
+    try:
+        yield
+    except SafetensorError as error:
+        number = re.search(r"os error (\d+)", str(error))
+        if number is None:
+            raise
+        raise OSError(int(number[1]), os.strerror(int(number[1])), str(path)) from None
 
 
 def _flush(path: Path) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import math
 import re
 import shlex
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from ..errors import DONE, FINDINGS
@@ -88,6 +90,7 @@ def run(args: argparse.Namespace, printer: Printer) -> int:
     folder = Path(args.out) if args.out else default_folder(args.table)
     check_folder(folder)
 
+    _tell(printer, f"reading {args.table}", 0.0, math.inf)
     from gapless.data import read_table
     from gapless.progress import without_lines
 
@@ -97,6 +100,7 @@ def run(args: argparse.Namespace, printer: Printer) -> int:
     for note in table.notes:
         printer.detail(f"  {note}")
     began = time.monotonic()
+    _tell(printer, "loading models", 0.0, args.time_limit)
     with without_lines():
         choice = _chosen(args, table, target, began, printer)
         try:
@@ -106,10 +110,17 @@ def run(args: argparse.Namespace, printer: Printer) -> int:
             files = _write(choice, None, folder)
             _say_without_report(args, choice, files, printer)
             raise
+    _tell(printer, "writing the files", time.monotonic() - began, args.time_limit)
     files = _write(choice, pages, folder)
     _say(args, pages, files, printer)
     warned = any(finding.severity == "warning" for finding in choice.findings)
     return FINDINGS if args.strict and warned else DONE
+
+
+def _tell(printer: Printer, text: str, seconds: float, limit: float) -> None:
+    """Tell what is being done with no model, in the form of the events of a choice."""
+    event = SimpleNamespace(model="", done=0, total=0, seconds=seconds, limit=limit, text=text)
+    printer.progress(event)
 
 
 def _chosen(
@@ -154,15 +165,14 @@ class Pages:
 
 def _pages(choice: Any, table: Any, limit: float, began: float, printer: Printer) -> Pages:
     """The report of a choice, within what is left of the time limit."""
-    from gapless.choosing import Progress
     from gapless.report import summarize, to_html, to_json, to_text
 
     def tell(part: str) -> None:
-        seconds = time.monotonic() - began
-        printer.progress(Progress("report", "report", 0, 0, seconds, limit, part))
+        _tell(printer, f"report: {part}", time.monotonic() - began, limit)
 
     left = FOR_ALL * limit - (time.monotonic() - began)
     report = summarize(choice, table, time_limit=max(left, 0.0), on_progress=tell)
+    tell("pages")
     return Pages(to_json(report), to_html(report), to_text(report))
 
 
@@ -216,14 +226,12 @@ def default_folder(table: str) -> Path:
 def _target_of(table: Any) -> str:
     """The target of a built-in table; for others it has to be said."""
     from gapless.data import BUILTIN
+    from gapless.data.findings import listed
 
     if table.format == "built-in":
         return BUILTIN[table.source].target
-    names = [repr(name) for name in table.frame.columns]
-    more = f" and {len(names) - 20} more" if len(names) > 20 else ""
-    raise ValueError(
-        f"say which column to predict: --target COL. There are {', '.join(names[:20])}{more}."
-    )
+    names = listed(table.frame.columns, 20)
+    raise ValueError(f"say which column to predict: --target COL. There are {names}.")
 
 
 # ---- options -------------------------------------------------------------------------------------
