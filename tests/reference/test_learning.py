@@ -17,7 +17,9 @@ from sklearn.tree import DecisionTreeRegressor
 import gapless
 from gapless import evaluation
 from gapless.evaluation import (
+    ValidationCurve,
     bias_variance,
+    bootstrap,
     compare,
     double_descent,
     k_fold,
@@ -37,6 +39,12 @@ def close_pictures():
 def numbers(rng, n=80, d=3, noise=1.0):
     X = rng.normal(size=(n, d))
     return X, X @ np.arange(1.0, d + 1) + noise * rng.normal(size=n)
+
+
+def waves(rng, n=300):
+    """Too much for a tree of one question; one of many questions learns the noise."""
+    X = np.linspace(0, 12, n)[:, None]
+    return X, np.sin(X[:, 0]) + 0.5 * rng.normal(size=n)
 
 
 # ---- learning curves -----------------------------------------------------------------------------
@@ -141,6 +149,51 @@ def test_the_simplest_within_one_standard_error_is_chosen(rng):
     assert named.chosen == curve.chosen
 
 
+def test_values_that_fit_too_little_or_too_much_are_named(rng):
+    X, y = waves(rng)
+    curve = validation_curve(DecisionTreeRegressor(), X, y, "max_depth", [1, 4, 30])
+    assert curve.kinds == ("under-fitted", "balanced", "over-fitted")
+    assert str(curve).endswith("; under-fitted: 1; over-fitted: 30.")
+    assert curve.to_dict()["kinds"] == curve.kinds
+
+
+def test_values_without_a_score_are_unknown():
+    three = np.array([0.5, 0.9, np.nan])
+    errors = np.array([0.1, np.nan, np.nan])
+    curve = ValidationCurve("a", (1, 2, 3), three, three, errors, 1, 1, 0.9, "R²")
+    assert curve.kinds == ("under-fitted", "balanced", "unknown")
+
+
+class Ending(Ridge):
+    """Has time for small penalties alone."""
+
+    def fit(self, X, y):
+        if self.alpha > 1:
+            raise TimeLimit
+        return super().fit(X, y)
+
+
+def test_values_that_there_is_no_time_for_are_named(rng):
+    X, y = numbers(rng, 50)
+    seen = []
+    curve = validation_curve(
+        Ending(),
+        X,
+        y,
+        "alpha",
+        [0.1, 1.0, 10.0, 0.5],
+        time_limit=600,
+        on_progress=lambda *step: seen.append(step),
+    )
+    assert curve.values == (0.1, 1.0) and curve.skipped == (10.0, 0.5)
+    assert len(curve.unseen) == len(curve.kinds) == 2
+    assert seen == [("alpha=0.1", 0, 4), ("alpha=1.0", 1, 4), ("alpha=10.0", 2, 4)]
+    assert "not tried, for lack of time: 10.0, 0.5" in str(curve)
+    assert json.loads(json.dumps(curve.to_dict()))["skipped"] == [10.0, 0.5]
+    with pytest.raises(TimeLimit, match="no time for any value"):
+        validation_curve(Ridge(), X, y, "alpha", [1.0], time_limit=0)
+
+
 def test_the_best_of_many_is_corrected(rng):
     """All values are the same model but for its noise: the best is no better than the others."""
     X, y = numbers(rng, 60, noise=20.0)
@@ -236,6 +289,28 @@ def test_averaging_takes_away_variance(rng):
     assert sum(bar.patches[0].get_width() for bar in bars) == pytest.approx(tree.error)
 
 
+class Tiring(Ridge):
+    """Has time for three fits."""
+
+    fits = 0
+
+    def fit(self, X, y):
+        Tiring.fits += 1
+        if Tiring.fits == 4:
+            raise TimeLimit
+        return super().fit(X, y)
+
+
+@pytest.mark.parametrize("way, told", [(bias_variance, "error"), (bootstrap, "of_splits")])
+def test_as_many_refits_as_there_is_time_for(rng, way, told, monkeypatch):
+    X, y = numbers(rng, 50)
+    monkeypatch.setattr(Tiring, "fits", 0)
+    found, same = way(Tiring(), X, y, refits=9, time_limit=600), way(Ridge(), X, y, refits=3)
+    assert getattr(found, told) == getattr(same, told)
+    with pytest.raises(TimeLimit, match="no time for two refits"):
+        way(Ridge(), X, y, time_limit=0)
+
+
 def test_what_goes_together_must_be_given_together(rng):
     X, y = numbers(rng)
     with pytest.raises(ValueError, match="go together"):
@@ -285,6 +360,17 @@ def test_the_simplest_of_equally_good_models_is_chosen(rng):
     assert result["ridge"].unseen == pytest.approx(k_fold(Ridge(), X, y).unseen)
     assert result.fitted["ridge"].predict(X) == pytest.approx(Ridge().fit(X, y).predict(X))
     assert str(result).startswith("ridge: R²")
+
+
+def test_models_that_fit_too_little_or_too_much_are_named(rng):
+    X, y = waves(rng)
+    depths = {"stump": 1, "tree": 4, "all": None}
+    models = {name: DecisionTreeRegressor(max_depth=depth) for name, depth in depths.items()}
+    result = compare(models, X, y)
+    assert result.best == "tree"
+    assert result["stump"].verdict.startswith("under-fitted: R²")
+    assert "tree knows its own rows better" in result["stump"].verdict
+    assert result["all"].verdict.startswith("over-fitted: R²")
 
 
 def test_errors_of_differences_are_those_of_pairs(rng):

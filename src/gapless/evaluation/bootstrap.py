@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ..generalization import Judge
+from ..interrupt import TimeLimit, check
+from ..interrupt import time_limit as limited
 from .answers import Answers, Part
 from .resampling import HeldOut, Resampled, in_words, score
-from .rows import Array, Rows
+from .rows import Array, Rows, Split
+
+T = TypeVar("T")
 
 # A row is drawn into a sample of n rows with probability 1 − (1 − 1/n)ⁿ, about 1 − 1/e.
 INSIDE = 0.632
@@ -26,6 +31,7 @@ def bootstrap(
     sample_weight: Any = None,
     scoring: Any = None,
     groups: Any = None,
+    time_limit: float | None = None,
     random_state: int = 0,
 ) -> Resampled:
     """Fit models to rows drawn with replacement, and score each on the rows it did not draw.
@@ -44,6 +50,8 @@ def bootstrap(
         Any scorer of scikit-learn; accuracy for classifiers and R² for others if None.
     groups : array-like of shape (n,), default=None
         Labels of rows that are drawn together.
+    time_limit : float, default=None
+        Seconds for all samples: as many are drawn as there is time for, two at least.
     random_state : int, default=0
         Seed of the draws.
 
@@ -62,8 +70,15 @@ def bootstrap(
         raise ValueError(f"refits must be at least 2, got {refits!r}.")
     rows = Rows.read(X, y, sample_weight, groups)
     rng = np.random.default_rng(random_state)
-    samples = [draw(rows, rng) for _ in range(refits)]
-    found = [HeldOut(model, rows, [sample], scoring) for sample in samples]
+
+    def once() -> tuple[Split, HeldOut]:
+        sample = draw(rows, rng)
+        held_out = HeldOut(model, rows, [sample], scoring)
+        # Asked for now, so that predictions count as time, too.
+        _ = held_out.unseen
+        return sample, held_out
+
+    samples, found = zip(*repeated(once, refits, time_limit))
     counted = np.flatnonzero(rows.is_counted)
     full = Part(rows.fit(model, counted), rows.take(counted), counted)
     own = Answers([full], len(rows), rows.classes(model))
@@ -76,9 +91,25 @@ def bootstrap(
         train,
         (1 - weight) * train + weight * max(outside, min(chance, train)),
         _standard_error(found, [test for _, test in samples], rows),
-        f"{refits} bootstrap samples, .632+",
+        f"{len(found)} bootstrap samples, .632+",
         tuple(one.unseen for one in found),
     )
+
+
+def repeated(once: Callable[[], T], times: int, seconds: float | None) -> list[T]:
+    """What a function returns time after time, as often as there is time for, at least twice."""
+    found: list[T] = []
+    with limited(seconds):
+        for _ in range(times):
+            try:
+                one = once()
+                check()
+            except TimeLimit:
+                break
+            found.append(one)
+    if len(found) < 2:
+        raise TimeLimit("there was no time for two refits; give a longer time_limit.")
+    return found
 
 
 def draw(rows: Rows, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -113,7 +144,7 @@ def _weight_of_outside(train: float, outside: float, chance: float) -> float:
     return float(INSIDE / (1 - (1 - INSIDE) * overfitting))
 
 
-def _standard_error(found: list[HeldOut], tests: list[Array], rows: Rows) -> float:
+def _standard_error(found: Sequence[HeldOut], tests: list[Array], rows: Rows) -> float:
     """Of the score outside: over units from each row's mean score, else from the samples' scores.
 
     The score of a sample varies with about 0.368 n rows, the mean of all samples with n.

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from ..generalization import sentence
 from ..interrupt import TimeLimit, check
 from ..interrupt import time_limit as limited
 from .resampling import HeldOut, behind_error, expected
@@ -33,7 +34,8 @@ class Contender:
         How far it is behind the best one on the same rows, and the standard error of that: much
         smaller than the errors of both, because most rows are as hard for one as for the other.
     verdict : str
-        "over-fitted" or "balanced", and why, in words.
+        "over-fitted", "under-fitted" or "balanced", and why, in words; under-fitted is one that
+        knows its own rows worse than the best one does, and clearly unseen ones too.
     optimality : str
         What its certificate says, fitted to all rows; "" for models that have none.
     seconds : float
@@ -239,6 +241,19 @@ def _named(models: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
     return named
 
 
+def _verdict(one: HeldOut, best: HeldOut, behind_error: float, name_of_best: str) -> str:
+    """What is wrong with a model, next to the best one; without one, its two scores alone tell."""
+    if one.train < best.train and best.unseen - one.unseen > 2 * behind_error:
+        advice = (
+            f"{name_of_best} knows its own rows better, and unseen ones by more than 2 standard "
+            "errors"
+        )
+        return sentence(
+            "under-fitted", one.metric, one.train, one.unseen, one.standard_error, advice
+        )
+    return one.said("").verdict
+
+
 def _compared(
     found: dict[str, tuple[HeldOut, Any, float]],
     rows: Rows,
@@ -269,7 +284,7 @@ def _compared(
                 gap=result.train - result.unseen,
                 behind=float(unseen[best] - result.unseen),
                 behind_error=error,
-                verdict=result.said(method).verdict,
+                verdict=_verdict(result, results[best], error, names[best]),
                 optimality="" if certificate is None else str(certificate.verdict),
                 seconds=seconds,
             )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from .bootstrap import draw
+from .bootstrap import draw, repeated
 from .rows import Array, Rows
 
 
@@ -107,6 +107,7 @@ def bias_variance(
     refits: int = 50,
     sample_weight: Any = None,
     groups: Any = None,
+    time_limit: float | None = None,
     random_state: int = 0,
 ) -> BiasVariance:
     """Split the error of a model into bias and variance, by fits to rows drawn with replacement.
@@ -128,6 +129,8 @@ def bias_variance(
         How much each row of X counts.
     groups : array-like of shape (n,), default=None
         Labels of rows that are drawn together.
+    time_limit : float, default=None
+        Seconds for all fits: as many models are fitted as there is time for, two at least.
     random_state : int, default=0
         Seed of the draws.
 
@@ -168,18 +171,18 @@ def bias_variance(
     target = rows.y if y_test is None else np.asarray(y_test)
     counts = rows.counts if y_test is None else np.ones(len(target))
     rng = np.random.default_rng(random_state)
-    answers, known = [], []
-    for _ in range(refits):
+
+    def once() -> tuple[Array, Array]:
+        """What a model of drawn rows answers, and for which rows."""
         inside, outside = draw(rows, rng)
         fitted = rows.fit(model, inside)
         if X_test is not None:
-            answers.append(np.asarray(fitted.predict(X_test)))
-            known.append(np.ones(len(target), dtype=bool))
-            continue
+            return np.asarray(fitted.predict(X_test)), np.ones(len(target), dtype=bool)
         answer = np.zeros(len(target), dtype=target.dtype if is_classifier(model) else float)
         answer[outside] = fitted.predict(rows.take(outside))
-        answers.append(answer)
-        known.append(np.isin(np.arange(len(target)), outside))
+        return answer, np.isin(np.arange(len(target)), outside)
+
+    answers, known = zip(*repeated(once, refits, time_limit))
     best = None if truth is None else np.asarray(truth)
     if best is not None and best.shape != target.shape:
         raise ValueError(f"truth has shape {best.shape}, but {len(target)} rows are predicted.")

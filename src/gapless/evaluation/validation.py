@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
+from ..interrupt import TimeLimit, check
+from ..interrupt import time_limit as limited
 from .resampling import HeldOut, expected
 from .rows import Array, Rows
 
@@ -65,6 +67,8 @@ class ValidationCurve:
         that are no mean over rows.
     metric : str
         What the score is; higher is better.
+    skipped : tuple
+        Values for which there was no time.
     """
 
     parameter: str
@@ -76,6 +80,20 @@ class ValidationCurve:
     chosen: int
     expected: float
     metric: str
+    skipped: tuple[Any, ...] = ()
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Of each value whether its models are "balanced", "under-fitted" or "over-fitted".
+
+        Balanced are those within one standard error of the best. Of the others, those that know
+        their own rows worse, too, are under-fitted, and those that know these at least as well are
+        over-fitted. "unknown" where the score of unseen rows is not defined.
+        """
+        near = self.unseen[self.best] - np.nan_to_num(self.standard_errors[self.best])
+        found = np.where(self.train < self.train[self.best], "under-fitted", "over-fitted")
+        found = np.where(self.unseen >= near, "balanced", found)
+        return tuple(np.where(np.isfinite(self.unseen), found, "unknown").tolist())
 
     def __str__(self) -> str:
         i, j = self.best, self.chosen
@@ -88,6 +106,12 @@ class ValidationCurve:
                 f"; {self.parameter}={self.values[j]} is simpler and within one standard error, "
                 f"{self.unseen[j]:.4g}"
             )
+        for kind in ("under-fitted", "over-fitted"):
+            some = [str(v) for v, own in zip(self.values, self.kinds) if own == kind]
+            if some:
+                text += f"; {kind}: {', '.join(some)}"
+        if self.skipped:
+            text += f"; not tried, for lack of time: {', '.join(map(str, self.skipped))}"
         return text + "."
 
     def __repr__(self) -> str:
@@ -97,8 +121,10 @@ class ValidationCurve:
         """The same data as plain numbers and strings."""
         arrays = ("train", "unseen", "standard_errors")
         plain: dict[str, Any] = {name: getattr(self, name).tolist() for name in arrays}
-        plain["values"] = [v.item() if isinstance(v, np.generic) else v for v in self.values]
-        names = ("parameter", "best", "chosen", "expected", "metric")
+        for name in ("values", "skipped"):
+            given = getattr(self, name)
+            plain[name] = [v.item() if isinstance(v, np.generic) else v for v in given]
+        names = ("parameter", "best", "chosen", "expected", "metric", "kinds")
         return plain | {name: getattr(self, name) for name in names}
 
     def plot(self, *, axes=None):
@@ -141,6 +167,8 @@ def validation_curve(
     scoring: Any = None,
     groups: Any = None,
     time: Any = None,
+    time_limit: float | None = None,
+    on_progress: Callable[[str, int, int], None] | None = None,
     random_state: int = 0,
 ) -> ValidationCurve:
     """Score a model for several values of a parameter, all on the same folds.
@@ -166,6 +194,10 @@ def validation_curve(
         Any scorer of scikit-learn; accuracy for classifiers and R² for others if None.
     groups, time : array-like of shape (n,), default=None
         Labels of rows that are never split; when each row was seen.
+    time_limit : float, default=None
+        Seconds for all fits; values that there is no time for are named in `skipped`.
+    on_progress : callable, default=None
+        Called before each value with "parameter=value", its place from 0, and the number of values.
     random_state : int, default=0
         Seed of the draw.
 
@@ -190,10 +222,21 @@ def validation_curve(
         raise ValueError(f'simpler must be "low", "high" or None, got {simpler!r}.')
     rows = Rows.read(X, y, sample_weight, groups, time)
     folds = rows.folds(model, k, random_state)
-    found = [
-        HeldOut(clone(model).set_params(**{parameter: value}), rows, folds, scoring)
-        for value in values
-    ]
+    found: list[HeldOut] = []
+    with limited(time_limit):
+        for place, value in enumerate(values):
+            if on_progress is not None:
+                on_progress(f"{parameter}={value}", place, len(values))
+            try:
+                one = HeldOut(clone(model).set_params(**{parameter: value}), rows, folds, scoring)
+                one.said("")
+                check()
+            except TimeLimit:
+                break
+            found.append(one)
+    if not found:
+        raise TimeLimit("there was no time for any value; give a longer time_limit.")
+    values, skipped = values[: len(found)], values[len(found) :]
     unseen = np.array([one.unseen for one in found])
     errors = np.array([one.standard_error for one in found])
     if not np.any(np.isfinite(unseen)):
@@ -210,6 +253,7 @@ def validation_curve(
         chosen=_simplest(values, unseen, errors, best, end),
         expected=expected(found, rows, best),
         metric=found[0].metric,
+        skipped=skipped,
     )
 
 
