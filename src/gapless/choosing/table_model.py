@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -19,35 +19,11 @@ from ..data.target import Target, Task
 from ..evaluation.answers import Answers as StandIn
 from ..evaluation.answers import Part
 from ..metrics import Score
+from .asked import Asked
 from .metric import Metric, metric_of
 from .spread import learn_spread, spread_at
 
 Array = np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
-class Asked:
-    """Answers of a model for rows with known targets y, (n,), and the metric that judges them."""
-
-    model: StandIn
-    y: Array
-    metric: Metric
-
-    def __call__(self, method: str) -> Array:
-        """What a method of the model says of the rows."""
-        return np.asarray(getattr(self.model, method)(self._places))
-
-    def score(self) -> Score:
-        """The score of the rows, with its interval."""
-        return self.metric.score(self.model, self._places, self.y)
-
-    def ahead_of(self, other: Asked) -> Score:
-        """How much better it is than another model on the same rows, with its interval."""
-        return self.metric.ahead(self.model, other.model, self._places, self.y)
-
-    @property
-    def _places(self) -> Array:
-        return np.arange(len(self.y))[:, None]
 
 
 def _has_probabilities(model: TableModel) -> bool:

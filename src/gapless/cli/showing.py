@@ -244,9 +244,9 @@ def _intervals(model: Any) -> str | None:
     """How far targets are from predictions."""
     if not isinstance(model, TableModel) or not len(model.residuals_):
         return None
-    said = (
-        f"the targets of 90 % of unseen rows are within ±{model.reach(0.9):.4g} of the prediction"
-    )
+    reach = model.reach(0.9)
+    width = f"{reach:,.0f}" if 1e4 <= reach < 1e12 else f"{reach:.4g}"
+    said = f"the targets of 90 % of unseen rows are within ±{width} of the prediction"
     return said if model.spread_ is None else f"{said} on average, wider where errors are larger"
 
 
