@@ -299,7 +299,7 @@ def test_a_family_that_fails_does_not_end_the_others(monkeypatch):
     monkeypatch.setattr("gapless.choosing.families.FAMILIES", broken)
     choice = choose(load_builtin("iris"), "species", models=QUICK)
     assert choice["naive Bayes"].status == "failed"
-    assert choice["naive Bayes"].reason == "MemoryError: too wide"
+    assert choice["naive Bayes"].reason.startswith("it needs more memory than there is")
     assert choice.chosen == "linear discriminants"
 
 

@@ -26,7 +26,7 @@ class Progress:
     ----------
     stage : str
         "columns", "finding", "preparing" or "judging" (before each part and fit), "judged",
-        "skipped", "fitting", "finishing" or "testing".
+        "skipped", "ranking", "fitting", "finishing" or "testing".
     model : str
         The family; "" where none is concerned.
     done, total : int

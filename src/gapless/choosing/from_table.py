@@ -20,18 +20,20 @@ from ..evaluation.answers import Answers as StandIn
 from ..evaluation.answers import Part
 from ..interrupt import TimeLimit, deadline
 from ..interrupt import time_limit as limited
+from .asked import Asked
 from .budget import Budget
 from .choice import Answers, Candidate, Choice, Progress
 from .code import code_of
 from .cost_files import read_costs
 from .facts import facts_of
+from .failures import refuse_huge
 from .families import families_for
 from .judging import Judging
 from .metric import metric_of
 from .ranking import Ranking, described, rank
 from .schedule import Schedule
 from .splitting import null_model, rows_of, set_aside
-from .table_model import Asked, TableModel, within
+from .table_model import TableModel, within
 
 Array = np.ndarray
 
@@ -128,10 +130,12 @@ def choose(
         raise ValueError(f"time_limit must be None or more than 0 seconds, got {time_limit!r}.")
     told = _Told(began, min(limit, deadline() - began), on_progress)
     table = table_of(table)
+    told("columns", text="looking at the columns")
     columns = describe_columns(table, target, group=group, time=time, drop=drop)
     known = read_target(table, target, task)
+    refuse_huge(known)
     split = set_aside(table, columns, known, test=test, seed=seed)
-    told("columns", text=in_short(columns))
+    told("columns", text=f"{in_short(columns)}; looking for what may be wrong with them")
     findings = find_leaks(table, columns, known, split, seed=seed)
     for finding in findings:
         told("finding", text=str(finding))
@@ -148,7 +152,9 @@ def choose(
     )
     families = families_for(judging.budget.facts, _names(models))
     told.total = len(families)
-    ranking = rank(Schedule(judging).run(families), judging.rows, judging.metric)
+    trials = Schedule(judging).run(families)
+    told("ranking", text="correcting the best score for the choice")
+    ranking = rank(trials, judging.rows, judging.metric)
     model, learned_rows, notes = _fitted(judging, ranking, table, learned)
     told("testing", ranking.chosen.family.name, text="the rows that were set aside")
     asked = model.asked(table.frame[split.test], within(known, split.test).values)
@@ -271,6 +277,7 @@ def _fitted(
         metric=judging.metric.name,
         costs=judging.metric.costs,
     )
+    judging.say("finishing", trial.family.name, text="keeping what the table looks like")
     model.take_over(fitted, table, within(learned, learned.rows[rows]), judging.columns)
     model.expect(ranking.expected, ranking.expected_error, ranking.residuals)
     _tell_apart(model, judging, ranking)

@@ -17,6 +17,7 @@ from ..evaluation.resampling import HeldOut
 from ..evaluation.rows import Rows, Split
 from ..interrupt import TimeLimit, check, time_limit
 from .budget import Budget, most_within
+from .failures import failure_in_words
 from .families import Family
 from .folds import Folds
 from .metric import MEAN_COST, Metric
@@ -160,7 +161,7 @@ class Judging:
         except TimeLimit:
             return None, rows, NO_TIME
         except Exception as error:
-            return None, rows, f"it failed ({told(error)})"
+            return None, rows, f"it failed: {failure_in_words(error, self.rows.X)}"
 
     def untried(self, family: Family) -> Trial:
         """A family before its trial."""
@@ -229,14 +230,15 @@ class Judging:
 
         trial = replace(before, rows=rows, held=None, failure="", reason="")
         try:
-            # Others will use what is prepared, so that it is not taken off the family's own time.
-            with time_limit(None if seconds is None else self.budget.left):
-                self._prepare(family, rows)
-            prepared = self.budget.clock()
-            with time_limit(seconds), warnings.catch_warnings():
+            with warnings.catch_warnings():
                 # What a fit warns of is said by its certificate and by its scores.
                 warnings.simplefilter("ignore")
-                held, fit_seconds, ask_seconds = self._scored(family, rows, on_fit)
+                # Others will use what is prepared, so that it is not of the family's own time.
+                with time_limit(None if seconds is None else self.budget.left):
+                    self._prepare(family, rows)
+                prepared = self.budget.clock()
+                with time_limit(seconds):
+                    held, fit_seconds, ask_seconds = self._scored(family, rows, on_fit)
             self.budget.learn(family, rows, fit_seconds)
             trial = replace(trial, held=held, ask_seconds=ask_seconds)
         except TimeLimit:
@@ -249,7 +251,7 @@ class Judging:
                 trial, reason=f"after {in_words(took)} {seen}; would have needed about {need}"
             )
         except Exception as error:
-            trial = replace(trial, failure=told(error))
+            trial = replace(trial, failure=failure_in_words(error, self.rows.X))
         if trial.held is None and before.held is not None:
             trial = before
         trial = replace(trial, seconds=before.seconds + self.budget.clock() - began)
@@ -324,12 +326,6 @@ class Judging:
             f"{self.metric.title} {self.metric.own(trial.held.unseen):.4g} ± "
             f"{ScoreErrors(self.rows, self.metric).of(trial.held):.2g}"
         )
-
-
-def told(error: Exception) -> str:
-    """An error in one line."""
-    text = str(error).strip().partition("\n")[0]
-    return text if isinstance(error, ValueError) and text else f"{type(error).__name__}: {text}"
 
 
 def in_words(seconds: float) -> str:

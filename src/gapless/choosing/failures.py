@@ -1,0 +1,66 @@
+"""Failures: why a family could not learn from a table, in one line that says what to do."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from ..data import TableError
+from ..data.target import Target
+
+# Beyond this, squares of numbers and sums of them are no numbers any more.
+HUGE = 1e150
+# The most characters of an error that are told.
+MOST_TOLD = 240
+
+
+def failure_in_words(error: Exception, frame: pl.DataFrame) -> str:
+    """What went wrong, and what to do about it.
+
+    Parameters
+    ----------
+    error : Exception
+        What a fit or a prediction has raised.
+    frame : polars.DataFrame
+        The features of the rows for training.
+
+    Returns
+    -------
+    str
+        One line.
+    """
+    if isinstance(error, MemoryError):
+        return "it needs more memory than there is; leave columns out, or give it fewer rows"
+    text = " ".join(str(error).split("\n")[0].split())[:MOST_TOLD].rstrip(".")
+    if isinstance(error, np.linalg.LinAlgError):
+        return f"its equations have no solution ({text}); leave out columns that repeat others"
+    if isinstance(error, ValueError) and text:
+        return _too_large(frame) or text
+    return f"an error that should not happen, {type(error).__name__}: {text}; please report it"
+
+
+def refuse_huge(target: Target) -> None:
+    """Raise TableError for a target that no error can be measured of."""
+    if target.task == "regression" and np.max(np.abs(target.values), initial=0.0) > HUGE:
+        raise TableError(
+            f"{target.name!r} has {_largest(target.values):.2g}, which is too large to be squared; "
+            "divide the column by a power of ten first."
+        )
+
+
+def _too_large(frame: pl.DataFrame) -> str:
+    """A column whose numbers are too large to be squared, with the cure; "" if there is none."""
+    for column in frame.iter_columns():
+        if column.dtype.is_float() and abs(_largest(column.drop_nulls().to_numpy())) > HUGE:
+            largest = _largest(column.drop_nulls().to_numpy())
+            return (
+                f"column {column.name!r} has {largest:.2g}, which is too large to be squared; "
+                "divide the column by a power of ten, or leave it out"
+            )
+    return ""
+
+
+def _largest(values: np.ndarray) -> float:
+    """The number furthest from 0; 0 if there is none."""
+    known = values[np.isfinite(values)]
+    return float(known[np.argmax(np.abs(known))]) if len(known) else 0.0
