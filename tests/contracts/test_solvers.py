@@ -192,8 +192,9 @@ def test_weight_two_is_a_repeated_row_and_weight_zero_none(case, rng):
 
 @pytest.mark.parametrize("case", covering_pairs(CASES, "solver", "loss"), ids=str)
 def test_same_bits_for_any_number_of_threads(case, rng):
-    # Rows enough that threads share them; their bits would differ from the first steps on.
-    problem = case.problem(rng, n=35_000)
+    # More entries than one task takes (2¹⁸, core/products.cpp), so that threads share products with
+    # vectors, too; bits would differ from the first steps on.
+    problem = case.problem(rng, n=2**18 // D + 500)
     results = []
     for count in (1, 8):
         with threads(count):
