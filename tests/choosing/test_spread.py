@@ -3,12 +3,15 @@
 import numpy as np
 import polars as pl
 import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import gapless
 from gapless.choosing import TableModel
 from gapless.choosing.spread import FEWEST
 from gapless.data import describe_columns, prepare, table_of
 from gapless.interrupt import TimeLimit, time_limit
+from gapless.model_io import ModelFileError
 
 SPREADS = {
     "equal": lambda x, mean: np.ones(len(x)),
@@ -80,6 +83,14 @@ def test_spreads_are_saved(tmp_path):
     for one, other in zip(model.predict_interval(held), again.predict_interval(new)):
         np.testing.assert_array_equal(one, other)
     assert len(again.predict_interval(held[:1]).upper) == 1
+
+
+def test_spreads_that_take_no_tables_are_refused(tmp_path):
+    held, _ = drawn(50, "equal", np.random.default_rng(5))
+    model, *_ = fitted(held, held)
+    model.spread_ = make_pipeline(StandardScaler(), gapless.Ridge())
+    with pytest.raises(ModelFileError, match="takes no tables"):
+        gapless.load(gapless.save(model, tmp_path / "m.gapless"))
 
 
 def test_time_limits_are_kept():

@@ -22,7 +22,7 @@ from sklearn.preprocessing import (
 )
 
 from ..choosing import TableModel
-from ..data import Column, TableProfile
+from ..data import Column, TableFeatures, TableProfile
 from ..neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
 from ..remembering import GIVEN, as_fitted
 from ..text import TextClassifier
@@ -227,6 +227,12 @@ def _check_table_model(model: TableModel, where: str) -> None:
     residuals = known["residuals_"]
     is_right = residuals.dtype == np.float64 and residuals.ndim == 1
     require(is_right, where, "errors of rows held out that are no numbers")
+    spread = known.get("spread_")
+    # The last of its columns is the prediction.
+    takes_tables = spread is None or (
+        len(spread.steps) > 1 and isinstance(spread[0], TableFeatures) and len(spread[0].columns)
+    )
+    require(takes_tables, where, "a spread of errors that takes no tables")
 
 
 OF_TABLE_MODELS: dict[str, Any] = {
