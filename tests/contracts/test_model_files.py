@@ -34,6 +34,7 @@ from sklearn.preprocessing import (
     StandardScaler,
     TargetEncoder,
 )
+from sklearn.utils.validation import has_fit_parameter
 
 import gapless
 from gapless import kernels, losses, penalties
@@ -158,6 +159,30 @@ def test_every_public_estimator_comes_back_to_the_bit(cls, tmp_path):
         assert_same(*found)
     if "generalization_" in vars(model):
         assert loaded.generalization_ == model.generalization_
+
+
+OTHER_FORMS = {
+    "frame": lambda X: pd.DataFrame(X.astype(np.float32), columns=["a", "b", "c"]),
+    "sparse": sp.csr_matrix,
+}
+
+
+@pytest.mark.parametrize("form", OTHER_FORMS)
+@pytest.mark.parametrize("cls", PUBLIC, ids=lambda cls: cls.__name__)
+def test_every_estimator_comes_back_from_weighted_rows_of_any_form(cls, form, tmp_path):
+    model = make_model(cls)
+    X, y = make_data(model)
+    if not isinstance(model, gapless.TextClassifier):
+        X = OTHER_FORMS[form](X)
+    weights = {"sample_weight": np.arange(40) % 3 + 0.5}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            model.fit(X, y, **weights if has_fit_parameter(model, "sample_weight") else {})
+        except TypeError as error:
+            assert form == "sparse" and "sparse" in str(error).lower(), cls
+            return
+    round_trip(model, X, tmp_path)
 
 
 def test_an_estimator_that_is_not_fitted_comes_back(tmp_path):

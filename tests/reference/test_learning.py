@@ -1,6 +1,7 @@
 """Curves over rows and parameters, parts of an error, and models side by side."""
 
 import json
+from typing import ClassVar
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -258,6 +259,42 @@ def test_a_constant_has_bias_alone_and_a_coin_variance_alone(rng):
     found = bias_variance(Coin(), X, X[:, 0] > 0, refits=200)
     assert found.bias == 0.0
     assert found.variance == pytest.approx(1 / 4, abs=0.03)
+
+
+class Recorded(ClassifierMixin, BaseEstimator):
+    """A tree that keeps what it has answered."""
+
+    answers: ClassVar[list] = []
+
+    def fit(self, X, y):
+        self.tree_, self.classes_ = gapless.DecisionTreeClassifier().fit(X, y), np.unique(y)
+        return self
+
+    def predict(self, X):
+        Recorded.answers.append(self.tree_.predict(X).tolist())
+        return np.array(Recorded.answers[-1])
+
+
+def test_the_parts_are_those_of_a_count_row_by_row(rng, monkeypatch):
+    """Domingos (2000): the loss is bias + variance if unbiased, and bias − what is right if not."""
+    X, y = numbers(rng, 60)
+    y = np.digitize(y, [-2.0, 2.0])
+    monkeypatch.setattr(Recorded, "answers", [])
+    found = bias_variance(Recorded(), X[:30], y[:30], X_test=X[30:], y_test=y[30:], refits=12)
+    bias = adds = subtracts = error = 0.0
+    for row, answers in enumerate(zip(*Recorded.answers)):
+        target = y[30 + row]
+        main = max(sorted(set(answers)), key=answers.count)
+        error += sum(answer != target for answer in answers) / 12 / 30
+        if main == target:
+            adds += sum(answer != main for answer in answers) / 12 / 30
+        else:
+            bias += 1 / 30
+            subtracts += sum(answer == target for answer in answers) / 12 / 30
+    expected = (error, bias, adds, subtracts)
+    assert (found.error, found.bias, found.adds, found.subtracts) == pytest.approx(expected)
+    assert found.error == pytest.approx(found.bias + found.variance)
+    assert found.variance == pytest.approx(adds - subtracts)
 
 
 def test_a_row_where_most_are_wrong_gains_by_variance():
