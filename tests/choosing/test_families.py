@@ -25,6 +25,8 @@ from gapless.choosing.facts import Facts
 from gapless.data import describe_columns, load_builtin, prepare, read_target, table_of
 
 WORDS = ["red", "green", "blue", "warm", "cold", "bright", "dark", "soft"]
+# Null models, and those whose settings follow from the data: see docs/guide/choosing.md.
+UNTUNED = ("majority class", "mean", "linear discriminants", "naive Bayes", "random forest")
 every_family = pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f"{f.task}-{f.name}")
 
 
@@ -180,17 +182,28 @@ def test_facts_count_what_models_will_see():
     assert set(facts.to_dict()) == set(type(facts).__slots__)
 
 
-def test_strengths_for_texts_are_chosen_by_folds_where_that_takes_seconds():
-    _, _, facts = read(made(100, texts=True), "classification")
-    tuned = {family.name: family.build(facts, 0) for family in families_for(facts)}
-    assert tuned["linear SVM"].C == tuned["logistic regression"].C == "cv"
-    large = replace(facts, rows=1_000_000)
-    assert isinstance(builders.linear_svm(large, 0).C, float)
-    assert isinstance(builders.logistic(large, 0).C, float)
-    # A class of one row is in one fold alone.
-    assert isinstance(builders.logistic(replace(facts, smallest_class=1), 0).C, float)
-    regression = replace(facts, task="regression", classes=0, smallest_class=0)
+def test_strengths_are_chosen_whatever_the_size_of_the_table():
+    _, _, facts = read(made(100), "classification")
+    _, _, texts = read(made(100, texts=True), "classification")
+    for build in (builders.logistic, builders.linear_svm):
+        assert build(facts, 0).C == "loo"
+        assert build(replace(facts, rows=10_000_000), 0).C == "cv"
+        assert build(texts, 0).C == build(replace(texts, rows=1_000_000), 0).C == "cv"
+    assert builders.bayes_of_words(texts, 0).alpha == "loo"
+    regression = replace(texts, task="regression", classes=0, smallest_class=0, rows=1_000_000)
     assert builders.ridge(regression, 0).alpha == "cv"
+
+
+@every_family
+def test_what_a_family_leaves_open_is_tuned_and_told(family):
+    """Every family but the null models, and those that have nothing to tune, tells a curve."""
+    table = only_texts(60) if family.needs_text else made(120)
+    model, _ = fitted(family, table)
+    if model is None or family.name in UNTUNED:
+        return
+    tuning = tuning_of(model)
+    assert tuning is not None and len(tuning.values) > 1
+    assert settings_of(model)[tuning.parameter] == pytest.approx(tuning.values[tuning.chosen])
 
 
 def test_bayes_of_words_takes_texts_alone():
@@ -279,7 +292,7 @@ def test_null_models_are_certified_again():
     "task, rows, columns, texts, small, usual",
     [
         ("regression", 4000, 20, False, "cv", "cv"),
-        ("classification", 4000, 20, False, "cv", 100),
+        ("classification", 4000, 20, False, "cv", "cv"),
         ("classification", 4000, 200, False, 150, 100),
         ("regression", 4000, 20, True, 150, 100),
         ("regression", 20_000, 5, False, 1000, 1000),
@@ -294,6 +307,8 @@ def test_folds_choose_the_rounds_of_boosting_on_small_tables(
     for name, rounds in (("boosted small trees", small), ("boosted trees", usual)):
         model = by_name[name].build(facts, 0)
         assert model.max_iter == rounds and model.early_stopping == (rounds == 1000)
+        is_by_squares = rounds == "cv" and task == "classification"
+        assert model.scoring == ("neg_brier_score" if is_by_squares else "loss")
         cost = by_name[name].folds_cost if rounds == "cv" else by_name[name].cost
         expected = cost.seconds(1000, columns, classes, texts)
         assert by_name[name].guess_seconds(facts, 1000) == expected

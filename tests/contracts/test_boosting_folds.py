@@ -224,3 +224,33 @@ def test_a_picture_shows_what_was_tried():
     axes = model.search_.plot()
     assert axes.get_xlabel() == "rounds"
     np.testing.assert_array_equal(axes.lines[0].get_ydata(), model.search_.unseen)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_rounds_can_be_judged_by_squared_errors_of_probabilities(classes):
+    X, y = make_rows(90)
+    y = np.digitize(y, np.quantile(y, np.arange(1, classes) / classes))
+    form = FORM | {"scoring": "neg_brier_score"}
+    model = HistGradientBoostingClassifier(**form).fit(X, y)
+
+    def value(y, p):
+        squares = np.sum((p - np.eye(classes)[y]) ** 2, axis=1)
+        return squares / 2 if classes == 2 else squares
+
+    losses = by_hand(model, X, y, value, "staged_predict_proba")
+    np.testing.assert_allclose(model.search_.unseen, -losses.mean(axis=0), rtol=1e-9)
+    assert model.search_.metric == "neg_brier_score"
+    given = HistGradientBoostingClassifier(**FORM | {"max_iter": model.n_iter_}).fit(X, y)
+    assert np.array_equal(model.predict_proba(X), given.predict_proba(X))
+
+
+def test_scores_that_are_no_means_over_rows_are_refused_in_words():
+    X, y = make_rows()
+    is_large = y > 0
+    with pytest.raises(ValueError, match="scoring='loss' or 'neg_brier_score', got 'roc_auc'"):
+        HistGradientBoostingClassifier(**FORM, scoring="roc_auc").fit(X, is_large)
+    with pytest.raises(ValueError, match="scoring='loss', got 'neg_brier_score'"):
+        HistGradientBoostingRegressor(**FORM, scoring="neg_brier_score").fit(X, y)
+    hinge = HistGradientBoostingClassifier(loss="hinge", **FORM, scoring="neg_brier_score")
+    with pytest.raises(ValueError, match="needs probabilities"):
+        hinge.fit(X, is_large)

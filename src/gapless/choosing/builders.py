@@ -15,7 +15,7 @@ from ..ensembles import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from ..linear import LinearSVC, LogisticRegression, LogisticRegressionCV, Ridge
+from ..linear import LinearSVC, LogisticRegression, Ridge
 from ..trees import DecisionTreeClassifier, DecisionTreeRegressor
 from .facts import Facts
 
@@ -26,25 +26,11 @@ ROWS_TO_HOLD_OUT, MOST_IN_FOLDS = 10_000, 250_000
 MOST_ROUNDS = 1000
 # Trees of a forest that stand on fewer rows follow the noise if their leaves have one row each.
 FEW_ROWS, FEW_ROWS_LEAF = 2000, 3
-# The work of one Newton step, in multiplications: up to the first, all strengths are tried; up to
-# the second, a few; beyond it, so many rows stand behind each coefficient that strength 1 will do.
-ALL_STRENGTHS, FEW_STRENGTHS = 2e8, 1e9
+# The work of one Newton step, in multiplications: up to so many, strengths are chosen by
+# leave-one-out, beyond it by folds, or on a sample.
+MOST_LEFT_OUT = 2e8
 # What is done once for each row takes as long as so many columns.
 LEAST_WIDTH = 40
-STRENGTHS = (0.01, 0.1, 1.0, 10.0)
-# Weights of words are many: leaving one row out takes as long as a fit, so strengths are chosen by
-# folds. That takes a second or two up to so many rows times models, one for each class; beyond,
-# strengths that are good for texts of all kinds will do.
-MOST_TEXTS, LOGISTIC_STRENGTH_OF_WORDS, STRENGTH_OF_WORDS = 20_000, 100.0, 1.0
-# Of smaller classes some fold may have none to learn from.
-FEWEST_OF_A_CLASS = 3
-
-
-def has_time_for_folds(facts: Facts) -> bool:
-    """Whether strengths for texts are chosen by folds."""
-    models = facts.classes if facts.classes > 2 else 1
-    is_seen = not facts.classes or facts.smallest_class >= FEWEST_OF_A_CLASS
-    return is_seen and facts.rows * models <= MOST_TEXTS
 
 
 def newton_work(facts: Facts) -> float:
@@ -53,25 +39,17 @@ def newton_work(facts: Facts) -> float:
     return float(facts.rows) * max(min(coefficients, facts.rows), LEAST_WIDTH) ** 2
 
 
+def by_rows_or_folds(facts: Facts) -> str:
+    """How strengths are chosen: "loo", or "cv" where that is cheaper.
+
+    Weights of words are many, and leaving one row out takes as long as a fit.
+    """
+    return "loo" if not facts.has_text and newton_work(facts) <= MOST_LEFT_OUT else "cv"
+
+
 def logistic(facts: Facts, seed: int) -> Any:
     """Logistic regression with the L2 penalty."""
-    if facts.has_text:
-        is_tuned = has_time_for_folds(facts)
-        return LogisticRegression(C="cv" if is_tuned else LOGISTIC_STRENGTH_OF_WORDS)
-    work = newton_work(facts)
-    if work <= ALL_STRENGTHS:
-        return LogisticRegression(C="loo")
-    return _by_few_strengths() if work <= FEW_STRENGTHS else LogisticRegression(C=1.0)
-
-
-def _by_few_strengths() -> LogisticRegressionCV:
-    return LogisticRegressionCV(
-        Cs=STRENGTHS,
-        l1_ratios=(0.0,),
-        cv="loo",
-        scoring="neg_log_loss",
-        use_legacy_attributes=False,
-    )
+    return LogisticRegression(C=by_rows_or_folds(facts))
 
 
 def sparse_logistic(facts: Facts, seed: int) -> Any:
@@ -81,18 +59,13 @@ def sparse_logistic(facts: Facts, seed: int) -> Any:
 
 def linear_svm(facts: Facts, seed: int) -> Any:
     """A linear machine with the squared hinge."""
-    if facts.has_text:
-        # Words separate classes, and beyond some C all models are nearly the same.
-        is_tuned = has_time_for_folds(facts)
-        return LinearSVC(C="cv", select="1se") if is_tuned else LinearSVC(C=STRENGTH_OF_WORDS)
-    return LinearSVC(C="loo" if newton_work(facts) <= FEW_STRENGTHS else 1.0)
+    # Words separate classes, and beyond some C all models are nearly the same.
+    return LinearSVC(C=by_rows_or_folds(facts), select="1se" if facts.has_text else "min")
 
 
 def ridge(facts: Facts, seed: int) -> Any:
     """Ridge regression; many words have no eigenvalues that could be found in time."""
-    if facts.has_text:
-        return Ridge(alpha="cv" if has_time_for_folds(facts) else STRENGTH_OF_WORDS)
-    return Ridge(alpha="loo")
+    return Ridge(alpha="cv" if facts.has_text else "loo")
 
 
 def bayes_of_words(facts: Facts, seed: int) -> Any:
@@ -123,15 +96,18 @@ def boosted(
 ) -> Any:
     """Boosted trees: of many rows, rounds end when rows held out are predicted no better.
 
-    Of few rows they are chosen by folds, where asked for, or so many.
+    Of few rows they are chosen by folds, where asked for, or so many. Folds judge classes by the
+    squared error of probabilities: log loss has its minimum long before that of wrong decisions,
+    since trees are soon too sure of a few rows.
     """
     cls = HistGradientBoostingClassifier if facts.classes else HistGradientBoostingRegressor
     # A class of one row cannot be on both sides.
     is_long = facts.rows >= ROWS_TO_HOLD_OUT and facts.smallest_class != 1
-    few = "cv" if by_folds and is_for_folds(facts) else rounds
+    is_by_folds = not is_long and by_folds and is_for_folds(facts)
     return cls(
-        max_iter=MOST_ROUNDS if is_long else few,
+        max_iter="cv" if is_by_folds else MOST_ROUNDS if is_long else rounds,
         early_stopping=is_long,
+        scoring="neg_brier_score" if is_by_folds and facts.classes else "loss",
         learning_rate=rate,
         max_leaf_nodes=leaves,
         min_samples_leaf=max(1, min(20, facts.rows // 20)),
@@ -146,13 +122,8 @@ def boosted_small(facts: Facts, seed: int) -> Any:
 
 
 def boosted_usual(facts: Facts, seed: int) -> Any:
-    """Boosted trees of the usual size.
-
-    Folds choose the rounds for numbers alone. Of classes, trees as large grow sure of themselves
-    within a few rounds, where log loss has its minimum, and go on to order rows better and to
-    decide better long after it.
-    """
-    return boosted(facts, seed, leaves=31, rate=0.1, rounds=100, by_folds=not facts.classes)
+    """Boosted trees of the usual size."""
+    return boosted(facts, seed, leaves=31, rate=0.1, rounds=100, by_folds=True)
 
 
 def boosted_large(facts: Facts, seed: int) -> Any:

@@ -79,7 +79,7 @@ CLASSIFIERS = (
         kind="numbers",
         complexity=2,
         make=bayes_of_words,
-        cost=Cost(0.02, 0.01),
+        cost=Cost(0.05, 0.05, classes=0.5),
         needs_text=True,
     ),
     Family(
@@ -134,7 +134,7 @@ CLASSIFIERS = (
         complexity=7,
         make=boosted_small,
         cost=Cost(0.05, 0.6, classes=1.3),
-        folds_cost=Cost(0.1, 1.5, classes=2.0),
+        folds_cost=Cost(0.1, 1.5, rows=0.7, width=0.7, classes=1.5),
     ),
     Family(
         name="boosted trees",
@@ -143,6 +143,7 @@ CLASSIFIERS = (
         complexity=8,
         make=boosted_usual,
         cost=Cost(0.05, 0.6, classes=1.3),
+        folds_cost=Cost(0.1, 1.5, rows=0.7, width=0.7, classes=1.5),
     ),
     Family(
         name="boosted large trees",

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn._loss.loss import BaseLoss
-from sklearn.base import _fit_context
+from sklearn.base import _fit_context, is_classifier
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
 from ..losses import Loss
@@ -15,7 +15,7 @@ from ..trees.tuning import CV
 from ._boosting import GradientBoosting, Validation
 from .boosting_constraints import read_groups, read_monotone, table_of
 from .boosting_data import BoostingData
-from .boosting_folds import choose_rounds
+from .boosting_folds import BRIER, LOSS, choose_rounds
 from .boosting_judge import Fitted
 from .boosting_nodes import BinMapper, Predictor, Preprocessor
 from .boosting_plan import GrowthPlan, is_second_order
@@ -111,6 +111,12 @@ class HistGradientBoosting(GradientBoosting):
                     f'max_iter="cv" chooses the number of rounds by folds, and {other} is another '
                     "way to say how many there are; leave it out, or give a number as max_iter."
                 )
+        known = (LOSS, BRIER) if is_classifier(self) else (LOSS,)
+        if self.scoring not in known:
+            raise ValueError(
+                f'max_iter="cv" judges rounds by scoring={" or ".join(map(repr, known))}, got '
+                f"{self.scoring!r}; set one of these, or give a number as max_iter."
+            )
 
     def _validation(self, X_val: Any, y_val: Any, weights: Any) -> Validation | None:
         """The rows to judge rounds by, where they were given."""
@@ -160,7 +166,7 @@ class HistGradientBoosting(GradientBoosting):
         weights = options.get("weights")
         own = data.of(np.flatnonzero((data.weights if weights is None else weights) > 0))
         choice = choose_rounds(self, own, seed, options.get("watchers", (None,))[0])
-        settled = self._at(max_iter=choice.rounds, early_stopping=False)
+        settled = self._at(max_iter=choice.rounds, early_stopping=False, scoring=LOSS)
         fitted = settled._boost(data, seed, **options)
         fitted.learned["search_"] = choice.search
         if not choice.is_finished:

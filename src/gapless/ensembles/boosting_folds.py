@@ -17,6 +17,7 @@ import numpy as np
 
 from ..interrupt import TimeLimit, deadline, time_limit
 from ..leave_one_out.distinct import units_of
+from ..losses import Loss
 from ..search import Search
 from ..trees.held_out import equal_rows
 from ..trees.packed import PackedTrees
@@ -38,6 +39,8 @@ PATIENCE, LITTLE, MOST_ROUNDS = 20, 1e-4, 1000
 PART_OF_TIME = 0.75
 # The rounds of a model whose folds had no time at all.
 UNTRIED_ROUNDS = 100
+# What folds may be judged by: scores that are means over rows.
+LOSS, BRIER = "loss", "neg_brier_score"
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +72,8 @@ class Fold:
         start = model._starts(held.F, held.X, learned)
         self.held = HeldOutRows(held.F, held.X, held.y, weights, start)
         self.run = Run()
-        # Σwℓ, Σw²ℓ and Σw²ℓ² after each round.
+        self.value = row_values(model.scoring, own.loss)
+        # Σwℓ, Σw²ℓ and Σw²ℓ² after each round, where ℓ is what rows are judged by.
         self.sums: list[tuple[float, float, float]] = []
 
     def go_on(self, seed: int) -> None:
@@ -85,8 +89,22 @@ class Fold:
         packed = PackedTrees.of([tree for trees in grown for tree in trees])
         leaves = packed.apply(held.F).reshape(len(w), len(grown), -1)
         for z in stages(grown, leaves, held.z):
-            loss = row_losses(self.rounds.loss, held.y, z)
+            loss = self.value(held.y, z)
             self.sums.append((float(w @ loss), float(w**2 @ loss), float(w**2 @ loss**2)))
+
+
+def row_values(scoring: Any, loss: Loss) -> Callable[[Array, Array], Array]:
+    """What each held-out row is judged by, given targets and scores; less is better."""
+    if scoring != BRIER:
+        return lambda y, z: row_losses(loss, y, z)
+    if type(loss).inverse_link is Loss.inverse_link:
+        raise ValueError(
+            f'scoring="{BRIER}" needs probabilities, which {loss!r} does not have; use '
+            f'loss="log_loss", or scoring="{LOSS}".'
+        )
+    if loss.task == "multiclass":
+        return lambda y, z: np.sum((loss.inverse_link(z) - np.eye(z.shape[1])[y]) ** 2, axis=1)
+    return lambda y, z: (loss.inverse_link(z[:, 0]) - (y > 0)) ** 2
 
 
 def choose_rounds(
@@ -108,7 +126,8 @@ def choose_rounds(
     Returns
     -------
     RoundsChoice
-        With the number of rounds that has the least mean loss of unseen rows.
+        With the number of rounds that has the least mean loss of unseen rows, or the least mean
+        squared error of their probabilities.
 
     Raises
     ------
@@ -122,8 +141,8 @@ def choose_rounds(
             folds += folds_of(model, data)
             _go_on(folds, seed, callback)
     except TimeLimit:
-        return _choice(data, folds, is_finished=False)
-    return _choice(data, folds, is_finished=True)
+        return _choice(model, data, folds, is_finished=False)
+    return _choice(model, data, folds, is_finished=True)
 
 
 def folds_of(model: Any, data: BoostingData) -> list[Fold]:
@@ -178,7 +197,9 @@ def _sums(folds: Sequence[Fold]) -> Array:
     return total
 
 
-def _choice(data: BoostingData, folds: Sequence[Fold], is_finished: bool) -> RoundsChoice:
+def _choice(
+    model: Any, data: BoostingData, folds: Sequence[Fold], is_finished: bool
+) -> RoundsChoice:
     """The number of rounds with the least loss; of equal ones the smallest."""
     sums = _sums(folds)
     done = len(sums)
@@ -191,6 +212,6 @@ def _choice(data: BoostingData, folds: Sequence[Fold], is_finished: bool) -> Rou
         standard_errors=errors,
         rows=np.full(done, len(weights)),
         chosen=best,
-        metric=metric_of(data.loss),
+        metric=BRIER if model.scoring == BRIER else metric_of(data.loss),
     )
     return RoundsChoice(best + 1 if done else UNTRIED_ROUNDS, search, is_finished)

@@ -54,7 +54,10 @@ class HistGradientBoostingClassifier(BoostedClassifier, HistGradientBoosting):
         Whether rounds end when held-out rows are predicted no better; "auto" does so for more than
         10,000 rows.
     scoring : str, callable or None, default="loss"
-        How rounds are judged: by the loss, or by any scorer of scikit-learn.
+        How rounds are judged: by the loss, or by any scorer of scikit-learn. With max_iter="cv" by
+        the loss or by "neg_brier_score", the squared error of probabilities with its sign turned:
+        log loss is least after few rounds, where trees are large and soon too sure of themselves,
+        while decisions still get better.
     validation_fraction : float, int or None, default=0.1
         The part of the rows that is held out to judge rounds; None judges by the training rows.
     n_iter_no_change : int, default=10
@@ -85,7 +88,8 @@ class HistGradientBoostingClassifier(BoostedClassifier, HistGradientBoosting):
     trace_ : BoostingTrace
         Training and validation loss by rounds.
     search_ : Search
-        With max_iter="cv", the loss of unseen rows with its sign turned, for each number of rounds.
+        With max_iter="cv", the score of unseen rows for each number of rounds, such as their loss
+        with its sign turned.
     train_score_, validation_score_ : ndarray
         The scores by which rounds were judged, if they were; the larger the better.
     do_early_stopping_ : bool

@@ -7,9 +7,9 @@ decades around the mean eigenvalue of the Hessian, and go on only where the scor
 fewer, a small eigenvalue may be the one that matters, and all decades are tried.
 
 Of large data a sample decides, of which one part is held out, and all strengths together cost
-about as much as two fits to all rows. What the penalty says of the coefficients before any row is
-seen does not depend on how many rows there will be, and its strength counts against the sum of
-their losses: so the best strength of a sample is that of all rows.
+about as much as two or three fits to all rows. What the penalty says of the coefficients before any
+row is seen does not depend on how many rows there will be, and its strength counts against the sum
+of their losses: so the best strength of a sample is about that of all rows.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def _search(
     )
 
     def search() -> str:
-        for strength in _wanted(walk, top, is_fine=len(folds) > 1):
+        for strength in _wanted(walk, top):
             solutions, z = models.at(strength)
             found = [Station(s.parameters, max(s.gap, 0.0), s.trace.steps) for s in solutions]
             walk.note(strength, found, z)
@@ -112,7 +112,7 @@ def _search(
     return by_strength(walk.trail(rows, weights, status))
 
 
-def _wanted(walk: Walk, top: float, is_fine: bool) -> Iterator[float]:
+def _wanted(walk: Walk, top: float) -> Iterator[float]:
     """The strengths to try, one after the other, by what the walk has seen so far."""
     first, lowest = walk.fitted.problems[0], top / 10**DECADES
     if first.d <= first.n:
@@ -125,7 +125,7 @@ def _wanted(walk: Walk, top: float, is_fine: bool) -> Iterator[float]:
         yield further
         further = _further(walk)
     best = walk.strengths[int(np.argmax(walk.unseen))]
-    if is_fine and min(walk.strengths) < best < max(walk.strengths):
+    if min(walk.strengths) < best < max(walk.strengths):
         yield from (best / np.sqrt(10), best * np.sqrt(10))
 
 
