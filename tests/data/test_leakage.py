@@ -33,6 +33,14 @@ def codes(findings):
     return [finding.code for finding in findings]
 
 
+def test_a_copy_with_errors_is_one_but_a_good_column_is_not():
+    other = np.where(Y == "yes", "no", "yes")
+    nearly = np.where(np.arange(N) % 40 == 0, other, Y)
+    assert "L101" in codes(leaks({"x": X, "c": nearly, "y": Y}))
+    good = np.where(nearly == "yes", "high", "low")
+    assert "L101" not in codes(leaks({"x": X, "c": good, "y": Y}))
+
+
 @pytest.mark.parametrize(
     "column",
     [

@@ -24,6 +24,8 @@ LEAVES = 64
 COLUMNS_AT_ONCE = 500
 # Scores from which a column is suspected of knowing the target.
 SUSPECT_ACCURACY = 0.99
+# The same for a column of the very labels of the target: it looks like a copy with errors.
+SUSPECT_COPY = 0.95
 SUSPECT_R2 = 0.99
 
 
@@ -59,8 +61,10 @@ def predicted_by_one(series: pl.Series, target: Target, seed: int) -> OneColumn 
     order = np.random.default_rng(seed).permutation(len(series))[:LOOKED_AT]
     column, y = series.gather(order), target.values[order]
     if target.task == "classification":
-        value = _accuracy(column, np.unique(y, return_inverse=True)[1])
-        return OneColumn(value, "balanced accuracy") if value >= SUSPECT_ACCURACY else None
+        labels, classes = np.unique(y, return_inverse=True)
+        value = _accuracy(column, classes)
+        least = SUSPECT_COPY if _has_labels(column, labels) else SUSPECT_ACCURACY
+        return OneColumn(value, "balanced accuracy") if value >= least else None
     value = max(_r2_of_line(column, y), _r2(column, y))
     return OneColumn(value, "R²") if value >= SUSPECT_R2 else None
 
@@ -92,6 +96,12 @@ def agreements(frame: pl.DataFrame, target: Target, seed: int) -> Array:
         else:
             alike.append(-np.mean(np.diff(beside, axis=0) ** 2, axis=0))
     return np.concatenate(alike)
+
+
+def _has_labels(column: pl.Series, labels: Array) -> bool:
+    """Whether the values of a column are labels of the target."""
+    values = column.drop_nulls().unique()
+    return len(values) <= len(labels) and set(values.cast(pl.String)) <= set(map(str, labels))
 
 
 def _accuracy(column: pl.Series, classes: Array) -> float:
