@@ -143,8 +143,8 @@ class JointStep:
 
     # ---- leaving out -----------------------------------------------------------------------------
 
-    def _factors(self, rows) -> tuple[Array, Array]:
-        """B and T of these rows, (r, K, p): Jᵢ = BᵢBᵢᵀ, and TᵢTᵢᵀ is similar to AᵢJᵢ."""
+    def _answers(self, rows) -> Array:
+        """B of these rows, (r, K, p): their predictions answer by Jᵢ = BᵢBᵢᵀ."""
         part = self.design.rows(rows)
         B = np.empty((part.n, self.K, self.W.shape[1]))
         for k in range(self.K):
@@ -154,28 +154,34 @@ class JointStep:
             B[:, k] = part.times(right)
             if self.problem.fit_bias:
                 B[:, k] += self.W[self.count + k]
-        # A = RRᵀ with R = diag(√(sa))(I − τuuᵀ), u = f/√a: the root of I − uuᵀ is I − τuuᵀ.
+        return B
+
+    def _roots(self, rows) -> Array:
+        """R of these rows, (r, K, K), with Aᵢ = RᵢRᵢᵀ.
+
+        R = diag(√(sa))(I − τuuᵀ), u = f/√a: the root of I − uuᵀ is I − τuuᵀ.
+        """
         root = np.sqrt(self.a[rows])
         u = np.divide(self.f[rows], root, out=np.zeros_like(root), where=root > 0)
         length = np.minimum(np.sum(u**2, axis=1), 1.0)
         tau = 1 / (1 + np.sqrt(1 - length))
-        T = (np.sqrt(self.problem.weights[rows])[:, None] * root)[:, :, None] * B
-        along = np.einsum("rk,rkp->rp", u, T)
-        T -= (tau[:, None] * u)[:, :, None] * along[:, None, :]
-        return B, T
+        R = np.eye(self.K) - tau[:, None, None] * u[:, :, None] * u[:, None, :]
+        return (np.sqrt(self.problem.weights[rows])[:, None] * root)[:, :, None] * R
 
     def leave_each(self) -> tuple[Array, Array]:
-        """Each row predicted without itself, and the leverages."""
+        """Each row predicted without itself, and the leverages.
+
+        The K predictions of a row move by J(g + A(I − JA)⁻¹Jg), in which AJ is similar to RᵀJR.
+        """
         held, leverage = self.z.copy(), np.zeros(len(self.z))
         for rows in blocks(len(self.z), 2 * self.K * self.W.shape[1]):
-            B, T = self._factors(rows)
+            B, R, g = self._answers(rows), self._roots(rows), self.g[rows][:, :, None]
             with single_blas(), np.errstate(divide="ignore", invalid="ignore"):
-                pull = np.einsum("rkp,rk->rp", B, self.g[rows])
-                values, vectors = np.linalg.eigh(T @ T.transpose(0, 2, 1))
-                right = np.einsum("rkj,rkp,rp->rj", vectors, T, pull, optimize=True)
-                solved = np.einsum("rkj,rj->rk", vectors, right / (1 - values))
-                pull += np.einsum("rkp,rk->rp", T, solved)
-                held[rows] += np.einsum("rkp,rp->rk", B, pull)
+                J, Rt = B @ B.transpose(0, 2, 1), R.transpose(0, 2, 1)
+                values, vectors = np.linalg.eigh(Rt @ J @ R)
+                along = vectors.transpose(0, 2, 1) @ (Rt @ (J @ g))
+                solved = vectors @ (along / (1 - values)[:, :, None])
+                held[rows] += (J @ (g + R @ solved))[:, :, 0]
             leverage[rows] = values[:, -1]
         return held, leverage
 
@@ -183,7 +189,10 @@ class JointStep:
         """Each row predicted without its group, and the leverages of the groups."""
         held, leverage = self.z.copy(), np.zeros(len(self.z))
         for rows in members(groups):
-            B, T = (a.reshape(len(rows) * self.K, -1) for a in self._factors(rows))
+            B = self._answers(rows)
+            # TTᵀ of a group is similar to AJ.
+            T = self._roots(rows).transpose(0, 2, 1) @ B
+            B, T = (each.reshape(len(rows) * self.K, -1) for each in (B, T))
             step, leverage[rows] = block_step(B, T, self.g[rows].reshape(-1, 1))
             held[rows] += step.reshape(len(rows), self.K)
         return held, leverage
