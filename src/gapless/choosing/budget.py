@@ -16,6 +16,9 @@ from .folds import MOST_HELD_OUT
 
 # What others took against their guesses says at most so much about a family not yet tried.
 MOST_LEARNED = 2.0
+# Guesses for so many times the rows that were seen are doubted by this power of that number: a fit
+# that is stopped was for nothing.
+DOUBT = 0.15
 # What comes after the fits takes this part of the limit, so much for each row, column and value of
 # the table, whose profile is kept, and for each row held out, by the correction for the choice.
 CLOSING_PART, CLOSING_ROW, CLOSING_COLUMN, CLOSING_VALUE = 0.02, 1e-6, 1e-4, 1.2e-7
@@ -92,9 +95,19 @@ class Budget:
         usual = math.exp(float(np.median(np.log(np.maximum(others, 1e-6)))))
         return guess * min(max(usual, 1 / MOST_LEARNED), MOST_LEARNED)
 
-    def rows_for(self, family: Family, seconds: float, most: int) -> int:
-        """The most rows that a fit can have in so many seconds; 0 if not even one."""
-        return most_within(lambda rows: self.fit_seconds(family, rows), seconds, most)
+    def rows_for(self, family: Family, seconds: float, most: int, seen: int) -> int:
+        """The most rows that a fit can have in so many seconds, after one of `seen` rows.
+
+        0 if not even one.
+        """
+        return most_within(
+            lambda rows: doubt(rows, seen) * self.fit_seconds(family, rows), seconds, most
+        )
+
+
+def doubt(rows: int, seen: int) -> float:
+    """How many times as long it may take as one would guess from fits of fewer rows."""
+    return max(rows / max(seen, 1), 1.0) ** DOUBT
 
 
 def most_within(need: Callable[[int], float], seconds: float, most: int) -> int:

@@ -16,7 +16,7 @@ from ..data import Column, prepare
 from ..evaluation.resampling import HeldOut
 from ..evaluation.rows import Rows, Split
 from ..interrupt import TimeLimit, check, time_limit
-from .budget import Budget, most_within
+from .budget import Budget, doubt, most_within
 from .failures import failure_in_words
 from .families import Family
 from .folds import Folds
@@ -146,7 +146,7 @@ class Judging:
         """
         family, budget = trial.family, self.budget
         left = max(budget.left - self.test_seconds(trial), 0.0)
-        count = budget.rows_for(family, left, most)
+        count = budget.rows_for(family, left, most, trial.rows)
         rows = self.folds.of_all(count)
         why = "" if count == most else NO_TIME
         if count < min(WORTH_IT * trial.rows, most):
@@ -186,9 +186,14 @@ class Judging:
         known = self.trials[family.name].ask_seconds if family.name in self.trials else 0.0
         return known or family.asking * self.budget.alone(family, rows) / max(rows, 1)
 
-    def rows_within(self, family: Family, seconds: float) -> int:
-        """The most rows that the family can be judged on in so many seconds; 0 if on none."""
-        return most_within(lambda rows: self.need(family, rows), seconds, self.most_rows(family))
+    def rows_within(self, trial: Trial, seconds: float) -> int:
+        """The most rows that a family can be judged on again in so many seconds; 0 if on none."""
+        most = self.most_rows(trial.family)
+        return most_within(lambda rows: self.need_again(trial, rows), seconds, most)
+
+    def need_again(self, trial: Trial, rows: int) -> float:
+        """Seconds for judging a family on more rows than before."""
+        return doubt(rows, trial.rows) * self.need(trial.family, rows)
 
     def end_seconds(self, trial: Trial | None) -> float:
         """What it will take to fit a family to all rows, and to test it; 0 for none."""

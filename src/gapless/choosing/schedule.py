@@ -159,9 +159,9 @@ class Schedule:
         judging, family = self.judging, trial.family
         most = rows = judging.most_rows(family)
         spare = self._beside(trial, is_whole=True)
-        if judging.need(family, most) > min(seconds, spare):
+        if judging.need_again(trial, most) > min(seconds, spare):
             spare = self._beside(trial, is_whole=False)
-            rows = judging.rows_within(family, min(seconds, spare))
+            rows = judging.rows_within(trial, min(seconds, spare))
         fewest = 2 * trial.rows if trial.held is not None else FEWEST
         if rows >= min(fewest, most):
             judging.judge(family, rows, min(PATIENCE * seconds, spare))
