@@ -217,6 +217,14 @@ def test_batches_of_json_lines(monkeypatch):
     assert pl.concat(batches)["a"].to_list() == list(range(50))
 
 
+def test_one_line_of_nested_json_is_a_row_where_lines_are(monkeypatch, tmp_path):
+    row = b'{"a": [1, 2], "b": [3, 4]}\n'
+    (tmp_path / "t.jsonl").write_bytes(row)
+    assert rows(tmp_path / "t.jsonl") == [("1 2", "3 4")]
+    monkeypatch.setattr(reading_module, "BLOCK", len(row))
+    assert [len(batch) for batch in read_batches(row * 3, {})] == [1, 1, 1]
+
+
 def test_batches_name_the_line_of_the_file(monkeypatch):
     monkeypatch.setattr(reading_module, "BLOCK", 20)
     with pytest.raises(TableError, match="line 12 has 3 fields"):

@@ -55,7 +55,8 @@ NO_TABLE_TEXTS = (
 LOOKED_AT, MOST_CONTROLS = 1 << 16, 0.05
 CONTROLS = bytes({*range(32), 127} - set(b"\t\n\v\f\r\x1a\x1c\x1d\x1e\x1f"))
 PACKED = (".gz", ".bz2", ".xz", ".zst")
-JSON_NAMES = (".json", ".jsonl", ".ndjson")
+LINES_NAMES = (".jsonl", ".ndjson")
+JSON_NAMES = (".json", *LINES_NAMES)
 
 
 def format_of(name: str, head: bytes) -> Format:
@@ -127,15 +128,19 @@ def check_text(text: bytes, name: str) -> None:
 # ---- JSON ----------------------------------------------------------------------------------------
 
 
-def read_json(data: bytes, name: str) -> pl.DataFrame:
-    """A frame from one object per line, a list of objects, or columns; nested values stay so."""
+def read_json(data: bytes, name: str, *, are_lines: bool = False) -> pl.DataFrame:
+    """A frame from one object per line, a list of objects, or columns; nested values stay so.
+
+    Where lines are known to be rows, one line alone is a row too, and no table of columns.
+    """
+    are_lines = are_lines or name.endswith(LINES_NAMES)
     text = data.strip()
     if not text:
         raise TableError(f"{name} is empty; each line should be an object of names and values.")
     if text.startswith(b"["):
         return _frame(_parsed(text, name, 0), name)
     first, _, rest = text.partition(b"\n")
-    if not rest or first.rstrip() == b"{":
+    if not are_lines and (not rest or first.rstrip() == b"{"):
         return _frame(_parsed(text, name, 0 if rest else 1), name)
     try:
         return pl.read_ndjson(text, infer_schema_length=None)

@@ -160,13 +160,15 @@ def _batches(source: Source, delimiter: str | None, encoding: str | None) -> Ite
 
 def _json_batches(opened: Opened, encoding: str | None) -> Iterator[pl.DataFrame]:
     """Whole lines of objects; a list of objects is one batch."""
-    left = b""
+    left, are_lines = b"", False
     is_list = opened.head.lstrip().startswith(b"[")
     for block, is_last in utf8_blocks(opened.stream, BLOCK, encoding):
         text = left + block
         cut = len(text) if is_last else 0 if is_list else text.rfind(b"\n") + 1
         if text[:cut].strip():
-            yield read_json(text[:cut], opened.name)
+            # A text that was cut between two lines has a row in each.
+            are_lines = are_lines or not is_last
+            yield read_json(text[:cut], opened.name, are_lines=are_lines and not is_list)
         left = text[cut:]
 
 
