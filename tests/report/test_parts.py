@@ -16,9 +16,9 @@ from gapless.evaluation import LearningCurve
 from gapless.report import summarize
 from gapless.report.advice import advice_of, curve_in_words
 from gapless.report.learning_part import learning_of
-from gapless.report.summary import _validation
 from gapless.report.table_facts import ceiling_of, data_of
 from gapless.report.tested import calibration_of, curves_of
+from gapless.report.validation_part import validation_of
 from gapless.report.wording import answer, certainty
 
 
@@ -68,6 +68,17 @@ def test_only_unseen_scores_decide_whether_more_rows_help(ridge):
     assert "simpler model" not in flat, "a score of 1 on its own rows is no fault of a forest"
 
 
+def test_a_rise_that_is_not_sure_is_told_as_such(ridge):
+    choice, _ = ridge
+    null, tried, skipped = choice.candidates
+    far = replace(tried, gap=0.2, standard_error=0.01)
+    curve = made_curve([0.5, 0.6, 0.68, 0.74], error=0.15)
+    noisy = replace(curve, of_folds=curve.of_folds + np.outer([0, 0, 0, 1], [0.2, -0.2, 0.0]))
+    words = curve_in_words(replace(choice, candidates=(null, far, skipped)), noisy)
+    assert words.startswith("More rows may help, rather than a richer model: twice as many rows")
+    assert "known to ± 0.15 only" in words and "by 0.2, than on unseen ones" in words
+
+
 def test_curve_sends_to_what_was_not_compared(ridge):
     choice, _ = ridge
     flat = made_curve([0.8, 0.81, 0.811, 0.811], train=0.815)
@@ -90,7 +101,8 @@ def test_curve_sends_to_what_was_not_compared(ridge):
 def test_model_without_columns_is_not_looked_at_closer(ridge):
     choice, table = ridge
     null = replace(choice.candidates[0], behind=0.02, behind_error=0.03)
-    choice = replace(choice, chosen="null model", candidates=(null, *choice.candidates[1:]))
+    tried = replace(choice.candidates[1], complexity=5)
+    choice = replace(choice, chosen="null model", candidates=(null, tried, choice.candidates[2]))
     words = curve_in_words(choice, made_curve([0.5] * 4))
     assert words.startswith("More rows could tell whether another model is better: tried model is")
     assert "0.02 ± 0.03 ahead" in words
@@ -118,6 +130,44 @@ def test_dear_models_keep_their_settings_in_the_curve(ridge):
     assert learning_of(choice, table, None, {}).note == ""
 
 
+def test_curves_that_end_early_or_leave_nothing_to_gain_say_so(ridge):
+    choice, _ = ridge
+    words = curve_in_words(choice, made_curve([0.6, 0.7, 0.77], wanted=1000))
+    assert words.startswith("Whether more rows would help is not known: the learning curve ends at")
+    assert "at 80 of about 1,000 rows, and more time (--time-limit) would tell." in words
+    perfect = tuple(replace(one, unseen=1.0) for one in choice.candidates)
+    words = curve_in_words(replace(choice, candidates=perfect), made_curve([0.9, 1.0, 1.0, 1.0]))
+    assert words.startswith("Nothing better can be seen: accuracy of the rows")
+
+
+@pytest.mark.parametrize(
+    ("signal", "rows", "models", "says"),
+    [
+        (lambda x: x[:, 0] ** 2, 300, "ridge regression", "take a richer one"),
+        (lambda x: x[:, 0] ** 2 + x[:, 0], 300, "ridge regression", "try a richer one"),
+        (lambda x: 3 * np.sin(2 * x[:, 0]) * x[:, 1], 120, "kernel ridge", "Get more data"),
+        (lambda x: 0 * x[:, 0], 200, "ridge regression, kernel ridge", "Neither more rows nor"),
+    ],
+)
+def test_advice_is_right_where_the_truth_is_known(signal, rows, models, says):
+    # A bend that a line cannot follow, a surface of which few rows are known, and noise.
+    rng = np.random.default_rng(1)
+    x = rng.uniform(-2, 2, size=(rows, 2))
+    y = signal(x) + 0.3 * rng.normal(size=rows)
+    table = table_of({"a": x[:, 0], "b": x[:, 1], "y": y})
+    choice = gapless.choose(table, "y", models=models)
+    assert says in summarize(choice, table).advice[0]
+
+
+def test_dear_curves_are_made_of_fewer_rows_and_folds_and_say_so(ridge):
+    choice, table = ridge
+    dear = tuple(replace(one, seconds=300.0, settings={}) for one in choice.candidates)
+    left_out = {}
+    found = learning_of(replace(choice, candidates=dear), table, 20.0, left_out)
+    assert left_out == {} and len(found.sizes) == 4 and found.sizes[-1] < 100
+    assert f"The curve ends at {found.sizes[-1]:.0f} of about" in found.note
+
+
 # ---- tuning --------------------------------------------------------------------------------------
 
 
@@ -130,12 +180,45 @@ def test_dear_models_keep_their_settings_in_the_curve(ridge):
     ],
 )
 def test_words_of_tuning_say_what_was_taken_and_why(ridge, unseen, chosen, says):
-    choice, _ = ridge
+    choice, table = ridge
     tuned = Tuning("alpha", (0.1, 1.0, 10.0), unseen, (0.2,) * 3, chosen, 1, "neg_rmse", True)
     among = tuple(replace(one, tuning=tuned) for one in choice.candidates)
-    found = _validation(replace(choice, candidates=among), {})
+    found = validation_of(replace(choice, candidates=among), table, None, {})
     assert says in found.words
     assert found.unseen == tuple(-value for value in unseen) and not found.higher_is_better
+
+
+def test_own_rows_are_scored_along_the_tuned_parameter(ridge):
+    choice, table = ridge
+    found = validation_of(choice, table, None, {})
+    frame, alphas = table.frame[choice.split.train], np.array(found.values)
+    known = [k for k, value in enumerate(found.train) if value is not None]
+    assert {found.best, found.chosen} <= set(known) and len(known) <= 11
+    left = frame["progression"].to_numpy() - choice.model.predict(frame)
+    assert found.train[found.chosen] == pytest.approx(np.mean(left**2))
+    by_alpha = [found.train[k] for k in sorted(known, key=lambda k: alphas[k])]
+    assert by_alpha == sorted(by_alpha), "the weaker the penalty, the nearer to its own rows"
+    assert not any(validation_of(choice, table, 0.0, {}).train), "without time there are none"
+
+
+def test_boosting_knows_the_scores_of_its_own_rows():
+    table = load_builtin("diabetes")
+    model = gapless.HistGradientBoostingRegressor(max_iter="cv", max_leaf_nodes=4)
+    choice = made_choice(table, "progression", model, "table")
+    found = validation_of(choice, table, 0.0, {})
+    own = found.train[found.chosen]
+    assert found.parameter == "rounds" and 0 < own < found.unseen[found.chosen]
+
+
+@pytest.mark.parametrize("model", [gapless.KNeighborsClassifier, gapless.SVC])
+def test_searches_are_fitted_again_with_all_that_was_tuned(model):
+    table = load_builtin("iris")
+    tuned = {"n_neighbors": "loo"} if model is gapless.KNeighborsClassifier else {"C": "loo"}
+    choice = made_choice(table, "species", model(**tuned), "numbers")
+    found = validation_of(choice, table, None, {})
+    frame = table.frame[choice.split.train]
+    right = np.mean(choice.model.predict(frame) == frame["species"].to_numpy())
+    assert found.train[found.chosen] == pytest.approx(right)
 
 
 # ---- test rows -----------------------------------------------------------------------------------

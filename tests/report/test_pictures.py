@@ -95,7 +95,8 @@ def test_comparison_has_a_row_for_each_model_from_top_to_bottom():
 
 
 def test_one_value_and_words_as_values_can_be_drawn():
-    curve = Validation("kind", ("a", "b"), (0.5, 0.6), (0.1, None), 1, 0, "R²", True, False, "")
+    own, new, errors = (0.7, None), (0.5, 0.6), (0.1, None)
+    curve = Validation("kind", ("a", "b"), own, new, errors, 1, 0, "R²", True, False, "")
     assert "kind" in str(validation(curve))
     flat = Learning((5.0,), (1.0,), (1.0,), (None,), (5.0,), (1.0,), (0.0,), "R²", "", "")
     assert "<polyline" in str(learning(flat))

@@ -17,7 +17,8 @@ from gapless.report import from_json, summarize, to_html, to_json, to_text
 REPORTS = ["two_classes", "many_classes", "of_numbers", "nasty"]
 # A section with all that belongs to it.
 VALIDATION = {
-    **{"parameter": "C", "values": [1.0, 2.0], "unseen": [0.5, 0.6], "standard_errors": [0.1, 0.1]},
+    **{"parameter": "C", "values": [1.0, 2.0], "train": [0.7, None], "unseen": [0.5, 0.6]},
+    "standard_errors": [0.1, 0.1],
     **{"best": 1, "chosen": 0, "metric": "accuracy", "higher_is_better": True, "is_log": True},
     "words": "C = 1 is taken.",
 }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from ..choosing.choice import Candidate, Choice
 from ..evaluation import LearningCurve
 from .phrases import behind, joined, named, percent
@@ -13,8 +15,17 @@ from .wording import is_null
 
 # An interval wider than so much of a share says that the test is small.
 WIDE = 0.1
+# From this place in the order of simplicity on, models follow bends, and columns that interact.
+BENDS = 4
+# A rise to be expected counts from this part of the standard error on, where it is sure: from about
+# so much of the rows to all of them.
+PART, HALF = 0.25, 0.65
+# Scores of which 1 is the best, and which part of that, or else of the score, is hardly worth it.
+OF_ONE, LITTLE = ("accuracy", "balanced_accuracy", "r2", "roc_auc"), 0.02
 # From this share of rows on, equal rows of different classes matter little.
 HIGH = 0.98
+# What a curve that ends so many times before all rows leads to expect of more is a guess.
+FAR = 4
 # Probabilities that are off by less are good enough to be used.
 SMALL = 0.01
 
@@ -60,8 +71,20 @@ def curve_in_words(choice: Choice, curve: LearningCurve) -> str:
     """
     if is_null(choice):
         return _of_null(choice)
-    size = max(int(curve.sizes[-1]), curve.wanted)
-    is_whole = size == curve.sizes[-1]
+    if choice[choice.chosen].unseen == (1.0 if choice.higher_is_better else 0.0):
+        return (
+            f"Nothing better can be seen: {curve.metric} of the rows that were held out is the "
+            "best there is. Only more rows could show mistakes that are rare."
+        )
+    last = int(curve.sizes[-1])
+    if FAR * last < curve.wanted:
+        return (
+            f"Whether more rows would help is not known: the learning curve ends at {last:,} of "
+            f"about {curve.wanted:,} rows, and more time (--time-limit) would tell. "
+            f"{_tried(choice)}"
+        )
+    size = max(last, curve.wanted)
+    is_whole = size == last
     now = float(curve.unseen[-1]) if is_whole else curve.expected(size)[0]
     twice, sign = curve.expected(2 * size)[0], -1 if curve.is_loss else 1
     here, there = f"{sign * now:.3g}", f"{sign * twice:.3g}"
@@ -69,24 +92,54 @@ def curve_in_words(choice: Choice, curve: LearningCurve) -> str:
     brings = f"twice as many rows would bring {curve.metric} from {start} to about {there}"
     if here == there:
         brings = f"twice as many rows would leave {curve.metric} at about {here}"
-    if twice - now > curve.error:
+    if twice - now > curve.error or (_still_rises(curve) and twice - now > PART * curve.error):
         return f"Get more data: {brings}."
+    chosen = choice[choice.chosen]
+    if twice - now > PART * curve.error and not _has_met(chosen):
+        return (
+            f"More rows may help, rather than a richer model: {brings}, known to ± "
+            f"{curve.error:.2g} only, and the model does better on its own rows, by "
+            f"{chosen.gap or 0.0:.2g}, than on unseen ones."
+        )
     within = "" if here == there else f", less than the standard error of {curve.error:.2g}"
     said = [f"More rows alone would hardly help: {brings}{within}."]
-    if _has_met(choice[choice.chosen]):
+    if _has_met(chosen):
         said.append("The model does about as well on unseen rows as on its own.")
     return " ".join([*said, _tried(choice)])
+
+
+def _still_rises(curve: LearningCurve) -> bool:
+    """Whether all rows are surely better than about half of them, in the same folds."""
+    half = int(np.flatnonzero(curve.sizes <= HALF * curve.sizes[-1])[-1:].sum())
+    apart = curve.of_folds[-1] - curve.of_folds[half]
+    error = np.nanstd(apart, ddof=1) / len(apart) ** 0.5
+    return bool(np.nanmean(apart) > 2 * error)
 
 
 def _of_null(choice: Choice) -> str:
     """What to do where no model is surely better than one that knows no columns."""
     if len(choice.judged) == 1:
         return "Whether the columns tell anything is not known: no model that uses them was tried."
-    lead = ""
-    if choice.best != choice.chosen:
-        ahead = f"{choice.best} is {behind(choice[choice.chosen])} ahead"
-        lead = f"More rows could tell whether another model is better: {ahead}. "
-    return f"{lead}Look for columns that have more to do with the target."
+    columns = "Look for columns that have more to do with the target"
+    if max(one.complexity for one in choice.judged) < BENDS:
+        return (
+            "Only simple models were compared, and none finds anything: take a richer one, which "
+            f"can follow bends and columns that work together. {columns}, if that does not help."
+        )
+    ahead = f"{choice.best} is {behind(choice[choice.chosen])} ahead"
+    if choice.best != choice.chosen and _may_matter(choice):
+        return f"More rows could tell whether another model is better: {ahead}. {columns}."
+    return (
+        "Neither more rows nor a richer model promises anything: none of the models compared finds "
+        f"anything in these columns. {columns}."
+    )
+
+
+def _may_matter(choice: Choice) -> bool:
+    """Whether the best model can be so far ahead of the null model that one would want it."""
+    null = choice[choice.chosen]
+    most = (null.behind or 0.0) + 2 * (null.behind_error or 0.0)
+    return most > LITTLE * (1.0 if choice.metric in OF_ONE else abs(null.unseen or 1.0))
 
 
 def _has_met(one: Candidate) -> bool:

@@ -10,13 +10,15 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from scipy.stats import rankdata
 
 from ..choosing.choice import Choice
 from ..choosing.coefficients import coefficients_of
 from ..choosing.metric import Metric
 from ..data import Table
 from ..evaluation import PartialDependence, partial_dependence, permutation_importance
-from ..interrupt import TimeLimit, deadline, time_limit
+from ..evaluation.permutation import ROWS_AT_ONCE
+from ..interrupt import TimeLimit, check, deadline, time_limit
 from .column_sections import Coefficient, Dependence, Importance, Line, Uses
 from .plain import number, numbers
 from .wording import is_null, metric_title
@@ -78,10 +80,13 @@ def _look(choice: Choice, table: Table, features: list[str], found: Found) -> No
     if len(some) > MOST_ROWS:
         some = np.sort(np.random.default_rng(choice.seed).choice(some, MOST_ROWS, replace=False))
     frame = table.frame[choice.split.test[some]].select(features)
+    # As many copies as are predicted at once when columns are shuffled.
+    copies = max(1, ROWS_AT_ONCE // frame.height)
     try:
         began = time.monotonic()
-        said = _said(choice.model, frame)
-        leading, repeats = _affordable(frame, said, time.monotonic() - began)
+        said = _said(choice.model, frame[np.tile(np.arange(frame.height), copies)])
+        seconds = (time.monotonic() - began) / copies
+        leading, repeats = _affordable(frame, said[: frame.height], seconds)
     except TimeLimit:
         leading, repeats = [], 0
     losses = _losses(choice, frame, choice.answers.y[some], leading, repeats)
@@ -139,32 +144,51 @@ def _affordable(frame: pl.DataFrame, said: Array, one: float) -> tuple[list[int]
         raise TimeLimit
     if frame.width <= MOST_SHUFFLED and frame.width * REPEATS <= affordable:
         return list(range(frame.width)), REPEATS
-    goes_with = [_goes_with(series, said) for series in frame.iter_columns()]
-    leading = np.argsort(-np.array(goes_with), kind="stable")[:MOST_SHUFFLED]
+    most = int(np.clip(affordable / FEWEST_REPEATS, AT_A_TIME, MOST_SHUFFLED))
+    leading = np.argsort(-_go_with(frame, said), kind="stable")[:most]
     repeats = int(np.clip(affordable / len(leading), FEWEST_REPEATS, REPEATS))
     return leading.tolist(), repeats
 
 
-def _goes_with(series: pl.Series, said: Array) -> float:
-    """Which part of the variation of predictions goes with a column, in ranges or levels.
+def _go_with(frame: pl.DataFrame, said: Array) -> Array:
+    """Which part of the variation of predictions goes with each column, in ranges or levels."""
+    is_ordered = np.array([kind.is_numeric() or kind.is_temporal() for kind in frame.dtypes])
+    found = np.empty(frame.width)
+    some = frame[:, np.flatnonzero(is_ordered).tolist()]
+    if some.width:
+        X = some.select(pl.all().to_physical().cast(pl.Float64)).to_numpy()
+        found[is_ordered] = _explained(_in_ranges(X), said)
+    for k in np.flatnonzero(~is_ordered).tolist():
+        check()
+        levels = frame.to_series(k).cast(pl.String).fill_null("").rank("dense").to_numpy()
+        found[k] = _explained(levels.astype(int)[:, None], said)[0]
+    return found
+
+
+def _in_ranges(X: Array) -> Array:
+    """For each number of each column the place of its range, of as many rows as the others."""
+    missing = np.isnan(X)
+    rank = rankdata(np.where(missing, -np.inf, X), axis=0)
+    return np.where(missing, 0, np.ceil(rank * BINS / len(X))).astype(int)
+
+
+def _explained(groups: Array, said: Array) -> Array:
+    """The part of the variation of (n, K) predictions between groups, for each column of (n, d).
 
     Less what as many groups drawn at random would explain, so that levels of few rows, which always
     explain something, do not come first.
     """
-    if series.dtype.is_numeric() or series.dtype.is_temporal():
-        rank = series.to_physical().rank("average").fill_null(0.0).to_numpy()
-        groups = np.ceil(rank * BINS / len(rank)).astype(int)
-    else:
-        groups = series.cast(pl.String).fill_null("").rank("dense").to_numpy().astype(int)
-    groups = np.unique(groups, return_inverse=True)[1]
-    counts = np.bincount(groups)
     centred = said - said.mean(axis=0)
     total = float(np.sum(centred**2))
-    if total == 0 or len(counts) == 1:
-        return 0.0
-    sums = np.column_stack([np.bincount(groups, column) for column in centred.T])
-    explained = float(np.sum(sums**2 / counts[:, None])) / total
-    return explained - (len(counts) - 1) / max(len(said) - 1, 1)
+    between, count = np.zeros(groups.shape[1]), np.zeros(groups.shape[1])
+    if total == 0:
+        return between
+    for group in range(int(groups.max(initial=0)) + 1):
+        is_in = (groups == group).astype(float)
+        rows = is_in.sum(axis=0)
+        between += np.sum((is_in.T @ centred) ** 2, axis=1) / np.maximum(rows, 1)
+        count += rows > 0
+    return between / total - (count - 1) / max(len(said) - 1, 1)
 
 
 def _dependences(

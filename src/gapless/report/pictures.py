@@ -162,16 +162,16 @@ def _inside(value: float | None, scale: Scale) -> float | None:
 
 
 def validation(curve: Validation) -> Picture:
-    """The unseen score by the value of a parameter, the best and the chosen one."""
+    """Both scores by the value of a parameter, the best and the chosen one."""
     low, high = _beside(curve.unseen, curve.standard_errors)
     numbers = _as_numbers(curve.values)
     places: list[float | None] = numbers or [float(k) for k in range(len(curve.values))]
     picture = Picture(
         across(places, is_log=curve.is_log and numbers is not None),
-        up([*low, *high]),
+        up([*low, *high, *curve.train]),
         f"{curve.metric} by {curve.parameter}",
     )
-    with_upright(picture, f"{curve.metric} of unseen rows")
+    with_upright(picture, curve.metric)
     if numbers is None:
         _level_of_names(picture, [str(value) for value in curve.values], curve.parameter)
     else:
@@ -179,6 +179,10 @@ def validation(curve: Validation) -> Picture:
     order = sorted(range(len(places)), key=lambda k: places[k] or 0.0)
     xs, ys = [places[k] for k in order], [curve.unseen[k] for k in order]
     picture.band(xs, [low[k] for k in order], [high[k] for k in order], "new")
+    own = [curve.train[k] for k in order]
+    picture.line(xs, own, "own")
+    if sum(value is not None for value in own) <= MOST_DOTS:
+        picture.dots(xs, own, "own")
     picture.line(xs, ys, "new")
     if len(xs) <= MOST_DOTS:
         picture.dots(xs, ys, "new")

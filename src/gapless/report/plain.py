@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+import numpy as np
+
 # A number that may be unknown. JSON has no NaN and no infinity, so that None stands for both.
 Number: TypeAlias = float | None
 Value: TypeAlias = str | int | float | bool | None
@@ -49,6 +51,15 @@ def number(value: Any) -> Number:
 def numbers(values: Any) -> tuple[Number, ...]:
     """Each as `number` has it."""
     return tuple(number(value) for value in values)
+
+
+def plain_value(value: Any) -> Value:
+    """A value of a setting: a number, a text, a truth value, or what it is called."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return number(value)
+    return value if isinstance(value, str | int | bool) or value is None else str(value)
 
 
 def measured(score: Any) -> Measured:

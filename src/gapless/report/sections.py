@@ -96,6 +96,8 @@ class Validation:
         Its name.
     values : tuple
         What was tried.
+    train : tuple of float or None
+        The score of the rows that were learned from; None for values without one.
     unseen, standard_errors : tuple of float
         The score of unseen rows for each value, and its error.
     best, chosen : int
@@ -112,6 +114,7 @@ class Validation:
 
     parameter: str
     values: tuple[Value, ...]
+    train: tuple[Number, ...]
     unseen: tuple[Number, ...]
     standard_errors: tuple[Number, ...]
     best: int

@@ -11,20 +11,21 @@ from typing import Any
 import numpy as np
 
 from ..choosing.choice import Candidate, Choice
-from ..choosing.tuning import Tuning
 from ..data import Table
 from ..interrupt import seconds_left
 from . import wording
 from .advice import advice_of
 from .learning_part import learning_of
 from .model_uses import uses_of
-from .plain import Value, measured, number, numbers
-from .sections import Model, Report, Validation
+from .plain import measured, number, plain_value
+from .sections import Model, Report
 from .table_facts import ceiling_of, data_of
 from .tested import calibration_of, confusion_of, curves_of, residuals_of
+from .validation_part import validation_of
 
-# Of the time that is left, so much is for what the model uses; the rest for the learning curve.
-SHARE_OF_USES = 0.35
+# Of the time that is left, so much is for what the model uses, and of the rest so much for what it
+# has tuned; what remains is for the learning curve.
+SHARE_OF_USES, SHARE_OF_TUNING = 0.35, 0.15
 PACKAGES = ("gapless", "numpy", "scipy", "scikit-learn", "polars")
 
 
@@ -58,11 +59,14 @@ def summarize(
     left_out: dict[str, str] = {}
     tell("test rows")
     parts = _of_test_rows(choice, table, left_out)
-    validation = _validation(choice, left_out)
     tell("what the model uses")
     left = seconds_left(time_limit, began)
     uses, missing = uses_of(choice, table, None if left is None else SHARE_OF_USES * left)
     left_out |= missing
+    tell("what was tuned")
+    left = seconds_left(time_limit, began)
+    part = None if left is None else SHARE_OF_TUNING * left
+    validation = validation_of(choice, table, part, left_out)
     data = data_of(choice, table, [one.name for one in uses.importances])
     tell("learning curve")
     learning = learning_of(choice, table, seconds_left(time_limit, began), left_out)
@@ -130,16 +134,8 @@ def _model(one: Candidate, choice: Choice) -> Model:
         optimality=one.optimality,
         generalization=one.generalization,
         seconds=float(one.seconds),
-        settings={str(name): _plain(value) for name, value in one.settings.items()},
+        settings={str(name): plain_value(value) for name, value in one.settings.items()},
     )
-
-
-def _plain(value: Any) -> Value:
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float):
-        return number(value)
-    return value if isinstance(value, str | int | bool) or value is None else str(value)
 
 
 def _of_test_rows(choice: Choice, table: Table, left_out: dict[str, str]) -> dict[str, Any]:
@@ -178,50 +174,3 @@ def _scores(choice: Choice, table: Table, classes: int) -> np.ndarray | None:
     if found.ndim == 1:
         return np.column_stack([-found, found])
     return found if found.shape[1] == classes else None
-
-
-def _validation(choice: Choice, left_out: dict[str, str]) -> Validation | None:
-    """What the model tuned inside its fit."""
-    tuned = choice[choice.chosen].tuning
-    if tuned is None or len(tuned.values) < 2:
-        left_out["validation"] = f"no parameter of {choice.chosen} was tuned"
-        return None
-    metric, is_loss = _own_sense(tuned.metric)
-    sign = -1.0 if is_loss else 1.0
-    return Validation(
-        parameter=tuned.parameter,
-        values=tuple(_plain(value) for value in tuned.values),
-        unseen=numbers(sign * value for value in tuned.unseen),
-        standard_errors=numbers(tuned.standard_errors),
-        best=int(tuned.best),
-        chosen=int(tuned.chosen),
-        metric=metric,
-        higher_is_better=not is_loss,
-        is_log=bool(tuned.is_log),
-        words=_tuning_in_words(tuned),
-    )
-
-
-def _tuning_in_words(tuned: Tuning) -> str:
-    """Which value was taken, and why it is not the best if it is not."""
-    best, chosen = tuned.values[tuned.best], tuned.values[tuned.chosen]
-    if tuned.best == tuned.chosen:
-        return f"{tuned.parameter} = {chosen:.3g} has the best score on unseen rows, and is taken."
-    behind = tuned.unseen[tuned.best] - tuned.unseen[tuned.chosen]
-    if behind <= tuned.standard_errors[tuned.best]:
-        return (
-            f"{tuned.parameter} = {best:.3g} has the best score on unseen rows; {chosen:.3g} makes "
-            "a simpler model within one standard error of it, and is taken."
-        )
-    return (
-        f"{tuned.parameter} = {chosen:.3g} is taken; {best:.3g} has the best score on the rows "
-        f"held out for tuning, by {behind:.2g}."
-    )
-
-
-def _own_sense(metric: str) -> tuple[str, bool]:
-    """What a score is called in words, and whether it is a loss with its sign turned."""
-    for turned in ("neg_", "negative "):
-        if metric.startswith(turned):
-            return metric.removeprefix(turned).replace("_", " "), True
-    return metric.replace("_", " "), False

@@ -80,7 +80,7 @@ def _check(report: Report) -> None:
 
 def _is_curve(one: Validation) -> bool:
     """Whether all values have scores, and the best and the chosen one are among them."""
-    lengths = {len(one.values), len(one.unseen), len(one.standard_errors)}
+    lengths = {len(of) for of in (one.values, one.train, one.unseen, one.standard_errors)}
     return len(lengths) == 1 and all(0 <= k < len(one.values) for k in (one.best, one.chosen))
 
 

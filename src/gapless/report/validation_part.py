@@ -1,0 +1,139 @@
+"""What the chosen model has tuned: its score by the parameter, on unseen and on its own rows."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.metrics import get_scorer, get_scorer_names
+
+from ..choosing.choice import Choice
+from ..choosing.ranking import model_of
+from ..choosing.table_model import within
+from ..choosing.tuning import Tuning
+from ..data import Table, read_target
+from ..interrupt import TimeLimit, check, time_limit
+from ..search import Search
+from .plain import Number, numbers, plain_value
+from .sections import Validation
+
+# The model is fitted again with so many of the values, to see how it does on its own rows.
+MOST_FITS = 9
+# Scores that scikit-learn calls otherwise.
+SCORERS = {"R²": "r2"}
+
+
+def validation_of(
+    choice: Choice, table: Table, seconds: float | None, left_out: dict[str, str]
+) -> Validation | None:
+    """What the model tuned inside its fit; None, and the reason in `left_out`, if it did not."""
+    tuned = choice[choice.chosen].tuning
+    if tuned is None or len(tuned.values) < 2:
+        left_out["validation"] = f"no parameter of {choice.chosen} was tuned"
+        return None
+    metric, is_loss = _own_sense(tuned.metric)
+    sign = -1.0 if is_loss else 1.0
+    own = _own_scores(choice, table, tuned, seconds)
+    return Validation(
+        parameter=tuned.parameter,
+        values=tuple(plain_value(value) for value in tuned.values),
+        train=numbers(None if value is None else sign * value for value in own),
+        unseen=numbers(sign * value for value in tuned.unseen),
+        standard_errors=numbers(tuned.standard_errors),
+        best=int(tuned.best),
+        chosen=int(tuned.chosen),
+        metric=metric,
+        higher_is_better=not is_loss,
+        is_log=bool(tuned.is_log),
+        words=_tuning_in_words(tuned),
+    )
+
+
+def _tuning_in_words(tuned: Tuning) -> str:
+    """Which value was taken, and why it is not the best if it is not."""
+    best, chosen = tuned.values[tuned.best], tuned.values[tuned.chosen]
+    if tuned.best == tuned.chosen:
+        return f"{tuned.parameter} = {chosen:.3g} has the best score on unseen rows, and is taken."
+    behind = tuned.unseen[tuned.best] - tuned.unseen[tuned.chosen]
+    if behind <= tuned.standard_errors[tuned.best]:
+        return (
+            f"{tuned.parameter} = {best:.3g} has the best score on unseen rows; {chosen:.3g} makes "
+            "a simpler model within one standard error of it, and is taken."
+        )
+    return (
+        f"{tuned.parameter} = {chosen:.3g} is taken; {best:.3g} has the best score on the rows "
+        f"held out for tuning, by {behind:.2g}."
+    )
+
+
+def _own_sense(metric: str) -> tuple[str, bool]:
+    """What a score is called in words, and whether it is a loss with its sign turned."""
+    for turned in ("neg_", "negative "):
+        if metric.startswith(turned):
+            return metric.removeprefix(turned).replace("_", " "), True
+    return metric.replace("_", " "), False
+
+
+# ---- own rows ------------------------------------------------------------------------------------
+
+
+def _own_scores(choice: Choice, table: Table, tuned: Tuning, seconds: float | None) -> list[Number]:
+    """The score of the rows that were learned from, for each value; None where it is not known."""
+    model = model_of(choice.model.pipeline_)
+    unknown: list[Number] = [None] * len(tuned.values)
+    if tuned.parameter == "rounds":
+        # Boosting has seen it on the way, as far as it went.
+        losses = getattr(getattr(model, "trace_", None), "training", ())
+        return [-float(losses[int(r)]) if r < len(losses) else None for r in tuned.values]
+    metric = SCORERS.get(tuned.metric, tuned.metric)
+    # Fits of some of the rows would be another story: such models know theirs better.
+    is_whole = choice.model.rows_ == len(choice.split.train)
+    is_open = isinstance(model.get_params(deep=False).get(tuned.parameter), str)
+    if metric not in get_scorer_names() or not (is_whole and is_open):
+        return unknown
+    try:
+        with time_limit(seconds), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return _fitted_again(choice, table, tuned, get_scorer(metric))
+    except TimeLimit:
+        return unknown
+
+
+def _fitted_again(choice: Choice, table: Table, tuned: Tuning, scorer: Any) -> list[Number]:
+    """The scores of models with some of the values, the chosen one among them."""
+    pipeline = choice.model.pipeline_
+    model, target = model_of(pipeline), read_target(table, choice.target)
+    y = within(target, choice.split.train).values
+    X = pipeline[:-1].transform(table.frame[choice.split.train].select(_features(choice)))
+    own: list[Number] = [None] * len(tuned.values)
+    for k in _some(tuned):
+        again = clone(model).set_params(**_settings(model, tuned, k)).fit(X, y)
+        own[k] = float(scorer(again, X, y))
+        # A fit that the limit has stopped is not the model that was judged.
+        check()
+    return own
+
+
+def _features(choice: Choice) -> list[str]:
+    return [column.name for column in choice.columns if column.is_feature]
+
+
+def _some(tuned: Tuning) -> list[int]:
+    """Places of some of the values, from end to end; the best and the chosen are among them."""
+    spread = np.linspace(0, len(tuned.values) - 1, MOST_FITS).round().astype(int)
+    return sorted({*spread.tolist(), tuned.best, tuned.chosen})
+
+
+def _settings(model: Any, tuned: Tuning, k: int) -> dict[str, Any]:
+    """All that was tuned together, where the parameter had its k-th value and that score."""
+    value = tuned.values[k]
+    found = {tuned.parameter: value}
+    search = getattr(model, "search_", None)
+    if isinstance(search, Search):
+        values = np.asarray(search.values[tuned.parameter], dtype=float)
+        at = int(np.flatnonzero((values == value) & (search.unseen == tuned.unseen[k]))[-1])
+        found |= {name: float(of[at]) for name, of in search.values.items()}
+    # Counts, such as neighbours, have to be whole numbers, and strengths may be.
+    return {name: int(of) if of.is_integer() else of for name, of in found.items()}
