@@ -93,6 +93,7 @@ def small_samples(monkeypatch):
     """Samples of a quarter of 400 rows and more, whatever their entries."""
     monkeypatch.setattr(fold_search, "MOST_IN_FOLDS", 10)
     monkeypatch.setattr(fold_search, "FEWEST", 100)
+    monkeypatch.setattr(fold_search, "FEW", 50)
 
 
 @pytest.mark.parametrize("model", [gapless.LogisticRegression(C="cv"), gapless.LinearSVC(C="cv")])
@@ -146,3 +147,12 @@ def test_callback_that_stops_a_search_is_told_from_the_clock(word, ratio):
     assert choice.status == "callback"
     with interrupt.time_limit(0.0):
         assert model._choose(model._read(X, y, None), None).status == "time_limit"
+
+
+def test_all_rows_of_middling_data_are_in_one_fold_and_few_rows_in_five(small_samples):
+    methods = []
+    for n in (40, 90):
+        X, y = make_words(n=n)
+        unit = gapless.LogisticRegression(C=1.0)
+        methods.append(search_by_folds(fitted_of(unit, unit._read(X, y, None)), None).method)
+    assert methods == ["5-fold", "hold-out of 18 of a sample of 90"]

@@ -88,7 +88,7 @@ CLASSIFIERS = (
         kind="numbers",
         complexity=3,
         make=linear_svm,
-        cost=Cost(0.03, 0.1, width=1.25, classes=1.0, words=2.0),
+        cost=Cost(0.03, 0.1, width=1.25, classes=1.0),
     ),
     Family(
         name="pruned tree",

@@ -33,9 +33,10 @@ from .trail import Trail, by_strength
 from .walk import Walk
 
 Array = np.ndarray
-# Up to so many entries times outputs, all rows are in five folds, which takes seconds; of more a
-# sample decides, this part of the distinct rows, or so many if these are more.
-MOST_IN_FOLDS, PART, FEWEST = 2e6, 0.25, 2000
+# Up to so many entries and coefficients, for each output, all rows are in five folds, which takes
+# seconds, and so are few rows, of which a part would tell too little. Else one part of a sample
+# decides: of this part of the distinct rows, or of so many if these are more.
+MOST_IN_FOLDS, FEW, PART, FEWEST = 1e6, 400, 0.25, 2000
 # The first strengths for more features than rows: the mean eigenvalue times these powers of ten.
 WINDOW = (1, 0, -1, -2, -3)
 # The window grows where its last decade has brought more than this part of a standard error.
@@ -79,7 +80,8 @@ def _sample(fitted: Fitted) -> Array | None:
     design, outputs = problems[0].design, sum(problem.outputs or 1 for problem in problems)
     count = int(units.max()) + 1
     most = max(int(PART * count), FEWEST)
-    if most >= count or design.density * design.n * design.d * outputs <= MOST_IN_FOLDS:
+    work = (design.density * design.n + 1) * design.d * outputs
+    if count <= FEW or work <= MOST_IN_FOLDS:
         return None
     is_drawn = np.zeros(count + 1, dtype=bool)
     is_drawn[drawn(units, most, fitted.targets if fitted.has_classes else None)] = True
