@@ -45,7 +45,14 @@ def test_names_in_a_comment_are_names():
     assert read("#,Name\n1,Rome\n2,Oslo\n").frame.columns == ["#", "Name"]
 
 
-@pytest.mark.parametrize("text", ["  id   price  y\n" + ALIGNED, "id\tprice y\n" + ALIGNED])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "  id   price  y\n" + ALIGNED,
+        "id\tprice y\n" + ALIGNED,
+        "Prices\n   \n  id   price  y\n" + ALIGNED,
+    ],
+)
 def test_columns_below_each_other(text):
     table = read(text)
     assert table.frame.columns == ["id", "price", "y"]

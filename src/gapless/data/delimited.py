@@ -6,7 +6,6 @@ the fields, and Python's own reader where quotes stand in odd places.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -34,7 +33,6 @@ from .headers import (
 )
 from .records import Records, find_records, is_blank, line_of
 
-BLANK_LINES = re.compile(rb"(?: *[\r\n])*")
 # Bytes of the longest line of names.
 LONGEST_HEADER = 1 << 22
 
@@ -58,14 +56,15 @@ def begin_delimited(
     data: bytes, name: str, delimiter: str | None = None
 ) -> tuple[bytes, Dialect, list[str]]:
     """The records after the header, the dialect and notes, from a text or its first block."""
-    data = data[len(BLANK_LINES.match(data)[0]) :]  # type: ignore[index]
+    data = data.lstrip(b"\r\n ")
     if not data.strip():
         raise TableError(f"{name} is empty; a table needs a line of names and lines of values.")
     data, said = _said_delimiter(data)
     sample = _first_lines(data).decode("utf-8", "ignore")
     guess = guess_dialect(sample, delimiter or said)
     above = sample[: guess.above]
-    data, sample = data[len(above.encode()) :], sample[guess.above :]
+    data = data[len(above.encode()) :].lstrip(b"\r\n ")
+    sample = sample[guess.above :].lstrip("\r\n ")
     dialect, body, notes = _with_names(data, sample, guess, above)
     return body, dialect, notes
 
@@ -150,8 +149,9 @@ def _below(data: bytes, guess: Guess, above: int) -> bytes:
     if not above:
         return data
     records = find_records(data[:LONGEST_HEADER], guess.delimiter, guess.quote)
-    last = np.flatnonzero(~is_blank(data, records))[above - 1]
-    return data[int(records.end[last]) + 1 :]
+    full = np.flatnonzero(~is_blank(data, records))
+    # Where quotes stand in odd places, there may be fewer records than Python's reader finds.
+    return data[int(records.end[full[min(above, len(full)) - 1]]) + 1 :]
 
 
 def _ragged(records: Records, dialect: Dialect) -> np.ndarray:
