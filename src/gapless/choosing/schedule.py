@@ -17,7 +17,7 @@ from .judging import Judging, Trial, in_words
 CHEAP = 0.03
 # Rows of the first look at a dear family: families that take the same share what is prepared.
 LOOKS_AT = (5000, 2500, 1000, 500)
-LOOK, FEWEST = LOOKS_AT[0], LOOKS_AT[-1]
+FEWEST = LOOKS_AT[-1]
 # First looks may take this part of the time, all together, and so may every round but the last.
 LOOKS, ROUND = 0.4, 0.25
 # For the smallest look a family may need this part of what is left, however small its share is:
