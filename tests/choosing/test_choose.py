@@ -208,6 +208,10 @@ def test_groups_are_on_one_side():
     assert not set(group[choice.split.train]) & set(group[choice.split.test])
     assert "L104" not in {finding.code for finding in choice.findings}
     assert "group" not in {column.name for column in choice.columns if column.is_feature}
+    # The model scores its test rows as the choice did: over groups.
+    assert choice.test_groups == 6 and choice.test.method.endswith(", by 6 groups")
+    assert choice.ahead.method.endswith(", by 6 groups")
+    assert choice.model.score(table, rows=choice.split.test) == choice.test
 
 
 def test_the_latest_rows_are_for_testing():

@@ -19,7 +19,7 @@ from gapless.report.learning_part import learning_of
 from gapless.report.table_facts import ceiling_of, data_of
 from gapless.report.tested import calibration_of, curves_of
 from gapless.report.validation_part import validation_of
-from gapless.report.wording import answer, certainty
+from gapless.report.wording import answer, certainty, why_chosen
 
 
 @pytest.fixture(scope="module")
@@ -294,3 +294,46 @@ def test_columns_are_judged_by_the_difference_of_the_same_rows(ridge, ends, word
     known = {"test": replace(choice.test, value=0.5, low=0.3, high=0.7), "baseline": choice.test}
     told = replace(choice, ahead=replace(choice.ahead, value=value, low=low, high=high), **known)
     assert words in " ".join(certainty(told))
+
+
+def test_the_best_model_is_chosen_with_a_word_on_the_nearest_simpler_one(ridge):
+    choice, _ = ridge
+    ahead = {"null model": 0.4, "straight line": 0.03, choice.chosen: 0.0}
+    some = choice[choice.chosen]
+    candidates = tuple(
+        replace(some, family=name, complexity=k, behind=behind, behind_error=0.01)
+        for k, (name, behind) in enumerate(ahead.items())
+    )
+    assert why_chosen(replace(choice, candidates=candidates)) == (
+        f"The best score of the 3 models compared is that of {choice.chosen}. No simpler one is "
+        "within one standard error of it: the nearest, straight line, is 0.03 ± 0.01 behind on the "
+        "same rows."
+    )
+    assert why_chosen(
+        replace(choice, candidates=(*candidates[2:], replace(some, family="other", complexity=9)))
+    ).endswith(f"{choice.chosen}, the simplest of them.")
+
+
+# ---- rows that are alike -------------------------------------------------------------------------
+
+
+def test_groups_are_named_wherever_the_test_rows_are_counted(ridge):
+    choice, _ = ridge
+    columns = tuple(
+        replace(one, role="group") if k == 0 else one for k, one in enumerate(choice.columns)
+    )
+    test = replace(choice.test, low=choice.test.value - 0.2, high=choice.test.value + 0.2)
+    grouped = replace(choice, columns=columns, test_groups=7, test=test, metric="r2")
+    words = f"of 7 groups (by '{columns[0].name}')"
+    assert words in answer(grouped) and "over whole groups" in " ".join(certainty(grouped))
+    said = advice_of(grouped, None, None, None, None)[-1]
+    assert words in said and "with more groups" in said
+    assert "group" not in answer(choice) + " ".join(certainty(choice))
+
+
+def test_rows_in_time_are_said_to_be_alike(ridge):
+    choice, _ = ridge
+    columns = tuple(
+        replace(one, role="time") if k == 0 else one for k, one in enumerate(choice.columns)
+    )
+    assert "follow each other in time" in " ".join(certainty(replace(choice, columns=columns)))

@@ -15,11 +15,15 @@ Array = np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """Answers of a model for rows with known targets y, (n,), and the metric that judges them."""
+    """Answers of a model for rows with known targets y, (n,), and the metric that judges them.
+
+    Labels 0, 1, … say which rows belong together, (n,), if any do.
+    """
 
     model: Answers
     y: Array
     metric: Metric
+    groups: Array | None = None
 
     def __call__(self, method: str) -> Array:
         """What a method of the model says of the rows."""
@@ -27,11 +31,11 @@ class Asked:
 
     def score(self) -> Score:
         """The score of the rows, with its interval."""
-        return self.metric.score(self.model, self._places, self.y)
+        return self.metric.score(self.model, self._places, self.y, self.groups)
 
     def ahead_of(self, other: Asked) -> Score:
         """How much better it is than another model on the same rows, with its interval."""
-        return self.metric.ahead(self.model, other.model, self._places, self.y)
+        return self.metric.ahead(self.model, other.model, self._places, self.y, self.groups)
 
     @property
     def _places(self) -> Array:

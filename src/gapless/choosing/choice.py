@@ -194,6 +194,9 @@ class Choice:
         What the model says of the rows for testing.
     costs : ndarray of shape (K, K) or None
         What decisions cost, rows for true classes and columns for decisions, if they were given.
+    test_groups : int or None
+        Of how many groups the rows for testing are, where rows of a group stay together: intervals
+        of `test`, `baseline` and `ahead` are then over groups.
     """
 
     target: str
@@ -221,6 +224,7 @@ class Choice:
     split: Split
     answers: Answers
     costs: Array | None = None
+    test_groups: int | None = None
 
     def __getitem__(self, family: str) -> Candidate:
         return {one.family: one for one in self.candidates}[family]
@@ -286,6 +290,7 @@ class Choice:
             "code",
             "seconds",
             "seed",
+            "test_groups",
         )
         return {name: getattr(self, name) for name in plain} | {
             "candidates": [one.to_dict() for one in self.candidates],

@@ -193,6 +193,7 @@ def choose(
         split=split,
         answers=_answers(model, asked, table.frame[split.test]),
         costs=matrix,
+        test_groups=None if asked.groups is None else int(asked.groups.max()) + 1,
     )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import metrics
 from ..bayes.costs import realised_costs
+from ..data.findings import counted
 from ..data.target import Task
 from ..metrics import Score
 from ..metrics.comparison import METRICS
@@ -114,24 +115,31 @@ class Metric:
         found[counted] = self.own(1 - values if self.name == "r2" else values)
         return found
 
-    def score(self, model: Any, X: Any, y: Array) -> Score:
-        """The score of rows in its own sense, with an interval."""
+    def score(self, model: Any, X: Any, y: Array, groups: Array | None = None) -> Score:
+        """The score of rows in its own sense, with an interval.
+
+        Rows of the same group, (n,) labels 0, 1, …, are alike: the interval is then one over
+        groups.
+        """
         z = self._ask(model, X)
         if self.name == MEAN_COST:
-            return metrics.mean_cost(y, z, self.costs, labels=self.classes)
-        return getattr(metrics, self._measured_as)(y, self._known(y, z), **self._options)
+            found = metrics.mean_cost(y, z, self.costs, labels=self.classes)
+        else:
+            found = getattr(metrics, self._measured_as)(y, self._known(y, z), **self._options)
+        return found if groups is None else self._of_groups(found, y, z, groups)
 
-    def ahead(self, model: Any, other: Any, X: Any, y: Array) -> Score:
+    def ahead(self, model: Any, other: Any, X: Any, y: Array, groups: Array | None = None) -> Score:
         """How much better a model is than another on the same rows, with an interval.
 
         Above 0 if it is better, also where less of the metric is. Most rows are as easy, or as
-        hard, for both, so that this is known better than either score.
+        hard, for both, so that this is known better than either score. Groups as in `score`.
         """
         z, beside = self._ask(model, X), self._ask(other, X)
-        if self.name == MEAN_COST:
-            apart = self._cost(y, z, None).minus(self._cost(y, beside, None))
-            ends = apart.interval(LEVEL)
-            found = Score("", apart.value, ends.low, ends.high, LEVEL, ends.method, len(y))
+        if groups is not None or self.name == MEAN_COST:
+            # Both are of one kind, a ratio or not, since the metric is the same.
+            one: Any = self._measure(y, z, None)
+            apart = one.minus(self._measure(y, beside, None))
+            found = self._difference(apart, len(y), groups)
         else:
             z, beside = (self._known(y, said) for said in (z, beside))
             options = {"level": LEVEL, **self._options}
@@ -139,6 +147,28 @@ class Metric:
         low, high = sorted((self.own(found.low), self.own(found.high)))
         value, name = float(self.own(found.value)), f"ahead in {self.name}"
         return replace(found, name=name, value=value, low=float(low), high=float(high))
+
+    def _of_groups(self, found: Score, y: Array, z: Array, groups: Array) -> Score:
+        """A score with the interval of one that varies with whole groups."""
+        # That of a root is known best from what it is the root of.
+        measured = replace(self, name="mse") if self.name == "rmse" else self
+        ends = measured._measure(y, z, None).by_groups(groups).interval(found.level)
+        low, high = ends.low, ends.high
+        if self.name == "r2":
+            low, high = 1 - high, 1 - low
+        if self.name == "rmse":
+            low, high = np.sqrt(low), np.sqrt(high)
+        method = _by_groups(ends.method, groups)
+        return replace(found, low=float(low), high=float(high), method=method)
+
+    def _difference(self, apart: Ratio | Smooth, n: int, groups: Array | None) -> Score:
+        """A difference of two models with its interval, over groups where there are some."""
+        ends = (apart if groups is None else apart.by_groups(groups)).interval(LEVEL)
+        # R² is measured by what it leaves.
+        sign = -1.0 if self.name == "r2" else 1.0
+        low, high = sorted((sign * ends.low, sign * ends.high))
+        method = _by_groups(ends.method, groups)
+        return Score("", sign * apart.value, low, high, LEVEL, method, n)
 
     # ---- what is measured ------------------------------------------------------------------------
 
@@ -179,6 +209,11 @@ class Metric:
         each = realised_costs(true, decided, self.costs, None)
         rows = Rows.of(np.ones(len(y)) if weights is None else weights)
         return Ratio.mean(each, rows, (float(self.costs.min()), float(self.costs.max())))
+
+
+def _by_groups(method: str, groups: Array | None) -> str:
+    """How an interval was found, and that it is one over groups if it is."""
+    return method if groups is None else f"{method}, by {counted(groups.max() + 1, 'group')}"
 
 
 def metric_of(name: str, task: Task, y: Array, costs: Array | None = None) -> Metric:

@@ -78,6 +78,17 @@ def _numbered(series: pl.Series) -> Array:
     return series.rank("dense").to_numpy().astype(np.int64) - 1
 
 
+def group_labels(frame: pl.DataFrame, columns: Sequence[Column]) -> Array | None:
+    """A label 0, 1, … for each row, the same for rows of a group; None if no row has a partner.
+
+    Rows of which the group is not known make up one.
+    """
+    name = next((column.name for column in columns if column.role == "group"), None)
+    if name is None or name not in frame.columns or not frame[name].is_duplicated().any():
+        return None
+    return np.unique(frame[name].rank("dense").fill_null(0).to_numpy(), return_inverse=True)[1]
+
+
 def _units(features: pl.DataFrame, columns: Sequence[Column]) -> Array:
     """A label for each row, the same for rows with equal features."""
     if has_few_combinations(columns):

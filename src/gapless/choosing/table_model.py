@@ -21,6 +21,7 @@ from ..evaluation.answers import Part
 from ..metrics import Score
 from .asked import Asked
 from .metric import Metric, metric_of
+from .splitting import group_labels
 from .spread import learn_spread, spread_at
 
 Array = np.ndarray
@@ -370,7 +371,7 @@ class TableModel(BaseEstimator):
         classes = None if self.classes_ is None else np.union1d(self.classes_, y)
         parts = [Part(self.pipeline_, frame, np.arange(len(y)))]
         metric = Metric(self.metric_, classes, self._costs)
-        return Asked(StandIn(parts, len(y), classes), y, metric)
+        return Asked(StandIn(parts, len(y), classes), y, metric, group_labels(frame, self.columns_))
 
     @property
     def _costs(self) -> Array | None:

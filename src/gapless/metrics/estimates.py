@@ -75,6 +75,16 @@ class Smooth:
         value, pulls = self.value - other.value, self.pulls - other.pulls
         return Smooth(value, pulls, self.rows, (low, high), self.fewest)
 
+    def by_groups(self, groups: Array) -> Smooth:
+        """The same number, as one that varies with whole groups of rows, (n,) labels 0, 1, ….
+
+        Rows of a group are drawn together, so that their pulls add up before they are squared
+        (Liang and Zeger 1986, Biometrika 73).
+        """
+        pulls = np.bincount(groups, self.rows.mass * self.pulls)
+        fewest = None if self.fewest is None else min(self.fewest, len(pulls))
+        return Smooth(self.value, pulls, Rows.of(np.ones(len(pulls))), self.bounds, fewest)
+
     def interval(self, level: float) -> Interval:
         """By Student's t: of the logits if the number is a share, as it is for a difference."""
         check_level(level)
@@ -156,6 +166,16 @@ class Ratio:
             return self.smooth.minus(other.smooth)
         bounds = self.smooth.minus(other.smooth).bounds
         return replace(self, a=self.a - other.a, bounds=bounds)
+
+    def by_groups(self, groups: Array) -> Ratio | Smooth:
+        """The same number, as one that varies with whole groups of rows, (n,) labels 0, 1, ….
+
+        Sums over a group are one row of the ratio; a share keeps to its logit.
+        """
+        if self.bounds == (0.0, 1.0):
+            return self.smooth.by_groups(groups)
+        a, b = (np.bincount(groups, self.rows.mass * of) for of in (self.a, self.b))
+        return Ratio(a, b, Rows.of(np.ones(len(a))), self.bounds)
 
     def interval(self, level: float) -> Interval:
         """By the bootstrap of Student's t (Efron and Tibshirani 1993, chapter 12)."""

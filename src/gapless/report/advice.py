@@ -11,7 +11,7 @@ from ..evaluation import LearningCurve
 from .phrases import behind, joined, named, percent
 from .row_sections import Calibration
 from .sections import Learning, Validation
-from .wording import is_null
+from .wording import is_null, test_rows
 
 # An interval wider than so much of a share says that the test is small.
 WIDE = 0.1
@@ -224,7 +224,8 @@ def _about_test(choice: Choice) -> str:
         return ""
     if width <= WIDE:
         return ""
+    more = "rows" if choice.test_groups is None else "groups"
     return (
-        f"The test rests on {len(choice.split.test):,} rows, and its interval is {width:.2g} wide: "
-        "with more rows one would know better how good the model is."
+        f"The test rests on {test_rows(choice, 'row')}, and its interval is {width:.2g} wide: "
+        f"with more {more} one would know better how good the model is."
     )

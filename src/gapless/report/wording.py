@@ -44,7 +44,7 @@ def _told_as_shares(score: Score) -> tuple[str, str, str]:
 
 def answer(choice: Choice) -> str:
     """The result in one sentence."""
-    rows = f"{counted(len(choice.split.test), 'test row')} not seen before"
+    rows = f"{test_rows(choice, 'test row')} not seen before"
     level = f"{100 * choice.test.level:g} % interval"
     target, family = named(choice.target), choice.chosen
     # Less than nothing of the variation cannot be explained: a negative R² is told as it is.
@@ -70,6 +70,18 @@ def answer(choice: Choice) -> str:
     return f"{_capital(family)} for {target}: {does} {rows} ({level} {low} to {high}); {base}."
 
 
+def test_rows(choice: Choice, noun: str) -> str:
+    """How many rows were tested, and of how many groups, where that is what counts."""
+    rows = counted(len(choice.split.test), noun)
+    if choice.test_groups is None:
+        return rows
+    return f"{rows} of {counted(choice.test_groups, 'group')} (by {named(_grouped_by(choice))})"
+
+
+def _grouped_by(choice: Choice) -> str:
+    return next((column.name for column in choice.columns if column.role == "group"), "")
+
+
 def is_null(choice: Choice) -> bool:
     """Whether the chosen model knows no columns."""
     return choice[choice.chosen].complexity == 0
@@ -83,7 +95,13 @@ def certainty(choice: Choice) -> tuple[str, ...]:
     """How sure the answer is, in sentences."""
     return tuple(
         text
-        for text in (_of_test(choice), _of_expected(choice), _of_baseline(choice), _of_data(choice))
+        for text in (
+            _of_test(choice),
+            _of_likeness(choice),
+            _of_expected(choice),
+            _of_baseline(choice),
+            _of_data(choice),
+        )
         if text
     )
 
@@ -95,9 +113,26 @@ def _of_test(choice: Choice) -> str:
         f"The {n:,} test rows were set aside before anything was fitted, and nothing was chosen by "
         "them. "
         f"{_capital(metric_title(choice.metric))} is {value} there; for other rows of the same "
-        f"source it would lie between {low} and {high}, as far as {n:,} rows can tell "
-        f"({100 * choice.test.level:g} % interval)."
+        f"source it would lie between {low} and {high}, as far as {test_rows(choice, 'row')} can "
+        f"tell ({100 * choice.test.level:g} % interval)."
     )
+
+
+def _of_likeness(choice: Choice) -> str:
+    """What intervals mean where rows are not independent of each other."""
+    if choice.test_groups is not None:
+        return (
+            "Rows of a group are alike, so that intervals of scores are over whole groups, all of "
+            "them new to the model. Those in the pictures below are over single rows, as if these "
+            "were independent, and are too narrow."
+        )
+    if any(column.role == "time" for column in choice.columns):
+        return (
+            "All test rows are later than those that were learned from. Intervals take rows as "
+            "independent; those that follow each other in time are often alike, and then intervals "
+            "are too narrow."
+        )
+    return ""
 
 
 def _of_expected(choice: Choice) -> str:
@@ -157,7 +192,15 @@ def why_chosen(choice: Choice) -> str:
     if len(judged) == 1:
         return f"Only one model was compared: {chosen.family}."
     if chosen.family == best.family:
-        return f"The best score of the {len(judged)} models compared is that of {chosen.family}."
+        best_of = f"The best score of the {len(judged)} models compared is that of {chosen.family}"
+        simpler = [one for one in judged if one.complexity < chosen.complexity]
+        if not simpler:
+            return f"{best_of}, the simplest of them."
+        nearest = min(simpler, key=lambda one: one.behind or 0.0)
+        return (
+            f"{best_of}. No simpler one is within one standard error of it: the nearest, "
+            f"{nearest.family}, is {behind(nearest)} behind on the same rows."
+        )
     return (
         f"The best score is that of {best.family}. The simplest model within one standard error of "
         f"it is chosen: {chosen.family}, {behind(chosen)} behind on the same rows."
