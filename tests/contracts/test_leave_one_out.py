@@ -327,6 +327,16 @@ def test_too_many_unknowns_are_refused(monkeypatch):
             leave_out(*solved(loss, "l2", shape))
 
 
+def test_too_many_unknowns_of_wide_data_are_refused_before_any_work(monkeypatch):
+    problem, parameters = solved("softmax", "l2", SHAPES[1])
+    assert problem.d > problem.n
+    monkeypatch.setattr("gapless.leave_one_out.joint.LARGEST_SYSTEM", 3)
+    monkeypatch.setattr("gapless.leave_one_out.joint.row_space", pytest.fail)
+    unknowns = problem.n * problem.outputs
+    with pytest.raises(NotAvailable, match=f"{unknowns} coefficients are too many"):
+        leave_out(problem, parameters)
+
+
 # ---- many strengths ------------------------------------------------------------------------------
 
 STRENGTHS = np.array([0.0, 1e-9, 1e-2, 1.0, 300.0])

@@ -61,10 +61,17 @@ def _in_row_space(problem: Problem, parameters: Parameters) -> tuple[Problem, Pa
     l2 = squares_of(problem)
     if l2 is None or np.any(l2 == 0):
         return problem, parameters
+    # Asked first: of wide data the new coordinates alone take longer than a fit.
+    _refuse_large_system(problem.n * parameters.w.shape[1])
     design, basis = row_space(problem.design, l2)
     with single_blas():
         w = basis.T @ (l2[:, None] * parameters.w)
     return replace(problem, design=design, penalty=L2(1.0)), replace(parameters, w=w)
+
+
+def _refuse_large_system(coefficients: int) -> None:
+    if coefficients > LARGEST_SYSTEM:
+        raise NotAvailable(f"{coefficients} coefficients are too many for one dense system")
 
 
 class JointStep:
@@ -75,8 +82,7 @@ class JointStep:
         active = problem.penalty.active(w)
         self.count = int(np.count_nonzero(active))
         self.size = self.count + self.K * problem.fit_bias
-        if self.size > LARGEST_SYSTEM:
-            raise NotAvailable(f"{self.size} coefficients are too many for one dense system")
+        _refuse_large_system(self.size)
         used = np.flatnonzero(active.any(axis=1))
         self.active, self.free = active[used], np.searchsorted(used, problem.free)
         self.order = np.cumsum(self.active).reshape(self.active.shape) - 1
