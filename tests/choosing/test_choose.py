@@ -221,6 +221,15 @@ def test_the_latest_rows_are_for_testing():
     assert choice.method == "forward (5 parts after their past)"
 
 
+def test_a_past_of_one_class_is_not_learned_from():
+    day = np.arange(240)
+    x = np.random.default_rng(0).normal(size=240)
+    table = {"x": x, "day": day, "y": np.where((x > 0) & (day > 80), "up", "down")}
+    choice = choose(table, "y", models="linear discriminants", time="day", time_limit=None)
+    assert choice.method == "forward (3 parts after their past)"
+    assert choice["linear discriminants"].status == "judged"
+
+
 def test_equal_rows_are_on_one_side():
     table = waves(150)
     twice = table_of(pl.concat([table.frame, table.frame]))

@@ -90,13 +90,32 @@ def test_what_is_expected_has_an_error_too():
     assert errors.expected(exact, held) == pytest.approx(np.sqrt(3) / 59)
 
 
-def test_scores_of_classes_are_known_as_well_as_their_smallest_class():
+def test_scores_of_classes_are_known_as_well_as_the_rows_of_these_classes():
     y = np.repeat([0, 1], [90, 10])
-    for name in ("roc_auc", "recall", "balanced_accuracy"):
+    in_each = {"roc_auc": [10], "recall": [10], "balanced_accuracy": [10, 90]}
+    for name, counts in in_each.items():
         held, errors = held_out(y, y, name)
-        assert errors.of(held) == pytest.approx(1 / 11)
+        one_more = np.linalg.norm([1 / (count + 1) for count in counts]) / len(counts)
+        assert errors.of(held) == pytest.approx(one_more)
+        swapped, errors = held_out(1 - y, 1 - y, name)
+        if name == "recall":
+            one_more = 1 / 91
+        assert errors.of(swapped) == pytest.approx(one_more)
     held, errors = held_out(y, y, "mean_cost", np.array([[0.0, 1.0], [8.0, 0.0]]))
     assert errors.of(held) == pytest.approx(8 / 101)
+
+
+def test_a_rare_class_does_not_hide_what_is_known_of_the_others():
+    """One more row of the class of 3 changes the mean over 3 classes by a third of its recall."""
+    y = np.repeat([0, 1, 2], [60, 60, 3])
+    metric = Metric("balanced_accuracy", np.arange(3))
+    rows = Rows.read(np.column_stack([y, np.arange(len(y))]), y)
+    held = HeldOut(Says(), rows, [(np.arange(len(y)), np.arange(len(y)))], metric)
+    assert 1 / 12 < ScoreErrors(rows, metric).of(held) < 0.09
+    x = np.random.default_rng(0).normal(size=120)
+    table = {"x": x, "y": np.where(np.arange(120) < 3, "rare", np.where(x > 0, "a", "b"))}
+    choice = choose(table, "y", models="naive Bayes", metric="balanced_accuracy", time_limit=None)
+    assert choice.chosen == "naive Bayes"
 
 
 def test_equal_rows_are_no_more_evidence():

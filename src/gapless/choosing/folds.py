@@ -48,7 +48,15 @@ class Folds:
             return [self.rows.hold_out(self._stand_in, part, self.seed)]
         k = min(FOLDS, self.rows.unit_count)
         found = self.rows.folds(self._stand_in, k, self.seed)
-        return found if self.rows.time is None else found[::-1]
+        return found if self.rows.time is None else self._with_a_past(found)
+
+    def _with_a_past(self, splits: list[Split]) -> list[Split]:
+        """The latest first, without those whose past has just one class, if there are others."""
+        latest = splits[::-1]
+        if self.task == "regression":
+            return latest
+        learned = [split for split in latest if len(np.unique(self.rows.y[split[0]])) > 1]
+        return learned or latest
 
     @cached_property
     def method(self) -> str:

@@ -16,14 +16,16 @@ import numpy as np
 from ..evaluation.resampling import HeldOut, behind_error
 from ..evaluation.rows import Rows
 from ..selection_bias import Corrected
-from .metric import MEAN_COST, Metric
+from .metric import BALANCED, MEAN_COST, ONE_CLASS, Metric
+
+Array = np.ndarray
 
 # What a wrong row costs at least: of a class that is not predicted the probability is at most ½.
 # Errors of numbers have no such step from right to wrong, and say by themselves how they vary.
 OF_A_ROW = {"accuracy": 1.0, "error_rate": 1.0, "log_loss": np.log(2.0), "brier": 0.25}
-# These count each class on its own, so that the smallest class says how well they are known.
-OF_DECISIONS = ("balanced_accuracy", "f1", "precision", "recall")
-OF_A_CLASS = (*OF_DECISIONS, "roc_auc", "average_precision")
+# These count each class on its own, so that the rows of a class say how well they are known.
+OF_DECISIONS = (BALANCED, *ONE_CLASS)
+OF_AREAS = ("roc_auc", "average_precision")
 # Two models differ in whole rows by these, and by parts of a row by others.
 IN_STEPS = ("accuracy", "error_rate", *OF_DECISIONS)
 # The score of a model has the spread of its rows three times: see `gapless.selection_bias.correct`.
@@ -67,22 +69,34 @@ class ScoreErrors:
 
     def _of_one_more(self, held: HeldOut) -> float:
         """What one more row that is wrong would change."""
-        return self._cost / (self._count(held) + 1)
+        tested = held.tested
+        if self.metric.name not in (*OF_DECISIONS, *OF_AREAS):
+            return self._cost / (self._count(tested) + 1)
+        y = self.rows.y[tested]
+        shares = [1 / (self._count(tested[y == label]) + 1) for label in self._measured(y)]
+        # A mean over classes, each of which may have one more.
+        return float(np.linalg.norm(shares) / len(shares))
 
     @cached_property
     def _cost(self) -> float:
         """What a wrong row costs."""
         if self.metric.name == MEAN_COST and self.metric.costs is not None:
             return float(np.ptp(self.metric.costs))
-        return 1.0 if self.metric.name in OF_A_CLASS else float(OF_A_ROW.get(self.metric.name, 0.0))
+        return float(OF_A_ROW.get(self.metric.name, 0.0))
 
-    def _count(self, held: HeldOut) -> int:
-        """Over how many different rows, or groups, the score is a mean."""
-        tested = held.tested
-        if self.metric.name in OF_A_CLASS:
-            tested = tested[self.rows.y[tested] == self._rarest(tested)]
-        return len(np.unique(self.rows.units[tested]))
+    def _count(self, rows: Array) -> int:
+        """How many different ones of these rows, or groups of them, there are."""
+        return len(np.unique(self.rows.units[rows]))
 
-    def _rarest(self, tested: np.ndarray) -> object:
-        labels, counts = np.unique(self.rows.y[tested], return_counts=True)
-        return labels[np.argmin(counts)]
+    def _measured(self, y: Array) -> Array:
+        """The classes of which the score is a mean; of two the one that says most about it."""
+        classes = self.metric.classes
+        assert classes is not None
+        labels, counts = np.unique(y, return_counts=True)
+        if self.metric.name == BALANCED or len(classes) > 2:
+            return labels
+        # Of two classes, areas compare all rows of the one with all of the other, so that the
+        # smaller one counts; decisions are about the second.
+        if self.metric.name in OF_AREAS:
+            return labels[[np.argmin(counts)]]
+        return classes[1:]
