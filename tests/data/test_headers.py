@@ -107,3 +107,40 @@ def test_a_delimiter_at_the_end_of_each_line_shifts_no_names():
 def test_two_columns_below_a_word_may_be_one_of_texts():
     table = read("name\nDoe, John\nRoe, Jane\nPoe, Edgar\n")
     assert table.frame["name"].to_list() == ["Doe, John", "Roe, Jane", "Poe, Edgar"]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        "John Q Smith\nMary J Blige\nAnna B Lund\n",
+        "hello there you\nwin cash now\n",
+        "Doe, John, cook\nRoe, Jane, king\nPoe, Edgar, poet\n",
+        "ab:cd:ef\naa:bb:cc\nde:ad:be\n",
+    ],
+)
+def test_three_columns_of_texts_below_a_word_may_be_one(values):
+    table = read("name\n" + values)
+    assert table.frame["name"].to_list() == values.splitlines()
+
+
+@pytest.mark.parametrize("name", ["address", "street, town", "town (state)"])
+def test_quotes_around_one_column_keep_what_stands_in_it(name):
+    texts = ["12 Main St, Troy, NY", "7, Oak, 5", "3 Elm Rd, Rome, GA"]
+    table = read("\n".join(f'"{text}"' for text in [name, *texts]))
+    assert table.frame.to_dict(as_series=False) == {name: texts}
+
+
+@pytest.mark.parametrize("header", [",0,1", "label,0,1", "id,10,5", "y,7,3"])
+def test_numbers_beside_a_name_of_numbers_are_names(header):
+    table = read(header + "\n0,5,6\n1,1,2\n2,8,9\n")
+    assert table.frame.columns[1:] == header.split(",")[1:]
+    assert table.frame.rows() == [(0, 5, 6), (1, 1, 2), (2, 8, 9)]
+
+
+def test_a_missing_value_in_a_first_line_of_values_is_no_name():
+    assert len(read("5.5,?,3,a\n4.5,7,2,b\n3.5,8,1,a\n")) == 3
+    assert len(read("5.5,none,3,c\n4.5,7,2,b\n3.5,8,1,a\n")) == 3
+
+
+def test_a_title_in_quotes_is_left_out():
+    assert read('"Sales, 2024"\n' + TABLE).frame.columns == ["id", "size", "city", "y"]

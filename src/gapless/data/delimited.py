@@ -121,7 +121,8 @@ def _with_names(
 def _titles(rows: list[list[str]]) -> int:
     """How many records above the names have a title in their first field and nothing else."""
     above = rows_above(rows)
-    return 0 if any(filled(row[1:]) for row in rows[:above]) else above
+    are_titles = not any(filled(row[1:]) for row in rows[:above])
+    return above if are_titles and not looks_like_data(rows[above], rows[above + 1 :]) else 0
 
 
 def _commented_names(

@@ -7,7 +7,7 @@ import io
 import re
 from dataclasses import dataclass
 
-from .headers import TOP, filled, looks_like_data
+from .headers import TOP, filled, have_numbers, looks_like_data
 
 DELIMITERS = (",", "\t", ";", "|", "^", "~", ":", " ")
 # Stands between no two fields: the text is one column.
@@ -75,7 +75,9 @@ class Guess:
 def guess_dialect(text: str, delimiter: str | None = None) -> Guess:
     """The dialect of a text from its first lines, below titles and comments if there are some."""
     guess = _guess(text, delimiter)
-    if delimiter is None and guess.share < UNSURE:
+    # Blanks stand in texts too, so that they delimit nothing but equally many fields.
+    enough = SURE if guess.delimiter == " " else UNSURE
+    if delimiter is None and guess.share < enough:
         return _below_titles(text) or Guess(guess.share, NONE, '"')
     return guess
 
@@ -84,7 +86,8 @@ def _below_titles(text: str) -> Guess | None:
     """The dialect of a table that begins some lines further down; None if there is none.
 
     What is left out are comments and blank lines, or lines above three columns or more that have
-    names; two columns might be texts with a comma in each.
+    names, and numbers below them; all others might be texts with commas or blanks in them, in one
+    column whose name is what looks like a title.
     """
     above, are_comments = 0, True
     for line in text[:BELOW_TITLE].splitlines(keepends=True)[:TOP]:
@@ -92,11 +95,11 @@ def _below_titles(text: str) -> Guess | None:
         are_comments = are_comments and line.startswith((*COMMENT, "\n", "\r"))
         below = text[above : above + BELOW_TITLE]
         guess = _guess(below)
-        if guess.share < SURE:
+        if guess.share < SURE or (guess.quote is None and '"' in below):
             continue
         first, *others = rows_of(below, guess)
-        are_names = filled(first) == len(first) and not looks_like_data(first, others)
-        if others and (are_comments or (len(first) > 2 and are_names)):
+        are_names = filled(first) == len(first) > 2 and not looks_like_data(first, others)
+        if others and (are_comments or (are_names and have_numbers(others))):
             return Guess(guess.share, guess.delimiter, guess.quote, guess.is_aligned, above)
     return None
 
@@ -133,14 +136,20 @@ def _rated(text: str, delimiter: str | None) -> Guess:
             continue
         for candidate in (delimiter,) if delimiter else DELIMITERS:
             rows = read_rows(text, candidate, quote)[:MOST_ROWS]
-            is_quoted = quote is None and any(map(_is_in_quotes, rows[0] if rows else []))
-            rated.append((_agreement(rows), not is_quoted, candidate, quote))
+            first = rows[0] if quote is None and rows else []
+            share = 0.0 if any(map(_is_cut, first)) else _agreement(rows)
+            rated.append((share, not any(map(_is_in_quotes, first)), candidate, quote))
     share, _, best, quote = max(rated, key=lambda rating: rating[:2])
     return Guess(share, best, quote)
 
 
 def _is_in_quotes(field: str) -> bool:
     return len(field) > 1 and field[0] == field[-1] == "'"
+
+
+def _is_cut(field: str) -> bool:
+    """Whether a field ends inside of its quotes, at a delimiter that is none."""
+    return field.startswith('"') and (len(field) == 1 or not field.endswith('"'))
 
 
 def _agreement(rows: list[list[str]]) -> float:

@@ -6,8 +6,12 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
+from .forms import MISSING, MISSING_AMONG_NUMBERS
+
 # Titles and remarks above a table are looked for in so many rows.
 TOP = 20
+# What stands for a missing value in a column of numbers.
+NO_NAMES = {text.lower() for text in (*MISSING, *MISSING_AMONG_NUMBERS)}
 BY_POSITION = "the first row holds values, so columns are named by their position"
 
 
@@ -28,7 +32,7 @@ def looks_like_data(first: Sequence[str], others: Sequence[Sequence[str]] = ()) 
 
     It does if it has numbers alone, or numbers beside texts of which one comes again in its column
     or which are the fewer ones, or if all of its texts come again. Years, positions and rising
-    doses are names all the same.
+    doses are names all the same, and so are numbers beside a text that stands above numbers.
     """
     numbers = [number for number in map(_number, first) if number is not None]
     if len(numbers) == len(first):
@@ -42,9 +46,14 @@ def looks_like_data(first: Sequence[str], others: Sequence[Sequence[str]] = ()) 
     if not numbers:
         return len(first) > 1 and len(again) == len(first) and all(again)
     is_rising = len(numbers) > 2 and all(before < after for before, after in pairwise(numbers))
-    if is_rising or _are_years(numbers) or not _have_numbers(first, different):
+    if is_rising or _are_years(numbers) or not _fit_numbers(first, different):
         return False
-    return any(again) or (2 * len(numbers) >= len(first) and len(different) > 0)
+    if any(again):
+        return True
+    # Frames without names are written with columns 0 and 1.
+    counts = numbers in ([0.0, 1.0], [1.0, 2.0])
+    is_majority = 2 * len(numbers) >= len(first) and len(different) > 0
+    return is_majority and not counts and not _has_name_of_numbers(first, different)
 
 
 def _number(field: str) -> float | None:
@@ -66,11 +75,27 @@ def _are_positions(numbers: Sequence[float]) -> bool:
     return steps == {1.0} and (1900 <= numbers[0] <= 2100 or len(numbers) > 2)
 
 
-def _have_numbers(first: Sequence[str], others: Sequence[Sequence[str]]) -> bool:
+def _fit_numbers(first: Sequence[str], others: Sequence[Sequence[str]]) -> bool:
     """Whether most fields below the numbers of the first row are numbers, too."""
     places = [k for k, field in enumerate(first) if _number(field) is not None]
     below = [row[k] for row in others for k in places if len(row) > k]
     return 2 * sum(_number(field) is not None for field in below) >= len(below)
+
+
+def _has_name_of_numbers(first: Sequence[str], others: Sequence[Sequence[str]]) -> bool:
+    """Whether a word of the first row stands above numbers alone; ? and none are values."""
+    return any(
+        _number(field) is None
+        and field.strip().lower() not in NO_NAMES
+        and have_numbers([row[k : k + 1] for row in others])
+        for k, field in enumerate(first)
+    )
+
+
+def have_numbers(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether some column has numbers and nothing else."""
+    columns = [[field for field in column if field.strip()] for column in zip(*rows)]
+    return any(column and None not in map(_number, column) for column in columns)
 
 
 def by_position(width: int) -> tuple[str, ...]:
