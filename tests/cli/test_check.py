@@ -158,6 +158,8 @@ def test_tables_of_few_or_no_rows(run, files, tmp_path, rows):
     code, out, _ = run("check", files.houses, written(tmp_path, houses(1)[:rows]))
     assert code == 0
     assert "note: S309" in out
+    assert out.startswith("Too few rows to tell: the model")
+    assert "as expected" not in out and "looks like" not in out
 
 
 def test_columns_that_are_not_there(run, files, tmp_path):

@@ -129,7 +129,7 @@ def test_new_levels_and_unreadable_values_are_counted(run, files, tmp_path):
     frame, err = predicted(run, files.houses, path)
     assert frame["prediction"].is_not_null().all()
     assert "column 'city': 3 rows with levels that training had not ('Paris', 'Lyon')" in err
-    assert "column 'size': 1 value ('big') could not be read and count as missing" in err
+    assert "column 'size': 1 value ('big') could not be read and counts as missing" in err
 
 
 def test_names_that_are_taken_get_a_number(run, files, tmp_path):

@@ -76,7 +76,10 @@ def test_rules_of_a_tree_and_what_its_columns_are_worth(run, files):
 def test_training_rows_in_the_file_are_named(run, tmp_path):
     model = fitted(HOUSES, "price", "numbers", gapless.KNeighborsRegressor())
     path = gapless.save(model, tmp_path / "near.gapless")
-    assert "contains     150 training rows, 150 targets of training rows" in run("show", path)[1]
+    assert (
+        "contains     of the training data: 150 training rows, 150 targets of training rows"
+        in run("show", path)[1]
+    )
 
 
 def test_no_training_rows_is_said_too(run, files):

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gapless.report.column_sections import Distribution
-from gapless.report.phrases import amount, named, percent, short, shortened, squeezed
+from gapless.report.phrases import amount, counted_roles, named, percent, short, shortened, squeezed
 from gapless.report.pictures import comparison, far_behind, learning, predicted, spark, validation
 from gapless.report.row_sections import Residuals
 from gapless.report.sections import Learning, Model, Validation
@@ -131,6 +131,8 @@ def test_numbers_and_names_in_words():
     assert [amount(x) for x in (0, 3.14159, 1234.5, 0.00123, 1e-9)] == [
         *("0", "3.14", "1,234", "0.00123", "1e-09")
     ]
+    roles = {"category": 2, "target": 1, "number": 1, "dropped": 2, "id": 1}
+    assert counted_roles(roles) == "2 categories, 1 number, 1 target, 2 dropped, 1 id set aside"
     assert percent(0.5) == "50 %" and percent(0.987) == "98.7 %"
     assert shortened("a\nb" + "c" * 50, 10) == "a bcccccc…"
     assert named("a\n'b'") == repr("a\n'b'")

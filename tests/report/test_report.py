@@ -96,6 +96,34 @@ def test_text_fits_a_terminal_of_80_columns(two_classes):
     assert table.count("\n  giant model") == 1 and "of two lines" in table
 
 
+def test_models_that_saw_fewer_rows_are_marked_and_say_why(of_numbers):
+    some, *others = of_numbers.models
+    why = "judged on 100 of 283 rows; with more it could not have come first"
+    few = [replace(some, family=name, is_chosen=False, reason=why) for name in ("lasso", "forest")]
+    made = replace(of_numbers, models=(some, *few, *others))
+    lines = to_text(made).split("\n")
+    assert "time in seconds; * is chosen, ~ fewer rows" in " ".join(lines)
+    assert [line[:8] for line in lines if line[:2] == "~ "] == ["~ lasso ", "~ forest", "~ judged"]
+    assert f"~ {why}: lasso," in lines
+    assert "lasso: " + why in "".join(Page(to_html(made)).words)
+    assert "~" not in to_text(of_numbers).partition("Python code")[0]
+
+
+def test_scores_of_a_table_have_the_decimals_of_their_errors(of_numbers):
+    some = replace(of_numbers.models[0], standard_error=0.0042)
+    small = replace(some, family="small", train=-4.8e-05, unseen=1.0, standard_error=4e-5)
+    text = to_text(replace(of_numbers, models=(some, replace(some, family="b"), small)))
+    assert ["small", "0.0000", "1.0000", "±", "0.0000"] in [
+        line.split()[:5] for line in text.split("\n")
+    ]
+
+
+def test_test_score_stands_beside_that_without_columns_row_by_row(two_classes):
+    ahead = replace(two_classes.ahead, value=0.25, low=0.13, high=0.37)
+    text = " ".join(to_text(replace(two_classes, ahead=ahead)).split())
+    assert "ahead of that by 0.25 (0.13 to 0.37) row by row" in text
+
+
 def test_page_names_all_that_a_reader_needs(report):
     page = "".join(Page(to_html(report)).words)
     for heading in (

@@ -77,6 +77,11 @@ class Checked:
         """How many of the findings are warnings."""
         return sum(finding.severity == "warning" for finding in self.findings)
 
+    @property
+    def is_too_short(self) -> bool:
+        """Whether the table has too few rows to be compared with those of training."""
+        return any(finding.code == "S309" for finding in self.findings)
+
     def to_dict(self) -> dict[str, Any]:
         """The same data as plain strings, numbers and lists; None for what is not known."""
         return {
@@ -108,9 +113,10 @@ class Checked:
             parts.append(f"it is {self.certificate.verdict.partition(':')[0]}, as computed again")
         if self.is_training:
             parts.append("the table has the training rows")
-        else:
+        elif not self.is_too_short or drifts:
             parts.append(f"the table looks {'unlike' if drifts else 'like'} the training rows")
-        return f"{'Look at this' if codes else 'Fine'}: {'; '.join(parts)}."
+        fine = "Too few rows to tell" if self.is_too_short else "Fine"
+        return f"{'Look at this' if codes else fine}: {'; '.join(parts)}."
 
     def _of_score(self, is_behind: bool) -> str:
         if self.score is None:
@@ -123,6 +129,8 @@ class Checked:
             return f"{said}, {self.behind:.1f} standard errors worse than expected"
         if self.overlap > MANY:
             return f"{said}, where {self.overlap:.0%} of the rows are like those of training"
+        if self.is_too_short:
+            return f"{said} in {counted(self.rows, 'row')}"
         return f"{said}, {'as' if self.behind > -STANDARD_ERRORS else 'better than'} expected"
 
     def __str__(self) -> str:

@@ -124,7 +124,7 @@ class Noticed:
         for name, (rows, texts) in self.unread.items():
             yield (
                 f"column {name!r}: {counted(rows, 'value')} ({listed(texts)}) could not be read "
-                "and count as missing"
+                f"and {'counts' if rows == 1 else 'count'} as missing"
             )
 
 
@@ -206,8 +206,8 @@ def _look_at_columns(
     if absent and not fills:
         raise TableError(
             f"the table lacks {counted(len(absent), 'column')} of the model: {listed(absent)}"
-            f"{_hint(absent, names)}. Add or rename them; with --missing-columns fill they count "
-            "as missing in all rows."
+            f"{_hint(absent, names)}. Add what is missing or rename what is called otherwise; "
+            "--missing-columns fill goes on as if it were missing in all rows."
         )
     noticed.filled += absent
     known = {*used, *(column.name for column in predictor.others)}

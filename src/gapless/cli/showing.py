@@ -150,7 +150,8 @@ class Shown:
         yield f"\nfile         {self.file.file_bytes:,} bytes, {numbers}"
         yield f"written by   {by}"
         kept = [f"{each.rows:,} {each.kind}" for each in self.file.training_rows]
-        yield f"contains     {', '.join(kept) if kept else 'no rows of training data'}"
+        held = f"of the training data: {', '.join(kept)}" if kept else "no rows of training data"
+        yield f"contains     {held}"
 
 
 def shown_of(path: Path) -> Shown:

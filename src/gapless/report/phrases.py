@@ -40,13 +40,13 @@ def joined(items: Sequence[str]) -> str:
 
 
 def counted_roles(roles: Mapping[str, int]) -> str:
-    """The columns in short: 22 numbers, 8 categories, 1 id set aside."""
-    plural = {"category": "categories", "text": "texts"}
-    aside = {"id", "constant", "dropped"}
+    """The columns in short, those that are used first: 22 numbers, 1 target, 1 id set aside."""
+    plural = {"category": "categories", "dropped": "dropped"}
+    aside = ("id", "constant")
     parts = []
-    for role, n in roles.items():
-        noun = role if n == 1 else plural.get(role, f"{role}s")
-        parts.append(f"{n:,} {noun}{' set aside' if role in aside else ''}")
+    for role in sorted(roles, key=("target", *aside, "dropped").__contains__):
+        noun = role if roles[role] == 1 else plural.get(role, f"{role}s")
+        parts.append(f"{roles[role]:,} {noun}{' set aside' if role in aside else ''}")
     return ", ".join(parts)
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import statistics
 import textwrap
 
-from .phrases import counted_roles
+from .phrases import beside, counted_roles, told
 from .plain import Measured
 from .sections import Model, Report
 
@@ -68,13 +69,28 @@ def _columns(report: Report) -> str:
 def _table(report: Report) -> str:
     """A line for each model: both scores, both gaps in a word, and the time."""
     judged = [one for one in report.models if one.unseen is not None]
-    rows = [HEAD, *(_cells(one) for one in judged)]
+    error = statistics.median(one.standard_error or 0.0 for one in judged)
+    rows = [HEAD, *(_cells(one, error) for one in judged)]
     name = max(len(one.family) for one in report.models) + 2
     widths = [name, *(max(len(row[k]) for row in rows) for k in range(1, len(HEAD)))]
     lines = [" ".join(_placed(k, row[k], widths[k]) for k in range(len(HEAD))) for row in rows]
     others = [line for one in report.models if one.unseen is None for line in _unjudged(one, name)]
     title = f"{report.metric}, by {report.method}; time in seconds; * is chosen"
-    return "\n".join(line.rstrip() for line in [title, *lines, *others])
+    fewer = _fewer_rows(judged)
+    if fewer:
+        title += ", ~ fewer rows"
+    above = textwrap.wrap(title, WIDTH)
+    return "\n".join(line.rstrip() for line in [*above, *lines, *others, *fewer])
+
+
+def _fewer_rows(judged: list[Model]) -> list[str]:
+    """Which models have learned from fewer rows than others, and why."""
+    why: dict[str, list[str]] = {}
+    for one in judged:
+        if one.reason:
+            why.setdefault(one.reason, []).append(one.family)
+    texts = [f"~ {reason}: {', '.join(names)}" for reason, names in why.items()]
+    return [line for text in texts for line in textwrap.wrap(text, WIDTH, subsequent_indent="  ")]
 
 
 def _unjudged(one: Model, width: int) -> list[str]:
@@ -84,13 +100,17 @@ def _unjudged(one: Model, width: int) -> list[str]:
     return [f"{name:<{width}} {line}" for name, line in zip(names, lines)]
 
 
-def _cells(one: Model) -> tuple[str, ...]:
-    error = "" if one.standard_error is None else f"± {one.standard_error:.2g}"
+def _cells(one: Model, error: float) -> tuple[str, ...]:
+    """What is said of a model, with as many decimals as a usual standard error is worth."""
+
+    def number(value: float | None) -> str:
+        return "" if value is None else beside(value, 0.0, error)
+
     return (
-        f"{'*' if one.is_chosen else ' '} {one.family}",
-        "" if one.train is None else f"{one.train:.4g}",
-        "" if one.unseen is None else f"{one.unseen:.4g}",
-        error,
+        f"{'*' if one.is_chosen else '~' if one.reason else ' '} {one.family}",
+        number(one.train),
+        number(one.unseen),
+        "" if one.standard_error is None else f"± {number(one.standard_error)}",
         verdict(one.optimality),
         verdict(one.generalization),
         f"{one.seconds:.1f}",
@@ -109,19 +129,31 @@ def verdict(words: str) -> str:
 def _verdict(report: Report) -> list[str]:
     lines = _wrapped("chosen", report.choice)
     if report.expected is not None and report.expected_error is not None:
-        promised = f"{report.expected:.4g} ± {report.expected_error:.2g}"
+        error = report.expected_error
+        promised = f"{beside(report.expected, 0.0, error)} ± {beside(error, 0.0, error)}"
         lines += _wrapped("expected", f"{report.metric} {promised}, corrected for the choice")
-    lines += _wrapped(
-        "test", f"{scored(report.test)}; knowing no columns: {report.baseline.value:.4g}"
-    )
+    lines += _wrapped("test", f"{scored(report.test)}{_ahead(report)}")
     return lines
+
+
+def _ahead(report: Report) -> str:
+    """How a model that knows no columns does in the same rows, and how far behind it is."""
+    test, base, ahead = report.test, report.baseline.value, report.ahead
+    if base is None or test.low is None or test.high is None:
+        return ""
+    known = f"; knowing no columns: {beside(base, test.low, test.high)}"
+    if not ahead.value or ahead.low is None or ahead.high is None:
+        return known
+    apart, low, high = told(ahead.value, ahead.low, ahead.high)
+    return f"{known}, ahead of that by {apart} ({low} to {high}) row by row"
 
 
 def scored(one: Measured) -> str:
     """A score with its interval and the rows it rests on."""
     if one.value is None or one.low is None or one.high is None:
         return f"{one.name} is not known"
+    value, low, high = told(one.value, one.low, one.high)
     return (
-        f"{one.name} {one.value:.4g} ({one.low:.4g} to {one.high:.4g} at {100 * one.level:g} %), "
+        f"{one.name} {value} ({low} to {high} at {100 * one.level:g} %), "
         f"{one.n:,.0f} rows set aside"
     )
