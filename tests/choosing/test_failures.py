@@ -6,6 +6,10 @@ import pytest
 
 from gapless.choosing import choose
 from gapless.choosing.failures import failure_in_words
+from gapless.choosing.families import FAMILIES
+from gapless.choosing.judging import Trial
+from gapless.choosing.metric import Metric
+from gapless.choosing.ranking import rank
 from gapless.data import TableError
 
 PLAIN = pl.DataFrame({"x": [1.0, 2.0]})
@@ -43,3 +47,11 @@ def test_a_target_too_large_to_be_squared_is_refused():
 def test_an_error_is_one_line(error, frame, said):
     text = failure_in_words(error, frame)
     assert said in text and "\n" not in text
+
+
+def test_a_reason_that_all_families_share_is_told_once():
+    trials = [Trial(family, failure="too odd") for family in FAMILIES[:3]]
+    with pytest.raises(TableError) as error:
+        rank(trials, None, Metric("accuracy"))
+    assert str(error.value).count("too odd") == 1
+    assert all(trial.family.name in str(error.value) for trial in trials)

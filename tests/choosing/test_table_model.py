@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import is_classifier, is_regressor
 
-from gapless import NaiveBayes, Ridge
+from gapless import NaiveBayes, Ridge, load, save
 from gapless.choosing import TableModel, choose
 from gapless.choosing.cost_files import read_costs
 from gapless.data import TableError, describe_columns, load_builtin, prepare, table_of
@@ -136,6 +136,38 @@ def test_decisions_are_those_of_least_cost(file):
     again = {}
     exec(careful.code.replace("table_of(frame)", "table_of(loans())"), {"loans": loans}, again)
     assert again["model"].score(again["table"], rows=again["split"].test) == careful.test
+
+
+def test_costs_decide_also_where_another_metric_compares():
+    """Of 5 for each bad loan that is called good, few are called good."""
+    costs, by = {"good": 1.0, "bad": 5.0}, {"models": "linear discriminants", "metric": "accuracy"}
+    plain, careful = (choose(loans(), "what", costs=given, **by) for given in (None, costs))
+    assert careful.metric == "accuracy"
+    called_good = [np.mean(one.answers.predicted == "good") for one in (plain, careful)]
+    assert called_good[1] < 0.7 * called_good[0]
+    svm = choose(loans(), "what", models="linear SVM", metric="accuracy", costs=costs)
+    assert "which a decision by costs needs" in svm["linear SVM"].reason
+
+
+@pytest.mark.parametrize("at", [0, 199])
+def test_costs_of_a_class_that_some_rows_lack(at, tmp_path):
+    """The class of one row is in no other part than its own: not in all folds, or in the test."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=200)
+    what = np.where(x + rng.normal(size=200) > 0, "good", "bad").astype(object)
+    what[at] = "lost"
+    table = table_of({"x": x, "day": np.arange(200), "what": what.astype(str)})
+    costs = {"good": 1.0, "bad": 4.0, "lost": 9.0}
+    choice = choose(table, "what", models="linear discriminants", costs=costs, time="day")
+    assert choice.chosen == "linear discriminants"
+    is_lost, cost = choice.answers.y == "lost", [costs[label] for label in choice.answers.y]
+    assert is_lost.any() == (at == 199)
+    assert choice.test.value == pytest.approx(
+        np.mean(np.where(choice.answers.predicted == choice.answers.y, 0.0, cost))
+    )
+    save(choice.model, tmp_path / "model.gapless")
+    again = load(tmp_path / "model.gapless").score(table, rows=choice.split.test)
+    assert again.value == choice.test.value
 
 
 def test_models_without_probabilities_have_no_cost():

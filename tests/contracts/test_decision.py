@@ -13,6 +13,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import gapless
 from gapless import BayesDecision, DecisionTreeClassifier, LogisticRegression
+from gapless.bayes.costs import named_costs, read_cost_matrix
 from gapless.metrics import confusion_matrix, mean_cost
 
 COSTS = np.array([[0.0, 1.0, 4.0], [2.0, -1.0, 1.0], [10.0, 3.0, 0.0]])
@@ -210,3 +211,15 @@ def test_bad_rows_are_named(data):
         model.predict(X, np.ones((3, 3)))
     with pytest.raises(ValueError, match="7 in row 2, which was no class of the fit"):
         model.risk(X[:3], [0, 1, 7])
+
+
+def test_costs_by_name_are_those_of_the_classes_that_rows_have():
+    costs = np.array([[0.0, 1.0, 2.0], [3.0, 0.0, 4.0], [5.0, 6.0, 0.0]])
+    named = named_costs(costs, np.array(["a", "b", "c"]))
+    np.testing.assert_array_equal(read_cost_matrix(named, np.array(["a", "b", "c"])), costs)
+    np.testing.assert_array_equal(read_cost_matrix(named, np.array(["a", "c"])), [[0, 2], [5, 0]])
+    with pytest.raises(ValueError, match="'d' has no cost"):
+        read_cost_matrix(named, np.array(["a", "d"]))
+    del named["a"]["c"]
+    with pytest.raises(ValueError, match="'c' has no cost"):
+        read_cost_matrix(named, np.array(["a", "c"]))

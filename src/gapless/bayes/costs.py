@@ -14,20 +14,13 @@ def read_cost_matrix(cost_matrix: Any, classes: Array) -> Array:
     """Costs (K, K), row i for the true class i, column j for the decision j.
 
     From None (1 for each error), the cost of missing each class as a vector or a mapping from
-    labels, or the table itself.
+    labels, or the table itself, as an array or by names, `named_costs`.
     """
     K = len(classes)
     if cost_matrix is None:
         return 1.0 - np.eye(K)
     if isinstance(cost_matrix, Mapping):
-        unknown = [label for label in cost_matrix if label not in classes.tolist()]
-        missing = [label for label in classes.tolist() if label not in cost_matrix]
-        if unknown or missing:
-            wrong = f"{unknown[0]!r} is no class" if unknown else f"{missing[0]!r} has no cost"
-            raise ValueError(
-                f"cost_matrix must have a cost for each class, {classes.tolist()}: {wrong}."
-            )
-        cost_matrix = [cost_matrix[label] for label in classes.tolist()]
+        cost_matrix = _in_order(cost_matrix, classes.tolist())
     costs = _numbers(cost_matrix, "cost_matrix")
     if costs.shape == (K,):
         return costs[:, None] * (1.0 - np.eye(K))
@@ -38,6 +31,29 @@ def read_cost_matrix(cost_matrix: Any, classes: Array) -> Array:
             "costs of missing each class."
         )
     return costs
+
+
+def named_costs(costs: Array, classes: Array) -> dict[Any, dict[Any, float]]:
+    """Costs (K, K) by the names of true classes, then of decisions.
+
+    So they are also those of rows that lack some of the classes.
+    """
+    names = classes.tolist()
+    return {true: dict(zip(names, row)) for true, row in zip(names, costs.tolist())}
+
+
+def _in_order(costs: Mapping[Any, Any], classes: list[Any]) -> list[Any]:
+    """Costs by name in the order of the classes; a table may have more of them."""
+    is_table = bool(costs) and all(isinstance(row, Mapping) for row in costs.values())
+    unknown = [] if is_table else [label for label in costs if label not in classes]
+    rows = (costs, *costs.values()) if is_table else (costs,)
+    missing = [label for row in rows for label in classes if label not in row]
+    if unknown or missing:
+        wrong = f"{unknown[0]!r} is no class" if unknown else f"{missing[0]!r} has no cost"
+        raise ValueError(f"cost_matrix must have a cost for each class, {classes}: {wrong}.")
+    if is_table:
+        return [[costs[true][decision] for decision in classes] for true in classes]
+    return [costs[label] for label in classes]
 
 
 def read_row_costs(costs: Any, n: int, K: int) -> Array:

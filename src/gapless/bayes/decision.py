@@ -51,7 +51,8 @@ class BayesDecision(Remembering, MetaEstimatorMixin, ClassifierMixin, BaseEstima
     cost_matrix : array-like of shape (K, K) or (K,), or dict, default=None
         Row i, column j: what it costs to decide for class j where class i is true, laid out as a
         confusion matrix; classes are sorted. Costs may be negative. K numbers, or a dict from
-        labels, are the costs of missing each class. None costs 1 for each error, which gives the
+        labels, are the costs of missing each class. A dict of dicts, from true classes to decisions
+        to costs, may have more classes than the rows. None costs 1 for each error, which gives the
         most probable class.
     abstain_cost : float, default=None
         What it costs to leave a row to somebody else. None allows no such thing.

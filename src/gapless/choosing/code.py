@@ -56,7 +56,7 @@ def code_of(
     reading = _reading(table, names)
     built = _expression(model.pipeline[-1], names)
     target = model.target
-    costs = "" if model.costs is None else f", costs={np.asarray(model.costs).tolist()}"
+    costs = "" if model.costs is None else f", costs={_expression(model.costs, names)}"
     fewer = []
     if learned:
         names["gapless.choosing"] |= {"Folds", "rows_of"}

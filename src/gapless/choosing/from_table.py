@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ..bayes.costs import named_costs, read_cost_matrix
 from ..data import Column, Table, describe_columns, find_leaks, read_target, table_of
 from ..data.columns import FEATURES
 from ..data.findings import counted
@@ -140,11 +141,11 @@ def choose(
     for finding in findings:
         told("finding", text=str(finding))
     learned = within(known, split.train)
-    matrix = _read_costs(costs, known, learned)
+    named = _read_costs(costs, known)
     judging = Judging(
         rows_of(table, columns, known, split.train),
         columns,
-        metric_of(metric, known.task, learned.values, matrix),
+        metric_of(metric, known.task, learned.values, named),
         Budget(min(told.limit, FOREVER), facts_of(columns, known, split.train), began=began),
         len(split.test),
         seed,
@@ -155,7 +156,7 @@ def choose(
     trials = Schedule(judging).run(families)
     told("ranking", text="correcting the best score for the choice")
     ranking = rank(trials, judging.rows, judging.metric)
-    model, learned_rows, notes = _fitted(judging, ranking, table, learned)
+    model, learned_rows, notes = _fitted(judging, ranking, table, learned, named)
     told("testing", ranking.chosen.family.name, text="the rows that were set aside")
     asked = model.asked(table.frame[split.test], within(known, split.test).values)
     ignorant = _ignorant(judging, learned, asked)
@@ -192,7 +193,7 @@ def choose(
         model=model,
         split=split,
         answers=_answers(model, asked, table.frame[split.test]),
-        costs=matrix,
+        costs=None if named is None else read_cost_matrix(named, model.pipeline_.classes_),
         test_groups=None if asked.groups is None else int(asked.groups.max()) + 1,
     )
 
@@ -208,16 +209,14 @@ def _names(models: str | Sequence[str] | None) -> list[str] | None:
     return [name.strip() for name in named if name.strip()]
 
 
-def _read_costs(costs: Any, known: Target, learned: Target) -> Array | None:
-    """Costs of the classes that are learned."""
+def _read_costs(costs: Any, known: Target) -> dict[Any, dict[Any, float]] | None:
+    """Costs of all classes of the table, by name: a part of its rows may lack one."""
     if costs is None:
         return None
     if known.task == "regression":
         raise ValueError(f"{known.name!r} is a number, and costs are those of classes; leave them.")
     classes = np.unique(known.values)
-    kept = np.isin(classes, learned.values)
-    matrix = read_costs(costs, classes)
-    return matrix[np.ix_(kept, kept)]
+    return named_costs(read_costs(costs, classes), classes)
 
 
 def in_short(columns: Sequence[Column]) -> str:
@@ -251,7 +250,11 @@ class _Told:
 
 
 def _fitted(
-    judging: Judging, ranking: Ranking, table: Table, learned: Target
+    judging: Judging,
+    ranking: Ranking,
+    table: Table,
+    learned: Target,
+    named: dict[Any, dict[Any, float]] | None,
 ) -> tuple[TableModel, str, list[str]]:
     """The chosen family, fitted to all rows for training if there is time.
 
@@ -276,7 +279,7 @@ def _fitted(
         learned.name,
         task=learned.task,
         metric=judging.metric.name,
-        costs=judging.metric.costs,
+        costs=named,
     )
     judging.say("finishing", trial.family.name, text="keeping what the table looks like")
     model.take_over(fitted, table, within(learned, learned.rows[rows]), judging.columns)

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from ..bayes import BayesDecision
+from ..bayes.costs import named_costs
 from ..data import Column, prepare
 from ..evaluation.resampling import HeldOut
 from ..evaluation.rows import Rows, Split
@@ -20,7 +21,7 @@ from .budget import Budget, doubt, most_within
 from .failures import failure_in_words
 from .families import Family
 from .folds import Folds
-from .metric import MEAN_COST, Metric
+from .metric import Metric
 from .preparing import ByRow, Preparation
 from .score_errors import ScoreErrors
 
@@ -135,8 +136,11 @@ class Judging:
 
     def decided(self, model: Any) -> Any:
         """A model whose decisions are those of least cost, where there are costs."""
-        is_costly = self.metric.name == MEAN_COST
-        return BayesDecision(model, self.metric.costs) if is_costly else model
+        costs, classes = self.metric.costs, self.metric.classes
+        if costs is None or classes is None:
+            return model
+        # By name, since a part of the rows may lack a class.
+        return BayesDecision(model, named_costs(costs, classes))
 
     def refit(self, trial: Trial, most: int) -> tuple[Pipeline | None, Array, str]:
         """A family fitted to so many rows, or as many as there is time for.
@@ -270,7 +274,9 @@ class Judging:
         """The scores of a family, and the seconds of a fit and of the prediction of a row."""
         splits, model = self._splits_of(rows), self._by_row(family)
         if self.metric.needs_probabilities and not self._has_probabilities(family):
-            raise ValueError(f"it has no probabilities, which the {self.metric.title} needs")
+            by_costs = "a decision by costs"
+            what = f"the {self.metric.title}" if self.metric.costs is None else by_costs
+            raise ValueError(f"it has no probabilities, which {what} needs")
         began = self.budget.clock()
         held = HeldOut(
             model, self._numbered, splits, self.metric, most_train=MOST_TRAIN, on_fit=on_fit

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import metrics
-from ..bayes.costs import realised_costs
+from ..bayes.costs import read_cost_matrix, realised_costs
 from ..data.findings import counted
 from ..data.target import Task
 from ..metrics import Score
@@ -62,7 +62,7 @@ class Metric:
     classes : ndarray or None, default=None
         All classes, sorted; None for numbers.
     costs : ndarray of shape (K, K) or None, default=None
-        What decisions cost, for the mean cost.
+        What decisions cost: models decide by it, whatever they are compared by.
     """
 
     name: str
@@ -81,7 +81,7 @@ class Metric:
     @property
     def needs_probabilities(self) -> bool:
         """Whether models without probabilities have no such score."""
-        return self.name == MEAN_COST or ASKS[self.name] == "predict_proba"
+        return self.costs is not None or ASKS[self.name] == "predict_proba"
 
     @property
     def title(self) -> str:
@@ -216,11 +216,11 @@ def _by_groups(method: str, groups: Array | None) -> str:
     return method if groups is None else f"{method}, by {counted(groups.max() + 1, 'group')}"
 
 
-def metric_of(name: str, task: Task, y: Array, costs: Array | None = None) -> Metric:
+def metric_of(name: str, task: Task, y: Array, costs: Any = None) -> Metric:
     """The metric that is meant by a name, for these targets.
 
     "auto" is the mean cost where costs are given, R² for numbers, the area under the ROC curve for
-    two classes of very different size, and else the accuracy.
+    two classes of very different size, and else the accuracy. Costs are as of `BayesDecision`.
     """
     classes = None if task == "regression" else np.unique(y)
     plain = name.strip().lower().replace("-", "_").replace(" ", "_").replace("²", "2")
@@ -232,7 +232,8 @@ def metric_of(name: str, task: Task, y: Array, costs: Array | None = None) -> Me
             f"metric {name!r} is not known for {task}; use one of {', '.join(known)}"
             f"{'' if classes is None else ', or mean_cost with a table of costs'}."
         )
-    return Metric(plain, classes, costs if plain == MEAN_COST else None)
+    given = None if classes is None or costs is None else read_cost_matrix(costs, classes)
+    return Metric(plain, classes, given)
 
 
 def _usual(y: Array, classes: Array | None) -> str:

@@ -63,8 +63,7 @@ def rank(trials: Sequence[Trial], rows: Rows, metric: Metric) -> Ranking:
     if not held and not any(trial.failure for trial in order):
         raise TimeLimit("there was no time for any model; give a longer time_limit.")
     if not held:
-        why = "; ".join(f"{trial.family.name}: {trial.failure or trial.reason}" for trial in order)
-        raise TableError(f"no model could be judged by {metric.title}. {why}.")
+        raise TableError(f"no model could be judged by {metric.title}. {_failures(order)}.")
     unseen = np.array([one.unseen for one in held])
     best = int(np.argmax(unseen))
     behind = unseen[best] - unseen
@@ -100,6 +99,14 @@ def rank(trials: Sequence[Trial], rows: Rows, metric: Metric) -> Ranking:
         errors.expected(after, chosen),
         rows.y[chosen.tested] - chosen.predicted if metric.classes is None else None,
     )
+
+
+def _failures(trials: Sequence[Trial]) -> str:
+    """Why families have no score, each reason once."""
+    having: dict[str, list[str]] = {}
+    for trial in trials:
+        having.setdefault(trial.failure or trial.reason, []).append(trial.family.name)
+    return "; ".join(f"{', '.join(names)}: {reason}" for reason, names in having.items())
 
 
 def _unjudged(trial: Trial) -> Candidate:

@@ -12,6 +12,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from ..bayes.costs import read_cost_matrix
 from ..conformal import MOST_ROWS, Intervals, check_coverage, quantiles
 from ..data import Column, Table, TableError, describe_columns, read_target, table_of
 from ..data.profile import TableProfile, plain_frame, profile_table
@@ -20,7 +21,7 @@ from ..evaluation.answers import Answers as StandIn
 from ..evaluation.answers import Part
 from ..metrics import Score
 from .asked import Asked
-from .metric import Metric, metric_of
+from .metric import MEAN_COST, Metric, metric_of
 from .splitting import group_labels
 from .spread import learn_spread, spread_at
 
@@ -44,8 +45,8 @@ class TableModel(BaseEstimator):
         What predicting it is.
     metric : str, default="auto"
         What `score` measures: a metric of `gapless.metrics`, "balanced_accuracy", or "mean_cost".
-    costs : array-like of shape (K, K) or None, default=None
-        What decisions cost, for "mean_cost".
+    costs : array-like of shape (K, K), mapping or None, default=None
+        What decisions cost, for "mean_cost": as `cost_matrix` of `BayesDecision`.
 
     Attributes
     ----------
@@ -172,7 +173,7 @@ class TableModel(BaseEstimator):
         self.target_, self.task_ = target.name, target.task
         self.classes_ = pipeline.classes_ if target.task == "classification" else None
         self.columns_ = tuple(used.get(column.name, column) for column in others)
-        self.metric_ = metric_of(self.metric, target.task, target.values, self._costs).name
+        self.metric_ = metric_of(self.metric, target.task, target.values, self.costs).name
         self.rows_ = len(target.rows)
         self.expected_ = self.expected_error_ = float("nan")
         self.residuals_, self.spread_ = np.zeros(0), None
@@ -370,12 +371,11 @@ class TableModel(BaseEstimator):
         """
         classes = None if self.classes_ is None else np.union1d(self.classes_, y)
         parts = [Part(self.pipeline_, frame, np.arange(len(y)))]
-        metric = Metric(self.metric_, classes, self._costs)
+        costs = None
+        if classes is not None and self.metric_ == MEAN_COST:
+            costs = read_cost_matrix(self.costs, classes)
+        metric = Metric(self.metric_, classes, costs)
         return Asked(StandIn(parts, len(y), classes), y, metric, group_labels(frame, self.columns_))
-
-    @property
-    def _costs(self) -> Array | None:
-        return None if self.costs is None else np.asarray(self.costs, dtype=float)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
