@@ -11,7 +11,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 import gapless
 from gapless.choosing.choice import Answers
 from gapless.choosing.tuning import Tuning
-from gapless.data import Finding, load_builtin, table_of
+from gapless.data import Finding, TableFeatures, load_builtin, table_of
 from gapless.evaluation import LearningCurve
 from gapless.report import summarize
 from gapless.report.advice import advice_of, curve_in_words
@@ -165,7 +165,8 @@ def test_dear_curves_are_made_of_fewer_rows_and_folds_and_say_so(ridge):
     left_out = {}
     found = learning_of(replace(choice, candidates=dear), table, 20.0, left_out)
     assert left_out == {} and len(found.sizes) == 4 and found.sizes[-1] < 100
-    assert f"The curve ends at {found.sizes[-1]:.0f} of about" in found.note
+    # Two folds leave half of the rows; the comparison, of which it speaks, had four fifths of 332.
+    assert f"The curve ends at {found.sizes[-1]:.0f} of about 266 rows" in found.note
 
 
 # ---- tuning --------------------------------------------------------------------------------------
@@ -312,6 +313,96 @@ def test_the_best_model_is_chosen_with_a_word_on_the_nearest_simpler_one(ridge):
     assert why_chosen(
         replace(choice, candidates=(*candidates[2:], replace(some, family="other", complexity=9)))
     ).endswith(f"{choice.chosen}, the simplest of them.")
+
+
+def test_more_rows_are_never_said_to_be_worse(ridge):
+    # A late step, which no power law follows: half of the rows are worth nothing, all of them much.
+    choice, _ = ridge
+    curve = made_curve([0.5, 0.5, 0.5, 0.8], train=0.81, error=0.05)
+    assert curve.expected(320)[0] < 0.8
+    words = curve_in_words(choice, curve)
+    assert words.startswith("Get more data: accuracy still goes from 0.5 to 0.8 at the end")
+
+
+def test_models_of_the_latest_rows_that_are_better_say_that_the_world_changes(ridge):
+    choice, _ = ridge
+    columns = tuple(
+        replace(one, role="time") if k == 0 else one for k, one in enumerate(choice.columns)
+    )
+    worse = tuple(replace(one, unseen=0.4, standard_error=0.02) for one in choice.candidates)
+    later = replace(choice, columns=columns, candidates=worse)
+    words = curve_in_words(later, made_curve([0.6, 0.7, 0.75, 0.77]))
+    assert words.startswith("What there is to learn changes with time: models of only the latest")
+    assert "160 rows have accuracy 0.77 after these, and those of the whole past 0.4." in words
+    assert "changes with time" not in curve_in_words(choice, made_curve([0.6, 0.7, 0.75, 0.77]))
+
+
+def test_intervals_that_hold_too_few_rows_are_warned_of(ridge):
+    choice, _ = ridge
+    answers = choice.answers
+    narrow = replace(answers, lower=answers.predicted - 1.0, upper=answers.predicted + 1.0)
+    said = advice_of(replace(choice, answers=narrow), None, None, None, None)
+    assert any(text.startswith("Do not rely on prediction intervals yet") for text in said)
+    wide = replace(answers, lower=answers.predicted - 1e4, upper=answers.predicted + 1e4)
+    said = advice_of(replace(choice, answers=wide), None, None, None, None)
+    assert not any("prediction intervals" in text for text in said)
+
+
+def test_scores_below_what_the_mean_would_have_are_called_bad(ridge):
+    choice, _ = ridge
+    bad = replace(choice, test=replace(choice.test, value=-1.0, low=-1.5, high=-0.6))
+    assert answer(bad).startswith("Tried model for 'progression' predicts badly: R² -1.0")
+
+
+def test_costs_stand_in_the_report_in_words():
+    choice, _ = made_wide(5)
+    told = replace(choice, costs=np.array([[0.0, 20.0], [1.0, 0.0]]))
+    words = " ".join(certainty(told))
+    assert "taking 'rare' for 'usual' costs 20 and taking 'usual' for 'rare' costs 1" in words
+    assert "cost" not in " ".join(certainty(choice))
+
+
+# ---- learning curves of few rows and of many columns ---------------------------------------------
+
+
+def made_wide(columns, rows=48):
+    """A choice of a linear model of few rows of two classes, and its table."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(rows, columns))
+    y = np.where(X[:, 0] > 0.4, "rare", "usual")
+    table = table_of(pl.DataFrame({f"x{k}": X[:, k] for k in range(columns)} | {"y": y}))
+    return made_choice(table, "y", gapless.LogisticRegression(C=1.0)), table
+
+
+def test_wide_tables_are_prepared_once_for_the_learning_curve(monkeypatch):
+    choice, table = made_wide(200)
+    narrow, beside = made_wide(5)
+
+    def refuse(self, frame):
+        raise AssertionError("columns are prepared again")
+
+    monkeypatch.setattr(TableFeatures, "_learn", refuse)
+    for seconds in (None, 30.0):
+        found = learning_of(choice, table, seconds, {})
+        assert len(found.sizes) >= 3 and "as for the model" in found.note
+    with pytest.raises(AssertionError, match="prepared again"):
+        learning_of(narrow, beside, None, {})
+
+
+def test_a_curve_begins_where_models_can_be_fitted():
+    choice, table = made_wide(5)
+    seen = []
+
+    class Careful(gapless.LogisticRegression):
+        def fit(self, X, y):
+            seen.append(len(y))
+            if len(y) < 9:
+                raise ValueError("there is one class")
+            return super().fit(X, y)
+
+    choice.model.pipeline_.steps[-1] = ("model", Careful())
+    found = learning_of(choice, table, None, {})
+    assert min(seen) < 9 <= found.sizes[0] and len(found.sizes) >= 3
 
 
 # ---- rows that are alike -------------------------------------------------------------------------

@@ -8,10 +8,11 @@ import numpy as np
 
 from ..choosing.choice import Candidate, Choice
 from ..evaluation import LearningCurve
+from ..metrics import accuracy
 from .phrases import behind, joined, named, percent
 from .row_sections import Calibration
 from .sections import Learning, Validation
-from .wording import is_null, test_rows
+from .wording import in_time, is_null, test_rows
 
 # An interval wider than so much of a share says that the test is small.
 WIDE = 0.1
@@ -48,6 +49,7 @@ def advice_of(
         _about_columns(ceiling),
         _about_range(validation),
         _about_calibration(calibration),
+        _about_intervals(choice),
         _about_test(choice),
     )
     return tuple(text for text in said if text)
@@ -85,13 +87,27 @@ def curve_in_words(choice: Choice, curve: LearningCurve) -> str:
         )
     size = max(last, curve.wanted)
     is_whole = size == last
-    now = float(curve.unseen[-1]) if is_whole else curve.expected(size)[0]
-    twice, sign = curve.expected(2 * size)[0], -1 if curve.is_loss else 1
+    now = float(curve.unseen[-1]) if is_whole else _not_worse(curve, size)
+    twice, sign = _not_worse(curve, 2 * size), -1 if curve.is_loss else 1
     here, there = f"{sign * now:.3g}", f"{sign * twice:.3g}"
     start = here if is_whole else f"about {here}"
     brings = f"twice as many rows would bring {curve.metric} from {start} to about {there}"
     if here == there:
         brings = f"twice as many rows would leave {curve.metric} at about {here}"
+    if in_time(choice) and _prefers_late_rows(choice, curve):
+        return (
+            f"What there is to learn changes with time: models of only the latest {last:,} rows "
+            f"have {curve.metric} {sign * float(curve.unseen[-1]):.3g} after these, and those of "
+            f"the whole past {choice[choice.chosen].unseen:.3g}. Leave old rows out, fit again "
+            "often, and add columns that tell what changes, such as a trend, the season, or what "
+            "the target was before."
+        )
+    if _still_rises(curve) and here == there:
+        half = sign * float(curve.unseen[_half(curve)])
+        return (
+            f"Get more data: {curve.metric} still goes from {half:.3g} to {here} at the end of the "
+            "learning curve, from about half of its rows to all of them."
+        )
     if twice - now > curve.error or (_still_rises(curve) and twice - now > PART * curve.error):
         return f"Get more data: {brings}."
     chosen = choice[choice.chosen]
@@ -110,10 +126,29 @@ def curve_in_words(choice: Choice, curve: LearningCurve) -> str:
 
 def _still_rises(curve: LearningCurve) -> bool:
     """Whether all rows are surely better than about half of them, in the same folds."""
-    half = int(np.flatnonzero(curve.sizes <= HALF * curve.sizes[-1])[-1:].sum())
-    apart = curve.of_folds[-1] - curve.of_folds[half]
+    apart = curve.of_folds[-1] - curve.of_folds[_half(curve)]
     error = np.nanstd(apart, ddof=1) / len(apart) ** 0.5
     return bool(np.nanmean(apart) > 2 * error)
+
+
+def _half(curve: LearningCurve) -> int:
+    """The place of the largest size up to about half of the last."""
+    return int(np.flatnonzero(curve.sizes <= HALF * curve.sizes[-1])[-1:].sum())
+
+
+def _not_worse(curve: LearningCurve, size: float) -> float:
+    """What is expected of more rows, no less than there is now: the law may miss a late rise."""
+    return max(curve.expected(size)[0], float(curve.unseen[-1]))
+
+
+def _prefers_late_rows(choice: Choice, curve: LearningCurve) -> bool:
+    """Whether models of the latest rows are surely better than those of the whole past."""
+    chosen = choice[choice.chosen]
+    if chosen.unseen is None:
+        return False
+    whole = -chosen.unseen if curve.is_loss else chosen.unseen
+    apart = float(curve.unseen[-1]) - whole
+    return apart > 2 * math.hypot(curve.error, chosen.standard_error or 0.0)
 
 
 def _of_null(choice: Choice) -> str:
@@ -215,6 +250,21 @@ def _about_calibration(calibration: Calibration | None) -> str:
     return (
         "If you use the probabilities, correct them first (gapless.metrics.recalibrate): they are "
         "off by more than chance explains."
+    )
+
+
+def _about_intervals(choice: Choice) -> str:
+    """Whether surely fewer test rows lie in their intervals than should."""
+    answers = choice.answers
+    if answers.lower is None or answers.upper is None:
+        return ""
+    inside = (answers.lower <= answers.y) & (answers.y <= answers.upper)
+    held = accuracy(np.ones(len(inside)), inside.astype(float))
+    if held.high >= answers.coverage:
+        return ""
+    return (
+        f"Do not rely on prediction intervals yet: those for {percent(answers.coverage)} hold only "
+        f"{percent(held.value)} of the test rows."
     )
 
 

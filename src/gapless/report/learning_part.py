@@ -16,11 +16,12 @@ from ..data import Table, read_target
 from ..data.target import Task
 from ..evaluation import LearningCurve, learning_curve
 from ..evaluation.rows import Rows
-from ..interrupt import TimeLimit
+from ..interrupt import TimeLimit, time_limit
 from .advice import curve_in_words
 from .phrases import joined
 from .plain import numbers
 from .sections import Learning
+from .wording import in_time
 
 Array = np.ndarray
 
@@ -32,10 +33,13 @@ MANY_ROWS = 20_000
 FITS, FEWEST_FITS = 6.0, 3.2
 # Without tuning fits are at least so many times quicker.
 QUICKER = 3.0
-# The shortest curve has so many sizes, the first so many times smaller than the last, and is made
-# of at least so many rows. With more columns than rows all fits are as dear, and there are fewer.
-SIZES, SPAN, FEWEST_ROWS = 4, 8.0, 160
-WIDE_SIZES, WIDE_SPAN = 3, 3.0
+# Parts of the rows of a fold: of a curve, and of the shortest one, made of at least so many rows.
+# With more columns than rows all fits are as dear, and there are fewer.
+USUAL_SIZES = tuple(np.geomspace(0.1, 1.0, 6).tolist())
+FEW_SIZES, FEWEST_ROWS = tuple(np.geomspace(1 / 8, 1.0, 4).tolist()), 160
+WIDE_SIZES = tuple(np.geomspace(1 / 3, 1.0, 3).tolist())
+# From so many sizes on there is a curve, if models cannot be fitted to the smallest.
+FEWEST_SIZES = 3
 # What chosen settings are called as parameters, where that is not the same.
 PARAMETERS = {"rounds": "max_iter"}
 # So many times as many rows as there are is the end of the curve.
@@ -50,21 +54,11 @@ def learning_of(
     rows = rows_of(table, choice.columns, target, choice.split.train)
     plan = _plan(choice, len(rows), seconds)
     fixed = {} if plan.is_tuned else _settings(choice)
-    some = _some(rows, plan.part, choice)
     metric = Metric(choice.metric, choice.model.classes_, choice.costs)
     try:
-        curve = learning_curve(
-            clone(choice.model.pipeline_).set_params(**fixed),
-            rows.take(some),
-            rows.y[some],
-            sizes=plan.sizes,
-            k=plan.folds,
-            scoring=metric,
-            groups=None if rows.time is not None else _of(rows.groups, some),
-            time=_of(rows.time, some),
-            time_limit=seconds,
-            random_state=choice.seed,
-        )
+        with time_limit(seconds):
+            some = _some(rows, plan.part, choice)
+            curve = _curve(choice, some, plan, metric, fixed)
     except TimeLimit:
         left_out["learning"] = (
             "there was no time to fit the model to parts of the rows; gapless fit with a longer "
@@ -74,52 +68,89 @@ def learning_of(
     except ValueError as error:
         left_out["learning"] = str(error).rstrip(".")
         return None
-    # What a fold of all rows leaves to learn from.
-    wanted = round(curve.wanted * len(rows) / len(some))
+    wanted = curve.wanted
+    if rows.time is None and (plan.folds, plan.part) != (FOLDS, 1.0):
+        # What the folds of the comparison leave to learn from.
+        wanted = round((1 - 1 / FOLDS) * len(rows))
     curve = replace(curve, metric=metric.title, is_loss=metric.is_loss, wanted=wanted)
-    return _plain(curve, curve_in_words(choice, curve), _said(curve, fixed))
+    return _plain(curve, curve_in_words(choice, curve), _said(curve, fixed, plan.is_prepared))
+
+
+def _curve(
+    choice: Choice, rows: Rows, plan: _Plan, metric: Metric, fixed: dict[str, Any]
+) -> LearningCurve:
+    """The curve of these rows."""
+    pipeline = choice.model.pipeline_
+    model, X = clone(pipeline).set_params(**fixed), rows.X
+    if plan.is_prepared:
+        model, X = model[-1], pipeline[:-1].transform(X)
+    for first in range(len(plan.sizes) - FEWEST_SIZES + 1):
+        try:
+            return learning_curve(
+                model,
+                X,
+                rows.y,
+                sizes=plan.sizes[first:],
+                k=plan.folds,
+                scoring=metric,
+                groups=rows.groups,
+                time=rows.time,
+                random_state=choice.seed,
+            )
+        except ValueError as error:
+            # Of few rows all may be of one class, or fewer than neighbours are asked.
+            failure = error
+    raise failure
 
 
 @dataclass(frozen=True)
 class _Plan:
     """How a curve is made.
 
-    Whether every fit tunes anew, of how many folds, of which sizes, the usual ones if None, and of
-    which part of the rows.
+    Whether every fit tunes anew, of how many folds and sizes, of which part of the rows, and
+    whether they are prepared once, as for the model itself, and not for each fit.
     """
 
     is_tuned: bool
     folds: int
-    sizes: list[float] | None = None
+    sizes: tuple[float, ...] = USUAL_SIZES
     part: float = 1.0
+    is_prepared: bool = False
 
 
 def _plan(choice: Choice, rows: int, seconds: float | None) -> _Plan:
-    """The best curve that the time allows, as far as one can know before."""
-    chosen = choice[choice.chosen]
-    one = chosen.seconds / (FOLDS if rows < MANY_ROWS else 1)
+    """The best curve that the time allows, as far as one can know before.
+
+    With rows in time the first fold has the shortest past, and the more folds the shorter it is.
+    """
+    plan = _best_plan(choice, rows, seconds)
+    return replace(plan, folds=FEWEST_FOLDS) if in_time(choice) else plan
+
+
+def _best_plan(choice: Choice, rows: int, seconds: float | None) -> _Plan:
+    # To prepare many columns for every fit would take longer than the fits.
+    is_wide = rows < sum(column.is_feature for column in choice.columns)
+    one = choice[choice.chosen].seconds / (FOLDS if rows < MANY_ROWS else 1)
     folds = FOLDS if rows < MANY_ROWS else FEW_FOLDS
     if seconds is None or FITS * folds * one <= seconds:
-        return _Plan(True, folds)
+        return _Plan(True, folds, is_prepared=is_wide)
     one /= QUICKER if _settings(choice) else 1.0
     if FITS * FEW_FOLDS * one <= seconds:
-        return _Plan(False, FEW_FOLDS)
-    if rows < sum(column.is_feature for column in choice.columns):
-        return _Plan(False, FEWEST_FOLDS, np.geomspace(1 / WIDE_SPAN, 1.0, WIDE_SIZES).tolist())
+        return _Plan(False, FEW_FOLDS, is_prepared=is_wide)
+    if is_wide:
+        return _Plan(False, FEWEST_FOLDS, WIDE_SIZES, is_prepared=True)
     part = max(seconds / (FEWEST_FITS * FEWEST_FOLDS * one), FEWEST_ROWS / rows)
-    sizes = np.geomspace(1 / SPAN, 1.0, SIZES).tolist()
-    return _Plan(False, FEWEST_FOLDS, sizes, min(part, 1.0))
+    return _Plan(False, FEWEST_FOLDS, FEW_SIZES, min(part, 1.0), is_prepared=True)
 
 
-def _some(rows: Rows, part: float, choice: Choice) -> Array:
-    """Which rows the curve is made of; of those in time, the latest."""
-    if part >= 1:
-        return np.arange(len(rows))
-    return rows.hold_out(null_model(cast("Task", choice.task)), part, choice.seed)[1]
-
-
-def _of(labels: Array | None, rows: Array) -> Array | None:
-    return None if labels is None else labels[rows]
+def _some(rows: Rows, part: float, choice: Choice) -> Rows:
+    """The rows that the curve is made of; of those in time, the latest."""
+    some = np.arange(len(rows))
+    if part < 1:
+        some = rows.hold_out(null_model(cast("Task", choice.task)), part, choice.seed)[1]
+    groups, time = (None if of is None else of[some] for of in (rows.groups, rows.time))
+    # Where there is time, folds go by it alone.
+    return Rows(rows.take(some), rows.y[some], None, groups if time is None else None, time)
 
 
 def _settings(choice: Choice) -> dict[str, Any]:
@@ -144,6 +175,8 @@ def _plain(curve: LearningCurve, advice: str, note: str) -> Learning:
     last = float(curve.sizes[-1])
     beyond = np.geomspace(last, max(BEYOND * last, 2.0 * curve.wanted), 9)
     law = np.array([curve.expected(float(size)) for size in beyond])
+    # More rows are not worse: a law that is below the end of the curve has missed a late rise.
+    law[:, 0] = np.maximum(law[:, 0], curve.unseen[-1])
     return Learning(
         sizes=numbers(curve.sizes),
         train=numbers(sign * curve.train),
@@ -158,7 +191,7 @@ def _plain(curve: LearningCurve, advice: str, note: str) -> Learning:
     )
 
 
-def _said(curve: LearningCurve, fixed: dict[str, Any]) -> str:
+def _said(curve: LearningCurve, fixed: dict[str, Any], is_prepared: bool) -> str:
     """How the fits of the curve differ from that of the model, and where it ends too early."""
     said = []
     if fixed:
@@ -166,9 +199,12 @@ def _said(curve: LearningCurve, fixed: dict[str, Any]) -> str:
         said.append(
             f"To save time, every fit has {joined(settings)}, as chosen for all training rows."
         )
+    if is_prepared:
+        said.append(
+            "Columns are scaled and filled in as for the model, by what all training rows say."
+        )
     if curve.sizes[-1] < curve.wanted:
         said.append(
-            f"The curve ends at {curve.sizes[-1]:,} of about {curve.wanted:,} rows: there was no "
-            "time for more."
+            f"The curve ends at {curve.sizes[-1]:,} of about {curve.wanted:,} rows, to save time."
         )
     return " ".join(said)

@@ -31,6 +31,8 @@ MOST_DEPENDENCES, MOST_LEVELS, MOST_LINES = 3, 8, 5
 MOST_ROWS, MOST_SHUFFLED, REPEATS = 1000, 60, 5
 # So many columns are shuffled at a time, in so much of the time, and at least so often.
 AT_A_TIME, FOR_SHUFFLES, FEWEST_REPEATS = 5, 0.7, 2
+# Values of a table that are predicted to see how long it takes.
+MOST_CELLS = 1_000_000
 # Ranges of a column of numbers, to see how far predictions go with it.
 BINS = 10
 
@@ -80,8 +82,9 @@ def _look(choice: Choice, table: Table, features: list[str], found: Found) -> No
     if len(some) > MOST_ROWS:
         some = np.sort(np.random.default_rng(choice.seed).choice(some, MOST_ROWS, replace=False))
     frame = table.frame[choice.split.test[some]].select(features)
-    # As many copies as are predicted at once when columns are shuffled.
-    copies = max(1, ROWS_AT_ONCE // frame.height)
+    # As many copies as are predicted at once when columns are shuffled; of wide tables few tell.
+    copies = min(ROWS_AT_ONCE // frame.height, MOST_CELLS // (frame.height * frame.width))
+    copies = max(copies, 1)
     try:
         began = time.monotonic()
         said = _said(choice.model, frame[np.tile(np.arange(frame.height), copies)])

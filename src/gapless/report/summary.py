@@ -23,9 +23,9 @@ from .table_facts import ceiling_of, data_of
 from .tested import calibration_of, confusion_of, curves_of, residuals_of
 from .validation_part import validation_of
 
-# Of the time that is left, so much is for what the model uses, and of the rest so much for what it
-# has tuned; what remains is for the learning curve.
-SHARE_OF_USES, SHARE_OF_TUNING = 0.35, 0.15
+# Of the time that is left, so much is for the learning curve, and of the rest so much for what the
+# model uses; what remains is for what it has tuned.
+SHARE_OF_LEARNING, SHARE_OF_USES = 0.55, 0.8
 PACKAGES = ("gapless", "numpy", "scipy", "scikit-learn", "polars")
 
 
@@ -59,17 +59,16 @@ def summarize(
     left_out: dict[str, str] = {}
     tell("test rows")
     parts = _of_test_rows(choice, table, left_out)
+    tell("learning curve")
+    left = _part(SHARE_OF_LEARNING, seconds_left(time_limit, began))
+    learning = learning_of(choice, table, left, left_out)
     tell("what the model uses")
-    left = seconds_left(time_limit, began)
-    uses, missing = uses_of(choice, table, None if left is None else SHARE_OF_USES * left)
+    left = _part(SHARE_OF_USES, seconds_left(time_limit, began))
+    uses, missing = uses_of(choice, table, left)
     left_out |= missing
     tell("what was tuned")
-    left = seconds_left(time_limit, began)
-    part = None if left is None else SHARE_OF_TUNING * left
-    validation = validation_of(choice, table, part, left_out)
+    validation = validation_of(choice, table, seconds_left(time_limit, began), left_out)
     data = data_of(choice, table, [one.name for one in uses.importances])
-    tell("learning curve")
-    learning = learning_of(choice, table, seconds_left(time_limit, began), left_out)
     return Report(
         source=choice.source,
         target=choice.target,
@@ -104,6 +103,10 @@ def summarize(
         versions=_versions(),
         left_out=left_out,
     )
+
+
+def _part(share: float, seconds: float | None) -> float | None:
+    return None if seconds is None else share * seconds
 
 
 def _versions() -> dict[str, str]:

@@ -9,7 +9,7 @@ from ..choosing.metric import Metric
 from ..data.findings import counted
 from ..metrics import Score
 from ..metrics.result import decimals
-from .phrases import amount, behind, beside, named, percent, told
+from .phrases import amount, behind, beside, joined, named, percent, told
 
 # Metrics that are shares of rows, pairs or variation, and are told in percent.
 SHARES = {
@@ -18,6 +18,8 @@ SHARES = {
     "r2": "{value} of the variation explained in",
     "roc_auc": "{value} of the pairs of different classes ranked rightly in",
 }
+# Costs of all mistakes are listed up to so many classes.
+MOST_COSTS = 3
 # What one has without a look at the columns.
 WITHOUT = {
     "accuracy": "always saying the most frequent class is right in {base}",
@@ -67,7 +69,10 @@ def answer(choice: Choice) -> str:
             f"No model is surely better for {target} than one that knows no columns: {does} {rows} "
             f"({level} {low} to {high})."
         )
-    return f"{_capital(family)} for {target}: {does} {rows} ({level} {low} to {high}); {base}."
+    # Always saying the mean of the test rows, which nobody knows before, has R² 0.
+    fails = " predicts badly" if choice.metric == "r2" and choice.test.high < 0 else ""
+    said = f"{_capital(family)} for {target}{fails}"
+    return f"{said}: {does} {rows} ({level} {low} to {high}); {base}."
 
 
 def test_rows(choice: Choice, noun: str) -> str:
@@ -80,6 +85,11 @@ def test_rows(choice: Choice, noun: str) -> str:
 
 def _grouped_by(choice: Choice) -> str:
     return next((column.name for column in choice.columns if column.role == "group"), "")
+
+
+def in_time(choice: Choice) -> bool:
+    """Whether models were to learn from earlier rows only."""
+    return any(column.role == "time" for column in choice.columns)
 
 
 def is_null(choice: Choice) -> bool:
@@ -97,6 +107,7 @@ def certainty(choice: Choice) -> tuple[str, ...]:
         text
         for text in (
             _of_test(choice),
+            _of_costs(choice),
             _of_likeness(choice),
             _of_expected(choice),
             _of_baseline(choice),
@@ -118,6 +129,24 @@ def _of_test(choice: Choice) -> str:
     )
 
 
+def _of_costs(choice: Choice) -> str:
+    """What decisions cost, without which a mean cost says nothing."""
+    costs, classes = choice.costs, choice.model.classes_
+    if costs is None or classes is None:
+        return ""
+    text = "Decisions are those of least expected cost, and not those that are most often right"
+    names = [named(str(label)) for label in classes.tolist()]
+    if len(names) > MOST_COSTS:
+        return f"{text}; costs were given for {len(names):,} classes."
+    each = [
+        f"taking {names[true]} for {names[said]} costs {costs[true][said]:g}"
+        for true in range(len(names))
+        for said in range(len(names))
+        if true != said or costs[true][said]
+    ]
+    return f"{text}: {joined(each)}."
+
+
 def _of_likeness(choice: Choice) -> str:
     """What intervals mean where rows are not independent of each other."""
     if choice.test_groups is not None:
@@ -126,7 +155,7 @@ def _of_likeness(choice: Choice) -> str:
             "them new to the model. Those in the pictures below are over single rows, as if these "
             "were independent, and are too narrow."
         )
-    if any(column.role == "time" for column in choice.columns):
+    if in_time(choice):
         return (
             "All test rows are later than those that were learned from. Intervals take rows as "
             "independent; those that follow each other in time are often alike, and then intervals "
