@@ -15,6 +15,8 @@ from ..choosing.table_model import within
 from ..choosing.tuning import Tuning
 from ..data import Table, read_target
 from ..interrupt import TimeLimit, check, time_limit
+from ..linear.held_out import row_scores
+from ..linear.path import Path
 from ..search import Search
 from .plain import Number, numbers, plain_value
 from .sections import Validation
@@ -91,22 +93,40 @@ def _own_scores(choice: Choice, table: Table, tuned: Tuning, seconds: float | No
     # Fits of some of the rows would be another story: such models know theirs better.
     is_whole = choice.model.rows_ == len(choice.split.train)
     is_open = isinstance(model.get_params(deep=False).get(tuned.parameter), str)
-    if metric not in get_scorer_names() or not (is_whole and is_open):
+    if not (is_whole and is_open):
         return unknown
     try:
         with time_limit(seconds), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return _fitted_again(choice, table, tuned, get_scorer(metric))
+            if isinstance(getattr(model, "path_", None), Path):
+                return _along_path(choice, table, tuned)
+            if metric in get_scorer_names():
+                return _fitted_again(choice, table, tuned, get_scorer(metric))
     except TimeLimit:
-        return unknown
+        pass
+    return unknown
+
+
+def _along_path(choice: Choice, table: Table, tuned: Tuning) -> list[Number]:
+    """The scores of models that are known from the search itself, in the loss that it goes by."""
+    model = model_of(choice.model.pipeline_)
+    X, y = _own_rows(choice, table)
+    path, problems = model.path_, model._fitted_to(X, y).problems
+    places = {float(strength): k for k, strength in enumerate(path.strengths)}
+    own: list[Number] = [None] * len(tuned.values)
+    for at, value in enumerate(tuned.values):
+        check()
+        if value in places:
+            k = places[value]
+            z = X @ np.reshape(path.coefficients[k], (X.shape[1], -1)) + path.intercepts[k]
+            own[at] = float(row_scores(problems, z).mean())
+    return own
 
 
 def _fitted_again(choice: Choice, table: Table, tuned: Tuning, scorer: Any) -> list[Number]:
     """The scores of models with some of the values, the chosen one among them."""
-    pipeline = choice.model.pipeline_
-    model, target = model_of(pipeline), read_target(table, choice.target)
-    y = within(target, choice.split.train).values
-    X = pipeline[:-1].transform(table.frame[choice.split.train].select(_features(choice)))
+    model = model_of(choice.model.pipeline_)
+    X, y = _own_rows(choice, table)
     own: list[Number] = [None] * len(tuned.values)
     for k in _some(tuned):
         again = clone(model).set_params(**_settings(model, tuned, k)).fit(X, y)
@@ -116,8 +136,12 @@ def _fitted_again(choice: Choice, table: Table, tuned: Tuning, scorer: Any) -> l
     return own
 
 
-def _features(choice: Choice) -> list[str]:
-    return [column.name for column in choice.columns if column.is_feature]
+def _own_rows(choice: Choice, table: Table) -> tuple[Any, np.ndarray]:
+    """The rows for training as the model sees them, and their targets."""
+    features = [column.name for column in choice.columns if column.is_feature]
+    frame = table.frame[choice.split.train].select(features)
+    y = within(read_target(table, choice.target), choice.split.train).values
+    return choice.model.pipeline_[:-1].transform(frame), y
 
 
 def _some(tuned: Tuning) -> list[int]:
