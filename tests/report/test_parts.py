@@ -366,6 +366,37 @@ def test_intervals_that_hold_too_few_rows_are_warned_of(ridge):
     assert not any("prediction intervals" in text for text in said)
 
 
+def test_gains_that_matter_and_are_not_sure_are_called_so(ridge):
+    choice, _ = ridge
+    met = tuple(replace(one, gap=0.0) for one in choice.candidates)
+    rising = made_curve([0.6, 0.7, 0.77, 0.82], error=0.2)
+    rising = replace(rising, of_folds=rising.of_folds + np.array([[-0.3, 0.0, 0.3]] * 4) * 0.1)
+    rising.of_folds[-1] += [0.3, 0.0, -0.3]
+    words = curve_in_words(replace(choice, candidates=met), rising)
+    assert words.startswith("Whether more rows would help is not sure: twice as many rows")
+    flat = made_curve([0.8, 0.81, 0.811, 0.811], train=0.815)
+    flat = curve_in_words(replace(choice, candidates=met), flat)
+    assert flat.startswith("More rows alone would hardly help")
+
+
+@pytest.mark.parametrize(
+    ("rows", "apart", "role", "says"),
+    [
+        (50, 0.3, "number", "rows, and those compared from 50"),
+        (None, 0.3, "number", "the two parts of the table may differ"),
+        (None, -0.3, "time", "the latest rows, is worse by 0.300, more than two standard errors"),
+    ],
+)
+def test_reasons_why_the_test_is_not_as_promised(ridge, rows, apart, role, says):
+    choice, _ = ridge
+    learned = choice.model.rows_
+    candidates = tuple(replace(one, rows=rows or learned) for one in choice.candidates)
+    columns = (replace(choice.columns[0], role=role), *choice.columns[1:])
+    test = replace(choice.test, value=0.4 + apart, low=0.39 + apart, high=0.41 + apart)
+    told = {"expected": 0.4, "expected_error": 0.01, "test": test, "columns": columns}
+    assert says in " ".join(certainty(replace(choice, candidates=candidates, **told)))
+
+
 def test_scores_below_what_the_mean_would_have_are_called_bad(ridge):
     choice, _ = ridge
     bad = replace(choice, test=replace(choice.test, value=-1.0, low=-1.5, high=-0.6))

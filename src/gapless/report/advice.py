@@ -119,6 +119,8 @@ def curve_in_words(choice: Choice, curve: LearningCurve) -> str:
         )
     within = "" if here == there else f", less than the standard error of {curve.error:.2g}"
     said = [f"More rows alone would hardly help: {brings}{within}."]
+    if twice - now > LITTLE * (1.0 if choice.metric in OF_ONE else abs(now)):
+        said = [f"Whether more rows would help is not sure: {brings}{within}."]
     if _has_met(chosen):
         said.append("The model does about as well on unseen rows as on its own.")
     return " ".join([*said, _tried(choice)])

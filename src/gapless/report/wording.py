@@ -18,6 +18,8 @@ SHARES = {
     "r2": "{value} of the variation explained in",
     "roc_auc": "{value} of the pairs of different classes ranked rightly in",
 }
+# A model of more rows than those compared, by so much, may well be better.
+FEWER = 0.75
 # Costs of all mistakes are listed up to so many classes.
 MOST_COSTS = 3
 # What one has without a look at the columns.
@@ -179,6 +181,17 @@ def _of_expected(choice: Choice) -> str:
     if not math.isfinite(own) or abs(apart) <= 2 * math.hypot(own, error):
         return f"{text}; the test agrees."
     better = (apart > 0) == choice.higher_is_better
+    judged, learned = choice[choice.chosen].rows, choice.model.rows_
+    if better and judged < FEWER * learned:
+        return (
+            f"{text}; the test is better by {amount(abs(apart))}, since the model has learned from "
+            f"{learned:,} rows, and those compared from {judged:,}."
+        )
+    if in_time(choice) and not better:
+        return (
+            f"{text}; the test, on the latest rows, is worse by {amount(abs(apart))}, more than "
+            "two standard errors: what there is to learn changes with time."
+        )
     return (
         f"{text}; the test is {'better' if better else 'worse'} by {amount(abs(apart))}, more than "
         "two standard errors: the two parts of the table may differ."
