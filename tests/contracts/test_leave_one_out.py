@@ -22,6 +22,7 @@ from gapless.leave_one_out import (
     ridge_path,
     ridge_path_leave_out,
 )
+from gapless.leave_one_out._base import LARGEST_SYSTEM, refuse_large_system
 from gapless.penalties import L1, L2, Box, ElasticNet, Group, NoPenalty, Penalty
 from gapless.problem import Parameters, Problem
 from gapless.solvers import solve
@@ -320,7 +321,7 @@ def test_something_must_be_left():
 
 
 def test_too_many_unknowns_are_refused(monkeypatch):
-    for module in ("features", "rows", "joint"):
+    for module in ("_base", "features", "rows"):
         monkeypatch.setattr(f"gapless.leave_one_out.{module}.LARGEST_SYSTEM", 3)
     for loss, shape in (("logistic", SHAPES[0]), ("logistic", SHAPES[1]), ("softmax", SHAPES[0])):
         with pytest.raises(NotAvailable, match="too many for one dense system"):
@@ -330,11 +331,39 @@ def test_too_many_unknowns_are_refused(monkeypatch):
 def test_too_many_unknowns_of_wide_data_are_refused_before_any_work(monkeypatch):
     problem, parameters = solved("softmax", "l2", SHAPES[1])
     assert problem.d > problem.n
-    monkeypatch.setattr("gapless.leave_one_out.joint.LARGEST_SYSTEM", 3)
+    monkeypatch.setattr("gapless.leave_one_out._base.LARGEST_SYSTEM", 3)
     monkeypatch.setattr("gapless.leave_one_out.joint.row_space", pytest.fail)
     unknowns = problem.n * problem.outputs
-    with pytest.raises(NotAvailable, match=f"{unknowns} coefficients are too many"):
+    with pytest.raises(NotAvailable, match=f"{unknowns} unknowns are too many"):
         leave_out(problem, parameters)
+
+
+@pytest.mark.parametrize(
+    ("loss", "shape"),
+    [
+        ("squared", (1400, 3000)),
+        ("logistic", (1400, 3000)),
+        ("logistic", (3000, 1400)),
+        ("hinge", (1400, 3000)),
+        ("softmax", (450, 900)),
+    ],
+)
+def test_systems_that_take_longer_than_folds_of_sparse_rows_are_refused(loss, shape):
+    (n, d), K = shape, 3 if loss == "softmax" else None
+    y = np.arange(n) % 3 if K else np.where(np.arange(n) % 2, 1.0, -1.0)
+    rows = Design(sp.eye_array(n, d, format="csr"))
+    problem = Problem(rows, y, losses.by_name(loss), L2(1.0), np.ones(n), outputs=K)
+    w = np.zeros((d, K) if K else d)
+    # θ = ±½ is at the kink of a hinge.
+    with pytest.raises(NotAvailable, match="unknowns takes longer than folds"):
+        leave_out(problem, Parameters(w, w[0], None if K else 0.5 * y))
+
+
+def test_dense_rows_are_never_too_few_for_their_system():
+    rows = Design(np.zeros((LARGEST_SYSTEM, LARGEST_SYSTEM), dtype=np.float32))
+    y = np.zeros(LARGEST_SYSTEM)
+    problem = Problem(rows, y, losses.by_name("squared"), L2(1.0), np.ones(LARGEST_SYSTEM))
+    refuse_large_system(LARGEST_SYSTEM, problem)
 
 
 # ---- many strengths ------------------------------------------------------------------------------

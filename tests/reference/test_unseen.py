@@ -23,7 +23,9 @@ from gapless import (
     RidgeClassifier,
     RiskClassifier,
     RiskRegressor,
+    solvers,
 )
+from gapless.generalization.held_out import by_refits, folds_of
 from gapless.losses import Huber
 from gapless.penalties import L1
 
@@ -236,6 +238,40 @@ def test_large_data_is_held_out_once(everything_is_large):
     result = LinearSVC(loss="hinge").fit(X, y).generalization_
     assert result.method.startswith("hold-out of 100 rows, because")
     assert result.unseen == pytest.approx(0.95, abs=0.04)
+
+
+@pytest.mark.parametrize("model", [LinearSVC(), LinearSVC(loss="hinge"), RidgeClassifier()])
+def test_the_part_that_is_held_out_is_predicted_by_a_model_of_the_rest(everything_is_large, model):
+    X, y = wine()
+    fitted = clone(model).fit(X, y)._fitted_to(X, y)
+    [(train, test)], _ = folds_of(fitted, fitted.units, "row")
+    z = by_refits(fitted, fitted.units, "").z
+    expected = clone(model).fit(X[train], y[train]).decision_function(X[test])
+    np.testing.assert_allclose(z[test], expected, rtol=1e-3, atol=1e-3)
+    assert np.all(np.isnan(z[train]))
+
+
+def test_classes_of_large_data_are_solved_together(everything_is_large, monkeypatch):
+    sizes = []
+
+    def solve_many(problems, **options):
+        sizes.append(len(problems))
+        return solvers.solve_many(problems, **options)
+
+    monkeypatch.setattr("gapless.solvers.fold_models.solve_many", solve_many)
+    X, y = wine()
+    fitted = LinearSVC().fit(X, y)._fitted_to(X, y)
+    by_refits(fitted, fitted.units, "")
+    assert sizes == [3]
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("n", [100, 300])
+def test_many_rows_of_losses_with_kinks_are_large_sooner(monkeypatch, loss, n):
+    X, y = breast_cancer(n)
+    monkeypatch.setattr("gapless.generalization.fitted.LARGE_WORK", 2 * X.size)
+    is_large = LinearSVC(loss=loss).fit(X, y)._fitted_to(X, y).is_large
+    assert is_large == (loss == "hinge" and n == 300)
 
 
 @pytest.mark.parametrize("groups", [None, np.arange(569) // 3])

@@ -18,7 +18,9 @@ from ..solvers import solve_many
 Array = np.ndarray
 
 # Beyond so many rows, or operations for a pass over the data, a fit takes a good part of a second.
-LARGE_ROWS, LARGE_WORK = 10_000, 2e6
+# Losses with kinks take about so many times as many passes, and more where the penalty is weak. Of
+# few rows, however wide, a part would tell too little.
+LARGE_ROWS, LARGE_WORK, FOR_KINKS, FEW_ROWS = 10_000, 2e6, 5, 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +121,8 @@ class Fitted:
         design = self.problems[0].design
         outputs = sum(p.outputs or 1 for p in self.problems)
         work = design.density * design.n * design.d * outputs
-        return design.n > LARGE_ROWS or work > LARGE_WORK
+        work *= 1 if self.problems[0].loss.has_curvature else FOR_KINKS
+        return design.n > LARGE_ROWS or (design.n > FEW_ROWS and work > LARGE_WORK)
 
     @property
     def ignores_shifts(self) -> bool:

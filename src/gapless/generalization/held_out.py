@@ -17,6 +17,7 @@ import numpy as np
 from ..leave_one_out import HeldOut, NotAvailable, forward, leave_out
 from ..penalties import Penalty
 from ..problem import Parameters, Problem
+from ..solvers.fold_models import Fold, FoldModels
 from ..solvers.path import solve_folds
 from .fitted import Array, Fitted
 
@@ -85,12 +86,26 @@ def _by_lighter_penalty(fitted: Fitted, units: Array) -> Array:
 def by_refits(fitted: Any, units: Array, reason: str, by: str = "row") -> Estimate:
     """From models that were fitted without some units, −1 being none; `reason` says why."""
     folds, method = folds_of(fitted, units, by)
+    z = _by_one_part(fitted, folds) if len(folds) == 1 else _by_folds(fitted, folds)
+    return Estimate(z, f"{method}, because {reason}" if reason else method, True)
+
+
+def _by_one_part(fitted: Fitted, folds: list[Fold]) -> Array:
+    """Predictions (n, K) of the one part of large data; all problems together, which is faster."""
+
+    def penalty_at(problem: Problem, _: float, total: float) -> Penalty:
+        return fitted.penalty_for(problem, total)
+
+    return FoldModels(fitted.problems, folds, penalty_at, tol=fitted.tol).at(1.0)[1]
+
+
+def _by_folds(fitted: Fitted, folds: list[Fold]) -> Array:
+    """Predictions (n, K) of all parts, which share the cores."""
     z = [
         solve_folds(p, partial(_penalties_for, fitted, p), folds, tol=fitted.tol)[:, 0]
         for p in fitted.problems
     ]
-    joined = np.hstack([part.reshape(len(units), -1) for part in z])
-    return Estimate(joined, f"{method}, because {reason}" if reason else method, True)
+    return np.hstack([part.reshape(len(part), -1) for part in z])
 
 
 def _penalties_for(fitted: Fitted, problem: Problem, total: float) -> list[Penalty]:
@@ -141,7 +156,7 @@ def drawn(units: Array, count: int, strata: Array | None = None) -> Array:
     return order[:count]
 
 
-def folds_of(fitted: Any, units: Array, by: str) -> tuple[list[tuple[Array, Array]], str]:
+def folds_of(fitted: Any, units: Array, by: str) -> tuple[list[Fold], str]:
     """Pairs (train, test) of rows, and what they are called."""
     count = int(units.max()) + 1
     order = drawn(units, count, fitted.targets if fitted.has_classes and by == "row" else None)

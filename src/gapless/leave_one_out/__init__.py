@@ -22,6 +22,7 @@ from ._base import (
     Array,
     HeldOut,
     NotAvailable,
+    refuse_large_system,
     squares_of,
 )
 from .distinct import Distinct
@@ -201,9 +202,12 @@ def _one_step(
     l2 = squares_of(problem)
     if l2 is not None and merged.d > merged.n:
         kernel = kernel_of(merged, l2)
-        system = InRows(kernel, z[:, None], -g[:, None], kernel.softness(A), resolve=True)
+        softness = kernel.softness(A)
+        refuse_large_system(np.count_nonzero(np.isfinite(softness)), merged)
+        system = InRows(kernel, z[:, None], -g[:, None], softness, resolve=True)
     else:
         active = penalty.active(w)
+        refuse_large_system(np.count_nonzero(active), merged)
         if not active.all():
             design = design.columns(np.flatnonzero(active))
         curvature = penalty.hessian(w)
@@ -217,6 +221,7 @@ def _least_squares(
 ) -> tuple[Array, Array]:
     """The squared loss with ½Σ l2ⱼwⱼ², all outputs together: fast if that keeps the digits."""
     s, n, d = problem.weights, problem.n, problem.d
+    refuse_large_system(min(n, d), problem)
     y = problem.y.reshape(n, -1)
     z = problem.predictions(parameters.w, parameters.b).reshape(n, -1)
     theta = s[:, None] * (y - z)

@@ -17,8 +17,11 @@ from ..threads import single_blas
 
 Array = np.ndarray
 
-# The largest dense system that is worth solving: it takes about a second.
+# The largest dense system that is worth solving: it takes about a second. One of m unknowns takes
+# m³ operations. So many take no time to speak of, and so many for each entry of X are fewer than
+# what folds cost: never too few for dense rows, which have at least m entries each.
 LARGEST_SYSTEM = 3000
+CHEAP_SYSTEM, SYSTEM_PER_ENTRY = 2e9, 4000
 # Beyond these, one step on the active set is no guide: it explodes as the active set nears n, and
 # for kinks of the loss as the rows at one near the number of coefficients.
 LARGEST_LEVERAGE = 0.9
@@ -48,6 +51,16 @@ class HeldOut:
     z: Array
     leverage: Array
     method: str
+
+
+def refuse_large_system(unknowns: int, problem: Problem) -> None:
+    """NotAvailable where a dense system would take long, or longer than folds of sparse rows."""
+    design = problem.design
+    if unknowns > LARGEST_SYSTEM:
+        raise NotAvailable(f"{unknowns} unknowns are too many for one dense system")
+    entries = design.density * design.n * design.d * (problem.outputs or 1)
+    if unknowns**3 > max(CHEAP_SYSTEM, SYSTEM_PER_ENTRY * entries):
+        raise NotAvailable(f"a dense system of {unknowns} unknowns takes longer than folds")
 
 
 def squares_of(problem: Problem) -> Array | None:

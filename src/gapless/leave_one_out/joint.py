@@ -14,12 +14,12 @@ from ..penalties import L2
 from ..problem import Parameters, Problem
 from ..threads import single_blas
 from ._base import (
-    LARGEST_SYSTEM,
     Array,
     NotAvailable,
     block_step,
     blocks,
     members,
+    refuse_large_system,
     row_space,
     squares_of,
     whiten,
@@ -62,16 +62,11 @@ def _in_row_space(problem: Problem, parameters: Parameters) -> tuple[Problem, Pa
     if l2 is None or np.any(l2 == 0):
         return problem, parameters
     # Asked first: of wide data the new coordinates alone take longer than a fit.
-    _refuse_large_system(problem.n * parameters.w.shape[1])
+    refuse_large_system(problem.n * parameters.w.shape[1], problem)
     design, basis = row_space(problem.design, l2)
     with single_blas():
         w = basis.T @ (l2[:, None] * parameters.w)
     return replace(problem, design=design, penalty=L2(1.0)), replace(parameters, w=w)
-
-
-def _refuse_large_system(coefficients: int) -> None:
-    if coefficients > LARGEST_SYSTEM:
-        raise NotAvailable(f"{coefficients} coefficients are too many for one dense system")
 
 
 class JointStep:
@@ -82,7 +77,7 @@ class JointStep:
         active = problem.penalty.active(w)
         self.count = int(np.count_nonzero(active))
         self.size = self.count + self.K * problem.fit_bias
-        _refuse_large_system(self.size)
+        refuse_large_system(self.size, problem)
         used = np.flatnonzero(active.any(axis=1))
         self.active, self.free = active[used], np.searchsorted(used, problem.free)
         self.order = np.cumsum(self.active).reshape(self.active.shape) - 1

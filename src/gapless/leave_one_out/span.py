@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..problem import Parameters, Problem
-from ._base import LARGEST_ACTIVE_SHARE, Array, NotAvailable, squares_of
+from ._base import LARGEST_ACTIVE_SHARE, Array, NotAvailable, refuse_large_system, squares_of
 from .distinct import Distinct, sums_by
 from .rows import InRows, kernel_of
 
@@ -44,6 +44,7 @@ def hold_out(
             f"{count} support vectors between their bounds are more than half of the "
             f"{problem.d} coefficients, and would change places"
         )
+    refuse_large_system(count, problem)
     softness = np.where(is_at_kink, 0.0, np.inf)
     kernel = kernel_of(units.merged(problem), l2)
     system = InRows(kernel, z[:, None], theta[:, None], softness, resolve=False)
