@@ -337,3 +337,22 @@ def test_infinite_numbers_are_refused(many_classes):
     text = to_json(many_classes).replace(f'"seconds": {many_classes.seconds}', '"seconds": 1e999')
     with pytest.raises(ValueError, match="seconds"):
         from_json(text)
+
+
+def test_errors_of_rounding_are_not_scores():
+    table = load_builtin("diabetes")
+    choice = made_choice(table, "progression", gapless.Ridge())
+    tiny = tuple(replace(one, train=-4.4e-17) for one in choice.candidates)
+    report = summarize(replace(choice, candidates=tiny), table, time_limit=0.0)
+    assert {one.train for one in report.models if one.status == "judged"} == {0.0}
+    assert "4.4e" not in to_html(report) and "4.4e" not in to_text(report)
+
+
+def test_columns_that_change_nothing_have_no_picture():
+    table = load_builtin("diabetes")
+    table = table_of(table.frame.with_columns(noise=pl.Series(range(table.frame.height)) % 7))
+    choice = made_choice(table, "progression", gapless.Lasso(alpha=25.0))
+    uses = summarize(choice, table).uses
+    lost = {one.name: one.value for one in uses.importances}
+    drawn = [one.column for one in uses.dependences]
+    assert lost["noise"] == 0 and drawn and all(lost[name] != 0 for name in drawn)

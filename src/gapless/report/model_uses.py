@@ -99,7 +99,9 @@ def _look(choice: Choice, table: Table, features: list[str], found: Found) -> No
         return
     found.tried = len(losses)
     found.importances = tuple(sorted(losses, key=lambda one: -one.value))
-    found.dependences = _dependences(choice, frame, [one.name for one in found.importances], found)
+    # A column whose shuffles change nothing has no picture, unless none does anything.
+    used = [one.name for one in found.importances if one.value or one is found.importances[0]]
+    found.dependences = _dependences(choice, frame, used, found)
 
 
 def _losses(

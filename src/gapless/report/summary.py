@@ -17,7 +17,7 @@ from . import wording
 from .advice import advice_of
 from .learning_part import learning_of
 from .model_uses import uses_of
-from .plain import measured, number, plain_value
+from .plain import Number, measured, number, plain_value
 from .sections import Model, Report
 from .table_facts import ceiling_of, data_of
 from .tested import calibration_of, confusion_of, curves_of, residuals_of
@@ -26,6 +26,8 @@ from .validation_part import validation_of
 # Of the time that is left, so much is for the learning curve, and of the rest so much for what the
 # model uses; what remains is for what it has tuned.
 SHARE_OF_LEARNING, SHARE_OF_USES = 0.55, 0.8
+# Scores nearer to 0 are 0.
+NOTHING = 1e-12
 PACKAGES = ("gapless", "numpy", "scipy", "scikit-learn", "polars")
 
 
@@ -129,8 +131,8 @@ def _model(one: Candidate, choice: Choice) -> Model:
         is_chosen=one.family == choice.chosen,
         is_best=one.family == choice.best,
         rows=int(one.rows),
-        train=number(one.train),
-        unseen=number(one.unseen),
+        train=_without_rounding(one.train),
+        unseen=_without_rounding(one.unseen),
         standard_error=number(one.standard_error),
         behind=number(one.behind),
         behind_error=number(one.behind_error),
@@ -139,6 +141,12 @@ def _model(one: Candidate, choice: Choice) -> Model:
         seconds=float(one.seconds),
         settings={str(name): plain_value(value) for name, value in one.settings.items()},
     )
+
+
+def _without_rounding(score: float | None) -> Number:
+    """A score, or 0 where it is nothing but an error of rounding."""
+    known = number(score)
+    return 0.0 if known is not None and abs(known) < NOTHING else known
 
 
 def _of_test_rows(choice: Choice, table: Table, left_out: dict[str, str]) -> dict[str, Any]:
