@@ -216,7 +216,7 @@ def _fields(body: bytes, dialect: Dialect, records: Records, blank: np.ndarray) 
     schema = dict.fromkeys(dialect.names, pl.String)
     if not len(records):
         return pl.DataFrame(schema=schema)
-    if not dialect.has_blanks:
+    if not dialect.has_blanks and not records.has_stray:
         try:
             frame = pl.read_csv(
                 body,
