@@ -263,3 +263,12 @@ def test_frames_of_pandas_and_polars_are_tables():
     assert table_of(data).frame.rows() == expected
     with pytest.raises(TableError, match="got list"):
         table_of([1, 2])
+
+
+def test_sparse_rows_of_libsvm_are_refused_and_times_are_not():
+    for text in (b"+1 1:0.5 3:2\n-1 2:1 3:-4e-2 9:1\n", b"3 qid:1 1:0.5 # first\n1 qid:2 2:1\n"):
+        with pytest.raises(TableError, match=r"LIBSVM.*load_svmlight_file"):
+            read_table(text)
+        with pytest.raises(TableError, match="LIBSVM"):
+            list(read_batches(text, {}))
+    assert read_table(b"1 10:30 11:20\n2 10:40 11:50\n").frame.width == 3

@@ -17,6 +17,7 @@ from .dialects import (
     LOOKED_AT,
     Dialect,
     Guess,
+    are_pairs,
     guess_dialect,
     read_rows,
     rows_of,
@@ -61,6 +62,11 @@ def begin_delimited(
         raise TableError(f"{name} is empty; a table needs a line of names and lines of values.")
     data, said = _said_delimiter(data)
     sample = _first_lines(data).decode("utf-8", "ignore")
+    if are_pairs(sample):
+        raise TableError(
+            f"{name} has pairs such as 3:0.5 behind a target, as LIBSVM writes them, and no names; "
+            "read it with sklearn.datasets.load_svmlight_file, or write it as CSV."
+        )
     guess = guess_dialect(sample, delimiter or said)
     above = sample[: guess.above]
     data = data[len(above.encode()) :].lstrip(b"\r\n ")

@@ -21,6 +21,9 @@ BELOW_TITLE = 1 << 13
 # the one that makes a table sure.
 UNSURE, SURE = 0.5, 0.9
 COMMENT = ("#", "%", "//")
+# A target, then places and values of what is not zero; times such as 10:30 are no such pairs.
+PAIRS = re.compile(r"[+-]?[\d.]+(?:[eE][+-]?\d+)?(?: +(?:qid|\d+):[+-]?[\d.]+(?:[eE][+-]?\d+)?)+ *")
+TIMES = re.compile(r"\S+(?: +\d{1,2}:[0-5]\d)+ *")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,12 @@ def guess_dialect(text: str, delimiter: str | None = None) -> Guess:
     if delimiter is None and guess.share < enough:
         return _below_titles(text) or Guess(guess.share, NONE, '"')
     return guess
+
+
+def are_pairs(text: str) -> bool:
+    """Whether lines are sparse rows as LIBSVM writes them: a target, then places and values."""
+    lines = [line.partition("#")[0] for line in text.splitlines()[:MOST_ROWS] if line.strip()]
+    return all(map(PAIRS.fullmatch, lines)) and not all(map(TIMES.fullmatch, lines))
 
 
 def _below_titles(text: str) -> Guess | None:
