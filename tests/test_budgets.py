@@ -56,6 +56,12 @@ def test_every_public_name_is_found():
         assert name in dir(gapless)
 
 
+def test_modules_that_documents_name_are_found_without_an_import():
+    asked = "import gapless; print(*(hasattr(gapless, m) for m in ('plots', 'report', 'data')))"
+    found = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True)
+    assert found.stdout.split() == ["True"] * 3
+
+
 def test_unknown_name_is_an_attribute_error():
     try:
         gapless.NoSuchModel  # noqa: B018

@@ -94,6 +94,13 @@ def test_a_choice_is_plain_data_and_prints_as_a_table(iris):
     assert sum(line.startswith("pruned tree") for line in lines) == 1
 
 
+def test_a_printed_choice_says_which_models_saw_fewer_rows(iris):
+    few = [replace(one, reason="judged on 50 of 96 rows") for one in iris.candidates[:1]]
+    lines = str(replace(iris, candidates=(*few, *iris.candidates[1:]))).splitlines()
+    said = [line.split("  ")[-1] for line in lines if line.startswith(few[0].family)]
+    assert said[-1] == "judged on 50 of 96 rows"
+
+
 def test_candidates_tell_both_gaps_and_what_they_tuned(iris):
     tree = iris["pruned tree"]
     assert tree.optimality.startswith("optimal")

@@ -1,5 +1,7 @@
 """The words for a gap: they follow its size against its error, and against what is gained."""
 
+from dataclasses import replace
+
 import pytest
 
 from gapless.choosing.choice import Candidate
@@ -36,6 +38,7 @@ def words(*candidates, best="best", metric=ACCURACY):
         (0.8027, 0.80, 0.001, "balanced", "the gap is 0.9 % of what it gains"),
         (0.86, 0.80, 0.01, "wide gap", "the gap is 20 % of what it gains"),
         (0.86, 0.49, 0.01, "wide gap", "no better than a model that knows no columns"),
+        (0.50, 0.49, 0.01, "no gain", "no better than a model that knows no columns"),
     ],
 )
 def test_gaps_count_by_their_error_and_by_what_is_gained(train, unseen, error, kind, why):
@@ -58,6 +61,16 @@ def test_models_that_a_richer_one_beats_are_under_fitted():
     assert found["line"].startswith("under-fitted")
     assert found["null model"].startswith("under-fitted")
     assert found["best"].startswith("balanced")
+
+
+def test_a_model_without_columns_has_no_wide_gap():
+    null = judged("null model", 0, 0.0, -0.01, error=0.003, behind=0.5)
+    best = judged("best", 4, 0.55, 0.49)
+    assert words(null, best)["null model"].startswith("under-fitted")
+    poor = judged("poor", 4, 0.0, -0.02, behind=0.01)
+    assert words(replace(null, behind=0.0), poor, best="null model")["null model"].endswith(
+        "it knows no columns, and cannot follow its own rows."
+    )
 
 
 def test_losses_are_told_in_their_own_sense():

@@ -266,8 +266,9 @@ class Choice:
                 f"{one.standard_error:<7.2g}  {behind:<15}  {one.seconds:7.2f}"
             )
         for one in self.candidates:
-            if not one.is_judged:
-                lines.append(f"{one.family:<{width}}  {one.status}: {one.reason}")
+            if one.reason:
+                status = "" if one.is_judged else f"{one.status}: "
+                lines.append(f"{one.family:<{width}}  {status}{one.reason}")
         return lines
 
     def __repr__(self) -> str:

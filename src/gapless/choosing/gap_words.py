@@ -18,6 +18,7 @@ from .metric import Metric
 SURE = 2.0
 # And wide, if it is also more than this part of what the model gains over one without columns.
 WIDE = 0.1
+NO_GAIN = "on unseen data it is no better than a model that knows no columns"
 
 
 def with_gaps_in_words(
@@ -44,6 +45,7 @@ def with_gaps_in_words(
         - "under-fitted": the gap is not wide, and the best family, a richer one, is so far ahead;
         - "wide gap": the gap is more than two standard errors, and more than a tenth of what the
           model gains over one that knows no columns;
+        - "no gain": the gap is not sure, and the model is no better than one that knows no columns;
         - "balanced": none of these.
     """
     named = {one.family: one for one in candidates}
@@ -73,18 +75,23 @@ def _gained(one: Candidate, null: Candidate | None, metric: Metric) -> float | N
 def _judged(one: Candidate, best: Candidate, gained: float | None) -> tuple[str, str]:
     """The kind of a gap, and why it is of that kind."""
     gap, error = one.gap or 0.0, one.standard_error or 0.0
-    is_sure = gap > SURE * error
+    # A model that knows no columns cannot follow its own rows.
+    is_sure = gap > SURE * error and one.complexity > 0
     is_wide = is_sure and (gained is None or gap > WIDE * gained)
     is_behind = (one.behind or 0.0) > (one.behind_error or 0.0)
     if is_behind and is_wide and best.complexity < one.complexity:
         return "over-fitted", f"{best.family}, which is simpler, does better on unseen data"
     if is_behind and not is_wide and best.complexity > one.complexity:
         return "under-fitted", f"{best.family}, which is richer, does better on unseen data"
+    if one.complexity == 0:
+        return "balanced", "it knows no columns, and cannot follow its own rows"
+    if not is_sure and gained is not None and gained <= 0:
+        return "no gain", NO_GAIN
     if not is_sure:
         return "balanced", f"not more than {SURE:g} standard errors apart"
     if gained is None:
         return "wide gap", f"more than {SURE:g} standard errors apart"
     if gained <= 0:
-        return "wide gap", "on unseen data it is no better than a model that knows no columns"
+        return "wide gap", NO_GAIN
     share = f"{100 * gap / gained:.2g} % of what it gains over a model that knows no columns"
     return ("wide gap", f"the gap is {share}") if is_wide else ("balanced", f"the gap is {share}")

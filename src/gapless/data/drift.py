@@ -110,7 +110,8 @@ def _other_columns(tally: Tally) -> Iterator[Finding]:
     known = {*profile.set_aside, *(each.column.name for each in profile.columns)}
     new = [name for name in tally.names if name not in known]
     if new:
-        yield found("S302", "note", f"{listed(new)}: the model does not use them.", tuple(new))
+        them = "it" if len(new) == 1 else "them"
+        yield found("S302", "note", f"{listed(new)}: the model does not use {them}.", tuple(new))
 
 
 def _of_column(new: ColumnTally, level: float) -> list[Finding]:
