@@ -64,6 +64,27 @@ def test_intervals_hold_their_share_everywhere(spread):
     assert np.corrcoef(widths, size)[0, 1] > 0.9
 
 
+def test_what_is_known_of_groups_is_not_taken_for_what_is_known_of_new_ones():
+    """A column that names the group tells how loud it is, but nothing of another group."""
+    rng = np.random.default_rng(8)
+
+    def of_groups(count):
+        group = np.repeat(np.arange(count), 20)
+        z, size = rng.normal(size=count)[group], np.exp(rng.normal(size=count))[group]
+        x = rng.normal(size=20 * count)
+        y = x + size * rng.normal(size=20 * count)
+        return pl.DataFrame({"x": x, "z": z, "y": y}), group
+
+    (held, group), (test, _) = of_groups(60), of_groups(600)
+    model, predicted, residuals = fitted(held, held)
+    assert covered(model.tell_apart(held, predicted, residuals), test).mean() < 0.86
+    honest = model.tell_apart(held, predicted, residuals, group)
+    assert honest.spread_ is None and covered(honest, test).mean() > 0.88
+    table = held.with_columns(group=pl.Series(group))
+    by_group = {"models": "ridge regression", "group": "group", "time_limit": None}
+    assert gapless.choose(table, "y", **by_group).model.spread_ is None
+
+
 def test_few_errors_tell_nothing():
     rng = np.random.default_rng(4)
     held, _ = drawn(FEWEST - 1, "by a column", rng)

@@ -295,7 +295,8 @@ def _tell_apart(model: TableModel, judging: Judging, ranking: Ranking) -> None:
         return
     seconds = max(judging.budget.left - judging.test_seconds(ranking.chosen), 0.0)
     with suppress(TimeLimit), limited(seconds):
-        model.tell_apart(judging.rows.take(held.tested), held.predicted, residuals)
+        rows, tested = judging.rows, held.tested
+        model.tell_apart(rows.take(tested), held.predicted, residuals, rows.units[tested])
 
 
 def _with_final(ranking: Ranking, model: TableModel) -> tuple[Candidate, ...]:

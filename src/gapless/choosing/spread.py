@@ -18,6 +18,7 @@ from sklearn.pipeline import Pipeline
 from ..data import Column, prepare
 from ..ensembles import HistGradientBoostingRegressor
 from ..interrupt import check
+from ..linear.held_out import mean_and_error
 
 Array = np.ndarray
 
@@ -33,7 +34,11 @@ WORTH_IT = 2.0
 
 
 def learn_spread(
-    columns: Sequence[Column], frame: pl.DataFrame, predicted: Array, errors: Array
+    columns: Sequence[Column],
+    frame: pl.DataFrame,
+    predicted: Array,
+    errors: Array,
+    units: Array | None = None,
 ) -> tuple[Pipeline | None, Array]:
     """Learn how large errors are, from rows that were held out.
 
@@ -45,6 +50,9 @@ def learn_spread(
         The rows.
     predicted, errors : ndarray of shape (n,)
         What was predicted for them, and how far from the target that was, at least 0.
+    units : ndarray of int, shape (n,), default=None
+        Labels of rows that belong together: a spread that knows a group is of no use for new ones.
+        None if each row is on its own.
 
     Returns
     -------
@@ -59,19 +67,23 @@ def learn_spread(
     113, section 5.2), with errors that are held out from the spread by folds. Whether it is worth
     it is judged by the likelihood of errors that are distributed exponentially around it.
     """
-    if len(errors) < FEWEST or not errors.any():
-        return None, errors
     rows = np.random.default_rng(0).permutation(len(errors))[:MOST]
+    places = np.arange(len(rows))
+    if units is not None:
+        places = np.unique(units[rows], return_inverse=True)[1]
+    if len(errors) < FEWEST or not errors.any() or places.max() < FOLDS - 1:
+        return None, errors
     known = _with_prediction(frame[rows], predicted[rows], _free_name(columns))
     sizes = errors[rows] / errors[rows].mean()
     model, spread = _unfitted(columns, known.columns[-1]), np.empty(len(rows))
     for k in range(FOLDS):
-        others = np.arange(len(rows)) % FOLDS != k
+        others = places % FOLDS != k
         fitted = _fit(clone(model), known.filter(others), sizes[others])
         spread[~others] = _predict(fitted, known.filter(~others))
     # Per row; a spread of 1 everywhere has the surprise |r|.
     gains = sizes - np.log(spread) - sizes / spread
-    if gains.mean() <= WORTH_IT * gains.std() / np.sqrt(len(gains)):
+    gain, error = mean_and_error(gains, np.ones(len(gains)), places)
+    if gain <= WORTH_IT * error:
         return None, errors
     return _fit(model, known, sizes), errors[rows] / spread
 

@@ -200,7 +200,9 @@ class TableModel(BaseEstimator):
             self.residuals_, self.spread_ = _some(np.abs(residuals)), None
         return self
 
-    def tell_apart(self, table: Any, predicted: Array, residuals: Array) -> TableModel:
+    def tell_apart(
+        self, table: Any, predicted: Array, residuals: Array, units: Array | None = None
+    ) -> TableModel:
         """Learn in which rows errors are large, so that prediction intervals are wide there.
 
         Parameters
@@ -209,6 +211,8 @@ class TableModel(BaseEstimator):
             Rows that were held out.
         predicted, residuals : ndarray of shape (n,)
             What was predicted for them, and the target minus that.
+        units : ndarray of int, shape (n,), default=None
+            Labels of rows that belong together; None if each is on its own.
 
         Returns
         -------
@@ -216,7 +220,7 @@ class TableModel(BaseEstimator):
             Its intervals stay equally wide if the errors do not tell, or are fewer than 200.
         """
         spread, errors = learn_spread(
-            self.columns_, plain_frame(table), predicted, np.abs(residuals)
+            self.columns_, plain_frame(table), predicted, np.abs(residuals), units
         )
         self.residuals_, self.spread_ = _some(errors), spread
         return self
