@@ -82,6 +82,24 @@ def test_a_column_that_gives_the_target_away_is_found_among_many(monkeypatch, ta
     assert [finding.columns for finding in findings if finding.code == "L101"] == [("copy",)]
 
 
+@pytest.mark.parametrize("pieces, is_leak", [(2, True), (12, True), (2000, False)])
+def test_columns_of_long_tables_are_looked_at_twice(pieces, is_leak):
+    """Few rows send away what is far from the target, and nothing that gives it away."""
+    x = np.linspace(0, 1, 12_000, endpoint=False)
+    y = np.where((x * pieces).astype(int) % 2 == 0, "no", "yes")
+    columns = {"x": x + RNG.normal(scale=1e-5, size=len(x)), "y": y}
+    assert ("L101" in codes(leaks(columns))) == is_leak
+    classes = np.where(y == "yes", 3.0, -3.0) + RNG.normal(scale=1e-3, size=len(x))
+    assert ("L101" in codes(leaks({**columns, "y": classes}))) == is_leak
+
+
+def test_levels_of_several_classes_and_one_that_is_new():
+    labels = RNG.choice(["a", "b", "c"], 3000)
+    names = [f"{label}{k % 40}" for k, label in enumerate(labels)]
+    names[7] = "never again"
+    assert leaks({"x": RNG.normal(size=3000), "names": names, "y": labels})[0].columns == ("names",)
+
+
 def test_what_is_different_in_each_row_gives_nothing_away():
     names = [f"level {k % 300}" for k in range(N)]
     assert "L101" not in codes(leaks({"x": X, "names": names, "y": Y}))

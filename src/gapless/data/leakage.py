@@ -11,7 +11,7 @@ import polars as pl
 
 from .columns import CALLED_ID, Column
 from .findings import Finding, counted, found, listed
-from .one_column import agreements, predicted_by_one
+from .one_column import agreements, looked_at, predicted_by_one
 from .tables import Table
 from .target import Target
 
@@ -104,12 +104,12 @@ def _given_away(
     table: Table, columns: Sequence[Column], target: Target, seed: int
 ) -> Iterator[Finding]:
     names = [one.name for one in columns if one.is_feature and one.role != "text"]
+    looked = looked_at(target, seed)
     if len(names) > MANY_COLUMNS:
-        alike = agreements(table.frame.select(names), target, seed)
+        alike = agreements(table.frame.select(names), looked)
         names = [names[k] for k in np.sort(np.argsort(alike)[-MOST_TREES:])]
     for name in names:
-        series = table.frame[name].gather(target.rows)
-        score = predicted_by_one(series, target, seed)
+        score = predicted_by_one(table.frame[name], looked)
         if score is not None:
             yield found(
                 "L101",

@@ -7,6 +7,7 @@ useless as it is.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +21,8 @@ Array = np.ndarray
 LOOKED_AT = 10_000
 FEWEST_ROWS = 30
 LEAVES = 64
+# Trees look at so many of these rows first, and at all if they come so near to a suspicious score.
+FIRST_LOOK, NEAR = 2000, 0.15
 # So many columns are ordered together.
 COLUMNS_AT_ONCE = 500
 # Scores from which a column is suspected of knowing the target.
@@ -44,32 +47,75 @@ class OneColumn:
         return f"{self.name} {self.value:.1%}"
 
 
-def predicted_by_one(series: pl.Series, target: Target, seed: int) -> OneColumn | None:
+@dataclass(frozen=True, slots=True, eq=False)
+class Looked:
+    """The rows by which columns are judged, in random order.
+
+    Attributes
+    ----------
+    rows : ndarray of int
+        Rows of the table, at most `LOOKED_AT`.
+    y : ndarray
+        Their target: numbers, or the place of each class among the labels.
+    labels : frozenset of str or None
+        The classes; None for numbers.
+    """
+
+    rows: Array
+    y: Array
+    labels: frozenset[str] | None
+
+
+def looked_at(target: Target, seed: int) -> Looked:
+    """Draw the rows by which columns are judged, from those where the target is known."""
+    order = np.random.default_rng(seed).permutation(len(target.rows))[:LOOKED_AT]
+    rows, y = target.rows[order], target.values[order]
+    if target.task != "classification":
+        return Looked(rows, y, None)
+    labels, classes = np.unique(y, return_inverse=True)
+    return Looked(rows, classes, frozenset(map(str, labels)))
+
+
+def predicted_by_one(series: pl.Series, looked: Looked) -> OneColumn | None:
     """The score of a column that nearly gives the target away; None for all others.
 
     Parameters
     ----------
     series : polars.Series
-        The column in the rows where the target is known.
-    target : Target
-        The target.
-    seed : int
-        For the halves, and for the rows that are looked at.
+        The column, in all rows of the table.
+    looked : Looked
+        The rows by which it is judged.
     """
-    if len(series) < FEWEST_ROWS:
+    column, y, labels = series.gather(looked.rows), looked.y, looked.labels
+    if len(column) < FEWEST_ROWS:
         return None
-    order = np.random.default_rng(seed).permutation(len(series))[:LOOKED_AT]
-    column, y = series.gather(order), target.values[order]
-    if target.task == "classification":
-        labels, classes = np.unique(y, return_inverse=True)
-        value = _accuracy(column, classes)
+    if labels is None:
+        least, name = SUSPECT_R2, "R²"
+        value = _r2_of_line(column, y)
+        if value < least:
+            value = max(value, _looked_twice(_r2, column, y, least))
+    else:
         least = SUSPECT_COPY if _has_labels(column, labels) else SUSPECT_ACCURACY
-        return OneColumn(value, "balanced accuracy") if value >= least else None
-    value = max(_r2_of_line(column, y), _r2(column, y))
-    return OneColumn(value, "R²") if value >= SUSPECT_R2 else None
+        name = "balanced accuracy"
+        value = _looked_twice(_accuracy, column, y, least)
+    return OneColumn(value, name) if value >= least else None
 
 
-def agreements(frame: pl.DataFrame, target: Target, seed: int) -> Array:
+def _looked_twice(
+    score: Callable[[pl.Series, Array], float], column: pl.Series, y: Array, least: float
+) -> float:
+    """The score of a column, by few rows if these say that it is far below `least`.
+
+    Levels are learned one by one and need all rows, but take no time.
+    """
+    if _is_ordered(column) and len(y) > FIRST_LOOK:
+        first = score(column[:FIRST_LOOK], y[:FIRST_LOOK])
+        if first < least - NEAR:
+            return first
+    return score(column, y)
+
+
+def agreements(frame: pl.DataFrame, looked: Looked) -> Array:
     """How much alike the targets of rows are that stand beside each other in order of each column.
 
     A quick look at many columns: those that give the target away have the most of it.
@@ -78,30 +124,27 @@ def agreements(frame: pl.DataFrame, target: Target, seed: int) -> Array:
     ----------
     frame : polars.DataFrame
         The columns, in all rows of the table.
-    target : Target
-        The target.
-    seed : int
-        For the rows that are looked at, and for the order of equal ones.
+    looked : Looked
+        The rows by which they are judged; equal ones stand in their order.
     """
-    order = np.random.default_rng(seed).permutation(len(target.rows))[:LOOKED_AT]
-    known, y = frame[target.rows[order]], target.values[order]
+    known, y = frame[looked.rows], looked.y
     alike = []
     for first in range(0, known.width, COLUMNS_AT_ONCE):
         some = known[:, first : first + COLUMNS_AT_ONCE]
         # One call for many columns: each has a cost of its own, far above that of its ranks.
         ranks = some.select(pl.all().rank("dense").fill_null(0)).to_numpy()
         beside = y[np.argsort(ranks, axis=0, kind="stable")]
-        if target.task == "classification":
+        if looked.labels is not None:
             alike.append(np.mean(beside[1:] == beside[:-1], axis=0))
         else:
             alike.append(-np.mean(np.diff(beside, axis=0) ** 2, axis=0))
     return np.concatenate(alike)
 
 
-def _has_labels(column: pl.Series, labels: Array) -> bool:
+def _has_labels(column: pl.Series, labels: frozenset[str]) -> bool:
     """Whether the values of a column are labels of the target."""
     values = column.drop_nulls().unique()
-    return len(values) <= len(labels) and set(values.cast(pl.String)) <= set(map(str, labels))
+    return len(values) <= len(labels) and set(values.cast(pl.String)) <= labels
 
 
 def _accuracy(column: pl.Series, classes: Array) -> float:
@@ -110,11 +153,10 @@ def _accuracy(column: pl.Series, classes: Array) -> float:
         tree = DecisionTreeClassifier(max_leaf_nodes=LEAVES, random_state=0)
         predicted = _by_tree(tree, column, classes)
     else:
-        # The mean of one-hot classes is largest for the class that is most frequent in a level.
-        shares = [_by_levels(column, classes == k) for k in range(int(classes.max()) + 1)]
-        predicted = np.argmax(shares, axis=0)
-    right = predicted == classes
-    return float(np.mean(np.bincount(classes, weights=right) / np.bincount(classes)))
+        predicted = _classes_by_levels(column, classes)
+    right, count = predicted == classes, np.bincount(classes)
+    # A class may be missing among few rows.
+    return float(np.mean((np.bincount(classes, weights=right) / np.maximum(count, 1))[count > 0]))
 
 
 def _r2(column: pl.Series, y: Array) -> float:
@@ -147,10 +189,14 @@ def _by_tree(
     return predicted
 
 
+def _levels(column: pl.Series) -> Array:
+    """The number of each value among the distinct ones, missing being one."""
+    return column.cast(pl.String).fill_null("").rank("dense").to_numpy().astype(np.int64) - 1
+
+
 def _by_levels(column: pl.Series, y: Array) -> Array:
-    """The mean of each level, missing being one; the mean of all for a level that is new."""
-    texts = column.cast(pl.String).fill_null("")
-    levels = texts.rank("dense").to_numpy().astype(np.int64)
+    """The mean of each level; the mean of all for a level that is new."""
+    levels = _levels(column)
     size = int(levels.max()) + 1
     predicted = np.empty(len(y))
     for half in _halves(len(y)):
@@ -158,6 +204,19 @@ def _by_levels(column: pl.Series, y: Array) -> Array:
         total = np.bincount(levels[half], weights=y[half], minlength=size)
         mean = np.where(count > 0, total / np.maximum(count, 1), y[half].mean())
         predicted[~half] = mean[levels[~half]]
+    return predicted
+
+
+def _classes_by_levels(column: pl.Series, classes: Array) -> Array:
+    """The most frequent class of each level; that of all for a level that is new."""
+    levels = _levels(column)
+    shape = int(levels.max()) + 1, int(classes.max()) + 1
+    predicted = np.empty_like(classes)
+    for half in _halves(len(classes)):
+        pairs = np.ravel_multi_index((levels[half], classes[half]), shape)
+        counts = np.bincount(pairs, minlength=shape[0] * shape[1]).reshape(shape)
+        most = np.where(counts.any(axis=1), counts.argmax(axis=1), counts.sum(axis=0).argmax())
+        predicted[~half] = most[levels[~half]]
     return predicted
 
 
