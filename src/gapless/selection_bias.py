@@ -169,6 +169,9 @@ def _read(scores: Array, weights: Array | None) -> tuple[Array, Array]:
 def _out_of_bag(scores: Array, rule: _Rule, winner: int, seed: int) -> Array:
     """The mean score of each row by the winners of the bags that it is not in."""
     n, m = scores.shape
+    if m == 1:
+        # It wins every bag.
+        return scores[:, 0]
     chosen = np.zeros((m, n))
     for counts in _bags(n, seed):
         is_winner = (rule.winners(counts)[:, None] == np.arange(m)).astype(float)

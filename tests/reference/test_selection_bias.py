@@ -336,3 +336,11 @@ def test_it_prints_as_a_sentence():
 def test_bad_input_is_refused(scores, options, message):
     with pytest.raises(ValueError, match=message):
         correct(scores, **options)
+
+
+def test_one_configuration_owes_nothing_to_a_choice(monkeypatch, rng):
+    """It wins every bag, so that none has to be drawn."""
+    scores = rng.random((50, 1))
+    monkeypatch.setattr("gapless.selection_bias._bags", lambda n, seed: pytest.fail("drawn"))
+    found = correct(scores)
+    assert (found.optimism, found.unseen) == (0.0, pytest.approx(scores.mean()))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import jinja2
 
 from . import pictures
@@ -30,8 +32,13 @@ def to_html(report: Report) -> str:
     str
         HTML, to be written as UTF-8; under 2 MB however long and wide the table is.
     """
-    page = _environment().get_template("template.html")
-    return page.render(report=report, title=shortened(report.target, 60))
+    return page().render(report=report, title=shortened(report.target, 60))
+
+
+@cache
+def page() -> jinja2.Template:
+    """The template, compiled at the first call; who has a time limit does so before it begins."""
+    return _environment().get_template("template.html")
 
 
 def _environment() -> jinja2.Environment:

@@ -90,17 +90,18 @@ def run(args: argparse.Namespace, printer: Printer) -> int:
     folder = Path(args.out) if args.out else default_folder(args.table)
     check_folder(folder)
 
-    _tell(printer, f"reading {args.table}", 0.0, math.inf)
+    _tell(printer, "loading models", 0.0, math.inf)
+    _load()
     from gapless.data import read_table
     from gapless.progress import without_lines
 
+    _tell(printer, f"reading {args.table}", 0.0, math.inf)
     table = read_table(args.table)
     target = _target_of(table) if args.target is None else args.target
     printer.detail(str(table))
     for note in table.notes:
         printer.detail(f"  {note}")
     began = time.monotonic()
-    _tell(printer, "loading models", 0.0, args.time_limit)
     with without_lines():
         choice = _chosen(args, table, target, began, printer)
         try:
@@ -117,6 +118,15 @@ def run(args: argparse.Namespace, printer: Printer) -> int:
     return FINDINGS if args.strict and warned else DONE
 
 
+def _load() -> None:
+    """Load all that is needed, before the table is read: the limit is for what comes after."""
+    import gapless.choosing
+    import gapless.model_io  # noqa: F401
+    from gapless.report.to_html import page
+
+    page()
+
+
 def _tell(printer: Printer, text: str, seconds: float, limit: float) -> None:
     """Tell what is being done with no model, in the form of the events of a choice."""
     event = SimpleNamespace(model="", done=0, total=0, seconds=seconds, limit=limit, text=text)
@@ -127,11 +137,10 @@ def _chosen(
     args: argparse.Namespace, table: Any, target: str, began: float, printer: Printer
 ) -> Any:
     """The choice, within its part of the time limit."""
-    import gapless.report  # noqa: F401 - loaded now, so that its time is known
     from gapless.choosing import Progress, choose
 
-    # Loading what is needed takes time, too, and so do pages and files that name every column.
-    spent = time.monotonic() - began + PAGES + FILES_PER_COLUMN * table.frame.width
+    # Pages and files name every column.
+    spent = PAGES + FILES_PER_COLUMN * table.frame.width
 
     def tell(event: Progress) -> None:
         seconds = time.monotonic() - began
