@@ -232,6 +232,70 @@ def test_guesses_grow_with_the_rows(family):
     assert 0 < family.most_rows(facts) <= facts.rows
 
 
+def numbers(task, rows, columns):
+    """Facts of a table of numbers alone."""
+    classes = 2 if task == "classification" else 0
+    return Facts(task, rows, columns, columns, classes, rows // 2, 0.5, False, False, False)
+
+
+@every_family
+@pytest.mark.parametrize("shape", [(200, 5000), (500, 10_000), (5000, 1000), (20_000, 200)])
+def test_guesses_grow_with_rows_and_columns_whatever_the_shape(family, shape):
+    rows, columns = shape
+    guess = family.guess_seconds(numbers(family.task, rows, columns), rows)
+    more_rows = family.guess_seconds(numbers(family.task, 2 * rows, columns), 2 * rows)
+    wider = family.guess_seconds(numbers(family.task, rows, 2 * columns), rows)
+    assert guess < more_rows
+    # Folds choose the rounds of boosting on small tables alone; null models look at no column.
+    assert guess < wider if family.complexity else guess == wider
+
+
+@pytest.mark.parametrize(
+    "name, shape, low, high",
+    [
+        ("ridge regression", (500, 10_000), 0.5, 10.0),
+        ("ridge regression", (5000, 1000), 0.5, 5.0),
+        ("lasso", (500, 10_000), 1.0, 20.0),
+        ("lasso", (5000, 1000), 0.5, 8.0),
+        ("kernel ridge", (500, 10_000), 1.0, 10.0),
+        ("logistic regression", (72, 7129), 0.8, 5.0),
+        ("logistic regression", (20_000, 200), 0.2, 2.0),
+        ("linear SVM", (200, 5000), 1.0, 6.0),
+        ("sparse logistic regression", (72, 7129), 1.0, 6.0),
+        ("naive Bayes", (20_000, 200), 0.05, 1.0),
+        ("nearest neighbours", (20_000, 200), 4.0, 16.0),
+    ],
+)
+def test_guesses_have_the_order_of_measured_times(name, shape, low, high):
+    """So that a table of more columns than rows is not left to the null model."""
+    of_name = [family for family in FAMILIES if family.name == name]
+    guesses = [one.guess_seconds(numbers(one.task, *shape), shape[0]) for one in of_name]
+    assert all(low <= guess <= high for guess in guesses), guesses
+
+
+@pytest.mark.parametrize(
+    "name, low, high",
+    [("logistic regression", 2.0, 12.0), ("linear SVM", 0.6, 3.0), ("random forest", 0.5, 2.0)],
+)
+def test_guesses_know_that_linear_models_of_several_classes_take_much_longer(name, low, high):
+    [family] = [one for one in FAMILIES if one.name == name and one.task == "classification"]
+    facts = replace(numbers("classification", 10_000, 20), classes=3)
+    assert low <= family.guess_seconds(facts, 10_000) <= high
+    texts, two = replace(facts, has_text=True), replace(facts, has_text=True, classes=2)
+    times = family.guess_seconds(texts, 10_000) / family.guess_seconds(two, 10_000)
+    assert 1.0 <= times < 2.0
+
+
+def test_trees_of_wide_tables_are_spared_the_work_that_brings_little():
+    wide, long = numbers("regression", 200, 5000), numbers("regression", 5000, 50)
+    assert builders.forest(long, 0).max_features == 1.0
+    assert builders.forest(wide, 0).max_features == pytest.approx(3 / np.sqrt(5000))
+    for build in (builders.boosted_small, builders.boosted_usual):
+        model = build(wide, 0)
+        assert (model.max_iter, model.learning_rate) == (40, 0.2)
+        assert build(replace(wide, rows=9000), 0).max_iter > 40
+
+
 def test_the_null_model_is_first_and_the_cheapest_come_next():
     for task in ("classification", "regression"):
         _, _, facts = read(made(100), task)

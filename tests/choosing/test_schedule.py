@@ -10,6 +10,7 @@ from gapless.choosing.budget import Budget
 from gapless.choosing.costs import Cost
 from gapless.choosing.facts import facts_of
 from gapless.choosing.families import families_for
+from gapless.choosing.folds import held_out_part
 from gapless.choosing.judging import Judging, in_words
 from gapless.choosing.metric import metric_of
 from gapless.choosing.schedule import Schedule
@@ -185,3 +186,11 @@ def test_guesses_from_few_rows_are_doubted():
     assert rows < judging.rows_within(many, 8.0)
     fit = judging.budget.rows_for
     assert 0 < fit(family, 1.0, 2000, 100) < fit(family, 1.0, 2000, 2000)
+
+
+def test_what_is_kept_for_the_end_counts_the_rows_that_are_held_out():
+    """Of long tables a fifth is, and no more than 20,000."""
+    facts = judging_of(20.0, {"naive Bayes": 1.0})[0].budget.facts
+    keeps = {rows: Budget(1.0, replace(facts, rows=rows)).closing for rows in (19_999, 20_000)}
+    assert keeps[20_000] < keeps[19_999] - 0.1
+    assert [held_out_part(rows) for rows in (500, 20_000, 1_000_000)] == [1.0, 0.2, 0.02]

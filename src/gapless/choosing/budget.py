@@ -12,7 +12,7 @@ import numpy as np
 from ..data.preparation import Kind
 from .facts import Facts
 from .families import Family
-from .folds import MOST_HELD_OUT
+from .folds import held_out_part
 
 # What others took against their guesses says at most so much about a family not yet tried.
 MOST_LEARNED = 2.0
@@ -66,7 +66,7 @@ class Budget:
         """Seconds for what comes after the fits."""
         rows, columns = self.facts.rows, self.facts.columns
         table = CLOSING_ROW * rows + CLOSING_COLUMN * columns + CLOSING_VALUE * rows * columns
-        correction = CLOSING_HELD_OUT * min(rows, MOST_HELD_OUT)
+        correction = CLOSING_HELD_OUT * held_out_part(rows) * rows
         return CLOSING_PART * self.limit + table + correction
 
     def learn(self, family: Family, rows: int, took: float) -> None:

@@ -6,6 +6,7 @@ or by rounds that are judged on rows held out. So the rows that judge a family n
 
 from __future__ import annotations
 
+from math import sqrt
 from typing import Any
 
 from ..bayes import MultinomialNB
@@ -24,6 +25,10 @@ from .facts import Facts
 # than what they gain is worth.
 ROWS_TO_HOLD_OUT, MOST_IN_FOLDS = 10_000, 250_000
 MOST_ROUNDS = 1000
+# Of more columns than rows every round looks at many columns for little: few rounds, large steps.
+WIDE_RATE, WIDE_ROUNDS = 0.2, 40
+# Of more columns, forests for regression try 3·√columns at a split, which begins with a third.
+MANY_COLUMNS, TRIED = 100, 3.0
 # Trees of a forest that stand on fewer rows follow the noise if their leaves have one row each.
 FEW_ROWS, FEW_ROWS_LEAF = 2000, 3
 # The work of one Newton step, in multiplications: up to so many, strengths are chosen by
@@ -81,8 +86,11 @@ def pruned_tree(facts: Facts, seed: int) -> Any:
 
 def forest(facts: Facts, seed: int) -> Any:
     """A forest; what it scores on unseen rows comes out of the bag."""
-    cls = RandomForestClassifier if facts.classes else RandomForestRegressor
-    return cls(min_samples_leaf=FEW_ROWS_LEAF if facts.rows < FEW_ROWS else 1, random_state=seed)
+    leaf = FEW_ROWS_LEAF if facts.rows < FEW_ROWS else 1
+    if facts.classes:
+        return RandomForestClassifier(min_samples_leaf=leaf, random_state=seed)
+    share = TRIED / sqrt(facts.columns) if facts.columns > MANY_COLUMNS else 1.0
+    return RandomForestRegressor(min_samples_leaf=leaf, max_features=share, random_state=seed)
 
 
 def is_for_folds(facts: Facts) -> bool:
@@ -104,6 +112,8 @@ def boosted(
     # A class of one row cannot be on both sides.
     is_long = facts.rows >= ROWS_TO_HOLD_OUT and facts.smallest_class != 1
     is_by_folds = not is_long and by_folds and is_for_folds(facts)
+    if not is_by_folds and facts.columns > facts.rows:
+        rate, rounds = WIDE_RATE, WIDE_ROUNDS
     return cls(
         max_iter="cv" if is_by_folds else MOST_ROUNDS if is_long else rounds,
         early_stopping=is_long,

@@ -1,4 +1,8 @@
-"""What a fit costs, by laws fitted to measured times: fixed + factor·rowsᵃ·widthᵇ·classesᶜ."""
+"""What a fit costs, by laws fitted to measured times.
+
+fixed + factor·rowsᵃ·widthᵇ·classesᶜ·max(width/rows, 1)ᵈ: where columns are more than rows, nearly
+all models fit their rows without error, and tuning takes longer for each value of the table.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +29,11 @@ class Cost:
     words : float
         How many times as long it takes for weights of words, for which a family may be tuned in
         another way.
+    several : float
+        How many times as long it takes for more than two classes of what is no text, where rows
+        are left out of all classes together.
+    wide : float
+        Power of the number of columns for each row, where there are more of them than rows.
     """
 
     fixed: float
@@ -33,6 +42,8 @@ class Cost:
     width: float = 1.0
     classes: float = 0.0
     words: float = 1.0
+    several: float = 1.0
+    wide: float = 0.0
 
     def seconds(self, rows: int, width: int, classes: int, has_text: bool = False) -> float:
         """About how long a fit takes.
@@ -44,7 +55,9 @@ class Cost:
         has_text : bool, default=False
             Whether the numbers are mostly weights of words, of which few are not 0.
         """
-        wide = min(width, ENTRIES_OF_A_TEXT) if has_text else width
-        by_size = (rows / ROWS) ** self.rows * (max(wide, 1) / WIDTH) ** self.width
-        by_kind = (max(classes, 2) / 2) ** self.classes * (self.words if has_text else 1.0)
+        entries = max(min(width, ENTRIES_OF_A_TEXT) if has_text else width, 1)
+        by_size = (rows / ROWS) ** self.rows * (entries / WIDTH) ** self.width
+        by_size *= max(entries / max(rows, 1), 1.0) ** self.wide
+        by_kind = (max(classes, 2) / 2) ** self.classes
+        by_kind *= self.words if has_text else self.several if classes > 2 else 1.0
         return self.fixed + self.factor * by_size * by_kind

@@ -34,7 +34,7 @@ CLASSIFIERS = (
         kind="table",
         complexity=0,
         make=lambda facts, seed: MajorityClassifier(),
-        cost=Cost(0.01, 0.02),
+        cost=Cost(0.01, 0.01, width=0.0),
     ),
     Family(
         name="sparse logistic regression",
@@ -42,7 +42,7 @@ CLASSIFIERS = (
         kind="numbers",
         complexity=1,
         make=sparse_logistic,
-        cost=Cost(0.2, 1.0, width=0.9, classes=1.5),
+        cost=Cost(0.2, 0.5, width=0.9, classes=1.3, several=5.0, wide=0.3),
     ),
     Family(
         name="logistic regression",
@@ -50,7 +50,7 @@ CLASSIFIERS = (
         kind="numbers",
         complexity=2,
         make=logistic,
-        cost=Cost(0.05, 0.08, width=1.3, classes=1.5, words=2.0),
+        cost=Cost(0.05, 0.04, width=1.1, classes=1.3, words=5.0, several=50.0, wide=0.55),
     ),
     Family(
         name="linear discriminants",
@@ -58,7 +58,7 @@ CLASSIFIERS = (
         kind="numbers",
         complexity=2,
         make=lambda facts, seed: LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto"),
-        cost=Cost(0.02, 0.05),
+        cost=Cost(0.02, 0.03),
         # Its matrix of covariances has a row and a column for each.
         widest=1000,
         takes_text=False,
@@ -69,7 +69,7 @@ CLASSIFIERS = (
         kind="table",
         complexity=2,
         make=lambda facts, seed: NaiveBayes(),
-        cost=Cost(0.02, 0.1),
+        cost=Cost(0.04, 0.06, width=0.6),
         # Counts of words have no bell shape.
         takes_text=False,
     ),
@@ -88,7 +88,7 @@ CLASSIFIERS = (
         kind="numbers",
         complexity=3,
         make=linear_svm,
-        cost=Cost(0.03, 0.1, width=1.25, classes=1.0),
+        cost=Cost(0.03, 0.06, width=1.1, classes=1.0, words=2.0, several=12.0, wide=0.45),
     ),
     Family(
         name="pruned tree",
@@ -96,7 +96,7 @@ CLASSIFIERS = (
         kind="table",
         complexity=3,
         make=pruned_tree,
-        cost=Cost(0.02, 0.4, rows=1.1),
+        cost=Cost(0.02, 0.3, rows=1.1),
     ),
     Family(
         name="nearest neighbours",
@@ -104,7 +104,7 @@ CLASSIFIERS = (
         kind="numbers",
         complexity=4,
         make=lambda facts, seed: KNeighborsClassifier("loo"),
-        cost=Cost(0.02, 1.4, rows=1.2, width=0.3),
+        cost=Cost(0.02, 1.2, rows=1.1, width=0.45),
         # It learns by predicting each row from all others.
         asking=1.0,
         largest=50_000,
@@ -115,7 +115,7 @@ CLASSIFIERS = (
         kind="numbers",
         complexity=5,
         make=lambda facts, seed: SVC(C="loo", gamma="loo", random_state=seed),
-        cost=Cost(0.1, 3.0, rows=1.3, width=0.3),
+        cost=Cost(0.1, 3.0, rows=1.3, width=0.5, words=2.5, several=2.0),
         largest=10_000,
     ),
     Family(
@@ -124,7 +124,7 @@ CLASSIFIERS = (
         kind="table",
         complexity=6,
         make=forest,
-        cost=Cost(0.1, 0.8, rows=1.1, width=0.5),
+        cost=Cost(0.2, 0.8, rows=1.1, width=0.5),
         largest=200_000,
     ),
     Family(
@@ -133,7 +133,7 @@ CLASSIFIERS = (
         kind="table",
         complexity=7,
         make=boosted_small,
-        cost=Cost(0.05, 0.6, classes=1.3),
+        cost=Cost(0.05, 0.6, classes=1.3, wide=0.1),
         folds_cost=Cost(0.1, 1.5, rows=0.7, width=0.7, classes=1.5),
     ),
     Family(
@@ -142,7 +142,7 @@ CLASSIFIERS = (
         kind="table",
         complexity=8,
         make=boosted_usual,
-        cost=Cost(0.05, 0.6, classes=1.3),
+        cost=Cost(0.05, 0.6, classes=1.3, wide=0.1),
         folds_cost=Cost(0.1, 1.5, rows=0.7, width=0.7, classes=1.5),
     ),
     Family(
@@ -162,7 +162,7 @@ REGRESSORS = (
         kind="table",
         complexity=0,
         make=lambda facts, seed: MeanRegressor(),
-        cost=Cost(0.01, 0.02),
+        cost=Cost(0.01, 0.01, width=0.0),
     ),
     Family(
         name="lasso",
@@ -170,7 +170,7 @@ REGRESSORS = (
         kind="numbers",
         complexity=1,
         make=lambda facts, seed: Lasso(alpha="loo", select="1se"),
-        cost=Cost(0.05, 0.4, width=1.3),
+        cost=Cost(0.05, 0.2, width=0.9, words=3.0, wide=0.3),
     ),
     Family(
         name="ridge regression",
@@ -178,7 +178,7 @@ REGRESSORS = (
         kind="numbers",
         complexity=2,
         make=ridge,
-        cost=Cost(0.02, 0.25, width=1.3, words=4.0),
+        cost=Cost(0.02, 0.2, width=0.85, words=8.0),
     ),
     Family(
         name="pruned tree",
@@ -186,7 +186,7 @@ REGRESSORS = (
         kind="table",
         complexity=3,
         make=pruned_tree,
-        cost=Cost(0.02, 1.2, rows=1.1),
+        cost=Cost(0.02, 0.8, rows=1.1),
     ),
     Family(
         name="nearest neighbours",
@@ -194,7 +194,7 @@ REGRESSORS = (
         kind="numbers",
         complexity=4,
         make=lambda facts, seed: KNeighborsRegressor("loo"),
-        cost=Cost(0.02, 1.4, rows=1.2, width=0.3),
+        cost=Cost(0.02, 1.2, rows=1.1, width=0.45),
         # It learns by predicting each row from all others.
         asking=1.0,
         largest=50_000,
@@ -207,7 +207,7 @@ REGRESSORS = (
         make=lambda facts, seed: KernelRidge(
             alpha="loo", kernel="rbf", gamma="loo", fit_intercept=True, random_state=seed
         ),
-        cost=Cost(0.3, 22.0, rows=1.1, width=0.3),
+        cost=Cost(0.1, 22.0, rows=1.2, width=0.3),
         largest=20_000,
     ),
     Family(

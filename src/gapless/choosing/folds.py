@@ -22,6 +22,11 @@ HELD_OUT_PART = 0.2
 MOST_HELD_OUT = 20_000
 
 
+def held_out_part(rows: int) -> float:
+    """About which part of so many rows is held out: all, one fold after the other, or a fifth."""
+    return min(HELD_OUT_PART, MOST_HELD_OUT / rows) if rows >= LONG else 1.0
+
+
 @dataclass(frozen=True, eq=False)
 class Folds:
     """The same splits of the rows for training, and the same smaller parts, for all families.
@@ -44,7 +49,7 @@ class Folds:
     def splits(self) -> list[Split]:
         """The rows to learn from and those that are held out; in time, the longest past first."""
         if len(self.rows) >= LONG:
-            part = min(HELD_OUT_PART, MOST_HELD_OUT / len(self.rows))
+            part = held_out_part(len(self.rows))
             return [self.rows.hold_out(self._stand_in, part, self.seed)]
         k = min(FOLDS, self.rows.unit_count)
         found = self.rows.folds(self._stand_in, k, self.seed)
