@@ -196,6 +196,15 @@ def test_tables_are_looked_at_piece_by_piece(files):
     assert look_at(model, same, "pieces").training.tolist() == list(range(0, 300, 2))
 
 
+def test_rows_at_the_end_are_not_drawn_more_often(files, monkeypatch):
+    monkeypatch.setattr("gapless.cli.looking.MOST_SCORED", 120)
+    frame, model = houses(1), gapless.load(files.houses)
+    pieces = [(frame[first : first + 50], frame[first : first + 50]) for first in range(0, 300, 50)]
+    drawn = look_at(model, pieces, "pieces").table.frame
+    assert drawn.height == 120
+    assert drawn.equals(look_at(model, [(frame, frame)], "whole").table.frame)
+
+
 def test_values_that_cannot_be_read_are_a_finding(run, files, tmp_path):
     size = pl.Series([f"{x} m²" if k % 5 else str(x) for k, x in enumerate(houses(1)["size"])])
     code, out, _ = run("check", files.houses, written(tmp_path, houses(1).with_columns(size=size)))

@@ -80,7 +80,7 @@ def look_at(model: TableModel, batches: Iterable[Batch], source: Any) -> Looked:
             frames = [*frames, values] if search.may_be_it else []
         drawn.add(values, hashes)
     training = search.training_rows() if frames else None
-    kept = drawn.frames if training is None else frames
+    kept = drawn.sample() if training is None else frames
     return Looked(tally, search, training, joined(kept, source, model.columns_), drawn.known)
 
 
@@ -103,11 +103,20 @@ class Drawn:
         hashes, frame = hashes[has_target], frame.filter(has_target)
         self.frames = [*self.frames, frame]
         self._hashes = np.concatenate([self._hashes, hashes])
-        most = min(MOST_SCORED, MOST_VALUES // max(frame.width, 1))
-        if len(self._hashes) > 2 * most:
-            self._cut(most)
+        if len(self._hashes) > 2 * self._most:
+            self._cut()
 
-    def _cut(self, most: int) -> None:
-        chosen = np.sort(np.argpartition(self._hashes, most)[:most])
+    def sample(self) -> list[pl.DataFrame]:
+        """The rows that were drawn, each one as likely as all others."""
+        if len(self._hashes) > self._most:
+            self._cut()
+        return self.frames
+
+    @property
+    def _most(self) -> int:
+        return min(MOST_SCORED, MOST_VALUES // max(self.frames[0].width, 1))
+
+    def _cut(self) -> None:
+        chosen = np.sort(np.argpartition(self._hashes, self._most)[: self._most])
         self.frames = [pl.concat(self.frames, how="diagonal_relaxed")[chosen]]
         self._hashes = self._hashes[chosen]
