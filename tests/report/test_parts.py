@@ -178,11 +178,14 @@ def test_dear_curves_are_made_of_fewer_rows_and_folds_and_say_so(ridge):
         ((-3.0, -1.0, -2.0), 1, "alpha = 1 has the best score on unseen rows, and is taken"),
         ((-3.0, -1.0, -1.1), 2, "10 makes a simpler model within one standard error"),
         ((-3.0, -1.0, -2.0), 2, "1 has the best score on the rows held out for tuning, by 1."),
+        ((-3.0, -1.0, -1.005), 2, "is taken; 1 has about the same score on the rows held out"),
     ],
 )
 def test_words_of_tuning_say_what_was_taken_and_why(ridge, unseen, chosen, says):
     choice, table = ridge
-    tuned = Tuning("alpha", (0.1, 1.0, 10.0), unseen, (0.2,) * 3, chosen, 1, "neg_rmse", True)
+    # Of boosting no error is known.
+    errors = (0.2 if unseen[2] != -1.005 else np.nan,) * 3
+    tuned = Tuning("alpha", (0.1, 1.0, 10.0), unseen, errors, chosen, 1, "neg_rmse", True)
     among = tuple(replace(one, tuning=tuned) for one in choice.candidates)
     found = validation_of(replace(choice, candidates=among), table, None, {})
     assert says in found.words
@@ -394,7 +397,10 @@ def test_reasons_why_the_test_is_not_as_promised(ridge, rows, apart, role, says)
     columns = (replace(choice.columns[0], role=role), *choice.columns[1:])
     test = replace(choice.test, value=0.4 + apart, low=0.39 + apart, high=0.41 + apart)
     told = {"expected": 0.4, "expected_error": 0.01, "test": test, "columns": columns}
-    assert says in " ".join(certainty(replace(choice, candidates=candidates, **told)))
+    told = replace(choice, candidates=candidates, **told)
+    assert says in " ".join(certainty(told))
+    advice = " ".join(advice_of(told, None, None, None, None))
+    assert ("fit again often, and add columns that tell what changes" in advice) == (role == "time")
 
 
 def test_scores_below_what_the_mean_would_have_are_called_bad(ridge):

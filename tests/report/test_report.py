@@ -12,7 +12,7 @@ from sklearn.metrics import roc_auc_score
 
 import gapless
 from gapless.data import Finding, load_builtin, table_of
-from gapless.report import from_json, summarize, to_html, to_json, to_text
+from gapless.report import from_json, pictures, summarize, to_html, to_json, to_text
 
 REPORTS = ["two_classes", "many_classes", "of_numbers", "nasty"]
 # A section with all that belongs to it.
@@ -356,3 +356,13 @@ def test_columns_that_change_nothing_have_no_picture():
     lost = {one.name: one.value for one in uses.importances}
     drawn = [one.column for one in uses.dependences]
     assert lost["noise"] == 0 and drawn and all(lost[name] != 0 for name in drawn)
+
+
+def test_the_line_of_a_standard_error_stands_only_where_one_is_known(of_numbers):
+    known = of_numbers.validation
+    unknown = replace(known, standard_errors=(None,) * len(known.values))
+    words = "one standard error worse than the best"
+    for curve, is_known in ((known, True), (unknown, False)):
+        page = to_html(replace(of_numbers, validation=curve))
+        assert (words in page) == is_known
+        assert ("dashed" in str(pictures.validation(curve))) == is_known

@@ -12,7 +12,7 @@ from ..metrics import accuracy
 from .phrases import behind, joined, named, percent
 from .row_sections import Calibration
 from .sections import Learning, Validation
-from .wording import in_time, is_null, test_rows
+from .wording import in_time, is_null, is_worse_than_promised, test_rows
 
 # An interval wider than so much of a share says that the test is small.
 WIDE = 0.1
@@ -44,6 +44,7 @@ def advice_of(
     """
     said = (
         _about_warnings(choice),
+        _about_change(choice),
         _about_time(choice),
         _more_data_or_richer(choice, learning),
         _about_columns(ceiling),
@@ -63,6 +64,16 @@ def _about_warnings(choice: Choice) -> str:
     codes = joined(sorted({one.code for one in warned}))
     about = f" about {joined([named(name) for name in names[:3]])}" if names else ""
     return f"First look at {codes}{about}: if the warning is right, the scores are too good."
+
+
+def _about_change(choice: Choice) -> str:
+    if not (in_time(choice) and is_worse_than_promised(choice)):
+        return ""
+    return (
+        "The latest rows differ from those before, and the test is worse than promised: fit again "
+        "often, and add columns that tell what changes with time, such as a trend, the season, or "
+        f"what {named(choice.target)} was before."
+    )
 
 
 def curve_in_words(choice: Choice, curve: LearningCurve) -> str:
@@ -98,9 +109,7 @@ def curve_in_words(choice: Choice, curve: LearningCurve) -> str:
         return (
             f"What there is to learn changes with time: models of only the latest {last:,} rows "
             f"have {curve.metric} {sign * float(curve.unseen[-1]):.3g} after these, and those of "
-            f"the whole past {choice[choice.chosen].unseen:.3g}. Leave old rows out, fit again "
-            "often, and add columns that tell what changes, such as a trend, the season, or what "
-            "the target was before."
+            f"the whole past {choice[choice.chosen].unseen:.3g}. Leave old rows out."
         )
     if _still_rises(curve) and here == there:
         half = sign * float(curve.unseen[_half(curve)])

@@ -28,9 +28,10 @@ Array = np.ndarray
 FOLDS, FEW_FOLDS, FEWEST_FOLDS = 5, 3, 2
 # Rows from which on few folds are enough for a curve.
 MANY_ROWS = 20_000
-# A curve takes as long as so many fits of all rows in each of its folds, the shortest as many; both
-# doubled, since the comparison, by which a fit is measured, prepares rows once for all models.
-FITS, FEWEST_FITS = 6.0, 3.2
+# A curve takes as long as so many fits of all rows in each of its folds, doubled, since in the
+# comparison, by which a fit is measured, rows are prepared once for all models; the shortest, which
+# does the same, as many.
+FITS, FEWEST_FITS = 6.0, 1.8
 # Without tuning fits are at least so many times quicker.
 QUICKER = 3.0
 # Parts of the rows of a fold: of a curve, and of the shortest one, made of at least so many rows.

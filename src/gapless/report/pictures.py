@@ -188,7 +188,7 @@ def validation(curve: Validation) -> Picture:
         picture.dots(xs, ys, "new")
     worse = low if curve.higher_is_better else high
     limit, best, chosen = worse[curve.best], places[curve.best], places[curve.chosen]
-    if limit is not None:
+    if limit is not None and curve.standard_errors[curve.best] is not None:
         picture.stroke((picture.x.low, limit), (picture.x.high, limit), "guide dashed")
     top, score = curve.unseen[curve.best], curve.unseen[curve.chosen]
     if best is not None and top is not None:

@@ -23,6 +23,8 @@ from .sections import Validation
 
 # The model is fitted again with so many of the values, to see how it does on its own rows.
 MOST_FITS = 9
+# Scores that differ by less than this part are called the same.
+ALIKE = 0.01
 # Scores that scikit-learn calls otherwise.
 SCORERS = {"R²": "r2"}
 
@@ -64,10 +66,10 @@ def _tuning_in_words(tuned: Tuning) -> str:
             f"{tuned.parameter} = {best:.3g} has the best score on unseen rows; {chosen:.3g} makes "
             "a simpler model within one standard error of it, and is taken."
         )
-    return (
-        f"{tuned.parameter} = {chosen:.3g} is taken; {best:.3g} has the best score on the rows "
-        f"held out for tuning, by {behind:.2g}."
-    )
+    taken = f"{tuned.parameter} = {chosen:.3g} is taken; {best:.3g} has"
+    if behind <= ALIKE * abs(tuned.unseen[tuned.best]):
+        return f"{taken} about the same score on the rows held out for tuning."
+    return f"{taken} the best score on the rows held out for tuning, by {behind:.2g}."
 
 
 def _own_sense(metric: str) -> tuple[str, bool]:

@@ -170,21 +170,19 @@ def _of_expected(choice: Choice) -> str:
     expected, error = choice.expected, choice.expected_error
     if not (math.isfinite(expected) and math.isfinite(error)):
         return ""
-    # The test has a standard error of its own: about a quarter of a 95 % interval.
-    own = (choice.test.high - choice.test.low) / 4
     apart = choice.test.value - expected
     promised = f"{expected:.4g} ± {error:.2g}"
     text = (
         f"The comparison, by {choice.method}, had promised {promised}, corrected for having chosen "
         "among several models"
     )
-    if not math.isfinite(own) or abs(apart) <= 2 * math.hypot(own, error):
+    if _agrees(choice):
         return f"{text}; the test agrees."
-    better = (apart > 0) == choice.higher_is_better
+    better = not is_worse_than_promised(choice)
     judged, learned = choice[choice.chosen].rows, choice.model.rows_
     if better and judged < FEWER * learned:
         return (
-            f"{text}; the test is better by {amount(abs(apart))}, since the model has learned from "
+            f"{text}; the test is better by {amount(abs(apart))}: the model has learned from "
             f"{learned:,} rows, and those compared from {judged:,}."
         )
     if in_time(choice) and not better:
@@ -196,6 +194,19 @@ def _of_expected(choice: Choice) -> str:
         f"{text}; the test is {'better' if better else 'worse'} by {amount(abs(apart))}, more than "
         "two standard errors: the two parts of the table may differ."
     )
+
+
+def _agrees(choice: Choice) -> bool:
+    """Whether test and promise are no more than two standard errors apart, as far as is known."""
+    # The test has a standard error of its own: about a quarter of a 95 % interval.
+    error = math.hypot((choice.test.high - choice.test.low) / 4, choice.expected_error)
+    return not abs(choice.test.value - choice.expected) > 2 * error
+
+
+def is_worse_than_promised(choice: Choice) -> bool:
+    """Whether the test is worse than the comparison had promised, by more than chance explains."""
+    is_higher = choice.test.value > choice.expected
+    return not _agrees(choice) and is_higher != choice.higher_is_better
 
 
 def _of_baseline(choice: Choice) -> str:
