@@ -1,11 +1,14 @@
 """Estimates for unseen data against the models that never saw it, and against the truth."""
 
+import warnings
 from functools import cache
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_wine
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score, log_loss, mean_squared_error, r2_score
 from sklearn.preprocessing import scale
 
@@ -27,7 +30,7 @@ from gapless import (
 )
 from gapless.generalization.held_out import by_refits, folds_of
 from gapless.losses import Huber
-from gapless.penalties import L1
+from gapless.penalties import L1, L2
 
 
 @cache
@@ -282,6 +285,68 @@ def test_formulas_for_large_data_are_checked_on_a_part(everything_is_large, grou
     assert result.method == "approximate loo"
     assert result.disagreement.refits == 40
     assert 0 < result.disagreement.score < result.standard_error
+
+
+# ---- few wide rows -------------------------------------------------------------------------------
+
+
+def wide(n=60, d=300, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) + 1
+    return X, np.argmax(X[:, :3] + 0.5 * rng.normal(size=(n, 3)), axis=1)
+
+
+WIDE = [
+    LogisticRegression(),
+    LinearSVC(),
+    LinearSVC(loss="hinge"),
+    RiskClassifier(penalty=L2(2.0, np.linspace(1, 3, 300))),
+]
+
+
+@pytest.mark.parametrize("model", WIDE)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_wide_rows_are_left_out_as_refits_do(model, classes):
+    X, y = wide()
+    y = np.minimum(y, classes - 1)
+    fitted = clone(model).fit(X, y)._fitted_to(X, y)
+    assert fitted.narrow is not None
+    rest = np.arange(3, len(y))
+    z = fitted.predict(fitted.without(np.arange(3)), np.arange(len(y)))
+    assert_same_scores(clone(model).set_params(tol=1e-9).fit(X[rest], y[rest]), X, z)
+    z = by_refits(fitted, fitted.units, "").z
+    for train, test in folds_of(fitted, fitted.units, "row")[0]:
+        refit = clone(model).set_params(tol=1e-9).fit(X[train], y[train])
+        assert_same_scores(refit, X[test], z[test])
+
+
+def assert_same_scores(model, X, z):
+    """Scores of softmax have a constant to spare."""
+    expected = model.decision_function(X).reshape(z.shape)
+    if z.shape[1] > 1:
+        z, expected = (scores - scores.mean(axis=1, keepdims=True) for scores in (z, expected))
+    np.testing.assert_allclose(z, expected, atol=2e-3 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("factor", [0.1, 10.0])
+def test_wide_rows_are_fitted_with_other_penalties_as_refits_do(factor):
+    X, y = wide()
+    fitted = RidgeClassifier(alpha=2.0).fit(X, y)._fitted_to(X, y).scaled(factor)
+    expected = RidgeClassifier(alpha=2.0 * factor).fit(X, y).decision_function(X)
+    np.testing.assert_allclose(fitted.predictions, expected, atol=1e-4)
+
+
+def test_only_few_dense_wide_rows_are_made_narrow():
+    X, y = wide()
+    for model, rows in (
+        (LogisticRegression(), X[:, :100]),
+        (LogisticRegression(), sp.csr_array(np.where(X > 3, X, 0.0))),
+        (LogisticRegression(l1_ratio=1.0), X),
+        (LogisticRegression(C=np.inf), X),
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # what is separable has no minimum
+            assert clone(model).fit(rows, y)._fitted_to(rows, y).narrow is None
 
 
 # ---- the truth -----------------------------------------------------------------------------------

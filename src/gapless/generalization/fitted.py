@@ -14,6 +14,7 @@ from ..leave_one_out.distinct import counted_labels, units_of
 from ..penalties import Penalty
 from ..problem import Parameters, Problem
 from ..solvers import solve_many
+from .narrow import Narrow
 
 Array = np.ndarray
 
@@ -129,6 +130,11 @@ class Fitted:
         """Whether the same number added to all scores of a row changes nothing, as for softmax."""
         return self.problems[0].loss.task == "multiclass"
 
+    @cached_property
+    def narrow(self) -> Narrow | None:
+        """Coordinates in which refits of few wide rows take no time; None for other rows."""
+        return Narrow.of(self.problems)
+
     # ---- other fits ------------------------------------------------------------------------------
 
     def scaled(self, factor: float) -> Fitted | None:
@@ -193,6 +199,13 @@ class Fitted:
     def solve(self, problems: list[Problem], starts: list[Parameters]) -> list[Parameters]:
         """Minimise other problems, to the tolerance of the fit and a little more."""
         starts = [Parameters(p.penalty.prox(s.w, 0.0), s.b) for p, s in zip(problems, starts)]
+        narrow = self.narrow
+        if narrow is None or not all(narrow.takes(problem) for problem in problems):
+            return self._solve(problems, starts)
+        inside = [narrow.problem(p) for p in problems], [narrow.start(s) for s in starts]
+        return [narrow.back(found) for found in self._solve(*inside)]
+
+    def _solve(self, problems: list[Problem], starts: list[Parameters]) -> list[Parameters]:
         # What counts are predictions to a few digits; the polish takes longer than the fit.
         solutions = solve_many(problems, starts=starts, tol=0.01 * self.tol, polish=False)
         statuses = [solution.status for solution in solutions]

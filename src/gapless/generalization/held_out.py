@@ -101,9 +101,12 @@ def _by_one_part(fitted: Fitted, folds: list[Fold]) -> Array:
 
 def _by_folds(fitted: Fitted, folds: list[Fold]) -> Array:
     """Predictions (n, K) of all parts, which share the cores."""
+    narrow, problems = fitted.narrow, fitted.problems
+    if narrow is not None:
+        problems = [narrow.problem(problem) for problem in problems]
     z = [
         solve_folds(p, partial(_penalties_for, fitted, p), folds, tol=fitted.tol)[:, 0]
-        for p in fitted.problems
+        for p in problems
     ]
     return np.hstack([part.reshape(len(part), -1) for part in z])
 

@@ -203,11 +203,11 @@ def _one_step(
     if l2 is not None and merged.d > merged.n:
         kernel = kernel_of(merged, l2)
         softness = kernel.softness(A)
-        refuse_large_system(np.count_nonzero(np.isfinite(softness)), merged)
+        refuse_large_system(int(np.count_nonzero(np.isfinite(softness))), merged)
         system = InRows(kernel, z[:, None], -g[:, None], softness, resolve=True)
     else:
         active = penalty.active(w)
-        refuse_large_system(np.count_nonzero(active), merged)
+        refuse_large_system(int(np.count_nonzero(active)), merged)
         if not active.all():
             design = design.columns(np.flatnonzero(active))
         curvature = penalty.hessian(w)

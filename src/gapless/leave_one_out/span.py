@@ -36,7 +36,7 @@ def hold_out(
     theta = units.sums(parameters.theta)
     z = units.firsts(problem.predictions(parameters.w, parameters.b))
     is_at_kink = units.sums(_is_at_kink(problem, parameters.theta).astype(float)) > 0
-    count = np.count_nonzero(is_at_kink)
+    count = int(np.count_nonzero(is_at_kink))
     if not count:
         raise NotAvailable("no support vector is strictly between its bounds")
     if count > LARGEST_ACTIVE_SHARE * (problem.d + problem.fit_bias):
