@@ -53,6 +53,11 @@ FORMS = [
     (RandomForestRegressor, {"criterion": "absolute_error", "max_depth": 4}),
     (RandomForestRegressor, {"ccp_alpha": 0.05, "max_features": 2}),
 ]
+# Their first members decide on the others: fewer or more of them may decide otherwise.
+TUNED_FORMS = [
+    (RandomForestClassifier, {"min_samples_leaf": "oob"}),
+    (RandomForestRegressor, {"min_samples_leaf": "oob"}),
+]
 # Their members depend on those before: none is out of bag, and none can be added to a fit.
 BOOSTED = [AdaBoostClassifier, AdaBoostRegressor]
 BOOSTED_FORMS = [
@@ -76,7 +81,7 @@ def cases(forms):
 
 every_form = pytest.mark.parametrize("cls, form", cases(FORMS))
 every_class = pytest.mark.parametrize("cls", CLASSES)
-every_ensemble = pytest.mark.parametrize("cls, form", cases(FORMS + BOOSTED_FORMS))
+every_ensemble = pytest.mark.parametrize("cls, form", cases(FORMS + TUNED_FORMS + BOOSTED_FORMS))
 every_kind = pytest.mark.parametrize("cls", CLASSES + BOOSTED)
 every_forest = pytest.mark.parametrize("cls", FORESTS)
 PROBES = 1.5 * np.random.default_rng(1).normal(size=(40, 3))

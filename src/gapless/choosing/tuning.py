@@ -30,6 +30,7 @@ CHOSEN = {
     "epsilon_": "epsilon",
     "n_neighbors_": "n_neighbors",
     "ccp_alpha_": "ccp_alpha",
+    "min_samples_leaf_": "min_samples_leaf",
 }
 
 

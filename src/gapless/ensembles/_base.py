@@ -6,7 +6,7 @@ import copy
 import time
 import warnings
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -128,13 +128,18 @@ class Ensemble(Remembering, CallbackSupport):
     # ---- fitting ---------------------------------------------------------------------------------
 
     def _collect(
-        self, members: Iterator[list[Any]], wanted: int, callback: Callable
+        self,
+        members: Iterator[list[Any]],
+        wanted: int,
+        callback: Callable,
+        first: Sequence[Any] = (),
     ) -> tuple[list[Any], str]:
         """Members as they come, in batches, and what ended it: "", "time_limit", "interrupted".
 
-        What was grown before Ctrl-C or the limit is kept, if there is any.
+        They come after the first ones. What was grown before Ctrl-C or the limit is kept, if there
+        is any.
         """
-        kept: list[Any] = []
+        kept = list(first)
         began = time.monotonic()
         try:
             for batch in members:

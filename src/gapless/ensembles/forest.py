@@ -21,6 +21,7 @@ from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import Outputs
+from ..interrupt import time_limit
 from ..progress import watch, with_callbacks
 from ..remembering import take_over
 from ..threads import threads
@@ -33,8 +34,9 @@ from ..trees.growing import draw_rows
 from ..trees.packed import PackedTrees
 from ._base import Ensemble, fingerprint
 from .draws import Population, as_numbers
-from .forest_growing import ForestGrowing, keys_of
+from .forest_growing import OOB, ForestGrowing, keys_of
 from .forest_reading import ForestReading
+from .forest_tuning import CHOSEN, LeafTuning
 from .out_of_bag import EnsembleData
 
 Array = np.ndarray
@@ -64,7 +66,7 @@ class ForestData(EnsembleData):
     population: Any = None
 
 
-class Forest(ForestReading, ForestGrowing, Ensemble, BaseEstimator):
+class Forest(ForestReading, ForestGrowing, LeafTuning, Ensemble, BaseEstimator):
     """Base of the forests."""
 
     _strength = "min_samples_leaf"
@@ -75,6 +77,8 @@ class Forest(ForestReading, ForestGrowing, Ensemble, BaseEstimator):
         "columns_",
         "n_outputs_",
         "max_features_",
+        "min_samples_leaf_",
+        "search_",
     )
     _parameter_constraints: ClassVar[dict] = {
         **{
@@ -82,7 +86,6 @@ class Forest(ForestReading, ForestGrowing, Ensemble, BaseEstimator):
             for name in (
                 "max_depth",
                 "min_samples_split",
-                "min_samples_leaf",
                 "min_weight_fraction_leaf",
                 "max_features",
                 "random_state",
@@ -93,6 +96,10 @@ class Forest(ForestReading, ForestGrowing, Ensemble, BaseEstimator):
                 "time_limit",
             )
         },
+        "min_samples_leaf": [
+            *DecisionTree._parameter_constraints["min_samples_leaf"],
+            StrOptions({OOB}),
+        ],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "bootstrap": ["boolean"],
         "oob_score": ["boolean", callable],
@@ -127,8 +134,8 @@ class Forest(ForestReading, ForestGrowing, Ensemble, BaseEstimator):
         Returns
         -------
         self : object
-            The fitted estimator. Ctrl-C keeps the trees grown so far and raises
-            KeyboardInterrupt; an error leaves the estimator as it was.
+            The fitted estimator. Ctrl-C keeps the trees grown so far, once the size of their
+            leaves is chosen, and raises KeyboardInterrupt; an error leaves the estimator as it was.
         """
         self._check_combinations()
         is_kept = self.warm_start and hasattr(self, "trees_")
@@ -139,14 +146,19 @@ class Forest(ForestReading, ForestGrowing, Ensemble, BaseEstimator):
         old = self._trees_to_keep(data) if is_kept else []
         seeds = self._first_seeds(check_random_state(self.random_state), len(old), new)
         size = data.population.size_of(self.max_samples) if self.bootstrap else 0
+        chosen, first = self._chosen_before() if is_kept else {}, []
         with self._threads(), watch(self, data.X, data.outputs.y) as callback:
-            batches = self._batches(data, seeds, size)
-            trees, ending = self._collect(batches, new, callback)
+            with time_limit(self.time_limit):
+                if self._tuned() and not chosen:
+                    chosen, first = self._choose(data, seeds, size, callback)
+                grower = self._at(min_samples_leaf=chosen.get(CHOSEN, self.min_samples_leaf))
+                batches = grower._batches(data, seeds[len(first) :], size)
+                trees, ending = self._collect(batches, new, callback, first)
             if not trees and new:
                 # The limit has passed; a forest has at least one tree.
-                trees = self._grow(data, seeds[:1], size)
+                trees = grower._grow(data, seeds[:1], size)
         with self._threads():
-            learned = self._learned(data, old + trees, seeds[: len(trees)], size)
+            learned = self._learned(data, old + trees, seeds[: len(trees)], size) | chosen
         take_over(self, learned)
         self._end(ending, len(self.trees_), self.n_estimators)
         return self
@@ -210,6 +222,7 @@ class Forest(ForestReading, ForestGrowing, Ensemble, BaseEstimator):
                 "`max_sample` cannot be set if `bootstrap=False`. Either switch to "
                 "`bootstrap=True` or set `max_sample=None`."
             )
+        self._check_leaves()
         self._check_out_of_bag()
 
     def _trees_to_keep(self, data: ForestData) -> list[Any]:
@@ -256,6 +269,7 @@ class Forest(ForestReading, ForestGrowing, Ensemble, BaseEstimator):
             "_fingerprint": fingerprint(population, data.outputs.y),
             "_known_leaves": None,
             "_calibration": None,
+            "_choice": None,
             "_training": (EnsembleData(data.X, data.numbers, data.outputs, data.feature_names),),
         }
         if data.feature_names is not None:
@@ -366,7 +380,7 @@ class Forest(ForestReading, ForestGrowing, Ensemble, BaseEstimator):
 
     def _smoother(self, factor: float) -> Any:
         """The forest with leaves so many times as large."""
-        size = self.min_samples_leaf
+        size = self._leaf_size
         if not isinstance(size, Integral):
             return None
         larger = max(1, round(int(size) * factor))

@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._validation import Outputs
-from ..interrupt import time_limit
 from ..threads import thread_count
 from ..trees._base import TreeData
 from ..trees.decision_tree import DecisionTree
@@ -22,6 +21,9 @@ Array = np.ndarray
 
 # Trees grow in batches of about so many seconds, between which progress is shown.
 BATCH_SECONDS = 1.0
+# min_samples_leaf="oob" leaves the choice to the fit; before that, or if it cannot choose, trees
+# have the leaves of scikit-learn's.
+OOB, USUAL_SIZE = "oob", 1
 
 
 class ForestGrowing:
@@ -33,23 +35,23 @@ class ForestGrowing:
     # Parameters that growing reads.
     time_limit: Any
     ccp_alpha: Any
+    min_samples_leaf: Any
     get_params: Any
 
     def _batches(self, data: Any, seeds: Array, size: int) -> Iterator[list[Any]]:
-        """Trees in batches, within the limit of time."""
+        """Trees in batches, of which there are some within the limit of time."""
         seconds = BATCH_SECONDS
         if self.time_limit is not None:
             seconds = min(seconds, 0.1 * self.time_limit)
         at, count = 0, thread_count()
-        with time_limit(self.time_limit):
-            while at < len(seeds):
-                began = time.monotonic()
-                yield self._grow(data, seeds[at : at + count], size)
-                at += count
-                took = max(time.monotonic() - began, 1e-6)
-                # Whole rounds of all threads, so that none waits.
-                rounds = max(1, min(4 * count, int(count * seconds / took)) // thread_count())
-                count = rounds * thread_count()
+        while at < len(seeds):
+            began = time.monotonic()
+            yield self._grow(data, seeds[at : at + count], size)
+            at += count
+            took = max(time.monotonic() - began, 1e-6)
+            # Whole rounds of all threads, so that none waits.
+            rounds = max(1, min(4 * count, int(count * seconds / took)) // thread_count())
+            count = rounds * thread_count()
 
     def _grow(self, data: Any, seeds: Array, size: int) -> list[Any]:
         """A tree for each seed."""
@@ -78,7 +80,7 @@ class ForestGrowing:
                 keys,
                 weights=factor,
                 draws=size,
-                chances=_chances(outputs),
+                chances=chances_of(outputs),
             )
         return [_pruned(tree, self.ccp_alpha) for tree in trees] if self.ccp_alpha else trees
 
@@ -93,7 +95,7 @@ class ForestGrowing:
         trees = []
         y = data.outputs.y.astype(int)
         for key in keys:
-            counts = draw_rows(len(y), size, key, _chances(data.outputs))
+            counts = draw_rows(len(y), size, key, chances_of(data.outputs))
             weights = counts.astype(float)
             for column in y.T:
                 of_class = np.bincount(column, counts)
@@ -117,6 +119,12 @@ class ForestGrowing:
         drawn = replace(drawn, weights=np.array([float(drawn.weights.sum())]))
         return self._template()._options(replace(data, outputs=drawn), np.zeros(1, dtype=int))
 
+    @property
+    def _leaf_size(self) -> Any:
+        """The fewest rows of a leaf: the parameter, or what the fit has chosen for it."""
+        given = self.min_samples_leaf
+        return given if given != OOB else vars(self).get("min_samples_leaf_", USUAL_SIZE)
+
     def _template(self, random_state: Any = None) -> Any:
         """The kind of tree that the forest is made of."""
         own = self.get_params(deep=False)
@@ -124,6 +132,7 @@ class ForestGrowing:
         shared = {name: value for name, value in own.items() if name in names}
         fixed = {
             "random_state": random_state,
+            "min_samples_leaf": self._leaf_size,
             "splitter": self._splitter,
             "class_weight": None,
             "max_bins": None,
@@ -141,7 +150,7 @@ def keys_of(seeds: Array) -> Iterator[int]:
         yield int(generator.randint(np.iinfo(np.int32).max))
 
 
-def _chances(outputs: Outputs) -> Array | None:
+def chances_of(outputs: Outputs) -> Array | None:
     """To what the chances of the rows are proportional; None where they are equal."""
     weights = outputs.sample_weight
     return None if np.all(weights == weights[0]) else weights

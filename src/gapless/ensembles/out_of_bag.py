@@ -187,6 +187,15 @@ class BagFit(EnsembleFit):
             return np.where(used[:, None] > 0, sums / np.maximum(used, 1)[:, None], np.nan)
 
     @property
+    def is_out_of_bag(self) -> bool:
+        """Whether rows can be judged by members that were not given them."""
+        try:
+            self.held_out(None)
+        except NotAvailable:
+            return False
+        return True
+
+    @property
     def _repeated(self) -> float:
         """The part of the weight that is in rows whose x is there twice, or with two targets."""
         counted = np.flatnonzero(self.is_counted)

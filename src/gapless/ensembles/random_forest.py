@@ -19,8 +19,9 @@ class RandomForestClassifier(ForestClassifier):
         The largest number of questions; None grows until leaves are pure or too small to split.
     min_samples_split : int or float, default=2
         The fewest rows of a node that is split; a float is a part of all rows.
-    min_samples_leaf : int or float, default=1
-        The fewest rows of a leaf.
+    min_samples_leaf : int, float or "oob", default=1
+        The fewest rows of a leaf; a float is a part of all rows. "oob" chooses 10, 3 or 1 by the
+        rows that the first 20 trees have not drawn, in about one and a half times the time.
     min_weight_fraction_leaf : float, default=0.0
         The least weight of a leaf, as a part of all.
     max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
@@ -72,6 +73,10 @@ class RandomForestClassifier(ForestClassifier):
         The classes, and how many there are.
     oob_score_, oob_decision_function_ : float and ndarray of shape (n_samples, n_classes)
         Accuracy and class shares of rows by the trees that did not draw them.
+    min_samples_leaf_ : int
+        The chosen size, with min_samples_leaf="oob"; 1 where no row was out of bag.
+    search_ : Search
+        What was tried, with min_samples_leaf="oob": `search_.plot()` draws it.
     feature_importances_ : ndarray of shape (n_features,)
         What the splits of each feature take from the impurity, as parts of 1.
     certificate_ : Certificate
@@ -164,8 +169,9 @@ class RandomForestRegressor(ForestRegressor):
         The largest number of questions; None grows until leaves are pure or too small to split.
     min_samples_split : int or float, default=2
         The fewest rows of a node that is split; a float is a part of all rows.
-    min_samples_leaf : int or float, default=1
-        The fewest rows of a leaf.
+    min_samples_leaf : int, float or "oob", default=1
+        The fewest rows of a leaf; a float is a part of all rows. "oob" chooses 10, 3 or 1 by the
+        rows that the first 20 trees have not drawn, in about one and a half times the time.
     min_weight_fraction_leaf : float, default=0.0
         The least weight of a leaf, as a part of all.
     max_features : {"sqrt", "log2"}, int, float or None, default=1.0
@@ -212,6 +218,10 @@ class RandomForestRegressor(ForestRegressor):
         The trees as arrays, each made when it is asked for; eight bytes a node are kept.
     oob_score_, oob_prediction_ : float and ndarray of shape (n_samples,)
         R² and predictions of rows by the trees that did not draw them.
+    min_samples_leaf_ : int
+        The chosen size, with min_samples_leaf="oob"; 1 where no row was out of bag.
+    search_ : Search
+        What was tried, with min_samples_leaf="oob": `search_.plot()` draws it.
     feature_importances_ : ndarray of shape (n_features,)
         What the splits of each feature take from the impurity, as parts of 1.
     certificate_ : Certificate

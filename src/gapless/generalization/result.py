@@ -102,8 +102,10 @@ def uncorrected(result: Generalization, tuned: Sequence[str]) -> Generalization:
     return replace(result, method=f"{result.method}; not corrected for the choice of {choice}")
 
 
-def chosen_among(result: Generalization, found: Corrected, models: int) -> Generalization:
-    """The result of leave-one-out for a model that was chosen among so many, corrected for that."""
+def chosen_among(
+    result: Generalization, found: Corrected, models: int, *, method: str = "loo"
+) -> Generalization:
+    """The result of a method for a model that was chosen among so many, corrected for that."""
     how = "corrected for the choice among" if found.is_winner else "less the optimism found among"
     numbers = result.metric, result.train, found.unseen, found.standard_error
     advice = f"being chosen had added {max(found.optimism, 0.0):.2g}"
@@ -112,7 +114,7 @@ def chosen_among(result: Generalization, found: Corrected, models: int) -> Gener
         unseen=found.unseen,
         standard_error=found.standard_error,
         gap=result.train - found.unseen,
-        method=f"loo, {how} {models} models",
+        method=f"{method}, {how} {models} models",
         verdict=sentence(result.kind, *numbers, advice),
     )
 
