@@ -205,9 +205,9 @@ def _tried(choice: Choice) -> str:
         return "No other model was compared: try a richer one, or get better columns."
     found, promise = [], "try a richer one, or get better columns"
     if min(others) < 0:
-        found.append("none that is simpler comes within a standard error of the best")
+        found.append("none simpler than this one comes within a standard error of the best")
     if max(others) > 0:
-        found.append("none that is richer is better by more than a standard error")
+        found.append("none richer is better by more than a standard error")
         promise = "better columns promise most"
     said = ", and ".join(found) or "none is better by more than a standard error"
     return f"Of the models compared, {said}: {promise}."
