@@ -78,6 +78,17 @@ def test_words_that_say_nothing_leave_the_score_at_chance():
     assert abs(result.unseen - 0.5) <= 2.5 * result.standard_error
 
 
+@pytest.mark.parametrize("model", [gapless.LogisticRegression(C="cv"), gapless.LinearSVC(C="cv")])
+def test_weight_2_is_a_row_twice_and_weight_0_none_for_the_strengths(model):
+    X, y = make_words(3)
+    weights = np.arange(len(y)) % 3
+    repeated = np.repeat(np.arange(len(y)), weights)
+    weighted = clone(model).fit(X, y, sample_weight=weights)
+    expected = clone(model).fit(X[repeated], y[repeated])
+    np.testing.assert_allclose(weighted.path_.strengths, expected.path_.strengths, rtol=1e-9)
+    np.testing.assert_allclose(weighted.path_.unseen, expected.path_.unseen, rtol=1e-6)
+
+
 @pytest.mark.parametrize("model", [gapless.Ridge("cv"), gapless.Lasso("cv")])
 def test_one_distinct_row_is_refused_in_words(model):
     X, y = np.ones((3, 2)), np.zeros(3)

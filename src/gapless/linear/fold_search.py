@@ -75,7 +75,10 @@ def search_by_folds(fitted: Fitted, callback: Any) -> Trail:
 
 
 def _sample(fitted: Fitted) -> Array | None:
-    """The rows of a sample of large data, with a share of all classes; None where all decide."""
+    """The rows of a sample of large data, with a share of all classes; None where all decide.
+
+    All rows have weight, and no two are equal.
+    """
     problems, units = fitted.problems, fitted.units
     design, outputs = problems[0].design, sum(problem.outputs or 1 for problem in problems)
     count = int(units.max()) + 1
@@ -83,9 +86,8 @@ def _sample(fitted: Fitted) -> Array | None:
     work = (design.density * design.n + 1) * design.d * outputs
     if count <= FEW or work <= MOST_IN_FOLDS:
         return None
-    is_drawn = np.zeros(count + 1, dtype=bool)
+    is_drawn = np.zeros(count, dtype=bool)
     is_drawn[drawn(units, most, fitted.targets if fitted.has_classes else None)] = True
-    # Rows without weight are in unit −1, the last.
     return np.flatnonzero(is_drawn[units])
 
 

@@ -16,19 +16,18 @@ FOLDS = 5
 
 
 def merged_rows(fitted: Fitted) -> tuple[Fitted, Array, Array]:
-    """One row for equal ones (x, y), where there is one problem; which rows those are, weights."""
-    if len(fitted.problems) > 1:
-        weights = np.where(fitted.is_counted, fitted.problems[0].weights, 0.0)
-        return fitted, np.arange(len(weights)), weights
-    problem = fitted.problems[0]
-    distinct = Distinct.of(problem.equal_rows, problem.weights)
+    """One row for equal ones (x, y), and none for those without weight; which they are, weights."""
+    distinct = Distinct.of(fitted.distinct, fitted.fit_weights)
     if distinct.is_everything:
         return fitted, distinct.first, distinct.weights
-    first = part_of(fitted, distinct.first)
-    merged = replace(first.problems[0], weights=distinct.weights)
-    weights = np.bincount(distinct.inverse, fitted.weights[distinct.kept])
-    of_merged = replace(first, problems=[merged], start=[merged.null], weights=weights)
-    return of_merged, distinct.first, distinct.weights
+    part = part_of(fitted, distinct.first)
+    problems = [
+        replace(merged, weights=distinct.sums(problem.weights))
+        for merged, problem in zip(part.problems, fitted.problems)
+    ]
+    start = [problem.null for problem in problems]
+    merged = replace(part, problems=problems, start=start, weights=distinct.sums(fitted.weights))
+    return merged, distinct.first, distinct.weights
 
 
 def part_of(fitted: Fitted, rows: Array) -> Fitted:
