@@ -43,6 +43,7 @@ def test_scores_are_those_of_refits_and_the_best_wins(cls):
     options = {"min_categories": 10} if cls is CategoricalNB else {}
     model = cls(alpha="loo", **options).fit(X, y)
     search = model.search_
+    assert type(model.alpha_) is float
     assert model.alpha_ == search.values["alpha"][search.chosen]
     assert search.unseen[search.chosen] == search.unseen.max()
     for k in (0, len(search.unseen) - 1):

@@ -7,6 +7,7 @@ beside the best.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -83,7 +84,7 @@ def _wanted(held: _HeldOut) -> Iterator[float]:
     yield from FIRST
     while (further := _further(held)) is not None:
         yield further
-    yield from (held.best / np.sqrt(10), held.best * np.sqrt(10))
+    yield from (held.best / math.sqrt(10), held.best * math.sqrt(10))
 
 
 def _further(held: _HeldOut) -> float | None:
