@@ -58,3 +58,22 @@ def test_blocks_are_the_whole(encoding):
 
 def test_zeros_at_the_end_are_no_utf_16():
     assert encoding_of(b"a,b\n1,2\n" + bytes(100)) == "utf-8"
+
+
+def test_one_wrong_byte_far_down_spoils_no_other_letters():
+    """Above it only ASCII is seen at first, or letters of UTF-8 in other blocks."""
+    plain, letters = b"a plain line\n" * 25_000, "Zürich, Köln, Orléans\n".encode() * 20
+    text = plain + letters + b"x\xffy\n" + letters
+    whole, name = as_utf8(text)
+    assert name == "utf-8" and whole.decode() == text.decode("utf-8", "replace")
+    short = letters + b"x\xffy\n" + letters
+    for size in range(100, 110):
+        blocks = b"".join(block for block, _ in utf8_blocks(io.BytesIO(short), size))
+        assert blocks.decode() == short.decode("utf-8", "replace")
+
+
+def test_a_wrong_byte_leaves_no_mark_in_the_first_name():
+    text = b"\xef\xbb\xbfname,y\nx\xffy,1\n"
+    assert read_table(text).frame.columns == ["name", "y"]
+    blocks = b"".join(block for block, _ in utf8_blocks(io.BytesIO(text), 1 << 16))
+    assert blocks.decode() == "name,y\nx\ufffdy,1\n"

@@ -29,6 +29,7 @@ BETTER = 0.2
 # Of UTF-8 with errors in it, so large a share of the letters beyond ASCII may be wrong.
 WRONG_LETTERS = 0.1
 
+BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
 # Letters beyond ASCII and those beside them; signs that stand beside words belong to none.
 WORDS = re.compile(r"[A-Za-z\u0080-\uffff]*[\u0080-\uffff][A-Za-z\u0080-\uffff]*")
 BESIDE_WORDS = re.compile("[\u00a0©«®°±²·»×÷€\u2010-\u203a\u3000-\u301f\uff01-\uff20]")
@@ -104,7 +105,10 @@ def _national(data: bytes, first: int) -> str:
     """
     begin = data.rfind(b"\n", 0, first) + 1
     sample = data[begin : begin + LOOKED_AT]
-    beyond = [letter for letter in data[:LOOKED_AT].decode("utf-8", "replace") if letter > "\x7f"]
+    letters = BEYOND_ASCII.search(data)
+    start = letters.start() if letters else 0
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    beyond = [each for each in decoder.decode(data[start : start + LOOKED_AT]) if each > "\x7f"]
     if beyond.count("\ufffd") < WRONG_LETTERS * len(beyond):
         return "utf-8"
     rated = [(_likeness(sample, one), one.name) for one in NATIONAL]
@@ -189,29 +193,36 @@ def utf8_blocks(
     """The text block by block in UTF-8, each with whether it is the last one.
 
     The first block decides about the encoding. A text that was plain ASCII so far and then is no
-    UTF-8 is in the encoding that the block where it ends shows, as it would be read in one piece.
+    UTF-8 is in the encoding that the block where it ends shows, as it would be read in one piece;
+    one that had other letters in UTF-8 stays so.
     """
     block = stream.read(size)
     name = encoding or encoding_of(block, is_whole=len(block) < size)
     decoder = codecs.getincrementaldecoder("utf-8-sig" if name == "utf-8" else name)()
+    is_ascii = True
     while True:
         following = stream.read(size)
         is_last = not following
         try:
             text = decoder.decode(block, is_last)
         except UnicodeDecodeError as error:
-            decoder = _forgiving(name, block, error)
+            if name in ("utf-8", "utf-8-sig"):
+                # A letter may have been cut in two between blocks.
+                block = decoder.getstate()[0] + block
+                # A mark at the beginning, or letters so far, have said what it is.
+                is_sure = name == "utf-8-sig" or not is_ascii
+                name = name if is_sure else _national(block, error.start)
+            decoder = _forgiving(name)
             text = decoder.decode(block, is_last)
+        is_ascii = is_ascii and text.isascii()
         yield text.encode(), is_last
         if is_last:
             return
         block = following
 
 
-def _forgiving(name: str, block: bytes, error: UnicodeDecodeError) -> codecs.IncrementalDecoder:
-    """A decoder for a block that another could not read, and for those after it."""
-    if name in ("utf-8", "utf-8-sig"):
-        name = _national(block, error.start)
+def _forgiving(name: str) -> codecs.IncrementalDecoder:
+    """A decoder that reads on where another could not."""
     if name == WESTERN:
         return codecs.getincrementaldecoder("latin-1")()
     return codecs.getincrementaldecoder(name)("replace")
