@@ -144,3 +144,9 @@ def test_a_missing_value_in_a_first_line_of_values_is_no_name():
 
 def test_a_title_in_quotes_is_left_out():
     assert read('"Sales, 2024"\n' + TABLE).frame.columns == ["id", "size", "city", "y"]
+
+
+def test_a_row_of_few_values_above_others_is_no_title():
+    table = read("7.5,,,\n1.5,2,8,4\n2.5,2,9,5\n3.5,1,7,6\n")
+    assert table.frame.columns == ["7.5", "column_2", "column_3", "column_4"]
+    assert table.frame.rows() == [(1.5, 2, 8, 4), (2.5, 2, 9, 5), (3.5, 1, 7, 6)]
