@@ -91,7 +91,10 @@ def test_curve_sends_to_what_was_not_compared(ridge):
     simple, rich = replace(tried, family="simple"), replace(tried, family="rich")
     among = (null, replace(simple, complexity=1), tried, replace(rich, complexity=5), skipped)
     words = curve_in_words(replace(choice, candidates=among), flat)
-    assert "none simpler than this one comes within" in words and "better columns promise most" in words
+    assert (
+        "none simpler than this one comes within" in words
+        and "better columns promise most" in words
+    )
     words = curve_in_words(replace(choice, candidates=(null, tried, rich)), flat)
     assert "none is better by more than a standard error: try a richer one" in words
     words = curve_in_words(replace(choice, candidates=among[:3]), flat)
