@@ -12,7 +12,9 @@ from safetensors import SafetensorError
 
 import gapless
 from gapless.cli.__main__ import main
+from gapless.cli.commands import fit
 from gapless.cli.commands.fit import default_folder
+from gapless.cli.printer import Printer
 
 QUICK = ("--models", "pruned tree", "naive Bayes", "--time-limit", "8")
 
@@ -238,6 +240,19 @@ def test_the_folder_is_called_after_the_table():
     assert str(default_folder("iris")) == "iris.gapless"
     assert str(default_folder(".hidden.csv")) == ".hidden.gapless"
     assert str(default_folder("-")) == "table.gapless"
+
+
+def test_a_report_leaves_time_for_its_pages(monkeypatch):
+    given = []
+
+    def summarize(choice, table, *, time_limit, on_progress):
+        given.append(time_limit)
+        raise RuntimeError("enough")
+
+    monkeypatch.setattr("gapless.report.summarize", summarize)
+    with pytest.raises(RuntimeError, match="enough"):
+        fit._pages(None, None, 1.0, time.monotonic(), Printer(io.StringIO(), io.StringIO()))
+    assert 0.0 < given[0] <= fit.FOR_ALL - fit.PAGES
 
 
 def test_the_time_limit_is_kept(tmp_path):

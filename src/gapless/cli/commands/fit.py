@@ -179,7 +179,7 @@ def _pages(choice: Any, table: Any, limit: float, began: float, printer: Printer
     def tell(part: str) -> None:
         _tell(printer, f"report: {part}", time.monotonic() - began, limit)
 
-    left = FOR_ALL * limit - (time.monotonic() - began)
+    left = FOR_ALL * limit - PAGES - (time.monotonic() - began)
     report = summarize(choice, table, time_limit=max(left, 0.0), on_progress=tell)
     tell("pages")
     return Pages(to_json(report), to_html(report), to_text(report))
