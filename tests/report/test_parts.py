@@ -486,3 +486,15 @@ def test_rows_in_time_are_said_to_be_alike(ridge):
         replace(one, role="time") if k == 0 else one for k, one in enumerate(choice.columns)
     )
     assert "follow each other in time" in " ".join(certainty(replace(choice, columns=columns)))
+
+
+def test_classes_that_training_rows_lack_are_in_the_report():
+    x = np.random.default_rng(0).normal(size=120)
+    what = np.where(x > 0, "a", "b").astype(object)
+    what[-3:] = "new"
+    table = table_of(pl.DataFrame({"x": x, "day": np.arange(120), "what": what.astype(str)}))
+    for model in ("linear discriminants", "linear SVM"):
+        choice = gapless.choose(table, "what", models=model, time="day", time_limit=None)
+        report = summarize(choice, table, time_limit=2.0)
+        assert report.confusion.classes == ("a", "b", "new")
+        assert sum(report.confusion.counts[2]) == 3

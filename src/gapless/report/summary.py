@@ -153,22 +153,25 @@ def _of_test_rows(choice: Choice, table: Table, left_out: dict[str, str]) -> dic
     """The sections about the test rows; None for those of the other task."""
     names = ("confusion", "calibration", "residuals")
     parts: dict[str, Any] = dict.fromkeys(names) | {"roc": (), "precision_recall": ()}
-    answers, classes = choice.answers, choice.model.classes_
-    if classes is None:
+    answers, learned = choice.answers, choice.model.classes_
+    if learned is None:
         parts["residuals"] = residuals_of(answers, choice.seed)
         return parts
+    # The latest rows, or other groups, may have classes that the model has never seen.
+    classes = np.union1d(learned, answers.y)
     parts["confusion"] = confusion_of(answers, classes)
     if answers.probabilities is None:
         left_out["calibration"] = f"the model ({choice.chosen}) gives classes without probabilities"
     else:
         parts["calibration"] = calibration_of(answers, classes)
-    scores = _scores(choice, table, len(classes))
+    scores = _scores(choice, table, len(learned))
     if wording.is_null(choice):
         left_out["curves"] = "the model says the same of all rows"
     elif scores is None:
         left_out["curves"] = f"the model ({choice.chosen}) does not say how sure it is"
     else:
-        parts["roc"], parts["precision_recall"] = curves_of(answers.y, scores, classes)
+        known = classes if scores.shape[1] == len(classes) else learned
+        parts["roc"], parts["precision_recall"] = curves_of(answers.y, scores, known)
         if not parts["roc"]:
             left_out["curves"] = "all test rows are of one class"
     return parts
