@@ -498,3 +498,7 @@ def test_classes_that_training_rows_lack_are_in_the_report():
         report = summarize(choice, table, time_limit=2.0)
         assert report.confusion.classes == ("a", "b", "new")
         assert sum(report.confusion.counts[2]) == 3
+    options = {"models": "linear discriminants", "time": "day", "time_limit": None}
+    for more in ({"costs": {"a": 1.0, "b": 2.0, "new": 9.0}}, {"metric": "log_loss"}):
+        report = summarize(gapless.choose(table, "what", **options, **more), table)
+        assert report.uses.importances[0].value > 0

@@ -109,6 +109,10 @@ def _losses(
 ) -> list[Importance]:
     """What the score loses without each column, a few at a time, until the time is over."""
     found: list[Importance] = []
+    if choice.model.classes_ is not None:
+        # Of a class that it has never seen, no column tells a model anything.
+        is_known = np.isin(y, choice.model.classes_)
+        frame, y = frame.filter(is_known), y[is_known]
     # What follows has a part of the time, too.
     left = deadline() - time.monotonic()
     with time_limit(None if left == math.inf else FOR_SHUFFLES * max(left, 0.0)):
