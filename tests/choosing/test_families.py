@@ -26,7 +26,7 @@ from gapless.data import describe_columns, load_builtin, prepare, read_target, t
 
 WORDS = ["red", "green", "blue", "warm", "cold", "bright", "dark", "soft"]
 # Null models, and those whose settings follow from the data: see docs/guide/choosing.md.
-UNTUNED = ("majority class", "mean", "linear discriminants", "naive Bayes", "random forest")
+UNTUNED = ("majority class", "mean", "linear discriminants", "naive Bayes")
 every_family = pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f"{f.task}-{f.name}")
 
 

@@ -29,8 +29,8 @@ MOST_ROUNDS = 1000
 WIDE_RATE, WIDE_ROUNDS = 0.2, 40
 # Of more columns, forests for regression try 3·√columns at a split, which begins with a third.
 MANY_COLUMNS, TRIED = 100, 3.0
-# Trees of a forest that stand on fewer rows follow the noise if their leaves have one row each.
-FEW_ROWS, FEW_ROWS_LEAF = 2000, 3
+# Boosting of fewer rows takes smaller steps.
+FEW_ROWS = 2000
 # The work of one Newton step, in multiplications: up to so many, strengths are chosen by
 # leave-one-out, beyond it by folds, or on a sample.
 MOST_LEFT_OUT = 2e8
@@ -85,12 +85,11 @@ def pruned_tree(facts: Facts, seed: int) -> Any:
 
 
 def forest(facts: Facts, seed: int) -> Any:
-    """A forest; what it scores on unseen rows comes out of the bag."""
-    leaf = FEW_ROWS_LEAF if facts.rows < FEW_ROWS else 1
+    """A forest, with leaves whose size is chosen out of bag."""
     if facts.classes:
-        return RandomForestClassifier(min_samples_leaf=leaf, random_state=seed)
+        return RandomForestClassifier(min_samples_leaf="oob", random_state=seed)
     share = TRIED / sqrt(facts.columns) if facts.columns > MANY_COLUMNS else 1.0
-    return RandomForestRegressor(min_samples_leaf=leaf, max_features=share, random_state=seed)
+    return RandomForestRegressor(min_samples_leaf="oob", max_features=share, random_state=seed)
 
 
 def is_for_folds(facts: Facts) -> bool:

@@ -124,7 +124,7 @@ CLASSIFIERS = (
         kind="table",
         complexity=6,
         make=forest,
-        cost=Cost(0.2, 0.8, rows=1.1, width=0.5),
+        cost=Cost(0.25, 1.1, rows=1.1, width=0.5),
         largest=200_000,
     ),
     Family(
@@ -216,7 +216,7 @@ REGRESSORS = (
         kind="table",
         complexity=6,
         make=forest,
-        cost=Cost(0.1, 5.0, rows=1.1, width=0.5),
+        cost=Cost(0.15, 6.5, rows=1.1, width=0.5),
         largest=200_000,
     ),
     Family(

@@ -129,6 +129,9 @@ def _fitted_again(choice: Choice, table: Table, tuned: Tuning, scorer: Any) -> l
     """The scores of models with some of the values, the chosen one among them."""
     model = model_of(choice.model.pipeline_)
     X, y = _own_rows(choice, table)
+    if choice.task == "classification":
+        # Errors of probabilities are of numbered classes alone.
+        y = np.unique(y, return_inverse=True)[1]
     own: list[Number] = [None] * len(tuned.values)
     for k in _some(tuned):
         again = clone(model).set_params(**_settings(model, tuned, k)).fit(X, y)
