@@ -198,8 +198,8 @@ def _said(curve: LearningCurve, fixed: dict[str, Any], is_prepared: bool) -> str
     if fixed:
         settings = [f"{name.rpartition('__')[2]} = {value:.3g}" for name, value in fixed.items()]
         said.append(
-            f"To save time, every fit has {joined(settings)}, as chosen for all training rows; fewer "
-            "rows might do better with another choice."
+            f"To save time, every fit has {joined(settings)}, as chosen for all training rows; "
+            "fewer rows might do better with another choice."
         )
     if is_prepared:
         said.append(
