@@ -357,9 +357,11 @@ def test_null_models_are_certified_again():
     [
         ("regression", 4000, 20, False, "cv", "cv"),
         ("classification", 4000, 20, False, "cv", "cv"),
-        ("classification", 4000, 200, False, 150, 100),
-        ("regression", 4000, 20, True, 150, 100),
+        ("classification", 4000, 200, False, 1000, 1000),
+        ("regression", 4000, 20, True, 1000, 1000),
         ("regression", 20_000, 5, False, 1000, 1000),
+        ("regression", 400, 20, True, 150, 100),
+        ("classification", 400, 700, False, 40, 40),
     ],
 )
 def test_folds_choose_the_rounds_of_boosting_on_small_tables(

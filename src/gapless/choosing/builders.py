@@ -21,9 +21,9 @@ from ..trees import DecisionTreeClassifier, DecisionTreeRegressor
 from .facts import Facts
 
 # Boosting holds rows out to judge its rounds if there are at least so many; fewer are all needed,
-# and folds choose the rounds of tables of at most so many entries: of larger ones they take longer
-# than what they gain is worth.
-ROWS_TO_HOLD_OUT, MOST_IN_FOLDS = 10_000, 250_000
+# and folds choose the rounds of tables of at most so many entries. Of larger ones and of texts they
+# take longer than what they gain is worth: a part is held out where it has a few dozen rows.
+ROWS_TO_HOLD_OUT, MOST_IN_FOLDS, FEWEST_TO_HOLD_OUT = 10_000, 250_000, 500
 MOST_ROUNDS = 1000
 # Of more columns than rows every round looks at many columns for little: few rounds, large steps.
 WIDE_RATE, WIDE_ROUNDS = 0.2, 40
@@ -98,24 +98,23 @@ def is_for_folds(facts: Facts) -> bool:
     return is_short and facts.rows * facts.columns <= MOST_IN_FOLDS
 
 
-def boosted(
-    facts: Facts, seed: int, leaves: int, rate: float, rounds: int, *, by_folds: bool = False
-) -> Any:
+def boosted(facts: Facts, seed: int, leaves: int, rate: float, rounds: int) -> Any:
     """Boosted trees: of many rows, rounds end when rows held out are predicted no better.
 
-    Of few rows they are chosen by folds, where asked for, or so many. Folds judge classes by the
-    squared error of probabilities: log loss has its minimum long before that of wrong decisions,
-    since trees are soon too sure of a few rows.
+    Of few rows they are chosen by folds; of few with very many columns there are so many. Folds
+    judge classes by the squared error of probabilities: log loss has its minimum long before that
+    of wrong decisions, since trees are soon too sure of a few rows.
     """
     cls = HistGradientBoostingClassifier if facts.classes else HistGradientBoostingRegressor
+    is_by_folds = is_for_folds(facts)
     # A class of one row cannot be on both sides.
-    is_long = facts.rows >= ROWS_TO_HOLD_OUT and facts.smallest_class != 1
-    is_by_folds = not is_long and by_folds and is_for_folds(facts)
+    is_enough = facts.rows >= FEWEST_TO_HOLD_OUT and facts.smallest_class != 1
+    is_held_out = is_enough and not is_by_folds
     if not is_by_folds and facts.columns > facts.rows:
         rate, rounds = WIDE_RATE, WIDE_ROUNDS
     return cls(
-        max_iter="cv" if is_by_folds else MOST_ROUNDS if is_long else rounds,
-        early_stopping=is_long,
+        max_iter="cv" if is_by_folds else MOST_ROUNDS if is_held_out else rounds,
+        early_stopping=is_held_out,
         scoring="neg_brier_score" if is_by_folds and facts.classes else "loss",
         learning_rate=rate,
         max_leaf_nodes=leaves,
@@ -127,12 +126,12 @@ def boosted(
 def boosted_small(facts: Facts, seed: int) -> Any:
     """Boosted trees of six leaves, in which at most five columns meet."""
     rate = 0.05 if facts.rows < FEW_ROWS else 0.1
-    return boosted(facts, seed, leaves=6, rate=rate, rounds=150, by_folds=True)
+    return boosted(facts, seed, leaves=6, rate=rate, rounds=150)
 
 
 def boosted_usual(facts: Facts, seed: int) -> Any:
     """Boosted trees of the usual size."""
-    return boosted(facts, seed, leaves=31, rate=0.1, rounds=100, by_folds=True)
+    return boosted(facts, seed, leaves=31, rate=0.1, rounds=100)
 
 
 def boosted_large(facts: Facts, seed: int) -> Any:
