@@ -1,9 +1,11 @@
 """The time limit: what is judged, on how many rows, and what is skipped, by a clock that is set."""
 
+import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
 
 from gapless.choosing import choose
 from gapless.choosing.budget import Budget
@@ -44,8 +46,8 @@ def judging_of(limit, seconds, n=2000, factor=1.0):
     said = []
 
     class Slow(Judging):
-        def _scored(self, family, rows, on_fit):
-            found = super()._scored(family, rows, on_fit)
+        def _scored(self, family, rows, on_fit, limit):
+            found = super()._scored(family, rows, on_fit, limit)
             each = factor * seconds.get(family.name, 0.0) * rows / 1000
             clock.now += each * len(self.folds.splits)
             return found[0], each, 0.0
@@ -194,3 +196,29 @@ def test_what_is_kept_for_the_end_counts_the_rows_that_are_held_out():
     keeps = {rows: Budget(1.0, replace(facts, rows=rows)).closing for rows in (19_999, 20_000)}
     assert keeps[20_000] < keeps[19_999] - 0.1
     assert [held_out_part(rows) for rows in (500, 20_000, 1_000_000)] == [1.0, 0.2, 0.02]
+
+
+class Sleeper(ClassifierMixin, BaseEstimator):
+    """Sleeps a tenth of a second, and always says the first class."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        time.sleep(0.1)
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.classes_[0])
+
+
+@pytest.mark.parametrize(
+    "seconds, together, is_judged",
+    [(0.3, 60.0, True), (0.3, None, False), (0.3, 0.4, False), (0.05, 60.0, False)],
+)
+def test_folds_go_on_if_the_first_was_in_time(seconds, together, is_judged):
+    judging, families = judging_of(1000.0, {"naive Bayes": 0.1}, n=100)
+    judging.budget.clock, judging.budget.began = time.monotonic, time.monotonic()
+    family = replace(families[-1], make=lambda facts, seed: Sleeper())
+    trial = judging.judge(family, 80, seconds, together)
+    assert (trial.held is not None) == is_judged
+    if not is_judged:
+        assert trial.reason.startswith("after ")

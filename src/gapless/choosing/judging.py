@@ -221,19 +221,27 @@ class Judging:
 
     # ---- one family ------------------------------------------------------------------------------
 
-    def judge(self, family: Family, rows: int, seconds: float | None) -> Trial:
+    def judge(
+        self, family: Family, rows: int, seconds: float | None, together: float | None = None
+    ) -> Trial:
         """Fit a family to so many rows of each split, and keep its scores.
 
-        An error ends this family alone. A second trial that fails, or is stopped by the limit,
-        leaves the scores of the first.
+        A fit has so many seconds, and all fits so many `together`, or as many as one: they are
+        stopped as soon as it is clear that they would need more. An error ends this family alone. A
+        second trial that fails, or is stopped by the limit, leaves the scores of the first.
         """
         before = self.trials.get(family.name, self.untried(family))
-        began, fits = self.budget.clock(), 0
-        folds, prepared = len(self.folds.splits), None
+        began, fits, folds = self.budget.clock(), 0.5, len(self.folds.splits)
+        together = seconds if together is None else together
+        prepared: float | None = None
 
         def on_fit(place: int) -> None:
             nonlocal fits
             fits = place
+            if place and self._is_over(prepared, folds / place, together):
+                raise TimeLimit
+            # One that is stopped is half done, or so.
+            fits += 0.5
             text = f"fit {place + 1} of {folds}, {min(rows, self.folds.largest):,} rows"
             self.say("judging", family.name, text=text)
 
@@ -246,14 +254,14 @@ class Judging:
                 with time_limit(None if seconds is None else self.budget.left):
                     self._prepare(family, rows)
                 prepared = self.budget.clock()
-                with time_limit(seconds):
-                    held, fit_seconds, ask_seconds = self._scored(family, rows, on_fit)
+                with time_limit(together):
+                    held, fit_seconds, ask_seconds = self._scored(family, rows, on_fit, seconds)
             self.budget.learn(family, rows, fit_seconds)
             trial = replace(trial, held=held, ask_seconds=ask_seconds)
         except TimeLimit:
             took = self.budget.clock() - (began if prepared is None else prepared)
             if prepared is not None:
-                self.budget.learn(family, rows, took / (fits + 0.5))
+                self.budget.learn(family, rows, took / fits)
             need = in_words(max(self.need(family, rows), took))
             seen = f"on {rows:,} rows" if rows < self.folds.largest else "on all rows"
             trial = replace(
@@ -268,11 +276,17 @@ class Judging:
         self.say("judged", family.name, text=self._told(trial))
         return trial
 
+    def _is_over(self, began: float | None, times: float, seconds: float | None) -> bool:
+        """Whether what has been done, so many times, would take longer than that."""
+        if began is None or seconds is None:
+            return False
+        return times * (self.budget.clock() - began) > seconds
+
     def _scored(
-        self, family: Family, rows: int, on_fit: Callable[[int], None]
+        self, family: Family, rows: int, on_fit: Callable[[int], None], seconds: float | None
     ) -> tuple[HeldOut, float, float]:
         """The scores of a family, and the seconds of a fit and of the prediction of a row."""
-        splits, model = self._splits_of(rows), self._by_row(family)
+        splits, model = self._splits_of(rows), self._by_row(family, seconds)
         if self.metric.needs_probabilities and not self._has_probabilities(family):
             by_costs = "a decision by costs"
             what = f"the {self.metric.title}" if self.metric.costs is None else by_costs
@@ -282,7 +296,6 @@ class Judging:
             model, self._numbered, splits, self.metric, most_train=MOST_TRAIN, on_fit=on_fit
         )
         fitted = self.budget.clock()
-        # Models that are stopped by the limit return what they have; that is not what they are.
         check()
         if not np.isfinite(held.unseen):
             raise ValueError(f"the {self.metric.title} of held-out rows is not defined")
@@ -297,10 +310,10 @@ class Judging:
         """The splits, with so many rows to learn from."""
         return [(self.folds.some(train, rows), test) for train, test in self.folds.splits]
 
-    def _by_row(self, family: Family) -> ByRow:
-        """The pipeline of a family, asked about rows by their numbers."""
+    def _by_row(self, family: Family, seconds: float | None = None) -> ByRow:
+        """The pipeline of a family, asked about rows by their numbers; so long may a fit take."""
         pipeline = self.pipeline(family)
-        return ByRow(pipeline, self._preparation, (family.kind, len(pipeline[0].columns)))
+        return ByRow(pipeline, self._preparation, (family.kind, len(pipeline[0].columns)), seconds)
 
     def _prepare(self, family: Family, rows: int) -> None:
         """Prepare the rows of all splits, unless that has been done."""

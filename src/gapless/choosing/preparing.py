@@ -11,6 +11,8 @@ import polars as pl
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
+from ..interrupt import check, time_limit
+
 Array = np.ndarray
 
 # Prepared parts are kept as long as they have at most so many bytes together.
@@ -87,15 +89,25 @@ class ByRow:
         Prepares the rows, or has done so.
     key : tuple
         Names the kind of preparation.
+    seconds : float or None, default=None
+        How long a fit may take.
     """
 
-    def __init__(self, pipeline: Pipeline, preparation: Preparation, key: tuple[Any, ...]):
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        preparation: Preparation,
+        key: tuple[Any, ...],
+        seconds: float | None = None,
+    ):
         self._pipeline, self._preparation, self._key = pipeline, preparation, key
+        self._seconds = seconds
 
     def __sklearn_clone__(self) -> ByRow:
         # The steps before the model are copied by the preparation, and only if it has to learn.
         steps, (name, model) = self._pipeline.steps[:-1], self._pipeline.steps[-1]
-        return ByRow(Pipeline([*steps, (name, clone(model))]), self._preparation, self._key)
+        copy = Pipeline([*steps, (name, clone(model))])
+        return ByRow(copy, self._preparation, self._key, self._seconds)
 
     def __sklearn_tags__(self) -> Any:
         return self._pipeline.__sklearn_tags__()
@@ -111,7 +123,10 @@ class ByRow:
     def fit(self, X: Array, y: Array) -> ByRow:
         """Fit the model to rows."""
         self._prepared = self.prepare(X[:, 0])
-        self._model = clone(self._pipeline[-1]).fit(self._prepared.of(X[:, 0]), y)
+        with time_limit(self._seconds):
+            self._model = clone(self._pipeline[-1]).fit(self._prepared.of(X[:, 0]), y)
+            # Models that are stopped by the limit return what they have; that is not what they are.
+            check()
         return self
 
     @property

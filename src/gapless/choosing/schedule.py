@@ -26,6 +26,9 @@ SMALLEST, ALL_OF_FEW = 0.12, 0.5
 # A look that is stopped was for nothing; so one may take so many times what was guessed, up to so
 # many times that part.
 PATIENCE, OVER_PART = 3.0, 1.6
+# Folds may take this part of what is left together, if one has ended in the time of a look: to stop
+# and begin again would take longer.
+TOGETHER = 0.15
 # For looks, at most this part of what is left is kept for the last fit: it can have fewer rows.
 KEPT = 0.5
 
@@ -106,7 +109,8 @@ class Schedule:
             judging.skip(family, judging.need(family, sizes[0]))
             return
         patience = PATIENCE * max(judging.need(family, affordable[0]), CHEAP * spare)
-        judging.judge(family, affordable[0], min(patience, max(seconds, OVER_PART * part), spare))
+        limit = min(patience, max(seconds, OVER_PART * part), spare)
+        judging.judge(family, affordable[0], limit, max(limit, TOGETHER * spare))
 
     # ---- closer looks ----------------------------------------------------------------------------
 
