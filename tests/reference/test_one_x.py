@@ -16,7 +16,7 @@ from gapless import losses
 from gapless.design import Design
 from gapless.generalization.held_out import by_formula
 from gapless.leave_one_out import leave_out, ridge_path_leave_out
-from gapless.leave_one_out.distinct import Distinct, by_appearance, units_of
+from gapless.leave_one_out.distinct import Distinct, by_appearance, mean_and_error, units_of
 from gapless.linear.folds import folds_of
 from gapless.penalties import L2, ElasticNet, Group
 from gapless.problem import Parameters, Problem
@@ -368,3 +368,17 @@ def test_noise_at_a_few_x_is_at_chance_and_not_below():
     X, y = rng.integers(0, 5, (400, 2)).astype(float), rng.integers(0, 2, 400)
     found = gapless.LogisticRegression().fit(X, y).generalization_
     assert abs(found.unseen - 0.5) < 3 * found.standard_error
+
+
+def test_standard_errors_are_over_labels_and_weights_are_repeated_rows():
+    rng = np.random.default_rng(0)
+    scores, labels = rng.normal(size=(12, 2)), np.repeat(np.arange(4), 3)
+    counts = rng.integers(1, 4, size=12)
+    mean, error = mean_and_error(scores, counts.astype(float), labels)
+    repeated, of_label = np.repeat(scores, counts, axis=0), np.repeat(labels, counts)
+    off = np.array([np.sum(repeated[of_label == k] - repeated.mean(0), axis=0) for k in range(4)])
+    np.testing.assert_allclose(mean, repeated.mean(0))
+    np.testing.assert_allclose(error, np.sqrt(4 / 3 * np.sum(off**2, axis=0)) / counts.sum())
+    # A row of weight 0 is none, whatever it holds; without labels all rows are independent.
+    alone = mean_and_error(np.append(scores[:, 0], np.nan), np.append(np.ones(12), 0.0))
+    np.testing.assert_allclose(alone, (scores[:, 0].mean(), scores[:, 0].std(ddof=1) / np.sqrt(12)))

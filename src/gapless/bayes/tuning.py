@@ -17,7 +17,7 @@ import numpy as np
 from ..generalization import Generalization, chosen_among, uncorrected
 from ..generalization.held_out import LARGE_SAMPLE, drawn
 from ..interrupt import check
-from ..leave_one_out.distinct import Distinct
+from ..leave_one_out.distinct import Distinct, mean_and_error
 from ..search import Search
 from ..selection_bias import correct
 from ._base import normalised
@@ -159,7 +159,7 @@ class _HeldOut:
         by = log_p[np.arange(len(y)), y] if self.model._tuned_by == LOG_LOSS else right
         by, right = self.units.means(np.column_stack([by, right]), weights).T
         self.by[alpha], self.right[alpha] = by, right
-        self.means[alpha], self.errors[alpha] = _mean_and_error(by, self.units.weights)
+        self.means[alpha], self.errors[alpha] = mean_and_error(by, self.units.weights)
 
     def choice(self) -> Choice:
         """The best value, and all that was tried."""
@@ -178,13 +178,6 @@ class _HeldOut:
         )
         is_whole = len(self.rows) == np.count_nonzero(self.fit.is_counted)
         return Choice(alphas[chosen], search, right, by, self.units.weights, is_whole)
-
-
-def _mean_and_error(scores: Array, weights: Array) -> tuple[float, float]:
-    """The weighted mean over units, and its standard error."""
-    mean, n = float(np.average(scores, weights=weights)), len(scores)
-    spread = float(np.sum((weights * (scores - mean)) ** 2)) * n / max(n - 1, 1)
-    return mean, float(np.sqrt(spread) / weights.sum())
 
 
 def corrected(model: Any, choice: Choice | None, plain: Generalization) -> Generalization:

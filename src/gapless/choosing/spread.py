@@ -18,7 +18,7 @@ from sklearn.pipeline import Pipeline
 from ..data import Column, prepare
 from ..ensembles import HistGradientBoostingRegressor
 from ..interrupt import check
-from ..linear.held_out import mean_and_error
+from ..leave_one_out.distinct import mean_and_error
 
 Array = np.ndarray
 

@@ -18,12 +18,11 @@ import numpy as np
 
 from ..generalization import Generalization, chosen_among
 from ..interrupt import TimeLimit, check, deadline, time_limit
-from ..leave_one_out.distinct import Distinct
+from ..leave_one_out.distinct import Distinct, mean_and_error
 from ..search import Search
 from ..selection_bias import correct
 from ..trees.growing import draw_rows
 from ..trees.packed import PackedTrees
-from ..trees.tuning import mean_losses
 from .forest_growing import OOB, USUAL_SIZE, chances_of, keys_of
 
 Array = np.ndarray
@@ -204,8 +203,7 @@ class _OutOfBag:
         each = np.hstack([np.column_stack(both) for both in self.scores.values()])
         merged, weights = units.means(each, self.weights), units.weights
         by, shown = merged[:, ::2], merged[:, 1::2]
-        sums = np.stack([weights @ by, weights**2 @ by, weights**2 @ by**2], axis=1)
-        unseen, errors = mean_losses(sums, weights)
+        unseen, errors = mean_and_error(by, weights)
         sizes, best = list(self.scores), int(np.argmax(unseen))
         search = Search(
             values={"min_samples_leaf": np.array(sizes, dtype=float)},

@@ -17,7 +17,7 @@ from .._tables import refuse_equal_names
 from ..design import Design
 from ..generalization.held_out import drawn
 from ..interrupt import check
-from ..leave_one_out.distinct import counted_labels
+from ..leave_one_out.distinct import counted_labels, mean_and_error
 from ..leave_one_out.forward import time_windows
 from ..weighted_fits import weight_options
 
@@ -139,10 +139,8 @@ class Rows:
 
     def standard_error(self, values: Array, rows: Array) -> float:
         """Of the weighted mean of a value of some rows, over units."""
-        mean, weights = self.by_unit(values[:, None], rows)
-        away = weights * (mean[:, 0] - np.average(mean[:, 0], weights=weights))
-        count = len(away)
-        return float(np.sqrt(count / max(count - 1, 1) * np.sum(away**2)) / weights.sum())
+        of_unit = np.unique(self.units[rows], return_inverse=True)[1]
+        return float(mean_and_error(values, self.counts[rows], of_unit)[1])
 
     def shuffled(self, model: Any, seed: int) -> Array:
         """All units in a seeded order in which every stretch has its share of each class."""

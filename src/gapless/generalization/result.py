@@ -103,9 +103,17 @@ def uncorrected(result: Generalization, tuned: Sequence[str]) -> Generalization:
 
 
 def chosen_among(
-    result: Generalization, found: Corrected, models: int, *, method: str = "loo"
+    result: Generalization,
+    found: Corrected,
+    models: int,
+    *,
+    method: str = "loo",
+    kind: str | None = None,
 ) -> Generalization:
-    """The result of a method for a model that was chosen among so many, corrected for that."""
+    """The result of a method for a model that was chosen among so many, corrected for that.
+
+    Its verdict is of the same kind, unless another is named.
+    """
     how = "corrected for the choice among" if found.is_winner else "less the optimism found among"
     numbers = result.metric, result.train, found.unseen, found.standard_error
     advice = f"being chosen had added {max(found.optimism, 0.0):.2g}"
@@ -115,7 +123,7 @@ def chosen_among(
         standard_error=found.standard_error,
         gap=result.train - found.unseen,
         method=f"{method}, {how} {models} models",
-        verdict=sentence(result.kind, *numbers, advice),
+        verdict=sentence(kind or result.kind, *numbers, advice),
     )
 
 

@@ -8,6 +8,7 @@ all rows have the same x, so that nothing tells them apart, distinct rows (x, y)
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -124,6 +125,22 @@ def sums_by(labels: Array, values: Array) -> Array:
     if values.ndim == 1:
         return np.bincount(labels, values)
     return np.stack([np.bincount(labels, column) for column in values.T], axis=1)
+
+
+def mean_and_error(scores: Array, weights: Array, labels: Array | None = None) -> tuple[Any, Any]:
+    """Weighted means of scores (n,) or (n, m) over rows, and their standard errors.
+
+    Rows of different labels 0, 1, … are independent; without labels all are. Rows of weight 0 are
+    none, whatever their scores and labels.
+    """
+    rows = weights > 0
+    scores, weights = scores[rows], weights[rows]
+    mean = np.average(scores, axis=0, weights=weights)
+    off = ((scores - mean).T * weights).T
+    if labels is not None:
+        off = sums_by(labels[rows], off)
+    spread = np.sum(off**2, axis=0) * len(off) / max(len(off) - 1, 1)
+    return mean, np.sqrt(spread) / weights.sum()
 
 
 def counted_labels(labels: Array, is_counted: Array) -> Array:

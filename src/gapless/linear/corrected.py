@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..generalization import Generalization, Judge, sentence, uncorrected
+from ..generalization import Generalization, Judge, chosen_among, uncorrected
 from ..generalization.fitted import Fitted
 from ..generalization.held_out import METHODS
 from ..generalization.shares import with_shares
@@ -66,19 +66,11 @@ def corrected(model: Any, fitted: Fitted, choice: Choice, plain: Generalization)
         families=families,
         chosen=int(winner[0]),
     )
-    how = "corrected for the choice among" if found.is_winner else "less the optimism found among"
-    trail, advice = trails[choice.trail], f"being chosen had added {max(found.optimism, 0.0):.2g}"
-    numbers = plain.metric, plain.train, found.unseen, found.standard_error
-    return replace(
-        plain,
-        unseen=found.unseen,
-        standard_error=found.standard_error,
-        gap=plain.train - found.unseen,
-        method=f"{trail.method}, {how} {len(families)} models",
-        # Folds make no approximation that refits could check.
-        disagreement=plain.disagreement if trail.method in METHODS else None,
-        verdict=sentence(_kind(trail, choice.winner, plain), *numbers, advice),
-    )
+    trail = trails[choice.trail]
+    # Folds make no approximation that refits could check.
+    disagreement = plain.disagreement if trail.method in METHODS else None
+    result, kind = replace(plain, disagreement=disagreement), _kind(trail, choice.winner, plain)
+    return chosen_among(result, found, len(families), method=trail.method, kind=kind)
 
 
 def _kind(trail: Trail, winner: int, plain: Generalization) -> str:

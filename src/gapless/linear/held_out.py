@@ -76,13 +76,3 @@ def row_scores(problems: list[Problem], z: Array) -> Array:
         column, outputs = column + K, outputs + K
     # ℓ = ½(y − z)², summed over the outputs, and the mean squared error is the mean over both.
     return total * (2 / outputs) if problems[0].loss.name == "squared" else total
-
-
-def mean_and_error(scores: Array, weights: Array, units: Array) -> tuple[float, float]:
-    """The weighted mean over rows, and its standard error, the units 0, 1, … being independent."""
-    rows = weights > 0
-    s, q = weights[rows], scores[rows]
-    mean = float(np.average(q, weights=s))
-    off = np.bincount(units[rows], s * (q - mean))
-    spread = float(np.sum(off**2)) * len(off) / max(len(off) - 1, 1)
-    return mean, float(np.sqrt(spread) / s.sum())

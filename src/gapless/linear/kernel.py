@@ -44,11 +44,11 @@ from ..kernel_features import (
 )
 from ..kernels import Kernel
 from ..leave_one_out import NotAvailable
-from ..leave_one_out.distinct import by_appearance
+from ..leave_one_out.distinct import by_appearance, mean_and_error
 from ..problem import Parameters
 from ..solvers import solve_many
 from ._base import Mapped
-from .held_out import mean_and_error, row_scores
+from .held_out import row_scores
 from .kernel_certificates import concerning, exact_certificate, of_both, of_predictions
 from .problems import dense, unpack
 from .selection import fitted_of

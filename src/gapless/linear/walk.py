@@ -10,12 +10,12 @@ import numpy as np
 from ..generalization.fitted import Fitted
 from ..generalization.held_out import by_formula
 from ..leave_one_out import NotAvailable, leave_out
-from ..leave_one_out.distinct import by_appearance, left_together
+from ..leave_one_out.distinct import by_appearance, left_together, mean_and_error
 from ..problem import Parameters
 from ..solvers import Trace
 from ..solvers.newton_path import Station
 from ..solvers.newton_without import predict_without
-from .held_out import mean_and_error, row_scores
+from .held_out import row_scores
 from .strengths import scaled
 from .trail import LOO, Trail
 

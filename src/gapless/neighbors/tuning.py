@@ -14,6 +14,7 @@ import numpy as np
 from ..generalization import Generalization, chosen_among, uncorrected
 from ..generalization.held_out import drawn
 from ..interrupt import TimeLimit, check, time_limit
+from ..leave_one_out.distinct import mean_and_error
 from ..search import Search
 from ..selection_bias import correct
 from ..solvers import Trace
@@ -171,10 +172,7 @@ class _Scores:
     def choice(self, select: str, count: int) -> Choice:
         """The best number, or the largest within a standard error of it."""
         by, shown, weights = self._by_unit()
-        unseen = np.average(by, axis=0, weights=weights)
-        n = len(weights)
-        off = weights[:, None] * (by - unseen)
-        errors = np.sqrt(np.sum(off**2, axis=0) * n / max(n - 1, 1)) / weights.sum()
+        (unseen, errors), n = mean_and_error(by, weights), len(weights)
         best = int(np.argmax(unseen))
         enough = unseen[best] - (errors[best] if select == "1se" else 0.0)
         at = int(np.argmax(unseen >= enough))

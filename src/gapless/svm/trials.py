@@ -18,8 +18,7 @@ from scipy.special import log_expit
 from .. import _core
 from ..interrupt import check, deadline
 from ..kernel_matrix import KernelMatrix
-from ..leave_one_out.distinct import Distinct
-from ..linear.held_out import mean_and_error
+from ..leave_one_out.distinct import Distinct, mean_and_error
 from ..solvers.smo import BoxProblem
 from ..threads import thread_count
 from .forms import BOUNDED, INACTIVE, ON_MARGIN
@@ -268,7 +267,7 @@ class Trials:
         *scores, status = self._judged(values)
         shown, by = (self.units.means(of_rows, self.weights) for of_rows in scores)
         weights = self.units.weights
-        unseen, error = mean_and_error(shown, weights, np.arange(len(weights)))
+        unseen, error = mean_and_error(shown, weights)
         return Trial(
             dict(values),
             shown,

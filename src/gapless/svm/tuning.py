@@ -19,7 +19,7 @@ from ..generalization import Generalization, sentence, uncorrected
 from ..generalization.held_out import drawn
 from ..interrupt import TimeLimit
 from ..kernels import Kernel
-from ..linear.held_out import mean_and_error
+from ..leave_one_out.distinct import mean_and_error
 from ..linear.trail import LOO
 from ..search import Search
 from ..selection_bias import correct
@@ -267,7 +267,7 @@ def _winner(tried: list[Trial], weights: Array, within: float) -> int:
     """The best, or the first that is within so many standard errors of it."""
     merits = np.array([trial.merit for trial in tried])
     best = int(np.argmax(merits))
-    error = mean_and_error(tried[best].by, weights, np.arange(len(weights)))[1]
+    error = mean_and_error(tried[best].by, weights)[1]
     return int(np.argmax(merits >= merits[best] - within * error))
 
 
