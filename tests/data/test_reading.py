@@ -217,6 +217,13 @@ def test_batches_of_json_lines(monkeypatch):
     assert pl.concat(batches)["a"].to_list() == list(range(50))
 
 
+def test_an_object_of_many_lines_is_one_batch(monkeypatch):
+    data = b'{\n "a": [1, 2],\n "b": ["x", "y"]\n}\n'
+    monkeypatch.setattr(reading_module, "BLOCK", 8)
+    (frame,) = read_batches(data, {})
+    assert frame.rows() == read_table(data).frame.rows() == [(1, "x"), (2, "y")]
+
+
 def test_one_line_of_nested_json_is_a_row_where_lines_are(monkeypatch, tmp_path):
     row = b'{"a": [1, 2], "b": [3, 4]}\n'
     (tmp_path / "t.jsonl").write_bytes(row)

@@ -36,6 +36,8 @@ from .records import Records, find_records, is_blank, line_of
 
 # Bytes of the longest line of names.
 LONGEST_HEADER = 1 << 22
+# Bytes of the longest line of a table that comes block by block.
+LONGEST_LINE = 1 << 28
 
 
 def read_delimited(
@@ -47,9 +49,7 @@ def read_delimited(
     line = line_of(data, len(data) - len(body))
     body = _unaligned(body, dialect)
     records = find_records(body, dialect.delimiter, dialect.quote)
-    if records.is_open or _ragged(records, dialect).any():
-        dialect, records = _with_other_quotes(body, dialect, records)
-    frame, more = read_block(body, dialect, line, records)
+    frame, dialect, more = _read_body(body, dialect, line, records)
     return frame, dialect, notes + more
 
 
@@ -176,11 +176,12 @@ def _with_other_quotes(body: bytes, dialect: Dialect, records: Records) -> tuple
     return dialect, records
 
 
-def read_block(
-    body: bytes, dialect: Dialect, first_line: int = 1, records: Records | None = None
-) -> tuple[pl.DataFrame, list[str]]:
+def _read_body(
+    body: bytes, dialect: Dialect, first_line: int, records: Records
+) -> tuple[pl.DataFrame, Dialect, list[str]]:
     """Whole records as columns of texts, and notes about short ones; long ones are an error."""
-    records = records or find_records(body, dialect.delimiter, dialect.quote)
+    if records.is_open or _ragged(records, dialect).any():
+        dialect, records = _with_other_quotes(body, dialect, records)
     blank = is_blank(body, records) if len(records) else np.zeros(0, bool)
     if len(dialect.names) == 1:
         # An empty line is a missing value where there is one column, except at the end.
@@ -188,7 +189,7 @@ def read_block(
     _refuse_long_records(body, dialect, records, first_line)
     frame = _fields(body, dialect, records, blank)
     short = np.flatnonzero((records.fields < len(dialect.names)) & ~blank)
-    return frame, _note_of_short(body, records, short, first_line)
+    return frame, dialect, _note_of_short(body, records, short, first_line)
 
 
 def _refuse_long_records(body: bytes, dialect: Dialect, records: Records, first_line: int) -> None:
@@ -264,19 +265,56 @@ def delimited_blocks(
     """
     dialect: Dialect | None = None
     left, line = b"", 1
-    for block, is_last in blocks:
-        text = left + _with_newlines(block)
-        if dialect is not None:
-            text = _unaligned(text, dialect)
+    for text, is_last in _whole_lines(blocks, name):
         is_first = dialect is None
         if dialect is None:
             body, dialect, _ = begin_delimited(text, name, delimiter)
             line += line_of(text, len(text) - len(body)) - 1
-            text = _unaligned(body, dialect)
+            text = body
+        text = left + _unaligned(text, dialect)
         records = find_records(text, dialect.delimiter, dialect.quote)
-        cut = len(text) if is_last or not len(records) else int(records.start[-1])
+        if not is_last:
+            records = records[: _complete(text, dialect, records)]
+        cut = min(int(records.end[-1]) + 1, len(text)) if len(records) else 0
         if cut or is_first:
-            frame, _ = read_block(text[:cut], dialect, line)
+            frame, _, _ = _read_body(text[:cut], dialect, line, records)
             line += text.count(b"\n", 0, cut)
             yield frame
         left = text[cut:]
+        _refuse_long_line(left, name, line)
+
+
+def _whole_lines(blocks: Iterator[tuple[bytes, bool]], name: str) -> Iterator[tuple[bytes, bool]]:
+    """Blocks that end where a line does: what stands at a cut is looked at when it is whole."""
+    left, line = b"", 1
+    ends_by_return: bool | None = None
+    for block, is_last in blocks:
+        text = left + block
+        if ends_by_return is None and (b"\n" in text or b"\r" in text[:-1]):
+            ends_by_return = b"\n" not in text
+        if ends_by_return:
+            text = text.replace(b"\r", b"\n")
+        cut = len(text) if is_last else text.rfind(b"\n") + 1
+        left = text[cut:]
+        _refuse_long_line(left, name, line)
+        if cut or is_last:
+            line += text.count(b"\n", 0, cut)
+            yield text[:cut], is_last
+
+
+def _complete(text: bytes, dialect: Dialect, records: Records) -> int:
+    """How many records of whole lines later lines cannot change."""
+    count = len(records) - records.is_open
+    if len(dialect.names) == 1:
+        # Empty lines are missing values, if they are not the last ones.
+        full = np.flatnonzero(~is_blank(text, records)[:count])
+        count = int(full[-1]) + 1 if len(full) else 0
+    return count
+
+
+def _refuse_long_line(text: bytes, name: str, line: int) -> None:
+    if len(text) > LONGEST_LINE:
+        raise TableError(
+            f"line {line:,} of {name} does not end within {LONGEST_LINE >> 20:,} MB; a table has "
+            "a line for each row, and quotes that are closed."
+        )

@@ -159,16 +159,16 @@ def _batches(source: Source, delimiter: str | None, encoding: str | None) -> Ite
 
 
 def _json_batches(opened: Opened, encoding: str | None) -> Iterator[pl.DataFrame]:
-    """Whole lines of objects; a list of objects is one batch."""
+    """Whole lines of objects; a list of objects, or one object of many lines, is one batch."""
     left, are_lines = b"", False
-    is_list = opened.head.lstrip().startswith(b"[")
+    is_one = opened.head.lstrip().startswith((b"[", b"{\n", b"{\r"))
     for block, is_last in utf8_blocks(opened.stream, BLOCK, encoding):
         text = left + block
-        cut = len(text) if is_last else 0 if is_list else text.rfind(b"\n") + 1
+        cut = len(text) if is_last else 0 if is_one else text.rfind(b"\n") + 1
         if text[:cut].strip():
             # A text that was cut between two lines has a row in each.
             are_lines = are_lines or not is_last
-            yield read_json(text[:cut], opened.name, are_lines=are_lines and not is_list)
+            yield read_json(text[:cut], opened.name, are_lines=are_lines and not is_one)
         left = text[cut:]
 
 
