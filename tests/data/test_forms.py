@@ -33,6 +33,15 @@ def recognised(*texts):
         (["37.5°C", "38°C"], [37.5, 38.0]),
         (["1:02:30", "59:30", "-0:00:01.5"], [3750.0, 3570.0, -1.5]),
         (["12:30", "1:20", None], [750, 80, None]),
+        (["10:30", "10:30:15"], [37_800, 37_815]),
+        (["09:30", "14:05"], [34_200, 50_700]),
+        (["2:30 PM", "12:05 am", "11:59:30 p.m."], [52_200, 300, 86_370]),
+        (["1.5K", "2M", "950", "$3k", "1bn"], [1500, 2_000_000, 950, 3000, 10**9]),
+        (["1,5k", "2k", "3,25M"], [1500, 2000, 3_250_000]),
+        (["<5", "7.5", "8", ">= 100"], [5.0, 7.5, 8.0, 100.0]),
+        (["<5", ">5", "<5"], ["<5", ">5", "<5"]),
+        (["<18", "18-30", ">65"], ["<18", "18-30", ">65"]),
+        (["5m", "6", "7"], ["5m", "6", "7"]),
         (["9007199254740993", "1"], [9007199254740993, 1]),
         (["true", "FALSE", None], [True, False, None]),
         (["inf", "1.5"], [None, 1.5]),
@@ -128,6 +137,14 @@ def test_new_texts_are_read_by_the_same_form(texts, new, values):
 def test_units_and_times_are_said():
     assert recognised("5 kg", "7 kg").notes == ("numbers of the unit 'kg'",)
     assert recognised("1:30", "2:00").notes == ("times are read as numbers: '1:30' is 90",)
+
+
+def test_limits_and_units_that_differ_are_said():
+    assert recognised("<5", "7", "8").notes == ("1 limit ('<5') read as the number itself",)
+    weights = [f"{k} kg" for k in range(1, 9)] + ["300 g", "50 g"]
+    (note,) = recognised(*weights).notes
+    assert note == "numbers of several units ('kg', 'g') stay texts; write all in one unit"
+    assert recognised(*[f"{k}{letter}" for k in range(9) for letter in "ABCDEF"]).notes == ()
 
 
 def test_points_group_digits_where_other_columns_have_decimal_commas():

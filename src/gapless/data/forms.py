@@ -12,7 +12,18 @@ import polars as pl
 
 from .dates import FORMATS, find_dates, read_dates
 from .findings import counted, listed
-from .measures import are_times, as_seconds, unit_of, without_unit
+from .measures import (
+    HOURS,
+    MULTIPLES,
+    are_hours,
+    are_times,
+    as_seconds,
+    have_multiples,
+    unit_of,
+    units_of,
+    without_multiples,
+    without_unit,
+)
 
 # Texts that mean a missing value everywhere.
 MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "<NA>", "0000-00-00")
@@ -40,6 +51,10 @@ LOOKED_AT = 1000
 SHARE_OF_NUMBERS = 0.95
 
 SIGNS = r"(?:[$€£¥₹₩₽%‰]|USD|EUR|GBP|CHF|JPY|CNY)"
+# What a measurement was not below or above: <5.
+LIMIT = r"^[<>≤≥]=?\s*"
+# Where more than so many are such limits, they are names of ranges.
+MOST_LIMITS = 0.5
 GROUPS_BY_BLANK = r"^\D*\d{1,3}(?:[\s'’]\d{3})+(?:\D|$)"
 GROUPS_BY_POINT = r"^[+-]?[1-9]\d{0,2}(?:\.\d{3})+$"
 EXPONENT = r"(?:[eE][+-]?\d+)?"
@@ -71,7 +86,8 @@ class Form:
     formats : tuple of str
         For dates, the formats to try in turn.
     unit : str, default=""
-        What stands beside all numbers, such as kg.
+        What stands beside all numbers, such as kg; `K M B` for multiples such as 1.5K, and `h` for
+        times whose two parts are hours and minutes.
     """
 
     kind: Literal["number", "boolean", "date", "string"]
@@ -111,8 +127,8 @@ def recognise(texts: pl.Series) -> Recognised:
     """
     clean, notes = _without_missing(texts)
     attempts = (
-        *(_plain_numbers, _booleans, _dates, _decorated_numbers, _times, _numbers_of_a_unit),
-        _strings,
+        *(_plain_numbers, _booleans, _dates, _decorated_numbers, _times, _multiples),
+        *(_numbers_of_a_unit, _strings),
     )
     for attempt in attempts:
         known = attempt(clean)
@@ -187,7 +203,9 @@ def _floats(texts: pl.Series) -> pl.Series:
 
 def _numbers(texts: pl.Series, form: Form) -> pl.Series:
     if form.decimal == ":":
-        return as_seconds(texts)
+        return as_seconds(texts, form.unit)
+    if form.unit == MULTIPLES:
+        return _multiplied(texts, form.decimal)
     bare = without_unit(texts, form.unit) if form.unit else texts
     return _undecorated(bare, form.decimal) if form.decimal else _floats(bare)
 
@@ -238,8 +256,9 @@ def _undecorated(texts: pl.Series, decimal: str) -> pl.Series:
 
 
 def _bare(texts: pl.Series) -> pl.Series:
-    """Texts without currency and percent signs, and without blanks between groups of digits."""
+    """Texts without limits, currency and percent signs, and blanks between groups of digits."""
     bare = texts.str.replace_all("−", "-", literal=True).str.replace(r"^\((.*)\)$", "-$1")
+    bare = bare.str.replace(LIMIT, "")
     name = pl.col(bare.name)
     frame = bare.to_frame().select(
         pl.when(name.str.contains(GROUPS_BY_BLANK))
@@ -256,6 +275,8 @@ def _decorated_numbers(texts: pl.Series) -> Recognised | None:
     few = present.gather_every(max(1, len(present) // LOOKED_AT))
     few = few.filter(~few.str.to_lowercase().is_in(MISSING_AMONG_NUMBERS))
     if max(_share_of_numbers(few, decimal) for decimal in ".,") < 0.5 or _are_codes(texts):
+        return None
+    if int(present.str.contains(LIMIT).sum()) > MOST_LIMITS * len(present):
         return None
     words = present.value_counts(name="times")
     distinct, times = words.to_series(0), words["times"]
@@ -292,8 +313,12 @@ def _notes_of_numbers(
             f"{counted(int(times.filter(odd).sum()), 'text')} among numbers ({listed(shown, 3)}) "
             "read as missing"
         )
-    plain = _floats(distinct)
-    dressed = distinct.filter(numbers.is_not_null() & plain.is_null())
+    plain, is_limit = _floats(distinct), distinct.str.contains(LIMIT)
+    limits = distinct.filter(numbers.is_not_null() & is_limit).sort()
+    if len(limits):
+        rows = counted(int(times.filter(is_limit).sum()), "limit")
+        notes.append(f"{rows} ({listed(limits, 3)}) read as the number itself")
+    dressed = distinct.filter(numbers.is_not_null() & plain.is_null() & ~is_limit)
     if len(dressed):
         how = "a decimal comma" if decimal == "," else "a decimal point"
         first = dressed.sort()[0]
@@ -306,12 +331,36 @@ def _times(texts: pl.Series) -> Recognised | None:
     """Hours, minutes and seconds with colons between them."""
     if not are_times(texts):
         return None
-    seconds = as_seconds(texts)
-    if _unread(texts, seconds) > (1 - SHARE_OF_NUMBERS) * len(texts):
+    unit = HOURS if are_hours(texts) else ""
+    seconds = as_seconds(texts, unit)
+    unread = _unread(texts, seconds)
+    if unread > (1 - SHARE_OF_NUMBERS) * len(texts):
         return None
     first = int((seconds.is_not_null()).arg_max() or 0)
     notes = [f"times are read as numbers: {texts[first]!r} is {seconds[first]:g}"]
-    return _as_numbers(texts, seconds, Form("number", ":"), notes)
+    if unread:
+        notes.append(f"{counted(unread, 'text')} among times read as missing")
+    return _as_numbers(texts, seconds, Form("number", ":", unit=unit), notes)
+
+
+def _multiplied(texts: pl.Series, decimal: str) -> pl.Series:
+    numbers, factors = without_multiples(texts)
+    return (_undecorated(numbers, decimal) if decimal else _floats(numbers)) * factors
+
+
+def _multiples(texts: pl.Series) -> Recognised | None:
+    """Numbers of which some are multiples of a thousand, a million or a billion: 1.5K."""
+    if not have_multiples(texts):
+        return None
+    numbers, factors = without_multiples(texts)
+    found = _decorated_numbers(numbers)
+    if found is None:
+        return None
+    values = _multiplied(texts, found.form.decimal)
+    k = int((factors != 1).arg_max() or 0)
+    notes = (*found.notes, f"multiples of a thousand: {texts[k]!r} is {values[k]:,g}")
+    form = replace(found.form, unit=MULTIPLES)
+    return replace(_as_numbers(texts, values, form, []), notes=notes)
 
 
 def _numbers_of_a_unit(texts: pl.Series) -> Recognised | None:
@@ -362,4 +411,6 @@ def _strings(texts: pl.Series) -> Recognised:
     notes: tuple[str, ...] = ()
     if numbers and numbers < len(present):
         notes = (f"{numbers:,} of {len(present):,} texts are numbers; read as texts all the same",)
+    elif units := units_of(texts):
+        notes = (f"numbers of several units ({listed(units)}) stay texts; write all in one unit",)
     return Recognised(texts, Form("string"), notes)
