@@ -240,6 +240,50 @@ def test_the_folder_is_called_after_the_table():
     assert str(default_folder("iris")) == "iris.gapless"
     assert str(default_folder(".hidden.csv")) == ".hidden.gapless"
     assert str(default_folder("-")) == "table.gapless"
+    assert str(default_folder("sales.2023.csv")) == "sales.2023.gapless"
+    assert str(default_folder("v1.2")) == "v1.2.gapless"
+
+
+@pytest.mark.parametrize("name", ["", " ", "\n", "a\nb", "\t"])
+@pytest.mark.parametrize("command", [("fit", "iris"), ("data", "iris"), ("predict", "m", "t")])
+def test_a_folder_or_file_needs_a_name(tmp_path, monkeypatch, command, name):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(*command, "--out", name)
+    assert (code, out) == (2, "") and "--out" in err and "defect" not in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_results_of_another_table_are_replaced_only_when_asked(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = ["a,y", *(f"{k % 7},{k % 7 > 3}" for k in range(40))]
+    tables = {}
+    for name in ("one.csv", "other.csv"):
+        tables[name] = tmp_path / name
+        tables[name].write_text("\n".join(rows))
+        rows.append("9,True")
+    fitted = ("--target", "y", "--models", "pruned tree", "--time-limit", 5, "--out", "out")
+    assert run("fit", "one.csv", *fitted)[0] == 0
+    before = (tmp_path / "out" / "model.gapless").read_bytes()
+    code, out, err = run("fit", "other.csv", *fitted)
+    assert (code, out) == (2, "")
+    assert "out holds a model of one.csv, another table" in err and "--overwrite" in err
+    assert (tmp_path / "out" / "model.gapless").read_bytes() == before
+    # The same rows under another name, and more rows under the same name, are the same table.
+    (tmp_path / "copy.csv").write_bytes(tables["one.csv"].read_bytes())
+    assert run("fit", "copy.csv", *fitted)[0] == 0
+    tables["one.csv"].rename(tmp_path / "copy.csv")
+    (tmp_path / "copy.csv").write_bytes(tables["other.csv"].read_bytes())
+    assert run("fit", "copy.csv", *fitted)[0] == 0
+    assert run("fit", "iris", *fitted[2:])[0] == 2
+    assert run("fit", "iris", *fitted[2:], "--overwrite")[0] == 0
+
+
+def test_a_model_that_cannot_be_read_is_not_replaced_unasked(tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "model.gapless").write_text("mine")
+    code, _, err = run("fit", "iris", *QUICK, "--out", tmp_path / "out")
+    assert code == 2 and "holds a model of something else" in err
+    assert (tmp_path / "out" / "model.gapless").read_text() == "mine"
 
 
 def test_a_report_leaves_time_for_its_pages(monkeypatch):

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import secrets
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+
+def new_path(text: str) -> Path:
+    """The name of something to write, as an option of the command line."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("a name is needed, and this one is empty")
+    if any(letter < " " or letter == "\x7f" for letter in text):
+        raise argparse.ArgumentTypeError(f"{text!r} has a control character, as no name should")
+    return Path(text)
 
 
 @contextmanager

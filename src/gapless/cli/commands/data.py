@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from ..errors import DONE
-from ..files import check_file
+from ..files import check_file, new_path
 from ..printer import Printer
 
 HELP = "list the built-in tables, or write one as CSV"
@@ -19,7 +18,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", nargs="?", help="write this table")
     where = parser.add_mutually_exclusive_group()
     where.add_argument(
-        *("-o", "--out"), metavar="FILE", help="where to write it (default: standard output)"
+        *("-o", "--out"),
+        metavar="FILE",
+        type=new_path,
+        help="where to write it (default: standard output)",
     )
     where.add_argument("--json", action="store_true", help="the list, or the table, as JSON")
 
@@ -39,7 +41,7 @@ def run(args: argparse.Namespace, printer: Printer) -> int:
         else:
             printer.answer(listing(sets))
         return DONE
-    out = None if args.out is None else Path(args.out)
+    out = args.out
     if out is not None:
         check_file(out)
     frame = load_builtin(args.name).frame

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import re
 import shlex
 import time
 from dataclasses import dataclass, replace
@@ -13,7 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from ..errors import DONE, FINDINGS
-from ..files import check_folder, whole_files
+from ..files import check_folder, new_path, whole_files
 from ..printer import Printer
 
 HELP = "compare models on a table, keep the simplest good one, write a model file and a report"
@@ -78,7 +77,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="for everything after the table is read (default: 60)",
     )
     out = parser.add_argument_group("what comes out")
-    out.add_argument("--out", metavar="DIR", help="folder for the files (default: TABLE.gapless)")
+    out.add_argument(
+        "--out",
+        metavar="DIR",
+        type=new_path,
+        help="folder for the files (default: TABLE.gapless)",
+    )
+    out.add_argument(
+        "--overwrite",
+        action="store_true",
+        help="replace what the folder holds of another table too",
+    )
     out.add_argument("--json", action="store_true", help="the result as JSON, and nothing else")
     out.add_argument(
         "--strict", action="store_true", help="exit with 1 if the table has warnings, e.g. leakage"
@@ -87,7 +96,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, printer: Printer) -> int:
     """Choose a model for a table, write it and its report, and say what came out."""
-    folder = Path(args.out) if args.out else default_folder(args.table)
+    folder = args.out or default_folder(args.table)
     check_folder(folder)
 
     _tell(printer, "loading models", 0.0, math.inf)
@@ -101,6 +110,8 @@ def run(args: argparse.Namespace, printer: Printer) -> int:
     printer.detail(str(table))
     for note in table.notes:
         printer.detail(f"  {note}")
+    if not args.overwrite:
+        check_results(folder, table)
     began = time.monotonic()
     with without_lines():
         choice = _chosen(args, table, target, began, printer)
@@ -226,10 +237,66 @@ def _say_without_report(
     printer.note("The model is whole and saved, but its report could not be made:")
 
 
+# What is left out of the name of a table, in turn.
+PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip")
+TABLES = (
+    *(".csv", ".tsv", ".tab", ".txt", ".dat", ".data", ".json", ".jsonl", ".ndjson"),
+    *(".parquet", ".arrow", ".feather", ".ipc", ".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"),
+)
+
+
 def default_folder(table: str) -> Path:
     """The folder for a table's files, in the working directory: houses.csv.gz → houses.gapless."""
-    name = "table" if table == "-" else Path(table).name
-    return Path(re.sub(r"(?<=.)\..*$", "", name) + ".gapless")
+    path = Path("table" if table == "-" else Path(table).name)
+    for suffixes in (PACKED, TABLES):
+        path = path.with_suffix("") if path.suffix.lower() in suffixes else path
+    return Path(f"{path}.gapless")
+
+
+def check_results(folder: Path, table: Any) -> None:
+    """See that a folder holds no results of another table.
+
+    They are of the same one if it has the same name, or the very rows of the fit.
+
+    Raises
+    ------
+    ValueError
+        When it does, or holds a model that cannot be read.
+    """
+    from gapless.model_io import load
+
+    path = folder / MODEL_FILE
+    if not path.exists():
+        return
+    try:
+        model = load(path)
+        source = _source_of(model)
+        is_same = _is_of(model, source, table)
+    except (ValueError, OSError):
+        source, is_same = "", False
+    if not is_same:
+        whose = f"{source}, another table" if source else "something else"
+        raise ValueError(
+            f"{folder} holds a model of {whose}; name another folder with --out DIR, "
+            "or replace it with --overwrite."
+        )
+
+
+def _source_of(model: Any) -> str:
+    """The table that a model was fitted to, as its report calls it."""
+    from gapless.report import from_json
+
+    record = getattr(model, "record_", "")
+    return from_json(record).source if record else ""
+
+
+def _is_of(model: Any, source: str, table: Any) -> bool:
+    from gapless.choosing import TableModel
+
+    if not isinstance(model, TableModel):
+        return False
+    has_name = source == table.source != "standard input"
+    return has_name or model.profile_.training_rows(table) is not None
 
 
 def _target_of(table: Any) -> str:

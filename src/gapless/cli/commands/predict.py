@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DONE
-from ..files import check_file
+from ..files import check_file, new_path
 from ..printer import Printer
 from .fit import share
 from .report import model_file
@@ -38,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         *("-o", "--out"),
         metavar="OUT",
+        type=new_path,
         help="a file for the result: .csv, .tsv, .jsonl or .parquet (default: CSV to standard "
         "output)",
     )
@@ -65,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, printer: Printer) -> int:
     """Add what a model says to each row of a table."""
     path = model_file(args.model)
-    out = None if args.out is None else Path(args.out)
+    out = args.out
     form = _format_of(args.format, out)
 
     from gapless.model_io import load

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DONE
-from ..files import check_file, whole_files
+from ..files import check_file, new_path, whole_files
 from ..printer import Printer
 from .fit import MODEL_FILE
 
@@ -20,7 +20,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL|DIR", help="a model file, or the folder of `fit`")
     where = parser.add_mutually_exclusive_group()
     where.add_argument(
-        *("-o", "--out"), metavar="FILE", help="write it to a file: .html, .json, or .txt"
+        *("-o", "--out"),
+        metavar="FILE",
+        type=new_path,
+        help="write it to a file: .html, .json, or .txt",
     )
     where.add_argument("--json", action="store_true", help="the report as JSON, and nothing else")
 
@@ -28,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, printer: Printer) -> int:
     """Print the report that a model file holds, or write it."""
     path = model_file(args.model)
-    out = None if args.out is None else Path(args.out)
+    out = args.out
     if out is not None:
         _check_out(out)
     report = _report_of(path)
