@@ -172,7 +172,7 @@ def test_categories_beside_booleans_are_named():
 def test_text_is_named_with_row_and_column(cls):
     X, y = make_data(cls, d=2)
     columns = {"age": X[:, 0], "city": ["1.5"] * 3 + ["Rome"] * 27, "note": ["none"] * 30}
-    message = "X has 'Rome' in row 3, column 'city', which is no number; .* OneHotEncoder"
+    message = "X has 'Rome' in row 3, column 'city', which is no number; .* (OneHot|Ordinal)Encoder"
     for table in (pd.DataFrame(columns), pl.DataFrame(columns)):
         if takes_categories(cls):
             assert len(cls().fit(table, y).predict(table)) == 30
@@ -186,6 +186,21 @@ def test_text_is_named_with_row_and_column(cls):
         cls().fit(pd.DataFrame(columns).to_numpy(), y)
     with pytest.raises(ValueError, match=r"X has 'a text' in row 0.* TfidfVectorizer"):
         cls().fit(["a text"] * 30, y)
+
+
+@pytest.mark.parametrize(
+    "model, cure",
+    [
+        (gapless.ID3Classifier(), "pass X as a table .* columns of text are categories"),
+        (gapless.RandomForestClassifier(), "pass X as a table"),
+        (gapless.NaiveBayes(), "pass X as a table"),
+        (gapless.CategoricalNB(), r"OrdinalEncoder\(\)"),
+        (gapless.GaussianNB(), r"OneHotEncoder\(\)"),
+    ],
+)
+def test_the_cure_for_text_is_one_that_the_model_takes(model, cure):
+    with pytest.raises(ValueError, match=rf"X has 'a' in row 0, column 0, .*{cure}"):
+        model.fit(np.array([["a", "b"], ["c", "d"]] * 5), [0, 1] * 5)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """What importing the package may bring with it: modules are counted, since seconds vary."""
 
+import ast
+import inspect
 import json
 import subprocess
 import sys
@@ -54,6 +56,25 @@ def test_every_public_name_is_found():
     for name in [*gapless.__all__, "__version__"]:
         assert getattr(gapless, name) is not None
         assert name in dir(gapless)
+
+
+def test_type_checkers_see_the_names_that_are_public():
+    """Names are loaded on first use, so that tools which only read the file need them once more."""
+    tree = ast.parse(inspect.getsource(gapless))
+    [block] = [node for node in tree.body if isinstance(node, ast.If)]
+    imported = [node for node in block.body if isinstance(node, ast.ImportFrom)]
+    homes = {
+        alias.asname or alias.name: f"{node.module}:{alias.name}" if alias.asname else node.module
+        for node in imported
+        for alias in node.names
+    }
+    assert homes == gapless._HOMES
+    assert set(homes) == set(gapless.__all__)
+
+
+def test_completion_offers_nothing_but_public_names():
+    offered = {name for name in dir(gapless) if not name.startswith("__")}
+    assert offered == {*gapless.__all__, *gapless._MODULES}
 
 
 def test_modules_that_documents_name_are_found_without_an_import():

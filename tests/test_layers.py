@@ -17,6 +17,7 @@ ORDER = [
     "_core",
     "_named",
     "_parameters",
+    "_percent",
     "_tables",
     "interrupt",
     "threads",
@@ -76,6 +77,7 @@ STRANGERS = [
 OUTSIDE = {
     "_named": set(),
     "_parameters": {"numpy"},
+    "_percent": set(),
     "interrupt": set(),
     "threads": {"joblib", "scipy", "threadpoolctl"},
     "losses": {"numpy"},

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from .choosing import choose
     from .conformal import intervals, prediction_sets
     from .ensembles import (
+        AdaBoostClassifier,
+        AdaBoostRegressor,
         BaggingClassifier,
         BaggingRegressor,
         ExtraTreesClassifier,
@@ -293,4 +295,6 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_MODULES, "__version__"})
+    # What this file itself imports is nobody's to complete.
+    own = {name for name in globals() if name.startswith("__")}
+    return sorted({*own, *__all__, *_MODULES, "__version__"})

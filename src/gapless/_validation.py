@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
@@ -289,7 +289,7 @@ def _read_matrix(
     kernel = getattr(estimator, "kernel", None)
     is_plain = kernel is None or (isinstance(kernel, str) and kernel not in OF_STRINGS)
     texts = TEXTS if is_plain else OF_TEXTS
-    with naming_text(X, "X", columns, texts):
+    with naming_text(X, "X", columns, texts, lambda: _cure_for_text(estimator, columns)):
         X = validate_data(
             estimator,
             _with_floats(X),
@@ -312,6 +312,17 @@ def _read_matrix(
     elif not takes_infinity:
         check_infinite(X, columns)
     return X
+
+
+def _cure_for_text(estimator: Any, columns: Any) -> str:
+    """What to do about columns of text: models that know categories read them as they are."""
+    parameters = estimator.get_params(deep=False) if hasattr(estimator, "get_params") else {}
+    knows_categories = "categorical_features" in parameters
+    if not knows_categories or parameters.get("metric", "mixed") != "mixed":
+        return ENCODE["X"].replace("OneHotEncoder", getattr(estimator, "_encoder", "OneHotEncoder"))
+    if columns is None:
+        return "pass X as a table of pandas or polars, whose columns of text are categories"
+    return 'set categorical_features="from_dtype", so that it is a category, or drop it'
 
 
 def _with_floats(X: Any) -> Any:
@@ -382,10 +393,16 @@ OF_TEXTS = (
 
 
 @contextmanager
-def naming_text(values: Any, name: str, columns: Any = None, texts: str = TEXTS) -> Iterator[None]:
+def naming_text(
+    values: Any,
+    name: str,
+    columns: Any = None,
+    texts: str = TEXTS,
+    cure: Callable[[], str] | None = None,
+) -> Iterator[None]:
     """Let an error about text or dates say where they are, and what to do.
 
-    `texts` says it where X is a list of texts.
+    `texts` says it where X is a list of texts, `cure` where one of its columns is text.
     """
     try:
         yield
@@ -399,12 +416,12 @@ def naming_text(values: Any, name: str, columns: Any = None, texts: str = TEXTS)
             raise
         # By columns: the first of them that must be encoded.
         place = np.argwhere(is_text.T)[0][::-1]
-        cure = ENCODE[name]
+        words = ENCODE[name] if cure is None else cure()
         if name == "X" and entries.ndim == 1:
-            cure = texts
+            words = texts
         raise ValueError(
             f"could not convert string to float: {name} has {entries[tuple(place)]!r} in "
-            f"{_named(place, columns)}, which is no number; {cure}."
+            f"{_named(place, columns)}, which is no number; {words}."
         ) from error
 
 

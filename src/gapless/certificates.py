@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ._percent import percent
 from .design import multiply_each
 from .optimality import Conditions, Evaluation, Violation, evaluate, feasibility
 from .problem import Bound, Parameters, Problem, bounds
@@ -29,6 +30,8 @@ MEASURED = ("exact", "optimal", "stopped")
 CURE = "raise max_iter or tol"
 # Rounding up to this part of P₀ may be forgiven; beyond it the digits that count are lost.
 RESOLVED = 1e-4
+# Gaps below this fraction are written with an exponent.
+SMALLEST_PLAIN = 1e-8
 # So many problems on one design share a product, which bounds the memory that takes.
 TOGETHER = 32
 
@@ -519,13 +522,11 @@ def _in_words(certificate: Certificate) -> str:
 
 def _percent(fraction: float) -> str:
     """A fraction as a percentage of two digits: 0.0003 %, never a bare 0."""
-    percent = 100 * fraction
-    if percent == 0 or not np.isfinite(percent):
-        return f"{percent:.0f} %"
-    if percent < 1e-6:
-        return f"{percent:.1e} %"
-    digits = max(0, 1 - int(np.floor(np.log10(percent))))
-    return f"{percent:.{digits}f} %"
+    if fraction == 0 or not np.isfinite(fraction):
+        return percent(fraction)
+    if fraction < SMALLEST_PLAIN:
+        return f"{100 * fraction:.1e} %"
+    return percent(fraction, max(0, -1 - int(np.floor(np.log10(fraction)))))
 
 
 def _scaling_advice(norms: Array) -> str:

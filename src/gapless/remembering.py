@@ -9,8 +9,9 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .conformal import Calibration, calibrate
@@ -47,6 +48,9 @@ def as_fitted(estimator: Any) -> Any:
 
 class Remembering:
     """Base of estimators with a `generalization_` that is computed when it is first asked for."""
+
+    # What is computed when it is asked for, from the data of the fit.
+    _on_demand: ClassVar[tuple[str, ...]] = ("generalization_",)
 
     @cached_property
     def generalization_(self) -> Generalization:
@@ -103,7 +107,16 @@ class Remembering:
         return {k: v for k, v in state.items() if k not in PRIVATE}
 
     def __dir__(self):
-        # scikit-learn looks at all members that it lists, as to show a model in a notebook, which
-        # must not compute anything.
-        names, known = object.__dir__(self), vars(self)
-        return [k for k in names if k in known or (k != "generalization_" and hasattr(self, k))]
+        # What is computed on demand is listed while it can be, and not looked at: that would
+        # compute it, or warn.
+        known = vars(self)
+        is_there = dict.fromkeys(self._on_demand, "_training" in known)
+        return [
+            name
+            for name in object.__dir__(self)
+            if name in known or (is_there[name] if name in is_there else hasattr(self, name))
+        ]
+
+    def _get_fitted_attr_html(self, *options, **more):
+        # A notebook shows all members, which must not compute anything: a copy has no data for it.
+        return BaseEstimator._get_fitted_attr_html(copy.copy(self), *options, **more)

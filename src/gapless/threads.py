@@ -62,9 +62,26 @@ def map_in_threads(function: Callable[[Any], Any], items: Sequence[Any], size: i
     def work(part: int) -> None:
         done[part::parts] = [function(item) for item in items[part::parts]]
 
-    with ThreadPoolExecutor(workers) as pool:
-        list(pool.map(work, range(parts)))
+    share_among_threads(work, range(parts), workers)
     return done
+
+
+def share_among_threads(
+    function: Callable[[Any], None], items: Sequence[Any], workers: int
+) -> None:
+    """function(item) of all items by so many threads, which share the cores and the deadline."""
+    inside = max(1, thread_count() // workers)
+
+    def work(item: Any) -> None:
+        with threads(inside):
+            function(item)
+
+    # Time limits are ambient: a thread knows those of its caller in a copy of its context.
+    contexts = [contextvars.copy_context() for _ in items]
+    with ThreadPoolExecutor(workers) as pool:
+        done = [pool.submit(context.run, work, item) for context, item in zip(contexts, items)]
+        for each in done:
+            each.result()
 
 
 @functools.cache

@@ -106,8 +106,8 @@ def test_some_training_rows_among_others_are_a_note(run, files, tmp_path):
     code, out, _ = run("check", files.houses, path)
     assert code == 0
     # 30 of the 60 rows are for training, of 360 in all.
-    assert "note: S310" in out and "about 8% of the rows are equal to training rows" in out
-    assert "where 8% of the rows are like those of training" in out.splitlines()[0]
+    assert "note: S310" in out and "about 8 % of the rows are equal to training rows" in out
+    assert "where 8 % of the rows are like those of training" in out.splitlines()[0]
     assert run("check", files.houses, path, "--strict")[0] == 1
 
 

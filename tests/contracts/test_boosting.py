@@ -221,6 +221,7 @@ def test_a_single_class_is_predicted_for_all_rows(loss):
         (peers.HalfSquaredError(), {"loss": "squared_error"}),
         (peers.AbsoluteError(), {"loss": "absolute_error"}),
         (peers.PinballLoss(quantile=0.8), {"loss": "quantile", "quantile": 0.8}),
+        (peers.HuberLoss(delta=0.3), {"loss": Huber(0.3)}),
         (peers.HalfBinomialLoss(), {"loss": "log_loss"}),
     ],
 )
@@ -257,10 +258,12 @@ def test_loss_for_tools_of_scikit_learn_has_the_same_values(cls, loss):
     assert model._loss(y, z) == pytest.approx(value)
 
 
-def test_loss_that_scikit_learn_has_not():
+def test_weights_count_in_the_loss_for_tools_of_scikit_learn():
     X, y = make_data(GradientBoostingClassifier)
     model = GradientBoostingClassifier(loss="hinge", n_estimators=3).fit(X, y)
-    assert not hasattr(model, "_loss")
+    z, weights = scores(model, X), np.arange(len(y)) % 3
+    repeated = model._loss(np.repeat(y, weights), np.repeat(z, weights))
+    assert model._loss(y, z, weights) == pytest.approx(repeated)
 
 
 @every_form

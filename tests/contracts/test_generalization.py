@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -158,11 +159,22 @@ def test_a_new_fit_forgets_what_was_said_of_the_old():
 def test_listing_the_members_computes_nothing():
     X, y = regression()
     model = gapless.Ridge().fit(X, y)
-    assert "generalization_" not in dir(model)
+    assert "generalization_" in dir(model)
     model._repr_html_()
     assert "generalization_" not in vars(model)
+    # A copy has no data to compute it from.
+    assert "generalization_" not in dir(copy.copy(model))
     _ = model.generalization_
-    assert "generalization_" in dir(model)
+    assert "generalization_" in dir(copy.copy(model))
+
+
+def test_listing_the_members_warns_of_nothing():
+    X, y = regression()
+    model = gapless.SVC().fit(X, y > np.median(y))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert {"probA_", "predict_proba", "generalization_"} <= set(dir(model))
+    assert not hasattr(model, "coef_") and "coef_" not in dir(model)
 
 
 def test_only_models_that_say_what_they_minimise():

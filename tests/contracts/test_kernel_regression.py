@@ -319,3 +319,11 @@ def test_pure_noise_is_not_oversold(cls, form):
     y = np.random.default_rng(3).normal(size=60)
     result = cls(**form).fit(X, y).generalization_
     assert result.unseen < 0.1 + 2 * result.standard_error
+
+
+def test_local_models_speak_of_their_bandwidth(rng):
+    x = np.linspace(0, 6, 60)[:, None]
+    y = np.sin(x[:, 0]) + 0.1 * rng.normal(size=60)
+    narrow, wide = (KernelRegression(bandwidth=h).fit(x, y).generalization_ for h in (0.02, 5.0))
+    for found in (narrow, wide):
+        assert "bandwidth" in str(found) and "penalty" not in str(found)

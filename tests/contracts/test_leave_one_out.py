@@ -261,7 +261,7 @@ def test_a_row_that_decides_most_of_its_prediction_is_refused_on_an_active_set()
     X = problem.design.dense()
     X[4] = [0, 0, 50]
     problem = replace(problem, design=Design(X))
-    assert "some row decides more than 90% of its own prediction" in refused(problem)
+    assert "some row decides more than 90 % of its own prediction" in refused(problem)
     assert leave_out(replace(problem, penalty=L2(0.1)), solve(problem).parameters).method == "loo"
 
 

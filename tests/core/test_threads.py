@@ -8,6 +8,7 @@ import threading
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from gapless.interrupt import deadline, time_limit
 from gapless.threads import LEAST_NUMBERS, map_in_threads, single_blas, thread_count, threads
 
 
@@ -101,3 +102,9 @@ def test_little_work_is_done_in_the_thread_that_asks():
         assert set(map_in_threads(lambda _: threading.get_ident(), range(9), 100)) == {
             threading.get_ident()
         }
+
+
+def test_threads_know_the_deadline_and_share_the_cores_of_their_caller():
+    with threads(4), time_limit(3600):
+        found = map_in_threads(lambda _: (deadline(), thread_count()), range(2), 10 * LEAST_NUMBERS)
+        assert found == [(deadline(), 2)] * 2

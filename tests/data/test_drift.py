@@ -96,7 +96,7 @@ def test_later_dates_are_a_note():
     }
     [finding] = find_drift(PROFILE, rows(1, **later))
     assert (finding.code, finding.severity) == ("S308", "note")
-    assert "100 dates of column 'sold' (16.7%)" in finding.detail
+    assert "100 dates of column 'sold' (16.7 %)" in finding.detail
     assert "between 2024-01-01 and 2024-03-30" in finding.detail
 
 

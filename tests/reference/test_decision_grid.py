@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gapless import SVC, LogisticRegression
+from gapless import SVC, LogisticRegression, Ridge
 from gapless.evaluation import decision_grid
 
 
@@ -52,3 +52,10 @@ def test_only_the_plane_can_be_drawn(rng):
         decision_grid(LogisticRegression().fit(X, y), X, y)
     with pytest.raises(ValueError, match="at least 2"):
         decision_grid(LogisticRegression().fit(X[:, :2], y), X[:, :2], y, resolution=1)
+
+
+def test_regressors_and_unfitted_classifiers_are_named(rng):
+    X, y = rng.normal(size=(20, 2)), np.arange(20) % 2
+    for model in (Ridge().fit(X, y), LogisticRegression()):
+        with pytest.raises(ValueError, match=r"needs a fitted classifier, but this .* classes_"):
+            decision_grid(model, X, y)

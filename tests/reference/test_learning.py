@@ -236,8 +236,15 @@ def test_the_parts_add_up_to_the_error(rng, kind, has_truth, has_test):
     found = bias_variance(model, *data, refits=15, **options)
     assert found.noise + found.bias + found.variance == pytest.approx(found.error)
     assert found.adds - found.subtracts == pytest.approx(found.variance)
-    assert (found.noise != 0) == has_truth
+    assert found.has_truth == has_truth and (has_truth or found.noise == 0)
     assert found.rows == (20 if has_test else 60)
+
+
+def test_targets_that_are_the_truth_have_no_noise(rng):
+    X, y = numbers(rng, 40)
+    for model, target in ((Ridge(), 1e3 * y), (gapless.DecisionTreeClassifier(), y > 0)):
+        found = bias_variance(model, X, target, truth=target, refits=15)
+        assert found.noise == 0.0 and "+ noise 0" in str(found)
 
 
 def test_a_constant_has_bias_alone_and_a_coin_variance_alone(rng):

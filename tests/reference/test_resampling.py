@@ -1,5 +1,8 @@
 """Scores of unseen rows by hold-out, folds, leaving out, bootstrap: laws and other libraries."""
 
+import copy
+import pickle
+
 import numpy as np
 import polars as pl
 import pytest
@@ -15,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 import gapless
 from gapless import LogisticRegression, Ridge, evaluation
 from gapless.evaluation import bootstrap, hold_out, k_fold, leave_one_out
+from gapless.evaluation.answers import Answers, Part
 from gapless.evaluation.rows import Rows
 
 WAYS = {"hold-out": hold_out, "folds": k_fold, "each": leave_one_out, "bootstrap": bootstrap}
@@ -249,3 +253,13 @@ def test_weights_are_repeats_for_importances(scoring, rng):
     other = evaluation.permutation_importance(model, X[turned], y[turned], scoring=scoring)
     np.testing.assert_allclose(one.repeats, other.repeats, atol=1e-12)
     np.testing.assert_allclose(one.standard_errors, other.standard_errors, atol=1e-12)
+
+
+def test_answers_are_copied_like_any_object(rng):
+    X, y = numbers(rng, 10)
+    model, rows = Ridge().fit(X, y), np.arange(10)
+    answers = Answers([Part(model, X, rows)], 10)
+    for made in (copy.copy, copy.deepcopy, lambda a: pickle.loads(pickle.dumps(a))):
+        np.testing.assert_array_equal(made(answers).predict(rows[:, None]), model.predict(X))
+    with pytest.raises(AttributeError, match="__sklearn_clone__"):
+        answers.__sklearn_clone__()

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gapless.report.column_sections import Distribution
-from gapless.report.phrases import amount, counted_roles, named, percent, short, shortened, squeezed
+from gapless.report.phrases import amount, counted_roles, named, shares, short, shortened, squeezed
 from gapless.report.pictures import comparison, far_behind, learning, predicted, spark, validation
 from gapless.report.row_sections import Residuals
 from gapless.report.sections import Learning, Model, Validation
@@ -133,6 +133,8 @@ def test_numbers_and_names_in_words():
     ]
     roles = {"category": 2, "target": 1, "number": 1, "dropped": 2, "id": 1}
     assert counted_roles(roles) == "2 categories, 1 number, 1 target, 2 dropped, 1 id set aside"
-    assert percent(0.5) == "50 %" and percent(0.987) == "98.7 %"
+    assert shares(0.9, 0.85, 0.94) == ("90.0 %", "85.0 %", "94.0 %")
+    # One row of 20,000 was wrong.
+    assert shares(0.99995, 0.9998, 1.0) == ("99.995 %", "99.980 %", "100.000 %")
     assert shortened("a\nb" + "c" * 50, 10) == "a bcccccc…"
     assert named("a\n'b'") == repr("a\n'b'")

@@ -87,6 +87,7 @@ class CategoricalNB(CountBayes):
         "n_categories_",
         *CountBayes._stored,
     )
+    _encoder = "OrdinalEncoder"
     _parameter_constraints: ClassVar[dict] = {
         **CountBayes._parameter_constraints,
         "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({LOO})],

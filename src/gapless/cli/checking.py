@@ -20,6 +20,7 @@ from gapless.data.rereading import batches_like
 from gapless.metrics import Score
 from gapless.metrics.result import decimals, written
 
+from .._percent import percent
 from .looking import Looked, look_at
 
 # Chance leaves a score further below what was expected once in two hundred times.
@@ -128,7 +129,8 @@ class Checked:
         if is_behind:
             return f"{said}, {self.behind:.1f} standard errors worse than expected"
         if self.overlap > MANY:
-            return f"{said}, where {self.overlap:.0%} of the rows are like those of training"
+            overlap = percent(self.overlap, 0)
+            return f"{said}, where {overlap} of the rows are like those of training"
         if self.is_too_short:
             return f"{said} in {counted(self.rows, 'row')}"
         return f"{said}, {'as' if self.behind > -STANDARD_ERRORS else 'better than'} expected"
@@ -298,7 +300,8 @@ def _of_overlap(overlap: float) -> Iterator[Finding]:
         yield found(
             "S310",
             "note",
-            f"about {overlap:.0%} of the rows are equal to training rows; for the others alone the "
+            f"about {percent(overlap, 0)} of the rows are equal to training rows; for the others "
+            "alone the "
             "score may be lower.",
         )
 

@@ -19,6 +19,7 @@ from gapless.metrics.result import decimals, written
 from gapless.model_io import Description, describe, load
 from gapless.report import Report, from_json
 
+from .._percent import percent
 from .checking import plain
 from .objectives import objective_of
 
@@ -327,7 +328,7 @@ def _line_of_column(column: ShownColumn, width: int) -> str:
         what = f"{shown}{f' and {more:,} more' if more > 0 else ''}"
     elif column.low is not None and column.high is not None:
         what = f"{_value(column.low, column)} to {_value(column.high, column)}"
-    missing = f", {column.missing:.1%} missing" if column.missing else ""
+    missing = f", {percent(column.missing, 1)} missing" if column.missing else ""
     return f"  {_name(column.name):{width}}  {column.role:9} {what}{missing}".rstrip()
 
 

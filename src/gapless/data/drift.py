@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import special, stats
 
+from .._percent import percent
 from .findings import Finding, counted, found, listed
 from .profile import ColumnProfile, TableProfile, kind_of, plain_frame
 from .tallies import MOST_NAMES, ColumnTally, Tally
@@ -148,8 +149,8 @@ def _missing(new: ColumnTally, level: float) -> Iterator[Finding]:
         yield found(
             "S306",
             "warning",
-            f"column {old.column.name!r} is missing in {share:.1%} of the rows, in training in "
-            f"{before:.1%}.",
+            f"column {old.column.name!r} is missing in {percent(share, 1)} of the rows, in "
+            f"training in {percent(before, 1)}.",
             (old.column.name,),
         )
 
@@ -177,7 +178,8 @@ def _shifted(new: ColumnTally, level: float) -> Iterator[Finding]:
         "S303",
         "warning" if distance > SHIFT else "note",
         f"{what} column {old.column.name!r} have the median {np.median(new.sample.values):.4g}, in "
-        f"training {_median(old):.4g}; the shares below some value differ by {distance:.0%}.",
+        f"training {_median(old):.4g}; the shares below some value differ by "
+        f"{percent(distance, 0)}.",
         (old.column.name,),
     )
 
@@ -197,7 +199,8 @@ def _other_dates(new: ColumnTally, level: float) -> Iterator[Finding]:
         yield found(
             "S308",
             "note",
-            f"{counted(outside, 'date')} of column {old.column.name!r} ({outside / present:.1%}) "
+            f"{counted(outside, 'date')} of column {old.column.name!r} "
+            f"({percent(outside / present, 1)}) "
             f"are not between {first} and {last}, as all of training.",
             (old.column.name,),
         )
@@ -241,7 +244,8 @@ def _new_levels(new: ColumnTally) -> Finding:
         "S304",
         "warning" if rows > RARE * new.present else "note",
         f"{at_least}{counted(len(most), 'level')} of column {name!r} ({listed(most, 3)}), in "
-        f"{counted(rows, 'row')} ({rows / new.present:.1%}), {'is' if len(most) == 1 else 'are'} "
+        f"{counted(rows, 'row')} ({percent(rows / new.present, 1)}), "
+        f"{'is' if len(most) == 1 else 'are'} "
         "unknown to the model.",
         (name,),
     )
@@ -261,9 +265,9 @@ def _other_shares(new: ColumnTally, rest: int, level: float) -> Iterator[Finding
     yield found(
         "S305",
         "warning" if distance > SHIFT else "note",
-        f"{distance:.0%} of the rows would have to change their level in column "
-        f"{old.column.name!r}: {old.levels[most]!r} has {now[most] / now.sum():.1%}, in training "
-        f"{before[most] / before.sum():.1%}.",
+        f"{percent(distance, 0)} of the rows would have to change their level in column "
+        f"{old.column.name!r}: {old.levels[most]!r} has {percent(now[most] / now.sum(), 1)}, in "
+        f"training {percent(before[most] / before.sum(), 1)}.",
         (old.column.name,),
     )
 

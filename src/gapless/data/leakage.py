@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
+from .._percent import percent
 from .columns import CALLED_ID, Column
 from .findings import Finding, counted, found, listed
 from .one_column import agreements, looked_at, predicted_by_one
@@ -196,7 +197,8 @@ def _repeated(
             yield found(
                 "L103",
                 "note" if few or len(rows) <= 0.01 * len(split.test) else "warning",
-                f"{counted(len(rows), 'row')} for testing ({len(rows) / len(split.test):.1%}) are "
+                f"{counted(len(rows), 'row')} for testing "
+                f"({percent(len(rows) / len(split.test), 1)}) are "
                 f"equal to one for training; {FEW if few else MANY}.",
                 (),
                 rows,
@@ -283,8 +285,9 @@ def _about_target(table: Table, target: Target) -> Iterator[Finding]:
         yield found(
             "D203",
             "note",
-            f"{counts.max() / counts.sum():.1%} of the rows are {labels[counts.argmax()]!s}, and "
-            f"{counts.min() / counts.sum():.2%} are {labels[counts.argmin()]!s}; accuracy alone "
+            f"{percent(counts.max() / counts.sum(), 1)} of the rows are "
+            f"{labels[counts.argmax()]!s}, and {percent(counts.min() / counts.sum(), 2)} are "
+            f"{labels[counts.argmin()]!s}; accuracy alone "
             "says little, see recall and precision.",
             (target.name,),
         )
@@ -303,7 +306,8 @@ def _about_columns(columns: Sequence[Column]) -> Iterator[Finding]:
             yield found(
                 "D206",
                 "note",
-                f"column {column.name!r} is missing in {column.missing / column.rows:.1%} of the "
+                f"column {column.name!r} is missing in "
+                f"{percent(column.missing / column.rows, 1)} of the "
                 "rows.",
                 (column.name,),
             )

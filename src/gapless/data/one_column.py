@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from .._percent import percent
 from ..trees import DecisionTreeClassifier, DecisionTreeRegressor
 from .target import Target
 
@@ -44,7 +45,7 @@ class OneColumn:
         """The score as people say it."""
         if self.name == "R²":
             return f"R² = {self.value:.3f}"
-        return f"{self.name} {self.value:.1%}"
+        return f"{self.name} {percent(self.value, 1)}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,9 +6,8 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn._loss.loss import BaseLoss
 from sklearn.base import _fit_context, is_classifier
-from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
 
 from ..losses import Loss
 from ..trees.tuning import CV
@@ -40,7 +39,7 @@ class HistGradientBoosting(GradientBoosting):
         "search_",
     )
     _parameter_constraints: ClassVar[dict] = {
-        "loss": [str, Loss, BaseLoss],
+        "loss": [str, Loss, HasMethods("loss_gradient")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left"), StrOptions({CV})],
         "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],

@@ -25,7 +25,7 @@ from ._boosting import GradientBoosting
 from .boosting_data import BoostingData
 from .boosting_init import ZERO, fitted_init, init_scores
 from .boosting_judge import Fitted
-from .boosting_losses import theirs
+from .boosting_losses import MeanLoss
 from .boosting_plan import GrowthPlan, is_second_order
 from .boosting_report import Report
 from .boosting_run import Drawing, Run
@@ -268,9 +268,9 @@ class PlainGradientBoosting(GradientBoosting):
         return out
 
     @property
-    def _loss(self) -> Any:
-        """Where tools that read scikit-learn's models look for `loss_`, as a loss of its own."""
-        return theirs(self.loss_, len(self.start_))
+    def _loss(self) -> MeanLoss:
+        """Where tools that read scikit-learn's models look for `loss_`, called as theirs are."""
+        return MeanLoss(self.loss_)
 
     @property
     def feature_importances_(self) -> Array:

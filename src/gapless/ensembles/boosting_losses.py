@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn._loss import loss as peers
 
 from .. import losses
 from ..losses import Loss
@@ -19,42 +20,45 @@ REGRESSION = {
     "absolute_error": losses.EpsilonInsensitive(0.0),
 }
 LOG_LOSS = "log_loss"
-# Its instances, by their classes.
-PEERS = {
-    peers.HalfSquaredError: losses.Squared(),
-    peers.AbsoluteError: losses.EpsilonInsensitive(0.0),
-    peers.HalfPoissonLoss: losses.Poisson(),
-    peers.HalfGammaLoss: losses.Gamma(),
-    peers.HalfBinomialLoss: losses.Logistic(),
-    peers.ExponentialLoss: losses.Exponential(),
-    peers.HalfMultinomialLoss: losses.Softmax(),
+# Where scikit-learn keeps its losses; and those, by the names of their classes.
+PEERS_HOME = "sklearn._loss."
+PEERS: dict[str, Callable[[Any], Loss]] = {
+    "HalfSquaredError": lambda peer: losses.Squared(),
+    "AbsoluteError": lambda peer: losses.EpsilonInsensitive(0.0),
+    "PinballLoss": lambda peer: losses.Quantile(peer.closs.quantile),
+    "HuberLoss": lambda peer: losses.Huber(peer.closs.delta),
+    "HalfPoissonLoss": lambda peer: losses.Poisson(),
+    "HalfGammaLoss": lambda peer: losses.Gamma(),
+    "HalfBinomialLoss": lambda peer: losses.Logistic(),
+    "ExponentialLoss": lambda peer: losses.Exponential(),
+    "HalfMultinomialLoss": lambda peer: losses.Softmax(),
 }
 
 
 def ours(loss: Any) -> Any:
     """The loss of gapless that is the same as one of scikit-learn's; all else as it is."""
-    if not isinstance(loss, peers.BaseLoss):
+    cls = type(loss)
+    if not cls.__module__.startswith(PEERS_HOME):
         return loss
-    if isinstance(loss, peers.PinballLoss):
-        return losses.Quantile(loss.closs.quantile)
-    if type(loss) not in PEERS:
+    if cls.__name__ not in PEERS:
         raise ValueError(
-            f"the loss {type(loss).__name__} of scikit-learn has no counterpart; pass one of "
+            f"the loss {cls.__name__} of scikit-learn has no counterpart; pass one of "
             "gapless.losses."
         )
-    return PEERS[type(loss)]
+    return PEERS[cls.__name__](loss)
 
 
-def theirs(loss: Loss, scores: int) -> peers.BaseLoss:
-    """The same the other way."""
-    if isinstance(loss, losses.Quantile):
-        return peers.PinballLoss(quantile=loss.level)
-    if isinstance(loss, losses.Huber):
-        return peers.HuberLoss(delta=loss.delta)
-    for peer, own in PEERS.items():
-        if loss == own:
-            return peer(n_classes=scores) if own.task == "multiclass" else peer()
-    raise AttributeError(f"scikit-learn has no loss that is the same as {loss!r}; read loss_.")
+@dataclass(frozen=True)
+class MeanLoss:
+    """A loss that is called as scikit-learn's are; `closs` holds its parameters, as theirs does."""
+
+    closs: Loss
+
+    def __call__(self, y_true: Array, raw_prediction: Array, sample_weight: Any = None) -> float:
+        """The mean loss of rows, whose classes are given by their positions."""
+        y = targets_of(self.closs, np.asarray(y_true))
+        values = self.closs.value(y, np.asarray(raw_prediction, dtype=np.float64))
+        return float(np.average(values, weights=sample_weight))
 
 
 def regression_loss(loss: Any, quantile: float | None) -> Loss:

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import _safe_indexing
 
+from .._percent import percent
 from .._validation import Outputs
 from ..design import Design
 from ..generalization import Refittable
@@ -179,7 +180,8 @@ class BagFit(EnsembleFit):
         if not self.ensemble.bootstrap:
             raise NotAvailable("every member has seen every row, with bootstrap=False")
         if self._repeated > MOST_REPEATED:
-            raise NotAvailable(f"{self._repeated:.0%} of the rows have equals, which members know")
+            repeated = percent(self._repeated, 0)
+            raise NotAvailable(f"{repeated} of the rows have equals, which members know")
         sums, used = self._sums
         if not np.any(used[self.is_counted] > 0):
             raise NotAvailable("all rows are in the draws of all members")

@@ -48,7 +48,11 @@ class Answers:
         return self
 
     def __getattr__(self, name: str) -> Any:
-        value = getattr(self._parts[0].model, name)
+        # Copies are looked at before they have any parts, and asked how they are to be copied.
+        parts = self.__dict__.get("_parts")
+        if parts is None or name.startswith("__"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        value = getattr(parts[0].model, name)
         if not callable(value) or not (name.startswith("predict") or name == "decision_function"):
             return value
 

@@ -104,6 +104,11 @@ def decision_grid(model: Any, X: Any, y: Any, resolution: int = 200) -> Decision
         )
     if resolution < 2:
         raise ValueError(f"resolution must be at least 2, got {resolution!r}.")
+    if not hasattr(model, "classes_"):
+        raise ValueError(
+            f"a picture of regions needs a fitted classifier, but this {type(model).__name__} has "
+            "no classes_; fit it first, or take a classifier in place of a regressor."
+        )
     classes = np.asarray(model.classes_)
     low, high = points.min(axis=0), points.max(axis=0)
     room = ROOM * np.where(high > low, high - low, 1.0)

@@ -9,8 +9,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
+from .._percent import percent
 from .bootstrap import draw, repeated
 from .rows import Array, Rows
+
+# Sums over rows are off by about this part.
+ROUNDING = 1e-13
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,7 @@ class BiasVariance:
             return f"{parts}; variance does not add to it, a richer model can lower the bias."
         return (
             f"{parts}; averaging models, simpler ones or more rows can lower the variance "
-            f"({100 * self.variance / self.error:.0f} %), a richer model the bias."
+            f"({percent(self.variance / self.error, 0)}), a richer model the bias."
         )
 
     def __repr__(self) -> str:
@@ -201,12 +205,11 @@ def _of_numbers(
     error = np.average(np.sum(known * (answers - y) ** 2, axis=0) / times, weights=weights)
     aim = y if truth is None else truth
     bias = np.average((aim - mean) ** 2, weights=weights)
-    noise = 0.0 if truth is None else error - bias - variance
     return BiasVariance(
         error=float(error),
         bias=float(bias),
         variance=float(variance),
-        noise=float(noise),
+        noise=0.0 if truth is None else _rest(error, bias + variance),
         has_truth=truth is not None,
         adds=float(variance),
         subtracts=0.0,
@@ -238,7 +241,7 @@ def _of_classes(
         error=float(error),
         bias=float(bias),
         variance=float(adds - subtracts),
-        noise=0.0 if truth is None else float(error - bias - adds + subtracts),
+        noise=0.0 if truth is None else _rest(error, bias + adds - subtracts),
         has_truth=truth is not None,
         adds=float(adds),
         subtracts=float(subtracts),
@@ -246,3 +249,9 @@ def _of_classes(
         refits=len(answers),
         rows=int(np.sum(weights > 0)),
     )
+
+
+def _rest(error: float, parts: float) -> float:
+    """What the parts leave of an error; what is only their rounding is nothing."""
+    rest = float(error - parts)
+    return rest if abs(rest) > ROUNDING * (error + abs(parts)) else 0.0

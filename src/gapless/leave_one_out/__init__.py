@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from .._percent import percent
 from ..problem import Parameters, Problem
 from ..solvers.newton_path import Curved
 from . import joint, span
@@ -168,7 +169,8 @@ def _refuse_wild_steps(z: Array, leverage: Array, largest: float) -> None:
     if not (np.all(np.isfinite(z)) and np.max(leverage) < 1):
         raise NotAvailable("some row alone decides its own prediction")
     if np.max(leverage) > largest:
-        raise NotAvailable(f"some row decides more than {largest:.0%} of its own prediction")
+        most = percent(largest, 0)
+        raise NotAvailable(f"some row decides more than {most} of its own prediction")
 
 
 def _by_outputs(

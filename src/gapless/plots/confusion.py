@@ -8,6 +8,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
+from .._percent import percent
+
 # Up to so many classes each cell has its interval, and up to so many its count.
 DETAILED, COUNTED = 5, 20
 
@@ -47,7 +49,8 @@ def confusion(
     for i, j in np.ndindex(K, K) if K <= COUNTED else ():
         text = f"{counts[i, j]:g}"
         if K <= DETAILED and low is not None and high is not None:
-            text += f"\n{100 * low[i, j]:.0f}–{100 * high[i, j]:.0f} %"
+            ends = percent(low[i, j], 0).removesuffix(" %"), percent(high[i, j], 0)
+            text += f"\n{'–'.join(ends)}"
         color = "white" if shares[i, j] > 0.5 else "0.2"
         axes.text(j, i, text, ha="center", va="center", color=color, fontsize="small")
     axes.set_xticks(np.arange(K), names, rotation=90 if max(map(len, names)) > 5 else 0)

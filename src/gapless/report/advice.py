@@ -6,10 +6,11 @@ import math
 
 import numpy as np
 
+from .._percent import percent
 from ..choosing.choice import Candidate, Choice
 from ..evaluation import LearningCurve
 from ..metrics import accuracy
-from .phrases import behind, joined, named, percent
+from .phrases import behind, joined, named
 from .row_sections import Calibration
 from .sections import Learning, Validation
 from .wording import in_time, is_null, is_worse_than_promised, test_rows

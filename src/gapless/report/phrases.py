@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from .._percent import enough_decimals, percent
 from ..choosing.choice import Candidate
 from ..metrics.result import decimals, written
 
@@ -77,11 +78,11 @@ def beside(value: float, low: float, high: float) -> str:
     return written(round(value, digits) + 0.0, digits)
 
 
-def percent(share: float, digits: int | None = None) -> str:
-    """A share in percent: to a tenth where it is near 0 or 1 but not there, else to the whole."""
-    if digits is None:
-        digits = 1 if 0 < share < 0.1 or 0.9 < share < 1 else 0
-    return f"{100 * share:.{digits}f} %"
+def shares(value: float, low: float, high: float) -> tuple[str, str, str]:
+    """The same in percent, to a tenth where the interval is worth it, and never 100 % for less."""
+    digits = min(max(decimals(low, high, value) - 2, 0), 1)
+    digits = enough_decimals(value, low, high, least=digits)
+    return percent(value, digits), percent(low, digits), percent(high, digits)
 
 
 def short(value: float) -> str:

@@ -7,6 +7,7 @@ from itertools import zip_longest
 
 from markupsafe import Markup
 
+from .._percent import percent
 from .column_sections import Coefficient, Dependence, Distribution, Importance
 from .phrases import shortened, squeezed
 from .plain import Value
@@ -372,4 +373,4 @@ def in_words(found: Distribution) -> str:
 
 
 def _share(share: float) -> str:
-    return f"{100 * share:.0f} %" if share >= 0.005 else "below 1 %"
+    return percent(share, 0) if share >= 0.005 else "below 1 %"

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._percent import percent
 from ..choosing.choice import Answers
 from ..metrics import (
     ConfusionMatrix,
@@ -18,7 +19,7 @@ from ..metrics import (
     reliability_curve,
     roc_curve,
 )
-from .phrases import amount, named, percent
+from .phrases import amount, named
 from .plain import measured, number, numbers
 from .row_sections import Calibration, Confusion, Curve, Mistake, Residuals
 

@@ -6,9 +6,10 @@ from functools import cache
 
 import jinja2
 
+from .._percent import percent
 from . import pictures
 from .column_sections import ColumnFacts
-from .phrases import amount, beside, counted_roles, percent, shortened, squeezed, told
+from .phrases import amount, beside, counted_roles, shortened, squeezed, told
 from .plain import Measured
 from .sections import Report
 from .to_text import verdict

@@ -8,8 +8,7 @@ from ..choosing.choice import Candidate, Choice
 from ..choosing.metric import Metric
 from ..data.findings import counted
 from ..metrics import Score
-from ..metrics.result import decimals
-from .phrases import amount, behind, beside, joined, named, percent, told
+from .phrases import amount, behind, beside, joined, named, shares, told
 
 # Metrics that are shares of rows, pairs or variation, and are told in percent.
 SHARES = {
@@ -41,9 +40,7 @@ def _told(score: Score) -> tuple[str, str, str]:
 
 
 def _told_as_shares(score: Score) -> tuple[str, str, str]:
-    """The same in percent, to a tenth where the interval is worth it."""
-    digits = min(max(decimals(score.low, score.high, score.value) - 2, 0), 1)
-    return percent(score.value, digits), percent(score.low, digits), percent(score.high, digits)
+    return shares(score.value, score.low, score.high)
 
 
 def answer(choice: Choice) -> str:

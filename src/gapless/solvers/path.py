@@ -7,13 +7,11 @@ entrances are `solve_path` and `solve_folds`; estimators that tune a strength ca
 from __future__ import annotations
 
 import contextlib
-import contextvars
 import dataclasses
 import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +20,7 @@ import numpy as np
 from ..interrupt import TimeLimit, in_worker
 from ..penalties import Penalty
 from ..problem import Parameters, Problem
-from ..threads import thread_count, threads
+from ..threads import share_among_threads, thread_count
 from . import group_path, lasso_path, solve
 from ._base import Callback, Solution, Trace
 from .joint_gram import KeptGram
@@ -255,7 +253,7 @@ class _Folds:
         workers = min(thread_count(), len(parts))
         try:
             if workers > 1:
-                in_worker(_share, self._solve, parts, workers)
+                in_worker(share_among_threads, self._solve, parts, workers)
             else:
                 for part in parts:
                     self._solve(part)
@@ -297,21 +295,6 @@ class _Folds:
                 if self.options["callback"](trace, target):
                     self.is_over.set()
         return self.is_over.is_set()
-
-
-def _share(function: Callable[[int], None], parts: Sequence[int], workers: int) -> None:
-    """function(part) for all parts by some threads, which share the cores."""
-    inside = max(1, thread_count() // workers)
-
-    def work(part: int) -> None:
-        with threads(inside):
-            function(part)
-
-    contexts = [contextvars.copy_context() for _ in parts]
-    with ThreadPoolExecutor(workers) as pool:
-        done = [pool.submit(context.run, work, part) for context, part in zip(contexts, parts)]
-        for each in done:
-            each.result()
 
 
 def _feasible(problem: Problem, at: Parameters) -> Parameters:

@@ -48,6 +48,7 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
         "multi_class_",
         "probabilities_",
     )
+    _on_demand = (*SupportVectorMachine._on_demand, "probA_", "probB_")
     _parameter_constraints: ClassVar[dict] = {
         **SupportVectorMachine._parameter_constraints,
         "class_weight": [StrOptions({"balanced"}), dict, None],
