@@ -91,22 +91,26 @@ class KernelFeatures:
             out[rows] = self._of(X[rows])
         return out
 
-    def transform_training(self, X: Any) -> Array:
-        """The same for rows among which some may be equal: equal rows get equal bits.
+    def transform_training(self, X: Any, distinct: Distinct) -> Array:
+        """The same for rows among which some may be equal, or have no weight.
 
-        Where a row stands in a block may change its last digit, so distinct rows are transformed in
-        the order of their content.
+        What else is in a block may change the last digit of a row. So the distinct rows that count
+        are transformed alone and in the order of their content: they get the same bits however
+        often they are there, in whatever order, and whichever rows of weight 0 are with them.
         """
         check_memory(X.shape[0], self.rank, self.dtype, "set a smaller n_components")
-        labels = row_labels(X)
-        order = np.argsort(labels, kind="stable")
-        first = order[np.unique(labels[order], return_index=True)[1]]
-        ends = np.searchsorted(labels[order], np.arange(len(first) + 1))
-        out = np.empty((len(labels), self.rank), self.dtype)
-        for rows in row_blocks(len(first), self.rank):
-            members = order[ends[rows.start] : ends[rows.stop]]
-            own = self._of(X[first[rows]])
-            out[members] = own if len(own) == len(members) else own[labels[members] - rows.start]
+        absent = np.flatnonzero(distinct.inverse < 0)
+        order = np.argsort(distinct.inverse, kind="stable")[len(absent) :]
+        labels = distinct.inverse[order]
+        ends = np.searchsorted(labels, np.arange(len(distinct.first) + 1))
+        out = np.empty((X.shape[0], self.rank), self.dtype)
+        for rows in row_blocks(len(distinct.first), self.rank):
+            members = slice(ends[rows.start], ends[rows.stop])
+            own = self._of(X[distinct.first[rows]])
+            is_once = len(own) == members.stop - members.start
+            out[order[members]] = own if is_once else own[labels[members] - rows.start]
+        if len(absent):
+            out[absent] = self.transform(X[absent])
         return out
 
     def scores(self, X: Any, w: Array) -> Array:
@@ -233,7 +237,6 @@ def factor(
     kind: str = EXACT,
     rank: int = 0,
     seed: int = 0,
-    dtype: Any = None,
 ) -> KernelFeatures:
     """Features of a kernel, with those of the rows of X as `train`.
 
@@ -252,12 +255,11 @@ def factor(
         How many features at most; without meaning where they are exact.
     seed : int
         Of what is drawn.
-    dtype : dtype, optional
-        Precision of approximate features, by default that of X. Exact ones are float64.
 
     Returns
     -------
     KernelFeatures
+        In the precision of X where they are approximate; exact ones are float64.
 
     Notes
     -----
@@ -267,13 +269,12 @@ def factor(
     the strength.
     """
     weights = np.ones(X.shape[0]) if weights is None else weights
-    kernel = kernel.resolve(X, weights)
+    kernel, distinct = kernel.resolve(X, weights), Distinct.of(X, weights)
     if kind == RANDOM:
-        return random_features(kernel, X, rank, seed, dtype)
-    distinct = Distinct.of(X, weights)
+        return random_features(kernel, X, distinct, rank, seed)
     if kind == EXACT:
         return exact_features(kernel, X, distinct)
-    return Drawing(kernel, X, distinct, seed, rank, dtype).features(rank)
+    return Drawing(kernel, X, distinct, seed, rank).features(rank)
 
 
 def one_landmark(kernel: Kernel, X: Any, weights: Array) -> LandmarkFeatures:
@@ -282,8 +283,7 @@ def one_landmark(kernel: Kernel, X: Any, weights: Array) -> LandmarkFeatures:
     kernel, Z = kernel.resolve(X, weights), landmarks(kernel, X, positions)
     size = some_rows(kernel, X, positions).diagonal()
     lower = np.sqrt(np.where(size > 0, size, 1.0))[:, None]
-    single = np.dtype(np.float32)
-    features = LandmarkFeatures(kernel, UNFINISHED, single, None, Z, positions, lower)
+    features = LandmarkFeatures(kernel, UNFINISHED, X.dtype, None, Z, positions, lower)
     return replace(features, train=features.transform(X))
 
 
@@ -416,14 +416,21 @@ class Drawing:
     """Landmarks, drawn one block after the other among the distinct rows of X.
 
     A landmark is drawn with a probability in proportion to the weight of its row and to what the
-    landmarks before it leave of kᵢᵢ. The first `count` landmarks are the same however many follow.
+    landmarks before it leave of kᵢᵢ, until that is a `residual` of the largest, by default as small
+    as the precision of X allows. The first `count` landmarks are the same however many follow.
     """
 
     def __init__(
-        self, kernel: Kernel, X: Any, distinct: Distinct, seed: int, most: int, dtype: Any = None
+        self,
+        kernel: Kernel,
+        X: Any,
+        distinct: Distinct,
+        seed: int,
+        most: int,
+        residual: float | None = None,
     ):
-        self.kernel, self.X = kernel, X
-        self.dtype = np.dtype(X.dtype if dtype is None else dtype)
+        self.kernel, self.X, self.distinct = kernel, X, distinct
+        self.residual = RESIDUAL[X.dtype] if residual is None else residual
         self.rng = np.random.default_rng(seed)
         pool = self._pool(distinct.weights, max(SMALLEST_POOL, ROWS_PER_LANDMARK * most))
         self.positions, self.weights = distinct.first[pool], distinct.weights[pool]
@@ -451,7 +458,7 @@ class Drawing:
 
     def _draw(self, count: int) -> bool:
         """Draw a block; False if there is nothing left to explain."""
-        least = RESIDUAL[self.dtype] * self.largest
+        least = self.residual * self.largest
         keys = self.rng.standard_exponential(len(self.left))
         is_left = self.left > least
         if not is_left.any():
@@ -464,7 +471,7 @@ class Drawing:
         with single_blas():
             among = self.rows.gram(self.rows.only(drawn))
             among -= known @ known[drawn].T
-            L, pivots = pivoted_cholesky(among[drawn], self.largest, RESIDUAL[self.dtype])
+            L, pivots = pivoted_cholesky(among[drawn], self.largest, self.residual)
             new = scipy.linalg.solve_triangular(
                 L[pivots], among[:, pivots].T, lower=True, check_finite=False
             ).T
@@ -481,8 +488,8 @@ class Drawing:
         chosen = self.chosen[:rank]
         positions = self.positions[chosen]
         Z, lower = landmarks(self.kernel, self.X, positions), self.known[chosen, : len(chosen)]
-        features = LandmarkFeatures(self.kernel, NYSTROEM, self.dtype, None, Z, positions, lower)
-        return replace(features, train=features.transform_training(self.X))
+        features = LandmarkFeatures(self.kernel, NYSTROEM, self.X.dtype, None, Z, positions, lower)
+        return replace(features, train=features.transform_training(self.X, self.distinct))
 
 
 def smallest(keys: Array, count: int) -> Array:
@@ -494,11 +501,10 @@ def smallest(keys: Array, count: int) -> Array:
 
 
 def random_features(
-    kernel: Kernel, X: Any, rank: int, seed: int, dtype: Any = None
+    kernel: Kernel, X: Any, distinct: Distinct, rank: int, seed: int
 ) -> RandomFeatures:
     """Frequencies in pairs of a cosine and a sine, whose product has less variance than others."""
     rng = np.random.default_rng(seed)
     frequencies = kernel.frequencies(rng, X.shape[1], max((rank + 1) // 2, 1))
-    dtype = np.dtype(X.dtype if dtype is None else dtype)
-    features = RandomFeatures(kernel, RANDOM, dtype, None, frequencies)
-    return replace(features, train=features.transform_training(X))
+    features = RandomFeatures(kernel, RANDOM, X.dtype, None, frequencies)
+    return replace(features, train=features.transform_training(X, distinct))

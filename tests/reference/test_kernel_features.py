@@ -174,6 +174,15 @@ def test_equal_rows_have_equal_features_wherever_they_stand(rng, monkeypatch):
             assert len(np.unique(train[labels == label], axis=0)) == 1
 
 
+@pytest.mark.parametrize("kind", ["exact", "nystroem", "random_features"])
+def test_weights_are_copies_to_the_last_bit(kind, rng):
+    X, weights = rng.normal(size=(99, 4)), rng.integers(0, 3, size=99).astype(float)
+    copies = rng.permutation(np.repeat(np.arange(len(X)), weights.astype(int)))
+    weighted = factor(Gaussian(0.3), X, weights, kind=kind, rank=40)
+    copied = factor(Gaussian(0.3), X[copies], kind=kind, rank=40)
+    np.testing.assert_array_equal(weighted.train[copies], copied.train)
+
+
 def test_matrix_with_a_negative_eigenvalue_is_refused():
     K = np.array([[1.0, 3.0, 0.0], [3.0, 1.0, 0.0], [0.0, 0.0, 2.0]])
     with pytest.raises(ValueError, match=r"not positive semi-definite.*mercer_check"):

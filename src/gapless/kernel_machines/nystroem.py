@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import kernels
 from .._validation import read_rows, read_table
-from ..kernel_features import PRECOMPUTED, Distinct, Drawing, smallest, some_rows
+from ..kernel_features import PRECOMPUTED, RESIDUAL, Distinct, Drawing, smallest, some_rows
 from ..kernels import Kernel
 from ..lapack import eigh
 from ..parts import KERNEL_INSTANCE, OfParts
@@ -229,7 +229,7 @@ class Nystroem(OfParts, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             keys = np.random.default_rng(seed).standard_exponential(len(distinct.first))
             return distinct.first[smallest(keys / distinct.weights, self.n_components)]
         most = min(self.n_components, len(distinct.first))
-        drawing = Drawing(kernel, X, distinct, seed, most, np.float64)
+        drawing = Drawing(kernel, X, distinct, seed, most, RESIDUAL[np.dtype(float)])
         drawing.grow(most)
         return drawing.positions[drawing.chosen]
 

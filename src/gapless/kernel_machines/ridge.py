@@ -112,8 +112,9 @@ class KernelRidge(KernelRegressor):
     factor is refined by float64 residuals, so that all digits are right. With "loo" about 9n³, in
     float32 too where that decides; a sample of 2,000 rows chooses γ, and beyond 4,000 rows α too.
     Held-out predictions (`generalization_`, `predict(X, interval=0.9)`) cost n³; beyond 5,000
-    distinct rows they are made by folds. With r landmarks a fit takes 4·n·r bytes and n·r²
-    operations, and so do held-out predictions, which then are exact for any n.
+    distinct rows they are made by folds. With r landmarks a fit takes 8·n·r bytes
+    (4·n·r for float32 data) and n·r² operations, and so do held-out predictions, which then are
+    exact for any n.
 
     References
     ----------

@@ -115,13 +115,13 @@ class WithKernel:
         features = vars(self).get("features_")
         if features is None:
             return super()._remap(data)
+        distinct = Distinct.of(data.X, data.weights)
         if features.kind == EXACT:
             # To the last bit as in the fit, if these are its data.
-            distinct = Distinct.of(data.X, data.weights)
             again = exact_features(features.kernel, data.X, distinct)
             if np.array_equal(again.positions, features.positions):
                 return replace(data, X=again.train)
-        return replace(data, X=features.transform_training(data.X))
+        return replace(data, X=features.transform_training(data.X, distinct))
 
     def _design(self, X):
         features = vars(self).get("features_")
@@ -217,16 +217,16 @@ class Supply:
         return replace(self, X=some.X, distinct=Distinct.of(some.X, some.weights))
 
     def features(self, rank: int) -> KernelFeatures:
-        """Features of at most that rank, if they are approximate, which then are float32."""
+        """Features of at most that rank, if they are approximate, in the precision of the data."""
         if self.kind == EXACT:
             return exact_features(self.kernel, self.X, self.distinct)
         if self.kind == RANDOM:
-            return random_features(self.kernel, self.X, rank, self.seed, np.float32)
+            return random_features(self.kernel, self.X, self.distinct, rank, self.seed)
         return self._drawing.features(rank)
 
     @cached_property
     def _drawing(self) -> Drawing:
-        return Drawing(self.kernel, self.X, self.distinct, self.seed, self.most, np.float32)
+        return Drawing(self.kernel, self.X, self.distinct, self.seed, self.most)
 
     @property
     def most(self) -> int:
@@ -236,7 +236,7 @@ class Supply:
     @property
     def _fitting(self) -> int:
         """The largest rank whose features fit their memory."""
-        return MOST_BYTES // (4 * self.total)
+        return MOST_BYTES // (self.X.dtype.itemsize * self.total)
 
     def ranks(self) -> Iterator[int]:
         """Ranks to try, each twice the one before.
@@ -269,7 +269,8 @@ def grown(model: Any, data: Training, supply: Supply, callback: Any) -> Mapped:
         found = _grown(model, some, supply.only(some), callback)
     if found.status == "interrupted":
         raise KeyboardInterrupt
-    features = replace(found.features, train=found.features.transform_training(data.X))
+    train = found.features.transform_training(data.X, supply.distinct)
+    features = replace(found.features, train=train)
     # The other half is for a solution on all rows.
     status = "optimal" if found.status == "time_limit" else found.status
     return replace(found, data=replace(data, X=features.train), features=features, status=status)

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._validation import Training
 from ..certificates import Certificate
-from ..kernel_features import EXACT, KernelFeatures
+from ..kernel_features import EXACT, Distinct, KernelFeatures
 from ..kernels import Kernel
 from ..linear.kernel import AUTO, KERNEL_CONSTRAINTS, chosen_kind
 from ..linear.kernel_certificates import concerning, features_of, of_kernel
@@ -66,7 +66,9 @@ class WithApproximation(SupportVectorMachine):
             known = vars(self).get("features_")
             if known is None:
                 return None
-            return replace(known, train=known.transform_training(data.X[rows.first]))
+            X = data.X[rows.first]
+            distinct = Distinct.of(X, rows.weights)
+            return replace(known, train=known.transform_training(X, distinct))
         kind = self._kind(data, len(rows.first))
         if kind == EXACT:
             return None

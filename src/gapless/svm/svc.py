@@ -470,7 +470,8 @@ class SVC(WithApproximation, SupportVectorClassifier):
     Time grows with n²·d for the kernel values and with the number of support vectors; memory with
     n² as long as it is there, else with the block at hand. Equal rows are merged, so repeated rows
     cost nothing. For a linear kernel and many rows LinearSVC is faster. With r landmarks in place
-    of the kernel a fit takes 4·n·r bytes, and every step of it n·r² operations.
+    of the kernel a fit takes 8·n·r bytes (4·n·r for float32 data), and every step of it n·r²
+    operations.
 
     References
     ----------
