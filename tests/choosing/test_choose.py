@@ -49,7 +49,7 @@ def test_the_simplest_within_one_standard_error_is_chosen(iris):
 def test_the_rows_for_testing_are_used_once_and_not_for_training(iris):
     assert not set(iris.split.train) & set(iris.split.test)
     table = load_builtin("iris")
-    again = iris.model.score(table, rows=iris.split.test)
+    again = iris.model.measure(table, rows=iris.split.test)
     assert again == iris.test
     assert_array_equal(iris.answers.predicted, iris.model.predict(table.frame[iris.split.test]))
     assert iris.test.value > iris.baseline.value
@@ -134,7 +134,7 @@ def test_the_code_fits_the_same_model_again(iris, numbers):
         names = {}
         code = choice.code.replace("  # your data frame", "")
         exec(code.replace("table_of(frame)", "table_of(waves())"), {"waves": waves}, names)
-        assert names["model"].score(names["table"], rows=names["split"].test) == choice.test
+        assert names["model"].measure(names["table"], rows=names["split"].test) == choice.test
 
 
 def test_a_saved_model_predicts_the_same(iris, numbers, tmp_path):
@@ -218,7 +218,7 @@ def test_groups_are_on_one_side():
     # The model scores its test rows as the choice did: over groups.
     assert choice.test_groups == 6 and choice.test.method.endswith(", by 6 groups")
     assert choice.ahead.method.endswith(", by 6 groups")
-    assert choice.model.score(table, rows=choice.split.test) == choice.test
+    assert choice.model.measure(table, rows=choice.split.test) == choice.test
 
 
 def test_the_latest_rows_are_for_testing():

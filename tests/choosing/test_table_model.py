@@ -5,9 +5,11 @@ import pandas as pd
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import is_classifier, is_regressor
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.inspection import permutation_importance
+from sklearn.model_selection import cross_val_score
 
-from gapless import NaiveBayes, Ridge, load, save
+from gapless import LinearSVC, NaiveBayes, Ridge, load, save
 from gapless.choosing import TableModel, choose
 from gapless.choosing.cost_files import read_costs
 from gapless.data import TableError, describe_columns, load_builtin, prepare, table_of
@@ -135,7 +137,7 @@ def test_decisions_are_those_of_least_cost(file):
     assert careful.test.value < careful.baseline.value
     again = {}
     exec(careful.code.replace("table_of(frame)", "table_of(loans())"), {"loans": loans}, again)
-    assert again["model"].score(again["table"], rows=again["split"].test) == careful.test
+    assert again["model"].measure(again["table"], rows=again["split"].test) == careful.test
 
 
 def test_costs_decide_also_where_another_metric_compares():
@@ -166,7 +168,7 @@ def test_costs_of_a_class_that_some_rows_lack(at, tmp_path):
         np.mean(np.where(choice.answers.predicted == choice.answers.y, 0.0, cost))
     )
     save(choice.model, tmp_path / "model.gapless")
-    again = load(tmp_path / "model.gapless").score(table, rows=choice.split.test)
+    again = load(tmp_path / "model.gapless").measure(table, rows=choice.split.test)
     assert again.value == choice.test.value
 
 
@@ -211,7 +213,61 @@ def test_costs_of_numbers_are_refused():
 def test_rows_of_one_class_and_few_rows_can_be_scored():
     table = load_builtin("iris")
     model = model_of(table, "species", "table", NaiveBayes()).fit(table)
-    assert model.score(table.frame[:50]).value == 1.0
-    assert model.score(table.frame[[0, 60, 149]]).value == 1.0
+    assert model.measure(table.frame[:50]).value == 1.0
+    assert model.measure(table.frame[[0, 60, 149]]).value == 1.0
     with pytest.raises(TableError, match="is 'setosa' in all rows"):
         model.fit(table.frame[:50])
+
+
+# ---- as an estimator of scikit-learn -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("to_frame", [pl.DataFrame, pd.DataFrame])
+@pytest.mark.parametrize("metric", ["auto", "mae"])
+def test_numbers_keep_the_contract_of_estimators_on_frames(metric, to_frame):
+    given = line(80, 0).frame.to_dict(as_series=False)
+    y = np.array(given.pop("y"))
+    X = to_frame(given)
+    model = clone(model_of(line(80, 0), "y", metric=metric)).fit(X, y)
+    errors = y - model.predict(X)
+    own = -np.abs(errors).mean() if metric == "mae" else 1 - errors.var() / y.var()
+    assert_allclose(model.score(X, y), own, rtol=1e-2)
+    scores = cross_val_score(model, X, y, cv=3)
+    assert np.all(np.isfinite(scores)) and np.all(scores < (0 if metric == "mae" else 1))
+    assert cross_val_score(model, X, y, cv=3, scoring="neg_mean_squared_error").shape == (3,)
+    found = permutation_importance(model, X, y, n_repeats=3, random_state=0)
+    assert found.importances_mean[0] > found.importances_mean[1]
+
+
+@pytest.mark.parametrize("labels", [["no", "yes"], [False, True], [0, 1]])
+@pytest.mark.parametrize("last", [LinearSVC(C=1.0), NaiveBayes()])
+def test_classes_keep_the_contract_of_estimators_on_frames(last, labels):
+    table = loans(120)
+    X = table.frame.select("x", "z")
+    y = np.array(labels)[(table.frame["what"] == "good").to_numpy().astype(int)]
+    kind = "numbers" if isinstance(last, LinearSVC) else "table"
+    model = clone(model_of(table, "what", kind, last)).fit(X, y)
+    assert_array_equal(model.classes_, np.unique(y))
+    assert model.score(X, y) == np.mean(model.predict(X) == y)
+    for scoring in (None, "accuracy", "roc_auc"):
+        assert np.all(cross_val_score(model, X, y, cv=3, scoring=scoring) > 0.5)
+    found = permutation_importance(model, X, y, n_repeats=3, random_state=0)
+    assert found.importances_mean[0] > found.importances_mean[1]
+
+
+def test_a_model_says_what_its_last_step_says():
+    table = loans(120)
+    svm = model_of(table, "what", "numbers", LinearSVC(C=1.0)).fit(table)
+    assert not hasattr(svm, "predict_proba")
+    sides = svm.decision_function(table)
+    assert_array_equal(svm.predict(table), np.where(sides > 0, "good", "bad"))
+    assert not hasattr(model_of(table, "what", "table", NaiveBayes()), "decision_function")
+
+
+def test_targets_beside_the_table_go_before_its_column():
+    table = line(60, 0)
+    y = -table.frame["y"].to_numpy()
+    model = model_of(table, "y").fit(table, y)
+    assert model.score(table, y) > 0.5 > model.score(table)
+    with pytest.raises(ValueError, match="y has 3 values, but the table has 60 rows"):
+        model.fit(table, y[:3])

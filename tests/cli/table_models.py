@@ -39,7 +39,7 @@ def fitted(table, target, kind, model):
     columns = describe_columns(table, target)
     rows, others = np.arange(0, len(table), 2), np.arange(1, len(table), 2)
     found = TableModel(prepare(columns, kind, model), target).fit(table, rows=rows)
-    score = found.score(table, rows=others)
+    score = found.measure(table, rows=others)
     residuals = None
     if found.task_ == "regression":
         residuals = table.frame[target].to_numpy()[others] - found.predict(table.frame[others])

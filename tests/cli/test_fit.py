@@ -78,7 +78,7 @@ def test_model_and_report_are_written_whole(fitted):
     folder, _ = fitted
     assert sorted(path.name for path in folder.iterdir()) == ["model.gapless", "report.html"]
     model = gapless.load(folder / "model.gapless")
-    assert model.score(gapless.data.load_builtin("iris")).value > 0.9
+    assert model.measure(gapless.data.load_builtin("iris")).value > 0.9
     page = (folder / "report.html").read_text()
     assert page.lower().startswith("<!doctype html>") and page.rstrip().endswith("</html>")
 

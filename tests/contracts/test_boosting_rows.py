@@ -5,6 +5,8 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from numpy.testing import assert_array_equal
+from sklearn.base import clone
 
 from gapless import (
     GradientBoostingRegressor,
@@ -143,3 +145,26 @@ def test_warm_start_names_what_has_changed():
     with pytest.raises(ValueError, match="trees of other levels of categories"):
         model.fit(table.replace("a", "c"), y)
     assert model.fit(table, y).n_iter_ == 9
+
+
+def test_early_stopping_lives_with_rare_classes():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    y = np.where(X[:, 0] > 0, "usual", "other")
+    y[0], y[1], y[2] = "once", "twice", "twice"
+    model = HistGradientBoostingClassifier(max_iter=20, early_stopping=True, random_state=0)
+    model.fit(X, y)
+    assert model.do_early_stopping_ and len(model.validation_score_)
+    assert model.classes_.tolist() == ["once", "other", "twice", "usual"]
+    # The row of a class that has no other is learned, and not only used to judge.
+    assert np.all(np.isfinite(model.predict_proba(X))) and model.score(X, y) > 0.9
+
+
+def test_a_scorer_without_early_stopping_judges_nothing():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y = np.where(X[:, 0] > 0, "yes", "no")
+    plain = HistGradientBoostingClassifier(max_iter=5, early_stopping=False).fit(X, y)
+    scored = clone(plain).set_params(scoring="neg_brier_score").fit(X, y)
+    assert_array_equal(scored.predict_proba(X), plain.predict_proba(X))
+    assert len(scored.train_score_) == 0

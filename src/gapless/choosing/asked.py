@@ -33,6 +33,10 @@ class Asked:
         """The score of the rows, with its interval."""
         return self.metric.score(self.model, self._places, self.y, self.groups)
 
+    def value(self) -> float:
+        """The score alone, turned so that higher is better."""
+        return self.metric(self.model, self._places, self.y)
+
     def ahead_of(self, other: Asked) -> Score:
         """How much better it is than another model on the same rows, with its interval."""
         return self.metric.ahead(self.model, other.model, self._places, self.y, self.groups)

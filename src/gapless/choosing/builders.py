@@ -107,9 +107,7 @@ def boosted(facts: Facts, seed: int, leaves: int, rate: float, rounds: int) -> A
     """
     cls = HistGradientBoostingClassifier if facts.classes else HistGradientBoostingRegressor
     is_by_folds = is_for_folds(facts)
-    # A class of one row cannot be on both sides.
-    is_enough = facts.rows >= FEWEST_TO_HOLD_OUT and facts.smallest_class != 1
-    is_held_out = is_enough and not is_by_folds
+    is_held_out = facts.rows >= FEWEST_TO_HOLD_OUT and not is_by_folds
     if not is_by_folds and facts.columns > facts.rows:
         rate, rounds = WIDE_RATE, WIDE_ROUNDS
     return cls(

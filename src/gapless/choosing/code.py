@@ -79,7 +79,7 @@ def code_of(
         f"model = TableModel(pipeline, {target!r}, {options})",
         *fewer,
         f"model.fit(table, rows={fitted_rows})",
-        "print(model.score(table, rows=split.test))",
+        "print(model.measure(table, rows=split.test))",
         "",
     ]
     return "\n".join(lines)

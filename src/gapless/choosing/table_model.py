@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
@@ -16,6 +16,7 @@ from ..bayes.costs import read_cost_matrix
 from ..conformal import MOST_ROWS, Intervals, check_coverage, quantiles
 from ..data import Column, Table, TableError, describe_columns, read_target, table_of
 from ..data.profile import TableProfile, plain_frame, profile_table
+from ..data.tables import frame_of
 from ..data.target import Target, Task
 from ..evaluation.answers import Answers as StandIn
 from ..evaluation.answers import Part
@@ -28,8 +29,13 @@ from .spread import learn_spread, spread_at
 Array = np.ndarray
 
 
-def _has_probabilities(model: TableModel) -> bool:
-    return hasattr(getattr(model, "pipeline_", model.pipeline), "predict_proba")
+def _has(method: str) -> Callable[[TableModel], bool]:
+    """Whether the model at the end has a method."""
+
+    def check(model: TableModel) -> bool:
+        return hasattr(getattr(model, "pipeline_", model.pipeline), method)
+
+    return check
 
 
 class TableModel(BaseEstimator):
@@ -44,7 +50,8 @@ class TableModel(BaseEstimator):
     task : {"auto", "classification", "regression"}, default="auto"
         What predicting it is.
     metric : str, default="auto"
-        What `score` measures: a metric of `gapless.metrics`, "balanced_accuracy", or "mean_cost".
+        What `score` and `measure` are about: a metric of `gapless.metrics`, "balanced_accuracy", or
+        "mean_cost".
     costs : array-like of shape (K, K), mapping or None, default=None
         What decisions cost, for "mean_cost": as `cost_matrix` of `BayesDecision`.
 
@@ -126,14 +133,14 @@ class TableModel(BaseEstimator):
     # ---- fitting ---------------------------------------------------------------------------------
 
     def fit(self, table: Any, y: Any = None, *, rows: Any = None) -> TableModel:
-        """Fit the model to a table that has the target among its columns.
+        """Fit the model to a table.
 
         Parameters
         ----------
         table : Table, or data frame of polars or pandas
             The table.
-        y : ignored
-            The target is a column of the table.
+        y : array-like of shape (n,), default=None
+            The target; None if it is a column of the table. A column of its name is not used then.
         rows : array-like of int, default=None
             The rows to learn from; all that have a target if None.
 
@@ -141,8 +148,11 @@ class TableModel(BaseEstimator):
         -------
         TableModel
         """
-        table = table_of(table)
+        table = _with_target(table, y, self.target)
         target = read_target(table, self.target, self.task)
+        if y is not None and target.task == "classification":
+            # Predictions are then of the caller's own labels.
+            target = replace(target, values=np.asarray(y)[target.rows])
         kept = within(target, rows)
         pipeline = clone(self.pipeline).fit(table.frame[kept.rows], kept.values)
         return self.take_over(pipeline, table, kept, describe_columns(table, self.target))
@@ -242,9 +252,9 @@ class TableModel(BaseEstimator):
             Classes or numbers.
         """
         check_is_fitted(self)
-        return self.pipeline_.predict(_frame(table))
+        return self.pipeline_.predict(self._frame(table))
 
-    @available_if(_has_probabilities)
+    @available_if(_has("predict_proba"))
     def predict_proba(self, table: Any) -> Array:
         """Predict probabilities of the classes.
 
@@ -259,7 +269,24 @@ class TableModel(BaseEstimator):
             In the order of `classes_`.
         """
         check_is_fitted(self)
-        return self.pipeline_.predict_proba(_frame(table))
+        return self.pipeline_.predict_proba(self._frame(table))
+
+    @available_if(_has("decision_function"))
+    def decision_function(self, table: Any) -> Array:
+        """How far rows are on the side of a class, for models that say so.
+
+        Parameters
+        ----------
+        table : Table, or data frame of polars or pandas
+            Rows, as for `predict`.
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, K)
+            Of two classes, above 0 for the second; else a column for each of `classes_`.
+        """
+        check_is_fitted(self)
+        return self.pipeline_.decision_function(self._frame(table))
 
     def predict_interval(self, table: Any, coverage: float = 0.9) -> Intervals:
         """Predict numbers, and intervals that hold the targets of so many new rows.
@@ -309,7 +336,7 @@ class TableModel(BaseEstimator):
         Intervals
         """
         reach, prediction = self.reach(coverage), np.asarray(prediction, dtype=float)
-        reaches = reach * spread_at(self.spread_, plain_frame(table), prediction)
+        reaches = reach * spread_at(self.spread_, plain_frame(self._frame(table)), prediction)
         return Intervals(prediction, prediction - reaches, prediction + reaches)
 
     def reach(self, coverage: float = 0.9) -> float:
@@ -336,15 +363,32 @@ class TableModel(BaseEstimator):
             )
         return float(quantiles(self.residuals_[None], np.ones(len(self.residuals_)), coverage)[0])
 
-    def score(self, table: Any, y: Any = None, *, rows: Any = None) -> Score:
-        """Measure the model on a table that has the target among its columns.
+    def score(self, table: Any, y: Any = None) -> float:
+        """The score of rows by `metric_`, turned so that higher is better, as scikit-learn wants.
+
+        Parameters
+        ----------
+        table : Table, or data frame of polars or pandas
+            The rows.
+        y : array-like of shape (n,), default=None
+            The target; None if it is a column of the table.
+
+        Returns
+        -------
+        float
+            Of a loss, such as the mean absolute error, less than 0. `measure` says it as it is.
+        """
+        return float(self._asked(table, y).value())
+
+    def measure(self, table: Any, y: Any = None, *, rows: Any = None) -> Score:
+        """Measure the model on rows whose target is known.
 
         Parameters
         ----------
         table : Table, or data frame of polars or pandas
             The table.
-        y : ignored
-            The target is a column of the table.
+        y : array-like of shape (n,), default=None
+            The target; None if it is a column of the table.
         rows : array-like of int, default=None
             The rows to look at; all that have a target if None.
 
@@ -353,11 +397,36 @@ class TableModel(BaseEstimator):
         Score
             `metric_` with its interval.
         """
+        return self._asked(table, y, rows).score()
+
+    def _asked(self, table: Any, y: Any, rows: Any = None) -> Asked:
+        """What the model says of the rows of a table that have a target, or of some of them."""
         check_is_fitted(self)
-        table = table_of(table)
+        table = _with_target(self._frame(table), y, self.target_)
         known = read_target(table, self.target_, self.task_, to_learn=False)
+        if y is not None and self.classes_ is not None:
+            labels = np.asarray(y)[known.rows]
+            if labels.dtype.kind == self.classes_.dtype.kind:
+                known = replace(known, values=labels)
         target = within(known, rows)
-        return self.asked(table.frame[target.rows], target.values).score()
+        return self.asked(table.frame[target.rows], target.values)
+
+    def _frame(self, table: Any) -> Any:
+        """The frame of a table; columns of an array, which has no names, are those of the fit.
+
+        scikit-learn makes arrays of frames of polars, as for its permutation importance.
+        """
+        if isinstance(table, Table):
+            return table.frame
+        if not isinstance(table, np.ndarray):
+            return table
+        names = [column.name for column in self.columns_ if column.name != self.target_]
+        if table.ndim != 2 or table.shape[1] != len(names):
+            raise TableError(
+                f"an array must have the {len(names):,} columns of the fit in their order, and has "
+                f"the shape {table.shape}; give a data frame, whose columns have names."
+            )
+        return frame_of({name: column.tolist() for name, column in zip(names, table.T)})
 
     def asked(self, frame: Any, y: Array) -> Asked:
         """What the model says of rows with known targets, asked once for whatever is needed.
@@ -401,8 +470,14 @@ def _some(errors: Array) -> Array:
     return np.sort(errors)[places]
 
 
-def _frame(table: Any) -> Any:
-    return table.frame if isinstance(table, Table) else table
+def _with_target(table: Any, y: Any, name: str) -> Table:
+    """A table, with its target among the columns."""
+    if y is None:
+        return table_of(table)
+    frame = plain_frame(table)
+    if len(y) != frame.height:
+        raise ValueError(f"y has {len(y):,} values, but the table has {frame.height:,} rows.")
+    return table_of(frame.with_columns(frame_of({name: np.asarray(y).tolist()})[name]))
 
 
 def within(target: Target, rows: Any) -> Target:

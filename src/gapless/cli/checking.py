@@ -253,7 +253,7 @@ def _scored(model: TableModel, looked: Looked) -> tuple[Score | None, str]:
     elif len(rows) < looked.known:
         what = f"{len(rows):,} of the {looked.known:,} rows with a target, drawn at random"
     try:
-        return model.score(table, rows=rows), what
+        return model.measure(table, rows=rows), what
     except (TableError, ValueError) as error:
         return None, f"none: {error}"
 

@@ -179,8 +179,7 @@ class GradientBoosting(BoostedGaps, OfParts, Remembering, CallbackSupport, BaseE
         share = self._held_out_share(data)
         is_aside = np.zeros(len(weights), dtype=bool)
         if validation is None and share is not None:
-            data.check_members()
-            is_aside = data.aside(share, seed) & (weights > 0)
+            is_aside = data.aside(share, seed, weights)
             data.check_parts(weights, is_aside, share)
         own = data.of(np.flatnonzero((weights > 0) & ~is_aside))
         z, learned = self._start_scores(own)

@@ -115,61 +115,40 @@ class BoostingData:
         y, classes = self.outputs.y[:, 0], self.outputs.classes
         return y if classes is None else classes[0][y.astype(int)]
 
-    def check_members(self) -> None:
-        """Refuse to hold out a part of classes that have one row alone."""
-        if self.outputs.classes is None:
-            return
-        position = self.outputs.y[:, 0].astype(int)
-        few = np.bincount(position, np.ceil(self.repeats)) < 2
-        if few.any():
-            raise ValueError(
-                "The least populated classes in y have only 1 member, and both parts need one. "
-                f"Classes with too few members are: {self._named(few)}; add rows of them, or hold "
-                "no rows out."
-            )
-
     def check_parts(self, weights: Array, is_aside: Array, fraction: float | int) -> None:
-        """Refuse a split that leaves one of the parts without rows, or without a class."""
-        train = (weights > 0) & ~is_aside
-        if not train.any() or not is_aside.any():
+        """Refuse a split that leaves one of the parts without rows."""
+        if not np.any((weights > 0) & ~is_aside) or not is_aside.any():
             raise ValueError(
                 "The training data after the early stopping split leaves one part without any of "
                 f"the {len(self.population.weights)} distinct rows; "
                 f"change validation_fraction={fraction:g}."
             )
-        if self.outputs.classes is None:
-            return
-        missing = np.setdiff1d(np.arange(len(self.classes)), self.outputs.y[train, 0])
-        if len(missing):
-            raise ValueError(
-                "The training data after the early stopping split has no row of the classes "
-                f"{self.classes[missing].tolist()}; lower validation_fraction, or add rows of them."
-            )
 
-    def _named(self, which: Array) -> list:
-        classes = self.outputs.classes[0][which] if self.outputs.classes else which[:0]
-        return (classes.astype(float) if classes.dtype.kind in "iuf" else classes).tolist()
+    def aside(self, fraction: float | int, seed: int, weights: Array | None = None) -> Array:
+        """Which rows with a weight are held out: equal ones together, of each class the same share.
 
-    def aside(self, fraction: float | int, seed: int) -> Array:
-        """Which rows are held out: equal ones together, and of each class the same share.
-
-        Drawn from the distinct rows by content, so that neither the order of the rows nor how often
-        they repeat matters.
+        A class of which no other row would be left stays to be learned. Drawn from the distinct
+        rows by content, so that neither the order of the rows nor how often they repeat matters.
         """
         population = self.population
-        weights = population.weights
+        repeats = population.weights
         if fraction >= 1:
-            fraction = fraction / float(weights.sum())
-        strata = np.zeros(len(weights))
+            fraction = fraction / float(repeats.sum())
+        strata = np.zeros(len(repeats))
         if self.outputs.classes is not None:
             strata = self.outputs.y[population.first, 0]
-        order = np.random.default_rng(seed).permutation(len(weights))
-        chosen = np.zeros(len(weights), dtype=bool)
+        order = np.random.default_rng(seed).permutation(len(repeats))
+        chosen = np.zeros(len(repeats), dtype=bool)
         for stratum in np.unique(strata):
             own = order[strata[order] == stratum]
-            before = np.cumsum(weights[own]) - weights[own]
-            chosen[own] = before < fraction * weights[own].sum() * (1 - 1e-12)
-        return chosen[population.place]
+            before = np.cumsum(repeats[own]) - repeats[own]
+            chosen[own] = before < fraction * repeats[own].sum() * (1 - 1e-12)
+        counted = (self.weights if weights is None else weights) > 0
+        is_aside = chosen[population.place] & counted
+        if self.outputs.classes is None:
+            return is_aside
+        label = self.outputs.y[:, 0]
+        return is_aside & np.isin(label, label[counted & ~is_aside])
 
 
 def with_weight(X: Any, y: Array, sample_weight: Any) -> tuple[Any, Array, Any]:

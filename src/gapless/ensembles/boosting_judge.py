@@ -55,8 +55,9 @@ class Judge:
             self._score()
 
     def _scorer(self) -> Any:
+        """What rounds are judged by instead of the loss, where they are judged at all."""
         scoring = getattr(self.model, "scoring", "loss")
-        if scoring == "loss":
+        if scoring == "loss" or not self.model._stops_early(self.data):
             return None
         return check_scoring(self._twin(None, self.rounds.z), scoring)
 
