@@ -62,11 +62,13 @@ void define_equal_rows(nb::module_& m) {
 }
 
 }  // namespace
-}  // namespace gapless
 
-NB_MODULE(_core, m) {
-    using namespace gapless;
+void define_all(nb::module_& m) {
     m.doc() = "The compiled loops of gapless: arrays in, arrays out.";
+    // Types say that they come from the package, whose level is not theirs: what is pickled on one
+    // processor can be read on another.
+    const nb::object name = m.attr("__name__");
+    m.attr("__name__") = "gapless._core";
     find_blas();
     define_equal_rows<float>(m);
     define_equal_rows<double>(m);
@@ -81,4 +83,7 @@ NB_MODULE(_core, m) {
     define_text_functions(m);
     define_tree_functions(m);
     define_tree_prediction_functions(m);
+    m.attr("__name__") = name;
 }
+
+}  // namespace gapless

@@ -156,6 +156,7 @@ void run(int threads, double deadline, Work&& work) {
 
 // ---- the parts of the module ----
 
+void define_all(nb::module_& m);
 void define_all_in_one_functions(nb::module_& m);
 void define_bayes_functions(nb::module_& m);
 void define_boosting_functions(nb::module_& m);

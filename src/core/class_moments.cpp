@@ -30,12 +30,10 @@ GAPLESS_BODY void present_loop(double weight, const X* x, double* sums, double* 
         counts[j] += is_there ? weight : 0.0;
     }
 }
-GAPLESS_CLONES void add_present(double weight, const double* x, double* sums, double* counts,
-                                Index n) {
+void add_present(double weight, const double* x, double* sums, double* counts, Index n) {
     present_loop(weight, x, sums, counts, n);
 }
-GAPLESS_CLONES void add_present(double weight, const float* x, double* sums, double* counts,
-                                Index n) {
+void add_present(double weight, const float* x, double* sums, double* counts, Index n) {
     present_loop(weight, x, sums, counts, n);
 }
 
@@ -50,12 +48,12 @@ GAPLESS_BODY void square_loop(double weight, const X* x, const double* mean, dou
         rests[j] += weight * rest;
     }
 }
-GAPLESS_CLONES void add_squares(double weight, const double* x, const double* mean, double* squares,
-                                double* rests, Index n) {
+void add_squares(double weight, const double* x, const double* mean, double* squares, double* rests,
+                 Index n) {
     square_loop(weight, x, mean, squares, rests, n);
 }
-GAPLESS_CLONES void add_squares(double weight, const float* x, const double* mean, double* squares,
-                                double* rests, Index n) {
+void add_squares(double weight, const float* x, const double* mean, double* squares, double* rests,
+                 Index n) {
     square_loop(weight, x, mean, squares, rests, n);
 }
 
@@ -131,12 +129,12 @@ GAPLESS_BODY void some_distances(const X* const* x, const double* mean, const do
     else
         distance_loop<false>(x, mean, precision, offset, d, out);
 }
-GAPLESS_CLONES void distances(const double* const* x, const double* mean, const double* precision,
-                              const double* offset, Index d, double* out) {
+void distances(const double* const* x, const double* mean, const double* precision,
+               const double* offset, Index d, double* out) {
     some_distances(x, mean, precision, offset, d, out);
 }
-GAPLESS_CLONES void distances(const float* const* x, const double* mean, const double* precision,
-                              const double* offset, Index d, double* out) {
+void distances(const float* const* x, const double* mean, const double* precision,
+               const double* offset, Index d, double* out) {
     some_distances(x, mean, precision, offset, d, out);
 }
 

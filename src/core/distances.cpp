@@ -101,10 +101,10 @@ GAPLESS_BODY double reduce(const Distance& distance, const T* x, const T* z, Ind
 
 }  // namespace
 
-GAPLESS_CLONES double reduced(const Distance& distance, const float* x, const float* z, Index d) {
+double reduced(const Distance& distance, const float* x, const float* z, Index d) {
     return reduce(distance, x, z, d);
 }
-GAPLESS_CLONES double reduced(const Distance& distance, const double* x, const double* z, Index d) {
+double reduced(const Distance& distance, const double* x, const double* z, Index d) {
     return reduce(distance, x, z, d);
 }
 

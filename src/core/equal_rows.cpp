@@ -43,17 +43,16 @@ inline void add_column(const X* x, std::uint64_t key, std::uint64_t* hashes, Ind
     for (Index i = 0; i < n; ++i) hashes[i] += term(x[i], key);
 }
 
-GAPLESS_CLONES std::uint64_t hash_row(const double* x, const std::uint64_t* keys, Index n) {
+std::uint64_t hash_row(const double* x, const std::uint64_t* keys, Index n) {
     return row_sum(x, keys, n);
 }
-GAPLESS_CLONES std::uint64_t hash_row(const float* x, const std::uint64_t* keys, Index n) {
+std::uint64_t hash_row(const float* x, const std::uint64_t* keys, Index n) {
     return row_sum(x, keys, n);
 }
-GAPLESS_CLONES void hash_column(const double* x, std::uint64_t key, std::uint64_t* hashes,
-                                Index n) {
+void hash_column(const double* x, std::uint64_t key, std::uint64_t* hashes, Index n) {
     add_column(x, key, hashes, n);
 }
-GAPLESS_CLONES void hash_column(const float* x, std::uint64_t key, std::uint64_t* hashes, Index n) {
+void hash_column(const float* x, std::uint64_t key, std::uint64_t* hashes, Index n) {
     add_column(x, key, hashes, n);
 }
 

@@ -21,17 +21,16 @@ template <class T>
 
 }  // namespace
 
-GAPLESS_CLONES double largest_difference(const float* x, const double* mean, Index n) {
+double largest_difference(const float* x, const double* mean, Index n) {
     return largest(x, mean, n);
 }
-GAPLESS_CLONES double largest_difference(const double* x, const double* mean, Index n) {
+double largest_difference(const double* x, const double* mean, Index n) {
     return largest(x, mean, n);
 }
-GAPLESS_CLONES void centre(const float* x, const double* mean, double scale, Index n, double* out) {
+void centre(const float* x, const double* mean, double scale, Index n, double* out) {
     move(x, mean, scale, n, out);
 }
-GAPLESS_CLONES void centre(const double* x, const double* mean, double scale, Index n,
-                           double* out) {
+void centre(const double* x, const double* mean, double scale, Index n, double* out) {
     move(x, mean, scale, n, out);
 }
 

@@ -21,8 +21,7 @@ constexpr Index block = 32;
 }  // namespace
 
 // to = c·u + s·v and v = c·v − s·u
-GAPLESS_CLONES void rotate(double c, double s, const double* u, double* v, double* __restrict to,
-                           Index n) {
+void rotate(double c, double s, const double* u, double* v, double* __restrict to, Index n) {
 #pragma omp simd
     for (Index i = 0; i < n; ++i) {
         const double x = u[i], y = v[i];
@@ -34,8 +33,7 @@ GAPLESS_CLONES void rotate(double c, double s, const double* u, double* v, doubl
 // Four rows at a time: one core reads several streams of memory about twice as fast as one.
 
 // y += Σₖ scaleₖ rowₖ
-GAPLESS_CLONES void add_rows(const double* const* rows, const double* scale, double* __restrict y,
-                             Index n) {
+void add_rows(const double* const* rows, const double* scale, double* __restrict y, Index n) {
     const double *a = rows[0], *b = rows[1], *c = rows[2], *d = rows[3];
     const double s = scale[0], t = scale[1], u = scale[2], v = scale[3];
 #pragma omp simd
@@ -43,7 +41,7 @@ GAPLESS_CLONES void add_rows(const double* const* rows, const double* scale, dou
 }
 
 // outₖ = ⟨rowₖ, x⟩
-GAPLESS_CLONES void row_products(const double* const* rows, const double* x, Index n, double* out) {
+void row_products(const double* const* rows, const double* x, Index n, double* out) {
     const double *a = rows[0], *b = rows[1], *c = rows[2], *d = rows[3];
     double s = 0, t = 0, u = 0, v = 0;
 #pragma omp simd reduction(+ : s, t, u, v)

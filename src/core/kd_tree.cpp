@@ -64,16 +64,14 @@ GAPLESS_BODY float fold_leaf(const float* query, const float* leaf, Index d, flo
 }
 
 // The least distance of each child's box, of which 16 are side by side.
-GAPLESS_CLONES void bound_children(Metric by, const float* query, const float* boxes, Index d,
-                                   float* out) {
+void bound_children(Metric by, const float* query, const float* boxes, Index d, float* out) {
     if (by == Metric::manhattan) return fold_boxes(query, boxes, d, out, Sum{});
     if (by == Metric::chebyshev) return fold_boxes(query, boxes, d, out, Maximum{});
     fold_boxes(query, boxes, d, out, Square{});
 }
 
 // The distance of each row of a leaf; returns the least.
-GAPLESS_CLONES float measure_leaf(Metric by, const float* query, const float* leaf, Index d,
-                                  float* out) {
+float measure_leaf(Metric by, const float* query, const float* leaf, Index d, float* out) {
     if (by == Metric::manhattan) return fold_leaf(query, leaf, d, out, Sum{});
     if (by == Metric::chebyshev) return fold_leaf(query, leaf, d, out, Maximum{});
     return fold_leaf(query, leaf, d, out, Square{});

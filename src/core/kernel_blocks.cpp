@@ -13,10 +13,9 @@
 namespace gapless {
 namespace {
 
-// As in loops.cpp: bodies are inlined into the functions that are compiled per instruction set.
+// As in loops.cpp: bodies are written once and inlined into a function for each type.
 #define GAPLESS_BODY [[gnu::always_inline]] inline
-// The same of a lambda. One that is called is compiled for the oldest instruction set, and every
-// change between sets costs a hundred cycles.
+// The same of a lambda: a loop that calls one is not vectorised.
 #define GAPLESS_LAMBDA __attribute__((always_inline))
 
 // ---- the exponential ----
@@ -134,12 +133,12 @@ GAPLESS_BODY void finish_row(const KernelForm& form, T square, const T* squares,
     }
 }
 
-GAPLESS_CLONES void finish(const KernelForm& form, float square, const float* squares,
-                           const float* from, float* to, Index n) {
+void finish(const KernelForm& form, float square, const float* squares, const float* from,
+            float* to, Index n) {
     finish_row(form, square, squares, from, to, n);
 }
-GAPLESS_CLONES void finish(const KernelForm& form, double square, const double* squares,
-                           const double* from, double* to, Index n) {
+void finish(const KernelForm& form, double square, const double* squares, const double* from,
+            double* to, Index n) {
     finish_row(form, square, squares, from, to, n);
 }
 
@@ -171,12 +170,11 @@ GAPLESS_BODY void sum_by_measure(Measure measure, const T* x, const T* turned, I
         });
 }
 
-GAPLESS_CLONES void sum_measure(Measure measure, const float* x, const float* turned, Index columns,
-                                float* out) {
+void sum_measure(Measure measure, const float* x, const float* turned, Index columns, float* out) {
     sum_by_measure(measure, x, turned, columns, out);
 }
-GAPLESS_CLONES void sum_measure(Measure measure, const double* x, const double* turned,
-                                Index columns, double* out) {
+void sum_measure(Measure measure, const double* x, const double* turned, Index columns,
+                 double* out) {
     sum_by_measure(measure, x, turned, columns, out);
 }
 

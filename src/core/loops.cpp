@@ -3,8 +3,7 @@
 namespace gapless {
 namespace {
 
-// The bodies are written once; they are inlined into the functions at the end, of which the
-// compiler makes one clone per instruction set (target_clones does not apply to templates).
+// The bodies are written once; they are inlined into the functions at the end.
 #define GAPLESS_BODY [[gnu::always_inline]] inline
 
 template <class X, class V>
@@ -208,79 +207,64 @@ GAPLESS_BODY void sparse_times_loop(const X* value, const std::int32_t* index,
 
 }  // namespace
 
-GAPLESS_CLONES double dot(const double* x, const double* v, Index n) { return dot_loop(x, v, n); }
-GAPLESS_CLONES double dot(const float* x, const double* v, Index n) { return dot_loop(x, v, n); }
-GAPLESS_CLONES float dot(const float* x, const float* v, Index n) { return dot_loop(x, v, n); }
+double dot(const double* x, const double* v, Index n) { return dot_loop(x, v, n); }
+double dot(const float* x, const double* v, Index n) { return dot_loop(x, v, n); }
+float dot(const float* x, const float* v, Index n) { return dot_loop(x, v, n); }
 
-GAPLESS_CLONES void axpy(double scale, const double* x, double* y, Index n) {
-    axpy_loop(scale, x, y, n);
-}
-GAPLESS_CLONES void axpy(double scale, const float* x, double* y, Index n) {
-    axpy_loop(scale, x, y, n);
-}
-GAPLESS_CLONES void axpy(float scale, const float* x, float* y, Index n) {
-    axpy_loop(scale, x, y, n);
-}
+void axpy(double scale, const double* x, double* y, Index n) { axpy_loop(scale, x, y, n); }
+void axpy(double scale, const float* x, double* y, Index n) { axpy_loop(scale, x, y, n); }
+void axpy(float scale, const float* x, float* y, Index n) { axpy_loop(scale, x, y, n); }
 
-GAPLESS_CLONES double square_sum(const double* x, const double* weights, Index n) {
+double square_sum(const double* x, const double* weights, Index n) {
     return square_sum_loop(x, weights, n);
 }
-GAPLESS_CLONES double square_sum(const float* x, const double* weights, Index n) {
+double square_sum(const float* x, const double* weights, Index n) {
     return square_sum_loop(x, weights, n);
 }
 
-GAPLESS_CLONES void add_times(const Block<double, double>& b, Entry entry, const double* v,
-                              double* out) {
+void add_times(const Block<double, double>& b, Entry entry, const double* v, double* out) {
     add_times_body(b, entry, v, out);
 }
-GAPLESS_CLONES void add_times(const Block<float, double>& b, Entry entry, const double* v,
-                              double* out) {
+void add_times(const Block<float, double>& b, Entry entry, const double* v, double* out) {
     add_times_body(b, entry, v, out);
 }
-GAPLESS_CLONES void add_times(const Block<float, float>& b, Entry entry, const float* v,
-                              float* out) {
+void add_times(const Block<float, float>& b, Entry entry, const float* v, float* out) {
     add_times_body(b, entry, v, out);
 }
 
-GAPLESS_CLONES void add_transposed(const Block<double, double>& b, Entry entry, const double* v,
-                                   double* out) {
+void add_transposed(const Block<double, double>& b, Entry entry, const double* v, double* out) {
     add_transposed_body(b, entry, v, out);
 }
-GAPLESS_CLONES void add_transposed(const Block<float, double>& b, Entry entry, const double* v,
-                                   double* out) {
+void add_transposed(const Block<float, double>& b, Entry entry, const double* v, double* out) {
     add_transposed_body(b, entry, v, out);
 }
-GAPLESS_CLONES void add_transposed(const Block<float, float>& b, Entry entry, const float* v,
-                                   float* out) {
+void add_transposed(const Block<float, float>& b, Entry entry, const float* v, float* out) {
     add_transposed_body(b, entry, v, out);
 }
 
-GAPLESS_CLONES void copy(const Block<double, double>& b, const double* row_scale,
-                         const double* column_scale, double* out) {
+void copy(const Block<double, double>& b, const double* row_scale, const double* column_scale,
+          double* out) {
     copy_loop(b, row_scale, column_scale, out);
 }
-GAPLESS_CLONES void copy(const Block<float, double>& b, const double* row_scale,
-                         const double* column_scale, double* out) {
+void copy(const Block<float, double>& b, const double* row_scale, const double* column_scale,
+          double* out) {
     copy_loop(b, row_scale, column_scale, out);
 }
-GAPLESS_CLONES void copy(const Block<float, float>& b, const float* row_scale,
-                         const float* column_scale, float* out) {
+void copy(const Block<float, float>& b, const float* row_scale, const float* column_scale,
+          float* out) {
     copy_loop(b, row_scale, column_scale, out);
 }
 
-GAPLESS_CLONES void sparse_times(const double* value, const std::int32_t* index,
-                                 const std::int64_t* start, Index begin, Index end, const double* w,
-                                 Index outputs, double* z) {
+void sparse_times(const double* value, const std::int32_t* index, const std::int64_t* start,
+                  Index begin, Index end, const double* w, Index outputs, double* z) {
     sparse_times_loop(value, index, start, begin, end, w, outputs, z);
 }
-GAPLESS_CLONES void sparse_times(const float* value, const std::int32_t* index,
-                                 const std::int64_t* start, Index begin, Index end, const double* w,
-                                 Index outputs, double* z) {
+void sparse_times(const float* value, const std::int32_t* index, const std::int64_t* start,
+                  Index begin, Index end, const double* w, Index outputs, double* z) {
     sparse_times_loop(value, index, start, begin, end, w, outputs, z);
 }
-GAPLESS_CLONES void sparse_times(const float* value, const std::int32_t* index,
-                                 const std::int64_t* start, Index begin, Index end, const float* w,
-                                 Index outputs, float* z) {
+void sparse_times(const float* value, const std::int32_t* index, const std::int64_t* start,
+                  Index begin, Index end, const float* w, Index outputs, float* z) {
     sparse_times_loop(value, index, start, begin, end, w, outputs, z);
 }
 

@@ -1,16 +1,8 @@
-// The innermost loops over contiguous memory, compiled for several instruction sets and chosen when
-// the library is loaded. Sums have the type of the vector: double unless everything is float.
+// The innermost loops over contiguous memory. Sums have the type of the vector: double unless
+// everything is float.
 #pragma once
 
 #include <cstdint>
-
-// glibc declares itself in any of its headers; target_clones needs its run-time dispatch (ifunc).
-// Levels of the architecture, not names of processors: a named one is chosen on that one alone.
-#if defined(__x86_64__) && defined(__GLIBC__) && !defined(GAPLESS_NO_CLONES)
-#define GAPLESS_CLONES __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
-#else
-#define GAPLESS_CLONES
-#endif
 
 namespace gapless {
 

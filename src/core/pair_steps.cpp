@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <utility>
+
+#include "vectors.hpp"
 
 // Vectors are passed between functions that are always inlined, so their ABI does not matter.
 #pragma GCC diagnostic ignored "-Wpsabi"
@@ -11,11 +14,11 @@ namespace gapless {
 namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
-constexpr Index lanes = PairSteps::lanes;
+constexpr Index lanes = lanes_of<float>;
+static_assert(PairSteps::padding % lanes == 0);
 
-// One vector of the widest instruction set; the compiler splits it for the others.
-using Floats = float __attribute__((vector_size(lanes * sizeof(float))));
-using Ints = std::int32_t __attribute__((vector_size(lanes * sizeof(std::int32_t))));
+using Floats = Vector<float>;
+using Ints = Vector<std::int32_t>;
 
 #define GAPLESS_BODY [[gnu::always_inline]] inline
 
@@ -25,10 +28,10 @@ GAPLESS_BODY Floats load(const float* x) {
     return v;
 }
 
-// The last entries of a row, as many as it has.
+// The last entries of a row, as many as it has: none, in a vector that is all padding.
 GAPLESS_BODY Floats load_end(const float* x, Index count) {
     Floats v{};
-    std::memcpy(&v, x, std::min(count, lanes) * sizeof(float));
+    std::memcpy(&v, x, std::clamp<Index>(count, 0, lanes) * sizeof(float));
     return v;
 }
 
@@ -37,7 +40,9 @@ GAPLESS_BODY void store(float* x, const Floats& v) { std::memcpy(x, &v, sizeof v
 GAPLESS_BODY Floats all(float x) { return Floats{} + x; }
 
 GAPLESS_BODY Ints first_lanes() {
-    return Ints{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    Ints v;
+    for (int l = 0; l < lanes; ++l) v[l] = l;
+    return v;
 }
 
 // The smallest of some values, and the first position that has it.
@@ -48,22 +53,25 @@ struct Best {
 
 // Lane by lane the smaller of two vectors. Comparisons go into a selection one by one: their
 // combinations by & and | are taken apart into scalars.
-template <class Vector>
-GAPLESS_BODY Vector smaller(const Vector& x, const Vector& y) {
+template <class V>
+GAPLESS_BODY V smaller(const V& x, const V& y) {
     return y < x ? y : x;
 }
 
+// Each lane with the one `apart` lanes away.
+template <int apart, class V, int... lane>
+GAPLESS_BODY V swapped(const V& v, std::integer_sequence<int, lane...>) {
+    return __builtin_shufflevector(v, v, (lane ^ apart)...);
+}
+
 // The smallest entry, in every lane.
-template <class Vector>
-GAPLESS_BODY Vector smallest_of(const Vector& values) {
-    Vector v = values;
-#define GAPLESS_SWAP(...) v = smaller(v, __builtin_shufflevector(v, v, __VA_ARGS__))
-    GAPLESS_SWAP(8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
-    GAPLESS_SWAP(4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11);
-    GAPLESS_SWAP(2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
-    GAPLESS_SWAP(1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);
-#undef GAPLESS_SWAP
-    return v;
+template <int apart = lanes / 2, class V>
+GAPLESS_BODY V smallest_of(const V& v) {
+    const V both = smaller(v, swapped<apart>(v, std::make_integer_sequence<int, lanes>()));
+    if constexpr (apart == 1)
+        return both;
+    else
+        return smallest_of<apart / 2>(both);
 }
 
 GAPLESS_BODY Best smallest(const Floats& values, const Ints& at) {
@@ -88,8 +96,8 @@ struct Extremes {
 };
 
 // The smooth slopes += by·(x − y), and where that leaves them.
-GAPLESS_CLONES
-Extremes move(const Slopes& slopes, float by, const float* x, const float* y, const Span& span) {
+[[gnu::noinline]] Extremes move(const Slopes& slopes, float by, const float* x, const float* y,
+                                const Span& span) {
     Floats rise = all(infinity), fall = all(infinity);  // the fall is negated
     Ints at = first_lanes() + static_cast<std::int32_t>(span.begin), here = at;
     auto visit = [&](Index p, const Floats& xp, const Floats& yp) __attribute__((always_inline)) {
@@ -118,8 +126,8 @@ struct Growing {
 };
 
 // The member that may fall and with which i gains most: (fallⱼ − riseᵢ)² / curvature.
-GAPLESS_CLONES
-Best partner(const Slopes& slopes, const float* diagonal, const Growing& i, const Span& span) {
+[[gnu::noinline]] Best partner(const Slopes& slopes, const float* diagonal, const Growing& i,
+                               const Span& span) {
     Floats gain = all(0.0f);  // negated
     Ints at = first_lanes() + static_cast<std::int32_t>(span.begin), here = at;
     auto visit = [&](Index p, const Floats& row) __attribute__((always_inline)) {
@@ -143,7 +151,7 @@ Best partner(const Slopes& slopes, const float* diagonal, const Growing& i, cons
 
 void PairSteps::close_group() {
     const Index begin = groups_.empty() ? 0 : groups_.back().end;
-    while (size() % lanes != 0) push({0, 0, 0, 0, 0});
+    while (size() % padding != 0) push({0, 0, 0, 0, 0});
     groups_.push_back({begin, size()});
     for (auto* v : {&slope_, &up_, &down_, &diagonal_}) v->resize(size());
     side_.resize(size());

@@ -35,8 +35,8 @@ struct Variable {
 
 class PairSteps {
 public:
-    // Vectors of so many floats; each group fills whole ones.
-    static constexpr Index lanes = 16;
+    // Each group is a multiple of so many, which fill whole vectors of any instruction set.
+    static constexpr Index padding = 16;
 
     // A variable joins the present group.
     void push(const Variable& variable) { variables_.push_back(variable); }

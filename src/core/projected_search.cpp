@@ -19,7 +19,7 @@ constexpr Index most_queries = 1 << 14;  // that are put in order together
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // The least of each sixteen numbers.
-GAPLESS_CLONES void least_of_sixteens(const float* bounds, Index count, float* out) {
+void least_of_sixteens(const float* bounds, Index count, float* out) {
     for (Index begin = 0; begin < count; begin += 16) {
         float least = bounds[begin];
 #pragma omp simd reduction(min : least)
@@ -58,8 +58,7 @@ struct Hits {
 };
 
 // Squared distances of u to some of the rows, of w columns, in place of their bounds.
-GAPLESS_CLONES void measure_along(const float* u, const float* rows, Index w, BoundedRow* near,
-                                  Index count) {
+void measure_along(const float* u, const float* rows, Index w, BoundedRow* near, Index count) {
     for (Index i = 0; i < count; ++i) {
         const float* v = rows + near[i].row * w;
         float sum = 0;

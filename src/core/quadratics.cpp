@@ -8,7 +8,7 @@ namespace {
 constexpr double negligible = 64 * std::numeric_limits<double>::epsilon();
 
 // out[k] += Σᵢ xᵢ U[i, k]
-GAPLESS_CLONES void add_rows(const Line& x, const double* u, Index outputs, double* out) {
+void add_rows(const Line& x, const double* u, Index outputs, double* out) {
     for (Index p = 0; p < x.count; ++p) {
         const double* row = u + x.row(p) * outputs;
         const double value = x.value[p];
@@ -18,7 +18,7 @@ GAPLESS_CLONES void add_rows(const Line& x, const double* u, Index outputs, doub
 }
 
 // U[i, :] += xᵢ (diag(aᵢ) − fᵢfᵢᵀ) step
-GAPLESS_CLONES void move_rows(const Line& x, const RowCurvature& h, const double* step, double* u) {
+void move_rows(const Line& x, const RowCurvature& h, const double* step, double* u) {
     const Index outputs = h.outputs;
     for (Index p = 0; p < x.count; ++p) {
         const Index first = x.row(p) * outputs;
@@ -40,7 +40,7 @@ GAPLESS_CLONES void move_rows(const Line& x, const RowCurvature& h, const double
 }
 
 // out += value·(diag(aᵢ) − fᵢfᵢᵀ), outputs × outputs
-GAPLESS_CLONES void add_row_hessian(double value, const RowCurvature& h, Index i, double* out) {
+void add_row_hessian(double value, const RowCurvature& h, Index i, double* out) {
     const Index outputs = h.outputs;
     const double* a = h.diagonal + i * outputs;
     const double* f = h.factor ? h.factor + i * outputs : nullptr;

@@ -12,7 +12,7 @@
 namespace gapless {
 namespace {
 
-// As in loops.cpp: bodies are inlined into the functions that are compiled per instruction set.
+// As in loops.cpp: bodies are written once and inlined into a function for each type.
 #define GAPLESS_BODY [[gnu::always_inline]] inline
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -25,8 +25,8 @@ struct Ends {
 };
 
 // Those, and what each variable that may rise has: sums[v] = gradient[v] + rise[v].
-GAPLESS_CLONES Ends ends(const double* gradient, const double* rise, const double* fall,
-                         double* __restrict sums, Index n) {
+Ends ends(const double* gradient, const double* rise, const double* fall, double* __restrict sums,
+          Index n) {
     double least = infinity, most = -infinity;
 #pragma omp simd reduction(min : least) reduction(max : most)
     for (Index v = 0; v < n; ++v) {
@@ -39,7 +39,7 @@ GAPLESS_CLONES Ends ends(const double* gradient, const double* rise, const doubl
 }
 
 // The first v with x[v] = value; n where there is none.
-GAPLESS_CLONES Index first_of(const double* x, double value, Index n) {
+Index first_of(const double* x, double value, Index n) {
     constexpr Index strip = 32;
     Index v = 0;
     for (; v + strip <= n; v += strip) {
@@ -69,14 +69,12 @@ GAPLESS_BODY double largest_gain_loop(const double* a, const double* b, double l
     }
     return largest;
 }
-GAPLESS_CLONES double largest_gain(const double* a, const double* b, double least,
-                                   const double* diagonal, double own, const float* kernel,
-                                   double* gain, Index n) {
+double largest_gain(const double* a, const double* b, double least, const double* diagonal,
+                    double own, const float* kernel, double* gain, Index n) {
     return largest_gain_loop(a, b, least, diagonal, own, kernel, gain, n);
 }
-GAPLESS_CLONES double largest_gain(const double* a, const double* b, double least,
-                                   const double* diagonal, double own, const double* kernel,
-                                   double* gain, Index n) {
+double largest_gain(const double* a, const double* b, double least, const double* diagonal,
+                    double own, const double* kernel, double* gain, Index n) {
     return largest_gain_loop(a, b, least, diagonal, own, kernel, gain, n);
 }
 
@@ -88,12 +86,10 @@ GAPLESS_BODY void move_loop(double step, const T* first, const T* second, double
     for (Index v = 0; v < n; ++v)
         gradient[v] += step * (static_cast<double>(first[v]) - static_cast<double>(second[v]));
 }
-GAPLESS_CLONES void move(double step, const float* first, const float* second, double* gradient,
-                         Index n) {
+void move(double step, const float* first, const float* second, double* gradient, Index n) {
     move_loop(step, first, second, gradient, n);
 }
-GAPLESS_CLONES void move(double step, const double* first, const double* second, double* gradient,
-                         Index n) {
+void move(double step, const double* first, const double* second, double* gradient, Index n) {
     move_loop(step, first, second, gradient, n);
 }
 

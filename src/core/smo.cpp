@@ -54,29 +54,24 @@ GAPLESS_BODY void gather_loop(const T* row, const std::int32_t* column, Index co
 }
 
 // out[c] += Σₖ scaleₖ rowsₖ[c] for c in [begin, end)
-GAPLESS_CLONES
 void add_rows(const float* const* rows, const double* scale, Index count, Index begin, Index end,
               double* out) {
     add_rows_loop(rows, scale, count, begin, end, out);
 }
-GAPLESS_CLONES
 void add_rows(const double* const* rows, const double* scale, Index count, Index begin, Index end,
               double* out) {
     add_rows_loop(rows, scale, count, begin, end, out);
 }
 
 // out[c] = row[columnᶜ]
-GAPLESS_CLONES
 void gather(const float* row, const std::int32_t* column, Index count, float* out) {
     gather_loop(row, column, count, out);
 }
-GAPLESS_CLONES
 void gather(const double* row, const std::int32_t* column, Index count, float* out) {
     gather_loop(row, column, count, out);
 }
 
 // out[c] = Σⱼ xⱼ features[j, c] for c < width, of `count` columns of features
-GAPLESS_CLONES
 void weigh(const float* x, const float* features, Index rows, Index count, Index width,
            float* __restrict out) {
     constexpr Index strip = 64;  // sums that stay in registers
@@ -97,12 +92,10 @@ void weigh(const float* x, const float* features, Index rows, Index count, Index
 }
 
 // out[c] += scale · row[columnᶜ] for c in [begin, end)
-GAPLESS_CLONES
 void add_gathered(const float* row, double scale, const std::int32_t* column, Index begin,
                   Index end, double* out) {
     add_gathered_loop(row, scale, column, begin, end, out);
 }
-GAPLESS_CLONES
 void add_gathered(const double* row, double scale, const std::int32_t* column, Index begin,
                   Index end, double* out) {
     add_gathered_loop(row, scale, column, begin, end, out);

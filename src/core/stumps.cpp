@@ -23,7 +23,7 @@ struct LeftSums {
 };
 
 // The sums of signed weights, negative in the first class, in the order of a column.
-GAPLESS_CLONES void sum_strands(const std::uint32_t* order, const double* weights, LeftSums& left) {
+void sum_strands(const std::uint32_t* order, const double* weights, LeftSums& left) {
     double first[strands] = {}, second[strands] = {};
     for (Index i = 0; i < strand; ++i)
         for (Index s = 0; s < strands; ++s) {
@@ -74,8 +74,8 @@ struct Parts {
 
 // Whether a split of the block may be better than `best`; for the impurity without a division,
 // which takes longer than all the rest.
-GAPLESS_CLONES bool may_improve_gini(const LeftSums& left, Index n, const TwoSums& all,
-                                     const TwoSums& before, double best) {
+bool may_improve_gini(const LeftSums& left, Index n, const TwoSums& all, const TwoSums& before,
+                      double best) {
     int found = 0;
     for (Index i = 0; i < n; ++i) {
         Parts p(all, before, left.first[i], left.second[i]);
@@ -85,8 +85,8 @@ GAPLESS_CLONES bool may_improve_gini(const LeftSums& left, Index n, const TwoSum
     return found;
 }
 
-GAPLESS_CLONES bool may_improve_accuracy(const LeftSums& left, Index n, const TwoSums& all,
-                                         const TwoSums& before, double best) {
+bool may_improve_accuracy(const LeftSums& left, Index n, const TwoSums& all, const TwoSums& before,
+                          double best) {
     int found = 0;
     for (Index i = 0; i < n; ++i) {
         Parts p(all, before, left.first[i], left.second[i]);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "vectors.hpp"
+
 // Vectors are passed between functions that are always inlined, so their ABI does not matter.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
@@ -12,22 +14,12 @@ namespace {
 #define GAPLESS_BODY [[gnu::always_inline]] inline
 #define GAPLESS_UNROLL _Pragma("GCC unroll 8")
 
-// Vectors of floats and of integers of so many bytes.
-#define GAPLESS_VECTORS(Name, bytes)                                    \
-    struct Name {                                                       \
-        using Floats = float __attribute__((vector_size(bytes)));       \
-        using Bits = std::uint32_t __attribute__((vector_size(bytes))); \
-    };
-GAPLESS_VECTORS(Four, 16)
-GAPLESS_VECTORS(Eight, 32)
-GAPLESS_VECTORS(Sixteen, 64)
-
 // Sums of so many vectors of rows times so many queries, which fit in the registers.
-template <class Vectors, int vectors, int group>
+template <int vectors, int group>
 struct Kernel {
-    using Floats = typename Vectors::Floats;
-    using Bits = typename Vectors::Bits;
-    static constexpr int lanes = sizeof(Floats) / sizeof(float), rows = lanes * vectors;
+    using Floats = Vector<float>;
+    using Bits = Vector<std::uint32_t>;
+    static constexpr int lanes = lanes_of<float>, rows = lanes * vectors;
     static_assert(panel_rows % rows == 0 && rows % 16 == 0 && query_group % group == 0);
     using Sums = Floats[group][vectors];
 
@@ -114,37 +106,20 @@ struct Kernel {
     }
 };
 
-// The same for several instruction sets, whose vectors and registers differ.
-using Find = void (*)(const Tile&, const Asked&, float*, std::uint64_t*);
-
-void find_anywhere(const Tile& tile, const Asked& asked, float* bounds, std::uint64_t* hits) {
-    Kernel<Four, 4, 2>::find_all(tile, asked, bounds, hits);
-}
-#if defined(__x86_64__) && defined(__GLIBC__) && !defined(GAPLESS_NO_CLONES)
-__attribute__((target("arch=x86-64-v3"))) void find_by_eights(const Tile& tile, const Asked& asked,
-                                                              float* bounds, std::uint64_t* hits) {
-    Kernel<Eight, 2, 6>::find_all(tile, asked, bounds, hits);
-}
-__attribute__((target("arch=x86-64-v4"))) void find_by_sixteens(const Tile& tile,
-                                                                const Asked& asked, float* bounds,
-                                                                std::uint64_t* hits) {
-    Kernel<Sixteen, 4, 6>::find_all(tile, asked, bounds, hits);
-}
-Find fastest() {
-    if (__builtin_cpu_supports("x86-64-v4")) return find_by_sixteens;
-    if (__builtin_cpu_supports("x86-64-v3")) return find_by_eights;
-    return find_anywhere;
-}
+// As many sums as there are registers for.
+#if defined(__AVX512F__)
+using Best = Kernel<4, 6>;
+#elif defined(__AVX2__)
+using Best = Kernel<2, 6>;
 #else
-Find fastest() { return find_anywhere; }
+using Best = Kernel<4, 2>;
 #endif
 
 }  // namespace
 
 void find_bounds(const Tile& tile, const Asked& asked, float* bounds, std::uint64_t* hits) {
-    static const Find find = fastest();
     std::fill_n(hits, asked.count * tile_words, std::uint64_t{0});
-    find(tile, asked, bounds, hits);
+    Best::find_all(tile, asked, bounds, hits);
 }
 
 }  // namespace gapless

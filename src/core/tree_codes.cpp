@@ -13,7 +13,6 @@ constexpr Index together = 512;
 
 // place[i] = how many of the thresholds, which increase, are below x[i]. By halving; the halves do
 // not depend on x, so that all rows take the same steps.
-GAPLESS_CLONES
 void count_below(const double* thresholds, Index count, const double* x, Index rows,
                  std::int32_t* __restrict place) {
     for (Index i = 0; i < rows; ++i) place[i] = 0;

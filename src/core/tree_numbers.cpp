@@ -12,7 +12,6 @@ double grid_step(double bound) {
 }
 
 // The sums of units and of targets over the rows that go left.
-GAPLESS_CLONES
 void sum_left(const std::uint32_t* codes, Index count, std::uint32_t last, std::uint32_t also,
               const std::int64_t* units, const std::int64_t* sum, std::int64_t* out) {
     std::int64_t weight = 0, total = 0;

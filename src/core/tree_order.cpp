@@ -11,8 +11,7 @@ namespace gapless::growing {
 namespace {
 
 // sorted = the keys in order; `padded` counts them up to a multiple of 16, with the largest number.
-GAPLESS_CLONES void sort_by_rank(const std::int32_t* keys, Index padded, Index count,
-                                 std::uint32_t* sorted) {
+void sort_by_rank(const std::int32_t* keys, Index padded, Index count, std::uint32_t* sorted) {
     for (Index i = 0; i < count; ++i) {
         std::int32_t key = keys[i], smaller = 0;
         for (Index k = 0; k < padded; ++k) smaller += keys[k] < key;

@@ -13,14 +13,11 @@ constexpr Index few_nodes = 255;
 constexpr Index tile_rows = 256, lanes = 16;
 
 // Whether loops over tables can be made of vectors that gather.
-bool has_gathers() {
-#if defined(__x86_64__) && defined(__GLIBC__)
-    static const bool has_avx2 = __builtin_cpu_supports("avx2");
-    return has_avx2;
+#if defined(__AVX2__)
+constexpr bool has_gathers = true;
 #else
-    return false;
+constexpr bool has_gathers = false;
 #endif
-}
 
 // ---- by level ----
 
@@ -44,13 +41,11 @@ template <int bits>
     }
 }
 
-GAPLESS_CLONES
 void step_by_bytes(const std::uint32_t* nodes, const std::uint32_t* codes,
                    const std::int32_t* first, Index count, std::int32_t* at) {
     step_down<8>(nodes, codes, first, count, at);
 }
 
-GAPLESS_CLONES
 void step_by_pairs(const std::uint32_t* nodes, const std::uint32_t* codes,
                    const std::int32_t* first, Index count, std::int32_t* at) {
     step_down<16>(nodes, codes, first, count, at);
@@ -59,7 +54,6 @@ void step_by_pairs(const std::uint32_t* nodes, const std::uint32_t* codes,
 // ---- by node ----
 
 // Rows at a node that asks about a number go on to the next node, or `skip` nodes further.
-GAPLESS_CLONES
 void pass_threshold(const std::uint8_t* codes, std::uint8_t here, std::uint8_t shift,
                     std::uint8_t last, std::uint8_t skip, Index rows, std::uint8_t* __restrict at) {
     for (Index i = 0; i < rows; ++i) {
@@ -101,7 +95,7 @@ Way way_down(const PackedTrees& trees, Index columns) {
     if (largest <= few_nodes && asked.code_bits == 8 &&
         (!asked.has_categories || are_levels_short(asked)))
         return Way::by_node;
-    return has_gathers() && !asked.has_categories ? Way::by_level : Way::scattered;
+    return has_gathers && !asked.has_categories ? Way::by_level : Way::scattered;
 }
 
 Index rows_together(Way way, Index rows, int threads) {

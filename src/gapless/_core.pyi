@@ -1,5 +1,0 @@
-"""The compiled core. Its functions and their arguments are in src/core/bindings.cpp."""
-
-from typing import Any
-
-def __getattr__(name: str) -> Any: ...
