@@ -21,6 +21,7 @@ from .losses import DualBox, nearest_slopes
 Array = np.ndarray
 EPS = np.finfo(float).eps
 LARGEST_GRAM = 3000  # beyond so many free columns the steps are solved iteratively
+MOST_ENTRIES = 1 << 22  # products of scores and features that are made at a time
 # Near a solution a few steps are enough. Far from one, or where the data are separable and only
 # θ = 0 is left, they become short or shrink little: so many of those are made.
 SHORT_STEPS, SLOW_STEPS = 12, 3
@@ -61,6 +62,14 @@ class FreeColumns:
             if d:
                 G[-1, :d] = G[:d, -1] = self.columns.transposed_times(omega)
         return G
+
+    def dense(self, part: slice) -> Array:
+        """Some rows of A, a new array."""
+        chosen = self.columns.rows(part)
+        rows = np.ones((chosen.n, self.m))
+        if self.columns.d:
+            rows[:, : self.columns.d] = chosen.dense()
+        return rows
 
     @cached_property
     def norms(self) -> Array:
@@ -541,13 +550,22 @@ def joint_hessian(a: Array, f: Array | None, columns: FreeColumns) -> Array:
     m, K = columns.m, a.shape[1]
     if m == 1 and columns.with_ones:
         return np.diag(a.sum(axis=0)) - (0.0 if f is None else f.T @ f)
-    H = np.zeros((K, m, K, m))
+    own = np.maximum(a if f is None else a - f * f, 0.0)
+    # Row i of B is fᵢ ⊗ Aᵢ, so that BᵀB has the blocks of all pairs of scores.
+    met, blocks = np.zeros((K * m, K * m)), np.zeros((m, K * m))
+    size = max(MOST_ENTRIES // (K * m), 1)
+    for first in range(0, len(a), size):
+        part = slice(first, first + size)
+        rows = columns.dense(part)
+        blocks += Design(rows).transposed_times(_products(own[part], rows))
+        if f is not None:
+            met += Design(_products(f[part], rows)).gram()
+    H = -met.reshape(K, m, K, m)
     for k in range(K):
-        if f is None:
-            H[k, :, k] = columns.gram(a[:, k])
-            continue
-        H[k, :, k] = columns.gram(np.maximum(a[:, k] - f[:, k] ** 2, 0.0))
-        for j in range(k):
-            block = -columns.gram(f[:, k] * f[:, j])
-            H[k, :, j], H[j, :, k] = block, block.T
+        H[k, :, k] = blocks[:, k * m : (k + 1) * m]
     return H.reshape(K * m, K * m)
+
+
+def _products(f: Array, rows: Array) -> Array:
+    """Of each row all products of an entry of f with an entry of the row."""
+    return (f[:, :, None] * rows[:, None, :]).reshape(len(rows), -1)

@@ -37,6 +37,7 @@ Array = np.ndarray
 # What a problem keeps once it is known, and that does not depend on its penalty.
 OF_THE_DATA = (
     "has_zero_weights",
+    "has_unit_weights",
     "equal_rows",
     "_rows_at_equal_scores",
     "_slopes",
@@ -118,6 +119,8 @@ class Problem:
 
     def weighted(self, per_target: Array) -> Array:
         """s·values, 0 in rows of weight 0 whatever they hold: far away, losses like exp are ∞."""
+        if self.has_unit_weights:
+            return np.asarray(per_target, dtype=float)
         if self.has_zero_weights:
             per_target = np.where(self.row_weights > 0, per_target, 0.0)
         return self.row_weights * per_target
@@ -126,6 +129,11 @@ class Problem:
     def has_zero_weights(self) -> bool:
         """Whether some row counts for nothing."""
         return bool(np.any(self.weights == 0))
+
+    @cached_property
+    def has_unit_weights(self) -> bool:
+        """Whether every row counts once."""
+        return bool(np.all(self.weights == 1))
 
     @cached_property
     def equal_rows(self) -> Array:
@@ -195,6 +203,9 @@ class Problem:
         if not self.fit_bias:
             return np.zeros(()) if self.outputs is None else np.zeros(self.outputs)
         y, s = (self.y, self.weights) if z is not None else self._rows_at_equal_scores
+        known = self.loss.equal_scores(s) if z is None and np.all(s > 0) else None
+        if known is not None:
+            return np.asarray(known, dtype=float)
         z = np.zeros(self._score_shape(y)) if z is None else z
         if self.loss.task == "multiclass":
             return minimise_biases(self.loss, y, z, s)

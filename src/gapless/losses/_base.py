@@ -94,10 +94,13 @@ class Loss:
         """The Hessian of each row in z, times v; override when the Hessian is not diagonal."""
         return self.curvature(y, z) * v
 
-    def hessian_factors(self, y: Array, z: Array) -> tuple[Array, Array | None]:
+    def hessian_factors(
+        self, y: Array, z: Array, gradient: Array | None = None
+    ) -> tuple[Array, Array | None]:
         """Each row's Hessian as diag(a) − ffᵀ: a and f in the shape of z, f None where it is 0.
 
-        Override with `hessian_times`; the diagonal alone would make coordinate descent slower.
+        Override with `hessian_times`; the diagonal alone would make coordinate descent slower. The
+        gradient at z saves work where it is known.
         """
         return self.curvature(y, z), None
 
@@ -134,6 +137,13 @@ class Loss:
         if self.task == "multiclass" or not self.has_conjugate:
             return np.zeros(np.shape(y))
         return 0.0 - self.conjugate(y, np.zeros(np.shape(y)))
+
+    def equal_scores(self, totals: Array) -> Array | None:
+        """The best scores if all rows must have the same, by the weights of the classes.
+
+        Classes are −1 and +1, or 0 … K−1, and have weights > 0. None where no formula is known.
+        """
+        return None
 
     def inverse_link(self, z: Array) -> Array:
         """What the score z predicts: the mean of y, or the probability of y = +1 (of each class).

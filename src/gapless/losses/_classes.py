@@ -90,7 +90,7 @@ class _SmoothClasses(Loss):
         a, f = self.hessian_factors(y, z)
         return a * v - f * np.einsum("nk,nk->n", f, v)[:, None]
 
-    def hessian_factors(self, y, z):
+    def hessian_factors(self, y, z, gradient=None):
         return _factors(*self._slopes(y, z))
 
     def class_box(self, y, K):

@@ -50,6 +50,9 @@ class Logistic(Loss):
     def dual_domain(self, y):
         return np.minimum(-self._c * y, 0), np.maximum(-self._c * y, 0)
 
+    def equal_scores(self, totals):
+        return np.log(totals[1]) - np.log(totals[0])
+
     def inverse_link(self, z):
         e = np.exp(-np.abs(z))  # at most 1: nothing overflows
         return np.maximum(e, z >= 0) / (1 + e)  # 1 or e, by the sign of z and without a branch

@@ -39,8 +39,12 @@ class Softmax(Loss):
         p = self.inverse_link(z)
         return p * (v - np.einsum("nk,nk->n", p, v)[:, None])
 
-    def hessian_factors(self, y, z):
-        p = self.inverse_link(z)
+    def hessian_factors(self, y, z, gradient=None):
+        if gradient is None:
+            p = self.inverse_link(z)
+        else:
+            p = np.array(gradient)
+            p[np.arange(len(y)), y] += 1
         return p, p
 
     def derivatives(self, y, z):
@@ -65,6 +69,10 @@ class Softmax(Loss):
 
     def dual_domain(self, y):
         return np.array(-1.0), np.array(1.0)
+
+    def equal_scores(self, totals):
+        logs = np.log(totals)
+        return logs - logs.mean()
 
     def inverse_link(self, z):
         p = np.exp(z - _largest(z))

@@ -24,7 +24,7 @@ EPS = float(np.finfo(float).eps)
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """An iterate. What the solver has at hand (z = Xw + b, a dual point) saves work.
+    """An iterate. What the solver has at hand (z = Xw + b, a dual point, P) saves work.
 
     `estimate` is the solver's own guess of P − P*: while it is far above the tolerance, the gap is
     not computed.
@@ -35,6 +35,7 @@ class Point:
     z: Array | None = None
     theta: Array | None = None
     estimate: float | None = None
+    primal: float | None = None
 
 
 @dataclass
@@ -113,7 +114,7 @@ class Monitor:
         """Take note of an iterate; True when the gap is at most the target."""
         problem = self.problem
         z = problem.predictions(point.w, point.b) if point.z is None else point.z
-        primal = problem.primal(point.w, point.b, z)
+        primal = problem.primal(point.w, point.b, z) if point.primal is None else point.primal
         # Of iterates that rounding cannot tell apart, the latest is nearest to the solution.
         if self.best is None or primal <= self.best[0] + 4 * EPS * abs(self.best[0]):
             self.best = (primal, point.w.copy(), np.array(point.b))

@@ -25,18 +25,23 @@ from .newton_steps import (
     Iterate,
     columns,
     damped,
-    is_answered,
     is_shift_invariant,
 )
-from .preconditioners import MOST_FACTORED, PerOutput, cost_of_factors, make_preconditioner
+from .preconditioners import (
+    MOST_FACTORED,
+    PerOutput,
+    Together,
+    cost_of_factors,
+    make_preconditioner,
+)
 
 Array = np.ndarray
 
-FIRST_ACCURACY, BEST_ACCURACY = 0.2, 1e-3
+FIRST_ACCURACY, BEST_ACCURACY = 0.5, 1e-3
 MOST_PRODUCTS = 250
 # Solvers ask for a certificate at ten times the tolerance, because most guess less well how far
 # they are. Here the guess is nearly the gap, and a certificate costs as much as several products.
-GAP_MARGIN = 4.0
+GAP_MARGIN = 9.0
 # Curvature, relative to what the preconditioner expects, that is nothing but rounding.
 SINGULAR = 1e-12
 # Rows that do not curve are left out when no more than this part does.
@@ -53,7 +58,7 @@ class ConjugateGradients:
 
     def __init__(self, problem: Problem):
         self.problem = problem
-        self._preconditioner: PerOutput | None = None
+        self._preconditioner: PerOutput | Together | None = None
         self._made_at, self._before = np.zeros(0), 0.0
         self._products, self._accuracy = 0, FIRST_ACCURACY
         self._is_careful = False
@@ -74,7 +79,7 @@ class ConjugateGradients:
             made = make_preconditioner(
                 hessian.problem, hessian.curvature, hessian.l2, is_whole=self._is_whole
             )
-            if made is None or not is_answered(made.blocks, at.gradient):
+            if made is None or not made.answers(at.gradient):
                 return None
             self._preconditioner, self._made_at = made, at.curvature
         near = self._preconditioner.solve(at.gradient)
@@ -107,7 +112,7 @@ def conjugate_gradients(
     hessian: Hessian,
     gradient: Change,
     near: Change,
-    preconditioner: PerOutput,
+    preconditioner: PerOutput | Together,
     accuracy: float,
 ) -> tuple[Change | None, int]:
     """About −H⁻¹g: the residual, in the norm of the preconditioner, is `accuracy` times g.
@@ -147,7 +152,8 @@ class Hessian:
     """
 
     def __init__(self, at: Iterate, damping: Damping):
-        problem, z = at.problem, at.z
+        problem = at.problem
+        factors = at.hessian_factors() if problem.loss.task == "multiclass" else None
         curvature = damped(at.curvature, problem.row_weights, damping.rows)
         added = curvature - at.curvature if damping.rows else None
         active = np.flatnonzero(np.einsum("nk->n", columns(curvature)))
@@ -156,8 +162,10 @@ class Hessian:
             problem = replace(
                 problem, design=design, y=problem.y[active], weights=problem.weights[active]
             )
-            z, curvature = z[active], curvature[active]
+            curvature = curvature[active]
             added = None if added is None else added[active]
+            if factors is not None:
+                factors = tuple(None if part is None else part[active] for part in factors)
         self.problem, self.curvature, self.l2 = problem, curvature, at.l2
         if damping.diagonal:
             squares = [problem.design.column_square_sums(c) for c in columns(curvature).T]
@@ -166,10 +174,12 @@ class Hessian:
         self.precision = problem.design.dtype
         a, f = curvature, None
         self.is_shift_invariant = False
-        if problem.loss.task == "multiclass":
-            a, f = problem.loss.hessian_factors(problem.y, z)
+        if factors is not None:
+            a, f = factors
             self.is_shift_invariant = f is not None and is_shift_invariant(a, f)
-            a, f = problem.weighted(a), None if f is None else np.sqrt(problem.row_weights) * f
+            a = problem.weighted(a)
+            if f is not None and not problem.has_unit_weights:
+                f = np.sqrt(problem.row_weights) * f
             a = a if added is None else a + added
         self.unit = float(np.max(a, initial=0.0)) or 1.0
         self.a = np.ascontiguousarray(a / self.unit, dtype=self.precision)

@@ -36,9 +36,8 @@ Array = np.ndarray
 # matrix takes no more than so many operations; beyond, conjugate gradients take less time.
 FEW_FEATURES, MOST_FEATURES = 500, 3000
 CHEAP = 2e9
-# The same for the Hessian of all classes together: few unknowns in any case, and more of them where
-# there are so many rows for each feature, as for features of a kernel there are not.
-FEW_UNKNOWNS, MOST_UNKNOWNS, ROWS_PER_FEATURE = 300, 1500, 4
+# The same for the unknowns of all classes together.
+FEW_UNKNOWNS = 100
 # The row space of X is computed up to so many rows.
 MOST_ROWS = 1000
 # Every so many-th row makes a sample to start from, if that leaves so many rows per unknown.
@@ -101,9 +100,7 @@ def _is_small(problem: Problem) -> bool:
     """Whether a factor of the Hessian takes less time than conjugate gradients."""
     n, d = problem.n, problem.d
     if problem.loss.task == "multiclass":
-        unknowns = (problem.outputs or 1) * (d + 1)
-        most = MOST_UNKNOWNS if n > ROWS_PER_FEATURE * d else FEW_UNKNOWNS
-        return unknowns <= most and n * unknowns**2 <= 10 * CHEAP
+        return (problem.outputs or 1) * (d + 1) <= FEW_UNKNOWNS
     return d <= FEW_FEATURES or (d <= MOST_FEATURES and n * d**2 <= CHEAP)
 
 

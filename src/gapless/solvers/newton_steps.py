@@ -7,12 +7,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from ..design import Design
+from ..dual_points import FreeColumns, joint_hessian
 from ..problem import Problem
 from ._base import Point
 from .positive_definite import EPS, Cholesky, Eigen, centred_rows, drop_constants
@@ -87,7 +90,12 @@ class Iterate:
         self.z = problem.predictions(w, b) if z is None else z
         value, slope, curvature = problem.loss.derivatives(problem.y, self.z)
         self.primal = problem.weighted_sum(value) + problem.penalty.value(w)
+        self.loss_gradient = slope
         self.slope, self.curvature = problem.weighted(slope), problem.weighted(curvature)
+
+    def hessian_factors(self) -> tuple[Array, Array | None]:
+        """a and f: the Hessian of row i in its scores is diag(aᵢ) − fᵢfᵢᵀ, without its weight."""
+        return self.problem.loss.hessian_factors(self.problem.y, self.z, self.loss_gradient)
 
     @cached_property
     def gradient(self) -> Change:
@@ -129,7 +137,7 @@ class Iterate:
         """The iterate as solvers hand it over."""
         is_fitted = self.gap_guess is not None and self.gap_guess == self._gap_at_zero
         theta = np.zeros_like(self.slope) if is_fitted else -self.slope
-        return Point(self.w, self.b, self.z, theta, estimate)
+        return Point(self.w, self.b, self.z, theta, estimate, self.primal)
 
 
 class Factored:
@@ -251,14 +259,15 @@ class Block:
             factor = Eigen.of_rows(np.vstack([roots, np.diag(np.sqrt(l2))]))
         return cls(factor, mean, total)
 
-    def solve(self, g_w: Array, g_b: float) -> tuple[Array, float]:
-        """The (w, b) with H(w, b) = g."""
-        w = self.factor.solve(g_w - g_b * self.mean)
-        return w, (g_b / self.total - inner(self.mean, w) if self.total else 0.0)
+    def solve(self, g_w: Array, g_b: Array | float) -> tuple[Array, Array]:
+        """The (w, b) with H(w, b) = g; of several g at once if there are columns of them."""
+        w = self.factor.solve(g_w - np.multiply.outer(self.mean, g_b))
+        mean = self.mean if w.ndim == 1 else self.mean[:, None]
+        return w, bias_step(g_b, self.total, mean * w)
 
-    def unanswered(self, g_w: Array, g_b: float) -> tuple[float, float]:
+    def unanswered(self, g_w: Array, g_b: Array | float) -> tuple[float, float]:
         """‖·‖² of the part of g outside the range of H, and of g."""
-        return self.factor.unanswered(g_w - g_b * self.mean)
+        return self.factor.unanswered(g_w - np.multiply.outer(self.mean, g_b))
 
 
 class Blocks(Factored):
@@ -268,7 +277,8 @@ class Blocks(Factored):
         problem, l2 = self.problem, np.ravel(at.l2)
         curvatures = columns(damped(at.curvature, problem.row_weights, damping.rows)).T
         blocks = [Block.make(problem, l2, column, damping.diagonal) for column in curvatures]
-        if None in blocks or not is_answered(blocks, at.gradient):
+        parts = zip(blocks, columns(at.gradient.w).T, np.ravel(at.gradient.b))
+        if None in blocks or not is_answered(parts):
             return False
         self.blocks = blocks
         return True
@@ -305,7 +315,7 @@ class Joint(Factored):
 
     def _factorise(self, at, damping):
         problem = self.problem
-        a, f = problem.loss.hessian_factors(problem.y, at.z)
+        a, f = at.hessian_factors()
         f = np.zeros_like(a) if f is None else f
         extra = damped(at.curvature, problem.weights[:, None], damping.rows) - at.curvature
         K, m = a.shape[1], problem.d + problem.fit_bias
@@ -314,14 +324,9 @@ class Joint(Factored):
             design = self.design.rows(rows)
         else:
             rows = np.arange(problem.n)
-        a, f, extra, s = a[rows], f[rows], extra[rows], problem.weights[rows]
-        H = np.empty((K, m, K, m))
-        for k in range(K):
-            for j in range(k + 1):
-                c = -s * f[:, k] * f[:, j]
-                if j == k:
-                    c += s * a[:, k] + extra[:, k]
-                H[k, :, j] = H[j, :, k] = self._bordered_gram(design, c)
+        a, f, extra, s = a[rows], f[rows], extra[rows], problem.weights[rows, None]
+        columns = FreeColumns(design, problem.fit_bias)
+        H = joint_hessian(s * a + extra, np.sqrt(s) * f, columns).reshape(K, m, K, m)
         l2 = np.append(np.ravel(at.l2), np.zeros(m - problem.d))
         if is_shift_invariant(a, f):
             self._fix_shifts(H, l2 == 0)
@@ -357,19 +362,6 @@ class Joint(Factored):
         A = roots[:, :, :, None] * rows[:, None, None, :]
         return np.vstack([A.reshape(len(index) * K, -1), np.diag(np.sqrt(l2))])
 
-    def _bordered_gram(self, design: Design, c: Array) -> Array:
-        """[X, 1]ᵀ diag(c) [X, 1] for c of any sign; without the ones where there is no bias."""
-        d, m = self.problem.d, self.problem.d + self.problem.fit_bias
-        G = np.zeros((m, m))
-        for sign in (1.0, -1.0):
-            part = np.maximum(sign * c, 0.0)
-            if part.any():
-                G[:d, :d] += sign * design.gram(part)
-        if m > d:
-            G[:d, d] = G[d, :d] = design.transposed_times(c)
-            G[d, d] = c.sum()
-        return G
-
     @staticmethod
     def _fix_shifts(H: Array, is_free: Array) -> None:
         """Make H regular though the same shift of all scores changes nothing.
@@ -399,11 +391,16 @@ class Joint(Factored):
         return w, (np.max(np.abs(change.b) / scale[-1]) if self.problem.fit_bias else 0.0)
 
 
-def is_answered(blocks: list, gradient: Change) -> bool:
-    """Whether the blocks' Hessians, where singular, still determine a step for the gradient."""
-    triples = zip(blocks, columns(gradient.w).T, np.ravel(gradient.b))
-    parts = [block.unanswered(g_w, float(g_b)) for block, g_w, g_b in triples]
-    return sum(missed for missed, _ in parts) <= UNANSWERED * sum(whole for _, whole in parts)
+def bias_step(g_b: Array | float, total: Array | float, moved: Array) -> Array:
+    """The change of the bias for its slope and curvature; the features move it by `moved`."""
+    shift = np.einsum("j...->...", moved)
+    return np.divide(g_b, total) - shift if np.any(total) else np.zeros_like(shift)
+
+
+def is_answered(parts: Iterable[tuple[Any, Array, Any]]) -> bool:
+    """Whether blocks, where singular, still determine steps for their parts (g_w, g_b) of ∇P."""
+    answers = [block.unanswered(g_w, g_b) for block, g_w, g_b in parts]
+    return sum(missed for missed, _ in answers) <= UNANSWERED * sum(whole for _, whole in answers)
 
 
 def is_shift_invariant(a: Array, f: Array) -> bool:

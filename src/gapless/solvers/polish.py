@@ -21,14 +21,15 @@ from ..penalties import Coordinates
 from ..problem import Parameters, Problem
 from ._base import Solution
 from .augmented_lagrangian import sharpen
-from .newton_steps import inner
+from .newton_steps import Blocks, Damping, Iterate, Joint, inner, strengths
 from .normal_equations import NormalMatrix
 
 Array = np.ndarray
 EPS = float(np.finfo(float).eps)
 
 LARGEST = 1000  # unknowns of a system that is small beside the solver's own work
-MOST_WORK = 1e9  # rows times squared unknowns, the same for conjugate gradients
+MOST_FACTORED = 5e7  # rows times squared unknowns of all outputs, for a factor in milliseconds
+MOST_WORK = 1e9  # the same for conjugate gradients
 MOST_PRODUCTS = 300  # that all their steps together may take: a solver takes about as many
 ROUNDS = 8  # how often the active set may be corrected
 STEPS = 10  # of Newton's method or of iterative refinement
@@ -93,6 +94,8 @@ def polish(problem: Problem, parameters: Parameters) -> Parameters | None:
         return None
     if coordinates is not None and problem.outputs is None:
         return _polish_coordinates(problem, parameters, coordinates)
+    if coordinates is not None and coordinates.is_quadratic():
+        return _polish_classes(problem, parameters)
     return _polish_jointly(problem, parameters)
 
 
@@ -344,6 +347,23 @@ def _polish_coordinates(problem: Problem, parameters: Parameters, c: Coordinates
             return None
         w, b, z, primal = w + length * dw, b + length * db, z + length * dz, reached
     return Parameters(w, np.array(b))
+
+
+def _polish_classes(problem: Problem, parameters: Parameters) -> Parameters | None:
+    """Newton steps in all coefficients of several outputs, by a factor if that costs little."""
+    unknowns = (problem.outputs or 1) * (problem.d + 1)
+    if problem.n * unknowns**2 > MOST_FACTORED:
+        return None
+    at = Iterate(problem, strengths(problem), parameters.w, parameters.b)
+    rounding = EPS * (abs(at.primal) + problem.scale)
+    factored = Joint(problem) if problem.loss.task == "multiclass" else Blocks(problem)
+    for _ in range(STEPS):
+        step = factored.step(at, Damping())
+        if step is None or not -at.gradient.dot(step) > 1e-3 * rounding:
+            break
+        at = at.moved(step, 1.0, problem.design.times(step.w) + step.b)
+        factored.estimate(at)
+    return Parameters(at.w, at.b)
 
 
 def _polish_jointly(problem: Problem, parameters: Parameters) -> Parameters | None:

@@ -48,7 +48,7 @@ class Cholesky:
 
     def unanswered(self, r: Array) -> tuple[float, float]:
         """‖·‖² of the part of r outside the range of H (nothing), and of r, in units of H."""
-        return 0.0, float(np.sum((self.scale * r) ** 2))
+        return 0.0, float(np.sum(_rows_times(self.scale, r) ** 2))
 
     def solve(self, r: Array) -> Array:
         """H⁻¹r for r of shape (d,) or (d, K)."""
@@ -93,8 +93,9 @@ class Eigen:
     def unanswered(self, r: Array) -> tuple[float, float]:
         """‖·‖² of the part of r outside the range of H, and of r, in units of H."""
         with single_blas():
-            rest = self.scale * r - self.vectors @ (self.vectors.T @ (self.scale * r))
-        return float(np.sum(rest**2)), float(np.sum((self.scale * r) ** 2))
+            whole = _rows_times(self.scale, r)
+            rest = whole - self.vectors @ (self.vectors.T @ whole)
+        return float(np.sum(rest**2)), float(np.sum(whole**2))
 
     def solve(self, r: Array) -> Array:
         """The x of least norm with Hx = r, for r of shape (d,) or (d, K)."""

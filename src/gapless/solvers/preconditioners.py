@@ -1,10 +1,12 @@
-"""What stands for the Hessian in conjugate gradients: one block for each output.
+"""What stands for the Hessian in conjugate gradients: a block for each output, or one for all.
 
 A factor of a sample of the rows, a factor of the features that curve most beside the diagonal of
 the others, or the diagonal alone, by what each costs. Called by `conjugate_gradients`.
 
 References
 ----------
+Böhning (1992), Multinomial logistic regression algorithm, Annals of the Institute of Statistical
+Mathematics 44.
 Roosta-Khorasani and Mahoney (2019), Sub-sampled Newton methods, Mathematical Programming 174.
 """
 
@@ -16,13 +18,15 @@ from typing import Any
 import numpy as np
 
 from ..problem import Problem
-from .newton_steps import NOTHING, Block, Change, columns, inner
+from .newton_steps import NOTHING, Block, Change, bias_step, columns, is_answered
 
 Array = np.ndarray
 
 # Up to so many features the preconditioner is a factor of the Hessian of a sample of the rows.
 MOST_FACTORED = 2000
 ROWS_PER_FEATURE = 3
+# A block that all classes share may cost as much as so many products with the Hessian.
+CHEAP_PRODUCTS = 2
 # So many features, those that curve most, are factored where a factor of all would be dear.
 LEADING = 200
 # Outputs share a preconditioner if the curvature of no row differs by more than this part.
@@ -30,22 +34,29 @@ ALIKE = 0.3
 
 
 def cost_of_factors(problem: Problem) -> float:
-    """What factors for all features cost, in products with the Hessian: r·d² against 4·n·d."""
-    return min(ROWS_PER_FEATURE * (problem.d + 1), problem.n) * problem.d / (4 * max(problem.n, 1))
+    """What factors for all features cost, in products with the Hessian: r·d² against 4·n·d·K."""
+    rows = _rows_of_sample(problem)
+    products = problem.d / (4 * max(problem.n, 1)) * min(rows, problem.n)
+    return products / _sharing(problem)
 
 
 def make_preconditioner(
     problem: Problem, curvature: Array, l2: Array, *, is_whole: bool
-) -> PerOutput | None:
-    """One block per output: factored from a sample of the rows, or diagonal for many features.
+) -> Together | PerOutput | None:
+    """One block per output, or one for classes that meet in the loss; diagonal for many features.
 
-    Factored for all features if `is_whole`, else for those that curve most. Outputs that curve
-    alike, as all classes do where w = 0, share a block. None where a bias is undetermined.
+    Factored for all features if `is_whole`, else for those that curve most. None where a bias is
+    undetermined.
     """
     if problem.d > MOST_FACTORED:
-        make: Any = DiagonalBlock.make
-    else:
-        make = _sampled_block if is_whole or problem.d <= LEADING else LeadingBlock.make
+        diagonal = DiagonalBlock.make(problem, l2, curvature)
+        return None if diagonal is None else Together(diagonal)
+    make: Any = _sampled_block if is_whole or problem.d <= LEADING else LeadingBlock.make
+    if _sharing(problem) > 1:
+        # The Hessian of all classes is at most ½(I − 11ᵀ/K) ⊗ XᵀX (Böhning 1992), the same block
+        # for each; their mean curvature takes the place of the ½.
+        block = make(problem, columns(l2).mean(axis=1), columns(curvature).mean(axis=1))
+        return None if block is None else Together(block)
     blocks: list[Any] = []
     last = np.full(problem.n, np.inf)
     curvatures = columns(curvature).T
@@ -62,8 +73,29 @@ def make_preconditioner(
     return PerOutput(blocks)
 
 
+def _sharing(problem: Problem) -> int:
+    """How many outputs share a block: all classes that meet in the loss, else each has its own."""
+    return (problem.outputs or 1) if problem.loss.task == "multiclass" else 1
+
+
+class Together:
+    """One block for all outputs; how the classes of softmax meet is left to conjugate gradients."""
+
+    def __init__(self, block: Any):
+        self.block = block
+
+    def solve(self, g: Change) -> Change:
+        """The block's solutions side by side."""
+        w, b = self.block.solve(g.w, g.b)
+        return Change(w, np.asarray(b))
+
+    def answers(self, g: Change) -> bool:
+        """Whether the block, where singular, still determines a step for the gradient."""
+        return is_answered([(self.block, g.w, g.b)])
+
+
 class PerOutput:
-    """A block for each output; how the classes of softmax meet is left to conjugate gradients."""
+    """A block for each output."""
 
     def __init__(self, blocks: list[Any]):
         self.blocks = blocks
@@ -75,10 +107,22 @@ class PerOutput:
         w = np.stack([w for w, _ in solved], axis=1).reshape(g.w.shape)
         return Change(w, np.array([b for _, b in solved]).reshape(g.b.shape))
 
+    def answers(self, g: Change) -> bool:
+        """Whether the blocks, where singular, still determine a step for the gradient."""
+        return is_answered(zip(self.blocks, columns(g.w).T, np.ravel(g.b)))
+
+
+def _rows_of_sample(problem: Problem) -> int:
+    """How many rows are enough for a block, or as many more as cost no more than some products."""
+    enough = ROWS_PER_FEATURE * (problem.d + 1)
+    if _sharing(problem) == 1:
+        return enough
+    return max(enough, int(CHEAP_PRODUCTS * 4 * problem.n * _sharing(problem) / problem.d))
+
 
 def _sampled_block(problem: Problem, l2: Array, curvature: Array) -> Block | None:
     """The block of rows drawn at even steps of the summed curvature: likely where it is large."""
-    size = ROWS_PER_FEATURE * (problem.d + 1)
+    size = _rows_of_sample(problem)
     if np.count_nonzero(curvature) <= size:
         return Block.make(problem, l2, curvature, single=True)
     sums = np.cumsum(curvature)
@@ -89,31 +133,35 @@ def _sampled_block(problem: Problem, l2: Array, curvature: Array) -> Block | Non
 
 
 class DiagonalBlock:
-    """The diagonal of one output's Hessian, in the coordinates in which the bias is eliminated."""
+    """The diagonal of the Hessian, in the coordinates in which the bias is eliminated.
 
-    def __init__(self, diagonal: Array, mean: Array, total: float):
+    For one output, or with a column for each of several.
+    """
+
+    def __init__(self, diagonal: Array, mean: Array, total: Array):
         self.diagonal, self.mean, self.total = diagonal, mean, total
 
     @classmethod
     def make(cls, problem: Problem, l2: Array, curvature: Array) -> DiagonalBlock | None:
-        """The block of given curvatures; None where the bias is undetermined."""
-        diagonal = problem.design.column_square_sums(curvature)
-        mean, total = np.zeros(problem.d), 0.0
+        """The block of given curvatures; None where a bias is undetermined."""
+        squares = [problem.design.column_square_sums(c) for c in columns(curvature).T]
+        diagonal = np.stack(squares, axis=1).reshape(problem.d, *curvature.shape[1:])
+        mean, total = np.zeros(diagonal.shape), np.zeros(curvature.shape[1:])
         if problem.fit_bias:
-            total = float(curvature.sum())
-            if not total > NOTHING * float(problem.weights.sum()):
+            total = curvature.sum(axis=0)
+            if not np.all(total > NOTHING * float(problem.weights.sum())):
                 return None
             mean = problem.design.transposed_times(curvature) / total
             diagonal = np.maximum(diagonal - total * mean**2, 0.0)
         diagonal = diagonal + l2
         return cls(np.where(diagonal > 0, diagonal, 1.0), mean, total)
 
-    def solve(self, g_w: Array, g_b: float) -> tuple[Array, float]:
+    def solve(self, g_w: Array, g_b: Array | float) -> tuple[Array, Array]:
         """The (w, b) with H(w, b) = g for the diagonal H."""
         w = (g_w - g_b * self.mean) / self.diagonal
-        return w, (g_b / self.total - inner(self.mean, w) if self.total else 0.0)
+        return w, bias_step(g_b, self.total, self.mean * w)
 
-    def unanswered(self, g_w: Array, g_b: float) -> tuple[float, float]:
+    def unanswered(self, g_w: Array, g_b: Array | float) -> tuple[float, float]:
         """‖·‖² of the part of g outside the range of H (nothing), and of g."""
         return 0.0, float(np.sum((g_w - g_b * self.mean) ** 2 / self.diagonal))
 
@@ -141,12 +189,13 @@ class LeadingBlock:
         block = _sampled_block(part, l2[lead], curvature)
         return None if block is None else cls(lead, block, diagonal)
 
-    def solve(self, g_w: Array, g_b: float) -> tuple[Array, float]:
+    def solve(self, g_w: Array, g_b: Array | float) -> tuple[Array, Array]:
         """The (w, b) with H(w, b) = g for an H in which leading features meet no others."""
-        w = (g_w - g_b * self.diagonal.mean) / self.diagonal.diagonal
+        w = g_w - np.multiply.outer(self.diagonal.mean, g_b)
+        w /= self.diagonal.diagonal if w.ndim == 1 else self.diagonal.diagonal[:, None]
         w[self.lead], b = self.block.solve(g_w[self.lead], g_b)
-        return w, b - inner(self.mean, w)
+        return w, b - np.einsum("j,j...->...", self.mean, w)
 
-    def unanswered(self, g_w: Array, g_b: float) -> tuple[float, float]:
+    def unanswered(self, g_w: Array, g_b: Array | float) -> tuple[float, float]:
         """‖·‖² of the part of g outside the range of H, and of g."""
         return self.block.unanswered(g_w[self.lead], g_b)
