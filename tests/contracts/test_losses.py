@@ -162,6 +162,11 @@ def check_hessian_factors_give_its_products(loss, rng):
     diagonal, f = loss.hessian_factors(y, z)
     product = diagonal * v if f is None else diagonal * v - (dot(f, v) * f.T).T
     np.testing.assert_allclose(product, loss.hessian_times(y, z, v), atol=100 * EPS)
+    known = loss.hessian_factors(y, z, loss.gradient(y, z))
+    np.testing.assert_allclose(known[0], diagonal, atol=10 * EPS)
+    assert (known[1] is None) == (f is None)
+    if f is not None:
+        np.testing.assert_allclose(known[1], f, atol=10 * EPS)
 
 
 def check_convexity(loss, rng):
@@ -263,6 +268,17 @@ def check_inverse_link_minimises_the_expected_loss(loss, rng):
         size = max(np.abs(loss.gradient(np.full(N, label), z)).max() for label in labels)
         assert np.all((p >= 0) & (p <= 1))
         np.testing.assert_allclose(expected, 0, atol=100 * EPS * max(size, 1.0))
+
+
+def check_equal_scores_leave_no_slope(loss, rng):
+    """The slopes of all classes, by their weights, add up to 0 at the best equal scores."""
+    totals = rng.uniform(0.1, 10.0, size=2 if loss.task == "binary" else 4)
+    scores = None if loss.task == "regression" else loss.equal_scores(totals)
+    if scores is None:
+        return
+    classes = np.array([-1.0, 1.0]) if loss.task == "binary" else np.arange(4)
+    slopes = loss.gradient(classes, np.zeros((len(classes), *np.shape(scores))) + scores)
+    np.testing.assert_allclose(totals @ slopes, 0.0, atol=100 * EPS * totals.sum())
 
 
 def check_shapes_and_dtypes(loss, rng):

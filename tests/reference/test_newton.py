@@ -364,6 +364,7 @@ def test_a_factor_of_all_features_is_made_where_products_are_too_many(monkeypatc
     X, y = features_of_a_kernel()
     sizes, make_all = [], preconditioners._sampled_block
     monkeypatch.setattr(preconditioners, "LEADING", 1)
+    monkeypatch.setattr(conjugate_gradients, "DEAR", 10)
     monkeypatch.setattr(conjugate_gradients, "PATIENCE", 0.05)
 
     def recorded(problem, *args):
