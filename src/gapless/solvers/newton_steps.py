@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from ..design import Design
 from ..dual_points import FreeColumns, joint_hessian
 from ..problem import Problem
 from ._base import Point
