@@ -13,6 +13,7 @@ from .features import DateParts, FrequentWords, TableFeatures
 from .findings import CODES, Finding, TableError
 from .forms import Form
 from .leakage import Split, find_leaks
+from .options import ReadingOptions
 from .preparation import prepare
 from .profile import ColumnProfile, TableProfile, profile_table
 from .reading import read_batches, read_table
@@ -29,6 +30,7 @@ __all__ = [
     "Finding",
     "Form",
     "FrequentWords",
+    "ReadingOptions",
     "Split",
     "Table",
     "TableError",

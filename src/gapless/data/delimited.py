@@ -27,11 +27,11 @@ from .findings import SHOWN, TableError, counted, listed
 from .headers import (
     BY_POSITION,
     by_position,
-    filled,
     looks_like_data,
     rows_above,
     unlike_names,
 )
+from .options import AS_FOUND, ReadingOptions
 from .records import Records, find_records, is_blank, line_of
 
 # Bytes of the longest line of names.
@@ -41,11 +41,11 @@ LONGEST_LINE = 1 << 28
 
 
 def read_delimited(
-    data: bytes, name: str, delimiter: str | None = None
+    data: bytes, name: str, options: ReadingOptions = AS_FOUND
 ) -> tuple[pl.DataFrame, Dialect, list[str]]:
     """A text in UTF-8 as columns of texts, its dialect, and notes about what was decided."""
     data = _with_newlines(data)
-    body, dialect, notes = begin_delimited(data, name, delimiter)
+    body, dialect, notes = begin_delimited(data, name, options)
     line = line_of(data, len(data) - len(body))
     body = _unaligned(body, dialect)
     records = find_records(body, dialect.delimiter, dialect.quote)
@@ -54,10 +54,11 @@ def read_delimited(
 
 
 def begin_delimited(
-    data: bytes, name: str, delimiter: str | None = None
+    data: bytes, name: str, options: ReadingOptions = AS_FOUND
 ) -> tuple[bytes, Dialect, list[str]]:
     """The records after the header, the dialect and notes, from a text or its first block."""
-    data = data.lstrip(b"\r\n ")
+    whole, header = data, options.header
+    data = data.lstrip(b"\r\n ") if not header else _from_line(data, header, name)
     if not data.strip():
         raise TableError(f"{name} is empty; a table needs a line of names and lines of values.")
     data, said = _said_delimiter(data)
@@ -67,12 +68,42 @@ def begin_delimited(
             f"{name} has pairs such as 3:0.5 behind a target, as LIBSVM writes them, and no names; "
             "read it with sklearn.datasets.load_svmlight_file, or write it as CSV."
         )
-    guess = guess_dialect(sample, delimiter or said)
+    guess = guess_dialect(sample, options.delimiter or said, has_titles=header is None)
+    if header is not None:
+        above = whole[: len(whole) - len(data)].decode("utf-8", "ignore") if header else ""
+        dialect, body, notes = _with_told_names(data, sample, guess, above, has_names=header > 0)
+        return body, dialect, notes
     above = sample[: guess.above]
     data = data[len(above.encode()) :].lstrip(b"\r\n ")
     sample = sample[guess.above :].lstrip("\r\n ")
     dialect, body, notes = _with_names(data, sample, guess, above)
     return body, dialect, notes
+
+
+def _from_line(data: bytes, line: int, name: str) -> bytes:
+    """A text from one of its lines on, counted from 1."""
+    start = 0
+    for _ in range(line - 1):
+        start = data.find(b"\n", start) + 1
+        if not start:
+            raise TableError(f"{name} has no line {line:,}, where its names should be.")
+    return data[start:]
+
+
+def _with_told_names(
+    data: bytes, sample: str, guess: Guess, above: str, *, has_names: bool
+) -> tuple[Dialect, bytes, list[str]]:
+    """The same as `_with_names` where it was said which line has the names, or that none has."""
+    first, *others = rows_of(sample, guess) or [[""]]
+    names, notes = _names(first, others) if has_names else (by_position(len(first)), [])
+    return (
+        _dialect(guess, sample, has_names, names),
+        _below(data, guess, int(has_names)),
+        [
+            *_note_of_lines(sum(line.strip() != "" for line in above.splitlines())),
+            *notes,
+        ],
+    )
 
 
 def _unaligned(body: bytes, dialect: Dialect) -> bytes:
@@ -105,7 +136,7 @@ def _with_names(
 ) -> tuple[Dialect, bytes, list[str]]:
     """The dialect with names, the records below them, and notes about what was left out."""
     rows = rows_of(sample, guess)
-    titles = _titles(rows)
+    titles = rows_above(rows)
     lines = len(above.splitlines())
     first, *others = rows[titles:]
     named = _commented_names(above, first, others, guess)
@@ -116,19 +147,18 @@ def _with_names(
         names, notes = _names(first, others)
     else:
         names, notes = by_position(len(first)), [BY_POSITION]
-    if lines or titles:
-        left_out = counted(lines + titles, "line")
-        notes.insert(0, f"left out above the names of columns: {left_out}")
+    dialect = _dialect(guess, sample, has_header, names)
+    left_out = _note_of_lines(lines + titles)
+    return dialect, _below(data, guess, titles + has_header), left_out + notes
+
+
+def _dialect(guess: Guess, sample: str, has_header: bool, names: tuple[str, ...]) -> Dialect:
     has_blanks = guess.quote is not None and f"{guess.delimiter} {guess.quote}" in sample
-    dialect = Dialect(guess.delimiter, guess.quote, has_header, names, has_blanks, guess.is_aligned)
-    return dialect, _below(data, guess, titles + has_header), notes
+    return Dialect(guess.delimiter, guess.quote, has_header, names, has_blanks, guess.is_aligned)
 
 
-def _titles(rows: list[list[str]]) -> int:
-    """How many records above the names have a title in their first field and nothing else."""
-    above = rows_above(rows)
-    are_titles = not any(filled(row[1:]) for row in rows[:above])
-    return above if are_titles and not looks_like_data(rows[above], rows[above + 1 :]) else 0
+def _note_of_lines(above: int) -> list[str]:
+    return [f"left out above the names of columns: {counted(above, 'line')}"] if above else []
 
 
 def _commented_names(
@@ -257,7 +287,7 @@ def _fields_by_python(body: bytes, dialect: Dialect) -> pl.DataFrame:
 
 
 def delimited_blocks(
-    blocks: Iterator[tuple[bytes, bool]], name: str, delimiter: str | None = None
+    blocks: Iterator[tuple[bytes, bool]], name: str, options: ReadingOptions = AS_FOUND
 ) -> Iterator[pl.DataFrame]:
     """A text that comes block by block as frames of texts; records are never cut.
 
@@ -268,7 +298,7 @@ def delimited_blocks(
     for text, is_last in _whole_lines(blocks, name):
         is_first = dialect is None
         if dialect is None:
-            body, dialect, _ = begin_delimited(text, name, delimiter)
+            body, dialect, _ = begin_delimited(text, name, options)
             line += line_of(text, len(text) - len(body)) - 1
             text = body
         text = left + _unaligned(text, dialect)

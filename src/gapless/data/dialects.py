@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from .headers import TOP, filled, have_numbers, looks_like_data
 
 DELIMITERS = (",", "\t", ";", "|", "^", "~", ":", " ")
+# Those that hardly stand in texts.
+RARE = ("\t", ";", "|")
 # Stands between no two fields: the text is one column.
 NONE = "\x1f"
 QUOTES = ('"', None, "'")
@@ -75,13 +77,14 @@ class Guess:
     above: int = 0
 
 
-def guess_dialect(text: str, delimiter: str | None = None) -> Guess:
-    """The dialect of a text from its first lines, below titles and comments if there are some."""
+def guess_dialect(text: str, delimiter: str | None = None, *, has_titles: bool = True) -> Guess:
+    """The dialect of a text from its first lines; titles and comments may stand above it."""
     guess = _guess(text, delimiter)
     # Blanks stand in texts too, so that they delimit nothing but equally many fields.
     enough = SURE if guess.delimiter == " " else UNSURE
     if delimiter is None and guess.share < enough:
-        return _below_titles(text) or Guess(guess.share, NONE, '"')
+        below = _below_titles(text) if has_titles else None
+        return below or Guess(guess.share, NONE, '"')
     return guess
 
 
@@ -96,7 +99,8 @@ def _below_titles(text: str) -> Guess | None:
 
     What is left out are comments and blank lines, or lines above three columns or more that have
     names, and numbers below them; all others might be texts with commas or blanks in them, in one
-    column whose name is what looks like a title.
+    column whose name is what looks like a title. Semicolons, tabs and bars hardly stand in texts,
+    so that two columns of names are enough.
     """
     above, are_comments = 0, True
     for line in text[:BELOW_TITLE].splitlines(keepends=True)[:TOP]:
@@ -107,8 +111,10 @@ def _below_titles(text: str) -> Guess | None:
         if guess.share < SURE or (guess.quote is None and '"' in below):
             continue
         first, *others = rows_of(below, guess)
-        are_names = filled(first) == len(first) > 2 and not looks_like_data(first, others)
-        if others and (are_comments or (are_names and have_numbers(others))):
+        are_names = filled(first) == len(first) and not looks_like_data(first, others)
+        is_rare = guess.delimiter in RARE and len(others) > 1
+        is_sure = is_rare or (len(first) > 2 and have_numbers(others))
+        if others and (are_comments or (are_names and is_sure)):
             return Guess(guess.share, guess.delimiter, guess.quote, guess.is_aligned, above)
     return None
 

@@ -6,13 +6,13 @@ import importlib
 import io
 import re
 import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, Any
 
 import polars as pl
 
+from ..kernel_matrix import free_memory
 from .findings import TableError, counted, listed
 from .headers import (
     BY_POSITION,
@@ -23,6 +23,7 @@ from .headers import (
     rows_above,
     unlike_names,
 )
+from .options import AS_FOUND, ReadingOptions
 
 READER_MISSING = "reading Excel needs a package: pip install 'gapless[tables]'."
 # The reader makes room for every cell between the first and the last one: some 3 GB for so many.
@@ -34,13 +35,16 @@ BLOCK = 1 << 20
 Row = tuple[str | None, ...]
 
 
-def read_excel(data: bytes, name: str) -> tuple[pl.DataFrame, list[str]]:
-    """The table on the first sheet that has one, and notes about what was decided."""
+def read_excel(
+    data: bytes, name: str, options: ReadingOptions = AS_FOUND
+) -> tuple[pl.DataFrame, list[str]]:
+    """The table on a sheet, the first one that has any, and notes about what was decided."""
     with _errors_named(name) as excel:
         _refuse_stray_cells(data, name)
         workbook = excel.read_excel(data)
-        sheet, top = _first_table(workbook, name)
-        names, skipped, notes = _names(top)
+        told = _sheet(options.sheet, workbook.sheet_names, name)
+        sheet, top = _first_table(workbook, name, told, options.header or 0)
+        names, skipped, notes = _names(top, options.header, name)
         frame = pl.read_excel(
             io.BytesIO(data),
             sheet_name=sheet,
@@ -48,7 +52,8 @@ def read_excel(data: bytes, name: str) -> tuple[pl.DataFrame, list[str]]:
             infer_schema_length=None,
             raise_if_empty=False,
         )
-        return frame, _note_of_sheets(sheet, workbook.sheet_names) + notes
+        others = [] if told else _note_of_sheets(sheet, workbook.sheet_names)
+        return frame, others + notes
 
 
 @contextmanager
@@ -60,20 +65,11 @@ def _errors_named(name: str) -> Iterator[Any]:
         raise TableError(f"{name}: {READER_MISSING}") from None
     try:
         yield fastexcel
-    except TableError:
+    except (TableError, MemoryError):
         raise
-    except (
-        fastexcel.FastExcelError,
-        pl.exceptions.PolarsError,
-        zipfile.BadZipFile,
-        zlib.error,
-        EOFError,
-        OSError,
-        RuntimeError,
-        ValueError,
-    ) as error:
-        first = str(error).strip().partition("\n")[0]
-        raise TableError(f"{name} is no whole workbook: {first}.") from None
+    except (Exception, pl.exceptions.PanicException) as error:
+        first = str(error).strip().partition("\n")[0].rstrip(".")
+        raise TableError(f"{name} is damaged: it is no whole workbook ({first}).") from None
 
 
 def _refuse_stray_cells(data: bytes, name: str) -> None:
@@ -82,7 +78,7 @@ def _refuse_stray_cells(data: bytes, name: str) -> None:
         return
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         size = sum(part.file_size for part in archive.infolist())
-        if size > MOST_BYTES:
+        if size > min(MOST_BYTES, free_memory()):
             raise TableError(
                 f"{name} unpacks to {size:,} bytes, too many to read; save the table as CSV."
             )
@@ -119,31 +115,46 @@ def _column(letters: bytes) -> int:
     return number
 
 
-def _first_table(workbook: Any, name: str) -> tuple[str, list[Row]]:
+def _sheet(told: str | int | None, sheets: list[str], name: str) -> str | None:
+    """The name of the sheet that was asked for by its name or its place, counted from 1."""
+    if told is None or told in sheets:
+        return None if told is None else str(told)
+    place = int(told) if str(told).isdecimal() else 0
+    if not 0 < place <= len(sheets):
+        raise TableError(f"{name} has no sheet {told!r}; there are {listed(sheets)}.")
+    return sheets[place - 1]
+
+
+def _first_table(workbook: Any, name: str, told: str | None, header: int) -> tuple[str, list[Row]]:
     """The first sheet with any values and the top of it, hidden sheets last."""
     hidden = []
-    for sheet in workbook.sheet_names:
+    for sheet in workbook.sheet_names if told is None else [told]:
         found = workbook.load_sheet(
-            sheet, header_row=None, skip_rows=0, n_rows=TOP, dtypes="string"
+            sheet, header_row=None, skip_rows=0, n_rows=TOP + header, dtypes="string"
         )
         top = pl.DataFrame(found).rows()
         if not any(filled(row) for row in top):
             continue
-        if found.visible == "visible":
+        if found.visible == "visible" or told is not None:
             return sheet, top
         hidden.append((sheet, top))
     if not hidden:
-        raise TableError(f"{name} is an empty workbook; a table needs names and values.")
+        what = "an empty workbook" if told is None else f"empty on its sheet {told!r}"
+        raise TableError(f"{name} is {what}; a table needs names and values.")
     return hidden[0]
 
 
-def _names(top: list[Row]) -> tuple[list[str], int, list[str]]:
+def _names(top: list[Row], header: int | None, name: str) -> tuple[list[str], int, list[str]]:
     """Names of the columns, how many rows are above the values, and notes."""
-    above = rows_above(top)
+    above = rows_above(top) if header is None else max(header - 1, 0)
+    if above >= len(top):
+        raise TableError(f"{name} has no row {header:,}, where its names should be.")
     left_out = sum(filled(row) > 0 for row in top[:above])
     notes = [f"left out above the names of columns: {counted(left_out, 'row')}"] if left_out else []
     first, *others = [[value or "" for value in row] for row in top[above:]]
-    if looks_like_data(first, others):
+    if header == 0:
+        return list(by_position(len(first))), 0, []
+    if header is None and looks_like_data(first, others):
         return list(by_position(len(first))), above, [*notes, BY_POSITION]
     names, more = unlike_names(first)
     return list(names), above + 1, notes + more
@@ -154,6 +165,6 @@ def _note_of_sheets(sheet: str, sheets: list[str]) -> list[str]:
     if not others:
         return []
     return [
-        f"sheet {sheet!r} is read, of {len(sheets)}; save another ({listed(others)}) as a file of "
-        "its own to read it"
+        f"sheet {sheet!r} is read, of {len(sheets)}; ask for another ({listed(others)}) by its "
+        "name to read it"
     ]

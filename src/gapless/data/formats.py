@@ -11,8 +11,10 @@ from typing import Any, Literal
 
 import polars as pl
 
+from ..kernel_matrix import free_memory
 from .excel import read_excel
 from .findings import TableError
+from .options import AS_FOUND, ReadingOptions
 
 Format = Literal["csv", "parquet", "arrow", "arrow stream", "json", "excel"]
 
@@ -54,6 +56,8 @@ NO_TABLE_TEXTS = (
 # Of so many bytes so large a share may be controls, as in no text but by accident.
 LOOKED_AT, MOST_CONTROLS = 1 << 16, 0.05
 CONTROLS = bytes({*range(32), 127} - set(b"\t\n\v\f\r\x1a\x1c\x1d\x1e\x1f"))
+# What a value takes in memory while it is read, as a number and its copies.
+BYTES_PER_VALUE = 24
 PACKED = (".gz", ".bz2", ".xz", ".zst")
 LINES_NAMES = (".jsonl", ".ndjson")
 JSON_NAMES = (".json", *LINES_NAMES)
@@ -85,17 +89,32 @@ def _excel(name: str) -> Format:
     return "excel"
 
 
-def read_binary(data: bytes, known: Format, name: str) -> tuple[pl.DataFrame, list[str]]:
+def read_binary(
+    data: bytes, known: Format, name: str, options: ReadingOptions = AS_FOUND
+) -> tuple[pl.DataFrame, list[str]]:
     """A frame from bytes of Parquet, Arrow or Excel, and notes about what was decided."""
     if known == "excel":
-        return read_excel(data, name)
+        return read_excel(data, name, options)
     readers: dict[str, Any] = {
         "parquet": pl.read_parquet,
         "arrow": pl.read_ipc,
         "arrow stream": pl.read_ipc_stream,
     }
     with damage_named(name, known):
+        if known == "parquet":
+            _refuse_many_rows(data, name)
         return readers[known](io.BytesIO(data)), []
+
+
+def _refuse_many_rows(data: bytes, name: str) -> None:
+    """Stop at a small file of more values than memory holds: equal ones take no room in it."""
+    lazy = pl.scan_parquet(io.BytesIO(data))
+    rows, columns = lazy.select(pl.len()).collect().item(), len(lazy.collect_schema())
+    if rows * columns * BYTES_PER_VALUE > free_memory():
+        raise TableError(
+            f"{name} has {rows:,} rows and {columns:,} columns, more than memory can hold; "
+            "give fewer of them."
+        )
 
 
 @contextmanager
@@ -103,12 +122,15 @@ def damage_named(name: str, known: Format) -> Iterator[None]:
     """Errors of polars about a file as errors of a table; a panic of its readers is one too."""
     try:
         yield
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
-        raise TableError(f"{name} is no whole {known} file: {_first_line(error)}") from None
+    except (TableError, MemoryError):
+        raise
+    except (Exception, pl.exceptions.PanicException) as error:
+        why = _first_line(error)
+        raise TableError(f"{name} is damaged: it is no whole {known} file ({why}).") from None
 
 
 def _first_line(error: BaseException) -> str:
-    return str(error).strip().partition("\n")[0]
+    return str(error).strip().partition("\n")[0].rstrip(".")
 
 
 def check_text(text: bytes, name: str) -> None:

@@ -112,13 +112,15 @@ class Recognised:
     notes: tuple[str, ...] = ()
 
 
-def recognise(texts: pl.Series) -> Recognised:
+def recognise(texts: pl.Series, decimal: str | None = None) -> Recognised:
     """Find the form of a column of texts from all of them.
 
     Parameters
     ----------
     texts : polars.Series of String
         The texts; None where the table has none.
+    decimal : {".", ","} or None, default=None
+        The decimal mark of numbers; found from the texts if None.
 
     Returns
     -------
@@ -131,7 +133,7 @@ def recognise(texts: pl.Series) -> Recognised:
         *(_numbers_of_a_unit, _strings),
     )
     for attempt in attempts:
-        known = attempt(clean)
+        known = attempt(clean, decimal)
         if known is not None:
             return Recognised(known.values, known.form, (*notes, *known.notes))
     raise AssertionError("every column can be read as strings")
@@ -215,14 +217,17 @@ def _finite(numbers: pl.Series) -> pl.Series:
     return numbers.set(~numbers.is_finite().fill_null(True), None)
 
 
-def _plain_numbers(texts: pl.Series) -> Recognised | None:
+def _plain_numbers(texts: pl.Series, decimal: str | None = None) -> Recognised | None:
     """Numbers as programs write them, all of them."""
     if texts.null_count() == len(texts):
+        return None
+    if decimal == "," and texts.str.contains(".", literal=True).any():
+        # The points group digits.
         return None
     numbers = _floats(texts)
     if numbers.null_count() > texts.null_count() or _are_codes(texts):
         return None
-    return _as_numbers(texts, numbers, Form("number"), [])
+    return _as_numbers(texts, numbers, Form("number", decimal or ""), [])
 
 
 def _are_codes(texts: pl.Series) -> bool:
@@ -269,19 +274,20 @@ def _bare(texts: pl.Series) -> pl.Series:
     return bare.str.replace(rf"\s*{SIGNS}$", "")
 
 
-def _decorated_numbers(texts: pl.Series) -> Recognised | None:
+def _decorated_numbers(texts: pl.Series, decimal: str | None = None) -> Recognised | None:
     """Numbers as people write them: 1,234.50, 1.234,5, 12 %, $3; a few others may be among them."""
     present = texts.drop_nulls()
     few = present.gather_every(max(1, len(present) // LOOKED_AT))
     few = few.filter(~few.str.to_lowercase().is_in(MISSING_AMONG_NUMBERS))
-    if max(_share_of_numbers(few, decimal) for decimal in ".,") < 0.5 or _are_codes(texts):
+    marks = decimal or ".,"
+    if max(_share_of_numbers(few, mark) for mark in marks) < 0.5 or _are_codes(texts):
         return None
     if int(present.str.contains(LIMIT).sum()) > MOST_LIMITS * len(present):
         return None
     words = present.value_counts(name="times")
     distinct, times = words.to_series(0), words["times"]
     known = distinct.str.to_lowercase().is_in(MISSING_AMONG_NUMBERS)
-    candidates = [(_undecorated(distinct, decimal), decimal) for decimal in ".,"]
+    candidates = [(_undecorated(distinct, mark), mark) for mark in marks]
     numbers, decimal = min(candidates, key=lambda pair: pair[0].null_count())
     odd = numbers.is_null() & ~known
     rows, read_rows = (int(times.filter(where).sum()) for where in (~known, numbers.is_not_null()))
@@ -327,7 +333,7 @@ def _notes_of_numbers(
     return notes
 
 
-def _times(texts: pl.Series) -> Recognised | None:
+def _times(texts: pl.Series, decimal: str | None = None) -> Recognised | None:
     """Hours, minutes and seconds with colons between them."""
     if not are_times(texts):
         return None
@@ -348,12 +354,12 @@ def _multiplied(texts: pl.Series, decimal: str) -> pl.Series:
     return (_undecorated(numbers, decimal) if decimal else _floats(numbers)) * factors
 
 
-def _multiples(texts: pl.Series) -> Recognised | None:
+def _multiples(texts: pl.Series, decimal: str | None = None) -> Recognised | None:
     """Numbers of which some are multiples of a thousand, a million or a billion: 1.5K."""
     if not have_multiples(texts):
         return None
     numbers, factors = without_multiples(texts)
-    found = _decorated_numbers(numbers)
+    found = _decorated_numbers(numbers, decimal)
     if found is None:
         return None
     values = _multiplied(texts, found.form.decimal)
@@ -363,12 +369,12 @@ def _multiples(texts: pl.Series) -> Recognised | None:
     return replace(_as_numbers(texts, values, form, []), notes=notes)
 
 
-def _numbers_of_a_unit(texts: pl.Series) -> Recognised | None:
+def _numbers_of_a_unit(texts: pl.Series, decimal: str | None = None) -> Recognised | None:
     """Numbers that all have the same unit beside them: 5 kg."""
     unit = unit_of(texts)
     if unit is None:
         return None
-    found = _decorated_numbers(without_unit(texts, unit))
+    found = _decorated_numbers(without_unit(texts, unit), decimal)
     if found is None:
         return None
     form = replace(found.form, unit=unit)
@@ -388,7 +394,7 @@ def _truths(texts: pl.Series) -> pl.Series:
     return _set_missing(low, ~low.is_in(("true", "false"))) == "true"
 
 
-def _booleans(texts: pl.Series) -> Recognised | None:
+def _booleans(texts: pl.Series, decimal: str | None = None) -> Recognised | None:
     sample = texts.drop_nulls().head(1).str.to_lowercase().is_in(("true", "false"))
     if not sample.any():
         return None
@@ -398,14 +404,14 @@ def _booleans(texts: pl.Series) -> Recognised | None:
     return Recognised(truths, Form("boolean"))
 
 
-def _dates(texts: pl.Series) -> Recognised | None:
+def _dates(texts: pl.Series, decimal: str | None = None) -> Recognised | None:
     found = find_dates(texts)
     if found is None:
         return None
     return Recognised(found.values, Form("date", formats=found.formats), found.notes)
 
 
-def _strings(texts: pl.Series) -> Recognised:
+def _strings(texts: pl.Series, decimal: str | None = None) -> Recognised:
     present = texts.drop_nulls()
     numbers = len(present) - _floats(present).null_count()
     notes: tuple[str, ...] = ()

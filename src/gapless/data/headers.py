@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -13,13 +14,33 @@ TOP = 20
 # What stands for a missing value in a column of numbers.
 NO_NAMES = {text.lower() for text in (*MISSING, *MISSING_AMONG_NUMBERS)}
 BY_POSITION = "the first row holds values, so columns are named by their position"
+# A number with signs, groups of digits or a decimal comma.
+WRITTEN = re.compile(
+    r"(?:[$€£¥]\s?)?([+-]?\d{1,3}(?:[.,\s'’]\d{3})*(?:[.,]\d+)?|[+-]?\d+,\d+)\s?[%€$£]?"
+)
+DATE = re.compile(r"(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})(?:[T\s]|$)")
 
 
 def rows_above(rows: Sequence[Sequence[str | None]]) -> int:
-    """How many rows stand above the names: a title fills less than half of the fullest row."""
-    top = rows[:TOP]
-    enough = max((filled(row) for row in top), default=0) / 2
-    return next((k for k, row in enumerate(top) if filled(row) >= enough), 0)
+    """How many rows stand above the names, or above the values if there are no names.
+
+    A title fills its first field alone, and stands above rows that fill more than twice as many;
+    above two columns, names and numbers have to follow. Headings of several columns, such as those
+    of merged cells, stand above names that fill every field, and numbers.
+    """
+    top = [[value or "" for value in row] for row in rows[:TOP]]
+    fullest = max(map(filled, top), default=0)
+    above = next((k for k, row in enumerate(top) if 2 * filled(row) >= fullest), 0)
+    if fullest == 2:
+        above = next((k for k, row in enumerate(top) if filled(row) == 2), 0)
+    values = [value for row in top[:above] for value in row if value.strip()]
+    if not above or any(_number(value) is not None for value in values):
+        return 0
+    first, others = top[above], [[value or "" for value in row] for row in rows[above + 1 :]]
+    has_names = not looks_like_data(first, others)
+    is_sure = has_names and filled(first) == fullest and have_numbers(others)
+    are_titles = not any(filled(row[1:]) for row in top[:above])
+    return above if is_sure or (are_titles and fullest > 2) else 0
 
 
 def filled(row: Sequence[str | None]) -> int:
@@ -31,13 +52,16 @@ def looks_like_data(first: Sequence[str], others: Sequence[Sequence[str]] = ()) 
     """Whether the first row holds values and no names.
 
     It does if it has numbers alone, or numbers beside texts of which one comes again in its column
-    or which are the fewer ones, or if all of its texts come again. Years, positions and rising
-    doses are names all the same, and so are numbers beside a text that stands above numbers.
+    or which are the fewer ones, or if all of its texts come again, or a date stands above dates.
+    Years, positions and rising doses are names all the same, and so are numbers beside a text that
+    stands above numbers.
     """
     numbers = [number for number in map(_number, first) if number is not None]
     if len(numbers) == len(first):
         return not _are_positions(numbers)
     different = [row for row in others if list(row) != list(first)]
+    if _has_date_above_dates(first, different):
+        return True
     again = [
         any(len(row) > k and row[k].strip() == field.strip() for row in different)
         for k, field in enumerate(first)
@@ -57,12 +81,27 @@ def looks_like_data(first: Sequence[str], others: Sequence[Sequence[str]] = ()) 
 
 
 def _number(field: str) -> float | None:
+    """The number of a field, as programs or people write it; None if it is none."""
     try:
         number = float(field)
     except ValueError:
-        return None
+        found = WRITTEN.fullmatch(field.strip())
+        if found is None:
+            return None
+        # Of two signs the last is the decimal one; a single one may be either.
+        whole, _, rest = re.sub(r"[\s'’]", "", found[1]).replace(",", ".").rpartition(".")
+        number = float(f"{whole.replace('.', '')}.{rest}")
     # A column may be called inf or nan.
     return number if math.isfinite(number) else None
+
+
+def _has_date_above_dates(first: Sequence[str], others: Sequence[Sequence[str]]) -> bool:
+    for k, field in enumerate(first):
+        if DATE.match(field.strip()):
+            below = [row[k] for row in others if len(row) > k]
+            if below and 2 * sum(DATE.match(one.strip()) is not None for one in below) > len(below):
+                return True
+    return False
 
 
 def _are_years(numbers: Sequence[float]) -> bool:

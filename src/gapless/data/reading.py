@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -12,11 +13,12 @@ import polars as pl
 from .builtin import BUILTIN, load_builtin
 from .delimited import delimited_blocks, read_delimited
 from .dialects import NONE
-from .encodings import as_utf8, utf8_blocks
+from .encodings import as_utf8, encoding_of, utf8_blocks
 from .findings import TableError
 from .formats import check_text, damage_named, format_of, read_binary, read_json
 from .forms import Form, read
-from .sources import STANDARD_INPUT, Opened, Source, open_source
+from .options import ReadingOptions
+from .sources import STANDARD_INPUT, Opened, Source, open_source, read_whole
 from .tables import Table, typed, usual_types
 
 # Bytes of text that become one batch.
@@ -28,7 +30,14 @@ ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 
 def read_table(
-    source: Source, *, delimiter: str | None = None, encoding: str | None = None
+    source: Source,
+    *,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    header: int | None = None,
+    sheet: str | int | None = None,
+    decimal: str | None = None,
+    time_limit: float | None = None,
 ) -> Table:
     """Read a table.
 
@@ -42,6 +51,16 @@ def read_table(
         What stands between the fields of a text; found from its first records if None.
     encoding : str or None, default=None
         The encoding of a text; found from its bytes if None.
+    header : int or None, default=None
+        The line of a text, or the row of a sheet, that has the names of columns, counted from 1;
+        0 if none has. Found from the first rows if None.
+    sheet : str, int or None, default=None
+        The sheet of a workbook, by its name or its place counted from 1; the first one that has a
+        table if None.
+    decimal : {".", ","} or None, default=None
+        The decimal mark of all numbers in texts; found for each column if None.
+    time_limit : float or None, default=None
+        Seconds within which a pipe or a device has to end; files have an end.
 
     Returns
     -------
@@ -51,7 +70,8 @@ def read_table(
     Raises
     ------
     TableError
-        When there is no such table, or it is empty, ragged or damaged; the message names the line.
+        When there is no such table, or it is empty, ragged or damaged, or more than the free memory
+        can hold; the message names the line.
 
     Notes
     -----
@@ -64,39 +84,47 @@ def read_table(
     >>> table.frame.rows()
     [(12.5, 1000), (8.25, 900)]
     """
+    options = ReadingOptions(delimiter, encoding, header, sheet, decimal)
     if _is_builtin(source):
         return load_builtin(str(source))
     _check_exists(source)
-    with open_source(source) as opened:
-        return _read(opened, delimiter, encoding)
+    with open_source(source, time_limit) as opened:
+        return _read(opened, options)
 
 
-def _read(opened: Opened, delimiter: str | None, encoding: str | None) -> Table:
-    known = format_of(opened.name, opened.head)
-    data = opened.stream.read()
+def _read(opened: Opened, options: ReadingOptions) -> Table:
+    known, name = format_of(opened.name, opened.head), opened.name
     if known not in ("csv", "json"):
-        frame, decided = read_binary(data, known, opened.name)
-        _not_empty(frame, opened.name)
-        return typed(frame, tuple(decided), source=opened.name, format=known)
-    text, found = as_utf8(data, encoding)
-    check_text(text, opened.name)
+        frame, decided = read_binary(read_whole(opened.stream, name), known, name, options)
+        _not_empty(frame, name)
+        return typed(frame, tuple(decided), source=name, format=known, options=options)
+    data = read_whole(opened.stream, name, check=partial(_check_first, name=name))
+    text, found = as_utf8(data, options.encoding)
+    check_text(text, name)
     said = () if found in ("utf-8", "utf-8-sig") else (f"letters are read as {found}",)
     if REPLACED in text:
         said = (*said, "letters that could not be read are shown as \ufffd")
     if known == "json":
-        frame, between = read_json(text, opened.name), None
+        frame, between = read_json(text, name), None
         notes: list[str] = []
     else:
-        frame, dialect, notes = read_delimited(text, opened.name, delimiter)
+        frame, dialect, notes = read_delimited(text, name, options)
         between = None if dialect.delimiter == NONE else dialect.delimiter
     return typed(
-        _not_empty(frame, opened.name),
+        _not_empty(frame, name),
         (*said, *notes),
-        source=opened.name,
+        source=name,
         format=known,
         delimiter=between,
         encoding=found,
+        options=options,
     )
+
+
+def _check_first(block: bytes, name: str) -> None:
+    """Refuse what is no text when its first bytes are there: a device may have no end."""
+    if not encoding_of(block, is_whole=False).startswith(("utf-16", "utf-32")):
+        check_text(block, name)
 
 
 def read_batches(
@@ -105,6 +133,8 @@ def read_batches(
     *,
     delimiter: str | None = None,
     encoding: str | None = None,
+    header: int | None = None,
+    sheet: str | int | None = None,
 ) -> Iterator[pl.DataFrame]:
     """Read a table piece by piece, for tables larger than memory.
 
@@ -115,7 +145,7 @@ def read_batches(
     forms : mapping of str to Form
         How texts are read, as in the table of training rows (`Table.forms`); a column that is not
         in it stays text. What does not fit its form is missing.
-    delimiter, encoding : str or None, default=None
+    delimiter, encoding, header, sheet : default=None
         As for `read_table`.
 
     Yields
@@ -124,7 +154,7 @@ def read_batches(
         Some rows, in order, with the types of a table; at least one frame, which has no rows if
         there are none.
     """
-    for frame in _batches(source, delimiter, encoding):
+    for frame in _batches(source, ReadingOptions(delimiter, encoding, header, sheet)):
         usual, _ = usual_types(frame)
         yield usual.with_columns(
             read(usual[name], form)
@@ -133,7 +163,7 @@ def read_batches(
         )
 
 
-def _batches(source: Source, delimiter: str | None, encoding: str | None) -> Iterator[pl.DataFrame]:
+def _batches(source: Source, options: ReadingOptions) -> Iterator[pl.DataFrame]:
     if _is_builtin(source):
         yield from load_builtin(str(source)).frame.iter_slices(ROWS)
         return
@@ -141,10 +171,9 @@ def _batches(source: Source, delimiter: str | None, encoding: str | None) -> Ite
     with open_source(source) as opened:
         known = format_of(opened.name, opened.head)
         if known == "csv":
-            blocks = utf8_blocks(opened.stream, BLOCK, encoding)
-            yield from delimited_blocks(blocks, opened.name, delimiter)
+            yield from delimited_blocks(_blocks(opened, options), opened.name, options)
         elif known == "json":
-            yield from _json_batches(opened, encoding)
+            yield from _json_batches(opened, options)
         elif known in ("parquet", "arrow") and isinstance(source, str | Path) and source != "-":
             scan = pl.scan_parquet if known == "parquet" else pl.scan_ipc
             with damage_named(opened.name, known):
@@ -154,15 +183,25 @@ def _batches(source: Source, delimiter: str | None, encoding: str | None) -> Ite
                 yield lazy.collect() if first is None else first
                 yield from batches
         else:
-            frame, _ = read_binary(opened.stream.read(), known, opened.name)
+            data = read_whole(opened.stream, opened.name)
+            frame, _ = read_binary(data, known, opened.name, options)
             yield from frame.iter_slices(ROWS) if frame.height else [frame]
 
 
-def _json_batches(opened: Opened, encoding: str | None) -> Iterator[pl.DataFrame]:
+def _blocks(opened: Opened, options: ReadingOptions) -> Iterator[tuple[bytes, bool]]:
+    """Blocks of a text in UTF-8, of which the first is known to be one."""
+    blocks = utf8_blocks(opened.stream, BLOCK, options.encoding)
+    for k, (block, is_last) in enumerate(blocks):
+        if k == 0:
+            check_text(block, opened.name)
+        yield block, is_last
+
+
+def _json_batches(opened: Opened, options: ReadingOptions) -> Iterator[pl.DataFrame]:
     """Whole lines of objects; a list of objects, or one object of many lines, is one batch."""
     left, are_lines = b"", False
     is_one = opened.head.lstrip().startswith((b"[", b"{\n", b"{\r"))
-    for block, is_last in utf8_blocks(opened.stream, BLOCK, encoding):
+    for block, is_last in _blocks(opened, options):
         text = left + block
         cut = len(text) if is_last else 0 if is_one else text.rfind(b"\n") + 1
         if text[:cut].strip():

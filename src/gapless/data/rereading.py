@@ -6,18 +6,20 @@ A new table alone may look otherwise: 1.000 is a thousand where training rows ha
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import polars as pl
 
 from .columns import Column
 from .forms import Form, form_by_type, read
+from .options import AS_FOUND, ReadingOptions
 from .reading import read_batches
 from .sources import Source
 from .tables import Table
 
 
 def batches_like(
-    source: Source, columns: Sequence[Column]
+    source: Source, columns: Sequence[Column], options: ReadingOptions = AS_FOUND
 ) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
     """Read a table piece by piece, as another table was read.
 
@@ -28,6 +30,8 @@ def batches_like(
     columns : sequence of Column
         The columns of the other table. Texts of one that has no form, since it did not come as
         texts, get the form of the first piece; texts of columns that are not here stay texts.
+    options : ReadingOptions
+        How the table is to be read; a decimal mark goes before those of the columns.
 
     Yields
     ------
@@ -35,9 +39,13 @@ def batches_like(
         Some rows as they stand in the source, and the same as values.
     """
     forms: dict[str, Form] | None = None
-    for frame in read_batches(source, {}):
+    told = options.told()
+    decimal = told.pop("decimal", None)
+    for frame in read_batches(source, {}, **told):
         if forms is None:
-            forms = _forms(frame, columns)
+            forms = {
+                name: _with_decimal(form, decimal) for name, form in _forms(frame, columns).items()
+            }
         yield frame, as_values(frame, forms)
 
 
@@ -69,6 +77,11 @@ def as_values(frame: pl.DataFrame, forms: Mapping[str, Form]) -> pl.DataFrame:
     return frame.with_columns(
         read(frame[name], form) for name, form in forms.items() if schema.get(name) == pl.String
     )
+
+
+def _with_decimal(form: Form, decimal: str | None) -> Form:
+    is_number = form.kind == "number" and form.decimal != ":"
+    return replace(form, decimal=decimal) if decimal and is_number else form
 
 
 def _forms(frame: pl.DataFrame, columns: Sequence[Column]) -> dict[str, Form]:

@@ -1,4 +1,8 @@
-"""Bytes of a table: from a file, standard input or memory, unpacked."""
+"""Bytes of a table: from a file, standard input or memory, unpacked, within limits.
+
+What has no end, such as a device or a pipe that nobody closes, stops at a limit of memory, and of
+time if one is given; a small packed file may unpack to any size and stops at the first.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +11,19 @@ import gzip
 import importlib
 import io
 import lzma
+import os
+import select
+import stat
 import sys
+import time
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from ..kernel_matrix import free_memory
 from .findings import TableError, counted, listed
 
 STANDARD_INPUT = "-"
@@ -25,6 +33,11 @@ Source = str | Path | bytes | IO[bytes]
 BESIDE_TABLES = ("__MACOSX/", ".DS_Store")
 # Files that tell an archive which is a document, such as a workbook, from one of files.
 OF_DOCUMENTS = ("[Content_Types].xml", "mimetype")
+# Bytes of memory that reading takes for each byte of a table: fields become objects of their own.
+MEMORY_PER_BYTE = 8
+AT_ONCE = 1 << 24
+# Of Zstandard so few, since each may unpack to 32,000.
+PACKED_AT_ONCE = 1 << 11
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +50,14 @@ class Opened:
 
 
 @contextmanager
-def open_source(source: Source) -> Iterator[Opened]:
+def open_source(source: Source, time_limit: float | None = None) -> Iterator[Opened]:
     """Open a table, unpack it if its first bytes say that it is packed, and close what was opened.
 
-    A stream that was open before stays open.
+    A stream that was open before stays open. The limit, in seconds, is for what may have no end:
+    pipes and devices.
     """
-    stream, name = _raw(source)
+    deadline = None if time_limit is None else time.monotonic() + time_limit
+    stream, name = _raw(source, deadline)
     try:
         unpacked = _unpacked(stream, _peek(stream), name)
         yield Opened(unpacked, _peek(unpacked), name)
@@ -51,19 +66,87 @@ def open_source(source: Source) -> Iterator[Opened]:
             stream.close()
 
 
-def _raw(source: Source) -> tuple[IO[bytes], str]:
+def read_whole(stream: IO[bytes], name: str, check: Callable[[bytes], None] | None = None) -> bytes:
+    """All bytes of a table, of which a check may refuse the first block.
+
+    Raises
+    ------
+    TableError
+        When they are more than the memory holds as a table.
+    """
+    most = free_memory() / MEMORY_PER_BYTE
+    blocks, size = [], 0
+    while block := stream.read(AT_ONCE):
+        if check is not None and not blocks:
+            check(block)
+        size += len(block)
+        if size > most:
+            raise TableError(
+                f"{name} is longer than {most / 2**20:,.0f} MB, which is as much as the free "
+                "memory can hold as a table; give fewer rows or columns."
+            )
+        blocks.append(block)
+    return blocks[0] if len(blocks) == 1 else b"".join(blocks)
+
+
+def _raw(source: Source, deadline: float | None) -> tuple[IO[bytes], str]:
     if isinstance(source, bytes):
         return io.BytesIO(source), "bytes"
     if source == STANDARD_INPUT:
-        return sys.stdin.buffer, "standard input"
+        kept = sys.stdin.buffer
+        return _in_time(kept, deadline, "standard input", closes=False), "standard input"
     if not isinstance(source, str | Path):
         return source, str(getattr(source, "name", "stream"))
     try:
-        return open(source, "rb"), str(source)
+        # Opened as others are, a pipe waits for somebody who writes, without end.
+        waits = deadline is None or not stat.S_ISFIFO(os.stat(source).st_mode)
+        number = os.open(source, os.O_RDONLY if waits else os.O_RDONLY | os.O_NONBLOCK)
+        stream = open(number, "rb")  # noqa: SIM115
     except IsADirectoryError:
         raise TableError(f"{source} is a folder; name a file in it.") from None
     except OSError as error:
         raise TableError(f"{source} could not be opened: {error.strerror}.") from None
+    return _in_time(stream, deadline, str(source)), str(source)
+
+
+def _in_time(stream: Any, deadline: float | None, name: str, closes: bool = True) -> IO[bytes]:
+    """The same bytes, until a deadline if they come from anything but a file."""
+    if deadline is None:
+        return stream
+    try:
+        number = stream.fileno()
+        has_end = stat.S_ISREG(os.fstat(number).st_mode)
+    except (OSError, ValueError, AttributeError):
+        # Bytes that stand in for a stream.
+        return stream
+    if has_end:
+        return stream
+    os.set_blocking(number, True)
+    return io.BufferedReader(_Timed(stream, deadline, name, closes), 1 << 20)
+
+
+class _Timed(io.RawIOBase):
+    """Bytes of a pipe or a device; those that come too late are an error of the table."""
+
+    def __init__(self, stream: Any, deadline: float, name: str, closes: bool):
+        self.stream, self.number = stream, stream.fileno()
+        self.deadline, self.name, self.closes = deadline, name, closes
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        left = self.deadline - time.monotonic()
+        if left <= 0 or not select.select([self.number], [], [], left)[0]:
+            raise TableError(
+                f"{self.name} has not ended within the time limit; give more time, or a file."
+            )
+        return os.readv(self.number, [buffer])
+
+    def close(self) -> None:
+        if self.closes:
+            self.stream.close()
+        super().close()
 
 
 def _peek(stream: Any, size: int = 16) -> bytes:
@@ -73,13 +156,6 @@ def _peek(stream: Any, size: int = 16) -> bytes:
     head = stream.read(size)
     stream.seek(-len(head), io.SEEK_CUR)
     return head
-
-
-UNPACKING_ERRORS = (
-    *(OSError, EOFError, ValueError, lzma.LZMAError, zlib.error),
-    # A password is a RuntimeError, a rare way of packing a NotImplementedError, which is one too.
-    *(zipfile.BadZipFile, RuntimeError),
-)
 
 
 class _Unpacking(io.RawIOBase):
@@ -94,10 +170,20 @@ class _Unpacking(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         try:
             data = self.stream.read(len(buffer))
-        except UNPACKING_ERRORS as error:
-            raise TableError(f"{self.name} could not be unpacked: {error}.") from None
+        except (TableError, MemoryError):
+            raise
+        # Each package has errors of its own for bytes that it cannot unpack.
+        except Exception as error:
+            raise _damaged(self.name, error) from None
         buffer[: len(data)] = data
         return len(data)
+
+
+def _damaged(name: str, error: Exception) -> TableError:
+    # A password is a RuntimeError, a rare way of packing a NotImplementedError, which is one too.
+    what = "could" if isinstance(error, RuntimeError) else "is damaged and could"
+    why = str(error).rstrip(".") or type(error).__name__
+    return TableError(f"{name} {what} not be unpacked: {why}.")
 
 
 def _unpacked(stream: Any, head: bytes, name: str) -> IO[bytes]:
@@ -110,7 +196,7 @@ def _unpacked(stream: Any, head: bytes, name: str) -> IO[bytes]:
 def _out_of_archive(stream: Any, name: str) -> IO[bytes]:
     """The one file of a ZIP archive; a workbook, which is an archive too, stays as it is."""
     # The list of an archive's files is at its end.
-    whole = stream if stream.seekable() else io.BytesIO(stream.read())
+    whole = stream if stream.seekable() else io.BytesIO(read_whole(stream, name))
     begin = whole.tell()
     try:
         archive = zipfile.ZipFile(whole)
@@ -118,11 +204,12 @@ def _out_of_archive(stream: Any, name: str) -> IO[bytes]:
         if not any(file in OF_DOCUMENTS for file in files):
             file = _only_table(files, name)
             return io.BufferedReader(_Unpacking(archive.open(file), name), 1 << 20)
-    except zipfile.BadZipFile:
+    except TableError:
+        raise
+    except Exception as error:
         # Whoever reads workbooks says what is wrong with a damaged one.
-        pass
-    except RuntimeError as error:
-        raise TableError(f"{name} could not be unpacked: {error}.") from None
+        if isinstance(error, RuntimeError) or name.lower().endswith(".zip"):
+            raise _damaged(name, error) from None
     whole.seek(begin)
     return whole
 
@@ -137,11 +224,35 @@ def _only_table(files: list[str], name: str) -> str:
     return tables[0]
 
 
+class _Frames:
+    """Bytes of all frames of Zstandard, one after the other; a frame without its end is damaged.
+
+    The package's own reader stops after the first one, and takes a file that was cut for whole.
+    """
+
+    def __init__(self, package: Any, stream: Any):
+        self.package, self.stream = package, stream
+        self.frame: Any = None
+        self.packed, self.unpacked = b"", b""
+
+    def read(self, size: int) -> bytes:
+        while not self.unpacked and (packed := self.packed or self.stream.read(PACKED_AT_ONCE)):
+            self.packed = b""
+            self.frame = self.frame or self.package.decompressobj()
+            self.unpacked = self.frame.decompress(packed)
+            if self.frame.eof:
+                self.packed, self.frame = self.frame.unused_data, None
+        if not self.unpacked and self.frame is not None:
+            raise EOFError("it ends in the middle of a part")
+        data, self.unpacked = self.unpacked[:size], self.unpacked[size:]
+        return data
+
+
 def _zstandard(stream: Any, name: str) -> Any:
     """A reader of Zstandard, from Python itself (3.14) or from a package that has one."""
     readers = (
         ("compression.zstd", lambda module: module.ZstdFile(stream)),
-        ("zstandard", lambda module: module.ZstdDecompressor().stream_reader(stream)),
+        ("zstandard", lambda module: _Frames(module.ZstdDecompressor(), stream)),
         ("pyarrow", lambda module: module.CompressedInputStream(stream, "zstd")),
     )
     for module, opened in readers:

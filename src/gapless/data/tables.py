@@ -15,6 +15,7 @@ import polars as pl
 
 from .findings import TableError, counted, listed
 from .forms import Form, Recognised, recognise, regrouped
+from .options import AS_FOUND, ReadingOptions
 from .plain_numbers import plain_numbers
 
 
@@ -37,6 +38,8 @@ class Table:
         For texts, what stands between fields and how letters are written.
     forms : mapping of str to Form
         For columns that came as texts, how these were read; new rows are read the same way.
+    options : ReadingOptions
+        What the reader was told about it.
     """
 
     frame: pl.DataFrame
@@ -46,6 +49,7 @@ class Table:
     delimiter: str | None = None
     encoding: str | None = None
     forms: Mapping[str, Form] = field(default_factory=dict)
+    options: ReadingOptions = AS_FOUND
 
     def __len__(self) -> int:
         return self.frame.height
@@ -61,8 +65,9 @@ def typed(frame: pl.DataFrame, notes: tuple[str, ...] = (), **attributes: Any) -
         raise TableError(f"{attributes.get('source', 'the table')} has no columns.")
     flat, said = usual_types(frame)
     texts = flat.select(pl.col(pl.String))
-    at_once = plain_numbers(texts)
-    known = {s.name: at_once.get(s.name) or recognise(s) for s in texts.iter_columns()}
+    decimal = attributes.get("options", AS_FOUND).decimal
+    at_once = plain_numbers(texts) if decimal is None else {}
+    known = {s.name: at_once.get(s.name) or recognise(s, decimal) for s in texts.iter_columns()}
     if any(column.form.decimal == "," for column in known.values()):
         known |= _with_groups(flat, known)
     for name, column in known.items():
