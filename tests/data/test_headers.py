@@ -1,6 +1,7 @@
 """Headers: tables below titles and comments, with names, without, or with one too few."""
 
 import pytest
+from test_excel import workbook as written
 
 from gapless.data import read_batches, read_table
 
@@ -150,3 +151,48 @@ def test_a_row_of_few_values_above_others_is_no_title():
     table = read("7.5,,,\n1.5,2,8,4\n2.5,2,9,5\n3.5,1,7,6\n")
     assert table.frame.columns == ["7.5", "column_2", "column_3", "column_4"]
     assert table.frame.rows() == [(1.5, 2, 8, 4), (2.5, 2, 9, 5), (3.5, 1, 7, 6)]
+
+
+ROWS = [["1", "2,5", "7"], ["2", "3,5", "8"], ["3", "4,25", "9"]]
+NAMES = ["shop", "units", "price"]
+
+
+@pytest.mark.parametrize(
+    ("above", "names", "rows"),
+    [
+        ([["Sales of 2024"]], NAMES, ROWS),
+        ([["Sales of 2024"], []], NAMES[:2], [["x", "1,5"], ["y", "2"], ["z", "3,25"]]),
+        ([["Sales of 2024"], [], [None, "total", None]], NAMES, ROWS),
+        (
+            [["Sales of 2024"], [], [None, "first", None, "second"]],
+            [*"abcde"],
+            [["1"] * 5, ["2"] * 5],
+        ),
+        ([["Sales of 2024"]], NAMES, [["x", "u", "v"], ["y", "w", "s"], ["z", "q", "r"]]),
+    ],
+)
+@pytest.mark.parametrize("padding", [False, True])
+def test_titles_and_headings_above_a_table_as_in_a_workbook(above, names, rows, padding):
+    width = len(names)
+    lines = [[value or "" for value in row] for row in above]
+    # A heading of several columns has them all, a title has them where a spreadsheet wrote it.
+    lines = [row + [""] * (width - len(row)) if padding or len(row) > 1 else row for row in lines]
+    table = read("\n".join(";".join(row) for row in [*lines, names, *rows]) + "\n")
+    assert table.frame.columns == names and len(table) == len(rows)
+    workbook = read_table(written(S=[*above, names, *rows]))
+    assert workbook.frame.columns == names
+    assert workbook.frame.rows() == table.frame.rows()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["1,5;2,5\n3,5;4,5\n", "2024-01-05;x;3\n2024-01-06;y;4\n2024-01-07;z;5\n"],
+)
+def test_values_as_people_write_them_are_no_names(text):
+    table = read(text)
+    assert table.frame.columns[0] == "column_1" and len(table) == text.count("\n")
+
+
+def test_dates_above_numbers_are_names():
+    table = read("shop;2024-01-05;2024-01-06\nx;3;4\ny;4;5\n")
+    assert table.frame.columns == ["shop", "2024-01-05", "2024-01-06"]

@@ -68,7 +68,7 @@ def little_memory(monkeypatch):
 
 def test_a_stream_without_an_end_stops_at_the_free_memory(little_memory):
     stream = Endless(b"1,2\n")
-    with pytest.raises(TableError, match="longer than 1 MB, .* give fewer rows"):
+    with pytest.raises(TableError, match="longer than 1 MB"):
         read_table(io.BufferedReader(stream))
     assert stream.size < 4e6
 

@@ -94,7 +94,8 @@ def _reading(table: Table, names: dict[str, set[str]]) -> str:
         return f"table = load_builtin({table.source!r})"
     names["gapless.data"].add("read_table")
     source = "-" if table.source == "standard input" else table.source
-    return f"table = read_table({source!r})"
+    told = "".join(f", {name}={value!r}" for name, value in table.options.told().items())
+    return f"table = read_table({source!r}{told})"
 
 
 def _roles(columns: Sequence[Column]) -> str:

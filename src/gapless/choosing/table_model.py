@@ -14,7 +14,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..bayes.costs import read_cost_matrix
 from ..conformal import MOST_ROWS, Intervals, check_coverage, quantiles
-from ..data import Column, Table, TableError, describe_columns, read_target, table_of
+from ..data import (
+    Column,
+    ReadingOptions,
+    Table,
+    TableError,
+    describe_columns,
+    read_target,
+    table_of,
+)
 from ..data.profile import TableProfile, plain_frame, profile_table
 from ..data.tables import frame_of
 from ..data.target import Target, Task
@@ -79,6 +87,8 @@ class TableModel(BaseEstimator):
         What the training rows were like.
     record_ : str
         The report about it, as JSON; "" if there is none.
+    reading_ : ReadingOptions
+        What the reader of the table was told; the tool reads other tables the same way.
 
     Examples
     --------
@@ -106,14 +116,16 @@ class TableModel(BaseEstimator):
         "spread_",
         "profile_",
         "record_",
+        "reading_",
     )
 
     pipeline_: Any
     classes_: Array | None
     columns_: tuple[Column, ...]
     profile_: TableProfile
-    # Files of versions that did not tell rows apart have none.
+    # Files of versions that did not tell rows apart have none, and of those without options none.
     spread_: Any = None
+    reading_: ReadingOptions = ReadingOptions()
 
     def __init__(
         self,
@@ -188,7 +200,7 @@ class TableModel(BaseEstimator):
         self.expected_ = self.expected_error_ = float("nan")
         self.residuals_, self.spread_ = np.zeros(0), None
         self.profile_ = profile_table(table, self.columns_, target.rows)
-        self.record_ = ""
+        self.record_, self.reading_ = "", table.options
         return self
 
     def expect(self, score: float, error: float, residuals: Array | None) -> TableModel:

@@ -35,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             return _main(words, came)
         except BrokenPipeError:
-            _leave_the_pipe()
+            _leave_pipes()
             return 0
         # An interrupted import may end in any error.
         except (Exception, KeyboardInterrupt):
@@ -146,11 +146,12 @@ def _replace_closed_streams() -> None:
             setattr(sys, name, os.fdopen(number, "w", encoding="utf-8", closefd=False))
 
 
-def _leave_the_pipe() -> None:
-    """Whoever read, such as `head`, has enough; Python would complain again when it ends."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
+def _leave_pipes() -> None:
+    """Whoever read the rows of a table has enough of them."""
+    from .printer import leave_pipe
+
     for stream in (sys.stdout, sys.stderr):
-        os.dup2(nowhere, stream.fileno())
+        leave_pipe(stream)
 
 
 if __name__ == "__main__":

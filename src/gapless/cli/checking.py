@@ -13,7 +13,7 @@ from scipy import stats
 from gapless.certificates import Certificate, certify_model
 from gapless.choosing import TableModel
 from gapless.choosing.metric import Metric
-from gapless.data import Finding, TableError, read_target
+from gapless.data import Finding, ReadingOptions, TableError, read_target
 from gapless.data.drift import LEVEL, is_more, judge_tally
 from gapless.data.findings import counted, found, listed
 from gapless.data.rereading import batches_like
@@ -159,7 +159,7 @@ class Checked:
             yield f"{finding.severity}: {finding}"
 
 
-def check(model: TableModel, source: Any) -> Checked:
+def check(model: TableModel, source: Any, options: ReadingOptions | None = None) -> Checked:
     """Look at a model and a table together.
 
     Parameters
@@ -168,12 +168,15 @@ def check(model: TableModel, source: Any) -> Checked:
         A model of `gapless fit`.
     source : str, Path, bytes or binary stream
         A table with the columns of the model, as for `read_table`; it is read piece by piece.
+    options : ReadingOptions or None, default=None
+        How it is read; as that of the fit if None.
 
     Returns
     -------
     Checked
     """
-    looked = look_at(model, batches_like(source, model.columns_), source)
+    batches = batches_like(source, model.columns_, options or model.reading_)
+    looked = look_at(model, batches, source)
     certificate, optimality = _certified(model, looked)
     score, scored = _scored(model, looked)
     is_unseen = looked.training is None or len(looked.training) < looked.tally.rows

@@ -12,8 +12,9 @@ import polars as pl
 from sklearn.pipeline import Pipeline
 
 from gapless.choosing import TableModel
-from gapless.data import Column, TableError, TableFeatures
+from gapless.data import Column, ReadingOptions, TableError, TableFeatures
 from gapless.data.findings import counted, listed
+from gapless.data.options import AS_FOUND
 from gapless.data.rereading import batches_like
 from gapless.data.tallies import lost, unread
 
@@ -41,6 +42,8 @@ class Predictor:
         All levels of categories that were seen in training, where known.
     others : tuple of Column
         Columns of the table of the fit that it is not given.
+    reading : ReadingOptions
+        What was said about the table of the fit.
     """
 
     model: Any
@@ -48,6 +51,7 @@ class Predictor:
     width: int
     levels: Mapping[str, frozenset[str]] = field(default_factory=dict)
     others: tuple[Column, ...] = ()
+    reading: ReadingOptions = AS_FOUND
 
     @property
     def classes(self) -> Array | None:
@@ -82,7 +86,7 @@ def predictor_of(model: Any) -> Predictor:
             if each.column.role == "category" and not each.others
         }
         others = tuple(column for column in model.columns_ if not column.is_feature)
-        return Predictor(model, features, len(features), levels, others)
+        return Predictor(model, features, len(features), levels, others, model.reading_)
     if not hasattr(model, "predict"):
         raise ValueError(f"{type(model).__name__} does not predict; it is no model of a target.")
     if isinstance(model, Pipeline) and isinstance(model[0], TableFeatures):
@@ -151,7 +155,11 @@ class Wanted:
 
 
 def predictions(
-    predictor: Predictor, source: Any, wanted: Wanted, noticed: Noticed
+    predictor: Predictor,
+    source: Any,
+    wanted: Wanted,
+    noticed: Noticed,
+    options: ReadingOptions | None = None,
 ) -> Iterator[pl.DataFrame]:
     """The rows of a table with what the model says of them, some at a time.
 
@@ -165,6 +173,8 @@ def predictions(
         What is added.
     noticed : Noticed
         Filled with what there is to say.
+    options : ReadingOptions or None, default=None
+        How the table is read; as that of the fit if None.
 
     Yields
     ------
@@ -172,7 +182,8 @@ def predictions(
         At least one; without rows if the table has none.
     """
     names: list[str] | None = None
-    for raw, values in batches_like(source, predictor.columns + predictor.others):
+    columns = predictor.columns + predictor.others
+    for raw, values in batches_like(source, columns, options or predictor.reading):
         if names is None:
             _look_at_columns(predictor, raw.columns, wanted.fills, noticed)
             names = _free_names(predictor, wanted, raw.columns)

@@ -33,18 +33,18 @@ class Printer:
         self.end_progress()
         first, newline, rest = _safe(text).partition("\n")
         first = self._styled(self.out, first, BOLD)
-        print(first if self.verbosity < 0 else first + newline + rest, file=self.out, flush=True)
+        self._to_out(first if self.verbosity < 0 else first + newline + rest)
 
     def plain(self, text: str) -> None:
         """More of the result, below the answer; nothing when quiet."""
         self.end_progress()
         if self.verbosity >= 0:
-            print(_safe(text), file=self.out, flush=True)
+            self._to_out(_safe(text))
 
     def json(self, data: dict[str, Any]) -> None:
         """The result as data, however quiet."""
         self.end_progress()
-        print(json.dumps(data, indent=2, allow_nan=False), file=self.out, flush=True)
+        self._to_out(json.dumps(data, indent=2, allow_nan=False))
 
     def note(self, text: str) -> None:
         """Something to know that is no part of the result; nothing when quiet."""
@@ -77,18 +77,32 @@ class Printer:
         if self._line is not None:
             self._line.clear()
 
+    def _to_out(self, text: str) -> None:
+        try:
+            print(text, file=self.out, flush=True)
+        except BrokenPipeError:
+            # Whoever read, such as `head`, has enough; what was found is still the exit code.
+            leave_pipe(self.out)
+
     def _to_err(self, text: str) -> None:
         self.end_progress()
         try:
             print(text, file=self.err, flush=True)
         except BrokenPipeError:
-            raise
+            leave_pipe(self.err)
         except OSError:
             # A full disk behind standard error is no reason to lose the work.
             return
 
     def _styled(self, stream: TextIO, text: str, style: str) -> str:
         return f"\x1b[{style}m{text}\x1b[0m" if has_colour(stream) else text
+
+
+def leave_pipe(stream: TextIO) -> None:
+    """Let a stream that nobody reads lead nowhere; Python would complain again when it ends."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
 
 
 def is_terminal(stream: TextIO) -> bool:

@@ -22,7 +22,7 @@ from sklearn.preprocessing import (
 )
 
 from ..choosing import TableModel
-from ..data import Column, TableFeatures, TableProfile
+from ..data import Column, ReadingOptions, TableFeatures, TableProfile
 from ..neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
 from ..remembering import GIVEN, as_fitted
 from ..text import TextClassifier
@@ -218,7 +218,9 @@ def _check_table_model(model: TableModel, where: str) -> None:
     if "pipeline_" not in known:
         return
     for name, types in OF_TABLE_MODELS.items():
-        require(isinstance(known.get(name), types), f"{where}.{name}", "not what a fit leaves")
+        # What older files do not have is the class's own.
+        value = known.get(name, getattr(TableModel, name, None))
+        require(isinstance(value, types), f"{where}.{name}", "not what a fit leaves")
     are_columns = all(isinstance(column, Column) for column in model.columns_)
     is_regression = model.task_ == "regression"
     require(are_columns, where, "columns that are none")
@@ -249,6 +251,7 @@ OF_TABLE_MODELS: dict[str, Any] = {
     "spread_": Pipeline | None,
     "profile_": TableProfile,
     "record_": str,
+    "reading_": ReadingOptions,
 }
 VALUE_CHECKS: dict[type, Any] = {
     AskedColumns: check_asked,

@@ -43,7 +43,7 @@ from ..bayes.mixed_columns import MixedColumns
 from ..bayes.moments import Moments
 from ..bayes.number_parts import Gaussians, Kernels
 from ..certificates import Certificate
-from ..data import Column, ColumnProfile, Form, TableProfile
+from ..data import Column, ColumnProfile, Form, ReadingOptions, TableProfile
 from ..data.fingerprints import Fingerprint
 from ..ensembles.boosting_run import BoostingTrace
 from ..ensembles.margins import MarginTrace
@@ -119,6 +119,7 @@ KEPT = (
     Probabilities,
     PruneTrace,
     RandomFeatures,
+    ReadingOptions,
     Search,
     Sigmoid,
     Steps,

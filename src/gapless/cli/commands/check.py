@@ -7,6 +7,7 @@ from typing import Any
 
 from ..errors import DONE, FINDINGS
 from ..printer import Printer
+from ..reading_options import add_reading_arguments, reading_of
 from .report import model_file
 
 HELP = "certify and score a model again, and say whether a table looks like its training rows"
@@ -24,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--strict", action="store_true", help="exit with 1 for notes too, not only for warnings"
     )
     parser.add_argument("--json", action="store_true", help="the result as JSON, and nothing else")
+    add_reading_arguments(parser, as_fitted=True)
 
 
 def run(args: argparse.Namespace, printer: Printer) -> int:
@@ -33,7 +35,7 @@ def run(args: argparse.Namespace, printer: Printer) -> int:
 
     from ..checking import check
 
-    checked = check(model, args.table)
+    checked = check(model, args.table, reading_of(args).over(model.reading_))
     if args.json:
         printer.json(checked.to_dict())
     else:

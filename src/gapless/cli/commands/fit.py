@@ -14,6 +14,7 @@ from typing import Any
 from ..errors import DONE, FINDINGS
 from ..files import check_folder, new_path, whole_files
 from ..printer import Printer
+from ..reading_options import add_reading_arguments, reading_of
 
 HELP = "compare models on a table, keep the simplest good one, write a model file and a report"
 MODEL_FILE, REPORT_FILE = "model.gapless", "report.html"
@@ -74,8 +75,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_seconds,
         default=60.0,
         metavar="SECONDS",
-        help="for everything after the table is read (default: 60)",
+        help="for everything after the table is read, and for a pipe to end (default: 60)",
     )
+    add_reading_arguments(parser)
     out = parser.add_argument_group("what comes out")
     out.add_argument(
         "--out",
@@ -105,7 +107,7 @@ def run(args: argparse.Namespace, printer: Printer) -> int:
     from gapless.progress import without_lines
 
     _tell(printer, f"reading {args.table}", 0.0, math.inf)
-    table = read_table(args.table)
+    table = read_table(args.table, **reading_of(args).told(), time_limit=args.time_limit)
     target = _target_of(table) if args.target is None else args.target
     printer.detail(str(table))
     for note in table.notes:

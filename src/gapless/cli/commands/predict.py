@@ -9,6 +9,7 @@ from typing import Any
 from ..errors import DONE
 from ..files import check_file, new_path
 from ..printer import Printer
+from ..reading_options import add_reading_arguments, reading_of
 from .fit import share
 from .report import model_file
 
@@ -61,6 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="error",
         help="columns that the table lacks are an error, or count as missing in all rows",
     )
+    add_reading_arguments(parser, as_fitted=True)
 
 
 def run(args: argparse.Namespace, printer: Printer) -> int:
@@ -76,7 +78,8 @@ def run(args: argparse.Namespace, printer: Printer) -> int:
 
     predictor, noticed = predictor_of(load(path)), Noticed()
     wanted = _wanted(args, predictor, form, printer)
-    frames = predictions(predictor, args.table, wanted, noticed)
+    options = reading_of(args).over(predictor.reading)
+    frames = predictions(predictor, args.table, wanted, noticed, options)
     rows = write_frames(frames, form, printer.out if out is None else out)
     for sentence in noticed.sentences():
         printer.note(sentence)
