@@ -19,6 +19,7 @@ ORDER = [
     "_parameters",
     "_percent",
     "_tables",
+    "stored",
     "interrupt",
     "threads",
     "lapack",

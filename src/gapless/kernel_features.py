@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -31,6 +31,7 @@ from .kernel_matrix import GIGABYTE, free_memory
 from .kernels import Kernel, Rows
 from .lapack import pstrf
 from .solvers.positive_definite import call_lapack
+from .stored import Declaration, Maybe, Nothing, Numbers, Unused, Value, Word
 from .threads import single_blas
 
 Array = np.ndarray
@@ -69,6 +70,14 @@ class KernelFeatures:
     that were looked at, and `is_enough` tells whether the last step brought little.
     """
 
+    _stored: ClassVar[Declaration] = {
+        "kernel": Value(Kernel),
+        "kind": Word(EXACT, NYSTROEM, RANDOM, UNFINISHED),
+        "dtype": Value(np.dtype),
+        "train": Nothing(),
+        "tried": Unused(),
+        "is_enough": Unused(),
+    }
     kernel: Kernel
     kind: str
     dtype: np.dtype
@@ -82,6 +91,11 @@ class KernelFeatures:
     @property
     def rank(self) -> int:
         """How many features."""
+        raise NotImplementedError
+
+    @property
+    def width(self) -> int | None:
+        """How many columns the rows have; None where the kernel is precomputed."""
         raise NotImplementedError
 
     def transform(self, X: Any) -> Array:
@@ -154,6 +168,12 @@ class LandmarkFeatures(KernelFeatures):
         L, float64.
     """
 
+    _stored: ClassVar[Declaration] = {
+        **KernelFeatures._stored,
+        "landmarks": Numbers("rank", None, may_be_sparse=True) | Numbers("rank", types="iu"),
+        "positions": Numbers("rank", types="iu", low=0),
+        "lower": Numbers("rank", "rank"),
+    }
     landmarks: Any = None
     positions: Array = field(default_factory=lambda: np.zeros(0, dtype=int))
     lower: Array = field(default_factory=lambda: np.zeros((0, 0)))
@@ -162,6 +182,11 @@ class LandmarkFeatures(KernelFeatures):
     def rank(self) -> int:
         """How many landmarks."""
         return len(self.lower)
+
+    @property
+    def width(self) -> int | None:
+        """Those of the landmarks, where they are rows."""
+        return self.landmarks.shape[1] if self.landmarks.ndim == 2 else None
 
     @cached_property
     def basis(self) -> Array:
@@ -200,12 +225,21 @@ class RandomFeatures(KernelFeatures):
         The ωⱼ in columns.
     """
 
+    _stored: ClassVar[Declaration] = {
+        **KernelFeatures._stored,
+        "frequencies": Numbers(None, None),
+    }
     frequencies: Array = field(default_factory=lambda: np.zeros((0, 0)))
 
     @property
     def rank(self) -> int:
         """Two for each frequency."""
         return 2 * self.frequencies.shape[1]
+
+    @property
+    def width(self) -> int:
+        """Numbers of each frequency."""
+        return self.frequencies.shape[0]
 
     def dual_coef(self, w: Array) -> None:
         """None: the features are not made of kernel values."""
@@ -224,6 +258,19 @@ class RandomFeatures(KernelFeatures):
         np.sin(angles, out=out[:, m:])
         out *= np.asarray(m**-0.5, out.dtype)
         return out
+
+
+# What a model with features of a kernel stores of them.
+FEATURES: Declaration = {
+    "features_": Maybe(
+        Value(
+            LandmarkFeatures,
+            RandomFeatures,
+            columns=lambda features: features.rank,
+            features=lambda features: features.width,
+        )
+    )
+}
 
 
 # ---- making features -----------------------------------------------------------------------------

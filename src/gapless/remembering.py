@@ -14,11 +14,18 @@ from typing import Any, ClassVar
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from .certificates import Certificate
 from .conformal import Calibration, calibrate
 from .generalization import Generalization, measure
+from .stored import Declaration, Maybe, Value
 
 # Where parameters of the fit are kept that predictions depend on.
 GIVEN = "_given"
+# What a model says of itself; predictions do not look at it.
+JUDGED: Declaration = {
+    "certificate_": Maybe(Value(Certificate)),
+    "generalization_": Maybe(Value(Generalization)),
+}
 PRIVATE = ("_training", "_choice", "_calibration")
 
 

@@ -146,7 +146,7 @@ def test_parameters_beyond_limits_are_refused(model, name, value, words, tmp_pat
         ((*PARAMETERS, "degree"), 10**9, "curves of another degree"),
         ((*PARAMETERS, "include_bias"), False, "another number of columns"),
         ((*FITTED, "n_features_out_"), 10**12, "another number of columns"),
-        ((*FITTED, "n_features_in_"), 10**9, "curves of other columns"),
+        ((*FITTED, "n_features_in_"), 10**9, "bsplines_ has 3 members where features = 1000000000"),
     ],
 )
 def test_curves_of_another_size_than_said_are_refused(place, value, words, tmp_path):
@@ -160,7 +160,9 @@ def test_curves_of_another_size_than_said_are_refused(place, value, words, tmp_p
 def test_encodings_of_classes_that_are_not_there_are_refused(tmp_path):
     model = TargetEncoder(random_state=0).fit(np.array(TEXTS)[:, None], Y)
     manifest, arrays = contents(gapless.save(model, tmp_path / "m"))
-    change(manifest, (*FITTED, "classes_"), {"list": [0] * 1000})
+    items = {"shape": [1000], "items": [*range(1000)]}
+    change(manifest, (*FITTED, "classes_"), {"objects": items})
+    change(manifest, (*FITTED, "target_mean_"), 0.5)
     with pytest.raises(ModelFileError, match="other columns or classes"):
         gapless.load(write(tmp_path / "m", manifest, arrays))
 

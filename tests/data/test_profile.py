@@ -15,6 +15,7 @@ from gapless.data import (
 )
 from gapless.data.fingerprints import Fingerprint, Search, fingerprint, row_hashes
 from gapless.data.profile import MOST_LEVELS, QUANTILES, read_as
+from gapless.model_io.limits import Budget
 from gapless.model_io.reading import Reader
 from gapless.model_io.writing import Writer
 
@@ -135,7 +136,7 @@ def test_profiles_go_into_model_files():
     profile = profiled(MIXED, "price", range(100))
     writer = Writer()
     node = writer.node(profile, "profile")
-    again = Reader(Tensors(writer.tensors)).value(node, "profile")
+    again = Reader(Tensors(writer.tensors), Budget(1 << 20)).value(node, "profile")
     assert again.columns == profile.columns
     assert again.training_rows(MIXED).tolist() == list(range(100))
 

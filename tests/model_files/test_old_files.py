@@ -1,14 +1,20 @@
 """Files that earlier versions have saved are loaded for ever, and say what they said."""
 
+import dataclasses
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 from make import ANSWERS, MODELS, rows_of
+from sklearn.base import BaseEstimator
 
 import gapless
+from gapless import kernels, losses, penalties
 from gapless.model_io import describe
+from gapless.model_io.names import MODELS as MODEL_NAMES
+from gapless.model_io.names import NAMES
+from gapless.model_io.names import VALUES as VALUE_NAMES
 
 FILES = sorted(Path(__file__).parent.glob("*.gapless"))
 
@@ -31,3 +37,39 @@ def test_old_files_say_what_they_said(path):
             np.testing.assert_allclose(now, before, rtol=1e-9, atol=1e-9)
         else:
             assert now.tolist() == before
+
+
+# ---- names ---------------------------------------------------------------------------------------
+
+FROZEN = (Path(__file__).parent / "names.txt").read_text().split()
+
+
+def test_a_name_is_for_ever():
+    """Classes may move to another folder; `names.txt` only grows, by what a release adds."""
+    known = MODEL_NAMES | VALUE_NAMES
+    assert sorted(known) == FROZEN, "a new class gets a line in names.txt; no name goes"
+    for name, cls in known.items():
+        assert NAMES[cls] == name
+        assert cls.__name__ == name.rpartition(".")[2]
+
+
+def test_everything_that_can_be_public_has_a_name():
+    families = ((losses, losses.Loss), (penalties, penalties.Penalty), (kernels, kernels.Kernel))
+    found = [getattr(gapless, name) for name in gapless.__all__]
+    classes = [cls for cls in found if isinstance(cls, type) and issubclass(cls, BaseEstimator)]
+    for part, base in families:
+        parts = [getattr(part, name) for name in part.__all__]
+        # A kernel that is a function of the caller's is code, and bases have no values.
+        classes += [
+            cls
+            for cls in parts
+            if isinstance(cls, type) and issubclass(cls, base) and dataclasses.is_dataclass(cls)
+        ]
+    assert {cls for cls in classes if cls not in NAMES} <= {kernels.Callable}
+
+
+def test_a_class_that_moves_keeps_its_name(tmp_path, monkeypatch):
+    monkeypatch.setattr(gapless.Ridge, "__module__", "gapless.models.linear.ridge")
+    path = gapless.save(gapless.Ridge(), tmp_path / "m")
+    assert describe(path).model == "linear.Ridge"
+    assert isinstance(gapless.load(path), gapless.Ridge)

@@ -18,7 +18,8 @@ from .._validation import Training, read_classification, read_rows
 from ..certificates import Certificate, judged
 from ..conformal import Calibration
 from ..design import Design
-from ..remembering import Remembering, take_over
+from ..remembering import JUDGED, Remembering, take_over
+from ..stored import INPUT, Declaration, Labels
 from .held_out import BayesFit, bounded
 from .reading import read_part, refuse_sparse
 
@@ -30,13 +31,7 @@ CURE = "these are not the data of the fit, or the model was changed; pass those,
 class BayesClassifier(ClassifierMixin, Remembering, BaseEstimator):
     """Base of the Bayes classifiers."""
 
-    _stored: ClassVar[tuple[str, ...]] = (
-        "classes_",
-        "certificate_",
-        "n_features_in_",
-        "feature_names_in_",
-        "generalization_",
-    )
+    _stored: ClassVar[Declaration] = {"classes_": Labels(), **INPUT, **JUDGED}
     _fewest_classes = 1
     # What helps against over-fitting.
     _cure = "drop features"

@@ -14,6 +14,7 @@ from .. import _core
 from .._validation import Training
 from ..design import Design
 from ..interrupt import deadline
+from ..stored import Declaration, Numbers, Unused
 from ..threads import thread_count
 from ._base import NaiveBayesClassifier
 from .priors import Priors
@@ -32,14 +33,15 @@ class CountBayes(NaiveBayesClassifier):
     follows from counts (`_smooth`).
     """
 
-    _stored: ClassVar[tuple[str, ...]] = (
-        "class_count_",
-        "class_log_prior_",
-        "feature_log_prob_",
-        "alpha_",
-        "search_",
-        *NaiveBayesClassifier._stored,
-    )
+    _stored: ClassVar[Declaration] = {
+        **NaiveBayesClassifier._stored,
+        "class_count_": Numbers("classes", low=0),
+        # The logarithm of a share that is 0 is −∞.
+        "class_log_prior_": Numbers("classes", is_finite=False, high=0.0),
+        "feature_log_prob_": Numbers("classes", "features", is_finite=False),
+        "alpha_": Unused(),
+        "search_": Unused(),
+    }
     # By what "loo" chooses.
     _tuned_by = LOG_LOSS
     _parameter_constraints: ClassVar[dict] = {

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._validation import Training
+from ..stored import Declaration, Numbers, Unused
 from ._base import Array, BayesClassifier
 from .priors import Priors
 
@@ -15,13 +16,13 @@ from .priors import Priors
 class Discriminant(BayesClassifier):
     """Base of classifiers whose classes have Gaussian densities with covariances."""
 
-    _stored: ClassVar[tuple[str, ...]] = (
-        "priors_",
-        "means_",
-        "covariance_",
-        "scalings_",
-        *BayesClassifier._stored,
-    )
+    _stored: ClassVar[Declaration] = {
+        **BayesClassifier._stored,
+        "priors_": Numbers("classes", low=0.0),
+        "means_": Numbers("classes", "features"),
+        "covariance_": Unused(),
+        "scalings_": Unused(),
+    }
     _fewest_classes = 2
     _cure = 'set solver="eigen" and shrinkage="auto", or drop features'
 

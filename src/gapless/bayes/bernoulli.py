@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from sklearn.preprocessing import binarize
 from sklearn.utils._param_validation import Interval
 
+from ..stored import Declaration, Numbers
 from ._counts import Array, CountBayes, products, sums_by_class
 from .priors import log_costs
 from .rests import Entries, left_over, log_positive, log_ratio
@@ -80,7 +81,10 @@ class BernoulliNB(CountBayes):
     ['j' 'c']
     """
 
-    _stored: ClassVar[tuple[str, ...]] = ("feature_count_", *CountBayes._stored)
+    _stored: ClassVar[Declaration] = {
+        **CountBayes._stored,
+        "feature_count_": Numbers("classes", "features", low=0),
+    }
     _parameter_constraints: ClassVar[dict] = {
         **CountBayes._parameter_constraints,
         "binarize": [None, Interval(Real, 0, None, closed="left")],

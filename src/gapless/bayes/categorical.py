@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from ..stored import Declaration, Each, Numbers
 from ._counts import Array, CountBayes, check_not_negative, sum_of_tables
 from .priors import log_costs
 from .rests import left_over, log_ratio
@@ -82,11 +83,12 @@ class CategoricalNB(CountBayes):
     ['no' 'yes']
     """
 
-    _stored: ClassVar[tuple[str, ...]] = (
-        "category_count_",
-        "n_categories_",
-        *CountBayes._stored,
-    )
+    _stored: ClassVar[Declaration] = {
+        **CountBayes._stored,
+        "feature_log_prob_": Each(Numbers("classes", None, is_finite=False), "features"),
+        "category_count_": Each(Numbers("classes", None, low=0), "features"),
+        "n_categories_": Numbers("features", types="iu", low=0),
+    }
     _encoder = "OrdinalEncoder"
     _parameter_constraints: ClassVar[dict] = {
         **CountBayes._parameter_constraints,

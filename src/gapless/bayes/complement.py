@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from ..stored import Declaration, Numbers
 from ._counts import Array
 from .multinomial import MultinomialNB, times
 from .priors import log_costs
@@ -81,7 +82,10 @@ class ComplementNB(MultinomialNB):
     ['j' 'c']
     """
 
-    _stored: ClassVar[tuple[str, ...]] = ("feature_all_", *MultinomialNB._stored)
+    _stored: ClassVar[Declaration] = {
+        **MultinomialNB._stored,
+        "feature_all_": Numbers("features", low=0),
+    }
     # Its scores are no logarithms of probabilities.
     _tuned_by = ACCURACY
     _parameter_constraints: ClassVar[dict] = {

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from ..stored import Declaration, Each, Number, Numbers
 from ._counts import products, sum_of_tables, sums_by_class
 from .moments import Sample
 from .priors import log_costs
@@ -33,8 +34,17 @@ class Categories:
         Pseudo-count of each level.
     """
 
+    _stored: ClassVar[Declaration] = {
+        "counts": Each(Numbers("classes", None, low=0), least=1),
+        "alpha": Number(low=0.0),
+    }
     counts: list[Array]
     alpha: float
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many classes, and columns."""
+        return len(self.counts[0]), len(self.counts)
 
     @classmethod
     def of(cls, F: Array, y: Array, weights: Array, classes: int, alpha: float) -> Categories:
@@ -112,8 +122,18 @@ class Words:
         Pseudo-count of each word.
     """
 
+    _stored: ClassVar[Declaration] = {
+        "count": Numbers("classes", "words", low=0),
+        "alpha": Number(low=0.0),
+    }
     count: Array
     alpha: float
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many classes, and words."""
+        classes, words = self.count.shape
+        return classes, words
 
     @classmethod
     def of(cls, X: Any, y: Array, weights: Array, classes: int, alpha: float) -> Words:

@@ -24,6 +24,7 @@ from .._validation import read_labels, read_weights
 from ..certificates import Certificate, certify_model
 from ..generalization import Generalization, measure, uncorrected
 from ..remembering import Remembering, take_over
+from ..stored import INPUT, Declaration, FittedModel, Labels, Maybe, Numbers, Value
 from .costs import (
     abstaining_label,
     cheapest,
@@ -103,14 +104,13 @@ class BayesDecision(Remembering, MetaEstimatorMixin, ClassifierMixin, BaseEstima
     [5, 1]
     """
 
-    _stored: ClassVar[tuple[str, ...]] = (
-        "estimator_",
-        "classes_",
-        "costs_",
-        "n_features_in_",
-        "feature_names_in_",
-        "generalization_",
-    )
+    _stored: ClassVar[Declaration] = {
+        "classes_": Labels(),
+        "estimator_": FittedModel("predict_proba", "features", "classes"),
+        "costs_": Numbers("classes", "classes") | Numbers("classes", None),
+        **INPUT,
+        "generalization_": Maybe(Value(Generalization)),
+    }
     _parameter_constraints: ClassVar[dict] = {
         "estimator": [HasMethods(["fit", "predict_proba"])],
         "cost_matrix": ["array-like", dict, None],

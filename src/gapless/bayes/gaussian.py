@@ -10,6 +10,7 @@ from sklearn.utils._param_validation import Interval
 
 from .. import _core
 from ..interrupt import deadline
+from ..stored import Declaration, Number, Numbers
 from ..threads import thread_count
 from ._base import Array, NaiveBayesClassifier
 from .moments import Moments, Rest, Sample, blocks, class_moments
@@ -74,14 +75,14 @@ class GaussianNB(NaiveBayesClassifier):
     <Generalization balanced: accuracy 0.953 ± 0.017 unseen, 0.96 train>
     """
 
-    _stored: ClassVar[tuple[str, ...]] = (
-        "class_count_",
-        "class_prior_",
-        "epsilon_",
-        "theta_",
-        "var_",
-        *NaiveBayesClassifier._stored,
-    )
+    _stored: ClassVar[Declaration] = {
+        **NaiveBayesClassifier._stored,
+        "class_count_": Numbers("classes", low=0),
+        "class_prior_": Numbers("classes", low=0.0),
+        "epsilon_": Number(low=0.0),
+        "theta_": Numbers("classes", "features"),
+        "var_": Numbers("classes", "features", low=0.0),
+    }
     _parameter_constraints: ClassVar[dict] = {
         "priors": ["array-like", None],
         "var_smoothing": [Interval(Real, 0, None, closed="left")],

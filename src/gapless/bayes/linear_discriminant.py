@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._validation import Training
 from ..leave_one_out import NotAvailable
 from ..solvers.positive_definite import call_lapack
+from ..stored import Declaration, Maybe, Numbers, Unused, score_count
 from ._discriminant import Array, Discriminant, rows_of
 from .covariances import AUTO, covariance_of, right_singular
 from .moments import class_moments
@@ -95,13 +96,15 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     <Generalization balanced: accuracy 0.98 ± 0.011 unseen, 0.98 train>
     """
 
-    _stored: ClassVar[tuple[str, ...]] = (
-        "coef_",
-        "intercept_",
-        "explained_variance_ratio_",
-        "xbar_",
-        *Discriminant._stored,
-    )
+    _stored: ClassVar[Declaration] = {
+        **Discriminant._stored,
+        "coef_": Numbers(score_count, "features"),
+        # The logarithm of a prior that is 0 is −∞.
+        "intercept_": Numbers(score_count, is_finite=False),
+        "scalings_": Maybe(Numbers("features", None)),
+        "explained_variance_ratio_": Unused(),
+        "xbar_": Maybe(Numbers("features")),
+    }
     _parameter_constraints: ClassVar[dict] = {
         "solver": [StrOptions({"svd", "lsqr", "eigen"})],
         "shrinkage": [StrOptions({AUTO}), Interval(Real, 0, 1, closed="both"), None],

@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
 from .._validation import Training, read_labels, read_names, read_numbers, read_weights
+from ..stored import Declaration, Each, Numbers, Value
 from ..trees.tables import is_table
 from ._base import Array, NaiveBayesClassifier
 from .count_parts import Categories, Words
@@ -103,13 +104,15 @@ class NaiveBayes(NaiveBayesClassifier):
     ['in' 'out']
     """
 
-    _stored: ClassVar[tuple[str, ...]] = (
-        "class_count_",
-        "class_prior_",
-        "columns_",
-        "parts_",
-        *NaiveBayesClassifier._stored,
-    )
+    _stored: ClassVar[Declaration] = {
+        **NaiveBayesClassifier._stored,
+        "class_count_": Numbers("classes", low=0),
+        "class_prior_": Numbers("classes", low=0.0),
+        "columns_": Value(MixedColumns, features=lambda columns: len(columns.kinds)),
+        "parts_": Each(
+            Value(Gaussians, Kernels, Categories, Words, classes=lambda part: part.shape[0])
+        ),
+    }
     _parameter_constraints: ClassVar[dict] = {
         "numbers": [StrOptions({GAUSSIAN, KERNEL})],
         "alpha": [Interval(Real, 0, None, closed="left")],

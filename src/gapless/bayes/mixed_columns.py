@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import CountVectorizer
 
 from .._validation import check_values
+from ..stored import Declaration, Each, Labels, Nothing, Places, Word
 from ..trees.columns import marked
 from ..trees.tables import is_table, levels_of, number_of_level, numbers_of, series_of
 from ..word_counts import count_words, in_columns
@@ -45,6 +46,10 @@ class MixedColumns:
         with their numbers.
     """
 
+    _stored: ClassVar[Declaration] = {
+        "kinds": Each(Word(NUMBER, CATEGORY, TEXT), "features"),
+        "known": Each(Nothing() | Labels(None, least=0) | Places(), "features"),
+    }
     kinds: tuple[str, ...]
     known: tuple[Any, ...]
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .. import _core
 from .._validation import Training
 from ..interrupt import check, deadline
+from ..stored import Declaration, Numbers
 from ..threads import thread_count
 from .rests import left_over
 
@@ -36,6 +37,11 @@ class Moments:
         Weighted sums of squared deviations from them.
     """
 
+    _stored: ClassVar[Declaration] = {
+        "mean": Numbers("classes", "features"),
+        "count": Numbers("classes", "features", low=0) | Numbers("classes", 1, low=0),
+        "squares": Numbers("classes", "features", low=0.0),
+    }
     count: Array
     mean: Array
     squares: Array

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..stored import Declaration, Numbers
 from ._counts import Array, CountBayes, check_not_negative, products, sums_by_class
 from .priors import log_costs
 from .rests import Entries, left_over, log_positive, log_ratio
@@ -75,7 +76,10 @@ class MultinomialNB(CountBayes):
     ['j'] [[0.44 0.56]]
     """
 
-    _stored: ClassVar[tuple[str, ...]] = ("feature_count_", *CountBayes._stored)
+    _stored: ClassVar[Declaration] = {
+        **CountBayes._stored,
+        "feature_count_": Numbers("classes", "features", low=0),
+    }
     # Of the entries of a sparse X.
     _takes_any_order = True
 

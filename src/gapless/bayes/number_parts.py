@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
+from ..stored import Declaration, Each, Number, Numbers, Value
 from .gaussian import LOG_TWO_PI, densities_without, deviance, log_densities
 from .moments import Moments, Rest, Sample, blocks
 from .rests import left_over
@@ -24,8 +26,15 @@ Array = np.ndarray
 class Gaussians:
     """A Gaussian for each class and column; `smoothing` is as `var_smoothing` of GaussianNB."""
 
+    _stored: ClassVar[Declaration] = {"moments": Value(Moments), "smoothing": Number(low=0.0)}
     moments: Moments
     smoothing: float
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many classes, and columns."""
+        classes, d = self.moments.mean.shape
+        return classes, d
 
     @classmethod
     def of(cls, X: Array, y: Array, weights: Array, classes: int, smoothing: float) -> Gaussians:
@@ -91,9 +100,23 @@ class Kernels:
         For each column and class the different values, in order, and their weights.
     """
 
+    _stored: ClassVar[Declaration] = {
+        "gaussians": Value(
+            Gaussians,
+            classes=lambda gaussians: gaussians.shape[0],
+            features=lambda gaussians: gaussians.shape[1],
+        ),
+        "values": Each(Each(Numbers(None), "classes"), "features"),
+        "weights": Each(Each(Numbers(None, low=0.0), "classes"), "features"),
+    }
     gaussians: Gaussians
     values: list[list[Array]]
     weights: list[list[Array]]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many classes, and columns."""
+        return self.gaussians.shape
 
     @classmethod
     def of(cls, X: Array, y: Array, weights: Array, classes: int, smoothing: float) -> Kernels:

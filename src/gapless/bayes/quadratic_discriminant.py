@@ -13,6 +13,7 @@ from .. import lapack
 from .._validation import Training
 from ..leave_one_out import NotAvailable
 from ..solvers.positive_definite import call_lapack
+from ..stored import Declaration, Each, Labels, Numbers
 from ._discriminant import Array, Discriminant, rows_of
 from .covariances import AUTO, covariance_of, right_singular
 from .moments import class_moments
@@ -91,7 +92,12 @@ class QuadraticDiscriminantAnalysis(Discriminant):
     <Generalization balanced: accuracy 0.973 ± 0.013 unseen, 0.98 train>
     """
 
-    _stored: ClassVar[tuple[str, ...]] = ("rotations_", "singular_", *Discriminant._stored)
+    _stored: ClassVar[Declaration] = {
+        **Discriminant._stored,
+        "scalings_": Each(Numbers(None), "classes"),
+        "rotations_": Each(Numbers("features", None), "classes"),
+        "singular_": Labels(None, least=0),
+    }
     _parameter_constraints: ClassVar[dict] = {
         "solver": [StrOptions({"svd", "eigen"})],
         "shrinkage": [StrOptions({AUTO}), Interval(Real, 0, 1, closed="both"), None],

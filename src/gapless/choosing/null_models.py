@@ -19,6 +19,7 @@ from sklearn.utils.validation import (
 )
 
 from ..certificates import Certificate
+from ..stored import Declaration, Labels, Maybe, Number, Numbers, Value, Whole
 
 Array = np.ndarray
 
@@ -122,12 +123,12 @@ class MajorityClassifier(ClassifierMixin, _NullModel):
     """
 
     _loss_name = "log loss"
-    _stored: ClassVar[tuple[str, ...]] = (
-        "classes_",
-        "class_prior_",
-        "certificate_",
-        "n_features_in_",
-    )
+    _stored: ClassVar[Declaration] = {
+        "classes_": Labels(),
+        "class_prior_": Numbers("classes", low=0.0),
+        "certificate_": Maybe(Value(Certificate)),
+        "n_features_in_": Whole(size="features"),
+    }
 
     def fit(self, X, y, sample_weight=None):
         """Count the classes.
@@ -217,7 +218,11 @@ class MeanRegressor(RegressorMixin, _NullModel):
     """
 
     _loss_name = "squared error"
-    _stored: ClassVar[tuple[str, ...]] = ("mean_", "certificate_", "n_features_in_")
+    _stored: ClassVar[Declaration] = {
+        "mean_": Number() | Numbers(None),
+        "certificate_": Maybe(Value(Certificate)),
+        "n_features_in_": Whole(size="features"),
+    }
 
     def fit(self, X, y, sample_weight=None):
         """Take the mean.

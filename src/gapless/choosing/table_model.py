@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
+from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -29,6 +30,7 @@ from ..data.target import Target, Task
 from ..evaluation.answers import Answers as StandIn
 from ..evaluation.answers import Part
 from ..metrics import Score
+from ..stored import Declaration, Each, Labels, Maybe, Nothing, Number, Numbers, Value, Whole, Word
 from .asked import Asked
 from .metric import MEAN_COST, Metric, metric_of
 from .splitting import group_labels
@@ -102,22 +104,22 @@ class TableModel(BaseEstimator):
     ['setosa', 'setosa']
     """
 
-    _stored: ClassVar[tuple[str, ...]] = (
-        "pipeline_",
-        "target_",
-        "task_",
-        "metric_",
-        "classes_",
-        "columns_",
-        "rows_",
-        "expected_",
-        "expected_error_",
-        "residuals_",
-        "spread_",
-        "profile_",
-        "record_",
-        "reading_",
-    )
+    _stored: ClassVar[Declaration] = {
+        "pipeline_": Value(Pipeline),
+        "target_": Word(),
+        "task_": Word("classification", "regression"),
+        "metric_": Word(),
+        "classes_": Labels() | Nothing(),
+        "columns_": Each(Value(Column)),
+        "rows_": Whole(),
+        "expected_": Number(is_finite=False),
+        "expected_error_": Number(is_finite=False),
+        "residuals_": Numbers(None),
+        "spread_": Maybe(Value(Pipeline) | Nothing()),
+        "profile_": Value(TableProfile),
+        "record_": Word(),
+        "reading_": Maybe(Value(ReadingOptions)),
+    }
 
     pipeline_: Any
     classes_: Array | None

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.utils.validation import check_is_fitted
 
+from ..stored import INPUT, Declaration, Each, Flag, Value, Word
 from ..word_counts import count_words, in_columns
 from .columns import Column
 from .findings import TableError, listed
@@ -49,7 +50,7 @@ class TableFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         How many there are.
     """
 
-    _stored: ClassVar[tuple[str, ...]] = ("levels_", "feature_names_in_", "n_features_in_")
+    _stored: ClassVar[Declaration] = {"levels_": Value(dict), **INPUT}
 
     def __init__(
         self,
@@ -201,7 +202,7 @@ class DateParts(TransformerMixin, BaseEstimator):
         How many there are.
     """
 
-    _stored: ClassVar[tuple[str, ...]] = ("with_hour_", "feature_names_in_", "n_features_in_")
+    _stored: ClassVar[Declaration] = {**INPUT, "with_hour_": Each(Flag(), "features")}
 
     def fit(self, X: pl.DataFrame, y: Any = None) -> DateParts:
         """Learn which columns have a time of day.
@@ -291,7 +292,7 @@ class FrequentWords(TransformerMixin, BaseEstimator):
         The name of the column.
     """
 
-    _stored: ClassVar[tuple[str, ...]] = ("words_", "name_")
+    _stored: ClassVar[Declaration] = {"words_": Each(Word()), "name_": Word()}
 
     def __init__(self, most_words: int = 200):
         self.most_words = most_words

@@ -20,6 +20,7 @@ from .._tables import refuse_equal_names
 from .._validation import TEXTS, read_names
 from ..progress import watch, with_callbacks
 from ..remembering import take_over
+from ..stored import Declaration, Each, FittedModel, Numbers, Unused
 from ..trees.tables import NUMBERS, is_table, series_of
 from ._base import Ensemble, fingerprint
 from .bagging_members import columns_of, fitted_member
@@ -52,14 +53,14 @@ class Bagging(Ensemble):
     # The method whose answers are the mean of the members.
     _answer = "predict"
 
-    _stored: ClassVar[tuple[str, ...]] = (
-        *Ensemble._stored,
-        "estimator_",
-        "estimators_",
-        "estimators_features_",
-        "_max_features",
-        "_n_samples",
-    )
+    _stored: ClassVar[Declaration] = {
+        **Ensemble._stored,
+        "estimator_": Unused(),
+        "estimators_": Each(FittedModel(), "members", least=1),
+        "estimators_features_": Each(Numbers(None, types="iu", below="features"), "members"),
+        "_max_features": Unused(),
+        "_n_samples": Unused(),
+    }
     _parameter_constraints: ClassVar[dict] = {
         "estimator": [HasMethods(["fit", "predict"]), None],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],

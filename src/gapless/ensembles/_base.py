@@ -20,7 +20,8 @@ from .._validation import Outputs, read_outputs
 from ..certificates import Certificate
 from ..interrupt import TimeLimit, said_limit
 from ..progress import CallbackSupport
-from ..remembering import Remembering
+from ..remembering import JUDGED, Remembering
+from ..stored import INPUT, Declaration, Unused
 from ..trees.tables import is_table
 from .draws import Population
 from .out_of_bag import BagFit, EnsembleData, EnsembleFit, Rows
@@ -53,18 +54,16 @@ class Ensemble(Remembering, CallbackSupport):
 
     # What grows with `_smoother`, in words.
     _strength = "the penalty"
-    _stored: ClassVar[tuple[str, ...]] = (
-        "certificate_",
-        "generalization_",
-        "n_features_in_",
-        "feature_names_in_",
-        "oob_score_",
-        "_seeds",
-        "_rows",
-        "_row_weights",
-        "_max_samples",
-        "_fingerprint",
-    )
+    _stored: ClassVar[Declaration] = {
+        **JUDGED,
+        **INPUT,
+        "oob_score_": Unused(),
+        "_seeds": Unused(),
+        "_rows": Unused(),
+        "_row_weights": Unused(),
+        "_max_samples": Unused(),
+        "_fingerprint": Unused(),
+    }
 
     # ---- what a subclass says --------------------------------------------------------------------
 

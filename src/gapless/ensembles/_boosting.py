@@ -25,9 +25,24 @@ from ..interrupt import said_limit, time_limit
 from ..losses import Loss
 from ..parts import Family, OfParts
 from ..progress import CallbackSupport, watch
-from ..remembering import Remembering, take_over
+from ..remembering import JUDGED, Remembering, take_over
+from ..stored import (
+    INPUT,
+    Declaration,
+    Each,
+    Labels,
+    Maybe,
+    Nothing,
+    Numbers,
+    Unused,
+    Value,
+    score_count,
+)
 from ..threads import single_blas
+from ..trees.columns import Columns
 from ..trees.door import read_features, read_levels, read_new
+from ..trees.packed import PackedTrees
+from ..trees.tree import Tree
 from .boosting_constraints import check_levels
 from .boosting_data import BoostingData, with_weight
 from .boosting_gaps import BoostedGaps, packed
@@ -55,22 +70,33 @@ class GradientBoosting(BoostedGaps, OfParts, Remembering, CallbackSupport, BaseE
     """Base of gradient boosting."""
 
     _families: ClassVar[dict] = {"loss": Family(losses.by_name)}
-    _stored: ClassVar[tuple[str, ...]] = (
-        "loss_",
-        "start_",
-        "trees_",
-        "encoding_",
-        "trace_",
-        "certificate_",
-        "generalization_",
-        "n_features_in_",
-        "feature_names_in_",
-        "classes_",
-        "_random_seed",
-        "_has_validation",
-        "_edges",
-        "_packed",
-    )
+    _stored: ClassVar[Declaration] = {
+        "loss_": Value(Loss),
+        "start_": Numbers("outputs"),
+        "trees_": Each(
+            Each(Value(Tree, features=lambda tree: tree.n_features), "outputs"), "rounds"
+        ),
+        "encoding_": Value(Columns, features=len),
+        "trace_": Unused(),
+        **JUDGED,
+        **INPUT,
+        "classes_": Maybe(Labels()),
+        "_random_seed": Unused(),
+        "_has_validation": Unused(),
+        "_edges": Unused(),
+        "_packed": Value(PackedTrees, outputs=lambda trees: trees.groups) | Nothing(),
+    }
+
+    def _misfit(self) -> str | None:
+        """What does not go together in the stored attributes, in words; None if all does."""
+        classes = vars(self).get("classes_")
+        outputs = len(self.start_)
+        if classes is not None and outputs != score_count({"classes": len(classes)}):
+            return f"start_ has {outputs} scores, and {len(classes)} classes have not"
+        packed = 0 if self._packed is None else len(self._packed)
+        if packed != len(self.trees_) * outputs:
+            return "_packed has other trees than trees_"
+        return None
 
     # ---- what a subclass says --------------------------------------------------------------------
 

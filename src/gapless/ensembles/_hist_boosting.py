@@ -10,6 +10,7 @@ from sklearn.base import _fit_context, is_classifier
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
 
 from ..losses import Loss
+from ..stored import Declaration, Unused
 from ..trees.tuning import CV
 from ._boosting import GradientBoosting, Validation
 from .boosting_constraints import read_groups, read_monotone, table_of
@@ -30,14 +31,14 @@ MANY_ROWS = 10_000
 class HistGradientBoosting(GradientBoosting):
     """Base of both."""
 
-    _stored: ClassVar[tuple[str, ...]] = (
-        *GradientBoosting._stored,
-        "train_score_",
-        "validation_score_",
-        "do_early_stopping_",
-        "is_categorical_",
-        "search_",
-    )
+    _stored: ClassVar[Declaration] = {
+        **GradientBoosting._stored,
+        "train_score_": Unused(),
+        "validation_score_": Unused(),
+        "do_early_stopping_": Unused(),
+        "is_categorical_": Unused(),
+        "search_": Unused(),
+    }
     _parameter_constraints: ClassVar[dict] = {
         "loss": [str, Loss, HasMethods("loss_gradient")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],

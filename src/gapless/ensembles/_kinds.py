@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import Hidden, StrOptions
 from sklearn.utils.multiclass import type_of_target
 
 from .._validation import Outputs
+from ..stored import Declaration, Each, Labels, LabelsOfOutputs, Unused, Whole
 from ..trees import DecisionTreeClassifier, DecisionTreeRegressor
 from ..trees._base import TreeClassifierMixin, TreeRegressorMixin
 from ..trees.regressor import OLD_NAME, check_counts
@@ -29,12 +30,12 @@ class ForestClassifier(TreeClassifierMixin, ClassifierMixin, Forest):
     """Base of the forests for classes."""
 
     _tree_class = DecisionTreeClassifier
-    _stored: ClassVar[tuple[str, ...]] = (
-        *Forest._stored,
-        "classes_",
-        "n_classes_",
-        "oob_decision_function_",
-    )
+    _stored: ClassVar[Declaration] = {
+        **Forest._stored,
+        "classes_": Labels() | LabelsOfOutputs(),
+        "n_classes_": Whole(1) | Each(Whole(1), "outputs"),
+        "oob_decision_function_": Unused(),
+    }
     _parameter_constraints: ClassVar[dict] = {
         **Forest._parameter_constraints,
         "criterion": [StrOptions({"gini", "entropy", "log_loss", "gain_ratio"})],
@@ -101,7 +102,7 @@ class ForestRegressor(TreeRegressorMixin, RegressorMixin, Forest):
     """Base of the forests for numbers."""
 
     _tree_class = DecisionTreeRegressor
-    _stored: ClassVar[tuple[str, ...]] = (*Forest._stored, "oob_prediction_")
+    _stored: ClassVar[Declaration] = {**Forest._stored, "oob_prediction_": Unused()}
     _parameter_constraints: ClassVar[dict] = {
         **Forest._parameter_constraints,
         "criterion": [

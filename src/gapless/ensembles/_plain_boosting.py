@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import losses
 from ..losses import Loss
+from ..stored import Declaration, FittedModel, Nothing, Unused, Word
 from ..trees import DecisionTreeRegressor
 from ..trees.door import read_new
 from ._boosting import GradientBoosting
@@ -50,13 +51,13 @@ DOUBLED = (losses.Squared, losses.Logistic)
 class PlainGradientBoosting(GradientBoosting):
     """Base of both."""
 
-    _stored: ClassVar[tuple[str, ...]] = (
-        *GradientBoosting._stored,
-        "init_",
-        "max_features_",
-        "train_score_",
-        "_out_of_bag",
-    )
+    _stored: ClassVar[Declaration] = {
+        **GradientBoosting._stored,
+        "init_": FittedModel("predict", "features") | Word(ZERO) | Nothing(),
+        "max_features_": Unused(),
+        "train_score_": Unused(),
+        "_out_of_bag": Unused(),
+    }
     _parameter_constraints: ClassVar[dict] = {
         "loss": [str, Loss],
         "learning_rate": [Interval(Real, 0.0, None, closed="left")],

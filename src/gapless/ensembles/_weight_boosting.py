@@ -24,6 +24,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._tables import refuse_equal_names
 from ..certificates import Certificate
 from ..interrupt import said_limit, time_limit
+from ..remembering import JUDGED
+from ..stored import INPUT, Declaration, Each, FittedModel, Numbers, Unused
 from ..trees.door import read_features
 from ._base import Ensemble, fingerprint
 from .draws import Population, as_numbers
@@ -55,18 +57,16 @@ class WeightBoosting(Ensemble, BaseEnsemble):
     """
 
     estimator_params = ()
-    _stored: ClassVar[tuple[str, ...]] = (
-        "estimator_",
-        "estimators_",
-        "estimator_weights_",
-        "estimator_errors_",
-        "certificate_",
-        "generalization_",
-        "n_features_in_",
-        "feature_names_in_",
-        "_fingerprint",
-        "_is_stopped",
-    )
+    _stored: ClassVar[Declaration] = {
+        "estimator_": Unused(),
+        "estimators_": Each(FittedModel("predict", "features"), "members", least=1),
+        "estimator_weights_": Numbers("members"),
+        "estimator_errors_": Numbers("members"),
+        **JUDGED,
+        **INPUT,
+        "_fingerprint": Unused(),
+        "_is_stopped": Unused(),
+    }
     _parameter_constraints: ClassVar[dict] = {
         "estimator": [HasMethods(["fit", "predict"]), None],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from ..certificates import Certificate
 from ..progress import watch, with_callbacks
 from ..remembering import take_over
+from ..stored import Declaration, Labels, Unused, Whole
 from ..threads import single_blas
 from ..trees import DecisionTreeClassifier
 from ..trees._base import HeldOutSets
@@ -114,13 +115,13 @@ class AdaBoostClassifier(VotePredictions, HeldOutSets, ClassifierMixin, WeightBo
     True
     """
 
-    _stored: ClassVar[tuple[str, ...]] = (
-        *WeightBoosting._stored,
-        "classes_",
-        "n_classes_",
-        "trace_",
-        "dual_",
-    )
+    _stored: ClassVar[Declaration] = {
+        **WeightBoosting._stored,
+        "classes_": Labels(),
+        "n_classes_": Whole(size="classes"),
+        "trace_": Unused(),
+        "dual_": Unused(),
+    }
 
     def __init__(
         self,

@@ -12,6 +12,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from ..stored import Declaration, Labels, Unused, Whole
 from ..trees import DecisionTreeClassifier, DecisionTreeRegressor
 from ..trees._base import HeldOutIntervals, HeldOutSets
 from ._bagging import Bagging
@@ -100,12 +101,12 @@ class BaggingClassifier(HeldOutSets, Bagging, sklearn.ensemble.BaggingClassifier
     """
 
     _answer = "predict_proba"
-    _stored: ClassVar[tuple[str, ...]] = (
-        *Bagging._stored,
-        "classes_",
-        "n_classes_",
-        "oob_decision_function_",
-    )
+    _stored: ClassVar[Declaration] = {
+        **Bagging._stored,
+        "classes_": Labels(),
+        "n_classes_": Whole(size="classes"),
+        "oob_decision_function_": Unused(),
+    }
 
     def __init__(
         self,
@@ -285,7 +286,7 @@ class BaggingRegressor(HeldOutIntervals, Bagging, sklearn.ensemble.BaggingRegres
     'out of bag (10 members)'
     """
 
-    _stored: ClassVar[tuple[str, ...]] = (*Bagging._stored, "oob_prediction_")
+    _stored: ClassVar[Declaration] = {**Bagging._stored, "oob_prediction_": Unused()}
 
     def __init__(
         self,

@@ -24,6 +24,7 @@ from .._validation import Outputs
 from ..interrupt import time_limit
 from ..progress import watch, with_callbacks
 from ..remembering import take_over
+from ..stored import Declaration, Unused, Value, Whole
 from ..threads import threads
 from ..trees._base import TreeData
 from ..trees.columns import Columns
@@ -71,15 +72,20 @@ class Forest(ForestReading, ForestGrowing, LeafTuning, Ensemble, BaseEstimator):
 
     _strength = "min_samples_leaf"
 
-    _stored: ClassVar[tuple[str, ...]] = (
-        *Ensemble._stored,
-        "trees_",
-        "columns_",
-        "n_outputs_",
-        "max_features_",
-        "min_samples_leaf_",
-        "search_",
-    )
+    _stored: ClassVar[Declaration] = {
+        **Ensemble._stored,
+        "trees_": Value(
+            CompactTrees,
+            features=lambda trees: trees.n_features,
+            outputs=lambda trees: len(trees.n_classes),
+            classes=lambda trees: int(trees.n_classes.sum()),
+        ),
+        "columns_": Value(Columns, features=len),
+        "n_outputs_": Whole(1, size="outputs"),
+        "max_features_": Unused(),
+        "min_samples_leaf_": Unused(),
+        "search_": Unused(),
+    }
     _parameter_constraints: ClassVar[dict] = {
         **{
             name: DecisionTree._parameter_constraints[name]

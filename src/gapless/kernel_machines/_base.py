@@ -17,7 +17,8 @@ from ..generalization import Fitted, Refittable
 from ..kernels import OF_STRINGS
 from ..parts import KERNEL_INSTANCE, OfParts
 from ..progress import CallbackSupport
-from ..remembering import Remembering, take_over
+from ..remembering import JUDGED, Remembering, take_over
+from ..stored import INPUT, Declaration
 
 Array = np.ndarray
 
@@ -31,12 +32,7 @@ class KernelRegressor(OfParts, RegressorMixin, Remembering, CallbackSupport, Bas
 
     _families = KERNEL_INSTANCE
 
-    _stored: ClassVar[tuple[str, ...]] = (
-        "certificate_",
-        "n_features_in_",
-        "feature_names_in_",
-        "generalization_",
-    )
+    _stored: ClassVar[Declaration] = {**JUDGED, **INPUT}
 
     def _read(self, X, y, sample_weight=None, *, reset: bool = True) -> Training:
         """X, y and weights, validated; with reset=False the features must be those of the fit."""

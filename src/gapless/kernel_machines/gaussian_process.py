@@ -19,7 +19,9 @@ from .._validation import Training, read_rows
 from ..certificates import Certificate
 from ..design import Design
 from ..interrupt import IN_SECONDS, said_limit
+from ..kernels import Kernel
 from ..progress import watch
+from ..stored import Declaration, Number, Numbers, Unused, Value
 from ..threads import single_blas
 from ._base import Array, KernelRegressor
 from .held_out import KernelFit
@@ -116,18 +118,18 @@ class GaussianProcessRegressor(KernelRegressor):
     [0.1] [0.1]
     """
 
-    _stored: ClassVar[tuple[str, ...]] = (
-        "X_train_",
-        "y_train_",
-        "kernel_",
-        "L_",
-        "alpha_",
-        "log_marginal_likelihood_value_",
-        "_noise",
-        "_y_train_mean",
-        "_y_train_std",
-        *KernelRegressor._stored,
-    )
+    _stored: ClassVar[Declaration] = {
+        **KernelRegressor._stored,
+        "X_train_": Numbers("rows", "features", may_be_sparse=True),
+        "y_train_": Numbers("rows", "outputs", may_lack="outputs"),
+        "kernel_": Value(Kernel),
+        "L_": Numbers("rows", "rows"),
+        "alpha_": Numbers("rows", "outputs", may_lack="outputs"),
+        "log_marginal_likelihood_value_": Number(is_finite=False),
+        "_noise": Unused(),
+        "_y_train_mean": Numbers("outputs"),
+        "_y_train_std": Numbers("outputs"),
+    }
     _parameter_constraints: ClassVar[dict] = {
         "kernel": [object],
         "alpha": [Interval(Real, 0, None, closed="left"), np.ndarray, list],

@@ -22,6 +22,7 @@ from ..leave_one_out import NotAvailable
 from ..progress import watch
 from ..search import Search
 from ..solvers import Trace
+from ..stored import Declaration, Number, Numbers, Unused
 from ._base import Array, KernelRegressor
 from .rows import Merged
 from .search import METRIC, Choice, corrected
@@ -110,16 +111,16 @@ default="gaussian"
     [1.]
     """
 
-    _stored: ClassVar[tuple[str, ...]] = (
-        "bandwidth_",
-        "mean_",
-        "scale_",
-        "X_fit_",
-        "y_fit_",
-        "weights_",
-        "search_",
-        *KernelRegressor._stored,
-    )
+    _stored: ClassVar[Declaration] = {
+        **KernelRegressor._stored,
+        "bandwidth_": Number(low=0.0),
+        "mean_": Numbers("features"),
+        "scale_": Numbers("features"),
+        "X_fit_": Numbers("rows", "features"),
+        "y_fit_": Numbers("rows") | Numbers("rows", None),
+        "weights_": Numbers("rows", low=0.0),
+        "search_": Unused(),
+    }
     _parameter_constraints: ClassVar[dict] = {
         "bandwidth": [Interval(Real, 0, None, closed="neither"), StrOptions({LOO})],
         "degree": [Options(Real, {0, 1})],

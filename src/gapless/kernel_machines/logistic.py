@@ -18,6 +18,7 @@ from ..linear.trail import LOO
 from ..losses import Logistic, Softmax
 from ..parts import KERNEL_INSTANCE, OfParts
 from ..penalties import L2
+from ..stored import Declaration, Unused
 from .logistic_tuning import rough, tune_scale
 
 
@@ -133,14 +134,14 @@ class KernelLogisticRegression(OfParts, WithKernel, LogisticOutputs, LinearClass
     """
 
     _strength_name = "C"
-    _stored: ClassVar[tuple[str, ...]] = (
-        *LinearClassifier._stored,
-        *WithKernel._kernel_attributes,
-        "C_",
-        "gamma_",
-        "path_",
-        "search_",
-    )
+    _stored: ClassVar[Declaration] = {
+        **LinearClassifier._stored,
+        **WithKernel._kernel_attributes,
+        "C_": Unused(),
+        "gamma_": Unused(),
+        "path_": Unused(),
+        "search_": Unused(),
+    }
     _families = KERNEL_INSTANCE
 
     _parameter_constraints: ClassVar[dict] = {

@@ -26,6 +26,7 @@ from ..lapack import eigh
 from ..parts import KERNEL_INSTANCE, OfParts
 from ..remembering import take_over
 from ..solvers.positive_definite import call_lapack
+from ..stored import INPUT, Declaration, Numbers, Unused, Value
 from ..threads import single_blas
 
 POLYNOMIAL = ("poly", "polynomial")
@@ -97,14 +98,13 @@ class Nystroem(OfParts, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     True
     """
 
-    _stored: ClassVar[tuple[str, ...]] = (
-        "components_",
-        "component_indices_",
-        "normalization_",
-        "kernel_",
-        "n_features_in_",
-        "feature_names_in_",
-    )
+    _stored: ClassVar[Declaration] = {
+        "components_": Numbers("components", None, may_be_sparse=True),
+        "component_indices_": Unused(),
+        "normalization_": Numbers("components", "components"),
+        "kernel_": Value(Kernel),
+        **INPUT,
+    }
     _families = KERNEL_INSTANCE
     _parameter_constraints: ClassVar[dict] = {
         "kernel": [str, Kernel, callable],

@@ -20,6 +20,7 @@ from .._validation import read_rows, read_table
 from ..design import Design
 from ..kernels import Gaussian
 from ..remembering import take_over
+from ..stored import INPUT, Declaration, Numbers, Unused
 
 
 class RBFSampler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -70,13 +71,12 @@ class RBFSampler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     1.0
     """
 
-    _stored: ClassVar[tuple[str, ...]] = (
-        "random_weights_",
-        "random_offset_",
-        "_gamma",
-        "n_features_in_",
-        "feature_names_in_",
-    )
+    _stored: ClassVar[Declaration] = {
+        **INPUT,
+        "random_weights_": Numbers("features", "components"),
+        "random_offset_": Numbers("components"),
+        "_gamma": Unused(),
+    }
     _parameter_constraints: ClassVar[dict] = {
         "gamma": [StrOptions({"scale"}), Interval(Real, 0.0, None, closed="left")],
         "n_components": [Interval(Integral, 1, None, closed="left")],

@@ -17,11 +17,13 @@ from .. import kernels
 from .._validation import Training
 from ..design import Design
 from ..interrupt import IN_SECONDS, TimeLimit, said_limit, seconds_left, time_limit
-from ..kernel_features import EXACT
+from ..kernel_features import EXACT, FEATURES
+from ..kernels import Kernel
 from ..linear.kernel import KERNEL_CONSTRAINTS, chosen_kind
 from ..linear.kernel_certificates import exact_certificate, features_of
 from ..progress import watch
 from ..solvers import Trace
+from ..stored import Declaration, Maybe, Number, Numbers, Unused, Value
 from ..threads import single_blas
 from ._base import Array, KernelRegressor
 from .held_out import ConstantFit, KernelFit, base_rows, solve_each
@@ -131,18 +133,18 @@ class KernelRidge(KernelRegressor):
     exact 0.997
     """
 
-    _stored: ClassVar[tuple[str, ...]] = (
-        "dual_coef_",
-        "intercept_",
-        "X_fit_",
-        "features_",
-        "coef_",
-        "kernel_",
-        "alpha_",
-        "gamma_",
-        "search_",
-        *KernelRegressor._stored,
-    )
+    _stored: ClassVar[Declaration] = {
+        **KernelRegressor._stored,
+        **FEATURES,
+        "coef_": Maybe(Numbers("outputs", "columns", may_lack="outputs")),
+        "X_fit_": Maybe(Numbers("rows", None, may_be_sparse=True)),
+        "dual_coef_": Maybe(Numbers("rows", "outputs", may_lack="outputs")),
+        "intercept_": Number() | Numbers("outputs"),
+        "kernel_": Value(Kernel),
+        "alpha_": Unused(),
+        "gamma_": Unused(),
+        "search_": Unused(),
+    }
     _parameter_constraints: ClassVar[dict] = {
         "alpha": [Interval(Real, 0, None, closed="left"), "array-like", StrOptions({LOO})],
         "kernel": [str, callable, kernels.Kernel],

@@ -29,8 +29,9 @@ from ..interrupt import TimeLimit, seconds_left, time_limit
 from ..leave_one_out import NotAvailable
 from ..problem import Parameters, Problem
 from ..progress import CallbackSupport, watch
-from ..remembering import Remembering, take_over
+from ..remembering import JUDGED, Remembering, take_over
 from ..solvers import Solution, Trace, choose, solve_many
+from ..stored import INPUT, Declaration, Number, Numbers, Unused, column_count
 from ..threads import single_blas
 from .corrected import corrected
 from .fold_search import search_by_folds
@@ -78,18 +79,16 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
     which says what is minimised; `_stored` lists every attribute that a fit leaves.
     """
 
-    _stored: ClassVar[tuple[str, ...]] = (
-        "coef_",
-        "intercept_",
-        "dual_",
-        "certificate_",
-        "trace_",
-        "solver_",
-        "n_iter_",
-        "n_features_in_",
-        "feature_names_in_",
-        "generalization_",
-    )
+    _stored: ClassVar[Declaration] = {
+        **INPUT,
+        "coef_": Numbers("outputs", column_count, may_lack="outputs", may_be_sparse=True),
+        "intercept_": Number() | Numbers("outputs"),
+        "dual_": Unused(),
+        "trace_": Unused(),
+        "solver_": Unused(),
+        "n_iter_": Unused(),
+        **JUDGED,
+    }
     _not_converged: ClassVar[str] = "{name} failed to converge"
     # How to go on from where an interrupt or the time limit has ended a fit.
     _further: ClassVar[str] = "fit again with warm_start=True to go on"

@@ -31,6 +31,7 @@ from ..generalization.held_out import by_formula, by_refits, drawn
 from ..interrupt import TimeLimit, check, deadline, time_limit
 from ..kernel_features import (
     EXACT,
+    FEATURES,
     NYSTROEM,
     PRECOMPUTED,
     RANDOM,
@@ -47,6 +48,7 @@ from ..leave_one_out import NotAvailable
 from ..leave_one_out.distinct import by_appearance, mean_and_error
 from ..problem import Parameters
 from ..solvers import solve_many
+from ..stored import Declaration, Maybe, Numbers
 from ._base import Mapped
 from .held_out import row_scores
 from .kernel_certificates import concerning, exact_certificate, of_both, of_predictions
@@ -83,7 +85,13 @@ class WithKernel:
     `approximation`, `n_components` and `random_state`.
     """
 
-    _kernel_attributes: ClassVar[tuple[str, ...]] = ("features_", "X_fit_", "dual_coef_")
+    _kernel_attributes: ClassVar[Declaration] = {
+        **FEATURES,
+        "X_fit_": Maybe(
+            Numbers("landmarks", None, may_be_sparse=True) | Numbers("landmarks", types="iu")
+        ),
+        "dual_coef_": Maybe(Numbers("outputs", "landmarks", may_lack="outputs")),
+    }
 
     def _kernel(self) -> Kernel | None:
         """The kernel; None for a linear model."""

@@ -10,6 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ..losses import Squared
 from ..penalties import L1
 from ..penalties import ElasticNet as ElasticNetPenalty
+from ..stored import Declaration, Unused
 from .problems import regression_problems, with_sign
 from .sparse_base import PlainSparseRegressor, SparseRegressor
 from .trail import CV, LOO
@@ -229,7 +230,7 @@ class ElasticNet(PlainSparseRegressor):
     array([0.4458, 0.4458])
     """
 
-    _stored: ClassVar[tuple[str, ...]] = (*SparseRegressor._stored, "l1_ratio_")
+    _stored: ClassVar[Declaration] = {**SparseRegressor._stored, "l1_ratio_": Unused()}
     _parameter_constraints: ClassVar[dict] = {
         **Lasso._parameter_constraints,
         "l1_ratio": [Interval(Real, 0, 1, closed="both"), "array-like", StrOptions({LOO, CV})],

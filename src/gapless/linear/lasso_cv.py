@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from ..stored import Declaration, Unused
 from .lasso import ElasticNet, Lasso
 from .sparse_search import SparseSearch
 
@@ -245,7 +246,7 @@ class ElasticNetCV(SparseSearch):
     _plain = ElasticNet
     _multi_output = False
     _chosen = ("alpha", "l1_ratio")
-    _stored: ClassVar[tuple[str, ...]] = (*SparseSearch._stored, "l1_ratio_")
+    _stored: ClassVar[Declaration] = {**SparseSearch._stored, "l1_ratio_": Unused()}
     _parameter_constraints: ClassVar[dict] = {
         **SparseSearch._parameter_constraints,
         "precompute": [StrOptions({"auto"}), "array-like", "boolean"],

@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 
 from ..losses import Logistic, Softmax
 from ..penalties import L1, L2, ElasticNet, NoPenalty
+from ..stored import Declaration, Unused
 from ._base import SELECT
 from .problems import classification_problems
 from .tasks import LinearClassifier
@@ -155,7 +156,12 @@ class LogisticRegression(LogisticOutputs, LinearClassifier):
     """
 
     _strength_name = "C"
-    _stored: ClassVar[tuple[str, ...]] = (*LinearClassifier._stored, "C_", "l1_ratio_", "path_")
+    _stored: ClassVar[Declaration] = {
+        **LinearClassifier._stored,
+        "C_": Unused(),
+        "l1_ratio_": Unused(),
+        "path_": Unused(),
+    }
     _peer_solvers: ClassVar[dict[str, str]] = {
         **dict.fromkeys(("lbfgs", "liblinear", "sag", "saga"), "auto"),
         "newton-cg": "newton_cg",

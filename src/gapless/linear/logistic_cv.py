@@ -21,6 +21,7 @@ from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 
 from ..interrupt import TimeLimit
 from ..problem import Parameters
+from ..stored import Declaration, Unused
 from .cross_validated import (
     SCORING,
     CrossValidated,
@@ -158,13 +159,13 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
 
     _plain = LogisticRegression
     _chosen = ("C", "l1_ratio")
-    _stored: ClassVar[tuple[str, ...]] = (
-        *LogisticRegression._stored,
-        "Cs_",
-        "l1_ratios_",
-        "scores_",
-        "coefs_paths_",
-    )
+    _stored: ClassVar[Declaration] = {
+        **LogisticRegression._stored,
+        "Cs_": Unused(),
+        "l1_ratios_": Unused(),
+        "scores_": Unused(),
+        "coefs_paths_": Unused(),
+    }
     _parameter_constraints: ClassVar[dict] = {
         **{
             name: values

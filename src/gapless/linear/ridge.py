@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .._validation import is_multilabel, read_multilabel
 from ..losses import Squared
 from ..penalties import L2
+from ..stored import Declaration, Flag, Labels, Number, Numbers, Unused, column_count
 from ._base import SELECT
 from .problems import regression_problems, with_sign
 from .tasks import LinearClassifier, LinearRegressor
@@ -102,7 +103,11 @@ class Ridge(LinearRegressor):
     _flattens_one_column = True
     _strength_name = "alpha"
     _peer_solvers = RIDGE_SOLVERS
-    _stored: ClassVar[tuple[str, ...]] = (*LinearRegressor._stored, "alpha_", "path_")
+    _stored: ClassVar[Declaration] = {
+        **LinearRegressor._stored,
+        "alpha_": Unused(),
+        "path_": Unused(),
+    }
     _parameter_constraints: ClassVar[dict] = {
         **LinearRegressor._parameter_constraints,
         **SELECT,
@@ -224,12 +229,15 @@ class RidgeClassifier(LinearClassifier):
 
     _fewest_classes = 1
     _strength_name = "alpha"
-    _stored: ClassVar[tuple[str, ...]] = (
-        *LinearClassifier._stored,
-        "is_multilabel_",
-        "alpha_",
-        "path_",
-    )
+    _stored: ClassVar[Declaration] = {
+        **LinearClassifier._stored,
+        "classes_": Labels(),
+        "coef_": Numbers("outputs", column_count, may_lack="outputs", may_be_sparse=True),
+        "intercept_": Number() | Numbers("outputs"),
+        "is_multilabel_": Flag(),
+        "alpha_": Unused(),
+        "path_": Unused(),
+    }
     _peer_solvers = RIDGE_SOLVERS
     _parameter_constraints: ClassVar[dict] = {
         **LinearClassifier._parameter_constraints,
@@ -273,6 +281,16 @@ class RidgeClassifier(LinearClassifier):
         if is_multilabel(y):
             return read_multilabel(self, X, y, sample_weight, self.class_weight, reset=reset)
         return super()._read(X, y, sample_weight, reset=reset)
+
+    def _misfit(self) -> str | None:
+        """What does not go together in the stored attributes, in words; None if all does."""
+        labels = np.arange(len(self.classes_))
+        if self.is_multilabel_ and not np.array_equal(self.classes_, labels):
+            return "classes_ are no numbers of labels"
+        rows = 1 if self.coef_.ndim == 1 else self.coef_.shape[0]
+        if rows != (1 if len(labels) <= 2 and not self.is_multilabel_ else len(labels)):
+            return f"coef_ has {rows} rows, and {len(labels)} classes have not"
+        return None
 
     def _problems(self, data):
         if data.y.ndim == 2:

@@ -18,6 +18,7 @@ from sklearn.utils._metadata_requests import (
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..problem import Parameters
+from ..stored import Declaration, Unused
 from ._base import SELECT
 from .cross_validated import (
     SCORING,
@@ -293,13 +294,13 @@ class RidgeCV(RidgeSearch, LinearRegressor):
     _default_scoring = "r2"
     _is_classifier = False
     _flattens_one_column = True
-    _stored: ClassVar[tuple[str, ...]] = (
-        *LinearRegressor._stored,
-        "alpha_",
-        "best_score_",
-        "cv_results_",
-        "path_",
-    )
+    _stored: ClassVar[Declaration] = {
+        **LinearRegressor._stored,
+        "alpha_": Unused(),
+        "best_score_": Unused(),
+        "cv_results_": Unused(),
+        "path_": Unused(),
+    }
     _parameter_constraints: ClassVar[dict] = {
         **LinearRegressor._parameter_constraints,
         **RidgeSearch._parameter_constraints,
@@ -420,7 +421,11 @@ class RidgeClassifierCV(RidgeSearch, RidgeClassifier):
     _plain = RidgeClassifier
     _default_scoring = "accuracy"
     _is_classifier = True
-    _stored: ClassVar[tuple[str, ...]] = (*RidgeClassifier._stored, "best_score_", "cv_results_")
+    _stored: ClassVar[Declaration] = {
+        **RidgeClassifier._stored,
+        "best_score_": Unused(),
+        "cv_results_": Unused(),
+    }
     _parameter_constraints: ClassVar[dict] = {
         **LinearClassifier._parameter_constraints,
         **RidgeSearch._parameter_constraints,

@@ -13,6 +13,7 @@ from ..kernels import Kernel
 from ..losses import Loss
 from ..parts import Family, OfParts
 from ..penalties import L2, Penalty
+from ..stored import Declaration
 from .kernel import KERNEL_CONSTRAINTS, WithKernel
 from .logistic import log_probabilities
 from .problems import classification_problems, regression_problems
@@ -126,7 +127,7 @@ class RiskRegressor(OfLossPenaltyKernel, WithKernel, LinearRegressor):
     True
     """
 
-    _stored: ClassVar[tuple[str, ...]] = (*LinearRegressor._stored, *WithKernel._kernel_attributes)
+    _stored: ClassVar[Declaration] = {**LinearRegressor._stored, **WithKernel._kernel_attributes}
     _parameter_constraints: ClassVar[dict] = {
         **LinearRegressor._parameter_constraints,
         **KERNEL_CONSTRAINTS,
@@ -279,7 +280,7 @@ class RiskClassifier(OfLossPenaltyKernel, WithKernel, LinearClassifier):
     array([0, 1])
     """
 
-    _stored: ClassVar[tuple[str, ...]] = (*LinearClassifier._stored, *WithKernel._kernel_attributes)
+    _stored: ClassVar[Declaration] = {**LinearClassifier._stored, **WithKernel._kernel_attributes}
     _parameter_constraints: ClassVar[dict] = {
         **LinearClassifier._parameter_constraints,
         **KERNEL_CONSTRAINTS,

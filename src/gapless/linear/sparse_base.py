@@ -12,6 +12,7 @@ from sklearn.utils import metadata_routing
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..design import Design
+from ..stored import Declaration, Unused
 from ._base import SELECT
 from .tasks import LinearRegressor
 from .trail import CV, LOO
@@ -24,7 +25,12 @@ class SparseRegressor(LinearRegressor):
         "Objective did not converge. You might want to increase the number of iterations"
     )
 
-    _stored: ClassVar[tuple[str, ...]] = (*LinearRegressor._stored, "dual_gap_", "alpha_", "path_")
+    _stored: ClassVar[Declaration] = {
+        **LinearRegressor._stored,
+        "dual_gap_": Unused(),
+        "alpha_": Unused(),
+        "path_": Unused(),
+    }
     _averages = True
     _strength_name = "alpha"
     _flattens_one_column = True

@@ -15,6 +15,7 @@ from sklearn.utils._param_validation import Interval
 
 from ..problem import Parameters
 from ..solvers.path import ENDS, PathSolution, solve_path_and_folds
+from ..stored import Declaration, Unused
 from .cross_validated import CrossValidated, all_rows, check_strengths
 from .folds import folds_of
 from .sparse_base import SparseRegressor
@@ -27,7 +28,11 @@ Array = np.ndarray
 class SparseSearch(CrossValidated, SparseRegressor):
     """Base of LassoCV, ElasticNetCV and MultiTaskLassoCV: mean squared errors of folds."""
 
-    _stored: ClassVar[tuple[str, ...]] = (*SparseRegressor._stored, "alphas_", "mse_path_")
+    _stored: ClassVar[Declaration] = {
+        **SparseRegressor._stored,
+        "alphas_": Unused(),
+        "mse_path_": Unused(),
+    }
     _parameter_constraints: ClassVar[dict] = {
         **{k: v for k, v in SparseRegressor._parameter_constraints.items() if k != "alpha"},
         "eps": [Interval(Real, 0, None, closed="neither")],

@@ -16,6 +16,7 @@ from ..losses import (
     SquaredHinge,
 )
 from ..penalties import L1, L2
+from ..stored import Declaration, Unused
 from ._base import SELECT
 from .problems import classification_problems, regression_problems
 from .tasks import LinearClassifier, LinearRegressor
@@ -107,7 +108,7 @@ class LinearSVR(LinearRegressor):
     _not_converged = "Liblinear failed to converge, increase the number of iterations"
     _multi_output = False
     _strength_name = "C"
-    _stored: ClassVar[tuple[str, ...]] = (*LinearRegressor._stored, "C_", "path_")
+    _stored: ClassVar[Declaration] = {**LinearRegressor._stored, "C_": Unused(), "path_": Unused()}
     _losses: ClassVar[dict] = {
         "epsilon_insensitive": EpsilonInsensitive,
         "squared_epsilon_insensitive": SquaredEpsilonInsensitive,
@@ -263,7 +264,7 @@ class LinearSVC(LinearClassifier):
 
     _not_converged = "Liblinear failed to converge, increase the number of iterations"
     _strength_name = "C"
-    _stored: ClassVar[tuple[str, ...]] = (*LinearClassifier._stored, "C_", "path_")
+    _stored: ClassVar[Declaration] = {**LinearClassifier._stored, "C_": Unused(), "path_": Unused()}
     _losses: ClassVar[dict] = {"hinge": Hinge, "squared_hinge": SquaredHinge}
     _penalties: ClassVar[dict] = {"l1": L1, "l2": L2}
     _parameter_constraints: ClassVar[dict] = {

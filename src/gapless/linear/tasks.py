@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._validation import read_classification, read_regression
 from ..conformal import Calibration, Intervals, leads
+from ..stored import Declaration, Labels, Number, Numbers, column_count, score_count
 from ._base import LinearModel
 from .problems import dense
 
@@ -80,7 +81,12 @@ class LinearRegressor(RegressorMixin, LinearModel):
 class LinearClassifier(ClassifierMixin, LinearModel):
     """Base of the linear classifiers: one row of coefficients for two classes, else one each."""
 
-    _stored: ClassVar[tuple[str, ...]] = (*LinearModel._stored, "classes_")
+    _stored: ClassVar[Declaration] = {
+        **LinearModel._stored,
+        "classes_": Labels(least=2),
+        "coef_": Numbers(score_count, column_count, may_be_sparse=True),
+        "intercept_": Number() | Numbers(score_count),
+    }
     _fewest_classes: ClassVar[int] = 2
     _parameter_constraints: ClassVar[dict] = {
         **LinearModel._parameter_constraints,

@@ -6,11 +6,13 @@ A sigmoid has two numbers to fit and does with few rows; steps take any rising s
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import expit, logit
 from sklearn.isotonic import IsotonicRegression
+
+from ..stored import Declaration, Number, Numbers
 
 Array = np.ndarray
 
@@ -22,6 +24,7 @@ NEWTON_STEPS, ENOUGH = 100, 1e-18
 class Sigmoid:
     """p = σ(slope·s + shift)."""
 
+    _stored: ClassVar[Declaration] = {"slope": Number(), "shift": Number()}
     slope: float
     shift: float
 
@@ -74,6 +77,10 @@ def _likeliest_line(x: Array, target: Array, weights: Array) -> tuple[float, flo
 class Steps:
     """Probabilities at rising scores, and straight lines between them."""
 
+    _stored: ClassVar[Declaration] = {
+        "scores": Numbers("steps"),
+        "values": Numbers("steps", low=0.0, high=1.0),
+    }
     scores: Array
     values: Array
 

@@ -23,6 +23,7 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ..remembering import take_over
+from ..stored import INPUT, Declaration, Each, FittedModel, Labels, Unused, Value, Word
 from ..weighted_fits import weight_options
 from .held_out_scores import FOLDS, HeldOut, held_out, scores_of
 from .probability_maps import Sigmoid, Steps, mapped
@@ -80,16 +81,15 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
     [0.29, 0.13]
     """
 
-    _stored: ClassVar[tuple[str, ...]] = (
-        "estimator_",
-        "classes_",
-        "method_",
-        "log_losses_",
-        "held_out_",
-        "n_features_in_",
-        "feature_names_in_",
-        "_maps",
-    )
+    _stored: ClassVar[Declaration] = {
+        "classes_": Labels(),
+        "estimator_": FittedModel("predict_proba", "features", "classes"),
+        "method_": Word(),
+        "log_losses_": Unused(),
+        "held_out_": Unused(),
+        **INPUT,
+        "_maps": Each(Value(Sigmoid, Steps)),
+    }
     _parameter_constraints: ClassVar[dict] = {
         "estimator": [
             HasMethods(["fit", "predict_proba"]),

@@ -1,31 +1,31 @@
 """Whether what was read from a file can be what a fit has left.
 
-Only what the compiled code behind a prediction does not check itself: places in arrays. A wrong
-number elsewhere gives a wrong model or an error of Python.
+Every class declares what it stores, and values and models are checked against that; here is what
+needs more words: parts of trees, and how the attributes of scikit-learn's classes go together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
-from sklearn.pipeline import Pipeline
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import (
     OneHotEncoder,
     PolynomialFeatures,
     SplineTransformer,
     TargetEncoder,
 )
+from sklearn.utils._param_validation import validate_parameter_constraints
 
 from ..choosing import TableModel
-from ..data import Column, ReadingOptions, TableFeatures, TableProfile
-from ..neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
-from ..remembering import GIVEN, as_fitted
-from ..text import TextClassifier
+from ..data import TableFeatures
+from ..remembering import GIVEN
+from ..stored import Declaration, FittedModel, Misfit, check, ordered
 from ..trees.asked import AskedColumns
 from ..trees.bundles import Bundles
 from ..trees.columns import Columns
@@ -33,7 +33,10 @@ from ..trees.compact import CompactTrees
 from ..trees.multiway import MultiwayTree
 from ..trees.packed import PackedTrees
 from ..trees.tree import Tree
-from .limits import check_limits
+from .container import ModelFileError
+from .limits import Budget, check_limits, parameter_names
+from .registry import contents
+from .scikit_learn import OUTPUT, OUTPUT_KINDS, left_by_fit
 from .tree_checks import (
     check_array,
     check_asked,
@@ -51,12 +54,10 @@ from .tree_checks import (
 
 Array = np.ndarray
 
-# Rows of training data and the like: as many columns as X.
-WIDE = ("X_fit_", "X_train_", "support_vectors_", "_fit_X", "theta_", "var_", "means_")
-MAY_MISS = ("nan_euclidean", "mixed", "mixed_euclidean")
-MOST_FEATURES = np.iinfo(np.int32).max
-# Columns that powers and products of columns make, and of how many columns each.
-MOST_PRODUCTS, MOST_DEGREE = 1 << 24, 64
+# What scikit-learn takes in place of a transformer.
+NO_STEP = ("passthrough", "drop")
+# Of how many columns products are made at most.
+MOST_DEGREE = 64
 
 
 def check_sparse(data: Any, indices: Any, indptr: Any, shape: tuple[int, int], where: str) -> None:
@@ -75,36 +76,53 @@ def check_sparse(data: Any, indices: Any, indptr: Any, shape: tuple[int, int], w
 
 def check_value(value: Any, where: str) -> None:
     """Check a value after it was built."""
+    kind: Any = type(value)
+    if declared := _fields(kind):
+        _check_declared(declared, contents(value), where)
     check: Callable[[Any, str], None] | None = VALUE_CHECKS.get(type(value))
     if check is not None:
         check(value, where)
 
 
-def check_model(model: Any, where: str) -> None:
-    """Check a model after it was built."""
-    known = vars(model)
-    given = known.get(GIVEN) or {}
-    are_parameters = isinstance(given, dict) and given.keys() <= set(model.get_params(deep=False))
-    require(are_parameters, where, "parameters of the fit that its class has not")
+def check_model(model: Any, learned: dict[str, Any], where: str, budget: Budget) -> None:
+    """Check a model after it was built, which has learned something, or was not fitted."""
+    cls: Any = type(model)
     check_limits(model, where)
-    if "n_features_in_" in known:
-        check_whole(model.n_features_in_, where, 0, MOST_FEATURES)
-        _check_widths(known, model.n_features_in_, where)
-        _check_trees(known, model.n_features_in_, where)
-    check: Callable[[Any, str], None] | None = MODEL_CHECKS.get(type(model))
+    learned = {**learned}
+    require(learned.pop(OUTPUT, {}) in OUTPUT_KINDS, where, "tables of an unknown kind as output")
+    is_fitted = _check_declared(left_by_fit(cls), learned, where)
+    _check_given(model, learned.get(GIVEN) or {}, where)
+    if is_fitted:
+        fault = model._misfit() if hasattr(cls, "_misfit") else None
+        require(fault is None, where, fault or "")
+        _check_trees(learned, learned.get("n_features_in_", 0), where)
+    check: Callable[[Any, str], None] | None = MODEL_CHECKS.get(cls)
     if check is not None:
         check(model, where)
+    if cls in OUTPUTS and is_fitted:
+        budget.spend(OUTPUTS[cls](model), "columns", where)
 
 
-def _check_widths(known: dict[str, Any], d: int, where: str) -> None:
-    names = known.get("feature_names_in_")
-    is_right = names is None or (isinstance(names, np.ndarray) and names.shape == (d,))
-    require(is_right, where, "names of other columns")
-    for name in WIDE:
-        rows: Any = known.get(name)
-        is_table = isinstance(rows, np.ndarray) or sp.issparse(rows)
-        if is_table and rows.ndim == 2 and rows.shape[0]:
-            require(rows.shape[1] == d, f"{where}.{name}", "rows of another width than X")
+@cache
+def _fields(cls: Any) -> Declaration:
+    return ordered(getattr(cls, "_stored", {}))
+
+
+def _check_declared(declared: Declaration, found: dict[str, Any], where: str) -> bool:
+    try:
+        return check(declared, found)
+    except Misfit as misfit:
+        raise ModelFileError(f"{where}.{misfit}.") from None
+
+
+def _check_given(model: Any, given: dict[str, Any], where: str) -> None:
+    """Parameters of the fit that predictions look at: those that a fit would have taken."""
+    cls: Any = type(model)
+    require(
+        given.keys() <= parameter_names(cls), where, "parameters of the fit that its class has not"
+    )
+    rules = {name: cls._parameter_constraints[name] for name in given} if given else {}
+    validate_parameter_constraints(rules, given, cls.__name__)
 
 
 def _check_trees(known: dict[str, Any], d: int, where: str) -> None:
@@ -126,36 +144,39 @@ def _check_trees(known: dict[str, Any], d: int, where: str) -> None:
         require(len(columns) == d, where, "columns other than those of X")
 
 
-def _check_neighbors(model: Any, where: str) -> None:
-    """Rows that are searched: their order must be one, so there may be no NaN."""
-    rows = vars(model).get("_fit_X")
-    if rows is None:
+def _check_column_transformer(transformer: ColumnTransformer, where: str) -> None:
+    """Every transformer has columns to take, and columns of the output to fill."""
+    _check_steps(transformer.transformers, where)
+    if "transformers_" not in vars(transformer):
         return
-    metric = as_fitted(model).metric
-    values = rows.data if sp.issparse(rows) else rows
-    require(isinstance(values, np.ndarray) and rows.ndim == 2, where, "no rows")
-    if not (isinstance(metric, str) and metric in MAY_MISS):
-        require(np.isfinite(values).all(), where, "rows with values that are not finite")
-    kept = model._kept
-    is_right = kept is None or (
-        isinstance(kept, np.ndarray)
-        and kept.dtype.kind == "i"
-        and ((kept >= 0) & (kept < rows.shape[0])).all()
+    own, d = transformer.transformers_, transformer.n_features_in_
+    _check_steps(own, where)
+    is_right = all(len(part) == 3 for part in own)
+    require(is_right, where, "transformers without columns")
+    for name, model, _ in own:
+        taken = transformer._transformer_to_input_indices.get(name)
+        is_right = isinstance(taken, list | np.ndarray) and all(
+            isinstance(place, int | np.integer) and 0 <= place < d for place in taken
+        )
+        require(is_right, where, "a transformer of columns that do not exist")
+        filled = transformer.output_indices_.get(name)
+        require(isinstance(filled, slice), where, "a transformer without columns of the output")
+        if hasattr(type(model), "get_params"):
+            fault = FittedModel("transform").fault(model, {})
+            require(fault is None, where, f"a transformer that {fault}")
+
+
+def _check_steps(steps: Any, where: str) -> None:
+    """Steps of a pipeline, transformers of a union: names, and models or what stands for none."""
+    is_list = isinstance(steps, list | tuple) and all(
+        isinstance(step, tuple | list) and len(step) in (2, 3) and isinstance(step[0], str)
+        for step in steps
     )
-    require(is_right, where, "rows to search that do not exist")
-
-
-def _check_vocabulary(model: Any, where: str) -> None:
-    """Words have places from 0 on, each its own."""
-    vocabulary = vars(model).get("vocabulary_")
-    if vocabulary is None:
-        return
-    require(isinstance(vocabulary, dict), where, "no vocabulary")
-    places = np.array([*vocabulary.values()], dtype=object)
-    are_whole = all(isinstance(place, int | np.integer) for place in places)
-    is_right = are_whole and np.array_equal(np.sort(places), np.arange(len(places)))
-    require(is_right, where, "words whose places are not 0, 1, 2, …")
-    require(all(isinstance(word, str) for word in vocabulary), where, "words that are no text")
+    require(is_list, where, "steps that are no pairs of a name and a model")
+    for step in steps:
+        is_model = hasattr(type(step[1]), "get_params")
+        is_none = step[1] is None or (isinstance(step[1], str) and step[1] in NO_STEP)
+        require(is_model or is_none, where, "a step that is no model")
 
 
 def _check_one_hot(encoder: OneHotEncoder, where: str) -> None:
@@ -171,7 +192,8 @@ def _check_one_hot(encoder: OneHotEncoder, where: str) -> None:
     for own, out, group, drop in zip(levels, outs, groups, dropped):
         require(group is None or len(group) == len(own), where, "groups of other levels")
         count = len(own) if group is None else int(np.max(group, initial=-1)) + 1
-        require(group is None or np.min(group, initial=0) >= 0, where, "a group below 0")
+        is_group = group is None or (len(own) and np.min(group) >= 0 and np.max(group) < len(own))
+        require(is_group, where, "groups of other levels")
         require(out == count - (drop is not None), where, "columns of other levels")
 
 
@@ -185,7 +207,6 @@ def _check_polynomial(features: PolynomialFeatures, where: str) -> None:
         # Counting the products of thousands of columns takes for ever.
         check_whole(one, f"{where}.degree", 0, MOST_DEGREE)
     twin = clone(features).fit(np.zeros((1, features.n_features_in_)))
-    require(twin.n_output_features_ <= MOST_PRODUCTS, where, "too many products of columns")
     for name in ("n_output_features_", "_min_degree", "_max_degree", "_n_out_full"):
         is_same = vars(features).get(name) == vars(twin)[name]
         require(is_same, f"{where}.{name}", "another number than follows from the parameters")
@@ -217,18 +238,8 @@ def _check_table_model(model: TableModel, where: str) -> None:
     known = vars(model)
     if "pipeline_" not in known:
         return
-    for name, types in OF_TABLE_MODELS.items():
-        # What older files do not have is the class's own.
-        value = known.get(name, getattr(TableModel, name, None))
-        require(isinstance(value, types), f"{where}.{name}", "not what a fit leaves")
-    are_columns = all(isinstance(column, Column) for column in model.columns_)
     is_regression = model.task_ == "regression"
-    require(are_columns, where, "columns that are none")
-    require(is_regression or model.task_ == "classification", where, "a task that is none")
     require(is_regression == (model.classes_ is None), where, "classes of another task")
-    residuals = known["residuals_"]
-    is_right = residuals.dtype == np.float64 and residuals.ndim == 1
-    require(is_right, where, "errors of rows held out that are no numbers")
     spread = known.get("spread_")
     # The last of its columns is the prediction.
     takes_tables = spread is None or (
@@ -237,21 +248,11 @@ def _check_table_model(model: TableModel, where: str) -> None:
     require(takes_tables, where, "a spread of errors that takes no tables")
 
 
-OF_TABLE_MODELS: dict[str, Any] = {
-    "pipeline_": Pipeline,
-    "target_": str,
-    "task_": str,
-    "metric_": str,
-    "classes_": np.ndarray | None,
-    "columns_": tuple,
-    "rows_": int,
-    "expected_": float,
-    "expected_error_": float,
-    "residuals_": np.ndarray,
-    "spread_": Pipeline | None,
-    "profile_": TableProfile,
-    "record_": str,
-    "reading_": ReadingOptions,
+# How many columns a fitted transformer makes that could make any number of them.
+OUTPUTS: dict[type, Callable[[Any], int]] = {
+    OneHotEncoder: lambda encoder: sum(encoder._n_features_outs),
+    PolynomialFeatures: lambda features: features.n_output_features_,
+    SplineTransformer: lambda splines: splines.n_features_out_,
 }
 VALUE_CHECKS: dict[type, Any] = {
     AskedColumns: check_asked,
@@ -263,15 +264,12 @@ VALUE_CHECKS: dict[type, Any] = {
     Tree: check_tree,
 }
 MODEL_CHECKS: dict[type, Any] = {
-    CountVectorizer: _check_vocabulary,
-    KNeighborsClassifier: _check_neighbors,
-    KNeighborsRegressor: _check_neighbors,
-    NearestNeighbors: _check_neighbors,
+    ColumnTransformer: _check_column_transformer,
+    FeatureUnion: lambda union, where: _check_steps(union.transformer_list, where),
+    Pipeline: lambda pipeline, where: _check_steps(pipeline.steps, where),
     OneHotEncoder: _check_one_hot,
     PolynomialFeatures: _check_polynomial,
     SplineTransformer: _check_splines,
     TableModel: _check_table_model,
     TargetEncoder: _check_target_encoder,
-    TextClassifier: _check_vocabulary,
-    TfidfVectorizer: _check_vocabulary,
 }

@@ -8,10 +8,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from ..remembering import GIVEN
 from .container import ModelFileError
+
+# A model in so many others at most: what scikit-learn looks up in a pipeline of one step takes
+# three times as long as in that step.
+MOST_AROUND = 10
+# Models of one file; each takes some microseconds.
+MOST_MODELS = 100_000
+# What a file of no size may ask for: columns that its transformers make of a row, bytes of its
+# arrays, each as often as it is referred to, and bytes of a text. A larger file may ask for more.
+FREE_COLUMNS, FREE_BYTES, FREE_TEXT = 1 << 16, 64 << 20, 1 << 10
+# How often a file may refer to the same array, on the average.
+OFTEN = 16
 
 # Processes that scikit-learn starts when a model asks for them.
 MOST_JOBS = 128
@@ -87,10 +99,50 @@ LIMITS: dict[str, tuple[Callable[[Any], bool], str]] = {
 }
 
 
+@cache
+def parameter_names(cls: Any) -> frozenset[str]:
+    """The names of the parameters of a class, which scikit-learn finds out anew each time."""
+    return frozenset(cls._get_param_names())
+
+
 def check_limits(model: Any, where: str) -> None:
     """Refuse a model whose parameters, now or when it was fitted, are beyond what files hold."""
-    for parameters in (model.get_params(deep=False), vars(model).get(GIVEN) or {}):
+    cls: Any = type(model)
+    limited = {name: getattr(model, name) for name in LIMITS.keys() & parameter_names(cls)}
+    for parameters in (limited, vars(model).get(GIVEN) or {}):
         for name, (is_within, what) in LIMITS.items():
             if name in parameters and not is_within(parameters[name]):
                 value = repr(parameters[name])[:LONGEST_VALUE]
                 raise ModelFileError(f"{where}.{name} is {value}; {what}.")
+
+
+# ---- what grows with the file --------------------------------------------------------------------
+
+
+class Budget:
+    """What a file may still ask for: the larger it is, the more.
+
+    A model of a few kilobytes has no use for gigabytes, neither when it is loaded nor when it
+    predicts a row.
+    """
+
+    def __init__(self, file_bytes: int):
+        self._text = max(FREE_TEXT, file_bytes)
+        self._left = {
+            "models": MOST_MODELS,
+            "columns": FREE_COLUMNS + file_bytes,
+            "bytes": FREE_BYTES + OFTEN * file_bytes,
+        }
+
+    def spend(self, amount: int, unit: str, where: str) -> None:
+        """Take models, columns or bytes of arrays from what is left."""
+        self._left[unit] -= amount
+        if self._left[unit] < 0:
+            raise ModelFileError(
+                f"{where} asks for {amount} {unit}, more than is left for a file of this size."
+            )
+
+    def check_text(self, size: int, where: str) -> None:
+        """Refuse texts of so many bytes that no file of this size can have been fitted to them."""
+        if size > self._text:
+            raise ModelFileError(f"{where} has texts of {size} bytes, in a file that is no larger.")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Set
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,9 @@ import scipy.sparse as sp
 
 from .checks import check_model, check_sparse, check_value
 from .container import ModelFileError, Tensors
-from .registry import FIELDS, MODELS, VALUES, build
+from .limits import MOST_AROUND, Budget, parameter_names
+from .names import MODELS, VALUES
+from .registry import FIELDS, build
 from .scikit_learn import left_by_fit
 from .writing import DEEPEST, FLOATS, NUMBERS, PLAIN, SPARSE, TYPES, is_key
 
@@ -35,8 +37,11 @@ LONGEST_NAME, MOST_NAMES = 80, 5
 class Reader:
     """Builds values from nodes."""
 
-    def __init__(self, tensors: Tensors):
+    def __init__(self, tensors: Tensors, budget: Budget):
         self._tensors = tensors
+        self._budget = budget
+        # The models that the one being read is in.
+        self._around = 0
         self._arrays: dict[str, Array] = {}
         # How many of the floats of long lists have been read.
         self._taken = 0
@@ -150,7 +155,9 @@ class Reader:
     def _dtype(self, node: Node, where: str, depth: int) -> np.dtype:
         is_text = isinstance(node, str) and TEXT_TYPE.fullmatch(node)
         if is_text or (isinstance(node, str) and (node in NUMBERS or node == "object")):
-            return np.dtype(node)
+            dtype = np.dtype(node)
+            self._budget.check_text(dtype.itemsize, where)
+            return dtype
         raise ModelFileError(f"{where} is no type of arrays.")
 
     def _type(self, node: Node, where: str, depth: int) -> type:
@@ -167,7 +174,9 @@ class Reader:
             if len(self._tensors.shape(name)) > MOST_AXES:
                 raise ModelFileError(f"{where} has more than {MOST_AXES} axes.")
             self._arrays[name] = self._tensors.array(name)
-        return self._arrays[name]
+        array = self._arrays[name]
+        self._budget.spend(array.nbytes, "bytes", where)
+        return array
 
     def _array(self, node: Node, where: str, depth: int) -> Array:
         name, order = _entries(node, where, "tensor", "order")
@@ -212,12 +221,12 @@ class Reader:
 
     # ---- objects ---------------------------------------------------------------------------------
 
-    def _named(self, node: Node, known: Iterable[str], where: str, depth: int) -> dict[str, Any]:
+    def _named(self, node: Node, known: Set[str], where: str, depth: int) -> dict[str, Any]:
         """Values by name, all of which must be known; one that is missing came after the file."""
         if not isinstance(node, dict):
             raise ModelFileError(f"{where} has no named entries.")
         # Before any is read: names are part of `where`, and long ones would take for ever.
-        if strange := sorted(node.keys() - set(known)):
+        if strange := sorted(node.keys() - known):
             names = ", ".join(name[:LONGEST_NAME] for name in strange[:MOST_NAMES])
             raise ModelFileError(f"{where} has entries that its class has not: {names}.")
         return {
@@ -228,16 +237,22 @@ class Reader:
     def _value(self, node: Node, where: str, depth: int) -> Any:
         name, fields = _entries(node, where, "class", "fields")
         cls = _known(name, VALUES, where)
-        value = build(cls, self._named(fields, FIELDS[cls], where, depth))
+        value = build(cls, self._named(fields, frozenset(FIELDS[cls]), where, depth))
         check_value(value, where)
         return value
 
     def _model(self, node: Node, where: str, depth: int) -> Any:
         name, parameters, fitted = _entries(node, where, "class", "parameters", "fitted")
         cls = _known(name, MODELS, where)
-        model = cls(**self._named(parameters, cls._get_param_names(), where, depth))
-        vars(model).update(self._named(fitted, left_by_fit(model), where, depth))
-        check_model(model, where)
+        self._budget.spend(1, "models", where)
+        if self._around > MOST_AROUND:
+            raise ModelFileError(f"{where} is a model in more than {MOST_AROUND} others.")
+        self._around += 1
+        model = cls(**self._named(parameters, parameter_names(cls), where, depth))
+        learned = self._named(fitted, left_by_fit(cls).keys(), where, depth)
+        self._around -= 1
+        vars(model).update(learned)
+        check_model(model, learned, where, self._budget)
         return model
 
 

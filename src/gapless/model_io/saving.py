@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from .container import FORMAT, VERSION, ModelFileError, opened, write
+from .limits import Budget
+from .names import MODELS, NAMES
 from .reading import Reader
-from .registry import MODELS, name_of
 from .writing import Writer
 
+# What helps against a file that is wrong.
+CURE = "Copy it again from where it came from, or save the model again."
 PACKAGES = ("gapless", "numpy", "scikit-learn", "scipy")
 
 
@@ -54,7 +57,7 @@ def save(model: Any, path: str | os.PathLike) -> Path:
     >>> (again.predict_proba(X) == model.predict_proba(X)).all()
     np.True_
     """
-    if MODELS.get(name_of(type(model))) is not type(model):
+    if NAMES.get(type(model)) not in MODELS:
         raise ModelFileError(
             f"{type(model).__name__} cannot be saved: files hold the estimators of gapless, and "
             "pipelines of scikit-learn's preprocessing that end in one."
@@ -99,15 +102,16 @@ def load(path: str | os.PathLike) -> Any:
     """
     path = Path(path)
     with opened(path) as (manifest, tensors):
-        reader = Reader(tensors)
+        reader = Reader(tensors, Budget(path.stat().st_size))
         try:
             model = reader.value({"model": manifest["model"]}, "model")
             reader.check_all_read()
         except ModelFileError as error:
             raise ModelFileError(
-                f"{path} is damaged or no model of this version: {error}"
+                f"{path} is damaged or no model of this version: {error} {CURE}"
             ) from error
         # Constructors may refuse a value in any way they like; for the caller the file is wrong.
         except Exception as error:
-            raise ModelFileError(f"{path} is damaged: {type(error).__name__}: {error}") from error
+            what = f"{type(error).__name__}: {error}".rstrip(".")
+            raise ModelFileError(f"{path} is damaged: {what}. {CURE}") from error
     return model

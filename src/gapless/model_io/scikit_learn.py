@@ -6,8 +6,11 @@ that a release of scikit-learn that keeps more is noticed then and not when the 
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
+import numpy as np
+from scipy.interpolate import BSpline
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, TfidfVectorizer
 from sklearn.impute import MissingIndicator, SimpleImputer
@@ -32,90 +35,181 @@ from sklearn.preprocessing import (
     TargetEncoder,
 )
 
-_INPUT = ("n_features_in_", "feature_names_in_")
-_LEVELS = (
-    "categories_",
-    "_infrequent_enabled",
-    "_infrequent_indices",
-    "_default_to_infrequent_mappings",
+from ..stored import (
+    INPUT,
+    Declaration,
+    Each,
+    FittedModel,
+    Flag,
+    Labels,
+    Maybe,
+    Nothing,
+    Number,
+    Numbers,
+    Places,
+    Unused,
+    Value,
+    Whole,
+    Word,
+    ordered,
 )
 
-ATTRIBUTES: dict[type, tuple[str, ...]] = {
-    ColumnTransformer: (
-        *_INPUT,
-        "transformers_",
-        "sparse_output_",
-        "output_indices_",
-        "_columns",
-        "_remainder",
-        "_transformer_to_input_indices",
-        "_transformers_feature_names_out",
+_LEVELS: Declaration = {
+    "categories_": Each(Labels(None, least=0, may_miss=True), "features"),
+    "_infrequent_enabled": Flag(),
+    "_infrequent_indices": Maybe(
+        Each(Numbers(None, types="iu", low=0) | Nothing(), "features") | Nothing()
     ),
-    CountVectorizer: ("vocabulary_", "fixed_vocabulary_"),
-    FeatureUnion: _INPUT,
-    FunctionTransformer: _INPUT,
-    KBinsDiscretizer: (*_INPUT, "bin_edges_", "n_bins_", "_encoder"),
-    LabelBinarizer: ("classes_", "y_type_", "sparse_input_"),
-    LabelEncoder: ("classes_",),
-    MaxAbsScaler: (*_INPUT, "n_samples_seen_", "max_abs_", "scale_"),
-    MinMaxScaler: (
-        *_INPUT,
-        "n_samples_seen_",
-        "min_",
-        "scale_",
-        "data_min_",
-        "data_max_",
-        "data_range_",
+    "_default_to_infrequent_mappings": Maybe(
+        Each(Numbers(None, types="iu", low=0) | Nothing(), "features") | Nothing()
     ),
-    MissingIndicator: (*_INPUT, "features_", "_precomputed", "_n_features"),
-    Normalizer: _INPUT,
-    Nystroem: (
-        *_INPUT,
-        "components_",
-        "component_indices_",
-        "normalization_",
-        "_n_features_out",
-    ),
-    OneHotEncoder: (
-        *_INPUT,
-        *_LEVELS,
-        "drop_idx_",
-        "_drop_idx_after_grouping",
-        "_n_features_outs",
-    ),
-    OrdinalEncoder: (*_INPUT, *_LEVELS, "_missing_indices"),
-    Pipeline: (),
-    PolynomialFeatures: (
-        *_INPUT,
-        "n_output_features_",
-        "_min_degree",
-        "_max_degree",
-        "_n_out_full",
-    ),
-    PowerTransformer: (*_INPUT, "lambdas_", "_scaler"),
-    QuantileTransformer: (*_INPUT, "n_quantiles_", "references_", "quantiles_"),
-    RobustScaler: (*_INPUT, "center_", "scale_"),
-    SimpleImputer: (*_INPUT, "statistics_", "indicator_", "_fit_dtype", "_fill_dtype"),
-    SplineTransformer: (*_INPUT, "bsplines_", "n_features_out_"),
-    StandardScaler: (*_INPUT, "n_samples_seen_", "mean_", "var_", "scale_"),
-    TargetEncoder: (
-        *_INPUT,
-        *_LEVELS,
-        "classes_",
-        "encodings_",
-        "target_mean_",
-        "target_type_",
-    ),
-    TfidfTransformer: (*_INPUT, "idf_"),
-    TfidfVectorizer: ("vocabulary_", "fixed_vocabulary_", "_tfidf"),
-    TransformedTargetRegressor: (*_INPUT, "regressor_", "transformer_", "_training_dim"),
+}
+# A column without any value has NaN for all that is known of it.
+_OF_COLUMNS = Numbers("features", is_finite=False)
+_ROOM = Value(np.dtype)
+
+ATTRIBUTES: dict[type, Declaration] = {
+    ColumnTransformer: {
+        **INPUT,
+        "transformers_": Each(Value(tuple)),
+        "sparse_output_": Flag(),
+        "output_indices_": Value(dict),
+        "_columns": Each(Unused()),
+        "_remainder": Value(tuple),
+        "_transformer_to_input_indices": Value(dict),
+        "_transformers_feature_names_out": Unused(),
+    },
+    CountVectorizer: {"vocabulary_": Places(), "fixed_vocabulary_": Unused()},
+    FeatureUnion: {name: Maybe(kind) for name, kind in INPUT.items()},
+    FunctionTransformer: {name: Maybe(kind) for name, kind in INPUT.items()},
+    KBinsDiscretizer: {
+        **INPUT,
+        "bin_edges_": Each(Numbers(None, is_finite=False), "features"),
+        "n_bins_": Numbers("features", types="iu", low=1),
+        "_encoder": Maybe(FittedModel("transform", "features")),
+    },
+    LabelBinarizer: {"classes_": Labels(), "y_type_": Word(), "sparse_input_": Flag()},
+    LabelEncoder: {"classes_": Labels(least=0)},
+    MaxAbsScaler: {
+        **INPUT,
+        "n_samples_seen_": Unused(),
+        "max_abs_": _OF_COLUMNS,
+        "scale_": _OF_COLUMNS,
+    },
+    MinMaxScaler: {
+        **INPUT,
+        "n_samples_seen_": Unused(),
+        "min_": _OF_COLUMNS,
+        "scale_": _OF_COLUMNS,
+        "data_min_": _OF_COLUMNS,
+        "data_max_": _OF_COLUMNS,
+        "data_range_": _OF_COLUMNS,
+    },
+    MissingIndicator: {
+        **INPUT,
+        "features_": Numbers(None, types="iu", below="features"),
+        "_precomputed": Flag(),
+        "_n_features": Whole(size="features"),
+    },
+    Normalizer: INPUT,
+    Nystroem: {
+        **INPUT,
+        "components_": Numbers("components", None, may_be_sparse=True),
+        "component_indices_": Unused(),
+        "normalization_": Numbers("components", "components"),
+        "_n_features_out": Whole(size="components"),
+    },
+    OneHotEncoder: {
+        **INPUT,
+        **_LEVELS,
+        "drop_idx_": Unused(),
+        "_drop_idx_after_grouping": Each(Whole() | Nothing(), "features") | Nothing(),
+        "_n_features_outs": Each(Whole(), "features"),
+    },
+    OrdinalEncoder: {**INPUT, **_LEVELS, "_missing_indices": Maybe(Value(dict))},
+    Pipeline: {},
+    PolynomialFeatures: {
+        **INPUT,
+        "n_output_features_": Whole(),
+        "_min_degree": Whole(),
+        "_max_degree": Whole(),
+        "_n_out_full": Whole(),
+    },
+    PowerTransformer: {
+        **INPUT,
+        "lambdas_": _OF_COLUMNS,
+        "_scaler": Maybe(FittedModel("transform", "features")),
+    },
+    QuantileTransformer: {
+        **INPUT,
+        "n_quantiles_": Whole(1, size="quantiles"),
+        "references_": Numbers("quantiles"),
+        "quantiles_": Numbers("quantiles", "features", is_finite=False),
+    },
+    RobustScaler: {
+        **INPUT,
+        "center_": _OF_COLUMNS | Nothing(),
+        "scale_": _OF_COLUMNS | Nothing(),
+    },
+    SimpleImputer: {
+        **INPUT,
+        "statistics_": Numbers("features", types="fiub", is_finite=False)
+        | Labels("features", may_miss=True),
+        "indicator_": FittedModel("transform", "features") | Nothing(),
+        "_fit_dtype": _ROOM,
+        "_fill_dtype": Maybe(_ROOM),
+    },
+    SplineTransformer: {
+        **INPUT,
+        "bsplines_": Each(Value(BSpline), "features", least=1),
+        "n_features_out_": Whole(),
+    },
+    StandardScaler: {
+        **INPUT,
+        "n_samples_seen_": Unused(),
+        "mean_": Maybe(_OF_COLUMNS | Nothing()),
+        "var_": Maybe(_OF_COLUMNS | Nothing()),
+        "scale_": _OF_COLUMNS | Nothing(),
+    },
+    TargetEncoder: {
+        **INPUT,
+        **_LEVELS,
+        "classes_": Maybe(Labels() | Nothing()),
+        "encodings_": Each(Numbers(None)),
+        "target_mean_": Number() | Numbers("classes"),
+        "target_type_": Word("binary", "multiclass", "continuous"),
+    },
+    TfidfTransformer: {**INPUT, "idf_": Maybe(Numbers("features"))},
+    TfidfVectorizer: {
+        "vocabulary_": Places("words"),
+        "fixed_vocabulary_": Unused(),
+        "_tfidf": FittedModel("transform", "words"),
+    },
+    TransformedTargetRegressor: {
+        "n_features_in_": Maybe(INPUT["n_features_in_"]),
+        "feature_names_in_": INPUT["feature_names_in_"],
+        "regressor_": FittedModel("predict"),
+        "transformer_": FittedModel("inverse_transform"),
+        "_training_dim": Whole(1, 2),
+    },
 }
 
 # Found again when it is asked for: which list of stop words was looked at last.
 FORGOTTEN = ("_stop_words_id",)
 
 
-def left_by_fit(model: Any) -> tuple[str, ...]:
-    """The attributes that a fit may leave in a model, of gapless or of scikit-learn."""
-    cls: Any = type(model)
-    return (*ATTRIBUTES.get(cls, ()), *getattr(cls, "_stored", ()), "_sklearn_output_config")
+# Which kind of table a transformer gives; it may be asked for before a fit.
+OUTPUT = "_sklearn_output_config"
+OUTPUT_KINDS: tuple[dict[str, str], ...] = (
+    {"transform": "default"},
+    {"transform": "pandas"},
+    {"transform": "polars"},
+    {},
+)
+
+
+@cache
+def left_by_fit(cls: Any) -> Declaration:
+    """What a fit may leave in a model of a class, of gapless or of scikit-learn."""
+    declared: Declaration = getattr(cls, "_stored", None) or ATTRIBUTES.get(cls, {})
+    return ordered({**declared, OUTPUT: Unused()})

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..stored import all_finite
 from ..trees.asked import ROOM, AskedColumns
 from ..trees.bundles import Bundles
 from ..trees.columns import Columns
@@ -91,7 +92,8 @@ def _check_values(tree: Tree, where: str) -> None:
     check_array(tree.value, where, np.float64, len(tree.feature), None, None)
     outputs, width = tree.value.shape[1:]
     check_array(tree.n_classes, where, np.int64, outputs)
-    is_right = outputs and (tree.n_classes >= 1).all() and (tree.n_classes <= width).all()
+    is_right = outputs and (tree.n_classes >= 1).all() and (tree.n_classes.max() == width)
+    require(all_finite(tree.value), where, "values of nodes that are NaN or infinite")
     require(is_right, where, "numbers of classes that do not fit the values")
 
 
@@ -129,6 +131,7 @@ def check_multiway(tree: MultiwayTree, where: str) -> None:
     for name in ("threshold", "gain", "ratio"):
         check_array(getattr(tree, name), f"{where}.{name}", np.float64, nodes)
     check_array(tree.value, where, np.float64, nodes, None)
+    require(all_finite(tree.value), where, "values of nodes that are NaN or infinite")
     above = tree.parent[1:]
     is_behind = tree.parent[0] == -1 and (above >= 0).all() and (above < np.arange(1, nodes)).all()
     require(is_behind, where, "a child that is not behind its parent")
@@ -174,6 +177,7 @@ def check_packed(packed: PackedTrees, where: str) -> None:
     check_whole(packed.groups, where, 1, max(len(sizes), 1))
     require(len(sizes) % packed.groups == 0, where, "groups of different size")
     check_array(packed.table, where, np.float64, None, None)
+    require(all_finite(packed.table), where, "values of leaves that are NaN or infinite")
     question, after = packed.nodes[:, 0], packed.nodes[:, 1].view(np.int32)
     is_leaf = after < 0
     require((~after[is_leaf] < len(packed.table)).all(), where, "a leaf without a value")

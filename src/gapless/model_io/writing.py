@@ -17,8 +17,9 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from .container import ModelFileError
-from .limits import check_limits
-from .registry import FIELDS, MODELS, contents, name_of
+from .limits import MOST_AROUND, MOST_MODELS, check_limits
+from .names import NAMES
+from .registry import FIELDS, contents
 from .scikit_learn import FORGOTTEN, left_by_fit
 
 Array = np.ndarray
@@ -44,6 +45,8 @@ class Writer:
     def __init__(self) -> None:
         self._tensors: dict[str, Array] = {}
         self._floats: list[float] = []
+        # How many models there are so far, and how many the one being written is in.
+        self._models = self._around = 0
         # Of each array that was met, the name of its tensor; the array is kept so that no other
         # one gets its place in memory.
         self._met: dict[int, tuple[Array, Node]] = {}
@@ -85,7 +88,7 @@ class Writer:
             return {"type": self._type(value, where)}
         if sp.issparse(value):
             return self._sparse(value, where, depth)
-        if MODELS.get(name_of(kind)) is kind:
+        if kind in NAMES:
             return {"model": self._model(value, where, depth + 1)}
         raise ModelFileError(_refusal(value, where))
 
@@ -183,14 +186,25 @@ class Writer:
         }
 
     def _fields(self, value: Any, where: str, depth: int) -> Node:
-        name = name_of(type(value))
-        return {"class": name, "fields": self._named(contents(value), where, depth)}
+        return {"class": NAMES[type(value)], "fields": self._named(contents(value), where, depth)}
 
     def _model(self, model: Any, where: str, depth: int) -> Node:
         check_limits(model, where)
+        self._models += 1
+        if self._models > MOST_MODELS or self._around > MOST_AROUND:
+            raise ModelFileError(
+                f"{where} is one model too many: a file holds {MOST_MODELS}, and none of them in "
+                f"more than {MOST_AROUND} others; fit fewer, or put fewer into each other."
+            )
+        self._around += 1
+        node = self._parts(model, where, depth)
+        self._around -= 1
+        return node
+
+    def _parts(self, model: Any, where: str, depth: int) -> Node:
         parameters = model.get_params(deep=False)
         return {
-            "class": name_of(type(model)),
+            "class": NAMES[type(model)],
             "parameters": self._named(parameters, where, depth),
             "fitted": self._named(_learned(model, parameters, where), where, depth),
         }
@@ -211,7 +225,8 @@ def is_key(key: Any) -> bool:
 
 def _learned(model: Any, parameters: dict[str, Any], where: str) -> dict[str, Any]:
     """What a fit has left in a model, by name."""
-    declared = left_by_fit(model)
+    cls: Any = type(model)
+    declared = left_by_fit(cls)
     # What every new model of these parameters has, it will have again.
     ignored = {*parameters, *FORGOTTEN, "_sklearn_version", *vars(type(model)(**parameters))}
     state = model.__getstate__()

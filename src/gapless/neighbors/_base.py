@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from .._validation import read_numbers, read_rows, read_table
 from ..design import Design
 from ..remembering import GIVEN, as_fitted, given_to_fit
+from ..stored import INPUT, Declaration, Maybe, Nothing, Numbers, Unused, Value, Whole, all_finite
 from .forms import MIXED, Form, form_of, mixed_form
 from .mixed import MixedRows
 from .searches import Search, search_of
@@ -34,19 +35,18 @@ NO_SAY = 1e-4
 class NeighborsModel(BaseEstimator):
     """Base of the nearest-neighbour estimators."""
 
-    _stored: ClassVar[tuple[str, ...]] = (
-        "effective_metric_",
-        "effective_metric_params_",
-        "n_samples_fit_",
-        "n_features_in_",
-        "feature_names_in_",
-        "mixed_",
-        GIVEN,
-        "_fit_method",
-        "_fit_X",
-        "_kept",
-        "_search",
-    )
+    _stored: ClassVar[Declaration] = {
+        "effective_metric_": Unused(),
+        "effective_metric_params_": Unused(),
+        "n_samples_fit_": Whole(1, size="rows"),
+        **INPUT,
+        "mixed_": Maybe(Value(MixedRows, features=lambda rows: len(rows.low))),
+        GIVEN: Maybe(Value(dict)),
+        "_fit_method": Unused(),
+        "_fit_X": Numbers("rows", "features", is_finite=False, may_be_sparse=True),
+        "_kept": Numbers("kept", types="i", below="rows") | Nothing(),
+        "_search": Maybe(Nothing()),
+    }
     _parameter_constraints: ClassVar[dict] = {
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
         "algorithm": [StrOptions({"auto", "ball_tree", "kd_tree", "brute", "faiss"})],
@@ -57,6 +57,19 @@ class NeighborsModel(BaseEstimator):
         "n_jobs": [Integral, None],
         "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
     }
+
+    # ---- files -----------------------------------------------------------------------------------
+
+    def _misfit(self) -> str | None:
+        """What does not go together in the stored attributes, in words; None if all does."""
+        fitted, rows = as_fitted(self), self._fit_X
+        may_miss = fitted._is_mixed or fitted.metric == NAN_EUCLIDEAN
+        # Rows that are searched must have an order, and NaN has none.
+        if not may_miss and not all_finite(rows.data if sp.issparse(rows) else rows):
+            return "_fit_X has numbers that are NaN or infinite"
+        if fitted._is_mixed != ("mixed_" in vars(self)):
+            return "mixed_ and the metric contradict each other"
+        return None
 
     # ---- reading ---------------------------------------------------------------------------------
 

@@ -18,7 +18,8 @@ from ..certificates import Certificate
 from ..design import Design
 from ..interrupt import IN_SECONDS, said_limit
 from ..progress import CallbackSupport, watch
-from ..remembering import Remembering, as_fitted, take_over
+from ..remembering import JUDGED, Remembering, as_fitted, take_over
+from ..stored import Declaration, Flag, Nothing, Numbers, Unused, Whole
 from ._base import NeighborsModel
 from .held_out import NeighborsFit
 from .questions import NearestMixin
@@ -64,16 +65,15 @@ class NeighborsData:
 class SupervisedNeighbors(Remembering, CallbackSupport, NearestMixin, NeighborsModel):
     """Base of the estimators whose neighbours vote."""
 
-    _stored: ClassVar[tuple[str, ...]] = (
-        *NeighborsModel._stored,
-        "n_neighbors_",
-        "search_",
-        "certificate_",
-        "generalization_",
-        "outputs_2d_",
-        "_y",
-        "_weights",
-    )
+    _stored: ClassVar[Declaration] = {
+        **NeighborsModel._stored,
+        "n_neighbors_": Whole(1),
+        "search_": Unused(),
+        **JUDGED,
+        "outputs_2d_": Flag(),
+        "_y": Numbers("rows", "outputs"),
+        "_weights": Numbers("rows", low=0.0) | Nothing(),
+    }
     _parameter_constraints: ClassVar[dict] = {
         **NeighborsModel._parameter_constraints,
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), StrOptions({LOO})],
@@ -83,6 +83,15 @@ class SupervisedNeighbors(Remembering, CallbackSupport, NearestMixin, NeighborsM
         "time_limit": [Interval(Real, 0, None, closed="neither"), None],
     }
     _has_classes: ClassVar[bool]
+
+    def _misfit(self) -> str | None:
+        fault = super()._misfit()
+        found = self._fit_X.shape[0] if self._kept is None else len(self._kept)
+        if fault is None and self.n_neighbors_ > found:
+            fault = f"n_neighbors_ is {self.n_neighbors_}, of {found} rows"
+        if fault is None and not self.outputs_2d_ and self._y.shape[1] != 1:
+            fault = f"_y has {self._y.shape[1]} columns, and outputs_2d_ is False"
+        return fault
 
     def __init__(
         self,

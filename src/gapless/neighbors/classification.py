@@ -9,6 +9,7 @@ from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.utils.validation import check_is_fitted
 
 from ..conformal import Calibration
+from ..stored import Declaration, Labels, LabelsOfOutputs
 from ._supervised import SupervisedNeighbors
 from .votes import class_shares
 
@@ -94,7 +95,19 @@ class KNeighborsClassifier(ClassifierMixin, SupervisedNeighbors):
     """
 
     _has_classes = True
-    _stored: ClassVar[tuple[str, ...]] = (*SupervisedNeighbors._stored, "classes_")
+    _stored: ClassVar[Declaration] = {
+        **SupervisedNeighbors._stored,
+        "classes_": Labels() | LabelsOfOutputs(),
+    }
+
+    def _misfit(self) -> str | None:
+        fault = super()._misfit()
+        sizes = [len(classes) for classes in self._class_lists]
+        if fault is None and self._y.shape[1] != len(sizes):
+            fault = f"_y has {self._y.shape[1]} columns, and classes_ are of {len(sizes)} outputs"
+        if fault is None and not ((self._y >= 0) & (self._y < sizes)).all():
+            fault = "_y has classes that classes_ has not"
+        return fault
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y, sample_weight=None):

@@ -7,12 +7,13 @@ differs, is Gower's distance times the number of columns (Gower 1971, Biometrics
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
 from .._validation import read_weights
+from ..stored import Declaration, Numbers, Value
 from ..trees.columns import Columns
 from ..trees.door import for_prediction, read_new, read_training
 
@@ -31,6 +32,11 @@ class MixedRows:
         The least value of each number, and one over its range; 0 and 1 for categories.
     """
 
+    _stored: ClassVar[Declaration] = {
+        "columns": Value(Columns, features=len),
+        "low": Numbers("features"),
+        "factor": Numbers("features"),
+    }
     columns: Columns
     low: Array
     factor: Array

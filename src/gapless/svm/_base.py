@@ -36,7 +36,8 @@ from ..kernels._rows import BLOCK
 from ..linear.problems import dense
 from ..parts import KERNEL_INSTANCE, OfParts
 from ..progress import CallbackSupport, watch
-from ..remembering import Remembering, take_over
+from ..remembering import JUDGED, Remembering, take_over
+from ..stored import INPUT, Declaration, Labels, Numbers, Unused, Value
 from ..threads import single_blas
 from .forms import BOUNDED, INACTIVE, ON_MARGIN, Form, Point
 from .held_out import MachineFit
@@ -77,25 +78,25 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
     # The parameters that can be chosen by leave-one-out.
     _tunable: ClassVar[tuple[str, ...]] = ()
 
-    _stored: ClassVar[tuple[str, ...]] = (
-        "support_",
-        "support_vectors_",
-        "n_support_",
-        "dual_coef_",
-        "intercept_",
-        "kernel_",
-        "fit_status_",
-        "shape_fit_",
-        "rows_fit_",
-        "n_iter_",
-        "n_features_in_",
-        "feature_names_in_",
-        "certificate_",
-        "kkt_status_",
-        "kkt_violation_",
-        "margin_",
-        "generalization_",
-    )
+    _stored: ClassVar[Declaration] = {
+        "support_": Numbers("support", types="i", below="rows"),
+        "support_vectors_": Numbers("support", "features", may_be_sparse=True)
+        | Numbers(0, 0)
+        | Labels("support"),
+        "n_support_": Numbers(None, types="i", low=0),
+        "dual_coef_": Numbers(None, "support", may_be_sparse=True),
+        "intercept_": Numbers("problems"),
+        "kernel_": Value(Kernel),
+        "fit_status_": Unused(),
+        "shape_fit_": Value(tuple, rows=lambda shape: shape[0]),
+        "rows_fit_": Unused(),
+        "n_iter_": Unused(),
+        **INPUT,
+        "kkt_status_": Unused(),
+        "kkt_violation_": Unused(),
+        "margin_": Unused(),
+        **JUDGED,
+    }
     _parameter_constraints: ClassVar[dict] = {
         "kernel": [str, callable, Kernel],
         "degree": [Interval(Integral, 0, None, closed="left")],
@@ -497,6 +498,22 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
         base = self.kernel_.rows(support, dtype)
         for chunk, rows in base.chunks(X):
             yield chunk, partial(_of_rows, rows, base)
+
+    def _misfit(self) -> str | None:
+        """What does not go together in the stored attributes, in words; None if all does."""
+        count = len(vars(self).get("classes_", [None]))
+        arrangement = self._fitted_arrangement(count)
+        if len(self.n_support_) != count or self.n_support_.sum() != len(self.support_):
+            return f"n_support_ does not divide {len(self.support_)} support vectors by class"
+        if self.dual_coef_.shape[0] != arrangement.width:
+            return f"dual_coef_ has {self.dual_coef_.shape[0]} rows, and {count} classes have not"
+        if len(self.intercept_) != arrangement.problems:
+            return f"intercept_ has {len(self.intercept_)} entries, and {count} classes have not"
+        if self._is_precomputed != (self.support_vectors_.shape == (0, 0)):
+            return "support_vectors_ and kernel_ contradict each other"
+        if self._is_precomputed and self.shape_fit_[0] != self.n_features_in_:
+            return "shape_fit_ and n_features_in_ contradict each other"
+        return None
 
     def _support_blocks(self) -> list[slice]:
         """Where the support vectors of each class are."""

@@ -14,10 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._validation import Training
 from ..certificates import Certificate
-from ..kernel_features import EXACT, Distinct, KernelFeatures
+from ..kernel_features import EXACT, FEATURES, Distinct, KernelFeatures
 from ..kernels import Kernel
 from ..linear.kernel import AUTO, KERNEL_CONSTRAINTS, chosen_kind
 from ..linear.kernel_certificates import concerning, features_of, of_kernel
+from ..stored import Declaration, Maybe, Numbers
 from ._base import SupportVectorMachine
 from .forms import Judgement
 from .machine import Machine, Solved
@@ -41,7 +42,10 @@ class WithApproximation(SupportVectorMachine):
     features_: KernelFeatures
     feature_coef_: Array
 
-    _feature_attributes: ClassVar[tuple[str, ...]] = ("features_", "feature_coef_")
+    _feature_attributes: ClassVar[Declaration] = {
+        **FEATURES,
+        "feature_coef_": Maybe(Numbers("problems", "columns")),
+    }
 
     # ---- the problems ----------------------------------------------------------------------------
 

@@ -43,6 +43,11 @@ class Arrangement:
         raise NotImplementedError
 
     @property
+    def width(self) -> int:
+        """How many dual variables a row has."""
+        return self.problems
+
+    @property
     def sides(self) -> Array | None:
         """Of each problem the classes for which positive and negative scores speak, (problems, 2).
 
@@ -129,6 +134,10 @@ class OneVsOne(Arrangement):
     @property
     def problems(self) -> int:
         return self.count * (self.count - 1) // 2
+
+    @property
+    def width(self) -> int:
+        return self.count - 1
 
     @property
     def sides(self) -> Array:

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from sklearn.utils._param_validation import Interval
 
+from ..stored import Declaration, Unused
 from ._base import SupportVectorMachine
 from .forms import Form, NuMargin, NuTube
 from .svc import SupportVectorClassifier
@@ -235,7 +236,7 @@ class NuSVR(SupportVectorRegressor):
     [1.]
     """
 
-    _stored: ClassVar[tuple[str, ...]] = (*SupportVectorRegressor._stored, "epsilon_")
+    _stored: ClassVar[Declaration] = {**SupportVectorRegressor._stored, "epsilon_": Unused()}
     _parameter_constraints: ClassVar[dict] = {
         **SupportVectorMachine._parameter_constraints,
         "nu": [NU],

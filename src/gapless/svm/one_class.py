@@ -9,6 +9,7 @@ from sklearn.base import OutlierMixin
 from sklearn.utils.validation import _num_samples
 
 from .._validation import Training, read_regression
+from ..stored import Declaration, Number
 from ._base import SupportVectorMachine
 from .forms import Form, OneClass
 from .held_out import MachineFit
@@ -96,10 +97,7 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):
     [ 1 -1]
     """
 
-    _stored: ClassVar[tuple[str, ...]] = (
-        *SupportVectorMachine._stored,
-        "offset_",
-    )
+    _stored: ClassVar[Declaration] = {**SupportVectorMachine._stored, "offset_": Number()}
     _parameter_constraints: ClassVar[dict] = {
         **SupportVectorMachine._parameter_constraints,
         "nu": [NU],

@@ -10,9 +10,12 @@ Called by the estimators; knows arrays only, and fits no machine.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import expit
+
+from ..stored import Declaration, Nothing, Number, Numbers
 
 Array = np.ndarray
 
@@ -42,6 +45,11 @@ class Probabilities:
         The power of the coupled probabilities.
     """
 
+    _stored: ClassVar[Declaration] = {
+        "pairs": Numbers("problems", 2, types="i", low=0) | Nothing(),
+        "slopes": Numbers(lambda sizes: sizes.get("problems", 1)),
+        "power": Number(low=0.0),
+    }
     pairs: Array | None
     slopes: Array
     power: float = 1.0

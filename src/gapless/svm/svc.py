@@ -20,6 +20,7 @@ from .._validation import Training, read_classification
 from ..conformal import Calibration
 from ..generalization.held_out import by_formula, by_refits
 from ..leave_one_out import NotAvailable
+from ..stored import Declaration, Flag, Labels, Nothing, Numbers, Unused, Value, Word
 from ._base import (
     KEPT_ROWS,
     OPEN,
@@ -38,16 +39,60 @@ from .reading import check_precomputed, counted_weights, read_any
 Array = np.ndarray
 
 
+class LaterProbabilities:
+    """Probabilities that are fitted when first asked for, or when a model of few rows is saved.
+
+    Parameters
+    ----------
+    fitted : MachineFit or None
+        The fit, if it is small enough to be kept.
+    sides : ndarray of int, shape (problems, 2), or None
+        The classes for which positive and negative scores of each problem speak.
+    is_offered : bool
+        Whether `predict_proba` tells them: probability=False asks for none.
+    """
+
+    _stored: ClassVar[Declaration] = {
+        "sides": Numbers("problems", 2, types="i", low=0) | Nothing(),
+        "is_offered": Flag(),
+        "found": Value(Probabilities) | Nothing(),
+    }
+
+    def __init__(self, fitted: MachineFit | None, sides: Array | None, is_offered: bool = True):
+        self.fitted, self.sides, self.is_offered = fitted, sides, is_offered
+        self.found: Probabilities | None = None
+
+    def get(self, remembered: Callable[[], MachineFit]) -> Probabilities:
+        """The probabilities; `remembered` has the fit where it is not kept here."""
+        if self.found is None:
+            fitted = remembered() if self.fitted is None else self.fitted
+            try:
+                held = by_formula(fitted)
+            except NotAvailable as reason:
+                held = by_refits(fitted, fitted.units, str(reason))
+            weights = np.where(np.isfinite(held.z).all(axis=1), fitted.weights, 0.0)
+            self.found = Probabilities.fit(held.z, fitted.targets, weights, self.sides)
+            self.fitted = None
+        return self.found
+
+    def __getstate__(self):
+        # Neither a copy nor a file takes the training data along, so what needs them is done now.
+        if self.fitted is not None:
+            with suppress(NotAvailable):
+                self.get(lambda: self.fitted)
+        return vars(self) | {"fitted": None}
+
+
 class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
     """Base of the classifiers."""
 
-    _stored: ClassVar[tuple[str, ...]] = (
-        *SupportVectorMachine._stored,
-        "classes_",
-        "class_weight_",
-        "multi_class_",
-        "probabilities_",
-    )
+    _stored: ClassVar[Declaration] = {
+        **SupportVectorMachine._stored,
+        "classes_": Labels(least=2),
+        "class_weight_": Unused(),
+        "multi_class_": Word(*ARRANGEMENTS),
+        "probabilities_": Value(LaterProbabilities),
+    }
     _on_demand = (*SupportVectorMachine._on_demand, "probA_", "probB_")
     _parameter_constraints: ClassVar[dict] = {
         **SupportVectorMachine._parameter_constraints,
@@ -104,6 +149,16 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
         return read_any(
             read_classification, self, X, y, sample_weight, self.class_weight, reset=reset
         )
+
+    def _misfit(self) -> str | None:
+        fault = super()._misfit()
+        if fault is None:
+            sides: Any = self._fitted_arrangement(len(self.classes_)).sides
+            later = self.probabilities_
+            own = [later.sides] if later.found is None else [later.sides, later.found.pairs]
+            if not all(np.array_equal(found, sides) for found in own):
+                fault = "probabilities_ are those of other pairs of classes"
+        return fault
 
     def _arrangement(self, count: int) -> Arrangement:
         return arrange(self.multi_class, count)
@@ -285,44 +340,6 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
         return np.zeros_like(self._probabilities().slopes)
 
 
-class LaterProbabilities:
-    """Probabilities that are fitted when first asked for, or when a model of few rows is saved.
-
-    Parameters
-    ----------
-    fitted : MachineFit or None
-        The fit, if it is small enough to be kept.
-    sides : ndarray of int, shape (problems, 2), or None
-        The classes for which positive and negative scores of each problem speak.
-    is_offered : bool
-        Whether `predict_proba` tells them: probability=False asks for none.
-    """
-
-    def __init__(self, fitted: MachineFit | None, sides: Array | None, is_offered: bool = True):
-        self.fitted, self.sides, self.is_offered = fitted, sides, is_offered
-        self.found: Probabilities | None = None
-
-    def get(self, remembered: Callable[[], MachineFit]) -> Probabilities:
-        """The probabilities; `remembered` has the fit where it is not kept here."""
-        if self.found is None:
-            fitted = remembered() if self.fitted is None else self.fitted
-            try:
-                held = by_formula(fitted)
-            except NotAvailable as reason:
-                held = by_refits(fitted, fitted.units, str(reason))
-            weights = np.where(np.isfinite(held.z).all(axis=1), fitted.weights, 0.0)
-            self.found = Probabilities.fit(held.z, fitted.targets, weights, self.sides)
-            self.fitted = None
-        return self.found
-
-    def __getstate__(self):
-        # Neither a copy nor a file takes the training data along, so what needs them is done now.
-        if self.fitted is not None:
-            with suppress(NotAvailable):
-                self.get(lambda: self.fitted)
-        return vars(self) | {"fitted": None}
-
-
 def _warn_of_sigmoids(name: str) -> None:
     warnings.warn(
         f"Attribute `{name}` was deprecated in scikit-learn 1.9; call predict_proba.",
@@ -488,13 +505,14 @@ class SVC(WithApproximation, SupportVectorClassifier):
     """
 
     _tunable = ("C", "gamma")
-    _stored: ClassVar[tuple[str, ...]] = (
-        *SupportVectorClassifier._stored,
-        *WithApproximation._feature_attributes,
-        "C_",
-        "gamma_",
-        "search_",
-    )
+    _stored: ClassVar[Declaration] = {
+        **SupportVectorClassifier._stored,
+        **WithApproximation._feature_attributes,
+        "multi_class_": Word(*ARRANGEMENTS, *HINGES),
+        "C_": Unused(),
+        "gamma_": Unused(),
+        "search_": Unused(),
+    }
     _parameter_constraints: ClassVar[dict] = {
         **SupportVectorClassifier._parameter_constraints,
         "C": [Interval(Real, 0.0, None, closed="right"), *OPEN],

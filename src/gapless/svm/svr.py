@@ -10,6 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._validation import Training, read_regression
 from ..conformal import Calibration, Intervals
+from ..stored import Declaration, Unused
 from ._base import OPEN, SupportVectorMachine
 from .approximation import CONSTRAINTS, WithApproximation
 from .forms import Form, Tube
@@ -167,14 +168,14 @@ class SVR(WithApproximation, SupportVectorRegressor):
     """
 
     _tunable = ("C", "gamma", "epsilon")
-    _stored: ClassVar[tuple[str, ...]] = (
-        *SupportVectorRegressor._stored,
-        *WithApproximation._feature_attributes,
-        "C_",
-        "gamma_",
-        "epsilon_",
-        "search_",
-    )
+    _stored: ClassVar[Declaration] = {
+        **SupportVectorRegressor._stored,
+        **WithApproximation._feature_attributes,
+        "C_": Unused(),
+        "gamma_": Unused(),
+        "epsilon_": Unused(),
+        "search_": Unused(),
+    }
     _parameter_constraints: ClassVar[dict] = {
         **SupportVectorMachine._parameter_constraints,
         "C": [Interval(Real, 0.0, None, closed="right"), *OPEN],

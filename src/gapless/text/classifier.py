@@ -21,7 +21,8 @@ from ..conformal import Calibration
 from ..design import Design
 from ..interrupt import TimeLimit, time_limit
 from ..linear import LinearSVC, LogisticRegression
-from ..remembering import GIVEN, Remembering, as_fitted, given_to_fit, take_over
+from ..remembering import GIVEN, JUDGED, Remembering, as_fitted, given_to_fit, take_over
+from ..stored import Declaration, FittedModel, Labels, Maybe, Nothing, Numbers, Places, Value
 from ..word_counts import USUAL_PATTERN, count_words, in_columns
 from .bag_of_words import BagOfWords
 from .fitting import Answered, answers, conformity, fit
@@ -131,15 +132,14 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
     japan
     """
 
-    _stored: ClassVar[tuple[str, ...]] = (
-        "classifier_",
-        "classes_",
-        "vocabulary_",
-        "idf_",
-        GIVEN,
-        "certificate_",
-        "generalization_",
-    )
+    _stored: ClassVar[Declaration] = {
+        "classes_": Labels(),
+        "vocabulary_": Places("words"),
+        "classifier_": FittedModel("predict_proba", "words", "classes"),
+        "idf_": Maybe(Numbers("words") | Nothing()),
+        GIVEN: Maybe(Value(dict)),
+        **JUDGED,
+    }
     _parameter_constraints: ClassVar[dict] = {
         "classifier": [StrOptions(set(CLASSIFIERS)), HasMethods(["fit", "predict"])],
         "weighting": [StrOptions({"auto", "counts", "tfidf"})],

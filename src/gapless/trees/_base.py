@@ -22,7 +22,9 @@ from ..conformal import Calibration, Intervals, check_coverage
 from ..design import Design
 from ..interrupt import said_limit
 from ..progress import CallbackSupport
-from ..remembering import Remembering, take_over
+from ..remembering import JUDGED, Remembering, take_over
+from ..stored import INPUT, Declaration, Unused, Value, Whole
+from .columns import Columns
 from .data import Grown, TreeData
 from .door import for_prediction
 from .held_out import TreeFit
@@ -34,16 +36,13 @@ Array = np.ndarray
 class TreeModel(Readable, Remembering, CallbackSupport, BaseEstimator):
     """Base of the single trees."""
 
-    _stored: ClassVar[tuple[str, ...]] = (
-        "tree_",
-        "prune_trace_",
-        "certificate_",
-        "n_features_in_",
-        "feature_names_in_",
-        "n_outputs_",
-        "columns_",
-        "generalization_",
-    )
+    _stored: ClassVar[Declaration] = {
+        "prune_trace_": Unused(),
+        **JUDGED,
+        **INPUT,
+        "n_outputs_": Whole(1, size="outputs"),
+        "columns_": Value(Columns, features=len),
+    }
     time_limit: float | None
     n_outputs_: int
     classes_: Any

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from .._validation import read_outputs
 from ..certificates import Certificate
 from ..progress import watch
+from ..stored import Declaration, Each, Labels, Nothing, Numbers, Unused, Value, Whole
 from ._base import TreeClassifierMixin, TreeModel
 from .bins import bins_of
 from .classifier import class_attributes
@@ -39,13 +40,14 @@ class MultiwayClassifier(TreeClassifierMixin, ClassifierMixin, Validated, TreeMo
     A subclass gives `_rule`, `_edges` where it cuts numbers into bins, and `_confidence`.
     """
 
-    _stored: ClassVar[tuple[str, ...]] = (
-        *TreeModel._stored,
-        "classes_",
-        "n_classes_",
-        "bin_edges_",
-        "validation_",
-    )
+    _stored: ClassVar[Declaration] = {
+        **TreeModel._stored,
+        "tree_": Value(MultiwayTree, classes=lambda tree: tree.value.shape[1]),
+        "classes_": Labels(),
+        "n_classes_": Whole(1, size="classes"),
+        "bin_edges_": Each(Numbers(None, is_finite=False) | Nothing(), "features") | Nothing(),
+        "validation_": Unused(),
+    }
     _parameter_constraints: ClassVar[dict] = {
         **Validated._parameter_constraints,
         "prune": [StrOptions({PRE, REDUCED, PESSIMISTIC}), None],

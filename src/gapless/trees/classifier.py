@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import StrOptions
 
+from ..stored import Declaration, Each, Labels, LabelsOfOutputs, Numbers, Whole
 from ._base import TreeClassifierMixin
 from .data import TreeData
 from .decision_tree import FROM_DTYPE, DecisionTree
@@ -125,7 +126,11 @@ class DecisionTreeClassifier(TreeClassifierMixin, ClassifierMixin, DecisionTree)
     |   petal width (cm) > 1.75: 2 (46, error 0.0217)
     """
 
-    _stored: ClassVar[tuple[str, ...]] = (*DecisionTree._stored, "classes_", "n_classes_")
+    _stored: ClassVar[Declaration] = {
+        **DecisionTree._stored,
+        "classes_": Labels() | LabelsOfOutputs(),
+        "n_classes_": Whole(1) | Each(Whole(1), "outputs") | Numbers("outputs", types="iu"),
+    }
     _parameter_constraints: ClassVar[dict] = {
         **DecisionTree._parameter_constraints,
         "criterion": [StrOptions({"gini", "entropy", "log_loss", "gain_ratio"})],

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._validation import read_outputs
 from ..interrupt import TimeLimit, seconds_left, time_limit
 from ..progress import watch
+from ..stored import Declaration, Unused, Value
 from ._base import TreeModel
 from .columns import Columns
 from .data import Grown, TreeData
@@ -30,6 +31,7 @@ from .limits import Limited, grow_on
 from .pruned import Prunable
 from .pruning import made_leaves
 from .reading import outline_of_binary
+from .tree import Tree
 from .tuning import CV
 
 Array = np.ndarray
@@ -40,13 +42,19 @@ FROM_DTYPE = "from_dtype"
 class DecisionTree(Limited, Prunable, TreeModel):
     """Base of the decision trees with two branches."""
 
-    _stored: ClassVar[tuple[str, ...]] = (
-        *TreeModel._stored,
-        "max_features_",
-        "ccp_alpha_",
-        "search_",
-        "validation_",
-    )
+    _stored: ClassVar[Declaration] = {
+        **TreeModel._stored,
+        "tree_": Value(
+            Tree,
+            features=lambda tree: tree.n_features,
+            outputs=lambda tree: len(tree.n_classes),
+            classes=lambda tree: int(tree.n_classes.sum()),
+        ),
+        "max_features_": Unused(),
+        "ccp_alpha_": Unused(),
+        "search_": Unused(),
+        "validation_": Unused(),
+    }
     _parameter_constraints: ClassVar[dict] = {
         **Limited._parameter_constraints,
         **Prunable._parameter_constraints,

@@ -1,0 +1,285 @@
+"""Files that were loaded once and then predicted nonsense, or took all time or memory to do it."""
+
+import json
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from model_file_parts import change, contents, write
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import (
+    KBinsDiscretizer,
+    OneHotEncoder,
+    OrdinalEncoder,
+    PolynomialFeatures,
+    StandardScaler,
+)
+
+import gapless
+from gapless.model_io import ModelFileError
+
+rng = np.random.default_rng(4)
+X = rng.normal(size=(30, 3))
+Y = np.arange(30) % 3
+LEVELS = rng.integers(0, 3, size=(30, 2))
+FITTED, PARAMETERS = ("model", "fitted"), ("model", "parameters")
+
+
+def node(manifest, place):
+    for key in place:
+        manifest = manifest[key]
+    return manifest
+
+
+def refuse(path, manifest, arrays, words):
+    """Load a changed file, and see that the error says what is wrong and what to do."""
+    with pytest.raises(ModelFileError, match=words) as found:
+        gapless.load(write(path, manifest, arrays))
+    assert "save the model again" in str(found.value)
+
+
+def saved(model, folder, *data):
+    path = gapless.save(model.fit(*data) if data else model, folder / "m")
+    return path, *contents(path)
+
+
+def new_array(manifest, arrays, place, values):
+    """Put another array into a place; the old one stays where others refer to it."""
+    kinds = {"f": "F64", "i": "I64", "u": "U32"}
+    values = np.ascontiguousarray(values)
+    arrays["new"] = kinds[values.dtype.kind], list(values.shape), values.tobytes()
+    order = node(manifest, place).get("array", {}).get("order", "C")
+    change(manifest, place, {"array": {"tensor": "new", "order": order}})
+    text = json.dumps(manifest)
+    for name in [name for name in arrays if f'"tensor": "{name}"' not in text]:
+        del arrays[name]
+
+
+# ---- counts --------------------------------------------------------------------------------------
+
+CLASSIFIERS = [
+    gapless.LogisticRegression(),
+    gapless.LinearSVC(),
+    gapless.SVC(),
+    gapless.GaussianNB(),
+    gapless.LinearDiscriminantAnalysis(),
+    gapless.DecisionTreeClassifier(),
+    gapless.C45Classifier(),
+    gapless.RandomForestClassifier(3, random_state=0),
+    gapless.HistGradientBoostingClassifier(max_iter=2, min_samples_leaf=2),
+    gapless.AdaBoostClassifier(n_estimators=2),
+    gapless.BayesDecision(gapless.LogisticRegression()),
+]
+
+
+@pytest.mark.parametrize("count", [2, 4])
+@pytest.mark.parametrize("model", CLASSIFIERS, ids=lambda model: type(model).__name__)
+def test_lists_of_classes_are_as_long_as_the_scores(model, count, tmp_path):
+    """Shorter ones gave wrong labels or an IndexError."""
+    path, manifest, arrays = saved(model, tmp_path, X, Y)
+    new_array(manifest, arrays, (*FITTED, "classes_"), np.arange(count))
+    refuse(path, manifest, arrays, "")
+
+
+def test_neighbours_have_classes_that_exist(tmp_path):
+    path, manifest, arrays = saved(gapless.KNeighborsClassifier(3), tmp_path, X, Y)
+    new_array(manifest, arrays, (*FITTED, "classes_"), np.arange(2))
+    refuse(path, manifest, arrays, "_y has classes that classes_ has not")
+
+
+# ---- numbers -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize(
+    "model, place",
+    [
+        (gapless.Ridge(), ("coef_",)),
+        (gapless.LogisticRegression(), ("intercept_",)),
+        (gapless.SVC(), ("dual_coef_",)),
+        (gapless.SVC(), ("support_vectors_",)),
+        (gapless.KernelRidge(), ("X_fit_",)),
+        (gapless.GaussianProcessRegressor(), ("alpha_",)),
+        (gapless.DecisionTreeRegressor(), ("tree_", "value", "fields", "value")),
+        (gapless.C45Classifier(), ("tree_", "value", "fields", "value")),
+        (
+            gapless.RandomForestRegressor(2, random_state=0),
+            ("trees_", "value", "fields", "packed", "value", "fields", "table"),
+        ),
+        (
+            gapless.HistGradientBoostingRegressor(max_iter=2, min_samples_leaf=2),
+            ("_packed", "value", "fields", "table"),
+        ),
+        (gapless.HistGradientBoostingRegressor(max_iter=2), ("start_",)),
+        (gapless.GaussianNB(), ("theta_",)),
+        (gapless.KNeighborsRegressor(3), ("_y",)),
+    ],
+    ids=lambda value: value[-1] if isinstance(value, tuple) else type(value).__name__,
+)
+def test_what_predictions_are_made_of_is_finite(model, place, bad, tmp_path):
+    """Such files predicted NaN."""
+    path, manifest, arrays = saved(model, tmp_path, X, Y)
+    place = (*FITTED, *place)
+    dtype, shape, data = arrays[node(manifest, place)["array"]["tensor"]]
+    values = np.frombuffer(data, {"F64": "<f8", "F32": "<f4"}[dtype]).astype(float).reshape(shape)
+    values.flat[0] = bad
+    new_array(manifest, arrays, place, values)
+    refuse(path, manifest, arrays, "NaN or infinite")
+
+
+# ---- sizes ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("encoder", [OneHotEncoder(), OrdinalEncoder()])
+def test_no_type_of_text_is_larger_than_the_file(encoder, tmp_path):
+    """A column of 99,999 letters a row asked for 0.4 MB for each of its cells."""
+    path, manifest, arrays = saved(encoder, tmp_path, LEVELS)
+    change(manifest, (*PARAMETERS, "dtype"), {"dtype": "<U99999"})
+    refuse(path, manifest, arrays, "texts of 399996 bytes, in a file that is no larger")
+
+
+def test_columns_of_levels_grow_with_the_file(tmp_path):
+    """One array of 200,000 levels for each of 500 columns made 23 GiB of 3 kB compressed."""
+    path, manifest, arrays = saved(OneHotEncoder(), tmp_path, LEVELS)
+    new_array(manifest, arrays, (*FITTED, "categories_", "list", 0), np.arange(200_000))
+    levels = node(manifest, (*FITTED, "categories_", "list"))
+    levels[:] = [levels[0]] * 500
+    change(manifest, (*FITTED, "_n_features_outs", "list"), [200_000] * 500)
+    change(manifest, (*FITTED, "n_features_in_"), 500)
+    arrays = {"new": arrays["new"]}
+    refuse(path, manifest, arrays, "more than is left for a file of this size")
+
+
+def test_groups_of_rare_levels_are_no_more_than_levels(tmp_path):
+    encoder = OneHotEncoder(min_frequency=9, handle_unknown="infrequent_if_exist")
+    path, manifest, arrays = saved(encoder, tmp_path, LEVELS)
+    count = len(encoder.categories_[0])
+    new_array(
+        manifest,
+        arrays,
+        (*FITTED, "_default_to_infrequent_mappings", "list", 0),
+        np.array([199_999] * count),
+    )
+    change(manifest, (*FITTED, "_n_features_outs", "list", 0), 200_000)
+    refuse(path, manifest, arrays, "groups of other levels")
+
+
+def test_products_of_columns_grow_with_the_file(tmp_path):
+    """Sixteen million products of 1,000 columns took 128 MB for each row."""
+    path, manifest, arrays = saved(PolynomialFeatures(2), tmp_path, np.zeros((1, 4)))
+    twin = PolynomialFeatures(2).fit(np.zeros((1, 1000)))
+    for name in ("n_features_in_", "n_output_features_", "_n_out_full"):
+        change(manifest, (*FITTED, name), int(getattr(twin, name)))
+    refuse(path, manifest, arrays, "asks for 501501 columns, more than is left")
+
+
+def test_many_transformers_together_ask_for_no_more_than_one(tmp_path):
+    path, manifest, arrays = saved(PolynomialFeatures(2), tmp_path, np.zeros((1, 300)))
+    one = {"model": manifest["model"]}
+    steps = {"list": [{"tuple": [f"s{k}", one]} for k in range(5)]}
+    manifest["model"] = {"class": "sklearn.Pipeline", "parameters": {"steps": steps}, "fitted": {}}
+    refuse(path, manifest, arrays, "asks for 45451 columns, more than is left")
+
+
+@pytest.mark.parametrize("form", ["csr", "csc"])
+def test_sparse_support_vectors_are_as_long_as_said(form, tmp_path):
+    model = gapless.SVC().fit(sp.csr_matrix(np.maximum(X, 0.0)), Y)
+    path, manifest, arrays = saved(model, tmp_path)
+    matrix = node(manifest, (*FITTED, "support_vectors_", "sparse"))
+    rows, columns = matrix["shape"]
+    matrix["shape"] = [rows, 2**31] if form == "csr" else [2**31, columns]
+    if form == "csc":
+        other = model.support_vectors_.tocsc()
+        for name in ("data", "indices", "indptr"):
+            values = np.asarray(getattr(other, name))
+            kind = "F64" if values.dtype.kind == "f" else "I32"
+            arrays[f"new {name}"] = kind, [len(values)], values.tobytes()
+            matrix[name] = {"array": {"tensor": f"new {name}", "order": "C"}}
+        matrix["format"] = "csc"
+        text = json.dumps(manifest)
+        arrays = {k: v for k, v in arrays.items() if f'"tensor": "{k}"' in text}
+    refuse(path, manifest, arrays, "sparse matrix .* where")
+
+
+def test_an_array_that_is_read_again_and_again_is_counted_each_time(tmp_path):
+    model = gapless.BaggingRegressor(gapless.Ridge(), 2, random_state=0)
+    path, manifest, arrays = saved(model, tmp_path, X, Y)
+    member = node(manifest, (*FITTED, "estimators_", "list"))[0]
+    new_array(manifest, arrays, (*FITTED, "_row_weights"), np.zeros(1 << 20))
+    place = node(manifest, (*FITTED, "_row_weights"))
+    for k in range(40):
+        member["model"]["fitted"]["dual_"] = {"list": [place] * k}
+    refuse(path, manifest, arrays, "bytes, more than is left")
+
+
+# ---- nesting and members -------------------------------------------------------------------------
+
+
+def test_models_are_nested_in_few_others(tmp_path):
+    """Each pipeline of one step around another made `predict` three times as slow."""
+    path, manifest, arrays = saved(gapless.Ridge(), tmp_path)
+    inside = {"model": manifest["model"]}
+    for _ in range(12):
+        steps = {"list": [{"tuple": ["a", inside]}]}
+        inside = {
+            "model": {"class": "sklearn.Pipeline", "parameters": {"steps": steps}, "fitted": {}}
+        }
+    manifest["model"] = inside["model"]
+    refuse(path, manifest, arrays, "a model in more than 10 others")
+    model = gapless.Ridge()
+    for _ in range(12):
+        model = Pipeline([("a", model)])
+    with pytest.raises(ModelFileError, match="put fewer into each other"):
+        gapless.save(model, path)
+
+
+def test_models_of_one_file_are_limited(tmp_path, monkeypatch):
+    """A million of them took 24 seconds."""
+    monkeypatch.setattr("gapless.model_io.limits.MOST_MODELS", 50)
+    monkeypatch.setattr("gapless.model_io.writing.MOST_MODELS", 50)
+    path, manifest, arrays = saved(gapless.Ridge(), tmp_path)
+    few = {"model": {"class": "linear.Ridge", "parameters": {}, "fitted": {}}}
+    change(manifest, (*PARAMETERS, "alpha"), {"list": [few] * 60})
+    refuse(path, manifest, arrays, "asks for 1 models, more than is left")
+    with pytest.raises(ModelFileError, match="one model too many"):
+        gapless.save(make_pipeline(*[StandardScaler() for _ in range(60)]), path)
+
+
+def test_a_multiway_tree_has_no_circle(tmp_path):
+    """A child that was its own parent kept `predict` going for ever."""
+    path, manifest, arrays = saved(gapless.C45Classifier(), tmp_path, X, Y)
+    place = (*FITTED, "tree_", "value", "fields", "parent")
+    _, _, data = arrays[node(manifest, place)["array"]["tensor"]]
+    parent = np.frombuffer(data, "<i8").copy()
+    parent[1:] = np.arange(1, len(parent))
+    new_array(manifest, arrays, place, parent)
+    refuse(path, manifest, arrays, "not behind its parent")
+
+
+@pytest.mark.parametrize(
+    "model, place",
+    [
+        (gapless.BaggingRegressor(gapless.Ridge(), 2, random_state=0), ("estimators_", "list", 0)),
+        (gapless.AdaBoostClassifier(n_estimators=2), ("estimators_", "list", 1)),
+        (gapless.BayesDecision(gapless.LogisticRegression()), ("estimator_",)),
+        (KBinsDiscretizer(3, quantile_method="averaged_inverted_cdf"), ("_encoder",)),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else type(value).__name__,
+)
+@pytest.mark.parametrize("other", ["a text", None, 7, {"list": []}])
+def test_a_member_is_a_fitted_model(model, place, other, tmp_path):
+    path, manifest, arrays = saved(model, tmp_path, X, Y)
+    change(manifest, (*FITTED, *place), other)
+    text = json.dumps(manifest)
+    arrays = {k: v for k, v in arrays.items() if k == "floats" or f'"tensor": "{k}"' in text}
+    refuse(path, manifest, arrays, "expected")
+
+
+@pytest.mark.parametrize("other", ["a text", 7, {"list": []}])
+def test_a_step_of_a_pipeline_is_a_model(other, tmp_path):
+    model = make_pipeline(StandardScaler(), gapless.Ridge())
+    path, manifest, arrays = saved(model, tmp_path, X, Y)
+    change(manifest, (*PARAMETERS, "steps", "list", 1, "tuple", 1), other)
+    text = json.dumps(manifest)
+    arrays = {k: v for k, v in arrays.items() if f'"tensor": "{k}"' in text}
+    refuse(path, manifest, arrays, "a step that is no model")
