@@ -10,7 +10,7 @@ CORE := $(wildcard src/core/*.hpp src/core/*.cpp)
 CPP := $(CORE) $(wildcard tests/cpp/*.hpp tests/cpp/*.cpp)
 BUILT_FROM := pyproject.toml CMakeLists.txt $(CORE)
 
-.PHONY: help demo test lint format build bench sanitize clean
+.PHONY: help demo test lint format build bench sanitize portable clean
 
 help:
 	@echo "make demo      fit a built-in table: which model, how good on unseen rows, a report in demo.gapless"
@@ -20,6 +20,7 @@ help:
 	@echo "make build     compile the core and install the package, editable, with the tools for development"
 	@echo "make bench     compare with other libraries; ARGS=--quick for a first look"
 	@echo "make sanitize  the core's own tests under the address and undefined-behaviour sanitizers"
+	@echo "make portable  the numeric tests as on older processors, and under clang"
 
 demo: $(VENV)/.installed
 	$(BIN)/gapless fit breast_cancer --time-limit 30 --out demo.gapless
@@ -50,11 +51,15 @@ bench: $(VENV)/.comparing
 	$(BIN)/python -m benchmarks.trees $(filter --quick,$(ARGS))
 	$(BIN)/python -m benchmarks.neighbors $(filter --quick,$(ARGS))
 	$(BIN)/python -m benchmarks.tables $(filter --quick,$(ARGS))
+	$(BIN)/python -m benchmarks.sweep $(filter --quick,$(ARGS))
 
 sanitize: $(VENV)/.developing
 	$(BIN)/cmake -S . -B build/sanitize -DGAPLESS_SANITIZE=ON -DCMAKE_BUILD_TYPE=None
 	$(BIN)/cmake --build build/sanitize --parallel $(JOBS)
 	$(BIN)/ctest --test-dir build/sanitize --output-on-failure
+
+portable: $(VENV)/.developing
+	VENV=$(VENV) JOBS=$(JOBS) .ci/portable
 
 clean:
 	rm -rf build $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis demo.gapless demo.png

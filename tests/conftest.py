@@ -3,6 +3,7 @@
 import os
 import secrets
 import zlib
+from collections import defaultdict
 
 import numpy as np
 import pytest
@@ -13,6 +14,27 @@ from threadpoolctl import threadpool_limits
 settings.register_profile("same", derandomize=True)
 if os.environ.get("GAPLESS_TEST_SEED") != "fresh":
     settings.load_profile("same")
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--share",
+        metavar="k/m",
+        help="of the cases of each test run the kth of every m, and at least one",
+    )
+
+
+def pytest_collection_modifyitems(config, items):
+    """Keep every test and a share of its parameters, another one for each k."""
+    if not (share := config.getoption("--share")):
+        return
+    k, m = (int(number) for number in share.split("/"))
+    cases = defaultdict(list)
+    for item in items:
+        cases[item.nodeid.partition("[")[0]].append(item)
+    kept = {item for each in cases.values() for item in each[k % min(m, len(each)) :: m]}
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = [item for item in items if item in kept]
 
 
 @pytest.fixture(autouse=True, scope="session")
