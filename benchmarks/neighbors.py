@@ -51,14 +51,14 @@ def normal(part: int, dtype: type) -> tuple[np.ndarray, np.ndarray]:
 # ---- searches ----
 
 
-def search(library: str, X: np.ndarray, Q: np.ndarray) -> np.ndarray:
-    """Positions of the five nearest rows."""
+def search(library: str, X: np.ndarray, Q: np.ndarray, k: int = K) -> np.ndarray:
+    """Positions of the k nearest rows."""
     if library == "faiss":
         index = importlib.import_module("faiss").IndexFlatL2(X.shape[1])
         index.add(np.ascontiguousarray(X, dtype=np.float32))
-        return index.search(np.ascontiguousarray(Q, dtype=np.float32), K)[1]
+        return index.search(np.ascontiguousarray(Q, dtype=np.float32), k)[1]
     maker = importlib.import_module(MODULES[library]).NearestNeighbors
-    return maker(n_neighbors=K, n_jobs=-1).fit(X).kneighbors(Q, return_distance=False)
+    return maker(n_neighbors=k, n_jobs=-1).fit(X).kneighbors(Q, return_distance=False)
 
 
 def judge(X: np.ndarray, Q: np.ndarray, rows: np.ndarray, ours: np.ndarray) -> str:

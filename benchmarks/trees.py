@@ -79,36 +79,38 @@ def sphere(train: int) -> Data:
 
 def tree(library: str) -> Any:
     """One tree, grown until its leaves are pure."""
-    return _maker(library, "DecisionTreeClassifier", "sklearn.tree")(random_state=0)
+    return maker_of(library, "DecisionTreeClassifier", "sklearn.tree")(random_state=0)
 
 
 def forest(library: str) -> Any:
     """100 trees, each node split by the best of √d columns."""
-    maker = _maker(library, "RandomForestClassifier", f"{library}.ensemble")
+    maker = maker_of(library, "RandomForestClassifier", f"{library}.ensemble")
     return maker(ROUNDS, n_jobs=-1, random_state=0)
 
 
-def boosting(library: str, leaves: int = 31) -> Any:
-    """100 rounds of trees with so many leaves."""
+def boosting(library: str, leaves: int = 31, bins: int = 255) -> Any:
+    """100 rounds of trees with so many leaves, and at most so many bins for a column."""
     shared = {"n_estimators": ROUNDS, "learning_rate": RATE, "n_jobs": -1}
     if library == "lightgbm":
         maker = importlib.import_module("lightgbm").LGBMClassifier
-        return maker(num_leaves=leaves, verbose=-1, **shared)
+        return maker(num_leaves=leaves, max_bin=bins, verbose=-1, **shared)
     if library == "xgboost":
         maker = importlib.import_module("xgboost").XGBClassifier
         options = {"max_depth": 0, "max_leaves": leaves, "grow_policy": "lossguide"}
-        return maker(max_bin=255, **shared, **options)
-    maker = _maker(library, "HistGradientBoostingClassifier", "sklearn.ensemble")
-    return maker(max_iter=ROUNDS, max_leaf_nodes=leaves, learning_rate=RATE, early_stopping=False)
+        return maker(max_bin=bins, **shared, **options)
+    maker = maker_of(library, "HistGradientBoostingClassifier", "sklearn.ensemble")
+    shared = {"max_iter": ROUNDS, "learning_rate": RATE, "early_stopping": False}
+    return maker(max_leaf_nodes=leaves, max_bins=bins, **shared)
 
 
 def adaboost(library: str) -> Any:
     """100 rounds of trees of depth 1."""
-    maker = _maker(library, "AdaBoostClassifier", "sklearn.ensemble")
+    maker = maker_of(library, "AdaBoostClassifier", "sklearn.ensemble")
     return maker(n_estimators=ROUNDS, random_state=0)
 
 
-def _maker(library: str, name: str, peer: str) -> Callable:
+def maker_of(library: str, name: str, peer: str) -> Callable:
+    """The class of that name, of gapless or of the module of a peer."""
     return getattr(importlib.import_module("gapless" if library == "gapless" else peer), name)
 
 
