@@ -8,10 +8,10 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from gapless.choosing import choose
-from gapless.choosing.budget import Budget
+from gapless.choosing.budget import Budget, OwnTime
 from gapless.choosing.costs import Cost
 from gapless.choosing.facts import facts_of
-from gapless.choosing.families import families_for
+from gapless.choosing.families import FAMILIES, families_for
 from gapless.choosing.folds import held_out_part
 from gapless.choosing.judging import Judging, in_words
 from gapless.choosing.metric import metric_of
@@ -31,28 +31,43 @@ class Clock:
         return self.now
 
 
-def judging_of(limit, seconds, n=2000, factor=1.0):
-    """Two families, of which a fit takes so many seconds for each 1,000 rows by the clock."""
+def judging_of(limit, seconds, n=2000, factor=1.0, load=1.0):
+    """Two families, of which a fit takes so many seconds for each 1,000 rows.
+
+    By the clock it takes `load` times as long: a number, or a function of the seconds worked.
+    """
     rng = np.random.default_rng(0)
     x = rng.normal(size=(2, n))
     y = np.where(x[0] + 0.5 * rng.normal(size=n) > 0, "yes", "no")
     table = table_of({"x": x[0], "z": x[1], "y": y})
     columns, target = describe_columns(table, "y"), read_target(table, "y")
-    facts, clock = facts_of(columns, target), Clock()
+    facts, clock, work = facts_of(columns, target), Clock(), Clock()
+    said = []
+
+    def price(family, times):
+        return Cost(0.0, times * 10 * seconds.get(family.name, 1e-6), width=0.0)
+
     families = [
-        replace(family, cost=Cost(0.0, 10 * seconds.get(family.name, 1e-6), width=0.0))
+        replace(
+            family,
+            cost=price(family, 1),
+            # Folds inside a fit make it five times as dear.
+            folds_cost=None if family.folds_cost is None else price(family, 5),
+        )
         for family in families_for(facts, list(seconds))
     ]
-    said = []
 
     class Slow(Judging):
         def _scored(self, family, rows, on_fit, limit):
             found = super()._scored(family, rows, on_fit, limit)
             each = factor * seconds.get(family.name, 0.0) * rows / 1000
-            clock.now += each * len(self.folds.splits)
+            each *= 1 if family.folds_cost is None else 5
+            took = each * len(self.folds.splits)
+            clock.now += took * (load(work.now) if callable(load) else load)
+            work.now += took
             return found[0], each, 0.0
 
-    budget = Budget(limit, facts, clock)
+    budget = Budget(limit, facts, clock, work)
     metric = metric_of("auto", target.task, target.values)
     rows = rows_of(table, columns, target)
     return Slow(
@@ -108,7 +123,8 @@ def test_guesses_are_corrected_by_what_fits_took():
     _, judging = run(1000.0, {"linear discriminants": 0.1}, factor=7.0)
     family = families_for(judging.budget.facts, ["linear discriminants"])[-1]
     slow = replace(family, cost=Cost(0.0, 1.0, width=0.0))
-    assert judging.budget.fit_seconds(slow, 1000) == pytest.approx(0.7)
+    # Measured times are rounded to half a doubling: 7 to 8.
+    assert judging.budget.fit_seconds(slow, 1000) == pytest.approx(0.8)
 
 
 def test_rows_for_a_number_of_seconds_are_the_most_that_fit_in():
@@ -159,6 +175,7 @@ def test_a_family_that_was_stopped_says_on_what_and_one_that_was_skipped_what_is
 
     def too_slow(*args):
         judging.budget.clock.now += 2.0
+        judging.budget.work.now += 2.0
         raise TimeLimit("over")
 
     judging.judge(families_for(judging.budget.facts)[0], 1600, None)
@@ -216,9 +233,69 @@ class Sleeper(ClassifierMixin, BaseEstimator):
 )
 def test_folds_go_on_if_the_first_was_in_time(seconds, together, is_judged):
     judging, families = judging_of(1000.0, {"naive Bayes": 0.1}, n=100)
-    judging.budget.clock, judging.budget.began = time.monotonic, time.monotonic()
+    budget = judging.budget
+    budget.clock = budget.work = time.monotonic
+    budget.began = budget._worked_before = time.monotonic()
     family = replace(families[-1], make=lambda facts, seed: Sleeper())
     trial = judging.judge(family, 80, seconds, together)
     assert (trial.held is not None) == is_judged
     if not is_judged:
         assert trial.reason.startswith("after ")
+
+
+# ---- the load of the machine ---------------------------------------------------------------------
+
+DEAR = {"linear discriminants": 0.4, "naive Bayes": 0.2, "pruned tree": 0.7, "boosted trees": 0.3}
+
+
+def looks_of(load, limit=60.0, seconds=DEAR, n=2000):
+    """Which families were judged on how many rows, and in which form, at a load."""
+    trials, judging = run(limit, seconds, n=n, load=load)
+    assert judging.budget.seconds <= limit
+    return {name: (trial.rows, trial.family.form) for name, trial in trials.items()}
+
+
+@pytest.mark.parametrize("load", [1.3, 2.0, lambda worked: 1.0 + worked % 3.0])
+def test_the_load_of_the_machine_does_not_change_what_is_judged(load):
+    assert looks_of(load) == looks_of(1.0)
+
+
+def test_a_load_that_the_limit_does_not_allow_costs_rows_and_not_time():
+    busy, idle = looks_of(6.0), looks_of(1.0)
+    assert busy != idle and all(busy[name][0] <= idle[name][0] for name in idle)
+
+
+def test_own_time_counts_work_and_not_waiting():
+    own = OwnTime()
+    time.sleep(0.2)
+    waited = own()
+    end = time.thread_time() + 0.1
+    while time.thread_time() < end:
+        pass
+    assert waited < 0.1 <= own() - waited
+
+
+def test_boosting_without_folds_and_a_linear_model_go_first_on_all_rows():
+    """However dear folds are, and whatever else there is to look at."""
+    seconds = {"ridge regression": 0.01, "boosted trees": 5.0, "kernel ridge": 20.0}
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(3, 1500))
+    table = table_of({"a": x[0], "b": x[1], "c": x[2], "y": x[0] * x[1] + rng.normal(size=1500)})
+    said = []
+    choice = choose(
+        table, "y", models=list(seconds), time_limit=60.0, on_progress=lambda e: said.append(e)
+    )
+    judged = list(dict.fromkeys(event.model for event in said if event.stage == "judging"))
+    assert judged[:3] == ["mean", "ridge regression", "boosted trees"]
+    assert choice["boosted trees"].rows == choice["mean"].rows
+
+
+def test_quick_forms_give_way_to_folds_if_there_is_time():
+    family = next(f for f in FAMILIES if f.name == "boosted trees" and f.task == "regression")
+    facts = judging_of(10.0, {})[0].budget.facts
+    quick = family.quicker(facts)
+    assert quick.full is family and quick.form == ("boosted trees", True)
+    assert family.build(facts, 0).max_iter == "cv" and quick.build(facts, 0).max_iter != "cv"
+    assert quick.guess_seconds(facts, 1000) < family.guess_seconds(facts, 1000)
+    assert quick.quicker(facts) is None
+    assert family.quicker(replace(facts, rows=100_000)) is None

@@ -1,4 +1,9 @@
-"""Budget: the seconds that are left, and what fits cost in truth against what was guessed."""
+"""Budget: the seconds that are left, and what fits cost in truth against what was guessed.
+
+Costs are seconds of our own work, not of the clock on the wall: so that the same table and seed
+lead to the same fits, and the same model, whatever else the machine does. The limit itself is one
+of the clock: where it is in danger, the load of the machine counts too.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..data.preparation import Kind
+from ..threads import thread_count
 from .facts import Facts
 from .families import Family
 from .folds import held_out_part
@@ -23,6 +29,31 @@ DOUBT = 0.15
 # the table, whose profile is kept, and for each row held out, by the correction for the choice.
 CLOSING_PART, CLOSING_ROW, CLOSING_COLUMN, CLOSING_VALUE = 0.02, 1e-6, 1e-4, 1.2e-7
 CLOSING_HELD_OUT = 1e-5
+# The load of the machine is known after so many seconds of work; a fit may take so many times what
+# it was given by it, since a load varies.
+LEAST_WORK, SLACK = 0.5, 1.5
+# Measured times are rounded to so many steps for each doubling: they are never the same twice, and
+# what follows from them should be.
+STEPS = 2
+
+
+class OwnTime:
+    """Seconds of our own work: how long it would have taken by the clock of an idle machine.
+
+    Of the thread that asks, or of all threads of this process divided by their number, whichever
+    are more.
+    """
+
+    def __init__(self) -> None:
+        self._thread, self._process = time.thread_time(), time.process_time()
+        self._total = 0.0
+
+    def __call__(self) -> float:
+        """The seconds since it was made."""
+        thread, process = time.thread_time(), time.process_time()
+        self._total += max(thread - self._thread, (process - self._process) / thread_count())
+        self._thread, self._process = thread, process
+        return self._total
 
 
 @dataclass(slots=True, eq=False)
@@ -37,29 +68,69 @@ class Budget:
         What is known of the table.
     clock : callable, default=time.monotonic
         Tells the time in seconds.
+    work : callable or None, default=None
+        Tells how many seconds were worked; `OwnTime` if None, or a clock that is not the usual.
+    began : float, default=NaN
+        When all of it began, by the clock; now if NaN. `work` began to count then, too.
     """
 
     limit: float
     facts: Facts
     clock: Callable[[], float] = time.monotonic
+    work: Callable[[], float] | None = None
     began: float = field(default=math.nan)
-    _speeds: dict[str, float] = field(default_factory=dict)
+    _worked_before: float = 0.0
+    _speeds: dict[tuple[str, bool], float] = field(default_factory=dict)
     _preparing: dict[Kind, float] = field(default_factory=dict)
     _prepared: set[tuple[Kind, int]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         if math.isnan(self.began):
             self.began = self.clock()
+        if self.work is None:
+            is_usual = self.clock is time.monotonic
+            self.work, self._worked_before = (
+                (OwnTime(), 0.0) if is_usual else (self.clock, self.began)
+            )
 
     @property
     def seconds(self) -> float:
-        """How long it has been running."""
+        """How long it has been running, by the clock."""
         return self.clock() - self.began
 
     @property
+    def worked(self) -> float:
+        """Seconds of work since the beginning."""
+        assert self.work is not None
+        return self.work() - self._worked_before
+
+    @property
+    def load(self) -> float:
+        """How many seconds of the clock a second of work takes, at least 1."""
+        worked = self.worked
+        return max(self.seconds / worked, 1.0) if worked > LEAST_WORK else 1.0
+
+    @property
+    def clock_left(self) -> float:
+        """Seconds of the clock for fits: without those that are kept for the end."""
+        return max(self.limit - self.load * self.closing - self.seconds, 0.0)
+
+    @property
     def left(self) -> float:
-        """Seconds for fits: without those that are kept for the end."""
-        return max(self.limit - self.closing - self.seconds, 0.0)
+        """Seconds of work for fits: those of an idle machine, or as many as the clock allows."""
+        return max(min(self.limit - self.closing - self.worked, self.clock_left / self.load), 0.0)
+
+    @property
+    def shared(self) -> float:
+        """Seconds of work that are shared out.
+
+        As long as the clock allows it, they are the same whatever the load is.
+        """
+        return max(min(self.limit - self.closing - self.worked, self.clock_left), 0.0)
+
+    def on_clock(self, seconds: float | None) -> float | None:
+        """How long so many seconds of work may take by the clock; None for no limit."""
+        return None if seconds is None else SLACK * self.load * seconds
 
     @property
     def closing(self) -> float:
@@ -72,12 +143,12 @@ class Budget:
     def learn(self, family: Family, rows: int, took: float) -> None:
         """Remember what a fit of so many rows took; a null model tells nothing of others."""
         if family.complexity:
-            self._speeds[family.name] = took / family.guess_seconds(self.facts, rows)
+            self._speeds[family.form] = rounded(took / family.guess_seconds(self.facts, rows))
 
     def learn_preparing(self, kind: Kind, rows: int, took: float) -> None:
         """Remember what preparing so many rows for a fit took; it need not be done again."""
         if (kind, rows) not in self._prepared:
-            self._preparing[kind] = took / max(rows, 1)
+            self._preparing[kind] = rounded(took / max(rows, 1))
             self._prepared.add((kind, rows))
 
     def fit_seconds(self, family: Family, rows: int) -> float:
@@ -89,8 +160,10 @@ class Budget:
     def alone(self, family: Family, rows: int) -> float:
         """A fit of prepared rows: the guess, times what fits took against their guesses."""
         guess = family.guess_seconds(self.facts, rows)
-        if family.name in self._speeds:
-            return guess * self._speeds[family.name]
+        name, is_quick = family.form
+        for form in (family.form, (name, not is_quick)):
+            if form in self._speeds:
+                return guess * self._speeds[form]
         others = [*self._speeds.values(), 1.0]
         usual = math.exp(float(np.median(np.log(np.maximum(others, 1e-6)))))
         return guess * min(max(usual, 1 / MOST_LEARNED), MOST_LEARNED)
@@ -103,6 +176,11 @@ class Budget:
         return most_within(
             lambda rows: doubt(rows, seen) * self.fit_seconds(family, rows), seconds, most
         )
+
+
+def rounded(measured: float) -> float:
+    """A time, or a ratio of times, rounded to half a doubling."""
+    return 2 ** (round(STEPS * math.log2(measured)) / STEPS) if measured > 0 else 0.0
 
 
 def doubt(rows: int, seen: int) -> float:

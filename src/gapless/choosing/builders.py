@@ -98,15 +98,17 @@ def is_for_folds(facts: Facts) -> bool:
     return is_short and facts.rows * facts.columns <= MOST_IN_FOLDS
 
 
-def boosted(facts: Facts, seed: int, leaves: int, rate: float, rounds: int) -> Any:
+def boosted(
+    facts: Facts, seed: int, leaves: int, rate: float, rounds: int, is_quick: bool = False
+) -> Any:
     """Boosted trees: of many rows, rounds end when rows held out are predicted no better.
 
     Of few rows they are chosen by folds; of few with very many columns there are so many. Folds
     judge classes by the squared error of probabilities: log loss has its minimum long before that
-    of wrong decisions, since trees are soon too sure of a few rows.
+    of wrong decisions, since trees are soon too sure of a few rows. `is_quick` takes no folds.
     """
     cls = HistGradientBoostingClassifier if facts.classes else HistGradientBoostingRegressor
-    is_by_folds = is_for_folds(facts)
+    is_by_folds = is_for_folds(facts) and not is_quick
     is_held_out = facts.rows >= FEWEST_TO_HOLD_OUT and not is_by_folds
     if not is_by_folds and facts.columns > facts.rows:
         rate, rounds = WIDE_RATE, WIDE_ROUNDS
@@ -121,15 +123,15 @@ def boosted(facts: Facts, seed: int, leaves: int, rate: float, rounds: int) -> A
     )
 
 
-def boosted_small(facts: Facts, seed: int) -> Any:
+def boosted_small(facts: Facts, seed: int, is_quick: bool = False) -> Any:
     """Boosted trees of six leaves, in which at most five columns meet."""
     rate = 0.05 if facts.rows < FEW_ROWS else 0.1
-    return boosted(facts, seed, leaves=6, rate=rate, rounds=150)
+    return boosted(facts, seed, leaves=6, rate=rate, rounds=150, is_quick=is_quick)
 
 
-def boosted_usual(facts: Facts, seed: int) -> Any:
+def boosted_usual(facts: Facts, seed: int, is_quick: bool = False) -> Any:
     """Boosted trees of the usual size."""
-    return boosted(facts, seed, leaves=31, rate=0.1, rounds=100)
+    return boosted(facts, seed, leaves=31, rate=0.1, rounds=100, is_quick=is_quick)
 
 
 def boosted_large(facts: Facts, seed: int) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
+from functools import partial
 
 from ..bayes import LinearDiscriminantAnalysis, NaiveBayes
 from ..kernel_machines import KernelRidge
@@ -50,6 +51,7 @@ CLASSIFIERS = (
         kind="numbers",
         complexity=2,
         make=logistic,
+        goes_first=True,
         cost=Cost(0.05, 0.04, width=1.1, classes=1.3, words=5.0, several=50.0, wide=0.55),
     ),
     Family(
@@ -133,6 +135,7 @@ CLASSIFIERS = (
         kind="table",
         complexity=7,
         make=boosted_small,
+        quick=partial(boosted_small, is_quick=True),
         cost=Cost(0.05, 0.6, classes=1.3, wide=0.1),
         folds_cost=Cost(0.1, 1.5, rows=0.7, width=0.7, classes=1.5),
     ),
@@ -142,6 +145,8 @@ CLASSIFIERS = (
         kind="table",
         complexity=8,
         make=boosted_usual,
+        quick=partial(boosted_usual, is_quick=True),
+        goes_first=True,
         cost=Cost(0.05, 0.6, classes=1.3, wide=0.1),
         folds_cost=Cost(0.1, 1.5, rows=0.7, width=0.7, classes=1.5),
     ),
@@ -178,6 +183,7 @@ REGRESSORS = (
         kind="numbers",
         complexity=2,
         make=ridge,
+        goes_first=True,
         cost=Cost(0.02, 0.2, width=0.85, words=8.0),
     ),
     Family(
@@ -225,6 +231,7 @@ REGRESSORS = (
         kind="table",
         complexity=7,
         make=boosted_small,
+        quick=partial(boosted_small, is_quick=True),
         cost=Cost(0.05, 1.2),
         folds_cost=Cost(0.2, 6.0),
     ),
@@ -234,6 +241,8 @@ REGRESSORS = (
         kind="table",
         complexity=8,
         make=boosted_usual,
+        quick=partial(boosted_usual, is_quick=True),
+        goes_first=True,
         cost=Cost(0.05, 1.2),
         folds_cost=Cost(0.2, 3.0),
     ),

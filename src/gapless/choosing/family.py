@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..data.preparation import Kind
@@ -46,6 +46,12 @@ class Family:
         Whether it takes nothing else than free texts.
     folds_cost : Cost or None
         What it costs of small tables, where folds choose the rounds of boosting.
+    quick : callable or None
+        Builds the estimator where there is no time for folds.
+    goes_first : bool
+        Whether it is judged on all rows before any other is looked at.
+    full : Family or None
+        Of a family in its quick form, the family itself.
     """
 
     name: str
@@ -61,6 +67,26 @@ class Family:
     takes_text: bool = True
     needs_text: bool = False
     folds_cost: Cost | None = None
+    quick: Callable[[Facts, int], Any] | None = None
+    goes_first: bool = False
+    full: Family | None = None
+
+    @property
+    def form(self) -> tuple[str, bool]:
+        """Its name, and whether it is in its quick form: fits of one form cost alike."""
+        return self.name, self.full is not None
+
+    def quicker(self, facts: Facts) -> Family | None:
+        """The same family without folds inside its fits; None if it has none.
+
+        Parameters
+        ----------
+        facts : Facts
+            What is known of the table.
+        """
+        if self.quick is None or not is_for_folds(facts):
+            return None
+        return replace(self, make=self.quick, folds_cost=None, quick=None, full=self)
 
     def build(self, facts: Facts, seed: int) -> Any:
         """The estimator, unfitted, which tunes itself.

@@ -22,7 +22,7 @@ from ..evaluation.answers import Part
 from ..interrupt import TimeLimit, deadline
 from ..interrupt import time_limit as limited
 from .asked import Asked
-from .budget import Budget
+from .budget import Budget, OwnTime
 from .choice import Answers, Candidate, Choice, Progress
 from .code import code_of
 from .cost_files import read_costs
@@ -125,7 +125,7 @@ def choose(
     >>> choice.chosen, choice.method
     ('linear discriminants', '5-fold')
     """
-    began = clock.monotonic()
+    began, work = clock.monotonic(), OwnTime()
     limit = math.inf if time_limit is None else float(time_limit)
     if not limit > 0:
         raise ValueError(f"time_limit must be None or more than 0 seconds, got {time_limit!r}.")
@@ -146,7 +146,12 @@ def choose(
         rows_of(table, columns, known, split.train),
         columns,
         metric_of(metric, known.task, learned.values, named),
-        Budget(min(told.limit, FOREVER), facts_of(columns, known, split.train), began=began),
+        Budget(
+            min(told.limit, FOREVER),
+            facts_of(columns, known, split.train),
+            work=work,
+            began=began,
+        ),
         len(split.test),
         seed,
         told,
@@ -293,7 +298,8 @@ def _tell_apart(model: TableModel, judging: Judging, ranking: Ranking) -> None:
     held, residuals = ranking.chosen.held, ranking.residuals
     if held is None or residuals is None:
         return
-    seconds = max(judging.budget.left - judging.test_seconds(ranking.chosen), 0.0)
+    budget, test = judging.budget, judging.test_seconds(ranking.chosen)
+    seconds = max(budget.clock_left - budget.load * test, 0.0)
     with suppress(TimeLimit), limited(seconds):
         rows, tested = judging.rows, held.tested
         model.tell_apart(rows.take(tested), held.predicted, residuals, rows.units[tested])

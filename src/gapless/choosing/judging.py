@@ -17,7 +17,7 @@ from ..data import Column, prepare
 from ..evaluation.resampling import HeldOut
 from ..evaluation.rows import Rows, Split
 from ..interrupt import TimeLimit, check, time_limit
-from .budget import Budget, doubt, most_within
+from .budget import Budget, doubt, most_within, rounded
 from .failures import failure_in_words
 from .families import Family
 from .folds import Folds
@@ -52,6 +52,8 @@ class Trial:
         The class of its estimator.
     rows : int
         The rows of the largest fit; 0 if there was none.
+    is_whole : bool
+        Whether these are all that the family can use.
     held : HeldOut or None
         Its scores, where it has any.
     failure : str
@@ -59,14 +61,15 @@ class Trial:
     reason : str
         Why it was not judged, or not on all rows.
     seconds : float
-        What all its fits and predictions took.
+        What all its fits and predictions took, by the clock.
     ask_seconds : float
-        What predicting a row took.
+        What predicting a row took, in seconds of work.
     """
 
     family: Family
     model: str = ""
     rows: int = 0
+    is_whole: bool = False
     held: HeldOut | None = None
     failure: str = ""
     reason: str = ""
@@ -157,7 +160,7 @@ class Judging:
             return None, rows, why
         self.say("fitting", family.name, text=f"{count:,} rows")
         try:
-            with time_limit(left), warnings.catch_warnings():
+            with time_limit(budget.clock_left), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 fitted = self.rows.fit(self.pipeline(family), rows)
                 check()
@@ -195,9 +198,9 @@ class Judging:
         most = self.most_rows(trial.family)
         return most_within(lambda rows: self.need_again(trial, rows), seconds, most)
 
-    def need_again(self, trial: Trial, rows: int) -> float:
-        """Seconds for judging a family on more rows than before."""
-        return doubt(rows, trial.rows) * self.need(trial.family, rows)
+    def need_again(self, trial: Trial, rows: int, family: Family | None = None) -> float:
+        """Seconds for judging a family on more rows than before, or in another form."""
+        return doubt(rows, trial.rows) * self.need(family or trial.family, rows)
 
     def end_seconds(self, trial: Trial | None) -> float:
         """What it will take to fit a family to all rows, and to test it; 0 for none."""
@@ -226,12 +229,14 @@ class Judging:
     ) -> Trial:
         """Fit a family to so many rows of each split, and keep its scores.
 
-        A fit has so many seconds, and all fits so many `together`, or as many as one: they are
-        stopped as soon as it is clear that they would need more. An error ends this family alone. A
-        second trial that fails, or is stopped by the limit, leaves the scores of the first.
+        A fit has so many seconds of work, and all fits so many `together`, or as many as one: they
+        are stopped as soon as it is clear that they would need more. An error ends this family
+        alone. A second trial that fails, or is stopped by the limit, leaves the scores of the
+        first.
         """
         before = self.trials.get(family.name, self.untried(family))
-        began, fits, folds = self.budget.clock(), 0.5, len(self.folds.splits)
+        started, began = self.budget.clock(), self.budget.worked
+        fits, folds = 0.5, len(self.folds.splits)
         together = seconds if together is None else together
         prepared: float | None = None
 
@@ -245,21 +250,24 @@ class Judging:
             text = f"fit {place + 1} of {folds}, {min(rows, self.folds.largest):,} rows"
             self.say("judging", family.name, text=text)
 
-        trial = replace(before, rows=rows, held=None, failure="", reason="")
+        is_whole = rows >= self.most_rows(family)
+        trial = replace(
+            before, family=family, rows=rows, is_whole=is_whole, held=None, failure="", reason=""
+        )
         try:
             with warnings.catch_warnings():
                 # What a fit warns of is said by its certificate and by its scores.
                 warnings.simplefilter("ignore")
                 # Others will use what is prepared, so that it is not of the family's own time.
-                with time_limit(None if seconds is None else self.budget.left):
+                with time_limit(None if seconds is None else self.budget.clock_left):
                     self._prepare(family, rows)
-                prepared = self.budget.clock()
-                with time_limit(together):
+                prepared = self.budget.worked
+                with time_limit(self.budget.on_clock(together)):
                     held, fit_seconds, ask_seconds = self._scored(family, rows, on_fit, seconds)
             self.budget.learn(family, rows, fit_seconds)
             trial = replace(trial, held=held, ask_seconds=ask_seconds)
         except TimeLimit:
-            took = self.budget.clock() - (began if prepared is None else prepared)
+            took = self.budget.worked - (began if prepared is None else prepared)
             if prepared is not None:
                 self.budget.learn(family, rows, took / fits)
             need = in_words(max(self.need(family, rows), took))
@@ -271,7 +279,7 @@ class Judging:
             trial = replace(trial, failure=failure_in_words(error, self.rows.X))
         if trial.held is None and before.held is not None:
             trial = before
-        trial = replace(trial, seconds=before.seconds + self.budget.clock() - began)
+        trial = replace(trial, seconds=before.seconds + self.budget.clock() - started)
         self.trials[family.name] = trial
         self.say("judged", family.name, text=self._told(trial))
         return trial
@@ -280,22 +288,23 @@ class Judging:
         """Whether what has been done, so many times, would take longer than that."""
         if began is None or seconds is None:
             return False
-        return times * (self.budget.clock() - began) > seconds
+        return times * (self.budget.worked - began) > seconds
 
     def _scored(
         self, family: Family, rows: int, on_fit: Callable[[int], None], seconds: float | None
     ) -> tuple[HeldOut, float, float]:
         """The scores of a family, and the seconds of a fit and of the prediction of a row."""
-        splits, model = self._splits_of(rows), self._by_row(family, seconds)
+        splits = self._splits_of(rows)
+        model = self._by_row(family, self.budget.on_clock(seconds))
         if self.metric.needs_probabilities and not self._has_probabilities(family):
             by_costs = "a decision by costs"
             what = f"the {self.metric.title}" if self.metric.costs is None else by_costs
             raise ValueError(f"it has no probabilities, which {what} needs")
-        began = self.budget.clock()
+        began = self.budget.worked
         held = HeldOut(
             model, self._numbered, splits, self.metric, most_train=MOST_TRAIN, on_fit=on_fit
         )
-        fitted = self.budget.clock()
+        fitted = self.budget.worked
         check()
         if not np.isfinite(held.unseen):
             raise ValueError(f"the {self.metric.title} of held-out rows is not defined")
@@ -303,7 +312,7 @@ class Judging:
         _ = held.train, held.standard_error, held.of_rows
         check()
         asked = sum(min(len(train), MOST_TRAIN) + len(test) for train, test in splits)
-        ask_seconds = (self.budget.clock() - fitted) / asked
+        ask_seconds = rounded((self.budget.worked - fitted) / asked)
         return held, (fitted - began) / len(splits), ask_seconds
 
     def _splits_of(self, rows: int) -> list[Split]:
@@ -318,7 +327,7 @@ class Judging:
     def _prepare(self, family: Family, rows: int) -> None:
         """Prepare the rows of all splits, unless that has been done."""
         model, splits = self._by_row(family), self._splits_of(rows)
-        began = self.budget.clock()
+        began = self.budget.worked
         for place, (train, test) in enumerate(splits):
             check()
             if family.complexity and not model.is_prepared(train):
@@ -326,7 +335,7 @@ class Judging:
                 self.say("preparing", family.name, text=text)
             model.prepare(train).of(test)
         if family.complexity:
-            seconds = (self.budget.clock() - began) / len(splits)
+            seconds = (self.budget.worked - began) / len(splits)
             self.budget.learn_preparing(family.kind, rows, seconds)
 
     def _has_probabilities(self, family: Family) -> bool:

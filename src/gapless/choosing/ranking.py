@@ -56,6 +56,8 @@ def rank(trials: Sequence[Trial], rows: Rows, metric: Metric) -> Ranking:
 
     The error is that of the difference: both are scored on the same rows, of which most are as hard
     for one as for the other (Breiman, Friedman, Olshen and Stone 1984, section 3.4, for the rule).
+    One that was judged on some of its rows is chosen only if none that was judged on all is so
+    near: what it would do with the others is not known.
     """
     order = sorted(trials, key=lambda trial: trial.family.complexity)
     judged = [trial for trial in order if trial.held is not None]
@@ -70,6 +72,9 @@ def rank(trials: Sequence[Trial], rows: Rows, metric: Metric) -> Ranking:
     errors = ScoreErrors(rows, metric)
     behind_errors = np.array([errors.behind(one, held[best]) for one in held])
     near = behind <= np.maximum(behind_errors, TIE * np.abs(unseen[best]))
+    is_whole = np.array([trial.is_whole for trial in judged])
+    if np.any(near & is_whole):
+        near &= is_whole
     simplest = min(
         np.flatnonzero(near),
         key=lambda k: (judged[k].family.complexity, -unseen[k]),

@@ -1,7 +1,9 @@
 """Schedule: which family is judged when, and on how many rows, so that the time is well spent.
 
-First every family is looked at, the cheapest first: on all rows if it is cheap, else on some. Then
-those that promise most are judged on more rows, as far as the time goes.
+First a linear model and boosting, without folds inside its fits, are judged on all rows, so that
+there is something to choose that has seen them all. Then every family is looked at, the cheapest
+first: on all rows if it is cheap, else on some. Then those that promise most are judged on more
+rows, as far as the time goes.
 """
 
 from __future__ import annotations
@@ -13,6 +15,8 @@ from dataclasses import dataclass, replace
 from .families import Family
 from .judging import Judging, Trial, in_words
 
+# Those that go first may take this part of what is left, each.
+FIRST = 0.25
 # A family is cheap if all its fits need at most this part of what is left.
 CHEAP = 0.03
 # Rows of the first look at a dear family: families that take the same share what is prepared.
@@ -54,7 +58,8 @@ class Schedule:
         for family in families:
             if family.complexity == 0:
                 judging.judge(family, judging.most_rows(family), None)
-        self._look_at_all([family for family in families if family.complexity])
+        self._begin([family for family in families if family.goes_first])
+        self._look_at_all([family for family in families if self._is_waiting(family)])
         self._narrow_down()
         # In the end whoever comes first is served.
         for family in sorted(self._missed(families), key=self._price):
@@ -67,50 +72,79 @@ class Schedule:
         """Families that were skipped."""
         return [family for family in families if not self.judging.trials[family.name].rows]
 
+    def _is_waiting(self, family: Family) -> bool:
+        """Whether nothing is known of a family yet."""
+        trial = self.judging.trials.get(family.name)
+        return trial is None or (trial.held is None and not trial.failure)
+
     @property
     def _spare(self) -> float:
         """Seconds without those that are kept for the best family at the end."""
-        left = self.judging.budget.left
-        return left - min(self.judging.end_seconds(self.judging.best), KEPT * left)
+        return self._without_end(self.judging.budget.left)
+
+    @property
+    def _shared(self) -> float:
+        """The same of the seconds that are shared out, which the load changes only if it must."""
+        return self._without_end(self.judging.budget.shared)
+
+    def _without_end(self, seconds: float) -> float:
+        return seconds - min(self.judging.end_seconds(self.judging.best), KEPT * seconds)
 
     # ---- first looks -----------------------------------------------------------------------------
+
+    def _begin(self, families: Sequence[Family]) -> None:
+        """Judge these on all rows, without folds inside their fits unless that is cheap."""
+        judging = self.judging
+        for family in sorted(families, key=self._price):
+            rows, shared = judging.most_rows(family), self._shared
+            forms = [form for form, size in self._looks(family) if size == rows]
+            form = forms[-1] if judging.need(family, rows) > CHEAP * shared else family
+            need = judging.need(form, rows)
+            if need <= min(FIRST * shared, self._spare):
+                limit = min(PATIENCE * max(need, CHEAP * shared), FIRST * shared, self._spare)
+                judging.judge(form, rows, limit)
 
     def _look_at_all(self, families: Sequence[Family]) -> None:
         """Look at every family; what one leaves of its share is for those that come later.
 
         Guesses get better with every look, so that the cheapest of those that wait is found anew.
         """
-        end = (1 - LOOKS) * self.judging.budget.left
+        end = (1 - LOOKS) * self.judging.budget.shared
         waiting = list(families)
         while waiting:
             family = min(waiting, key=self._price)
-            share = max(self.judging.budget.left - end, 0.0) / len(waiting)
+            share = max(self.judging.budget.shared - end, 0.0) / len(waiting)
             self._look(family, share)
             waiting.remove(family)
 
-    def _sizes(self, family: Family) -> list[int]:
-        """On how many rows a family may be looked at, the most first."""
-        most = self.judging.most_rows(family)
-        return [most, *(size for size in LOOKS_AT if size < most)]
+    def _looks(self, family: Family) -> list[tuple[Family, int]]:
+        """In which form, and on how many rows, a family may be looked at, the best look first."""
+        most, quick = self.judging.most_rows(family), family.quicker(self.judging.budget.facts)
+        whole = [family] if quick is None else [family, quick]
+        fewer = [(whole[-1], size) for size in LOOKS_AT if size < most]
+        return [*((form, most) for form in whole), *fewer]
 
     def _price(self, family: Family) -> float:
         """Seconds of the smallest look."""
-        return self.judging.need(family, self._sizes(family)[-1])
+        return self.judging.need(*self._looks(family)[-1])
 
     def _look(self, family: Family, share: float) -> None:
         """Judge a family on all rows if it is cheap, or has the time for it, else on some."""
-        judging, spare, sizes = self.judging, self._spare, self._sizes(family)
-        seconds = max(share, CHEAP * spare)
-        part = (ALL_OF_FEW if len(sizes) == 1 else SMALLEST) * spare
-        affordable = [rows for rows in sizes if judging.need(family, rows) <= seconds]
+        judging, spare, shared = self.judging, self._spare, self._shared
+        looks = self._looks(family)
+        seconds = min(max(share, CHEAP * shared), spare)
+        is_all = looks[-1][1] == looks[0][1]
+        part = min((ALL_OF_FEW if is_all else SMALLEST) * shared, spare)
+        affordable = [look for look in looks if judging.need(*look) <= seconds]
         if not affordable and self._price(family) <= part:
-            affordable = sizes[-1:]
+            affordable = looks[-1:]
         if not affordable:
-            judging.skip(family, judging.need(family, sizes[0]))
+            judging.skip(family, judging.need(*looks[0]))
             return
-        patience = PATIENCE * max(judging.need(family, affordable[0]), CHEAP * spare)
+        form, rows = affordable[0]
+        patience = PATIENCE * max(judging.need(form, rows), CHEAP * shared)
         limit = min(patience, max(seconds, OVER_PART * part), spare)
-        judging.judge(family, affordable[0], limit, max(limit, TOGETHER * spare))
+        judging.judge(form, rows, limit, max(limit, TOGETHER * spare))
 
     # ---- closer looks ----------------------------------------------------------------------------
 
@@ -123,7 +157,7 @@ class Schedule:
         names = {trial.family.name for trial in self._promising()}
         while len(names) > 1:
             again = [trial for trial in self._promising() if trial.family.name in names]
-            seconds = ROUND * self._spare / max(len(again), 1)
+            seconds = ROUND * self._shared / max(len(again), 1)
             for trial in again:
                 self._look_closer(trial, seconds)
             ahead = [trial for trial in again if self._is_open(self._now(trial))]
@@ -155,14 +189,23 @@ class Schedule:
             return True
         best = self.judging.best
         assert best is not None
-        is_whole = trial.rows >= self.judging.most_rows(trial.family)
-        return not is_whole and trial.held.train >= best.unseen
+        is_done = trial.is_whole and trial.family.full is None
+        return not is_done and trial.held.train >= best.unseen
 
     def _look_closer(self, trial: Trial, seconds: float) -> None:
-        """Judge a family again on all rows, or on as many as it can afford if these are twice."""
+        """Judge a family again on all rows, or on as many as it can afford if these are twice.
+
+        With its folds, where they were left out, if there is time for them on all rows.
+        """
         judging, family = self.judging, trial.family
         most = rows = judging.most_rows(family)
         spare = self._beside(trial, is_whole=True)
+        if family.full is not None:
+            if judging.need_again(trial, most, family.full) <= min(seconds, spare):
+                judging.judge(family.full, most, min(PATIENCE * seconds, spare))
+                return
+            if trial.is_whole:
+                return
         if judging.need_again(trial, most) > min(seconds, spare):
             spare = self._beside(trial, is_whole=False)
             rows = judging.rows_within(trial, min(seconds, spare))
@@ -188,7 +231,7 @@ class Schedule:
         judging = self.judging
         most = judging.most_rows(trial.family)
         if trial.held is None or trial.rows >= judging.folds.largest:
-            return trial
+            return self._with_form(trial)
         if trial.rows >= most:
             why = f"learns from at most {most:,} rows"
         else:
@@ -197,4 +240,17 @@ class Schedule:
                 why += f"; all would have needed about {in_words(judging.need(trial.family, most))}"
             else:
                 why += "; with more it could not have come first"
+        return replace(trial, reason=why)
+
+    def _with_form(self, trial: Trial) -> Trial:
+        """Say of a family that was judged without its folds why."""
+        full = trial.family.full
+        if full is None or trial.held is None:
+            return trial
+        why = "its rounds were chosen by rows held out; folds "
+        if self._is_open(trial):
+            need = self.judging.need(full, self.judging.most_rows(full))
+            why += f"would have needed about {in_words(need)}"
+        else:
+            why += "could not have brought it first"
         return replace(trial, reason=why)

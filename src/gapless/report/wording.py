@@ -251,6 +251,12 @@ def why_chosen(choice: Choice) -> str:
             f"{best_of}. No simpler one is within one standard error of it: the nearest, "
             f"{nearest.family}, is {behind(nearest)} behind on the same rows."
         )
+    if best.rows < chosen.rows:
+        return (
+            f"The best score is that of {best.family}, which was judged on {best.rows:,} rows only."
+            " The simplest model within one standard error of it that was judged on all rows is "
+            f"chosen: {chosen.family}, {behind(chosen)} behind on the same rows."
+        )
     return (
         f"The best score is that of {best.family}. The simplest model within one standard error of "
         f"it is chosen: {chosen.family}, {behind(chosen)} behind on the same rows."
