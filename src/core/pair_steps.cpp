@@ -3,12 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <utility>
 
 #include "vectors.hpp"
-
-// Vectors are passed between functions that are always inlined, so their ABI does not matter.
-#pragma GCC diagnostic ignored "-Wpsabi"
 
 namespace gapless {
 namespace {
@@ -19,14 +15,6 @@ static_assert(PairSteps::padding % lanes == 0);
 
 using Floats = Vector<float>;
 using Ints = Vector<std::int32_t>;
-
-#define GAPLESS_BODY [[gnu::always_inline]] inline
-
-GAPLESS_BODY Floats load(const float* x) {
-    Floats v;
-    std::memcpy(&v, x, sizeof v);
-    return v;
-}
 
 // The last entries of a row, as many as it has: none, in a vector that is all padding.
 GAPLESS_BODY Floats load_end(const float* x, Index count) {
@@ -50,29 +38,6 @@ struct Best {
     float value;
     Index at;
 };
-
-// Lane by lane the smaller of two vectors. Comparisons go into a selection one by one: their
-// combinations by & and | are taken apart into scalars.
-template <class V>
-GAPLESS_BODY V smaller(const V& x, const V& y) {
-    return y < x ? y : x;
-}
-
-// Each lane with the one `apart` lanes away.
-template <int apart, class V, int... lane>
-GAPLESS_BODY V swapped(const V& v, std::integer_sequence<int, lane...>) {
-    return __builtin_shufflevector(v, v, (lane ^ apart)...);
-}
-
-// The smallest entry, in every lane.
-template <int apart = lanes / 2, class V>
-GAPLESS_BODY V smallest_of(const V& v) {
-    const V both = smaller(v, swapped<apart>(v, std::make_integer_sequence<int, lanes>()));
-    if constexpr (apart == 1)
-        return both;
-    else
-        return smallest_of<apart / 2>(both);
-}
 
 GAPLESS_BODY Best smallest(const Floats& values, const Ints& at) {
     const Floats least = smallest_of(values);

@@ -73,26 +73,29 @@ struct Parts {
 };
 
 // Whether a split of the block may be better than `best`; for the impurity without a division,
-// which takes longer than all the rest.
+// which takes longer than all the rest. Counted in doubles, so that no lane changes its width.
 bool may_improve_gini(const LeftSums& left, Index n, const TwoSums& all, const TwoSums& before,
                       double best) {
-    int found = 0;
+    double found = 0;
+#pragma omp simd reduction(+ : found)
     for (Index i = 0; i < n; ++i) {
         Parts p(all, before, left.first[i], left.second[i]);
         double here = p.a + p.b, there = p.c + p.d;
-        found |= !(-2 * (p.a * p.b * there + p.c * p.d * here) < best * (here * there));
+        bool is_less = -2 * (p.a * p.b * there + p.c * p.d * here) < best * (here * there);
+        found += is_less ? 0.0 : 1.0;
     }
-    return found;
+    return found > 0;
 }
 
 bool may_improve_accuracy(const LeftSums& left, Index n, const TwoSums& all, const TwoSums& before,
                           double best) {
-    int found = 0;
+    double found = 0;
+#pragma omp simd reduction(+ : found)
     for (Index i = 0; i < n; ++i) {
         Parts p(all, before, left.first[i], left.second[i]);
-        found |= std::max(p.a, p.b) + std::max(p.c, p.d) > best;
+        found += std::max(p.a, p.b) + std::max(p.c, p.d) > best ? 1.0 : 0.0;
     }
-    return found;
+    return found > 0;
 }
 
 // Takes the splits of a column block by block and keeps the best.

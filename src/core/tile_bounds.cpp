@@ -5,13 +5,9 @@
 
 #include "vectors.hpp"
 
-// Vectors are passed between functions that are always inlined, so their ABI does not matter.
-#pragma GCC diagnostic ignored "-Wpsabi"
-
 namespace gapless {
 namespace {
 
-#define GAPLESS_BODY [[gnu::always_inline]] inline
 #define GAPLESS_UNROLL _Pragma("GCC unroll 8")
 
 // Sums of so many vectors of rows times so many queries, which fit in the registers.
@@ -22,18 +18,6 @@ struct Kernel {
     static constexpr int lanes = lanes_of<float>, rows = lanes * vectors;
     static_assert(panel_rows % rows == 0 && rows % 16 == 0 && query_group % group == 0);
     using Sums = Floats[group][vectors];
-
-    GAPLESS_BODY static Floats load(const float* x) {
-        Floats v;
-        std::memcpy(&v, x, sizeof v);
-        return v;
-    }
-    GAPLESS_BODY static Floats smaller(const Floats& x, const Floats& y) { return y < x ? y : x; }
-    GAPLESS_BODY static float least(const Floats& x) {
-        float least = x[0];
-        for (int l = 1; l < lanes; ++l) least = std::min(least, x[l]);
-        return least;
-    }
 
     // A bit for each lane that is within the limit.
     GAPLESS_BODY static std::uint64_t within(const Floats& bounds, float limit) {
@@ -84,10 +68,10 @@ struct Kernel {
                 sums[q][i] = load(tile.halves + begin + i * lanes) - sums[q][i];
             over = smaller(over, nearest(sums[q]) - asked.limits[first + q]);
         }
-        if (least(over) > 0) return;
+        if (smallest_of(over)[0] > 0) return;
         GAPLESS_UNROLL
         for (int q = 0; q < group; ++q) {
-            if (least(nearest(sums[q])) > asked.limits[first + q]) continue;
+            if (smallest_of(nearest(sums[q]))[0] > asked.limits[first + q]) continue;
             std::uint64_t set = 0;
             GAPLESS_UNROLL
             for (int i = 0; i < vectors; ++i)

@@ -3,11 +3,17 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
+#include <utility>
 
 #ifdef NB_VERSION_MAJOR
 #error \
     "The bindings are compiled once for all instruction sets: they may not see how wide vectors are"
 #endif
+
+// Vectors are passed between functions that are always inlined, so their ABI does not matter.
+#pragma GCC diagnostic ignored "-Wpsabi"
+#define GAPLESS_BODY [[gnu::always_inline]] inline
 
 namespace gapless {
 
@@ -28,5 +34,36 @@ using Vector = typename VectorOf<T>::type;
 
 template <class T>
 constexpr int lanes_of = vector_bytes / static_cast<int>(sizeof(T));
+
+template <class T>
+GAPLESS_BODY Vector<T> load(const T* x) {
+    Vector<T> v;
+    std::memcpy(&v, x, sizeof v);
+    return v;
+}
+
+// Lane by lane the smaller of two vectors. Comparisons go into a selection one by one: their
+// combinations by & and | are taken apart into scalars.
+template <class V>
+GAPLESS_BODY V smaller(const V& x, const V& y) {
+    return y < x ? y : x;
+}
+
+// Each lane with the one `apart` lanes away.
+template <int apart, class V, int... lane>
+GAPLESS_BODY V swapped(const V& v, std::integer_sequence<int, lane...>) {
+    return __builtin_shufflevector(v, v, (lane ^ apart)...);
+}
+
+// The smallest entry of a vector of four-byte numbers, in every lane.
+template <int apart = lanes_of<float> / 2, class V>
+GAPLESS_BODY V smallest_of(const V& v) {
+    using Lanes = std::make_integer_sequence<int, lanes_of<float>>;
+    const V both = smaller(v, swapped<apart>(v, Lanes()));
+    if constexpr (apart == 1)
+        return both;
+    else
+        return smallest_of<apart / 2>(both);
+}
 
 }  // namespace gapless
