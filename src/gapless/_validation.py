@@ -32,6 +32,8 @@ ROUNDING = 64
 
 # Beyond this, sums of squares overflow in float64, and no objective can be computed.
 LARGEST = 1e140
+# The sum of the weights, and its inverse, leave room for squares of values and of weights.
+LARGEST_SUM = 1e100
 
 
 class Overflow(ValueError):
@@ -87,7 +89,7 @@ def read_table(
 ) -> Training:
     """X and weights where nothing is to be predicted; y is 0 in all rows."""
     X, names = _read_training_matrix(estimator, X, X, reset)
-    weights = read_weights(sample_weight, X)
+    weights = _read_summable(sample_weight, X)
     return Training(X, np.zeros(X.shape[0]), weights, weights, feature_names=names)
 
 
@@ -111,7 +113,7 @@ def read_regression(
             y = column_or_1d(y, dtype=np.float64, warn=True, input_name="y")
     check_consistent_length(X, y)
     check_values(y, "y", None)
-    weights = read_weights(sample_weight, X)
+    weights = _read_summable(sample_weight, X)
     return Training(X, y, weights, weights, feature_names=names)
 
 
@@ -128,7 +130,7 @@ def read_classification(
     """X, class positions and weights; a class whose rows all have weight 0 does not exist."""
     X, names = _read_training_matrix(estimator, X, y, reset)
     y = read_labels(y, X)
-    weights = given = read_weights(sample_weight, X)
+    weights = given = _read_summable(sample_weight, X)
     classes = np.unique(y[weights > 0])
     if class_weight is not None:
         present = np.isin(y, classes)
@@ -137,6 +139,7 @@ def read_classification(
         )
         weights = weights * np.where(present, factors[_position(classes, y)], 0.0)
         _check_not_negative(weights, "class_weight")
+        _check_sum(weights, "class_weight")
         classes = np.unique(y[weights > 0])
     if len(classes) < fewest:
         found = (
@@ -169,7 +172,7 @@ def read_multilabel(
         raise ValueError(
             "class_weight is not defined for several labels per row; pass sample_weight instead."
         )
-    weights = read_weights(sample_weight, X)
+    weights = _read_summable(sample_weight, X)
     return Training(X, y, weights, weights, np.arange(y.shape[1]), names)
 
 
@@ -368,6 +371,23 @@ def read_weights(sample_weight: Any, X: Any) -> Array:
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
     _check_not_negative(weights, "sample_weight")
     return weights
+
+
+def _read_summable(sample_weight: Any, X: Any) -> Array:
+    """The same for an objective, whose sums over the rows must be neither too large nor small."""
+    weights = read_weights(sample_weight, X)
+    _check_sum(weights, "sample_weight")
+    return weights
+
+
+def _check_sum(weights: Array, name: str) -> None:
+    total = float(np.sum(weights))
+    if total and not 1 / LARGEST_SUM <= total <= LARGEST_SUM:
+        far = "large" if total > 1 else "small"
+        raise ValueError(
+            f"the weights sum to {total:.3g}, which is too {far} for an objective in float64; "
+            f"rescale {name}, e.g. to a mean of 1."
+        )
 
 
 def _check_not_negative(weights: Array, name: str) -> None:

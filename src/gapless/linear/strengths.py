@@ -10,6 +10,8 @@ from ..penalties import L2, Penalty
 from ..problem import Problem
 
 Array = np.ndarray
+# Slopes below are nothing: strengths a few decades weaker would lose their digits.
+SMALLEST = 1e-290
 
 
 def largest_strength(problems: list[Problem], nothing: float = 1.0) -> float:
@@ -34,10 +36,10 @@ def _largest_strength(problem: Problem, nothing: float) -> float:
         return 10 * total * _steepness(problem, z) or nothing
     v = problem.design.transposed_times(problem.orthogonal(-problem.derivative(z)))
     size = float(np.max(np.abs(v), initial=0.0))
-    if not size > 0:
+    if not size > SMALLEST:
         return nothing
     # The scale at which v/λ just is in the domain of R*: there the last coefficient becomes 0.
-    return size / min(problem.penalty.feasible_scales(v * (1e6 / size))) / 1e6
+    return size / min(problem.penalty.feasible_scales(v / size * 1e6)) / 1e6
 
 
 def _steepness(problem: Problem, z: Array) -> float:
