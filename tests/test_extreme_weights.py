@@ -23,12 +23,12 @@ FAR = {
 def test_weights_that_no_objective_can_hold_are_refused_with_the_cure(name, case):
     weights, far = FAR[case]
     target = y if name in REGRESSORS else y > 0
-    with pytest.raises(ValueError, match=f"{far} for an objective .*; rescale sample_weight"):
+    with pytest.raises(ValueError, match=rf"{far} for an objective .*; rescale sample_weight"):
         getattr(gapless, name)().fit(X, target, sample_weight=weights)
 
 
 def test_class_weights_are_held_to_the_same():
-    with pytest.raises(ValueError, match="too large for an objective .*; rescale class_weight"):
+    with pytest.raises(ValueError, match=r"too large for an objective .*; rescale class_weight"):
         gapless.LogisticRegression(class_weight={0: 1e200, 1: 1.0}).fit(X, (y > 0).astype(int))
 
 
