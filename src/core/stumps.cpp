@@ -210,14 +210,31 @@ void StumpColumns::add(const Code* codes, Index levels, bool is_category) {
     columns_.push_back(std::move(column));
 }
 
+// The weights of each code and class, for a column of few codes. Rows take turns between copies of
+// the sums: those of the same code, one after the other, would wait for each other's additions.
+std::vector<double> StumpColumns::weights_by_code(const Column& column,
+                                                  const Weighted& rows) const {
+    const auto classes = rows.totals.size(), cells = column.present.size() * classes;
+    std::vector<double> sums(strands * cells, 0.0);
+    auto take = [&](Index i, Index s) {
+        sums[s * cells + column.codes[i] * classes + rows.classes[i]] += rows.weights[i];
+    };
+    Index i = 0;
+    for (; i + strands <= rows_; i += strands)
+        for (Index s = 0; s < strands; ++s) take(i + s, s);
+    for (; i < rows_; ++i) take(i, 0);
+    for (Index s = 1; s < strands; ++s)
+        for (std::size_t c = 0; c < cells; ++c) sums[c] += sums[s * cells + c];
+    sums.resize(cells);
+    return sums;
+}
+
 StumpSplit StumpColumns::best_of_two(const Column& column, const Weighted& rows) const {
     BestOfTwo best(rows.criterion, rows.totals);
     LeftSums left;
     if (column.order.empty()) {
         static_assert(few_codes <= block);
-        std::vector<double> of_code(2 * column.present.size(), 0.0);
-        for (Index i = 0; i < rows_; ++i)
-            of_code[2 * column.codes[i] + rows.classes[i]] += rows.weights[i];
+        const std::vector<double> of_code = weights_by_code(column, rows);
         // All rows at or below the last code are no split.
         std::size_t count = column.present.size() - 1;
         double first = 0, second = 0;
@@ -254,18 +271,16 @@ StumpSplit StumpColumns::best_of_many(const Column& column, const Weighted& rows
         ++code;
     };
     if (column.order.empty()) {
-        std::vector<double> of_code(column.present.size() * classes, 0.0);
-        for (Index i = 0; i < rows_; ++i)
-            of_code[column.codes[i] * classes + rows.classes[i]] += rows.weights[i];
+        const std::vector<double> of_code = weights_by_code(column, rows);
         while (code < splits) {
             for (Index c = 0; c < classes; ++c) left[c] += of_code[code * classes + c];
             end_code();
         }
     } else {
-        for (Index i = 0; code < splits; ++i) {
-            Index row = column.order[i] >> 1;
-            left[rows.classes[row]] += rows.weights[row];
-            if (column.order[i] & 1) end_code();
+        const std::uint32_t* next = column.order.data();
+        while (code < splits) {
+            left[rows.classes[*next >> 1]] += rows.weights[*next >> 1];
+            if (*next++ & 1) end_code();
         }
     }
     return best;

@@ -55,6 +55,7 @@ private:
     };
     struct Weighted;
 
+    std::vector<double> weights_by_code(const Column& column, const Weighted& rows) const;
     StumpSplit best_of_two(const Column& column, const Weighted& rows) const;
     StumpSplit best_of_many(const Column& column, const Weighted& rows) const;
     StumpSplit best_of_groups(const Column& column, const Weighted& rows) const;
