@@ -221,6 +221,15 @@ class Design:
         X = self._compressed_columns if self.is_sparse else self.X
         return Design(X[:, index], None if self.center is None else self.center[index])
 
+    def filled_columns(self) -> Array:
+        """Positions of the columns that are not known to be 0: all, or those of a sparse X."""
+        if not self.is_sparse:
+            return np.arange(self.d)
+        is_filled = np.bincount(self.X.indices, minlength=self.d) > 0
+        if self.center is not None:
+            is_filled |= self.center != 0
+        return np.flatnonzero(is_filled)
+
     def rows(self, index: Array | slice) -> Design:
         """The design made of the given rows (integer positions, or a slice, without a copy)."""
         if self.is_sparse or isinstance(index, slice) or self.X.flags.c_contiguous:

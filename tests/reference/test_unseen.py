@@ -1,5 +1,6 @@
 """Estimates for unseen data against the models that never saw it, and against the truth."""
 
+import tracemalloc
 import warnings
 from functools import cache
 
@@ -24,6 +25,7 @@ from gapless import (
     MultiTaskLasso,
     Ridge,
     RidgeClassifier,
+    RidgeCV,
     RiskClassifier,
     RiskRegressor,
     solvers,
@@ -453,3 +455,21 @@ def test_few_rows_count_the_same_without_those_of_no_weight(rng, C):
     assert result.unseen == expected.unseen
     assert result.standard_error == pytest.approx(expected.standard_error)
     assert result.method == expected.method
+
+
+@pytest.mark.parametrize("model", [LinearRegression(), RidgeCV()], ids=label)
+def test_columns_without_entries_cost_little_and_change_nothing(model):
+    # Of 50,000 sparse columns 150 have entries: the table is never made dense.
+    rng = np.random.default_rng(3)
+    narrow, y, d = rng.normal(size=(100, 150)), rng.normal(size=100), 50_000
+    filled = np.sort(rng.choice(d, 150, replace=False))
+    rows, columns = np.nonzero(narrow)
+    wide = sp.csr_array((narrow[rows, columns], (rows, filled[columns])), shape=(100, d))
+    tracemalloc.start()
+    estimate = clone(model).fit(wide, y).generalization_
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < wide.shape[0] * d * wide.dtype.itemsize
+    expected = clone(model).fit(narrow, y).generalization_
+    assert estimate.unseen == pytest.approx(expected.unseen)
+    assert estimate.standard_error == pytest.approx(expected.standard_error)

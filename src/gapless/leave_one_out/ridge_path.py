@@ -349,7 +349,9 @@ class BySingularValues:
         with single_blas():
             # √v/(v + λ) in an order that neither overflows nor underflows
             filtered = spectrum.along / (root + strengths[:, None] / root)[:, :, None]
-            return self.data.with_bias(spectrum.right @ filtered)
+            w = np.zeros((len(strengths), self.data.design.d, filtered.shape[2]))
+            w[:, spectrum.columns] = spectrum.right @ filtered
+        return self.data.with_bias(w)
 
     def leave_each(self, strengths: Array) -> Iterator[tuple[slice, Array]]:
         """Rows, and their held-out predictions (r, m, K)."""

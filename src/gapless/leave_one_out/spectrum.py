@@ -28,11 +28,17 @@ LARGEST_GROUP = 1e8
 
 
 class Spectrum:
-    """The rows of a least-squares problem in its singular vectors; y is (n, K), and λ = 1 or 0."""
+    """The rows of a least-squares problem in its singular vectors; y is (n, K), and λ = 1 or 0.
+
+    Columns without entries have no part in it, so that a wide sparse X is never made dense;
+    `columns` are the others, which the right vectors belong to.
+    """
 
     def __init__(self, design: Design, y: Array, weights: Array, l2: Array, fit_bias: bool):
         self.root, self.K = np.sqrt(weights)[:, None], y.shape[1]
         self.strength = 1.0 if np.any(l2 > 0) else 0.0
+        shape, self.columns = (design.n, design.d), design.filled_columns()
+        design, l2 = design.columns(self.columns), l2[self.columns]
         x_mean = np.zeros(design.d)
         if fit_bias:
             x_mean = design.transposed_times(weights / weights.sum())
@@ -42,7 +48,7 @@ class Spectrum:
         is_free = l2 == 0 if self.strength else np.zeros(len(l2), dtype=bool)
         # Without a penalty the rank matters, and is found in the precision of the data.
         smallest = np.finfo(float if self.strength else design.dtype).eps
-        tolerance = max(X.shape) * float(smallest)
+        tolerance = max(shape) * float(smallest)
         # Free features that vary by no more than rounding are the zeros that they should be.
         noise = 64 * EPS**2 * float(weights.sum()) * x_mean**2
         X[:, (l2 == 0) & (np.sum(X**2, axis=0) <= noise)] = 0.0
