@@ -230,3 +230,14 @@ def test_models_that_keep_texts_know_them_again(run, tmp_path, model):
     path = gapless.save(fitted(frame, "y", "numbers", model), tmp_path / "model.gapless")
     _, out, _ = run("check", path, written(tmp_path, frame))
     assert "(computed again from the training rows)" in out
+
+
+def test_levels_written_otherwise_than_in_training_are_named(run, files, tmp_path):
+    frame = pl.read_csv(files.table)
+    changed = pl.Series("city", ["rome", "Olso", *frame["city"][2:]])
+    frame.with_columns(changed).write_csv(tmp_path / "new.csv")
+    _, out, err = run("check", files.houses, tmp_path / "new.csv")
+    assert err == ""
+    assert "note: D208" in out and "'Rome' and 'rome'" in out and "'Oslo' and 'Olso'" in out
+    _, out, _ = run("check", files.houses, files.table)
+    assert "D208" not in out

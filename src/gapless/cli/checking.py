@@ -16,7 +16,11 @@ from gapless.choosing.metric import Metric
 from gapless.data import Finding, ReadingOptions, TableError, read_target
 from gapless.data.drift import LEVEL, is_more, judge_tally
 from gapless.data.findings import counted, found, listed
+from gapless.data.leakage import spelled_alike
 from gapless.data.rereading import batches_like
+from gapless.data.spellings import alike
+from gapless.data.tallies import Tally
+from gapless.data.totals import totals_row
 from gapless.metrics import Score
 from gapless.metrics.result import decimals, written
 
@@ -184,6 +188,7 @@ def check(model: TableModel, source: Any, options: ReadingOptions | None = None)
     overlap = _overlap(looked)
     findings = [
         *(judge_tally(looked.tally) if looked.training is None else ()),
+        *_of_spellings(looked.tally),
         *_of_overlap(overlap),
         *_of_certificate(certificate),
         *_of_score(behind, score, model),
@@ -244,6 +249,7 @@ def _scored(model: TableModel, looked: Looked) -> tuple[Score | None, str]:
     if absent:
         return None, f"none: the model uses {listed(absent)}"
     rows = np.flatnonzero(table.frame[model.target_].is_not_null().to_numpy())
+    rows = rows[rows != totals_row(table.frame)]
     what = "all rows with a target"
     if training is not None:
         others = np.setdiff1d(rows, training)
@@ -253,7 +259,7 @@ def _scored(model: TableModel, looked: Looked) -> tuple[Score | None, str]:
             if len(others)
             else ("the training rows themselves, which says nothing of others")
         )
-    elif len(rows) < looked.known:
+    elif len(table) < looked.known:
         what = f"{len(rows):,} of the {looked.known:,} rows with a target, drawn at random"
     try:
         return model.measure(table, rows=rows), what
@@ -296,6 +302,18 @@ def _overlap(looked: Looked) -> float:
     if not is_more(search.found, sampled, search.expected, sampled, LEVEL):
         return 0.0
     return min(search.share * search.known.rows / search.rows, 1.0)
+
+
+def _of_spellings(tally: Tally) -> Iterator[Finding]:
+    """Whether levels of the table look like one, or like a level of training written otherwise."""
+    for each in tally.columns:
+        old = each.old
+        if old.column.role in ("category", "target") and old.column.dtype == "String":
+            known = dict(zip(old.levels, map(max, old.counts, each.counts.tolist())))
+            found_now = {level for level, rows in zip(old.levels, each.counts) if rows}
+            now = found_now | set(each.strange_levels)
+            groups = alike({**known, **each.strange_levels})
+            yield from spelled_alike(old.column, [group for group in groups if now & set(group)])
 
 
 def _of_overlap(overlap: float) -> Iterator[Finding]:

@@ -13,6 +13,7 @@ import polars as pl
 from .findings import TableError, counted, listed
 from .forms import Form
 from .tables import Table
+from .totals import totals_row
 
 Role = Literal[
     "number",
@@ -133,7 +134,10 @@ def describe_columns(
     [('wind', 'category'), ('play', 'target')]
     """
     named = _named(table, target, group, time, drop)
-    return tuple(_described(series, table, named) for series in table.frame.iter_columns())
+    # A row of totals is none of the rows that a column may name.
+    totals = totals_row(table.frame)
+    rows = table.frame if totals is None else table.frame[:totals]
+    return tuple(_described(series, table, named) for series in rows.iter_columns())
 
 
 def _named(

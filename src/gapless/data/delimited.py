@@ -217,9 +217,23 @@ def _read_body(
         # An empty line is a missing value where there is one column, except at the end.
         blank[: int(np.flatnonzero(~blank)[-1]) + 1 if (~blank).any() else 0] = False
     _refuse_long_records(body, dialect, records, first_line)
-    frame = _fields(body, dialect, records, blank)
+    frame, notes = _without_names(_fields(body, dialect, records, blank))
     short = np.flatnonzero((records.fields < len(dialect.names)) & ~blank)
-    return frame, dialect, _note_of_short(body, records, short, first_line)
+    return frame, dialect, [*notes, *_note_of_short(body, records, short, first_line)]
+
+
+def _without_names(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
+    """Rows without those that repeat the names of all columns, as joined files have them."""
+    if frame.width < 2:
+        return frame, []
+    # One column tells about nearly all rows.
+    first = frame.columns[0]
+    if not (frame[first].str.strip_chars() == first).any():
+        return frame, []
+    again = pl.all_horizontal(pl.col(name).str.strip_chars() == name for name in frame.columns)
+    kept = frame.filter(~again.fill_null(False))
+    count = frame.height - kept.height
+    return kept, [f"{counted(count, 'line')} left out that repeat the names"] if count else []
 
 
 def _refuse_long_records(body: bytes, dialect: Dialect, records: Records, first_line: int) -> None:

@@ -23,6 +23,8 @@ CODES = {
     "D205": "equal rows have different targets",
     "D206": "a column is mostly missing",
     "D207": "a class has very few rows",
+    "D208": "levels look like one, written differently",
+    "D209": "a row holds totals",
     "S301": "a column is not there",
     "S302": "a column is new",
     "S303": "values are distributed otherwise",

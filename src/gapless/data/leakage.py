@@ -13,8 +13,10 @@ from .._percent import percent
 from .columns import CALLED_ID, Column
 from .findings import Finding, counted, found, listed
 from .one_column import agreements, looked_at, predicted_by_one
+from .spellings import alike, in_words
 from .tables import Table
 from .target import Target
+from .totals import totals_row
 
 Array = np.ndarray
 
@@ -86,6 +88,8 @@ def find_leaks(
         *_repeated(table, columns, target, split),
         *_about_target(table, target),
         *_about_columns(columns),
+        *_of_totals(table),
+        *_of_spellings(table, columns),
     ]
     return tuple(sorted(findings, key=lambda finding: finding.severity != "warning"))
 
@@ -256,9 +260,7 @@ def _names_of_rows(columns: Sequence[Column]) -> Iterator[Finding]:
 
 
 def _about_target(table: Table, target: Target) -> Iterator[Finding]:
-    is_known = np.zeros(len(table), bool)
-    is_known[target.rows] = True
-    missing = np.flatnonzero(~is_known)
+    missing = np.flatnonzero(table.frame[target.name].is_null().to_numpy())
     if len(missing):
         yield found(
             "D201",
@@ -311,3 +313,35 @@ def _about_columns(columns: Sequence[Column]) -> Iterator[Finding]:
                 "rows.",
                 (column.name,),
             )
+
+
+def _of_totals(table: Table) -> Iterator[Finding]:
+    row = totals_row(table.frame)
+    if row is not None:
+        yield found(
+            "D209",
+            "warning",
+            f"row {row + 1:,}, the last one, holds totals of the rows above and is left out; "
+            "delete it from the table.",
+            (),
+            (row,),
+        )
+
+
+def _of_spellings(table: Table, columns: Sequence[Column]) -> Iterator[Finding]:
+    for column in columns:
+        if column.role in ("category", "target") and column.dtype == "String":
+            counts = table.frame[column.name].drop_nulls().value_counts()
+            yield from spelled_alike(column, alike(dict(counts.iter_rows())))
+
+
+def spelled_alike(column: Column, groups: list[tuple[str, ...]]) -> Iterator[Finding]:
+    """The finding about levels that look like one, from `alike`; of classes it is a warning."""
+    if groups:
+        yield found(
+            "D208",
+            "warning" if column.role == "target" else "note",
+            f"column {column.name!r}: {', '.join(in_words(groups))} look like different spellings "
+            "of one level; write them alike.",
+            (column.name,),
+        )

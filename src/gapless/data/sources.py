@@ -75,7 +75,8 @@ def read_whole(stream: IO[bytes], name: str, check: Callable[[bytes], None] | No
         When they are more than the memory holds as a table.
     """
     most = free_memory() / MEMORY_PER_BYTE
-    blocks, size = [], 0
+    blocks: list[bytes] = []
+    size = 0
     while block := stream.read(AT_ONCE):
         if check is not None and not blocks:
             check(block)

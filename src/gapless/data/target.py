@@ -11,6 +11,7 @@ import polars as pl
 from .columns import check_name
 from .findings import TableError
 from .tables import Table
+from .totals import totals_row
 
 Task = Literal["classification", "regression"]
 
@@ -34,7 +35,7 @@ class Target:
     values : ndarray of shape (m,)
         Its values where it is not missing: floats, or labels (strings or integers).
     rows : ndarray of int64, shape (m,)
-        The rows of the table where it is not missing.
+        The rows of the table where it is not missing, without one of totals.
     """
 
     name: str
@@ -81,8 +82,12 @@ def read_target(
     """
     check_name(table, name)
     column = table.frame[name]
-    rows = np.flatnonzero(column.is_not_null().to_numpy())
-    present = column.drop_nulls()
+    is_known = column.is_not_null().to_numpy().copy()
+    totals = totals_row(table.frame)
+    if totals is not None:
+        is_known[totals] = False
+    rows = np.flatnonzero(is_known)
+    present = column.filter(is_known)
     _check_target(present, name, len(column))
     if to_learn:
         _check_variety(present, name)
