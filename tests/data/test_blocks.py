@@ -23,6 +23,7 @@ DIALECTS = {
     "one column, Windows": "text\r\nx, y\r\n22\r\n\r\n\r\nu\r\n\r\nw\r\n\r\n",
     "blank lines": "a,b,c\n1,x,2\n\n\n22,y,3\n\n333,z,4\n4,w,5\n\n",
     "letters": "a,b,c\n1,ü,2\n22,日本,3\n333,é,4\n4,w,5\n",
+    "the names again": "a,b,c\n1,x,2\n22,y,3\na,b,c\n333,z,4\na,b,c\n4,w,5\n",
     "a title": "Sales of 2023\n\na,b,c\n1,2,3\n22,4,5\n333,6,7\n4,8,9\n",
 }
 
@@ -37,7 +38,10 @@ def in_blocks(data, cuts):
 
 
 @pytest.mark.parametrize("name", DIALECTS)
-def test_wherever_a_text_is_cut_it_is_the_same_table(name):
+def test_wherever_a_text_is_cut_it_is_the_same_table(name, monkeypatch):
+    # Otherwise these tables end before the first row is certain to be no remark.
+    monkeypatch.setattr(delimited, "ABOVE_REMARKS", 0)
+    monkeypatch.setattr(delimited, "MOST_REMARKS", 0)
     data = DIALECTS[name].encode()
     whole, _, _ = read_delimited(data, "table")
     expected = whole.rows(), whole.columns
@@ -48,6 +52,17 @@ def test_wherever_a_text_is_cut_it_is_the_same_table(name):
         assert in_blocks(data, [cut]) == expected, data[:cut]
     for step in (1, 2, 3, 7):
         assert in_blocks(data, list(range(first, len(data), step))) == expected, step
+
+
+@pytest.mark.parametrize("text", ["", "x, y and z are texts here\n"])
+def test_remarks_below_a_table_are_left_out_wherever_it_is_cut(text):
+    body = "".join(f"{k},{k % 7},z\n" for k in range(40))
+    data = f"a,b,c\n{body}\nSource: the bureau\n{text}# the end\n".encode()
+    whole, _, _ = read_delimited(data, "table")
+    # Rows that look alike are not told from remarks, and stay.
+    assert whole.height == 40 + (text != "") * 3
+    for cut in range(len(data) - 120, len(data)):
+        assert in_blocks(data, [100, cut]) == (whole.rows(), whole.columns), data[:cut]
 
 
 def test_a_line_without_an_end_is_refused_before_memory_is_full(monkeypatch):

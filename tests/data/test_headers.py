@@ -196,3 +196,30 @@ def test_values_as_people_write_them_are_no_names(text):
 def test_dates_above_numbers_are_names():
     table = read("shop;2024-01-05;2024-01-06\nx;3;4\ny;4;5\n")
     assert table.frame.columns == ["shop", "2024-01-05", "2024-01-06"]
+
+
+@pytest.mark.parametrize(
+    "below",
+    [
+        "Source: the bureau\n",
+        "\n# the end\n",
+        "(10 rows affected)\n",
+        "All of it is made up here\n",
+    ],
+)
+def test_remarks_below_a_table_are_left_out_as_in_a_workbook(below):
+    table = read(TABLE + below)
+    assert len(table) == 10 and [str(kind) for kind in table.frame.dtypes[:2]] == [
+        "Int64",
+        "Float64",
+    ]
+    assert "left out below the table: 1 line" in table.notes
+    rows = [line.split(",") for line in TABLE.splitlines()]
+    workbook = read_table(written(S=[*rows, [], [below.strip()]]))
+    assert workbook.frame.rows() == table.frame.rows()
+
+
+def test_a_row_that_ends_early_is_a_row():
+    assert len(read("city,size,y\nOslo,1,2\nRome,2,3\nBern\n")) == 3
+    texts = "text,y\nthis is a text,1\nand so is that,2\none that has no answer\n"
+    assert len(read(texts)) == 3

@@ -39,7 +39,7 @@ class Dates:
 def find_dates(texts: pl.Series) -> Dates | None:
     """Texts as dates, by formats that are found from all of them; None if they are no dates."""
     looks = r"\d{1,4}[-/. ]\w{1,9}[-/., ]|^[A-Z][a-z]{2,8} \d"
-    first = texts.drop_nulls().head(LOOKED_AT)
+    first = _normalised(texts.drop_nulls().head(LOOKED_AT))
     if not len(first) or first.str.contains(looks).sum() < SHARE_OF_DATES / 2 * len(first):
         return None
     formats = _needed(first.unique(maintain_order=True))
@@ -72,8 +72,11 @@ def read_dates(texts: pl.Series, formats: tuple[str, ...]) -> pl.Series:
 
 
 def _normalised(texts: pl.Series) -> pl.Series:
-    """2024-01-02T03:04Z as 2024-01-02 03:04+0000."""
-    clean = texts.str.replace(r"^(\d{4}.\d{1,2}.\d{1,2})[T ]\s*(\d)", "$1 $2")
+    """2024-01-02T03:04Z as 2024-01-02 03:04+0000, a month as its first day, and no weekdays."""
+    clean = texts.str.replace(r"^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6},?\s+(\w)", "$1")
+    clean = clean.str.replace(r"^((?:19|20)\d\d)[-/](0[1-9]|1[0-2])$", "$1-$2-01")
+    clean = clean.str.replace(r"^([A-Z][a-z]{2,8})[- ]((?:19|20)\d\d)$", "1 $1 $2")
+    clean = clean.str.replace(r"^(\d{4}.\d{1,2}.\d{1,2})[T ]\s*(\d)", "$1 $2")
     return clean.str.replace(r"\s*(?:Z|UTC|GMT)$", "+0000")
 
 

@@ -25,11 +25,14 @@ from .dialects import (
 )
 from .findings import SHOWN, TableError, counted, listed
 from .headers import (
+    ABOVE_REMARKS,
     BY_POSITION,
+    MOST_REMARKS,
     by_position,
     looks_like_data,
     rows_above,
     unlike_names,
+    without_footer,
 )
 from .options import AS_FOUND, ReadingOptions
 from .records import Records, find_records, is_blank, line_of
@@ -50,7 +53,8 @@ def read_delimited(
     body = _unaligned(body, dialect)
     records = find_records(body, dialect.delimiter, dialect.quote)
     frame, dialect, more = _read_body(body, dialect, line, records)
-    return frame, dialect, notes + more
+    frame, below = without_footer(frame)
+    return frame, dialect, notes + more + below
 
 
 def begin_delimited(
@@ -318,10 +322,13 @@ def delimited_blocks(
         text = left + _unaligned(text, dialect)
         records = find_records(text, dialect.delimiter, dialect.quote)
         if not is_last:
-            records = records[: _complete(text, dialect, records)]
+            # The last ones may be remarks below the table.
+            complete = _complete(text, dialect, records) - MOST_REMARKS - ABOVE_REMARKS
+            records = records[: max(complete, 0)]
         cut = min(int(records.end[-1]) + 1, len(text)) if len(records) else 0
         if cut or is_first:
             frame, _, _ = _read_body(text[:cut], dialect, line, records)
+            frame = without_footer(frame)[0] if is_last else frame
             line += text.count(b"\n", 0, cut)
             yield frame
         left = text[cut:]

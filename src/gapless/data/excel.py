@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import io
+import logging
 import re
 import zipfile
 from collections.abc import Iterator
@@ -22,6 +23,7 @@ from .headers import (
     looks_like_data,
     rows_above,
     unlike_names,
+    without_footer,
 )
 from .options import AS_FOUND, ReadingOptions
 
@@ -53,7 +55,8 @@ def read_excel(
             raise_if_empty=False,
         )
         others = [] if told else _note_of_sheets(sheet, workbook.sheet_names)
-        return frame, others + notes
+        frame, below = without_footer(frame)
+        return frame, others + notes + below
 
 
 @contextmanager
@@ -61,6 +64,8 @@ def _errors_named(name: str) -> Iterator[Any]:
     """The package that reads workbooks; its errors are errors of the table."""
     try:
         fastexcel = importlib.import_module("fastexcel")
+        # What it guesses of types is found from all rows later; nobody needs to be told.
+        logging.getLogger("fastexcel").addHandler(logging.NullHandler())
     except ImportError:
         raise TableError(f"{name}: {READER_MISSING}") from None
     try:

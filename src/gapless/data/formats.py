@@ -50,6 +50,7 @@ NO_TABLES = (
 NO_TABLE_TEXTS = (
     (b"<!doctype", "a page of HTML; save its table as CSV"),
     (b"<html", "a page of HTML; save its table as CSV"),
+    (b"<table", "a table of HTML; save it as CSV"),
     (b"<?xml", "XML; save its table as CSV"),
     (b"@relation", "an ARFF file; save it as CSV, e.g. in Weka or from OpenML"),
 )

@@ -51,14 +51,21 @@ LOOKED_AT = 1000
 SHARE_OF_NUMBERS = 0.95
 
 SIGNS = r"(?:[$€£¥₹₩₽%‰]|USD|EUR|GBP|CHF|JPY|CNY)"
-# What a measurement was not below or above: <5.
-LIMIT = r"^[<>≤≥]=?\s*"
+# What a measurement was not below or above, or about: <5, ~5.
+LIMIT = r"^(?:[<>≤≥]=?|[~≈])\s*"
 # Where more than so many are such limits, they are names of ranges.
 MOST_LIMITS = 0.5
+# Marks of footnotes behind a number.
+MARKS = r"(\d)\s*[*†‡]+$"
+# Digits of other scripts: Arabic, Persian, Devanagari and wide ones.
+DIGITS = {chr(zero + k): str(k) for zero in (0x660, 0x6F0, 0x966, 0xFF10) for k in range(10)}
+OTHER_DIGITS = "[٠-٩۰-۹०-९０-９]"
 GROUPS_BY_BLANK = r"^\D*\d{1,3}(?:[\s'’]\d{3})+(?:\D|$)"
 GROUPS_BY_POINT = r"^[+-]?[1-9]\d{0,2}(?:\.\d{3})+$"
 EXPONENT = r"(?:[eE][+-]?\d+)?"
-DECIMAL_POINT = rf"^[+-]?(?:(?:\d{{1,3}}(?:,\d{{3}})+|\d+)(?:\.\d*)?|\.\d+){EXPONENT}$"
+# In India, groups above the thousands have two digits.
+GROUPS = r"\d{1,3}(?:,\d{3})+|\d{1,2}(?:,\d\d)+,\d{3}"
+DECIMAL_POINT = rf"^[+-]?(?:(?:{GROUPS}|\d+)(?:\.\d*)?|\.\d+){EXPONENT}$"
 DECIMAL_COMMA = rf"^[+-]?(?:(?:\d{{1,3}}(?:\.\d{{3}})+|\d+)(?:,\d*)?|,\d+){EXPONENT}$"
 
 # Digits that are no quantity: 00123, or too many of them for a number.
@@ -263,7 +270,11 @@ def _undecorated(texts: pl.Series, decimal: str) -> pl.Series:
 def _bare(texts: pl.Series) -> pl.Series:
     """Texts without limits, currency and percent signs, and blanks between groups of digits."""
     bare = texts.str.replace_all("−", "-", literal=True).str.replace(r"^\((.*)\)$", "-$1")
-    bare = bare.str.replace(LIMIT, "")
+    bare = bare.str.replace(LIMIT, "").str.replace(MARKS, "$1")
+    # Programs of accountants write the minus behind the number.
+    bare = bare.str.replace(r"^(\d[\d.,\s]*)-$", "-$1")
+    if bare.str.contains(OTHER_DIGITS).any():
+        bare = bare.str.replace_many(list(DIGITS), list(DIGITS.values()))
     name = pl.col(bare.name)
     frame = bare.to_frame().select(
         pl.when(name.str.contains(GROUPS_BY_BLANK))

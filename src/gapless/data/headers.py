@@ -7,6 +7,9 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
+import polars as pl
+
+from .findings import counted
 from .forms import MISSING, MISSING_AMONG_NUMBERS
 
 # Titles and remarks above a table are looked for in so many rows.
@@ -14,6 +17,11 @@ TOP = 20
 # What stands for a missing value in a column of numbers.
 NO_NAMES = {text.lower() for text in (*MISSING, *MISSING_AMONG_NUMBERS)}
 BY_POSITION = "the first row holds values, so columns are named by their position"
+# So many lines below a table may be remarks: comments, in brackets, or of several words.
+MOST_REMARKS = 5
+# And so many rows above them tell how rows begin.
+ABOVE_REMARKS = 10
+REMARK = re.compile(r"^\s*(?:#|%|//|\*|\(.*\)\s*$|[^\W\d_]+:(?:\s|$)|[^\W\d_]\S*(?:\s+\S+){3,})")
 # A number with signs, groups of digits or a decimal comma.
 WRITTEN = re.compile(
     r"(?:[$€£¥]\s?)?([+-]?\d{1,3}(?:[.,\s'’]\d{3})*(?:[.,]\d+)?|[+-]?\d+,\d+)\s?[%€$£]?"
@@ -135,6 +143,30 @@ def have_numbers(rows: Sequence[Sequence[str]]) -> bool:
     """Whether some column has numbers and nothing else."""
     columns = [[field for field in column if field.strip()] for column in zip(*rows)]
     return any(column and None not in map(_number, column) for column in columns)
+
+
+def without_footer(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
+    """A table of texts without remarks below it: sentences in the first column and nothing else.
+
+    The rows above begin otherwise: a row that ends early is a row all the same.
+    """
+    if frame.width < 2 or frame.schema[frame.columns[0]] != pl.String:
+        return frame, []
+    first = frame[frame.columns[0]]
+    count = 0
+    while count < min(MOST_REMARKS, frame.height - 2):
+        row = frame.row(frame.height - 1 - count)
+        if filled([None if value is None else str(value) for value in row]) == 0:
+            count += 1
+        elif any(value not in (None, "") for value in row[1:]) or not REMARK.match(row[0]):
+            break
+        else:
+            count += 1
+    above = first[: frame.height - count].tail(ABOVE_REMARKS).drop_nulls()
+    if not count or above.str.contains(REMARK.pattern).any():
+        return frame, []
+    note = f"left out below the table: {counted(count, 'line')}"
+    return frame[: frame.height - count], [note]
 
 
 def by_position(width: int) -> tuple[str, ...]:
