@@ -6,9 +6,8 @@
 #include <cstring>
 #include <utility>
 
-#ifdef NB_VERSION_MAJOR
-#error \
-    "The bindings are compiled once for all instruction sets: they may not see how wide vectors are"
+#ifdef GAPLESS_ALL_LEVELS
+#error "What is compiled once for all instruction sets may not see how wide vectors are"
 #endif
 
 // Vectors are passed between functions that are always inlined, so their ABI does not matter.
