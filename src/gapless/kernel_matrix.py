@@ -74,6 +74,10 @@ class KernelMatrix:
         self._whole: Array | None = None
         self._origin: tuple[KernelMatrix, Array] | None = None
 
+    def with_kernel(self, kernel: Kernel) -> KernelMatrix:
+        """The matrix of another kernel between the same rows."""
+        return KernelMatrix(kernel, self.X, dtype=self.dtype, memory_limit=self.memory_limit)
+
     @property
     def is_mercer(self) -> bool:
         """Whether K is known to be positive semi-definite, whatever the rows."""

@@ -33,8 +33,6 @@ class BayesClassifier(ClassifierMixin, Remembering, BaseEstimator):
 
     _stored: ClassVar[Declaration] = {"classes_": Labels(), **INPUT, **JUDGED}
     _fewest_classes = 1
-    # What helps against over-fitting.
-    _cure = "drop features"
 
     # ---- what a subclass says --------------------------------------------------------------------
 
@@ -71,8 +69,8 @@ class BayesClassifier(ClassifierMixin, Remembering, BaseEstimator):
     def _warn_of_unseen(self, X: Any) -> None:
         """Say what in rows to predict the fit has not seen, where that is told apart."""
 
-    def _smoothed(self, factor: float) -> Any:
-        """A copy with a smoothing so many times as strong; None where there is none."""
+    def _smoothed(self, step: int) -> tuple[str, Any] | None:
+        """A copy with more smoothing by so many steps, or less, and its name; None for none."""
         return None
 
     # ---- fitting ---------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .. import _core
 from .._validation import Training
 from ..design import Design
+from ..generalization.versions import multiple
 from ..interrupt import deadline
 from ..stored import Declaration, Numbers, Unused
 from ..threads import thread_count
@@ -140,9 +141,12 @@ class CountBayes(NaiveBayesClassifier):
                 raise ValueError("All values in alpha must be greater than 0.")
         return alpha if self.force_alpha else np.maximum(alpha, SMALLEST_ALPHA)
 
-    def _smoothed(self, factor):
+    def _smoothed(self, step):
         alpha = self._given_alpha
-        return self._at(alpha=np.multiply(alpha, factor)) if np.any(alpha) else None
+        if not np.any(alpha):
+            return None
+        times = 10.0**step
+        return f"{multiple(times)} alpha", self._at(alpha=np.multiply(alpha, times))
 
     # ---- both gaps -------------------------------------------------------------------------------
 

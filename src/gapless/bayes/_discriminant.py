@@ -12,6 +12,9 @@ from ..stored import Declaration, Numbers, Unused
 from ._base import Array, BayesClassifier
 from .priors import Priors
 
+# Parts by which covariances are shrunk, one step from each other.
+SHRINKAGES = (0.0, 0.03, 0.1, 0.3, 0.6, 0.9)
+
 
 class Discriminant(BayesClassifier):
     """Base of classifiers whose classes have Gaussian densities with covariances."""
@@ -24,7 +27,6 @@ class Discriminant(BayesClassifier):
         "scalings_": Unused(),
     }
     _fewest_classes = 2
-    _cure = 'set solver="eigen" and shrinkage="auto", or drop features'
 
     def _read(self, X, y, sample_weight=None, *, reset=True):
         data = super()._read(X, y, sample_weight, reset=reset)
@@ -57,6 +59,18 @@ class Discriminant(BayesClassifier):
             return found
         warnings.warn("The priors do not sum to 1. Renormalizing", stacklevel=2)
         return Priors(found.given / found.given.sum())
+
+    def _smoothed(self, step):
+        shrinkage = self.shrinkage if self.solver == "eigen" else getattr(self, "reg_param", 0.0)
+        if self.covariance_estimator is not None or isinstance(shrinkage, str):
+            return None
+        at = int(np.searchsorted(SHRINKAGES, float(shrinkage or 0.0), side="right")) - 1 + step
+        if not 0 <= at < len(SHRINKAGES) or SHRINKAGES[at] == (shrinkage or 0.0):
+            return None
+        values = {"solver": "eigen", "shrinkage": SHRINKAGES[at]}
+        if hasattr(self, "reg_param"):
+            values["reg_param"] = 0.0
+        return f"shrinkage={SHRINKAGES[at]:g}", self._at(**values)
 
     def decision_function(self, X):
         """Log probabilities of the classes, up to a number that is the same for all of a row.

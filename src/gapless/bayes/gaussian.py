@@ -19,6 +19,8 @@ from .priors import Priors
 LOG_TWO_PI = float(np.log(2 * np.pi))
 # Smaller variances have no inverse in float64, and count as 0.
 TINY = float(np.finfo(np.float64).tiny)
+# Where smoothing begins that is 0.
+LEAST_SMOOTHING = 1e-9
 
 
 class GaussianNB(NaiveBayesClassifier):
@@ -130,8 +132,9 @@ class GaussianNB(NaiveBayesClassifier):
 
     # ---- both gaps -------------------------------------------------------------------------------
 
-    def _smoothed(self, factor):
-        return self._at(var_smoothing=self.var_smoothing * factor) if self.var_smoothing else None
+    def _smoothed(self, step):
+        value = max(self.var_smoothing, LEAST_SMOOTHING) * 10.0**step
+        return f"var_smoothing={value:.3g}", self._at(var_smoothing=value)
 
     def _without_each(self, X, own, data):
         prior = self._priors(own.shape[1]).log_without(self.class_count_, own)

@@ -13,6 +13,7 @@ from ..design import Design
 from ..generalization import Refittable
 from ..generalization.fitted import LARGE_ROWS, LARGE_WORK
 from ..generalization.held_out import LARGE_SAMPLE, drawn
+from ..generalization.versions import Version
 from ..leave_one_out import NotAvailable
 from .reading import only
 
@@ -37,12 +38,13 @@ class BayesFit(Refittable):
 
     has_classes = True
     ignores_shifts = True
-    strength = "the smoothing"
+    # Probabilities of independent features are too sure of themselves, which is no over-fitting.
+    has_probabilities = False
+    is_limited = True
 
     def __init__(self, estimator: Any, data: Any):
         super().__init__(Design(data.X), data.classes[data.y], data.weights)
         self.estimator, self.data = estimator, data
-        self.cure = estimator._cure
 
     @property
     def targets(self) -> Array:
@@ -153,13 +155,25 @@ class BayesFit(Refittable):
         twin.estimator = estimator
         return twin
 
-    def scaled(self, factor):
-        """The same with a smoothing so many times as strong; None where there is none."""
-        other = self.estimator._smoothed(factor)
-        if other is None:
+    def simpler(self):
+        """More smoothing."""
+        return [self._smoothed]
+
+    def richer(self):
+        """Less smoothing."""
+        return [lambda step: self._smoothed(-step)]
+
+    def _smoothed(self, step: int) -> Version | None:
+        """The same with more smoothing, or with less for a negative step."""
+        found = self.estimator._smoothed(step)
+        if found is None:
             return None
-        vars(other).update(other._learn(only(self.data, np.flatnonzero(self.is_counted))))
-        return type(self)(other, self.data)
+        name, other = found
+        try:
+            vars(other).update(other._learn(only(self.data, np.flatnonzero(self.is_counted))))
+        except np.linalg.LinAlgError:
+            return None
+        return Version(type(self)(other, self.data), name)
 
 
 def bounded(z: Array) -> Array:

@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
 from .._validation import Training, read_labels, read_names, read_numbers, read_weights
+from ..generalization.versions import multiple
 from ..stored import Declaration, Each, Numbers, Value
 from ..trees.tables import is_table
 from ._base import Array, NaiveBayesClassifier
@@ -259,10 +260,14 @@ class NaiveBayes(NaiveBayesClassifier):
 
     # ---- both gaps -------------------------------------------------------------------------------
 
-    def _smoothed(self, factor):
-        alpha, var_smoothing = self.alpha * factor, self.var_smoothing * factor
-        is_none = not alpha and not var_smoothing
-        return None if is_none else self._at(alpha=alpha, var_smoothing=var_smoothing)
+    def _smoothed(self, step):
+        times = 10.0**step
+        alpha, var_smoothing = self.alpha * times, self.var_smoothing * times
+        if not alpha and not var_smoothing:
+            return None
+        return f"{multiple(times)} the smoothing", self._at(
+            alpha=alpha, var_smoothing=var_smoothing
+        )
 
     def _without_each(self, X, own, data):
         z = self._priors(own.shape[1]).log_without(self.class_count_, own)

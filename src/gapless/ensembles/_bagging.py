@@ -49,7 +49,6 @@ class Bagging(Ensemble):
     scikit-learn's.
     """
 
-    _strength = "min_samples_leaf"
     # The method whose answers are the mean of the members.
     _answer = "predict"
 
@@ -293,22 +292,18 @@ class Bagging(Ensemble):
         pairs = zip(self.estimators_, self.estimators_features_)
         return np.stack([self._say(one, columns_of(X, columns), {}) for one, columns in pairs])
 
-    def _smoother(self, factor: float) -> Any:
-        """The learner's leaves, or the leaves of its last step, so many times as large."""
-        name = next(
-            (k for k in self.estimator_.get_params() if k.split("__")[-1] == "min_samples_leaf"),
-            None,
-        )
-        if name is None:
-            return None
-        size = self.estimator_.get_params()[name]
-        if not isinstance(size, Integral):
-            return None
-        larger = max(1, round(int(size) * factor))
-        if larger == size:
-            return self
-        return self._unfitted().set_params(estimator=_with(self._get_estimator(), name, larger))
+    def _tree_parameters(self) -> dict[str, Any]:
+        """Those of the learner, or of its last step."""
+        _, learner = self._last_step()
+        return learner.get_params(deep=False) if hasattr(learner, "min_samples_leaf") else {}
 
+    def _with_trees(self, changes: dict[str, Any]) -> dict[str, Any]:
+        prefix, _ = self._last_step()
+        changed = {f"{prefix}{name}": value for name, value in changes.items()}
+        return {"estimator": clone(self._get_estimator()).set_params(**changed)}
 
-def _with(estimator: Any, name: str, value: Any) -> Any:
-    return clone(estimator).set_params(**{name: value})
+    def _last_step(self) -> tuple[str, Any]:
+        """The prefix of its parameters, and the learner itself or the last step of a pipeline."""
+        learner = self._get_estimator()
+        steps = getattr(learner, "steps", None)
+        return (f"{steps[-1][0]}__", steps[-1][1]) if steps else ("", learner)

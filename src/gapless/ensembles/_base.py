@@ -52,8 +52,6 @@ class Ensemble(Remembering, CallbackSupport):
     as the caller gives them, and `_out_of_bag` for sums over the members that were not given a row.
     """
 
-    # What grows with `_smoother`, in words.
-    _strength = "the penalty"
     _stored: ClassVar[Declaration] = {
         **JUDGED,
         **INPUT,
@@ -99,9 +97,13 @@ class Ensemble(Remembering, CallbackSupport):
         """Sums of the predictions by members that were not given a row, (n, K), and how many."""
         raise NotImplementedError
 
-    def _smoother(self, factor: float) -> Any:
-        """An ensemble whose leaves are so many times as large; None if it has none."""
-        return None
+    def _tree_parameters(self) -> dict[str, Any]:
+        """The parameters by which its trees are grown."""
+        return {}
+
+    def _with_trees(self, changes: dict[str, Any]) -> dict[str, Any]:
+        """Changes of the parameters of its trees as changes of its own."""
+        return changes
 
     def _read_targets(self, y, X, sample_weight, class_weight=None) -> Outputs:
         """Targets and weights; says so where y is missing, or a column."""

@@ -98,6 +98,9 @@ class GradientBoosting(BoostedGaps, OfParts, Remembering, CallbackSupport, BaseE
             return "_packed has other trees than trees_"
         return None
 
+    # The parameter that says how many rounds there are.
+    _rounds_parameter: ClassVar[str]
+
     # ---- what a subclass says --------------------------------------------------------------------
 
     def _loss_of(self, outputs: Any) -> Loss:

@@ -173,6 +173,8 @@ class HistGradientBoosting(GradientBoosting):
             fitted.run.ending = fitted.run.ending or "folds"
         return fitted
 
+    _rounds_parameter = "max_iter"
+
     def _wanted(self) -> int:
         return int(self.max_iter)
 

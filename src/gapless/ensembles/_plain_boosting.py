@@ -177,6 +177,8 @@ class PlainGradientBoosting(GradientBoosting):
             return max(1, int(np.sqrt(d) if wanted == "sqrt" else np.log2(d)))
         return min(int(wanted), d) if isinstance(wanted, Integral) else max(1, int(wanted * d))
 
+    _rounds_parameter = "n_estimators"
+
     def _wanted(self) -> int:
         return int(self.n_estimators)
 

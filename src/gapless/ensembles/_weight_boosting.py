@@ -26,10 +26,12 @@ from ..certificates import Certificate
 from ..interrupt import said_limit, time_limit
 from ..remembering import JUDGED
 from ..stored import INPUT, Declaration, Each, FittedModel, Numbers, Unused
+from ..trees.dials import Changes, fewer_limits
 from ..trees.door import read_features
 from ._base import Ensemble, fingerprint
 from .draws import Population, as_numbers
 from .out_of_bag import EnsembleData, EnsembleFit
+from .rounds_dials import fewer_rounds, more_rounds
 
 Array = np.ndarray
 
@@ -46,7 +48,23 @@ class Round:
 class VoteFit(EnsembleFit):
     """A boosted ensemble, as far as held-out predictions need it: boosting again on some rows."""
 
-    cure = "staged_score on held-out rows shows whether fewer rounds do as well"
+    has_probabilities = False
+
+    def simpler(self):
+        """Fewer rounds."""
+        return [self._dial(fewer_rounds("n_estimators", len(self.ensemble.estimators_)))]
+
+    def richer(self):
+        """More rounds, and richer learners."""
+        return [
+            self._dial(more_rounds("n_estimators", len(self.ensemble.estimators_))),
+            self._dial(self._richer_learner),
+        ]
+
+    def _richer_learner(self, step: int) -> Changes | None:
+        learner = self.ensemble._learner()
+        found = fewer_limits(learner.get_params(), float(self.weights.sum()))(step)
+        return None if found is None else {"estimator": clone(learner).set_params(**found)}
 
 
 class WeightBoosting(Ensemble, BaseEnsemble):

@@ -9,11 +9,14 @@ import numpy as np
 
 from ..design import Design
 from ..generalization import Refittable
-from ..generalization.fitted import LARGE_ROWS
+from ..generalization.fitted import LARGE_ROWS, asymmetric
+from ..generalization.versions import Dial, Version
 from ..interrupt import TimeLimit
 from ..leave_one_out import NotAvailable
 from ..leave_one_out.distinct import units_of
+from ..trees.dials import ChangeDial, fewer_limits, larger_leaves, named
 from ..trees.held_out import equal_rows
+from .rounds_dials import fewer_rounds, more_rounds
 
 Array = np.ndarray
 
@@ -28,8 +31,6 @@ class BoostingFit(Refittable):
     data : BoostingData
         The data of the fit. Each refit makes the bins of its own rows.
     """
-
-    cure = "boost fewer rounds, e.g. with early stopping, or grow larger leaves"
 
     def __init__(self, estimator: Any, data: Any):
         self.estimator, self.data = estimator, data
@@ -90,6 +91,34 @@ class BoostingFit(Refittable):
     def without_each(self, rows):
         """Not known either."""
         raise NotAvailable("trees must be grown again")
+
+    def simpler(self):
+        """Fewer rounds, or larger leaves."""
+        parameters, rows = self.estimator.get_params(deep=False), float(self.weights.sum())
+        rounds = fewer_rounds(self.estimator._rounds_parameter, len(self.estimator.trees_))
+        return [self._dial(rounds), self._dial(larger_leaves(parameters, rows))]
+
+    def richer(self):
+        """More rounds, or fewer limits of growing."""
+        parameters, rows = self.estimator.get_params(deep=False), float(self.weights.sum())
+        rounds = more_rounds(self.estimator._rounds_parameter, len(self.estimator.trees_))
+        return [self._dial(rounds), self._dial(fewer_limits(parameters, rows))]
+
+    def _dial(self, changes: ChangeDial) -> Dial:
+        """Boosting with other parameters."""
+
+        def turned(step: int) -> Version | None:
+            found = changes(step)
+            if found is None:
+                return None
+            return Version(BoostingFit(self.estimator._at(**found), self.data), named(found))
+
+        return turned
+
+    @property
+    def asymmetric_loss(self):
+        """That of a quantile."""
+        return None if self.has_classes else asymmetric(self.data.loss)
 
 
 def check_finished(ending: str) -> None:

@@ -70,8 +70,6 @@ class ForestData(EnsembleData):
 class Forest(ForestReading, ForestGrowing, LeafTuning, Ensemble, BaseEstimator):
     """Base of the forests."""
 
-    _strength = "min_samples_leaf"
-
     _stored: ClassVar[Declaration] = {
         **Ensemble._stored,
         "trees_": Value(
@@ -384,13 +382,8 @@ class Forest(ForestReading, ForestGrowing, LeafTuning, Ensemble, BaseEstimator):
             twin.set_params(categorical_features=self.columns_.is_category)
         return twin
 
-    def _smoother(self, factor: float) -> Any:
-        """The forest with leaves so many times as large."""
-        size = self._leaf_size
-        if not isinstance(size, Integral):
-            return None
-        larger = max(1, round(int(size) * factor))
-        return self if larger == size else self._unfitted().set_params(min_samples_leaf=larger)
+    def _tree_parameters(self) -> dict[str, Any]:
+        return self.get_params(deep=False) | {"min_samples_leaf": self._leaf_size}
 
 
 def _population_of(data: EnsembleData) -> Population:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,9 @@ from ..design import Design
 from ..generalization import Refittable
 from ..generalization.fitted import LARGE_ROWS
 from ..generalization.held_out import Estimate, by_formula
+from ..generalization.versions import Dial, Version
 from ..leave_one_out import NotAvailable
+from ..trees.dials import ChangeDial, Changes, fewer_limits, larger_leaves, named
 
 Array = np.ndarray
 
@@ -92,7 +95,6 @@ class EnsembleFit(Refittable):
         super().__init__(Design(data.numbers), data.labels, data.outputs.sample_weight)
         self.ensemble, self.data = ensemble, data
         self.has_classes = data.outputs.classes is not None and data.outputs.is_flat
-        self.strength = ensemble._strength
 
     @property
     def targets(self) -> Array:
@@ -143,6 +145,19 @@ class EnsembleFit(Refittable):
     def predict(self, model: Any, rows: Array) -> Array:
         """What a model predicts for some of the rows, (rows, K)."""
         return model(Rows(self.data.X).rows(rows))
+
+    def _dial(self, changes: ChangeDial) -> Dial:
+        """Ensembles with other parameters."""
+
+        def turned(step: int) -> Version | None:
+            found = changes(step)
+            if found is None:
+                return None
+            other = self.ensemble._unfitted().set_params(**found)
+            fitted = type(self)(self._refitted(other, np.flatnonzero(self.is_counted)), self.data)
+            return Version(fitted, named(found))
+
+        return turned
 
     def held_out(self, groups: Array | None) -> Array:
         """Not known, unless members have not seen all rows."""
@@ -225,12 +240,29 @@ class BagFit(EnsembleFit):
 
         return held, predict
 
-    def scaled(self, factor: float) -> BagFit | None:
-        """The fit with leaves so many times as large; None for learners without leaves."""
-        smoother = self.ensemble._smoother(factor)
-        if smoother is None or smoother is self.ensemble:
-            return None if smoother is None else self
-        return BagFit(self._refitted(smoother, np.arange(len(self.y))), self.data)
+    def simpler(self) -> list[Dial]:
+        """Larger leaves."""
+        parameters, rows = self.ensemble._tree_parameters(), float(self.weights.sum())
+        return [self._dial_of_trees(larger_leaves(parameters, rows))]
+
+    def richer(self) -> list[Dial]:
+        """Fewer limits of growing."""
+        parameters, rows = self.ensemble._tree_parameters(), float(self.weights.sum())
+        price = parameters.get("ccp_alpha", 0.0)
+        return [
+            self._dial_of_trees(
+                fewer_limits(parameters, rows, price if isinstance(price, Real) else 0.0)
+            )
+        ]
+
+    def _dial_of_trees(self, changes: ChangeDial) -> Dial:
+        """The same, of the trees of the ensemble."""
+
+        def of_ensemble(step: int) -> Changes | None:
+            found = changes(step)
+            return None if found is None else self.ensemble._with_trees(found)
+
+        return self._dial(of_ensemble)
 
 
 @by_formula.register

@@ -17,6 +17,7 @@ from .refittable import Refittable
 from .result import Disagreement, Generalization, chosen_among, sentence, uncorrected
 from .scores import Judge
 from .trial import Outcome, Trial
+from .verdict import judgement
 
 __all__ = [
     "Disagreement",
@@ -31,9 +32,6 @@ __all__ = [
     "uncorrected",
 ]
 
-# The verdict looks at penalties up to ten to this power as strong, or as weak, as long as the score
-# falls by no more than this part of its standard error. (For large data just ten times.)
-FARTHEST, NO_HARM = 4, 0.02
 # A fit that ended farther from the best one is another model than those that never saw a row.
 FAR = 0.01
 
@@ -136,7 +134,7 @@ def measure(
         return _unknown(judge.metric, train, str(reason))
     if not np.isfinite(outcome.score):
         return _unknown(judge.metric, train, f"the {judge.metric} of held-out rows is not defined")
-    kind, advice = _judgement(trial, outcome, train)
+    kind, advice = _judgement(trial, outcome)
     return Generalization(
         metric=judge.metric,
         train=train,
@@ -171,42 +169,11 @@ def _unknown(metric: str, train: float, reason: str) -> Generalization:
     return Generalization(metric, train, nan, nan, nan, "none", None, f"unknown: {reason}.")
 
 
-def _judgement(trial: Trial, outcome: Outcome, train: float) -> tuple[str, str]:
+def _judgement(trial: Trial, outcome: Outcome) -> tuple[str, str]:
     """Over-fitted, under-fitted or balanced, and what to do."""
     if trial.fitted.expected is not None:
         return _judgement_of_share(outcome, trial.fitted.expected)
-    strength = trial.fitted.strength
-    stronger, weaker = (_other(trial, outcome, factor) for factor in (10.0, 0.1))
-    if stronger is None or weaker is None:
-        return _judgement_without_penalty(outcome, train, trial.fitted.cure)
-    little = NO_HARM * outcome.standard_error
-    if all(abs(score - outcome.score) <= little for _, score in (stronger, weaker)):
-        cure = f"{strength} has no effect, so choose a simpler model"
-        return _judgement_without_penalty(outcome, train, cure)
-    factor, score = max(stronger, weaker, key=lambda other: other[1])
-    if not score > outcome.score + outcome.standard_error:
-        return "balanced", f"neither ten times nor a tenth of {strength} does better"
-    kind = "over-fitted" if factor > 1 else "under-fitted"
-    size = f"{factor:g} times" if factor > 1 else f"1/{1 / factor:g} of"
-    times = {10.0: "ten times", 0.1: "a tenth of"}.get(factor, size)
-    return kind, f"{times} {strength} would give {score:.3g}"
-
-
-def _other(trial: Trial, outcome: Outcome, factor: float) -> tuple[float, float] | None:
-    """A penalty so many times as strong and its unseen score; None if it has no strength.
-
-    Where that does no harm and little good, a penalty far from any effect perhaps, further on.
-    """
-    enough = outcome.score + outcome.standard_error
-    for power in range(1, 2 if trial.fitted.is_large else FARTHEST + 1):
-        times = round(factor**power, 12)
-        other = trial.fitted.scaled(times)
-        if other is None:
-            return None
-        score = trial.run(other, outcome.why_refits, enough).score
-        if score > enough or score < outcome.score - NO_HARM * outcome.standard_error:
-            break
-    return times, score
+    return judgement(trial, outcome)
 
 
 def _judgement_of_share(outcome: Outcome, expected: float) -> tuple[str, str]:
@@ -217,9 +184,3 @@ def _judgement_of_share(outcome: Outcome, expected: float) -> tuple[str, str]:
             "kernel, such as a smaller gamma"
         )
     return "balanced", f"not more than 2 standard errors below {expected:.3g}, which is asked for"
-
-
-def _judgement_without_penalty(outcome: Outcome, train: float, cure: str) -> tuple[str, str]:
-    if train - outcome.score > 2 * outcome.standard_error:
-        return "over-fitted", f"more than 2 standard errors apart; {cure}"
-    return "balanced", "not more than 2 standard errors apart"

@@ -10,11 +10,14 @@ import numpy as np
 
 from ..design import Design
 from ..interrupt import TimeLimit
+from ..leave_one_out._base import squares_of
 from ..leave_one_out.distinct import counted_labels, units_of
-from ..penalties import Penalty
+from ..losses import Loss
+from ..penalties import L2, Penalty
 from ..problem import Parameters, Problem
 from ..solvers import solve_many
 from .narrow import Narrow
+from .versions import Dial, Version, scaling
 
 Array = np.ndarray
 
@@ -22,6 +25,9 @@ Array = np.ndarray
 # Losses with kinks take about so many times as many passes, and more where the penalty is weak. Of
 # few rows, however wide, a part would tell too little.
 LARGE_ROWS, LARGE_WORK, FOR_KINKS, FEW_ROWS = 10_000, 2e6, 5, 200
+# In units of the variances: the weakest ridge that a model without one, or almost, is compared
+# with, and one that holds nothing back.
+FIRST_RIDGE, LAST_RIDGE = 1e-2, 1e-7
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +70,8 @@ class Fitted:
     expected: ClassVar[float | None] = None
     # What `scaled` makes stronger, in words.
     strength: ClassVar[str] = "the penalty"
-    # What helps where nothing can be made stronger.
-    cure: ClassVar[str] = "add a penalty, or drop features"
+    # Whether the shape of the model stays the same however weak its penalty is.
+    is_limited: ClassVar[bool] = True
 
     @cached_property
     def parameters(self) -> list[Parameters]:
@@ -135,7 +141,64 @@ class Fitted:
         """Coordinates in which refits of few wide rows take no time; None for other rows."""
         return Narrow.of(self.problems)
 
+    @property
+    def plain_rows(self) -> Design | None:
+        """The features from which errors may be predicted; None where they are none."""
+        return self.design
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether scores are meant as probabilities of classes."""
+        return self.problems[0].loss.has_probabilities
+
+    @property
+    def asymmetric_loss(self) -> Loss | None:
+        """The loss of a regression that asks for no mean, as of a quantile."""
+        return asymmetric(self.problems[0].loss)
+
     # ---- other fits ------------------------------------------------------------------------------
+
+    def simpler(self) -> list[Dial]:
+        """A stronger penalty, or a ridge where there is none."""
+        ridge = self._ridge
+        if ridge is None:
+            return [scaling(self, 10.0)]
+        if ridge == 0.0:
+            return [self._with_ridge]
+        # A ridge that is far too weak has no effect for many steps.
+        return [scaling(self, 10.0, max(1.0, 0.1 * FIRST_RIDGE / ridge))]
+
+    def richer(self) -> list[Dial]:
+        """A weaker penalty."""
+        ridge, weaker = self._ridge, scaling(self, 0.1)
+        if ridge is None:
+            return [weaker]
+        # One that is weaker still has no effect, and takes solvers long.
+        return [lambda step: weaker(step) if ridge * 0.1**step > LAST_RIDGE else None]
+
+    @cached_property
+    def _ridge(self) -> float | None:
+        """The strength of ½Σ l2ⱼwⱼ², in units of the variances; None of another penalty."""
+        squares = [squares_of(problem) for problem in self.problems]
+        if any(l2 is None for l2 in squares):
+            return None
+        size = float(np.mean(self._square_sums))
+        return min(float(np.mean(l2)) for l2 in squares if l2 is not None) / max(size, 1e-300)
+
+    @cached_property
+    def _square_sums(self) -> Array:
+        """Σsᵢxᵢⱼ² of each feature, from its mean where there is a bias."""
+        design, weights = self.design, self.fit_weights
+        if self.problems[0].fit_bias:
+            design = design.shifted(design.transposed_times(weights / weights.sum()))
+        return design.column_square_sums(weights)
+
+    def _with_ridge(self, step: int) -> Version | None:
+        """The same with a ridge in units of the variances of the features."""
+        ridge = FIRST_RIDGE * 10.0 ** (step - 1)
+        problems = [replace(p, penalty=L2(ridge, self._square_sums)) for p in self.problems]
+        other = replace(self, problems=problems, start=self._starts(), is_solved=False)
+        return Version(other, f"a ridge penalty of {ridge:g}·Var(x) a row")
 
     def scaled(self, factor: float) -> Fitted | None:
         """The same with a penalty `factor` times as strong; None where there is no strength."""
@@ -214,3 +277,14 @@ class Fitted:
         if "time_limit" in statuses:
             raise TimeLimit
         return [solution.parameters for solution in solutions]
+
+
+def asymmetric(loss: Loss) -> Loss | None:
+    """The loss, if errors above and below the target cost differently, on the target's scale."""
+    if loss.task != "regression":
+        return None
+    zeros, ones = np.zeros(1), np.ones(1)
+    if np.any(loss.inverse_link(ones) != ones):
+        return None
+    is_even = np.isclose(loss.value(zeros, ones), loss.value(zeros, -ones)).all()
+    return None if is_even else loss

@@ -16,8 +16,10 @@ from ..design import Design
 from ..leave_one_out import NotAvailable
 from ..leave_one_out.distinct import counted_labels, units_of
 from ..leave_one_out.forward import time_windows
+from ..losses import Loss
 from .fitted import Array
 from .held_out import Estimate, by_formula, by_refits, by_time, folds_of
+from .versions import Dial, scaling
 
 Model = Callable[[Design], Array]
 
@@ -39,8 +41,10 @@ class Refittable(ABC):
     ignores_shifts = False
     # What `scaled` makes stronger, in words.
     strength = "the penalty"
-    # What helps where nothing can be made stronger.
-    cure = "add a penalty, or drop features"
+    # Whether scores are meant as probabilities of classes.
+    has_probabilities = True
+    # Whether the shape of the model stays the same however little it is held back.
+    is_limited = False
 
     def __init__(self, design: Design, y: Array, weights: Array):
         self.design, self.y, self.weights = design, y, weights
@@ -126,6 +130,24 @@ class Refittable(ABC):
 
     def scaled(self, factor: float) -> Refittable | None:
         """The fit with a penalty `factor` times as strong; None where there is none."""
+        return None
+
+    def simpler(self) -> list[Dial]:
+        """The ways in which the fit can have less freedom."""
+        return [scaling(self, 10.0)]
+
+    def richer(self) -> list[Dial]:
+        """The ways in which it can have more."""
+        return [scaling(self, 0.1)]
+
+    @property
+    def plain_rows(self) -> Design | None:
+        """The features from which errors may be predicted; None where they are none."""
+        return self.design
+
+    @property
+    def asymmetric_loss(self) -> Loss | None:
+        """The loss of a regression that asks for no mean, as of a quantile."""
         return None
 
     def sample(self, rows: Array) -> Refittable:

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..design import Design
 from ..generalization.refittable import Model, Refittable
+from ..generalization.versions import kernel_dial
 from ..leave_one_out._base import NotAvailable, members
 from ..leave_one_out.distinct import Distinct, counted_labels, sums_by
 from ..leave_one_out.rows import Answer
@@ -170,12 +171,31 @@ class KernelFit(Refittable):
         """All strengths times so much."""
         if not np.all(self.strengths > 0):
             return None
+        return self._with(self.kernel, factor * self.strengths)
+
+    def simpler(self):
+        """A stronger penalty, or a wider kernel."""
+        return [*super().simpler(), kernel_dial(self.kernel, self._of_kernel, 0.1)]
+
+    def richer(self):
+        """A weaker penalty, or a narrower kernel."""
+        return [*super().richer(), kernel_dial(self.kernel, self._of_kernel, 10.0)]
+
+    @property
+    def is_limited(self):
+        """Whether the kernel is that of a shape."""
+        return self.kernel.is_limited
+
+    def _of_kernel(self, kernel: Any) -> KernelFit:
+        return self._with(kernel, self.strengths)
+
+    def _with(self, kernel: Any, strengths: Array) -> KernelFit:
         return KernelFit(
             self.design,
             self.y,
             self.weights,
-            self.kernel,
-            factor * self.strengths,
+            kernel,
+            strengths,
             self.fit_bias,
             noise=self.noise,
             offset=self.offset,

@@ -17,6 +17,7 @@ from ..certificates import Certificate, judged
 from ..design import Design
 from ..generalization import Refittable
 from ..generalization.held_out import drawn
+from ..generalization.versions import Version
 from ..interrupt import IN_SECONDS, TimeLimit, check, said_limit, time_limit
 from ..leave_one_out import NotAvailable
 from ..progress import watch
@@ -37,6 +38,8 @@ LARGEST, SMALLEST, FIRST, FINER, ROUNDS = 10.0, 0.03, 16, 4, 2
 MOST_ROWS = 2000
 # Certificates look at so many points as these numbers of operations allow, the second being for
 # when the time is up or Ctrl-C waits; each weight takes about as many as VALUE features.
+# By which the verdict on unseen data widens and narrows the neighbourhood.
+WIDER = 3.0
 MUCH_WORK, LITTLE_WORK, VALUE, FEWEST = 1e9, 1e8, 20, 4
 
 
@@ -92,8 +95,7 @@ default="gaussian"
     Notes
     -----
     Nothing is computed before a prediction, which costs n·d for each row, and n·d² for degree 1.
-    Bandwidths are judged by at most 2,000 held-out rows, each by all others. h² plays the part of
-    a penalty in the verdict of `generalization_`. Beyond a handful of features all rows are far
+    Bandwidths are judged by at most 2,000 held-out rows, each by all others. Beyond a handful of features all rows are far
     from each other, and kernel ridge regression is better.
 
     References
@@ -480,7 +482,15 @@ class LocalFit(Refittable):
         """Not known in a form that is cheaper than folds."""
         raise NotAvailable("local models without a row are fitted by folds")
 
-    def scaled(self, factor):
-        """h² times so much."""
-        bandwidth = self.bandwidth * float(np.sqrt(factor))
-        return LocalFit(self.estimator, self.design, self.y, self.weights, bandwidth)
+    def simpler(self):
+        """A wider neighbourhood."""
+        return [lambda step: self._with(WIDER**step)]
+
+    def richer(self):
+        """A narrower one."""
+        return [lambda step: self._with(WIDER**-step)]
+
+    def _with(self, factor: float) -> Version:
+        h = self.bandwidth * factor
+        other = LocalFit(self.estimator, self.design, self.y, self.weights, h)
+        return Version(other, f"bandwidth={h:.3g}")

@@ -34,6 +34,7 @@ class Kernel:
     `features`            linear machines on φ(x), where φ is known and short
     `resolve`             parameters that depend on the data
     `log_parameters` …    fits of the parameters by marginal likelihood, with `gram_gradients`
+    `narrowed`            verdicts that compare a narrow kernel with a wider one
     ====================  ====================================================================
     """
 
@@ -43,6 +44,8 @@ class Kernel:
     aliases: ClassVar[tuple[str, ...]] = ()
     # Whether every Gram matrix is positive semi-definite, whatever the rows.
     is_mercer: ClassVar[bool] = True
+    # Whether f(x) = Σcᵢk(x, xᵢ) has a fixed shape, as a line has, however many rows there are.
+    is_limited: ClassVar[bool] = False
     # Parameters > 0 with respect to whose logarithms `gram_gradients` differentiates.
     positive_parameters: ClassVar[tuple[str, ...]] = ()
 
@@ -176,6 +179,18 @@ class Kernel:
             return []
         raise NotImplementedError(f"the {self.name} kernel has no gradients in its parameters.")
 
+    def narrowed(self, factor: float) -> Kernel | None:
+        """The kernel with squared distances so many times as large; None if it has no distances.
+
+        A kernel that has them can follow any function if it is narrow enough.
+        """
+        changed: dict[str, Any] = {}
+        for name, part in self._parts().items():
+            narrower = part.narrowed(factor)
+            if narrower is not None:
+                changed[name] = narrower
+        return dataclasses.replace(self, **changed) if changed else None  # type: ignore[type-var]
+
     def _parts(self) -> dict[str, Kernel]:
         values = self._values()
         return {name: value for name, value in values.items() if isinstance(value, Kernel)}
@@ -216,6 +231,11 @@ class _Combined(Kernel):
     def is_mercer(self):
         """Whether all parts are."""
         return all(part.is_mercer for part in self._parts().values())
+
+    @property
+    def is_limited(self):
+        """Whether all parts are."""
+        return all(part.is_limited for part in self._parts().values())
 
     def resolve(self, X, weights=None):
         parts = self._parts()

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import clone
 
 from ..interrupt import check
 from ._base import Kernel
@@ -57,6 +58,12 @@ class Callable(Kernel):
             check()
             values[i] = [self._value(X, i, Z, j) for j in range(values.shape[1])]
         return values
+
+    def narrowed(self, factor):
+        """That of a kernel of scikit-learn with other length scales."""
+        values = self.function.get_params() if hasattr(self.function, "get_params") else {}
+        scales = {k: v / factor**0.5 for k, v in values.items() if k.endswith("length_scale")}
+        return self.replace(function=clone(self.function).set_params(**scales)) if scales else None
 
     def _among(self, X):
         """All pairs of rows of X, each of them once."""

@@ -25,6 +25,9 @@ class Chi2(_Compiled):
     def __post_init__(self):
         check_gamma(self.gamma)
 
+    def narrowed(self, factor):
+        return self.replace(gamma=self.gamma * factor)
+
     def resolve(self, X, weights=None):
         return resolve_gamma(self, X, weights, of_none=1.0)
 

@@ -14,6 +14,8 @@ from ._rows import as_rows
 class Cosine(_Compiled):
     """k(x, z) = ⟨x, z⟩/(‖x‖‖z‖), and 0 for a row of zeros; its features are x/‖x‖."""
 
+    is_limited = True
+
     def form(self):
         return _core.KernelForm(_core.Measure.product, _core.Curve.identity)
 

@@ -28,6 +28,9 @@ class Gaussian(_Compiled):
     def __post_init__(self):
         check_gamma(self.gamma)
 
+    def narrowed(self, factor):
+        return self.replace(gamma=self.gamma * factor)
+
     def resolve(self, X, weights=None):
         return resolve_gamma(self, X, weights)
 

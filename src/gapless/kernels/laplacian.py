@@ -25,6 +25,9 @@ class Laplacian(_Compiled):
     def __post_init__(self):
         check_gamma(self.gamma)
 
+    def narrowed(self, factor):
+        return self.replace(gamma=self.gamma * factor**0.5)
+
     def resolve(self, X, weights=None):
         return resolve_gamma(self, X, weights)
 

@@ -11,6 +11,8 @@ from ._rows import as_rows
 class Linear(_Compiled):
     """k(x, z) = ⟨x, z⟩; its features are the entries of x."""
 
+    is_limited = True
+
     def form(self):
         return _core.KernelForm(_core.Measure.product, _core.Curve.identity)
 

@@ -59,6 +59,9 @@ class Matern(_Compiled):
                     "is as good as nu=inf, the Gaussian, and its Bessel function overflows."
                 )
 
+    def narrowed(self, factor):
+        return self.replace(length_scale=self.length_scale / factor**0.5)
+
     def form(self):
         scale = -0.5 if self.nu == math.inf else 2 * self.nu
         return _core.KernelForm(

@@ -26,6 +26,7 @@ class Polynomial(_Compiled):
         kernel.
     """
 
+    is_limited = True
     degree: int = 3
     gamma: float | str | None = 1.0
     coef0: float = 1.0

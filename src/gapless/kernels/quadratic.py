@@ -21,6 +21,7 @@ class Quadratic(_Compiled):
         c.
     """
 
+    is_limited = True
     coef0: float = 1.0
 
     def __post_init__(self):

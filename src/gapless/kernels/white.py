@@ -17,6 +17,7 @@ class White(Kernel):
     another Z are never the same, not even when they are equal.
     """
 
+    is_limited = True
     value: float = 1.0
     positive_parameters = ("value",)
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from numbers import Integral
 from typing import Any, ClassVar
@@ -27,7 +27,9 @@ from sklearn.utils.validation import check_is_fitted
 from .._validation import Training, read_rows
 from ..certificates import certify_all
 from ..design import Design
+from ..generalization.fitted import Fitted
 from ..generalization.held_out import by_formula, by_refits, drawn
+from ..generalization.versions import Dial, kernel_dial
 from ..interrupt import TimeLimit, check, deadline, time_limit
 from ..kernel_features import (
     EXACT,
@@ -170,7 +172,10 @@ class WithKernel:
         if features is not None and features.kind != RANDOM:
             # Rows are held out by coef_, but dual_coef_ is what predicts.
             self._check_objective(*of_predictions(self, data.X, problems))
-        return fitted
+        if features is None:
+            return fitted
+        given = {field.name: getattr(fitted, field.name) for field in fields(fitted)}
+        return OnFeatures(**given, estimator=self, data=data, features=features)
 
     def _certified(self, X, y, sample_weight):
         """The certificate, recomputed from the data."""
@@ -188,6 +193,46 @@ class WithKernel:
     def _certified_exactly(self, X, y, sample_weight):
         """The same for the kernel itself, if landmarks stood for it."""
         return exact_certificate(self, X, y, sample_weight)
+
+
+@dataclass(frozen=True, eq=False)
+class OnFeatures(Fitted):
+    """A fit on features of a kernel, which may be narrower or wider."""
+
+    estimator: Any = None
+    data: Any = None
+    features: Any = None
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether the kernel is that of a shape."""
+        return self.features.kernel.is_limited
+
+    @property
+    def plain_rows(self) -> Design | None:
+        """The rows of which the features are."""
+        return Design(self.data.X) if len(self.data.X) == len(self.weights) else None
+
+    def simpler(self) -> list[Dial]:
+        """A stronger penalty, or a wider kernel."""
+        return [*super().simpler(), *self._kernels(0.1)]
+
+    def richer(self) -> list[Dial]:
+        """A weaker penalty, or a narrower kernel."""
+        return [*super().richer(), *self._kernels(10.0)]
+
+    def _kernels(self, base: float) -> list[Dial]:
+        if self.features.kind != EXACT:
+            return []
+        return [kernel_dial(self.features.kernel, self._of_kernel, base)]
+
+    def _of_kernel(self, kernel: Kernel) -> Fitted:
+        distinct = Distinct.of(self.data.X, self.data.weights)
+        mapped = replace(self.data, X=exact_features(kernel, self.data.X, distinct).train)
+        problems = self.estimator._settled()._problems(mapped)
+        problems = [replace(p, penalty=own.penalty) for p, own in zip(problems, self.problems)]
+        start = [problem.null for problem in problems]
+        return replace(self, problems=problems, start=start, is_solved=False)
 
 
 # ---- features ------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from ..design import Design
 from ..generalization import Refittable
 from ..generalization.fitted import LARGE_ROWS
 from ..generalization.held_out import LARGE_SAMPLE, drawn
+from ..generalization.versions import Version
 from ..leave_one_out import NotAvailable
 from ..trees.held_out import equal_rows
 from .searches import search_of
@@ -32,8 +33,8 @@ class NeighborsFit(Refittable):
         The number of neighbours, if another than the model's.
     """
 
-    strength = "n_neighbors"
-    cure = "raise n_neighbors"
+    # So many times as many neighbours with each step.
+    MORE = 3.0
 
     def __init__(self, estimator: Any, data: Any, k: int | None = None):
         outputs = data.outputs
@@ -149,13 +150,23 @@ class NeighborsFit(Refittable):
         """Folds are cheaper."""
         raise NotAvailable("neighbours without a row are found by folds")
 
-    def scaled(self, factor):
+    def simpler(self):
+        """More neighbours."""
+        return [lambda step: self._with(self.MORE**step)]
+
+    def richer(self):
+        """Fewer neighbours."""
+        return [lambda step: self._with(self.MORE**-step)]
+
+    def _with(self, factor: float) -> Version | None:
         """So many times as many neighbours, as far as there are so many rows."""
         total = float(self.weights[self.is_counted].sum())
         of_unit = np.bincount(self.units[self.is_counted], self.weights[self.is_counted])
         most = max(int(total - of_unit.max()), 1)
         k = min(max(round(self.k * factor), 1), most)
-        return NeighborsFit(self.estimator, self.data, k)
+        if k == self.k:
+            return None
+        return Version(NeighborsFit(self.estimator, self.data, k), f"n_neighbors={k}")
 
 
 def _as_given(data: Any) -> Array:

@@ -21,6 +21,7 @@ import numpy as np
 from ..design import Design
 from ..generalization import Refittable
 from ..generalization.held_out import Estimate, by_formula
+from ..generalization.versions import Dial, Version, kernel_dial
 from ..interrupt import TimeLimit
 from ..leave_one_out import NotAvailable
 from ..leave_one_out._base import LARGEST_SYSTEM
@@ -371,6 +372,44 @@ class MachineFit(Refittable):
     def predict(self, model: Any, rows: Array) -> Array:
         """What machines say of some rows of the data, (rows, P)."""
         return model.on_rows(self.rows.place[rows])
+
+    # Scores of margins are no probabilities.
+    has_probabilities = False
+
+    def simpler(self) -> list[Dial]:
+        """A smaller C, or a wider kernel."""
+        return [self._of_C(0.1), kernel_dial(self._kernel, self._of_kernel, 0.1)]
+
+    def richer(self) -> list[Dial]:
+        """A larger C, or a narrower kernel."""
+        return [self._of_C(10.0), kernel_dial(self._kernel, self._of_kernel, 10.0)]
+
+    def _of_C(self, base: float) -> Dial:
+        def turned(step: int) -> Version | None:
+            other = self.scaled(base**-step)
+            if other is None:
+                return None
+            return Version(other, f"C={other.machine.form.C:g}")  # type: ignore[attr-defined]
+
+        return turned
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether the kernel is that of a shape."""
+        return self._kernel.is_limited
+
+    @property
+    def plain_rows(self) -> Design | None:
+        """The rows of the data, where they are numbers."""
+        return self.design if self._kernel.name != "precomputed" else None
+
+    @property
+    def _kernel(self) -> Any:
+        return self.machine.matrix.kernel
+
+    def _of_kernel(self, kernel: Any) -> MachineFit:
+        machine = replace(self.machine, matrix=self.machine.matrix.with_kernel(kernel))
+        return self._with(machine, self.points, self.rows, self.of_x, slice(None))
 
     def scaled(self, factor: float) -> MachineFit | None:
         """The same with C divided by `factor`; None for machines that have no C."""

@@ -19,6 +19,7 @@ from sklearn.utils import check_random_state
 
 from .._validation import Training
 from ..design import Design
+from ..generalization.versions import Dial
 from ..interrupt import TimeLimit, time_limit
 from ..kernel_features import KernelFeatures, one_landmark
 from ..kernel_machines.on_features import RidgeOnFeatures
@@ -170,6 +171,14 @@ class FeatureFit(MachineFit):
     """The fit of machines on features: many rows are fitted again as linear models are."""
 
     machine: FeatureMachine
+
+    def simpler(self) -> list[Dial]:
+        """A smaller C; another kernel would need other features."""
+        return super().simpler()[:1]
+
+    def richer(self) -> list[Dial]:
+        """A larger C."""
+        return super().richer()[:1]
 
     def _solve(self, parts: list[Part], weights: Array, thetas: list[Array]) -> list[Point]:
         if self.machine.form.linear_loss is None or self.machine.matrix.n <= WHOLE_ROWS:

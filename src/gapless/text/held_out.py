@@ -54,7 +54,7 @@ class TextFit(Refittable):
     """
 
     has_classes = True
-    cure = "take fewer words, as with min_df, or a classifier with a penalty"
+    has_probabilities = False
 
     def __init__(
         self,

@@ -11,8 +11,10 @@ import scipy.sparse as sp
 from ..design import Design
 from ..generalization import Refittable
 from ..generalization.fitted import LARGE_ROWS
+from ..generalization.versions import Dial, Version
 from ..interrupt import TimeLimit
 from ..leave_one_out import NotAvailable
+from .dials import ChangeDial, fewer_limits, larger_leaves, lower, named
 
 Array = np.ndarray
 # The numbers of levels that were seen in each column of categories.
@@ -30,9 +32,6 @@ class TreeFit(Refittable):
     data : TreeData
         The data of the fit. Codes of columns are kept: they do not depend on the targets.
     """
-
-    strength = "ccp_alpha"
-    cure = "prune the tree, or set max_depth"
 
     def __init__(self, estimator: Any, data: Any):
         outputs = data.outputs
@@ -109,12 +108,31 @@ class TreeFit(Refittable):
         """Not known either."""
         raise NotAvailable("trees must be grown again")
 
-    def scaled(self, factor):
-        """The same with a price of leaves so many times as high, where it has a price."""
-        alpha = self.estimator._price()
-        if not alpha > 0:
-            return None
-        return _Regrown(self.estimator._at(ccp_alpha=alpha * factor), self.data)
+    def simpler(self):
+        """Larger leaves, or less depth."""
+        depth = int(self.estimator.tree_.max_depth)
+        parameters = self.estimator.get_params(deep=False)
+        return [
+            self._dial(larger_leaves(parameters, float(self.weights.sum()))),
+            self._dial(lower(depth)),
+        ]
+
+    def richer(self):
+        """Fewer limits of growing."""
+        parameters, price = self.estimator.get_params(deep=False), self.estimator._price()
+        return [self._dial(fewer_limits(parameters, float(self.weights.sum()), price))]
+
+    def _dial(self, changes: ChangeDial) -> Dial:
+        """Trees with other parameters; a price that was chosen stays."""
+        price = {"ccp_alpha": self.estimator._price()} if self.estimator._price() > 0 else {}
+
+        def turned(step: int) -> Version | None:
+            found = changes(step)
+            if found is None:
+                return None
+            return Version(_Regrown(self.estimator._at(**price | found), self.data), named(found))
+
+        return turned
 
 
 class _Regrown(TreeFit):

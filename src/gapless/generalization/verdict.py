@@ -1,0 +1,225 @@
+"""Over-fitted, under-fitted or balanced: what a person would say who knew the truth.
+
+A model is compared, on the same held-out rows, with versions of itself: simpler ones, down to a
+constant, and richer ones. Over-fitted: a simpler one is clearly better. Under-fitted: a richer one
+is. For a model whose shape stays the same however little it is held back, as a line's, the richer
+one is the model with a correction of its errors. Where both are better, the larger gain decides.
+Families say which versions they have (`versions`); everything else is here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..leave_one_out import NotAvailable
+from .answers import Answering, Link
+from .fitted import Array
+from .held_out import drawn
+from .leftover import corrections
+from .paired import Lead, lead
+from .trial import Outcome, Trial
+from .versions import Dial, Version
+
+# How often a dial is turned at most, and for large data.
+MOST_TURNS, TURNS_OF_LARGE = 6, 2
+# A turn that changes the loss by less has no effect, so that the next one goes farther; one that
+# raises it by more than this has gone too far.
+NO_EFFECT, HARM = 1e-3, 0.02
+# A model that does more than a constant is not held back where so many turns have no effect.
+FLAT_TURNS = 2
+# How surprising a lead must be, as a standard normal number: a chance of 0.5 %, and of 5 % where
+# the model loses less than half as much on its own rows as on unseen ones.
+SURE, SURE_BY_HEART, HALF = 2.58, 1.64, 0.5
+# Of so many units errors are predicted, and from so many features at most.
+MOST_UNITS, MOST_FEATURES = 600, 500
+NEITHER = "no simpler and no richer version of it does clearly better"
+
+
+@dataclass(frozen=True, eq=False)
+class Rival:
+    """A version that was compared: its lead, its score where it is known, and the fit itself."""
+
+    name: str
+    lead: Lead
+    score: float | None
+    fit: Any = None
+
+    def is_clear(self, enough: float) -> bool:
+        """Whether it is ahead by more than chance explains, and by enough to matter."""
+        return self.lead.is_large and self.lead.surprise > enough
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """A fit with its held-out predictions, and what other versions of it do on the same rows."""
+
+    trial: Trial
+    outcome: Outcome
+
+    @cached_property
+    def answering(self) -> Answering:
+        """What scores say, and what that loses."""
+        return Answering(self.trial.judge, self.trial.fitted)
+
+    @cached_property
+    def link(self) -> Link | None:
+        """How the scores of the fit become probabilities."""
+        return self.answering.link(self.outcome.estimate.z)
+
+    @cached_property
+    def answers(self) -> Array:
+        """What the fit says of unseen rows."""
+        return self.answering.answers(self.outcome.estimate.z, self.link)
+
+    @cached_property
+    def losses(self) -> Array:
+        """What it loses there."""
+        return self.answering.losses(self.answers)
+
+    @cached_property
+    def constant(self) -> Array:
+        """What each row would be told by one that knows no features, and none of its unit."""
+        targets, units = self.answering.targets, self.trial.units
+        weights = np.where(units >= 0, self.trial.judge.weights, 0.0)
+        sums = np.zeros((units.max() + 1, targets.shape[1] + 1))
+        kept = weights > 0
+        np.add.at(sums, units[kept], np.column_stack([weights[:, None] * targets, weights])[kept])
+        rest = sums.sum(axis=0) - sums
+        out = np.full(targets.shape, np.nan)
+        out[kept] = (rest[:, :-1] / np.maximum(rest[:, -1:], 1e-300))[units[kept]]
+        return out
+
+    @cached_property
+    def is_by_heart(self) -> bool:
+        """Whether the model loses far less on its own rows than on unseen ones."""
+        known = self.answering.answers(self.trial.fitted.predictions, self.link)
+        weights = np.where(self.trial.units >= 0, self.trial.judge.weights, 0.0)
+        seen, unseen = self.answering.losses(known), self.losses
+        kept = (weights > 0) & np.isfinite(seen) & np.isfinite(unseen)
+        return bool(np.sum((weights * seen)[kept]) < HALF * np.sum((weights * unseen)[kept]))
+
+    def lead(self, answers: Array) -> Lead:
+        """How far other answers are ahead of the fit's."""
+        losses = self.answering.losses(answers)
+        constant = self.answering.losses(self.constant)
+        weights = np.where(self.trial.units >= 0, self.trial.judge.weights, 0.0)
+        is_bounded = self.answering.has_classes
+        units = self.trial.units
+        return lead(self.losses, losses, constant, weights, units, is_bounded=is_bounded)
+
+    # ---- versions --------------------------------------------------------------------------------
+
+    def simpler(self) -> Iterator[Rival]:
+        """The best of each way to be simpler, and a constant."""
+        if self.trial.fitted.asymmetric_loss is None:
+            score = self.answering.score(self.constant)
+            yield Rival("a constant", self.lead(self.constant), score)
+        yield from self._turned(self.trial.fitted.simpler(), HARM, MOST_TURNS)
+
+    def richer(self) -> Iterator[Rival]:
+        """The best of each way to be richer."""
+        constant = self.lead(self.constant)
+        flat = MOST_TURNS if abs(constant.change) < HARM else FLAT_TURNS
+        yield from self._turned(self.trial.fitted.richer(), NO_EFFECT, flat)
+        if self.trial.fitted.is_limited:
+            yield from self._corrected()
+
+    def _turned(self, dials: list[Dial], harm: float, flat: int) -> Iterator[Rival]:
+        for dial in dials:
+            best = self._best(dial, harm, flat)
+            if best is not None:
+                yield best
+
+    def _best(self, dial: Dial, harm: float, flat: int) -> Rival | None:
+        """The version of a dial that does best, turned as long as that does no more harm.
+
+        After so many turns in a row without effect no other is tried.
+        """
+        best, before = None, 0.0
+        step, stride = 1, 1
+        for _ in range(TURNS_OF_LARGE if self.trial.fitted.is_large else MOST_TURNS):
+            version = dial(step)
+            if version is None:
+                break
+            rival = self._rival(version)
+            if rival is None or rival.lead.change < before - harm:
+                break
+            stride = 2 * stride if abs(rival.lead.change - before) < NO_EFFECT else 1
+            if stride >= 2**flat:
+                break
+            if best is None or rival.lead.change > best.lead.change:
+                best = rival
+            before, step = max(before, rival.lead.change), step + stride
+        return best
+
+    def _rival(self, version: Version, *, is_checked: bool = False) -> Rival | None:
+        enough = -np.inf if is_checked else np.inf
+        try:
+            outcome = self.trial.run(version.fit, self.outcome.why_refits, enough)
+        except NotAvailable:
+            return None
+        z = outcome.estimate.z
+        answers = self.answering.answers(z, self.answering.link(z))
+        return Rival(version.name, self.lead(answers), outcome.score, version.fit)
+
+    def confirmed(self, rival: Rival) -> Rival:
+        """The rival, by refits where its formula misses them."""
+        if rival.fit is None:
+            return rival
+        checked = self._rival(Version(rival.fit, rival.name), is_checked=True)
+        return rival if checked is None else checked
+
+    # ---- errors that can be predicted ------------------------------------------------------------
+
+    def _corrected(self) -> Iterator[Rival]:
+        """The model with its errors predicted by learners of another shape."""
+        design = self.trial.fitted.plain_rows
+        if design is None or design.d > MOST_FEATURES or self.trial.units.max() < 4:
+            return
+        told, kept = self.answers, self.trial.units >= 0
+        known = self.answering.answers(self.trial.fitted.predictions, self.link)
+        kept &= np.all(np.isfinite(told), axis=1) & np.all(np.isfinite(known), axis=1)
+        kept &= self.trial.judge.weights > 0
+        units = self.trial.units
+        rows = np.flatnonzero(kept & np.isin(units, drawn(units, MOST_UNITS)))
+        if not len(rows) or np.all(units[rows] == units[rows[0]]):
+            return
+        weights = self.trial.judge.weights[rows]
+        errors = self.answering.targets[rows] - known[rows]
+        if self.trial.fitted.asymmetric_loss is not None:
+            errors = errors - np.average(errors, axis=0, weights=weights)
+        labels = np.unique(units[rows], return_inverse=True)[1]
+        for name, found in corrections(design.rows(rows).dense(), errors, weights, labels):
+            answers = np.full(told.shape, np.nan)
+            answers[rows] = told[rows] + found
+            name = f"{name}, by which its errors can be predicted,"
+            yield Rival(name, self.lead(answers), self.answering.score(answers))
+
+
+def judgement(trial: Trial, outcome: Outcome) -> tuple[str, str]:
+    """Over-fitted, under-fitted or balanced, and what follows."""
+    comparison = Comparison(trial, outcome)
+    found = []
+    for kind, rivals, enough in (
+        ("over-fitted", comparison.simpler(), SURE_BY_HEART if comparison.is_by_heart else SURE),
+        ("under-fitted", comparison.richer(), SURE),
+    ):
+        clear = [rival for rival in rivals if rival.is_clear(enough)]
+        best = max(clear, key=lambda rival: rival.lead.gain, default=None)
+        if best is not None and (best := comparison.confirmed(best)).is_clear(enough):
+            found.append((kind, best))
+    if not found:
+        return "balanced", NEITHER
+    kind, rival = max(found, key=lambda pair: pair[1].lead.gain)
+    return kind, _advice(rival)
+
+
+def _advice(rival: Rival) -> str:
+    if rival.score is None or not np.isfinite(rival.score):
+        return f"{rival.name} would do better"
+    return f"{rival.name} would give {rival.score:.3g}"

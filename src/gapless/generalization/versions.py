@@ -1,0 +1,58 @@
+"""Versions of a fit with less or more freedom, which its verdict compares it with.
+
+A fit says by `simpler()` and `richer()` which dials it has. A dial is a function of a step 1, 2, …
+that returns the fit turned so far, ever simpler or ever richer, or None where it ends. How the
+versions are compared is written once, in `verdict`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, eq=False)
+class Version:
+    """Another fit to the same rows, and what it is called, such as "ten times the penalty"."""
+
+    fit: Any
+    name: str
+
+
+Dial = Callable[[int], Version | None]
+
+
+def scaling(fit: Any, base: float, first: float = 1.0) -> Dial:
+    """The fit with its strength times base, base², …, all times `first`.
+
+    A base below 1 makes it weaker.
+    """
+
+    def turned(step: int) -> Version | None:
+        times = float(f"{first * base**step:.3g}")
+        other = fit.scaled(times)
+        return None if other is None else Version(other, f"{multiple(times)} {fit.strength}")
+
+    return turned
+
+
+def multiple(times: float) -> str:
+    """A factor in words."""
+    known = {10.0: "ten times", 0.1: "a tenth of"}
+    return known.get(times, f"{times:,.6g} times" if times > 1 else f"1/{1 / times:,.6g} of")
+
+
+def kernel_dial(kernel: Any, fit_of: Callable[[Any], Any], base: float) -> Dial:
+    """Fits whose kernel is narrower, by a base above 1, or wider; none where it has no width."""
+
+    def turned(step: int) -> Version | None:
+        other = kernel.narrowed(base**step)
+        if other is None:
+            return None
+        width = f"{base ** (step / 2):.3g} times as narrow"
+        if base < 1:
+            width = f"{base ** (-step / 2):.3g} times as wide"
+        return Version(fit_of(other), f"a kernel {width}")
+
+    return turned
