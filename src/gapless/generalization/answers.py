@@ -4,7 +4,7 @@ Regressors answer with numbers, and lose the square of their errors (or their ow
 asks for no mean: a quantile's). Classifiers answer with probabilities, and lose the squared
 distance to the class that came (Brier 1950), which is bounded, and falls with accuracy and with
 honesty alike. Scores without probabilities become some by a softmax of a·score + b, fitted to the
-held-out rows.
+rows of the fit: a model that has learned these by heart is as sure of others.
 """
 
 from __future__ import annotations
@@ -62,10 +62,14 @@ class Answering:
         out[rows] = found.reshape(len(rows), -1)
         return out
 
-    def link(self, z: Array) -> Link | None:
-        """How scores become probabilities; None where the model says it, or has no classes."""
-        if not self.has_classes or self.fitted.has_probabilities:
+    def link(self, fitted: Any) -> Link | None:
+        """How scores become probabilities, as likely as they look on the rows of the fit.
+
+        None where the model says it itself, or has no classes.
+        """
+        if not self.has_classes or fitted.has_probabilities:
             return None
+        z = fitted.predictions
         rows = np.flatnonzero(np.all(np.isfinite(z), axis=1) & (self.judge.weights > 0))
         scores = _scores(self.judge.model._standing_in(z), rows)
         return Link.fitted(scores, self.targets[rows], self.judge.weights[rows])

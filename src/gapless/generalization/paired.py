@@ -16,8 +16,12 @@ from ..leave_one_out.distinct import mean_and_error, sums_by
 
 Array = np.ndarray
 
-# A gain worth speaking of: this part of the loss, and this part of what a constant loses.
-PART, PART_OF_CONSTANT = 0.08, 0.005
+# A gain worth speaking of: this part of the loss, and this part of what a constant loses, of
+# numbers and of classes.
+PART, PART_OF_CONSTANT, PART_OF_CLASSES = 0.08, 0.01, 0.04
+# A mean loss that falls by this part is no chance, though a single row may decide it: it is one
+# that the other model does not miss.
+DECISIVE = 0.8
 # One test alone decides only if the other does not say the opposite by so many standard errors.
 AGAINST = 1.0
 # A row counts for no more than a change of its loss by this power of e.
@@ -39,12 +43,15 @@ class Lead:
         Whether the gain is worth speaking of.
     surprise : float
         A standard normal number that is as rarely as large by chance.
+    of_constant : float
+        The gain as a part of what a constant loses.
     """
 
     gain: float
     change: float
     is_large: bool
     surprise: float
+    of_constant: float = 0.0
 
 
 def lead(
@@ -70,20 +77,23 @@ def lead(
     mean, error = mean_and_error(losses - others, weights, units)
     before, of_constant = (float(np.average(a, weights=weights)) for a in (losses, constant))
     part = float(mean) / before if before > 0 else 0.0
-    is_large = part > PART and float(mean) > PART_OF_CONSTANT * of_constant
+    share = float(mean) / of_constant if of_constant > 0 else 0.0
+    is_large = part > PART and share > (PART_OF_CLASSES if is_bounded else PART_OF_CONSTANT)
     plain = _normal(float(mean) / float(error), count) if error > 0 else 0.0
     if is_bounded:
-        return Lead(part, part, is_large, plain)
+        return Lead(part, part, is_large, plain, share)
     typical = _typical(others, constant, weights)
     logs = np.clip(np.log((typical + losses) / (typical + others)), -LARGEST, LARGEST)
     change = float(np.average(logs, weights=weights))
     ranks = _signed_ranks(np.sqrt(losses) - np.sqrt(others), weights, units)
     found = [(plain, is_large, part), (ranks, change > 0.5 * PART, change)]
+    if part > DECISIVE and is_large and change > -PART:
+        return Lead(part, change, True, np.inf, share)
     found = [one for one, other in zip(found, reversed(found)) if other[0] > -AGAINST and one[1]]
     if not found:
-        return Lead(max(part, change), change, False, min(plain, ranks))
+        return Lead(max(part, change), change, False, min(plain, ranks), share)
     surprise = max(one[0] for one in found)
-    return Lead(max(one[2] for one in found), change, True, surprise)
+    return Lead(max(one[2] for one in found), change, True, surprise, share)
 
 
 def _normal(t: float, count: int) -> float:
@@ -99,7 +109,7 @@ def _signed_ranks(differences: Array, weights: Array, units: Array) -> float:
     weight = np.bincount(units, weights)
     difference = sums_by(units, weights * differences) / weight
     size = np.abs(difference)
-    values, place = np.unique(size, return_inverse=True)
+    place = np.unique(size, return_inverse=True)[1]
     of_value = np.bincount(place, weight)
     rank = (np.cumsum(of_value) - 0.5 * of_value)[place]
     parts = weight * rank * (size > 0)

@@ -27,14 +27,16 @@ from .versions import Dial, Version
 
 # How often a dial is turned at most, and for large data.
 MOST_TURNS, TURNS_OF_LARGE = 6, 2
-# A turn that changes the loss by less has no effect, so that the next one goes farther; one that
+# A turn that changes the loss by less has no effect, or too little not to go on by two; one that
 # raises it by more than this has gone too far.
-NO_EFFECT, HARM = 1e-3, 0.02
+NO_EFFECT, SLOW, HARM = 1e-3, 0.01, 0.02
 # A model that does more than a constant is not held back where so many turns have no effect.
 FLAT_TURNS = 2
 # How surprising a lead must be, as a standard normal number: a chance of 0.5 %, and of 5 % where
 # the model loses less than half as much on its own rows as on unseen ones.
 SURE, SURE_BY_HEART, HALF = 2.58, 1.64, 0.5
+# A gain that matters even if the score stays the same: this part of what a constant loses.
+MUCH = 0.1
 # Of so many units errors are predicted, and from so many features at most.
 MOST_UNITS, MOST_FEATURES = 600, 500
 NEITHER = "no simpler and no richer version of it does clearly better"
@@ -49,9 +51,14 @@ class Rival:
     score: float | None
     fit: Any = None
 
-    def is_clear(self, enough: float) -> bool:
-        """Whether it is ahead by more than chance explains, and by enough to matter."""
-        return self.lead.is_large and self.lead.surprise > enough
+    def is_clear(self, enough: float, score: float) -> bool:
+        """Whether it is ahead by more than chance explains, and by enough to matter.
+
+        Better probabilities alone matter less than answers with a better score.
+        """
+        is_better = self.score is None or not self.score <= score
+        matters = self.lead.is_large and (is_better or self.lead.of_constant > MUCH)
+        return matters and self.lead.surprise > enough
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +76,7 @@ class Comparison:
     @cached_property
     def link(self) -> Link | None:
         """How the scores of the fit become probabilities."""
-        return self.answering.link(self.outcome.estimate.z)
+        return self.answering.link(self.trial.fitted)
 
     @cached_property
     def answers(self) -> Array:
@@ -119,13 +126,17 @@ class Comparison:
         if self.trial.fitted.asymmetric_loss is None:
             score = self.answering.score(self.constant)
             yield Rival("a constant", self.lead(self.constant), score)
-        yield from self._turned(self.trial.fitted.simpler(), HARM, MOST_TURNS)
+        # Between far too narrow and just right may lie worse, as where C is large as well.
+        harm = np.inf if self.is_by_heart else HARM
+        yield from self._turned(self.trial.fitted.simpler(), harm, MOST_TURNS)
 
     def richer(self) -> Iterator[Rival]:
         """The best of each way to be richer."""
         constant = self.lead(self.constant)
-        flat = MOST_TURNS if abs(constant.change) < HARM else FLAT_TURNS
-        yield from self._turned(self.trial.fitted.richer(), NO_EFFECT, flat)
+        if abs(constant.change) < HARM:
+            yield from self._turned(self.trial.fitted.richer(), HARM, MOST_TURNS)
+        else:
+            yield from self._turned(self.trial.fitted.richer(), NO_EFFECT, FLAT_TURNS)
         if self.trial.fitted.is_limited:
             yield from self._corrected()
 
@@ -140,8 +151,7 @@ class Comparison:
 
         After so many turns in a row without effect no other is tried.
         """
-        best, before = None, 0.0
-        step, stride = 1, 1
+        best, before, step, still = None, 0.0, 1, 0
         for _ in range(TURNS_OF_LARGE if self.trial.fitted.is_large else MOST_TURNS):
             version = dial(step)
             if version is None:
@@ -149,8 +159,9 @@ class Comparison:
             rival = self._rival(version)
             if rival is None or rival.lead.change < before - harm:
                 break
-            stride = 2 * stride if abs(rival.lead.change - before) < NO_EFFECT else 1
-            if stride >= 2**flat:
+            effect = abs(rival.lead.change - before)
+            stride, still = 2 if effect < SLOW else 1, still + 1 if effect < NO_EFFECT else 0
+            if still >= flat:
                 break
             if best is None or rival.lead.change > best.lead.change:
                 best = rival
@@ -164,7 +175,7 @@ class Comparison:
         except NotAvailable:
             return None
         z = outcome.estimate.z
-        answers = self.answering.answers(z, self.answering.link(z))
+        answers = self.answering.answers(z, self.answering.link(version.fit))
         return Rival(version.name, self.lead(answers), outcome.score, version.fit)
 
     def confirmed(self, rival: Rival) -> Rival:
@@ -209,17 +220,19 @@ def judgement(trial: Trial, outcome: Outcome) -> tuple[str, str]:
         ("over-fitted", comparison.simpler(), SURE_BY_HEART if comparison.is_by_heart else SURE),
         ("under-fitted", comparison.richer(), SURE),
     ):
-        clear = [rival for rival in rivals if rival.is_clear(enough)]
+        clear = [rival for rival in rivals if rival.is_clear(enough, outcome.score)]
         best = max(clear, key=lambda rival: rival.lead.gain, default=None)
-        if best is not None and (best := comparison.confirmed(best)).is_clear(enough):
+        if best is not None and (best := comparison.confirmed(best)).is_clear(
+            enough, outcome.score
+        ):
             found.append((kind, best))
     if not found:
         return "balanced", NEITHER
     kind, rival = max(found, key=lambda pair: pair[1].lead.gain)
-    return kind, _advice(rival)
+    return kind, _advice(rival, outcome.score)
 
 
-def _advice(rival: Rival) -> str:
-    if rival.score is None or not np.isfinite(rival.score):
+def _advice(rival: Rival, score: float) -> str:
+    if rival.score is None or not rival.score > score:
         return f"{rival.name} would do better"
     return f"{rival.name} would give {rival.score:.3g}"

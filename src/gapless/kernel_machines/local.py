@@ -95,8 +95,8 @@ default="gaussian"
     Notes
     -----
     Nothing is computed before a prediction, which costs n·d for each row, and n·d² for degree 1.
-    Bandwidths are judged by at most 2,000 held-out rows, each by all others. Beyond a handful of features all rows are far
-    from each other, and kernel ridge regression is better.
+    Bandwidths are judged by at most 2,000 held-out rows, each by all others. Beyond a handful of
+    features all rows are far from each other, and kernel ridge regression is better.
 
     References
     ----------
