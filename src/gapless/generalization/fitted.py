@@ -13,7 +13,7 @@ from ..interrupt import TimeLimit
 from ..leave_one_out._base import squares_of
 from ..leave_one_out.distinct import counted_labels, units_of
 from ..losses import Loss
-from ..penalties import L2, Penalty
+from ..penalties import L1, L2, Penalty
 from ..problem import Parameters, Problem
 from ..solvers import solve_many
 from .narrow import Narrow
@@ -28,6 +28,9 @@ LARGE_ROWS, LARGE_WORK, FOR_KINKS, FEW_ROWS = 10_000, 2e6, 5, 200
 # In units of the variances: the weakest ridge that a model without one, or almost, is compared
 # with, and one that holds nothing back.
 FIRST_RIDGE, LAST_RIDGE = 1e-2, 1e-7
+# With fewer rows for a feature a lasso may do better; its first strength is this part of the one
+# that leaves no feature.
+MANY_ROWS, FIRST_LASSO = 20, 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,14 +162,40 @@ class Fitted:
     # ---- other fits ------------------------------------------------------------------------------
 
     def simpler(self) -> list[Dial]:
-        """A stronger penalty, or a ridge where there is none."""
+        """A stronger penalty; a ridge or a lasso where there is none to speak of."""
         ridge = self._ridge
         if ridge is None:
             return [scaling(self, 10.0)]
+        is_free = ridge < 0.1 * FIRST_RIDGE and self._has_many_features
+        lasso: list[Dial] = [self._with_lasso] if is_free else []
         if ridge == 0.0:
-            return [self._with_ridge]
+            return [self._with_ridge, *lasso]
         # A ridge that is far too weak has no effect for many steps.
-        return [scaling(self, 10.0, max(1.0, 0.1 * FIRST_RIDGE / ridge))]
+        return [scaling(self, 10.0, max(1.0, 0.1 * FIRST_RIDGE / ridge)), *lasso]
+
+    @property
+    def _has_many_features(self) -> bool:
+        """Whether some of them may be one too many, and leaving them out takes no time."""
+        design, loss = self.design, self.problems[0].loss
+        return design.n < MANY_ROWS * design.d and loss.has_curvature and not self.is_large
+
+    def _with_lasso(self, step: int) -> Version | None:
+        """The same with Σ sdⱼ|wⱼ| for a penalty, a part of the one that leaves nothing."""
+        part = FIRST_LASSO * 2.0 ** (step - 1)
+        if part > 0.5:
+            return None
+        sizes = np.sqrt(self._square_sums)
+        problems = []
+        for problem in self.problems:
+            null = problem.null
+            z = problem.predictions(null.w, null.b)
+            slope = problem.weighted(problem.loss.gradient(problem.y, z))
+            pull = np.abs(problem.design.transposed_times(slope)).reshape(problem.d, -1).max(axis=1)
+            largest = float(np.max(pull[sizes > 0] / sizes[sizes > 0], initial=0.0))
+            problems.append(replace(problem, penalty=L1(part * largest, sizes)))
+        start = [problem.null for problem in problems]
+        other = replace(self, problems=problems, start=start, is_solved=False)
+        return Version(other, "a lasso penalty")
 
     def richer(self) -> list[Dial]:
         """A weaker penalty."""

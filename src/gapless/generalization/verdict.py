@@ -26,7 +26,7 @@ from .trial import Outcome, Trial
 from .versions import Dial, Version
 
 # How often a dial is turned at most, and for large data.
-MOST_TURNS, TURNS_OF_LARGE = 6, 2
+MOST_TURNS, TURNS_OF_LARGE = 5, 2
 # A turn that changes the loss by less has no effect, or too little not to go on by two; one that
 # raises it by more than this has gone too far.
 NO_EFFECT, SLOW, HARM = 1e-3, 0.01, 0.02
@@ -39,6 +39,7 @@ SURE, SURE_BY_HEART, HALF = 2.58, 1.64, 0.5
 MUCH = 0.1
 # Of so many units errors are predicted, and from so many features at most.
 MOST_UNITS, MOST_FEATURES = 600, 500
+NOTHING_BUT_HEART = "it knows its own rows by heart, and of others no more than a constant"
 NEITHER = "no simpler and no richer version of it does clearly better"
 
 
@@ -110,6 +111,12 @@ class Comparison:
         kept = (weights > 0) & np.isfinite(seen) & np.isfinite(unseen)
         return bool(np.sum((weights * seen)[kept]) < HALF * np.sum((weights * unseen)[kept]))
 
+    @cached_property
+    def is_useful(self) -> bool:
+        """Whether it is better than a constant on unseen rows, as far as can be told."""
+        constant = self.lead(self.constant)
+        return constant.change < -HARM and constant.surprise < -1.0
+
     def lead(self, answers: Array) -> Lead:
         """How far other answers are ahead of the fit's."""
         losses = self.answering.losses(answers)
@@ -132,11 +139,12 @@ class Comparison:
 
     def richer(self) -> Iterator[Rival]:
         """The best of each way to be richer."""
-        constant = self.lead(self.constant)
-        if abs(constant.change) < HARM:
-            yield from self._turned(self.trial.fitted.richer(), HARM, MOST_TURNS)
+        # One that knows its rows by heart has had freedom enough.
+        dials = [] if self.is_by_heart else self.trial.fitted.richer()
+        if abs(self.lead(self.constant).change) < HARM:
+            yield from self._turned(dials, HARM, MOST_TURNS)
         else:
-            yield from self._turned(self.trial.fitted.richer(), NO_EFFECT, FLAT_TURNS)
+            yield from self._turned(dials, NO_EFFECT, FLAT_TURNS)
         if self.trial.fitted.is_limited:
             yield from self._corrected()
 
@@ -226,6 +234,8 @@ def judgement(trial: Trial, outcome: Outcome) -> tuple[str, str]:
             enough, outcome.score
         ):
             found.append((kind, best))
+    if not found and comparison.is_by_heart and not comparison.is_useful:
+        return "over-fitted", NOTHING_BUT_HEART
     if not found:
         return "balanced", NEITHER
     kind, rival = max(found, key=lambda pair: pair[1].lead.gain)
