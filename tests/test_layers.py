@@ -83,7 +83,7 @@ OUTSIDE = {
     "threads": {"joblib", "scipy", "threadpoolctl"},
     "losses": {"numpy"},
     "penalties": {"numpy"},
-    "generalization": {"numpy", "sklearn"},
+    "generalization": {"numpy", "scipy", "sklearn"},
     "remembering": {"sklearn"},
     "progress": {"sklearn"},
     "_validation": {"numpy", "scipy", "sklearn"},
