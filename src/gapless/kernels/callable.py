@@ -1,11 +1,11 @@
 """A kernel that is a function of the user's."""
 
+import copy
 from collections.abc import Callable as Function
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import clone
 
 from ..interrupt import check
 from ._base import Kernel
@@ -63,7 +63,11 @@ class Callable(Kernel):
         """That of a kernel of scikit-learn with other length scales."""
         values = self.function.get_params() if hasattr(self.function, "get_params") else {}
         scales = {k: v / factor**0.5 for k, v in values.items() if k.endswith("length_scale")}
-        return self.replace(function=clone(self.function).set_params(**scales)) if scales else None
+        return (
+            self.replace(function=copy.deepcopy(self.function).set_params(**scales))
+            if scales
+            else None
+        )
 
     def _among(self, X):
         """All pairs of rows of X, each of them once."""
