@@ -8,21 +8,23 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
+from numbers import Number
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils import check_array, check_consistent_length, get_tags
+from sklearn.utils._missing import is_pandas_na
 from sklearn.utils._unique import attach_unique
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
-from ._tables import refuse_dates, refuse_equal_names
+from ._tables import readable, refuse_complex, refuse_equal_names, refuse_no_numbers
 from .kernels import OF_STRINGS
 
 Array = np.ndarray
@@ -77,11 +79,33 @@ def read_names(estimator: Any, X: Any, *, reset: bool) -> Array | None:
     reader = copy.copy(estimator)
     validate_data(reader, X, reset=reset, skip_check_array=True)
     if not X.shape[0] or not X.shape[1]:
-        what = "0 sample(s)" if not X.shape[0] else "0 feature(s)"
-        raise ValueError(
-            f"Found array with {what} (shape={X.shape}) while a minimum of 1 is required."
-        )
+        raise _too_small(X)
     return getattr(reader, "feature_names_in_", None)
+
+
+def read_for_learner(
+    estimator: Any, X: Any, *, reset: bool, **options: Any
+) -> tuple[Any, Array | None]:
+    """X of entries of any type, which a learner of any kind will check, and its feature names."""
+    X = readable(X)
+    refuse_equal_names(X)
+    refuse_complex(X, name="X")
+    columns = getattr(X, "columns", None)
+    if columns is not None and not len(columns):
+        raise _too_small(X)
+    reader = copy.copy(estimator)
+    with naming_text(X, "X", columns):
+        X = validate_data(
+            reader, X, reset=reset, accept_sparse=["csr", "csc"], dtype=None, **options
+        )
+    return X, getattr(reader, "feature_names_in_", None)
+
+
+def _too_small(X: Any) -> ValueError:
+    what = "0 sample(s)" if not X.shape[0] else "0 feature(s)"
+    return ValueError(
+        f"Found array with {what} (shape={tuple(X.shape)}) while a minimum of 1 is required."
+    )
 
 
 def read_table(
@@ -104,6 +128,7 @@ def read_regression(
 ) -> Training:
     """X, targets and weights of a regression; y is (n,) or, with `multi_output`, also (n, K)."""
     X, names = _read_training_matrix(estimator, X, y, reset)
+    y = _read_target_numbers(y)
     with naming_text(y, "y"):
         if multi_output:
             y = check_array(
@@ -165,6 +190,7 @@ def read_multilabel(
 ) -> Training:
     """X, a 0/1 matrix with one column per label, and weights."""
     X, names = _read_training_matrix(estimator, X, y, reset)
+    y = readable_target(y)
     y = check_array(y, accept_sparse="csr", dtype=np.float64, input_name="y")
     y = y.toarray() if sp.issparse(y) else y
     check_consistent_length(X, y)
@@ -210,6 +236,7 @@ def read_outputs(
         columns = [_position(own, column) for own, column in zip(classes, labels)]
         numbers = np.column_stack(columns).astype(np.float64)
         return Outputs(numbers, given, weights, classes, len(classes) == 1)
+    y = _read_target_numbers(y)
     with naming_text(y, "y"):
         numbers = check_array(
             y, ensure_2d=False, dtype=np.float64, ensure_all_finite=False, input_name="y"
@@ -220,8 +247,31 @@ def read_outputs(
     return Outputs(numbers, given, weights, None, numbers.shape[1] == 1)
 
 
+def readable_target(y: Any) -> Any:
+    """Targets in a form that can be read: see `readable`; rows of a list must be of one length."""
+    y = readable(y, name="y")
+    refuse_complex(y, name="y")
+    if isinstance(y, list | tuple):
+        lengths = [len(row) if isinstance(row, list | tuple | np.ndarray) else None for row in y]
+        other = next((k for k, length in enumerate(lengths) if length != lengths[0]), None)
+        if other is not None:
+            raise ValueError(
+                f"rows 0 and {other} of y differ in length; give one label or number for each row, "
+                "or the same number of them."
+            )
+    return y
+
+
+def _read_target_numbers(y: Any) -> Any:
+    """Targets of a regression in a form that can be read; dates and complex numbers are refused."""
+    y = readable_target(y)
+    refuse_no_numbers(y, name="y")
+    return y
+
+
 def _read_label_columns(y: Any, X: Any) -> list[Array]:
     """Class labels, one array (n,) for each output."""
+    y = readable_target(y)
     labels = check_array(y, ensure_2d=False, dtype=None, ensure_all_finite=False, input_name="y")
     if labels.ndim < 2 or labels.shape[1] == 1:
         return [read_labels(labels.ravel(), X)]
@@ -258,6 +308,7 @@ def _class_weights(class_weight: Any, labels: list[Array], weights: Array) -> Ar
 
 def is_multilabel(y: Any) -> bool:
     """Whether y gives each row several labels."""
+    y = readable_target(y)
     several = sp.issparse(y) or np.asarray(y).ndim == 2
     return several and type_of_target(y).startswith("multilabel")
 
@@ -286,9 +337,12 @@ def _read_matrix(
 
     With `has_missing` NaN is a value like others, and finite ones may be of any size.
     """
+    X = readable(X, lambda: get_tags(estimator).input_tags.sparse)
     refuse_equal_names(X)
-    refuse_dates(X)
+    refuse_no_numbers(X)
     columns = getattr(X, "columns", None)
+    if columns is not None and not len(columns):
+        raise _too_small(X)
     kernel = getattr(estimator, "kernel", None)
     is_plain = kernel is None or (isinstance(kernel, str) and kernel not in OF_STRINGS)
     texts = TEXTS if is_plain else OF_TEXTS
@@ -340,19 +394,50 @@ def _with_floats(X: Any) -> Any:
 
 def read_labels(y: Any, X: Any) -> Array:
     """Class labels (n,), of any type that can be sorted."""
+    y = readable_target(y)
     y = column_or_1d(y, warn=True, input_name="y")
     check_consistent_length(X, y)
+    if y.dtype.kind == "O":
+        y = _read_objects(y)
     if y.dtype.kind == "f":
         check_values(y, "y", None)
-    elif y.dtype.kind == "O":
-        missing = np.flatnonzero([label is None or label != label for label in y])
-        if len(missing):
-            raise ValueError(
-                f"Input y contains NaN: y has no label in row {missing[0]}; drop the row."
-            )
     # Different labels are looked for once, not twice: among strings that takes long.
     check_classification_targets(attach_unique(y))
     return y
+
+
+def _read_objects(labels: Array) -> Array:
+    """Labels that are Python's objects: numbers as numbers, and else texts alone."""
+    values = [label.item() if isinstance(label, np.generic) else label for label in labels]
+    for row, label in enumerate(values):
+        if _is_missing(label):
+            raise ValueError(f"Input y contains NaN: y has no label in row {row}; drop the row.")
+    kinds = {type(label) for label in values}
+    if kinds <= {bool, int, float}:
+        numbers = np.array(values)
+        return numbers if numbers.dtype.kind in "biuf" else labels
+    rows = {
+        kind: next(k for k, label in enumerate(values) if type(label) is kind) for kind in kinds
+    }
+    first, *others = sorted(rows.values())
+    if others:
+        one, other = values[first], values[others[0]]
+        raise ValueError(
+            f"y mixes labels of type {type(one).__name__} and {type(other).__name__}, which have "
+            f"no common order: {one!r} in row {first} and {other!r} in row {others[0]}; give "
+            "labels of one type, e.g. texts with [str(label) for label in y]."
+        )
+    if not isinstance(values[first], str | bytes | list | tuple | np.ndarray):
+        raise ValueError(
+            f"Unknown label type: y holds labels of type {type(values[first]).__name__}; give "
+            "texts or whole numbers, e.g. [str(label) for label in y]."
+        )
+    return labels
+
+
+def _is_missing(label: Any) -> bool:
+    # pandas' NA equals nothing, and says so by another NA.
+    return label is None or is_pandas_na(label) or (label != label) is True
 
 
 def _position(classes: Array, y: Array) -> Array:
@@ -367,9 +452,26 @@ def read_weights(sample_weight: Any, X: Any) -> Array:
             f"sample_weight={sample_weight!r} is no vector of weights; give a number for each row, "
             'or for a classifier class_weight="balanced".'
         )
+    if sample_weight is not None:
+        sample_weight = readable(sample_weight, name="sample_weight")
+        refuse_no_numbers(sample_weight, name="sample_weight")
     with naming_text(sample_weight, "sample_weight"):
+        if sample_weight is not None and not isinstance(sample_weight, Number):
+            sample_weight = check_array(
+                sample_weight,
+                ensure_2d=False,
+                dtype=np.float64,
+                ensure_all_finite=False,
+                input_name="sample_weight",
+            )
+            _check_finite(sample_weight, "sample_weight", None)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
     _check_not_negative(weights, "sample_weight")
+    if np.max(weights, initial=0.0) > np.finfo(np.float64).max / max(len(weights), 1):
+        raise ValueError(
+            f"sample_weight has {weights.max():.3g} in row {int(np.argmax(weights))}, and the sum "
+            "of the weights may be too large for float64; rescale them, e.g. to a mean of 1."
+        )
     return weights
 
 
@@ -399,6 +501,10 @@ def _check_not_negative(weights: Array, name: str) -> None:
         )
 
 
+# By what words an error of NumPy, SciPy or scikit-learn tells that an entry is no number.
+ABOUT_ENTRIES = "convert|cast|promoted|must be a string|array element|sequence"
+# Letters of such an entry in an error.
+MOST_LETTERS = 60
 # What to do about text or dates where numbers are needed.
 ENCODE = {
     "X": "encode the column, e.g. with OneHotEncoder() in a ColumnTransformer, or drop it",
@@ -426,34 +532,73 @@ def naming_text(
     """
     try:
         yield
-    except (TypeError, ValueError) as error:
-        about_text = "convert|cast|promoted|must be a string"
-        if sp.issparse(values) or not re.search(about_text, str(error)):
+    except (TypeError, ValueError, OverflowError) as error:
+        if sp.issparse(values) or not re.search(ABOUT_ENTRIES, str(error)):
             raise
         entries = np.atleast_1d(np.asarray(values, dtype=object))
-        is_text = np.frompyfunc(_is_text, 1, 1)(entries).astype(bool)
-        if not is_text.any():
+        if name == "X" and entries.ndim == 1:
+            raise _rows_error(entries, texts, error) from error
+        is_wrong = np.frompyfunc(_is_no_number, 1, 1)(entries).astype(bool)
+        if not is_wrong.any():
             raise
         # By columns: the first of them that must be encoded.
-        place = np.argwhere(is_text.T)[0][::-1]
-        words = ENCODE[name] if cure is None else cure()
-        if name == "X" and entries.ndim == 1:
-            words = texts
-        raise ValueError(
-            f"could not convert string to float: {name} has {entries[tuple(place)]!r} in "
-            f"{_named(place, columns)}, which is no number; {words}."
+        place = np.argwhere(is_wrong.T)[0][::-1]
+        entry, where = entries[tuple(place)], _named(place, columns)
+        if isinstance(entry, str | date):
+            words = ENCODE[name] if cure is None else cure()
+            raise ValueError(
+                f"could not convert string to float: {name} has {entry!r} in {where}, which is no "
+                f"number; {words}."
+            ) from error
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(
+            f"{_first_line(error)}: {name} has {_shortened(entry)} in {where}, which is no number "
+            "of float64; replace it by a number, or drop the row or the column."
         ) from error
 
 
-def _is_text(value: Any) -> bool:
-    """Whether a value is a date, or text that is no number."""
-    if not isinstance(value, str):
-        return isinstance(value, date)
+def _rows_error(rows: Array, texts: str, error: Exception) -> Exception:
+    """What is wrong with a list whose entries are no rows of numbers, all of one length."""
+    row = next((k for k, entry in enumerate(rows) if _is_no_number(entry)), None)
+    if row is None:
+        return error
+    if isinstance(rows[row], str):
+        return ValueError(
+            f"could not convert string to float: X has {rows[row]!r} in row {row}, which is no "
+            f"number; {texts}."
+        )
+    lengths = [len(entry) if hasattr(entry, "__len__") else None for entry in rows]
+    other = next((k for k, length in enumerate(lengths) if length != lengths[0]), None)
+    if other is not None and not isinstance(rows[0], Mapping):
+        return ValueError(
+            f"{_first_line(error)}: the rows of X differ in length: row 0 has {lengths[0]} entries "
+            f"and row {other} has {lengths[other]}; give each row a number for each column."
+        )
+    return TypeError(
+        f"{_first_line(error)}: X has {_shortened(rows[row])} in row {row}, which is no row of "
+        "numbers; pass a table, e.g. pandas.DataFrame(X)."
+    )
+
+
+def _is_no_number(value: Any) -> bool:
+    """Whether a value is neither a number, nor a text that reads as one, nor missing."""
+    if value is None or is_pandas_na(value):
+        return False
     try:
         float(value)
-    except ValueError:
+    except (TypeError, ValueError, OverflowError):
         return True
     return False
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0].rstrip(". ")
+
+
+def _shortened(value: Any) -> str:
+    """How a value is written, if that is not long."""
+    words = repr(value)
+    return words if len(words) <= MOST_LETTERS else f"{words[:MOST_LETTERS]}…"
 
 
 def check_values(values: Any, name: str, columns: Any) -> None:
@@ -466,7 +611,20 @@ def check_values(values: Any, name: str, columns: Any) -> None:
         low, high = float(entries.min()), float(entries.max())
     if max(-low, high) <= LARGEST:
         return
-    if np.isnan(low) or np.isnan(high):
+    _check_finite(values, name, columns)
+    where = _first(values, lambda v: np.abs(v) > LARGEST, columns)
+    raise Overflow(
+        f"Input {name} contains a value too large to be squared in float64: {name} has "
+        f"{max(-low, high):.3g} in {where}; rescale it, e.g. with StandardScaler()."
+    )
+
+
+def _check_finite(values: Any, name: str, columns: Any) -> None:
+    """Refuse NaN and infinities: say where they are, and what to do."""
+    entries = values.data if sp.issparse(values) else values
+    if np.all(np.isfinite(entries)):
+        return
+    if np.any(np.isnan(entries)):
         where = _first(values, np.isnan, columns)
         cure = (
             "drop the row or impute it, e.g. with SimpleImputer()"
@@ -474,13 +632,7 @@ def check_values(values: Any, name: str, columns: Any) -> None:
             else "drop the row"
         )
         raise ValueError(f"Input {name} contains NaN: {name} has NaN in {where}; {cure}.")
-    if np.isinf(low) or np.isinf(high):
-        raise ValueError(_infinity(values, name, columns))
-    where = _first(values, lambda v: np.abs(v) > LARGEST, columns)
-    raise Overflow(
-        f"Input {name} contains a value too large to be squared in float64: {name} has "
-        f"{max(-low, high):.3g} in {where}; rescale it, e.g. with StandardScaler()."
-    )
+    raise ValueError(_infinity(values, name, columns))
 
 
 def check_infinite(X: Any, columns: Any) -> None:

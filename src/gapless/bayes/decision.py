@@ -20,7 +20,7 @@ from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from .._validation import read_labels, read_weights
+from .._validation import read_labels, read_weights, readable_target
 from ..certificates import Certificate, certify_model
 from ..generalization import Generalization, measure, uncorrected
 from ..remembering import Remembering, take_over
@@ -144,7 +144,7 @@ class BayesDecision(Remembering, MetaEstimatorMixin, ClassifierMixin, BaseEstima
         self : object
             The fitted estimator; an error leaves it as it was.
         """
-        y = y if y is None else column_or_1d(y, warn=True)
+        y = y if y is None else column_or_1d(readable_target(y), warn=True)
         if sample_weight is not None:
             fit_params["sample_weight"] = sample_weight
         inner = clone(self.estimator).fit(X, y, **fit_params)

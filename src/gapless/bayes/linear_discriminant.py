@@ -150,8 +150,12 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         if len(count) == 2:
             learned["coef_"] = learned["coef_"][1:] - learned["coef_"][:1]
             learned["intercept_"] = learned["intercept_"][1:] - learned["intercept_"][:1]
-        for name in ("coef_", "intercept_"):
-            learned[name] = learned[name].astype(data.X.dtype)
+        # In the type of X, unless its numbers are so small that theirs are too large for it.
+        numbers = np.concatenate([learned["coef_"].ravel(), learned["intercept_"].ravel()])
+        sizes = np.abs(numbers[np.isfinite(numbers)])
+        if np.max(sizes, initial=0.0) <= np.finfo(data.X.dtype).max:
+            for name in ("coef_", "intercept_"):
+                learned[name] = learned[name].astype(data.X.dtype)
         return learned | {"means_": moments.mean, "priors_": priors}
 
     def _components(self, classes: int, d: int) -> int:

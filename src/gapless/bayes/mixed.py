@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
+from .._tables import readable
 from .._validation import Training, read_labels, read_names, read_numbers, read_weights
 from ..generalization.versions import multiple
 from ..stored import Declaration, Each, Numbers, Value
@@ -161,6 +162,7 @@ class NaiveBayes(NaiveBayesClassifier):
 
     def _table(self, X: Any, *, reset: bool) -> tuple[Any, Any]:
         """A table as it is, or a matrix of numbers, and the names of the columns."""
+        X = readable(X)
         if is_table(X):
             return X, read_names(self, X, reset=reset)
         return read_numbers(self, X, reset=reset)
@@ -181,6 +183,7 @@ class NaiveBayes(NaiveBayesClassifier):
 
     def _read_rows(self, X):
         refuse_sparse(self, X)
+        X = readable(X)
         if is_table(X):
             read_names(self, X, reset=False)
         elif set(self.columns_.kinds) == {NUMBER}:

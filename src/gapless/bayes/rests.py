@@ -41,7 +41,7 @@ def log_ratio(part: Array, whole: Array, *, overwrite: bool = False) -> Array:
 
     With `overwrite` the result may take the memory of the part.
     """
-    if part.min(initial=np.inf) > 0:
+    if part.size and part.min() > 0:
         log = np.log(part, out=part if overwrite else None)
         log -= np.log(whole)
         return log

@@ -14,10 +14,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt
 from sklearn.utils.metadata_routing import _raise_for_params, process_routing
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from .._tables import refuse_equal_names
-from .._validation import TEXTS, read_names
+from .._tables import readable
+from .._validation import TEXTS, read_for_learner, read_names
 from ..progress import watch, with_callbacks
 from ..remembering import take_over
 from ..stored import Declaration, Each, FittedModel, Numbers, Unused
@@ -130,25 +130,19 @@ class Bagging(Ensemble):
     def _read(self, X, y, sample_weight=None, *, reset: bool = True) -> EnsembleData:
         """X, y and weights; the learners check the values of X."""
         X, names = self._read_X(X, reset=reset)
-        return EnsembleData(X, as_numbers(X), self._read_targets(y, X, sample_weight), names)
+        outputs = self._read_targets(y, X, sample_weight)
+        if outputs.classes is not None:
+            self._refuse_several(outputs)
+        return EnsembleData(X, as_numbers(X), outputs, names)
 
     def _read_X(self, X: Any, *, reset: bool) -> tuple[Any, Array | None]:
         """X for the learners, and its feature names."""
         if isinstance(X, list) and X and isinstance(X[0], str):
             raise ValueError(f"X has {X[0]!r} in row 0, which is no row of features; {TEXTS}.")
-        reader = copy.copy(self)
+        X = readable(X)
         if self._hands_on_tables(X):
-            return X, read_names(reader, X, reset=reset)
-        refuse_equal_names(X)
-        X = validate_data(
-            reader,
-            X,
-            reset=reset,
-            accept_sparse=["csr", "csc"],
-            dtype=None,
-            ensure_all_finite=False,
-        )
-        return X, getattr(reader, "feature_names_in_", None)
+            return X, read_names(self, X, reset=reset)
+        return read_for_learner(self, X, reset=reset, ensure_all_finite=False)
 
     def _hands_on_tables(self, X: Any) -> bool:
         """Whether learners are given X as a table: a pipeline may ask for columns by name."""

@@ -16,7 +16,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
 from sklearn.utils.validation import check_is_fitted
 
-from .._validation import Outputs, read_outputs
+from .._validation import Outputs, read_outputs, readable_target
 from ..certificates import Certificate
 from ..interrupt import TimeLimit, said_limit
 from ..progress import CallbackSupport
@@ -116,8 +116,9 @@ class Ensemble(Remembering, CallbackSupport):
             raise ValueError(
                 "sparse multilabel-indicator for y is not supported. Pass y.toarray()."
             )
-        y = np.asarray(y)
-        if y.ndim == 2 and y.shape[1] == 1:
+        y = readable_target(y)
+        y = y if hasattr(y, "shape") else np.asarray(y)
+        if len(y.shape) == 2 and y.shape[1] == 1:
             warnings.warn(
                 "A column-vector y was passed when a 1d array was expected. Please change the "
                 "shape of y to (n_samples,), for example using ravel().",
@@ -125,6 +126,14 @@ class Ensemble(Remembering, CallbackSupport):
                 stacklevel=5,
             )
         return read_outputs(y, X, sample_weight, class_weight, has_classes=is_classifier(self))
+
+    def _refuse_several(self, outputs: Outputs) -> None:
+        """Say so where there are several targets, and the model has one."""
+        if not outputs.is_flat:
+            raise ValueError(
+                f"y should be a 1d array, got {outputs.y.shape[1]} columns; "
+                f"{type(self).__name__} has one output: fit one model for each."
+            )
 
     # ---- fitting ---------------------------------------------------------------------------------
 

@@ -19,7 +19,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
 from .. import losses
-from .._validation import read_outputs
+from .._tables import readable
+from .._validation import read_outputs, readable_target
 from ..design import Design
 from ..interrupt import said_limit, time_limit
 from ..losses import Loss
@@ -347,6 +348,7 @@ class GradientBoosting(BoostedGaps, OfParts, Remembering, CallbackSupport, BaseE
                 f"{type(self).__name__} requires y to be passed, but the target y is None; call "
                 "fit(X, y)."
             )
+        X, y = readable(X, lambda: True), readable_target(y)
         y = column_or_1d(y, warn=True, input_name="y")
         has_weights = sample_weight is not None
         X, y, sample_weight = with_weight(X, y, sample_weight)

@@ -19,9 +19,9 @@ from sklearn.ensemble import BaseEnsemble
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from .._tables import refuse_equal_names
+from .._validation import read_for_learner
 from ..certificates import Certificate
 from ..interrupt import said_limit, time_limit
 from ..remembering import JUDGED
@@ -107,11 +107,7 @@ class WeightBoosting(Ensemble, BaseEnsemble):
     def _read(self, X, y, sample_weight=None, *, reset: bool = True) -> EnsembleData:
         X, names = self._read_X(X, reset=reset)
         outputs = self._read_targets(y, X, sample_weight)
-        if not outputs.is_flat:
-            raise ValueError(
-                f"y should be a 1d array, got {outputs.y.shape[1]} columns; "
-                f"{type(self).__name__} has one output: fit one model for each."
-            )
+        self._refuse_several(outputs)
         return EnsembleData(X, as_numbers(X), outputs, names)
 
     def _read_X(self, X: Any, *, reset: bool) -> tuple[Any, Array | None]:
@@ -121,17 +117,8 @@ class WeightBoosting(Ensemble, BaseEnsemble):
         if hasattr(learner, "categorical_features"):
             reader.categorical_features = learner.categorical_features
             return read_features(reader, X, reset=reset)
-        refuse_equal_names(X)
-        X = validate_data(
-            reader,
-            X,
-            reset=reset,
-            accept_sparse=["csr", "csc"],
-            dtype=None,
-            allow_nd=True,
-            ensure_all_finite=get_tags(learner).input_tags.allow_nan is False,
-        )
-        return X, getattr(reader, "feature_names_in_", None)
+        is_finite = get_tags(learner).input_tags.allow_nan is False
+        return read_for_learner(self, X, reset=reset, allow_nd=True, ensure_all_finite=is_finite)
 
     # ---- fitting ---------------------------------------------------------------------------------
 

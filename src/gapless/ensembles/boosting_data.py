@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
+from .._tables import readable
 from .._validation import Outputs
 from ..losses import Loss
 from ..trees.columns import Columns
@@ -155,9 +156,9 @@ def with_weight(X: Any, y: Array, sample_weight: Any) -> tuple[Any, Array, Any]:
     """Rows of weight 0 are no rows: they are dropped before anything is learned from them."""
     if sample_weight is None:
         return X, y, None
-    weights = np.asarray(sample_weight)
-    kept = np.flatnonzero(weights != 0)
+    weights = np.asarray(readable(sample_weight, name="sample_weight"))
     is_right = weights.ndim == 1 and len(weights) == len(y) == _num_samples(X)
+    kept = np.flatnonzero(weights != 0) if is_right else ()
     if not is_right or len(kept) in (0, len(weights)):
         return X, y, sample_weight
     return _safe_indexing(X, kept), y[kept], weights[kept]

@@ -7,8 +7,9 @@ rows nor how often they repeat changes what is drawn.
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -181,7 +182,11 @@ def _codes(series: Series) -> Array:
 
 
 def _by_text(values: Array) -> Array:
-    return np.unique(values.astype(str), return_inverse=True)[1].astype(np.float64)
+    if all(isinstance(value, Real) for value in values):
+        with suppress(OverflowError):
+            return _finite(values.astype(np.float64))
+    texts = np.array([str(value) for value in values])
+    return np.unique(texts, return_inverse=True)[1].astype(np.float64)
 
 
 def _finite(x: Array) -> Array:

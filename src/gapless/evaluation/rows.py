@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing
 
-from .._tables import refuse_equal_names
+from .._tables import readable, refuse_equal_names
 from ..design import Design
 from ..generalization.held_out import drawn
 from ..interrupt import check
@@ -52,6 +52,7 @@ class Rows:
         cls, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, time: Any = None
     ) -> Rows:
         """The rows of a caller, if their lengths agree and there are at least two."""
+        X = readable(X, lambda: True)
         X = X if hasattr(X, "shape") else np.asarray(X)
         refuse_equal_names(X)
         n, y = X.shape[0], np.asarray(y)

@@ -13,6 +13,7 @@ from sklearn.utils._metadata_requests import (
 )
 from sklearn.utils._param_validation import Interval
 
+from .._validation import readable_target
 from ..problem import Parameters
 from ..solvers.path import ENDS, PathSolution, solve_path_and_folds
 from ..stored import Declaration, Unused
@@ -64,6 +65,7 @@ class SparseSearch(CrossValidated, SparseRegressor):
     def _read(self, X, y, sample_weight, *, reset=True):
         if isinstance(sample_weight, Real):  # the same weight for all rows changes nothing
             sample_weight = None
+        y = None if y is None else readable_target(y)
         shape = np.shape(y) if isinstance(y, list) else getattr(y, "shape", ())
         if not self._multi_output and len(shape) == 2 and shape[1] > 1:
             raise ValueError(

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from .._validation import Outputs, is_same, read_outputs
+from .._validation import Outputs, is_same, read_outputs, readable_target
 from ..certificates import Certificate
 from ..design import Design
 from ..interrupt import IN_SECONDS, said_limit
@@ -131,6 +131,7 @@ class SupervisedNeighbors(Remembering, CallbackSupport, NearestMixin, NeighborsM
                 f"{type(self).__name__} requires y to be passed, but the target y is None; call "
                 "fit(X, y)."
             )
+        y = readable_target(y)
         rows, names, mixed = self._read_training_rows(X, sample_weight, reset=reset)
         outputs = read_outputs(y, rows, sample_weight, has_classes=self._has_classes)
         return NeighborsData(rows, outputs, names, mixed, np.asarray(y).ndim == 2)

@@ -123,7 +123,7 @@ class Voters:
     ) -> tuple[Array, Array, Array]:
         """Distances, positions, and how much of each row's weight is among the k nearest."""
         fewest = 1.0 if self.weights is None else min(float(self.weights.min()), 1.0)
-        width = min(int(np.ceil(k / fewest)), 2 * k + 8) + (self.ties == "nearest")
+        width = int(np.ceil(min(k / fewest, 2 * k + 8))) + (self.ties == "nearest")
         return self._nearest(Q, k, own, labels, min(width, self.search.rows))
 
     def _nearest(self, Q, k, own, labels, width: int) -> tuple[Array, Array, Array]:

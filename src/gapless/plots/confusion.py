@@ -49,8 +49,8 @@ def confusion(
     for i, j in np.ndindex(K, K) if K <= COUNTED else ():
         text = f"{counts[i, j]:g}"
         if K <= DETAILED and low is not None and high is not None:
-            ends = percent(low[i, j], 0).removesuffix(" %"), percent(high[i, j], 0)
-            text += f"\n{'–'.join(ends)}"
+            ends = percent(float(low[i, j]), 0), percent(float(high[i, j]), 0)
+            text += f"\n{ends[0].removesuffix(' %')}–{ends[1]}"
         color = "white" if shares[i, j] > 0.5 else "0.2"
         axes.text(j, i, text, ha="center", va="center", color=color, fontsize="small")
     axes.set_xticks(np.arange(K), names, rotation=90 if max(map(len, names)) > 5 else 0)

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import OutlierMixin
 from sklearn.utils.validation import _num_samples
 
+from .._tables import readable
 from .._validation import Training, read_regression
 from ..stored import Declaration, Number
 from ._base import SupportVectorMachine
@@ -154,6 +155,7 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):
             check_precomputed(X)
         sample_weight = counted_weights(sample_weight)
         # All rows are asked to be inside, which is +1.
+        X = readable(X, lambda: True)
         y = np.ones(_num_samples(X))
         return read_any(read_regression, self, X, y, sample_weight, reset=reset)
 

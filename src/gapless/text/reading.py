@@ -9,6 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 
+from .._tables import readable
+
 
 def read_texts(X: Any) -> list[str]:
     """The texts of a list, an array, a series or a table of one column."""
@@ -29,6 +31,7 @@ def read_texts(X: Any) -> list[str]:
 
 def _column(X: Any) -> list[Any]:
     """The only column of X."""
+    X = readable(X) if hasattr(type(X), "columns") else X
     shape = getattr(X, "shape", None)
     has_no_order = isinstance(X, Mapping | Set)
     if sp.issparse(X) or shape == () or has_no_order or not hasattr(X, "__iter__"):

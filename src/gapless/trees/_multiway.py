@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from .._validation import read_outputs
+from .._validation import read_outputs, readable_target
 from ..certificates import Certificate
 from ..progress import watch
 from ..stored import Declaration, Each, Labels, Nothing, Numbers, Unused, Value, Whole
@@ -113,7 +113,7 @@ class MultiwayClassifier(TreeClassifierMixin, ClassifierMixin, Validated, TreeMo
                 "fit(X, y)."
             )
         X, names = read_features(self, X, reset=reset)
-        labels = column_or_1d(y, warn=True, input_name="y")
+        labels = column_or_1d(readable_target(y), warn=True, input_name="y")
         outputs = read_outputs(labels, X, sample_weight, has_classes=True)
         columns = Columns.read(X, categorical_features=self.categorical_features)
         F = encoded(columns, X)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import validate_data
 
+from .._tables import readable
 from .._validation import check_infinite, read_names, read_numbers
 from .columns import Columns
 from .tables import is_table, series_of
@@ -64,6 +65,7 @@ def _takes_infinity(estimator: Any) -> bool:
 
 def read_features(estimator: Any, X: Any, *, reset: bool) -> tuple[Any, Array | None]:
     """X as a table, where it has categories, or as numbers; and its feature names."""
+    X = readable(X, lambda: True)
     chosen = getattr(estimator, "categorical_features", None)
     if is_table(X) and chosen is not None:
         is_named = not isinstance(chosen, str)
@@ -77,6 +79,7 @@ def read_new(estimator: Any, columns: Columns, X: Any) -> Any:
     if not columns.is_category.any():
         options = {"reset": False, "takes_infinity": _takes_infinity(estimator)}
         return read_numbers(estimator, X, **options)[0]
+    X = readable(X)
     if is_table(X):
         read_names(estimator, X, reset=False)
     else:

@@ -192,7 +192,9 @@ class _Grower:
         k = int(np.argmax(rest <= rest.min() + ROUNDING))
         if not np.isfinite(rest[k]):
             return None
-        middle = 0.5 * values[k] + 0.5 * values[k + 1]
+        # By rounding, the middle of neighbours on the grid of floats may leave one side empty.
+        below = np.nextafter(values[k + 1], -np.inf)
+        middle = np.clip(0.5 * values[k] + 0.5 * values[k + 1], values[k], below)
         # As C4.5 does it: a value that occurs, the largest one not above the middle.
         all_values = self.values[j]
         threshold = all_values[np.searchsorted(all_values, middle, side="right") - 1]

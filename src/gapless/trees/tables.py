@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from .._tables import DATES, dates_error
+from .._tables import DATES, complex_error, dates_error
 
 Array = np.ndarray
 
 NUMBERS = ("int", "uint", "float", "bool", "decimal", "double")
 CATEGORIES = ("cat", "enum")
+# Columns whose values need not be looked at to know that they are names of categories or numbers.
+NAMED = (*CATEGORIES, "str", "large_string", *NUMBERS)
 OBJECTS_OF_TIME = (datetime.date, datetime.time, datetime.timedelta)
 
 
@@ -33,14 +35,17 @@ class Series:
 
     @property
     def kind(self) -> str:
-        """The name of its type in lower case."""
-        return str(self.column.dtype).lower()
+        """The name of its type in lower case; a sparse column is of the type of its values."""
+        dtype = self.column.dtype
+        return str(dtype.subtype if hasattr(dtype, "fill_value") else dtype).lower()
 
     @property
     def is_category(self) -> bool:
         """Whether its type says so: everything but numbers."""
         if self.kind.startswith(DATES):
             raise dates_error(self._named, self.column.dtype)
+        if self.kind.startswith("complex"):
+            raise complex_error(self._named, self.column.dtype)
         return not self.kind.startswith(NUMBERS)
 
     @property
@@ -68,7 +73,7 @@ class Series:
         """Its values as objects, None where one is missing."""
         values = np.array(self.column, dtype=object)
         values[self._is_missing(values)] = None
-        if self.kind == "object":
+        if not self.kind.startswith(NAMED):
             self._check_kinds(values)
         return values
 
@@ -84,7 +89,8 @@ class Series:
         for kind in set(map(type, values.tolist())):
             if issubclass(kind, OBJECTS_OF_TIME):
                 raise dates_error(self._named, kind.__name__)
-            if kind.__hash__ is None:
+            has_order = kind.__lt__ is not object.__lt__ and not issubclass(kind, complex)
+            if kind is not type(None) and (kind.__hash__ is None or not has_order):
                 raise ValueError(
                     f"{self._named} holds values of type {kind.__name__}, which are no "
                     "categories; turn them into numbers or texts, or drop the column."
