@@ -308,6 +308,8 @@ def _class_weights(class_weight: Any, labels: list[Array], weights: Array) -> Ar
 
 def is_multilabel(y: Any) -> bool:
     """Whether y gives each row several labels."""
+    if y is None:
+        return False
     y = readable_target(y)
     several = sp.issparse(y) or np.asarray(y).ndim == 2
     return several and type_of_target(y).startswith("multilabel")
