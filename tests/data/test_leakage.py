@@ -161,3 +161,21 @@ def test_equal_rows_of_different_classes():
     findings = leaks({"x": x, "y": ["a", "b"] * (N // 2)})
     assert codes(findings) == ["D205"]
     assert findings[0].rows == (0, 1)
+
+
+@pytest.mark.parametrize("is_class", [False, True])
+def test_rows_that_follow_each_other_in_time_are_noticed(is_class):
+    rng = np.random.default_rng(0)
+    days = [datetime.date(2023, 1, 1) + datetime.timedelta(k) for k in range(200)]
+    walk = np.cumsum(rng.normal(size=200))
+    values = {"alike": walk, "not alike": rng.normal(size=200)}
+    for name, y in values.items():
+        y = np.where(y > np.median(y), "high", "low") if is_class else y
+        order = rng.permutation(200)
+        table = table_of(
+            {"day": [days[k] for k in order], "x": rng.normal(size=200), "y": y[order]}
+        )
+        target = read_target(table, "y")
+        for time, says in ((None, name == "alike"), ("day", False)):
+            found = find_leaks(table, describe_columns(table, "y", time=time), target)
+            assert ("L107" in [finding.code for finding in found]) == says

@@ -115,6 +115,32 @@ def test_parts_of_dates():
     assert DateParts().fit(midnight).transform(midnight).shape == (1, 4)
 
 
+def test_parts_of_dates_for_lines_are_waves_and_days_of_the_week():
+    days = [datetime.datetime(2024, 1, 1) + datetime.timedelta(k) for k in range(730)]
+    frame = pl.DataFrame({"d": [*days, None]})
+    parts = DateParts(for_lines=True).fit(frame)
+    made, names = parts.transform(frame), parts.get_feature_names_out().tolist()
+    assert made.shape == (731, len(names)) and np.isnan(made[-1]).all()
+    at = {name: made[:-1, k] for k, name in enumerate(names)}
+    np.testing.assert_array_equal(at["d Monday"], np.arange(730) % 7 == 0)
+    np.testing.assert_allclose(at["d year (sine)"] ** 2 + at["d year (cosine)"] ** 2, 1.0)
+    # A straight model of them follows any week, and a season.
+    y = (np.arange(730) % 7) ** 2 + np.cos(2 * np.pi * np.arange(730) / 365.25)
+    off = y - made[:-1] @ np.linalg.lstsq(made[:-1], y, rcond=None)[0]
+    assert off.std() < 0.02
+
+
+def test_the_date_that_orders_rows_is_a_feature():
+    days = [datetime.date(2024, 1, 1) + datetime.timedelta(k) for k in range(40)]
+    table = table_of(
+        {"day": days, "step": list(range(1, 81, 2)), "y": [0.5 * k for k in range(40)]}
+    )
+    by_day = prepare(describe_columns(table, "y", time="day")).fit(table.frame)
+    assert "day Monday" in by_day.get_feature_names_out()
+    by_step = {c.name: c for c in describe_columns(table, "y", time="step")}
+    assert by_step["day"].is_feature and not by_step["step"].is_feature
+
+
 def test_frequent_words():
     texts = pl.Series("t", ["to be or not to be", "not now", ""])
     words = FrequentWords(2).fit(texts)

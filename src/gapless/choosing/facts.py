@@ -16,7 +16,7 @@ Array = np.ndarray
 
 # Of a category, so many levels are kept by a preparation, and one for all others.
 MOST_LEVELS = 200
-PARTS_OF_A_DATE = 5
+PARTS_OF_A_DATE = 13
 # Texts of so many rows have about 40·rows^0.6 different words (Heaps' law).
 HEAPS_FACTOR, HEAPS_POWER = 40.0, 0.6
 
@@ -107,7 +107,7 @@ def _width(column: Column, rows: int) -> int:
         # Levels that are too rare share one column.
         levels = min(column.distinct, rows // FEWEST_OF_A_LEVEL, MOST_LEVELS)
         return max(levels, 1) + 1
-    if column.role == "date":
+    if column.given_as == "date":
         return PARTS_OF_A_DATE
     if column.role == "text":
         return min(int(HEAPS_FACTOR * rows**HEAPS_POWER), MOST_WORDS)

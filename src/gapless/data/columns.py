@@ -29,6 +29,8 @@ Role = Literal[
 ]
 # Roles of the columns that models are given.
 FEATURES = ("number", "category", "date", "text")
+# Types of columns that are moments.
+MOMENTS = ("Date", "Datetime")
 
 # Fewer rows than this tell nothing about whether a column names them.
 FEW_ROWS = 20
@@ -52,7 +54,8 @@ class Column:
         Its name.
     role : str
         number, category, date or text for what models are given; id and constant for what is set
-        aside; target, group, time or dropped for what the caller named.
+        aside; target, group, time or dropped for what the caller named. A time that is a date is
+        given to models as well.
     reason : str
         Why it has this role, in words.
     dtype : str
@@ -84,7 +87,12 @@ class Column:
     @property
     def is_feature(self) -> bool:
         """Whether models are given it."""
-        return self.role in FEATURES
+        return self.given_as in FEATURES
+
+    @property
+    def given_as(self) -> Role:
+        """Its role as a feature: a date that orders the rows is a date like others."""
+        return "date" if self.role == "time" and self.dtype in MOMENTS else self.role
 
     def to_dict(self) -> dict[str, Any]:
         """The same data as plain strings, numbers and lists."""
@@ -112,8 +120,8 @@ def describe_columns(
     target : str or None, default=None
         The column to predict.
     group, time : str or None, default=None
-        The column whose equal values stay on one side of a split, and the one that orders rows in
-        time; neither is a feature.
+        The column whose equal values stay on one side of a split, which is no feature, and the one
+        that orders rows in time, which is one if it has dates.
     drop : sequence of str, default=()
         Columns to leave out.
 

@@ -121,7 +121,9 @@ def _of_column(new: ColumnTally, level: float) -> list[Finding]:
     if kind == "level":
         return [*findings, *_of_levels(new, level)]
     if kind == "date":
-        return [*findings, *_other_dates(new, level)]
+        # Of rows that are ordered in time, later ones are what a model is for.
+        is_expected = new.old.column.role == "time"
+        return findings if is_expected else [*findings, *_other_dates(new, level)]
     return [*findings, *_shifted(new, level)]
 
 
@@ -135,7 +137,7 @@ def _unreadable(new: ColumnTally) -> Iterator[Finding]:
             "S307",
             "warning" if new.unread > RARE * new.rows else "note",
             f"{counted(new.unread, 'value')} of column {column.name!r} "
-            f"({listed(sorted(new.unread_texts), 3)}) read as no {column.role} and count as "
+            f"({listed(sorted(new.unread_texts), 3)}) read as no {column.given_as} and count as "
             "missing.",
             (column.name,),
         )

@@ -22,6 +22,8 @@ Array = np.ndarray
 
 OTHER = "(other)"
 MISSING = "(missing)"
+DAYS_OF_A_YEAR = 365.25
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MICROSECONDS_OF_A_DAY = 86_400e6
 
 
@@ -170,7 +172,7 @@ def as_role(series: pl.Series, column: Column) -> pl.Series:
         series = read(series, column.form or form_by_type(column.dtype, series))
     if column.role == "number":
         return series.cast(pl.Float64, strict=False)
-    if column.role == "date":
+    if column.given_as == "date":
         return series.cast(pl.Datetime("us"), strict=False)
     texts = series.cast(pl.String, strict=False)
     return texts.fill_null("") if column.role == "text" else texts
@@ -192,6 +194,12 @@ def _grouped(series: pl.Series, levels: list[str]) -> pl.Series:
 class DateParts(TransformerMixin, BaseEstimator):
     """Dates as numbers: days since 1970, month, day of the month and of the week, and the hour.
 
+    Parameters
+    ----------
+    for_lines : bool, default=False
+        Whether the parts are for models that add up what each number says: the month is then two
+        waves over the year, the day of the week a column each, and the hour a wave over the day.
+
     Attributes
     ----------
     with_hour_ : list of bool
@@ -203,6 +211,9 @@ class DateParts(TransformerMixin, BaseEstimator):
     """
 
     _stored: ClassVar[Declaration] = {**INPUT, "with_hour_": Each(Flag(), "features")}
+
+    def __init__(self, for_lines: bool = False):
+        self.for_lines = for_lines
 
     def fit(self, X: pl.DataFrame, y: Any = None) -> DateParts:
         """Learn which columns have a time of day.
@@ -241,9 +252,12 @@ class DateParts(TransformerMixin, BaseEstimator):
         parts = [
             part.cast(pl.Float64).fill_null(np.nan).to_numpy()
             for series, with_hour in zip(X.iter_columns(), self.with_hour_)
-            for part in _parts(series, with_hour)
+            for part in self._parts(series, with_hour).values()
         ]
         return np.column_stack(parts)
+
+    def _parts(self, series: pl.Series, with_hour: bool) -> dict[str, pl.Series]:
+        return (_parts_for_lines if self.for_lines else _parts)(series, with_hour)
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """Names of the parts.
@@ -256,24 +270,43 @@ class DateParts(TransformerMixin, BaseEstimator):
         -------
         ndarray of str
         """
-        parts = ("days", "month", "day", "weekday", "hour")
+        nothing = pl.Series([], dtype=pl.Datetime("us"))
         names = [
             f"{name} {part}"
             for name, with_hour in zip(self.feature_names_in_, self.with_hour_)
-            for part in parts[: 5 if with_hour else 4]
+            for part in self._parts(nothing, with_hour)
         ]
         return np.array(names, dtype=object)
 
 
-def _parts(series: pl.Series, with_hour: bool) -> list[pl.Series]:
+def _parts(series: pl.Series, with_hour: bool) -> dict[str, pl.Series]:
+    """The parts of dates by their names."""
     time = series.dt
-    parts = [
-        series.to_physical() / MICROSECONDS_OF_A_DAY,
-        time.month(),
-        time.day(),
-        time.weekday(),
-    ]
-    return [*parts, time.hour() + time.minute() / 60] if with_hour else parts
+    parts = {
+        "days": series.to_physical() / MICROSECONDS_OF_A_DAY,
+        "month": time.month(),
+        "day": time.day(),
+        "weekday": time.weekday(),
+    }
+    return parts | ({"hour": time.hour() + time.minute() / 60} if with_hour else {})
+
+
+def _parts_for_lines(series: pl.Series, with_hour: bool) -> dict[str, pl.Series]:
+    """The same for models that add up what each part says."""
+    plain = _parts(series, with_hour)
+    parts = {"days": plain["days"], "day": plain["day"]}
+    parts |= _waves("year", series.dt.ordinal_day() / DAYS_OF_A_YEAR)
+    parts |= _waves("half-year", 2 * series.dt.ordinal_day() / DAYS_OF_A_YEAR)
+    parts |= {name: plain["weekday"] == k + 1 for k, name in enumerate(WEEKDAYS)}
+    if with_hour:
+        parts |= {"hour": plain["hour"]} | _waves("of the day", plain["hour"] / 24)
+    return parts
+
+
+def _waves(name: str, turns: pl.Series) -> dict[str, pl.Series]:
+    """Sine and cosine of so many turns: any wave of that length is a sum of both."""
+    angle = 2 * np.pi * turns
+    return {f"{name} (sine)": angle.sin(), f"{name} (cosine)": angle.cos()}
 
 
 class FrequentWords(TransformerMixin, BaseEstimator):

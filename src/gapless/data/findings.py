@@ -16,6 +16,7 @@ CODES = {
     "L104": "groups are on both sides of the split",
     "L105": "a column is from the future",
     "L106": "a column looks like groups of rows",
+    "L107": "rows follow each other in time",
     "D201": "the target is missing in some rows",
     "D202": "a column is always the same",
     "D203": "the classes are of very different size",

@@ -24,6 +24,8 @@ Array = np.ndarray
 IMBALANCE = 10.0
 FEW_OF_A_CLASS = 10
 MOSTLY_MISSING = 0.95
+# Neighbours in time are alike from this correlation on, if there are so many moments.
+ALIKE, FEWEST_MOMENTS = 0.2, 30
 # Of so many columns each is tried alone; of more, so many that look most like it.
 MANY_COLUMNS, MOST_TREES = 30, 20
 FEW = "the columns have so few values that this is to be expected"
@@ -84,6 +86,7 @@ def find_leaks(
         *_given_away(table, columns, _trained(target, split), seed),
         *_straddling(table, columns, split),
         *_from_the_future(table, columns),
+        *_in_time(table, columns, _trained(target, split)),
         *_names_of_rows(columns),
         *_repeated(table, columns, target, split),
         *_about_target(table, target),
@@ -144,6 +147,48 @@ def _from_the_future(table: Table, columns: Sequence[Column]) -> Iterator[Findin
                 (column.name, time.name),
                 rows,
             )
+
+
+def _in_time(table: Table, columns: Sequence[Column], target: Target) -> Iterator[Finding]:
+    """Whether rows that follow each other by a date are alike, and nobody said so."""
+    if any(column.role == "time" for column in columns):
+        return
+    for column in columns:
+        if column.role != "date" or column.distinct < FEWEST_MOMENTS:
+            continue
+        moments = table.frame[column.name].gather(target.rows)
+        order = moments.arg_sort(nulls_last=True).to_numpy()[: len(moments) - moments.null_count()]
+        alike = _likeness(target.values[order])
+        if alike > ALIKE:
+            yield found(
+                "L107",
+                "warning",
+                f"rows that follow each other by {column.name!r} have {target.name!r} alike "
+                f"(correlation of neighbours {alike:.2f}). A random split tests a model between "
+                "rows that it knows, so that its score may be too good for rows that come later; "
+                f"name {column.name!r} as the time (--time).",
+                (column.name,),
+            )
+            return
+
+
+def _likeness(y: Array) -> float:
+    """How alike neighbours in a series are: the correlation of their ranks, or of their classes.
+
+    0 for no more than chance: more than three standard errors, which are 1/√n each.
+    """
+    if len(y) < FEWEST_MOMENTS:
+        return 0.0
+    code = np.unique(y, return_inverse=True)[1]
+    if y.dtype.kind == "f":
+        ranks = np.argsort(np.argsort(y, kind="stable"), kind="stable").astype(float)
+        with np.errstate(invalid="ignore"):
+            found = np.corrcoef(ranks[:-1], ranks[1:])[0, 1]
+    else:
+        # The share of equal neighbours, 0 at what chance would have, 1 at all.
+        chance = np.sum((np.bincount(code) / len(y)) ** 2)
+        found = (np.mean(code[:-1] == code[1:]) - chance) / max(1 - chance, 1e-12)
+    return float(found) if found > 3 / math.sqrt(len(y)) else 0.0
 
 
 # ---- rows on both sides --------------------------------------------------------------------------

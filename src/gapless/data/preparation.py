@@ -33,8 +33,9 @@ def prepare(columns: Sequence[Column], kind: Kind = "numbers", model: Any = None
     kind : {"numbers", "table"}, default="numbers"
         What the model takes. "numbers", for linear models, kernels and neighbours: missing numbers
         are filled with the median and marked, all are scaled; categories become one column per
-        level, rare and new levels sharing one; dates become their parts; texts become tf-idf
-        weights of words, and the result is then sparse. "table", for trees and boosting: numbers
+        level, rare and new levels sharing one; dates become their parts, waves for the season and
+        one column per day of the week; texts become tf-idf weights of words, and the result is then
+        sparse. "table", for trees and boosting: numbers
         and categories as they are, missing ones too, as a frame of polars; dates become their
         parts; texts become counts of frequent words.
     model : estimator or None, default=None
@@ -69,12 +70,12 @@ def prepare(columns: Sequence[Column], kind: Kind = "numbers", model: Any = None
 
 
 def _names(columns: Sequence[Column], role: str) -> list[str]:
-    return [column.name for column in columns if column.role == role]
+    return [column.name for column in columns if column.given_as == role]
 
 
 def _places(columns: Sequence[Column], role: str) -> list[int]:
     """Where the columns of a role stand; each name would be searched for among all others."""
-    return [k for k, column in enumerate(columns) if column.role == role]
+    return [k for k, column in enumerate(columns) if column.given_as == role]
 
 
 def _as_numbers(columns: Sequence[Column]) -> ColumnTransformer:
@@ -82,7 +83,7 @@ def _as_numbers(columns: Sequence[Column]) -> ColumnTransformer:
     parts: list[Part] = [
         ("number", _filled_and_scaled(), _places(columns, "number")),
         ("category", _one_column_per_level(), _places(columns, "category")),
-        ("date", make_pipeline(DateParts(), _filled_and_scaled()), _places(columns, "date")),
+        ("date", _parts_of_dates(), _places(columns, "date")),
         *((f"text {k}", _weights_of_words(), name) for k, name in enumerate(texts)),
     ]
     return ColumnTransformer(
@@ -91,6 +92,10 @@ def _as_numbers(columns: Sequence[Column]) -> ColumnTransformer:
         sparse_threshold=0.3 if texts else 0.0,
         verbose_feature_names_out=False,
     )
+
+
+def _parts_of_dates() -> Pipeline:
+    return make_pipeline(DateParts(for_lines=True), _filled_and_scaled())
 
 
 def _filled_and_scaled() -> Pipeline:

@@ -208,7 +208,7 @@ def kind_of(column: Column) -> Kind:
     """How the values of a feature or a target are summarised."""
     if column.role == "number":
         return "number"
-    if column.role == "date":
+    if column.given_as == "date":
         return "date"
     if column.role == "text":
         return "text"
