@@ -11,6 +11,7 @@ import pytest
 from gapless.cli.__main__ import main
 from gapless.cli.args import COMMANDS
 from gapless.cli.commands import data
+from gapless.cli.files import whole_files
 
 
 def run(capsys, *words):
@@ -182,3 +183,15 @@ def test_an_error_after_ctrl_c_is_an_interruption(capsys, monkeypatch):
 
     monkeypatch.setattr(data, "run", interrupted)
     assert run(capsys, "data") == (130, "", "gapless: interrupted; no file was written.\n")
+
+
+def test_an_interruption_after_the_files_names_them(capsys, monkeypatch, tmp_path):
+    def interrupted(args, printer):
+        with whole_files(tmp_path) as new:
+            for name in ("model.gapless", "report.html"):
+                new(name).write_text("whole")
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(data, "run", interrupted)
+    said = "gapless: interrupted after model.gapless and report.html were written.\n"
+    assert run(capsys, "data") == (130, "", said)

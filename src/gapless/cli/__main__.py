@@ -31,9 +31,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     words = sys.argv[1:] if argv is None else list(argv)
     _replace_closed_streams()
+    written: list[str] = []
     with interrupts(is_process=argv is None) as came:
         try:
-            return _main(words, came)
+            return _main(words, came, written)
         except BrokenPipeError:
             _leave_pipes()
             return 0
@@ -44,18 +45,29 @@ def main(argv: Sequence[str] | None = None) -> int:
             # A second one finds nothing to end.
             for number in SIGNALS:
                 signal.signal(number, signal.SIG_IGN)
-            print("gapless: interrupted; no file was written.", file=sys.stderr)
+            print(f"gapless: interrupted{_after(written)}.", file=sys.stderr)
             # What a shell says of a process that a signal has ended.
             return 128 + came()
 
 
-def _main(words: Sequence[str], came: Callable[[], int]) -> int:
-    """Run a command; Ctrl-C and a broken pipe are the caller's, other errors are told here."""
+def _after(written: Sequence[str]) -> str:
+    """Which files an interrupted command has left."""
+    if not written:
+        return "; no file was written"
+    return f" after {' and '.join(written)} {'was' if len(written) == 1 else 'were'} written"
+
+
+def _main(words: Sequence[str], came: Callable[[], int], written: list[str]) -> int:
+    """Run a command; Ctrl-C and a broken pipe are the caller's, other errors are told here.
+
+    The names of files are added to the list as they are written.
+    """
     # Loaded here, where Ctrl-C is already being watched for.
     import traceback
 
     from .args import UsageError, parse
     from .errors import COULD_NOT_RUN, message_of
+    from .files import noting_files
     from .printer import Printer
 
     for stream in (sys.stdout, sys.stderr):
@@ -70,7 +82,8 @@ def _main(words: Sequence[str], came: Callable[[], int]) -> int:
         return COULD_NOT_RUN
     printer = Printer(sys.stdout, sys.stderr, args.verbosity)
     try:
-        return _run(args, printer)
+        with noting_files(written):
+            return _run(args, printer)
     except BrokenPipeError:
         raise
     except Exception as error:

@@ -8,6 +8,7 @@ import secrets
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 
 
@@ -18,6 +19,20 @@ def new_path(text: str) -> Path:
     if any(letter < " " or letter == "\x7f" for letter in text):
         raise argparse.ArgumentTypeError(f"{text!r} has a control character, as no name should")
     return Path(text)
+
+
+# Where the names of files are kept that have been written, if anybody wants to know.
+_written: ContextVar[list[str] | None] = ContextVar("written", default=None)
+
+
+@contextmanager
+def noting_files(names: list[str]) -> Iterator[None]:
+    """Add the name of each file to a list as soon as it is there, inside the block."""
+    token = _written.set(names)
+    try:
+        yield
+    finally:
+        _written.reset(token)
 
 
 @contextmanager
@@ -52,8 +67,11 @@ def whole_files(folder: str | os.PathLike = ".") -> Iterator[Callable[[str], Pat
         yield new
         for temporary, _ in pairs:
             _flush(temporary)
+        names = _written.get()
         for temporary, path in pairs:
             os.replace(temporary, path)
+            if names is not None:
+                names.append(path.name)
         made = []
     finally:
         for temporary, _ in pairs:
