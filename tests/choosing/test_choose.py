@@ -345,3 +345,53 @@ def test_names_of_families_may_be_a_text_with_commas():
     named = {family.name for family in families_for(facts, ["naive-Bayes", "Pruned tree"])}
     choice = choose(load_builtin("iris"), "species", models="naive-Bayes, Pruned tree")
     assert {one.family for one in choice.candidates} == named
+
+
+# ---- very unbalanced classes ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [2, 3, 6])
+def test_both_of_two_classes_are_on_both_sides_however_rare(count):
+    rng = np.random.default_rng(0)
+    for seed in range(5):
+        y = np.where(np.arange(200) < count, "yes", "no")
+        table = table_of({"x": rng.normal(size=200), "y": y[rng.permutation(200)]})
+        target, columns = read_target(table, "y"), describe_columns(table, "y")
+        split = set_aside(table, columns, target, seed=seed)
+        for rows in split.train, split.test:
+            assert set(table.frame["y"].gather(rows)) == {"yes", "no"}
+        assert abs(len(split.test) - 40) <= 1
+    choice = choose(table, "y", models="naive Bayes", metric="roc_auc")
+    assert np.isfinite(choice.test.value)
+
+
+def test_a_class_of_one_row_is_named_with_its_count():
+    table = table_of({"x": np.arange(50) * 0.7, "y": ["yes"] + ["no"] * 49})
+    with pytest.raises(TableError, match=r"class 'yes' of 'y' has 1 row; at least 2 that differ"):
+        choose(table, "y")
+    table = table_of({"x": np.arange(50) * 0.7, "t": np.arange(50), "y": ["yes"] * 6 + ["no"] * 44})
+    with pytest.raises(TableError, match=r"all 10 rows .* class 'no', and none is of the 6 rows"):
+        choose(table, "y", time="t", metric="roc_auc")
+
+
+# ---- what is expected of the test ----------------------------------------------------------------
+
+
+def test_the_test_lies_in_its_range_about_as_often_as_promised():
+    """Of 95 % ranges at most 5 in 24 are missed, but once in 1,000: binomial, 24 draws at 0.05."""
+    missed = 0
+    for seed in range(24):
+        rng = np.random.default_rng(seed)
+        x = rng.normal(size=(3, 120))
+        y = np.where(x[0] + rng.logistic(size=120) > 0, "yes", "no")
+        table = table_of({"a": x[0], "b": x[1], "c": x[2], "y": y})
+        choice = choose(table, "y", models="naive Bayes, linear discriminants", seed=seed)
+        low, high = choice.expected_range
+        missed += not low <= choice.test.value <= high
+    assert missed <= 5
+
+
+def test_ranges_stay_within_what_a_metric_can_be():
+    perfect = choose(load_builtin("iris"), "species", models="linear discriminants")
+    low, high = perfect.expected_range
+    assert low < perfect.expected < high <= 1.0

@@ -24,7 +24,8 @@ def test_the_first_line_says_what_the_model_is(run, files):
 
 def test_intervals_are_told(run, files, tmp_path):
     model = gapless.load(files.houses)
-    line = f"intervals    the targets of 90 % of unseen rows are within ±{model.reach(0.9):.4g} of"
+    reach = f"{model.reach(0.9):.4g}"
+    line = f"intervals    the targets of 90 % of unseen rows are no further than {reach} from"
     assert line in run("show", files.houses)[1]
     model.spread_ = model.pipeline_
     path = gapless.save(model, tmp_path / "model.gapless")

@@ -16,6 +16,8 @@ from gapless.evaluation import LearningCurve
 from gapless.report import summarize
 from gapless.report.advice import advice_of, curve_in_words
 from gapless.report.learning_part import learning_of
+from gapless.report.phrases import told_apart
+from gapless.report.sections import Validation
 from gapless.report.table_facts import ceiling_of, data_of
 from gapless.report.tested import calibration_of, curves_of
 from gapless.report.validation_part import validation_of
@@ -76,7 +78,7 @@ def test_a_rise_that_is_not_sure_is_told_as_such(ridge):
     noisy = replace(curve, of_folds=curve.of_folds + np.outer([0, 0, 0, 1], [0.2, -0.2, 0.0]))
     words = curve_in_words(replace(choice, candidates=(null, far, skipped)), noisy)
     assert words.startswith("More rows may help, rather than a richer model: twice as many rows")
-    assert "known to ± 0.15 only" in words and "by 0.2, than on unseen ones" in words
+    assert "with a standard error of 0.15" in words and "by 0.2, than on unseen ones" in words
 
 
 def test_curve_sends_to_what_was_not_compared(ridge):
@@ -390,7 +392,7 @@ def test_gains_that_matter_and_are_not_sure_are_called_so(ridge):
     [
         (50, 0.3, "number", "rows, and those compared from 50"),
         (None, 0.3, "number", "the two parts of the table may differ"),
-        (None, -0.3, "time", "the latest rows, is worse by 0.300, more than two standard errors"),
+        (None, -0.3, "time", "the latest rows are worse than its middle by 0.300: what there is"),
     ],
 )
 def test_reasons_why_the_test_is_not_as_promised(ridge, rows, apart, role, says):
@@ -399,7 +401,7 @@ def test_reasons_why_the_test_is_not_as_promised(ridge, rows, apart, role, says)
     candidates = tuple(replace(one, rows=rows or learned) for one in choice.candidates)
     columns = (replace(choice.columns[0], role=role), *choice.columns[1:])
     test = replace(choice.test, value=0.4 + apart, low=0.39 + apart, high=0.41 + apart)
-    told = {"expected": 0.4, "expected_error": 0.01, "test": test, "columns": columns}
+    told = {"expected": 0.4, "expected_range": (0.3, 0.5), "test": test, "columns": columns}
     told = replace(choice, candidates=candidates, **told)
     assert says in " ".join(certainty(told))
     advice = " ".join(advice_of(told, None, None, None, None))
@@ -502,3 +504,80 @@ def test_classes_that_training_rows_lack_are_in_the_report():
     for more in ({"costs": {"a": 1.0, "b": 2.0, "new": 9.0}}, {"metric": "log_loss"}):
         report = summarize(gapless.choose(table, "what", **options, **more), table)
         assert report.uses.importances[0].value > 0
+
+
+# ---- advice that was wrong -----------------------------------------------------------------------
+
+
+def test_a_gain_that_is_hardly_worth_it_asks_for_no_rows(ridge):
+    choice, _ = ridge
+    sure = made_curve([0.79, 0.798, 0.801, 0.803], error=0.005)
+    assert curve_in_words(choice, sure).startswith("More rows alone would hardly help")
+    perfect = made_curve([0.9993, 0.9995, 0.9998, 0.9999], error=1e-5)
+    assert "from 1 to" not in curve_in_words(choice, perfect)
+
+
+def test_a_curve_begins_at_the_score_that_the_comparison_knows(ridge):
+    choice, _ = ridge
+    known = tuple(replace(one, rows=160, unseen=0.9476) for one in choice.candidates)
+    curve = made_curve([0.6, 0.7, 0.77], wanted=160)
+    words = curve_in_words(replace(choice, candidates=known), curve)
+    assert "from 0.948 to about" in words
+
+
+@pytest.mark.parametrize(
+    ("parameter", "values", "unseen", "says"),
+    [
+        ("min_samples_leaf", (1, 3, 10), (0.9, 0.8, 0.7), False),
+        ("min_samples_leaf", (1, 3, 10), (0.7, 0.8, 0.9), True),
+        ("n_neighbors", (1, 3, 10), (0.9, 0.8, 0.7), False),
+        ("C", (0.1, 1.0, 10.0), (0.7, 0.8, 0.9), True),
+        ("C", (0.1, 1.0, 10.0), (0.7, 0.9, 0.9), False),
+    ],
+)
+def test_values_beyond_the_end_are_advised_where_there_are_any(
+    ridge, parameter, values, unseen, says
+):
+    choice, _ = ridge
+    best = int(np.argmax(np.array(unseen) + 1e-9 * np.arange(3)))
+    validation = Validation(
+        parameter=parameter,
+        values=values,
+        train=unseen,
+        unseen=unseen,
+        standard_errors=(0.01,) * 3,
+        best=best,
+        chosen=best,
+        metric="accuracy",
+        higher_is_better=True,
+        is_log=True,
+        words="",
+    )
+    said = advice_of(choice, None, validation, None, None)
+    assert any("values beyond it may be better" in text for text in said) == says
+
+
+def test_a_test_that_cannot_tell_does_not_agree(ridge):
+    choice, _ = ridge
+    wide = replace(choice.test, value=0.3, low=-0.75, high=0.92)
+    told = replace(choice, test=wide, expected=0.3, expected_range=(-0.5, 0.9))
+    words = " ".join(certainty(told))
+    assert "the test agrees" not in words and "so few test rows cannot tell" in words
+    narrow = replace(choice.test, value=0.45, low=0.35, high=0.55)
+    told = replace(choice, test=narrow, expected=0.45, expected_range=(0.3, 0.6))
+    words = " ".join(certainty(told))
+    assert "had promised 0.30 to 0.60 for the test, at 95 %; the test agrees." in words
+
+
+def test_names_on_an_axis_stay_apart():
+    assert told_apart(["North-East", "North-West", "South"], 5) == ["…East", "…West", "South"]
+    assert told_apart(["abcdef", "xyz"], 5) == ["abcd…", "xyz"]
+
+
+def test_a_model_of_fewer_rows_gives_way_and_it_is_said_why(ridge):
+    choice, _ = ridge
+    null, tried, skipped = choice.candidates
+    best = replace(tried, family="kernel", rows=500, complexity=5)
+    tried = replace(tried, rows=1856, behind=0.01, behind_error=0.02)
+    words = why_chosen(replace(choice, candidates=(null, tried, best, skipped), best="kernel"))
+    assert "kernel, which was judged on 500 rows only" in words

@@ -102,7 +102,7 @@ def test_models_that_saw_fewer_rows_are_marked_and_say_why(of_numbers):
     few = [replace(some, family=name, is_chosen=False, reason=why) for name in ("lasso", "forest")]
     made = replace(of_numbers, models=(some, *few, *others))
     lines = to_text(made).split("\n")
-    assert "time in seconds; * is chosen, ~ fewer rows" in " ".join(lines)
+    assert "time in seconds; * is chosen, ~ is explained below" in " ".join(lines)
     assert [line[:8] for line in lines if line[:2] == "~ "] == ["~ lasso ", "~ forest", "~ judged"]
     assert f"~ {why}: lasso," in lines
     assert "lasso: " + why in "".join(Page(to_html(made)).words)

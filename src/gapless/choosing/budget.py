@@ -113,7 +113,8 @@ class Budget:
     @property
     def clock_left(self) -> float:
         """Seconds of the clock for fits: without those that are kept for the end."""
-        return max(self.limit - self.load * self.closing - self.seconds, 0.0)
+        end = CLOSING_PART * self.limit + self.load * self._last_work
+        return max(self.limit - end - self.seconds, 0.0)
 
     @property
     def left(self) -> float:
@@ -135,10 +136,15 @@ class Budget:
     @property
     def closing(self) -> float:
         """Seconds for what comes after the fits."""
+        return CLOSING_PART * self.limit + self._last_work
+
+    @property
+    def _last_work(self) -> float:
+        """Seconds of work that the table takes after the fits."""
         rows, columns = self.facts.rows, self.facts.columns
         table = CLOSING_ROW * rows + CLOSING_COLUMN * columns + CLOSING_VALUE * rows * columns
         correction = CLOSING_HELD_OUT * held_out_part(rows) * rows
-        return CLOSING_PART * self.limit + table + correction
+        return table + correction
 
     def learn(self, family: Family, rows: int, took: float) -> None:
         """Remember what a fit of so many rows took; a null model tells nothing of others."""

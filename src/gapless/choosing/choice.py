@@ -165,6 +165,9 @@ class Choice:
     expected, expected_error : float
         What the chosen one can be expected to score on unseen rows, corrected for the choice, and
         the standard error of that.
+    expected_range : tuple of two floats
+        Between which numbers the score of the rows for testing is expected at 95 %: the score that
+        is expected is not known exactly, and few rows for testing vary.
     test, baseline : Score
         The scores of the chosen model and of the null model on the rows for testing.
     ahead : Score
@@ -209,6 +212,7 @@ class Choice:
     chosen: str
     expected: float
     expected_error: float
+    expected_range: tuple[float, float]
     test: Score
     baseline: Score
     ahead: Score
@@ -240,8 +244,8 @@ class Choice:
         lines = [
             f"{self.chosen}: {self.test.name} {self.test.value:.4g} ({self.test.low:.4g} to "
             f"{self.test.high:.4g}) on {len(self.split.test):,} rows set aside for testing",
-            f"expected on unseen rows: {self.expected:.4g} ± {self.expected_error:.2g}, by "
-            f"{self.method}; the null model has {self.baseline.value:.4g} in the test",
+            f"expected in the test: {self.expected_range[0]:.4g} to {self.expected_range[1]:.4g} "
+            f"at 95 %, by {self.method}; the null model has {self.baseline.value:.4g} there",
             *self._why(),
             *self._table(),
         ]
@@ -304,4 +308,5 @@ class Choice:
             "train_rows": len(self.split.train),
             "test_rows": len(self.split.test),
             "costs": None if self.costs is None else self.costs.tolist(),
+            "expected_range": list(self.expected_range),
         }

@@ -6,7 +6,9 @@ import numpy as np
 import polars as pl
 
 from ..data import TableError
+from ..data.findings import counted
 from ..data.target import Target
+from .metric import OF_AREAS, Metric
 
 # Beyond this, squares of numbers and sums of them are no numbers any more.
 HUGE = 1e150
@@ -46,6 +48,22 @@ def refuse_huge(target: Target) -> None:
             f"{target.name!r} has {_largest(target.values):.2g}, which is too large to be squared; "
             "divide the column by a power of ten first."
         )
+
+
+def check_test(metric: Metric, y: np.ndarray, target: Target) -> None:
+    """Raise TableError for rows for testing, with targets y, that a metric cannot measure."""
+    labels = np.unique(y)
+    if metric.name not in OF_AREAS or len(labels) > 1:
+        return
+    counts = [
+        f"{counted(int(np.sum(target.values == label)), 'row')} of {label!r}"
+        for label in np.setdiff1d(target.values, labels).tolist()
+    ]
+    raise TableError(
+        f"all {len(y):,} rows for testing are of class {labels.tolist()[0]!r}, and none is of the "
+        f"{' or '.join(counts)}, so that {metric.title} cannot be measured; set more rows aside "
+        "(--test), or compare by another metric, such as log_loss (--metric)."
+    )
 
 
 def _too_large(frame: pl.DataFrame) -> str:

@@ -27,13 +27,13 @@ from .choice import Answers, Candidate, Choice, Progress
 from .code import code_of
 from .cost_files import read_costs
 from .facts import facts_of
-from .failures import refuse_huge
+from .failures import check_test, refuse_huge
 from .families import families_for
 from .judging import Judging
 from .metric import metric_of
 from .ranking import Ranking, described, rank
 from .schedule import Schedule
-from .splitting import null_model, rows_of, set_aside
+from .splitting import group_labels, null_model, rows_of, set_aside
 from .table_model import TableModel, within
 
 Array = np.ndarray
@@ -156,11 +156,12 @@ def choose(
         seed,
         told,
     )
+    check_test(judging.metric, within(known, split.test).values, known)
     families = families_for(judging.budget.facts, _names(models))
     told.total = len(families)
     trials = Schedule(judging).run(families)
     told("ranking", text="correcting the best score for the choice")
-    ranking = rank(trials, judging.rows, judging.metric)
+    ranking = rank(trials, judging.rows, judging.metric, _units(table, columns, split.test))
     model, learned_rows, notes = _fitted(judging, ranking, table, learned, named)
     told("testing", ranking.chosen.family.name, text="the rows that were set aside")
     asked = model.asked(table.frame[split.test], within(known, split.test).values)
@@ -176,6 +177,7 @@ def choose(
         chosen=ranking.chosen.family.name,
         expected=ranking.expected,
         expected_error=ranking.expected_error,
+        expected_range=ranking.expected_range,
         test=asked.score(),
         baseline=ignorant.score(),
         ahead=asked.ahead_of(ignorant),
@@ -201,6 +203,12 @@ def choose(
         costs=None if named is None else read_cost_matrix(named, model.pipeline_.classes_),
         test_groups=None if asked.groups is None else int(asked.groups.max()) + 1,
     )
+
+
+def _units(table: Table, columns: Sequence[Column], rows: Array) -> int:
+    """How many groups there are among some rows, or how many rows without groups."""
+    labels = group_labels(table.frame[rows], columns)
+    return len(rows) if labels is None else int(labels.max()) + 1
 
 
 # ---- what is asked for ---------------------------------------------------------------------------

@@ -43,6 +43,8 @@ ASKS = {
 }
 OF_NUMBERS = ("r2", "mse", "rmse", "mae")
 OF_CLASSES = tuple(name for name in ASKS if name not in (*OF_NUMBERS, MEAN_COST))
+# Those that compare rows of one class with rows of the others.
+OF_AREAS = ("roc_auc", "average_precision")
 # Those of one class against the others; the mean over classes where there are more than two.
 ONE_CLASS = ("f1", "precision", "recall")
 # From how many times the rows of the smaller class on accuracy says little.
@@ -77,6 +79,14 @@ class Metric:
     def is_loss(self) -> bool:
         """Whether less is better."""
         return True if self.name == MEAN_COST else METRICS[self._measured_as][1]
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Between which numbers its values lie, in its own sense."""
+        if self.name == "r2":
+            return -np.inf, 1.0
+        is_open = self.name in (*OF_NUMBERS, "log_loss", MEAN_COST)
+        return 0.0, np.inf if is_open else 1.0
 
     @property
     def needs_probabilities(self) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.stats import norm
 
 from ..bayes import BayesDecision
 from ..data import TableError
@@ -16,7 +17,7 @@ from ..interrupt import TimeLimit
 from .choice import Candidate, Status
 from .gap_words import with_gaps_in_words
 from .judging import Trial
-from .metric import Metric
+from .metric import LEVEL, Metric
 from .score_errors import ScoreErrors
 from .tuning import settings_of, tuning_of
 
@@ -39,6 +40,8 @@ class Ranking:
     expected, expected_error : float
         The score of the chosen one on unseen rows, in the own sense of the metric, corrected for
         the choice, and the standard error of that.
+    expected_range : tuple of two floats
+        Between which numbers the score of the rows for testing is expected at 95 %.
     residuals : ndarray or None
         True minus predicted numbers of held-out rows by the chosen one; None for classes.
     """
@@ -48,16 +51,20 @@ class Ranking:
     chosen: Trial
     expected: float
     expected_error: float
+    expected_range: tuple[float, float]
     residuals: Array | None
 
 
-def rank(trials: Sequence[Trial], rows: Rows, metric: Metric) -> Ranking:
+def rank(
+    trials: Sequence[Trial], rows: Rows, metric: Metric, test_units: int | None = None
+) -> Ranking:
     """Choose the simplest family within one standard error of the best.
 
     The error is that of the difference: both are scored on the same rows, of which most are as hard
     for one as for the other (Breiman, Friedman, Olshen and Stone 1984, section 3.4, for the rule).
     One that was judged on some of its rows is chosen only if none that was judged on all is so
-    near: what it would do with the others is not known.
+    near: what it would do with the others is not known. The test will be of so many rows, or
+    groups; as many as there are for training if None.
     """
     order = sorted(trials, key=lambda trial: trial.family.complexity)
     judged = [trial for trial in order if trial.held is not None]
@@ -102,8 +109,20 @@ def rank(trials: Sequence[Trial], rows: Rows, metric: Metric) -> Ranking:
         judged[simplest],
         float(metric.own(after.unseen)),
         errors.expected(after, chosen),
+        _range(
+            float(metric.own(after.unseen)),
+            errors.of_test(after, chosen, test_units or rows.unit_count),
+            metric,
+        ),
         rows.y[chosen.tested] - chosen.predicted if metric.classes is None else None,
     )
+
+
+def _range(expected: float, error: float, metric: Metric) -> tuple[float, float]:
+    """Where the score of a test lies at 95 %, within what the metric can be."""
+    reach = float(norm.isf((1 - LEVEL) / 2)) * error
+    low, high = np.clip([expected - reach, expected + reach], *metric.bounds)
+    return float(low), float(high)
 
 
 def _failures(trials: Sequence[Trial]) -> str:

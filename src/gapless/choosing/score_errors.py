@@ -16,7 +16,7 @@ import numpy as np
 from ..evaluation.resampling import HeldOut, behind_error
 from ..evaluation.rows import Rows
 from ..selection_bias import Corrected
-from .metric import BALANCED, MEAN_COST, ONE_CLASS, Metric
+from .metric import BALANCED, MEAN_COST, OF_AREAS, ONE_CLASS, Metric
 
 Array = np.ndarray
 
@@ -25,7 +25,6 @@ Array = np.ndarray
 OF_A_ROW = {"accuracy": 1.0, "error_rate": 1.0, "log_loss": np.log(2.0), "brier": 0.25}
 # These count each class on its own, so that the rows of a class say how well they are known.
 OF_DECISIONS = (BALANCED, *ONE_CLASS)
-OF_AREAS = ("roc_auc", "average_precision")
 # Two models differ in whole rows by these, and by parts of a row by others.
 IN_STEPS = ("accuracy", "error_rate", *OF_DECISIONS)
 # The score of a model has the spread of its rows three times: see `gapless.selection_bias.correct`.
@@ -66,6 +65,14 @@ class ScoreErrors:
         """Of the score that is corrected for the choice."""
         more = np.sqrt(SPREADS) * self._of_one_more(chosen)
         return float(np.hypot(after.standard_error, more))
+
+    def of_test(self, after: Corrected, chosen: HeldOut, units: int) -> float:
+        """Of a test of so many rows, or groups, around the score that is corrected.
+
+        Rows for testing vary as those that were held out do, and fewer of them by more.
+        """
+        of_mean = self.of(chosen) * np.sqrt(self._count(chosen.tested) / max(units, 1))
+        return float(np.hypot(self.expected(after, chosen), of_mean))
 
     def _of_one_more(self, held: HeldOut) -> float:
         """What one more row that is wrong would change."""

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from ..data import Column, Split, Table, TableError
+from ..data.findings import counted
 from ..data.leakage import has_few_combinations
 from ..data.target import Target, Task
 from ..evaluation.rows import Rows
@@ -134,12 +135,44 @@ def set_aside(
             "needed to learn from some and test on others."
         )
     train, held = rows.hold_out(null_model(target.task), test, seed)
+    if target.task == "classification" and rows.time is None:
+        train, held = _with_both_classes(rows, train, held, target.name)
     if len(np.unique(rows.y[train])) < 2:
         raise TableError(
             f"the rows for training have the same {target.name!r} everywhere; set fewer aside for "
             "testing, or add rows."
         )
     return Split(target.rows[train], target.rows[held])
+
+
+def _with_both_classes(rows: Rows, train: Array, held: Array, name: str) -> tuple[Array, Array]:
+    """The same split, or one in which both of two classes are on both sides.
+
+    Of more classes, those that are there can be told apart and scored without the others.
+    """
+    classes = np.unique(rows.y)
+    if len(classes) > 2:
+        return train, held
+    for label in classes.tolist():
+        having = np.unique(rows.units[rows.y == label])
+        if len(having) < 2:
+            count = int(np.sum(rows.y == label))
+            of = "" if count == len(having) else ", all of one group or equal to each other"
+            raise TableError(
+                f"class {label!r} of {name!r} has {counted(count, 'row')}{of}; at least 2 that "
+                "differ are needed, to learn from one and to test on another. Add rows of it, or "
+                "choose another target."
+            )
+        for side, other in ((train, held), (held, train)):
+            if not np.any(rows.y[side] == label):
+                moved = rows.units == np.sort(rows.units[other[rows.y[other] == label]])[0]
+                is_held = np.zeros(len(rows), dtype=bool)
+                is_held[held] = True
+                is_held[moved] = side is held
+                return _with_both_classes(
+                    rows, np.flatnonzero(~is_held), np.flatnonzero(is_held), name
+                )
+    return train, held
 
 
 def null_model(task: Task) -> Any:

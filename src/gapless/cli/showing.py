@@ -248,7 +248,7 @@ def _intervals(model: Any) -> str | None:
         return None
     reach = model.reach(0.9)
     width = f"{reach:,.0f}" if 1e4 <= reach < 1e12 else f"{reach:.4g}"
-    said = f"the targets of 90 % of unseen rows are within ±{width} of the prediction"
+    said = f"the targets of 90 % of unseen rows are no further than {width} from the prediction"
     return said if model.spread_ is None else f"{said} on average, wider where errors are larger"
 
 
@@ -333,6 +333,6 @@ def _line_of_column(column: ShownColumn, width: int) -> str:
 
 
 def _value(number: float, column: ShownColumn) -> str:
-    if column.role == "date":
+    if column.role in ("date", "time"):
         return str(np.datetime64("1970-01-01") + np.timedelta64(int(np.floor(number)), "D"))
     return f"{number:.6g}{' letters' if column.role == 'text' else ''}"

@@ -26,8 +26,13 @@ PART, HALF = 0.25, 0.65
 OF_ONE, LITTLE = ("accuracy", "balanced_accuracy", "r2", "roc_auc"), 0.02
 # From this share of rows on, equal rows of different classes matter little.
 HIGH = 0.98
+# Fits of so many rows, as a part of each other, can be expected to do the same.
+ALIKE = 0.8
 # What a curve that ends so many times before all rows leads to expect of more is a guess.
 FAR = 4
+# The least values that parameters can have, and the part of a standard error below which the end of
+# a range is flat.
+LEAST, FLAT = {"min_samples_leaf": 1, "n_neighbors": 1, "ccp_alpha": 0.0}, 0.05
 # Probabilities that are off by less are good enough to be used.
 SMALL = 0.01
 
@@ -97,43 +102,75 @@ def curve_in_words(choice: Choice, curve: LearningCurve) -> str:
             f"about {curve.wanted:,} rows, and more time (--time-limit) would tell. "
             f"{_tried(choice)}"
         )
-    size = max(last, curve.wanted)
-    is_whole = size == last
-    now = float(curve.unseen[-1]) if is_whole else _not_worse(curve, size)
-    twice, sign = _not_worse(curve, 2 * size), -1 if curve.is_loss else 1
-    here, there = f"{sign * now:.3g}", f"{sign * twice:.3g}"
-    start = here if is_whole else f"about {here}"
-    brings = f"twice as many rows would bring {curve.metric} from {start} to about {there}"
-    if here == there:
-        brings = f"twice as many rows would leave {curve.metric} at about {here}"
     if in_time(choice) and _prefers_late_rows(choice, curve):
+        sign = -1 if curve.is_loss else 1
         return (
             f"What there is to learn changes with time: models of only the latest {last:,} rows "
             f"have {curve.metric} {sign * float(curve.unseen[-1]):.3g} after these, and those of "
             f"the whole past {choice[choice.chosen].unseen:.3g}. Leave old rows out."
         )
-    if _still_rises(curve) and here == there:
-        half = sign * float(curve.unseen[_half(curve)])
+    return _of_more_rows(choice, curve)
+
+
+def _of_more_rows(choice: Choice, curve: LearningCurve) -> str:
+    """What twice as many rows would bring, against what is known of the rows there are."""
+    chosen, size = choice[choice.chosen], max(int(curve.sizes[-1]), curve.wanted)
+    now, about = _now(choice, curve, size)
+    # The law tells what more rows add; where it begins is known better.
+    gain = max(_not_worse(curve, 2 * size) - _not_worse(curve, size), 0.0)
+    sign = -1 if curve.is_loss else 1
+    here, there = f"{about}{sign * now:.3g}", f"about {sign * (now + gain):.3g}"
+    brings = f"twice as many rows would bring {curve.metric} from {here} to {there}"
+    is_same = here.split()[-1] == there.split()[-1]
+    if is_same:
+        brings = f"twice as many rows would leave {curve.metric} at {there}"
+    half, last = (f"{sign * float(curve.unseen[k]):.3g}" for k in (_half(curve), -1))
+    if is_same and half != last and _still_rises(curve):
         return (
-            f"Get more data: {curve.metric} still goes from {half:.3g} to {here} at the end of the "
+            f"Get more data: {curve.metric} still goes from {half} to {last} at the end of the "
             "learning curve, from about half of its rows to all of them."
         )
-    if twice - now > curve.error or (_still_rises(curve) and twice - now > PART * curve.error):
+    is_worth_it = not is_same and gain > _little(choice, now)
+    if is_worth_it and (gain > curve.error or (_still_rises(curve) and gain > PART * curve.error)):
         return f"Get more data: {brings}."
-    chosen = choice[choice.chosen]
-    if twice - now > PART * curve.error and not _has_met(chosen):
+    if is_worth_it and gain > PART * curve.error and not _has_met(chosen):
         return (
-            f"More rows may help, rather than a richer model: {brings}, known to ± "
-            f"{curve.error:.2g} only, and the model does better on its own rows, by "
+            f"More rows may help, rather than a richer model: {brings}, with a standard error of "
+            f"{curve.error:.2g}, and the model does better on its own rows, by "
             f"{chosen.gap or 0.0:.2g}, than on unseen ones."
         )
-    within = "" if here == there else f", less than the standard error of {curve.error:.2g}"
+    within = f", less than the standard error of {curve.error:.2g}" if gain < curve.error else ""
+    within = "" if is_same else within
     said = [f"More rows alone would hardly help: {brings}{within}."]
-    if twice - now > LITTLE * (1.0 if choice.metric in OF_ONE else abs(now)):
+    if is_worth_it:
         said = [f"Whether more rows would help is not sure: {brings}{within}."]
     if _has_met(chosen):
         said.append("The model does about as well on unseen rows as on its own.")
     return " ".join([*said, _tried(choice)])
+
+
+def _now(choice: Choice, curve: LearningCurve, size: int) -> tuple[float, str]:
+    """The score of the rows there are, higher being better, and "about " if it is a guess.
+
+    That of the comparison where it was made with about as many rows, else the end of the curve, or
+    what the law says of all rows, which is no less.
+    """
+    chosen = choice[choice.chosen]
+    if chosen.unseen is not None and not in_time(choice) and ALIKE < chosen.rows / size < 1 / ALIKE:
+        return -chosen.unseen if curve.is_loss else chosen.unseen, ""
+    if size == int(curve.sizes[-1]):
+        return float(curve.unseen[-1]), ""
+    return _not_worse(curve, size), "about "
+
+
+def _not_worse(curve: LearningCurve, size: float) -> float:
+    """What is expected of more rows, no less than there is now: the law may miss a late rise."""
+    return max(curve.expected(size)[0], float(curve.unseen[-1]))
+
+
+def _little(choice: Choice, now: float) -> float:
+    """What is hardly worth more rows: a part of what is missing to the best score, or of it."""
+    return LITTLE * (max(1.0 - now, 0.0) if choice.metric in OF_ONE else abs(now))
 
 
 def _still_rises(curve: LearningCurve) -> bool:
@@ -146,11 +183,6 @@ def _still_rises(curve: LearningCurve) -> bool:
 def _half(curve: LearningCurve) -> int:
     """The place of the largest size up to about half of the last."""
     return int(np.flatnonzero(curve.sizes <= HALF * curve.sizes[-1])[-1:].sum())
-
-
-def _not_worse(curve: LearningCurve, size: float) -> float:
-    """What is expected of more rows, no less than there is now: the law may miss a late rise."""
-    return max(curve.expected(size)[0], float(curve.unseen[-1]))
 
 
 def _prefers_late_rows(choice: Choice, curve: LearningCurve) -> bool:
@@ -245,15 +277,30 @@ def _about_time(choice: Choice) -> str:
 def _about_range(validation: Validation | None) -> str:
     if validation is None or len(validation.values) < 3 or validation.parameter == "rounds":
         return ""
-    if 0 < validation.best < len(validation.values) - 1:
+    best = validation.best
+    if 0 < best < len(validation.values) - 1:
         return ""
-    value = validation.values[validation.best]
+    value = validation.values[best]
+    if not isinstance(value, int | float) or _cannot_go_on(validation):
+        return ""
     return (
         f"The best {validation.parameter} is {value:.3g}, at the end of what was tried: values "
         "beyond it may be better still."
-        if isinstance(value, int | float)
-        else ""
     )
+
+
+def _cannot_go_on(validation: Validation) -> bool:
+    """Whether there is nothing beyond the end: no smaller value, or no better score."""
+    best = validation.best
+    value, beside = validation.values[best], 1 if best == 0 else best - 1
+    least = LEAST.get(validation.parameter)
+    if best == 0 and least is not None and isinstance(value, int | float) and value <= least:
+        return True
+    at, error = validation.unseen[best], validation.standard_errors[best]
+    near = validation.unseen[beside]
+    if at is None or near is None:
+        return True
+    return error is not None and abs(at - near) <= FLAT * error
 
 
 def _about_calibration(calibration: Calibration | None) -> str:

@@ -28,6 +28,19 @@ def squeezed(text: str, most: int) -> str:
     return f"{line[: most - 1 - end]}…{line[-end:]}"
 
 
+def told_apart(names: Sequence[str], most: int) -> list[str]:
+    """Names of at most so many letters each; those that begin alike are cut where they differ."""
+    lines = [" ".join(name.split()) for name in names]
+    cut = [shortened(line, most) for line in lines]
+    for text in {text for text in cut if cut.count(text) > 1}:
+        alike = [k for k in range(len(cut)) if cut[k] == text]
+        letters = zip(*(lines[k] for k in alike))
+        begin = next((at for at, same in enumerate(letters) if len(set(same)) > 1), 0)
+        for k in alike:
+            cut[k] = shortened(f"…{lines[k][begin:]}", most)
+    return cut
+
+
 def named(text: str) -> str:
     """A name in a sentence: one line, not too long, quoted so that one sees where it ends."""
     return repr(shortened(text, MOST_LETTERS) if text.isprintable() else text[:MOST_LETTERS])

@@ -151,7 +151,9 @@ class Report:
     ahead : Measured
         How much better the first is than the second, compared row by row; above 0 if it is better.
     expected, expected_error : float or None
-        What the comparison promised, corrected for the choice.
+        What the comparison promised, corrected for the choice, and the standard error of that.
+    expected_low, expected_high : float or None
+        Between which numbers the score of the test rows was expected at 95 %.
     models : tuple of Model
         All families, the best first.
     choice : str
@@ -211,6 +213,8 @@ class Report:
     code: str
     versions: dict[str, str]
     left_out: dict[str, str]
+    expected_low: Number = None
+    expected_high: Number = None
 
     def to_dict(self) -> dict[str, Any]:
         """The same data as plain strings, numbers, lists and mappings."""

@@ -90,6 +90,8 @@ def summarize(
         ahead=measured(choice.ahead),
         expected=number(choice.expected),
         expected_error=number(choice.expected_error),
+        expected_low=number(choice.expected_range[0]),
+        expected_high=number(choice.expected_range[1]),
         models=_models(choice),
         choice=wording.why_chosen(choice),
         gaps=wording.gaps(choice),

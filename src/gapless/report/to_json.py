@@ -6,7 +6,7 @@ import json
 import sys
 import types
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from .row_sections import Confusion, Residuals
@@ -132,10 +132,12 @@ def _read_one_of(kinds: tuple[Any, ...], plain: Any, where: str) -> Any:
 def _read_fields(kind: Any, plain: Mapping[str, Any], where: str) -> Any:
     hints = get_type_hints(kind)
     names = {field.name for field in fields(kind)}
-    if names != set(plain):
-        odd = ", ".join(sorted(names ^ set(plain)))
-        raise ValueError(f"{where} lacks or has too many of: {odd}.")
-    return kind(**{name: _read(hints[name], plain[name], f"{where}.{name}") for name in names})
+    # Reports of earlier versions lack what came later, which has a default.
+    needed = {field.name for field in fields(kind) if field.default is MISSING}
+    odd = (needed - set(plain)) | (set(plain) - names)
+    if odd:
+        raise ValueError(f"{where} lacks or has too many of: {', '.join(sorted(odd))}.")
+    return kind(**{name: _read(hints[name], plain[name], f"{where}.{name}") for name in plain})
 
 
 def _name(kind: Any) -> str:

@@ -78,13 +78,13 @@ def _table(report: Report) -> str:
     title = f"{report.metric}, by {report.method}; time in seconds; * is chosen"
     fewer = _fewer_rows(judged)
     if fewer:
-        title += ", ~ fewer rows"
+        title += ", ~ is explained below"
     above = textwrap.wrap(title, WIDTH)
     return "\n".join(line.rstrip() for line in [*above, *lines, *others, *fewer])
 
 
 def _fewer_rows(judged: list[Model]) -> list[str]:
-    """Which models have learned from fewer rows than others, and why."""
+    """Which models have learned from fewer rows than others, or without folds, and why."""
     why: dict[str, list[str]] = {}
     for one in judged:
         if one.reason:
@@ -128,10 +128,11 @@ def verdict(words: str) -> str:
 
 def _verdict(report: Report) -> list[str]:
     lines = _wrapped("chosen", report.choice)
-    if report.expected is not None and report.expected_error is not None:
-        error = report.expected_error
-        promised = f"{beside(report.expected, 0.0, error)} ± {beside(error, 0.0, error)}"
-        lines += _wrapped("expected", f"{report.metric} {promised}, corrected for the choice")
+    low, high = report.expected_low, report.expected_high
+    if report.expected is not None and low is not None and high is not None:
+        _, least, most = told(report.expected, low, high)
+        promised = f"{report.metric} {least} to {most} in the test at 95 %"
+        lines += _wrapped("expected", f"{promised}, corrected for the choice")
     lines += _wrapped("test", f"{scored(report.test)}{_ahead(report)}")
     return lines
 

@@ -164,40 +164,46 @@ def _of_likeness(choice: Choice) -> str:
 
 
 def _of_expected(choice: Choice) -> str:
-    expected, error = choice.expected, choice.expected_error
-    if not (math.isfinite(expected) and math.isfinite(error)):
+    low, high = choice.expected_range
+    if not (math.isfinite(choice.expected) and math.isfinite(low) and math.isfinite(high)):
         return ""
-    apart = choice.test.value - expected
-    promised = f"{expected:.4g} ± {error:.2g}"
+    apart = choice.test.value - choice.expected
+    _, least, most = told(choice.expected, low, high)
     text = (
-        f"The comparison, by {choice.method}, had promised {promised}, corrected for having chosen "
-        "among several models"
+        f"The comparison, by {choice.method} and corrected for having chosen among several models, "
+        f"had promised {least} to {most} for the test, at 95 %"
     )
+    if _agrees(choice) and _says_little(choice):
+        return (
+            f"{text}; so few test rows cannot tell whether that is right, since a model that knows "
+            "no columns could have such a score too."
+        )
     if _agrees(choice):
         return f"{text}; the test agrees."
     better = not is_worse_than_promised(choice)
     judged, learned = choice[choice.chosen].rows, choice.model.rows_
+    by = f"{'better' if better else 'worse'} than its middle by {amount(abs(apart))}"
     if better and judged < FEWER * learned:
         return (
-            f"{text}; the test is better by {amount(abs(apart))}: the model has learned from "
-            f"{learned:,} rows, and those compared from {judged:,}."
+            f"{text}; the test is {by}: the model has learned from {learned:,} rows, and those "
+            f"compared from {judged:,}."
         )
     if in_time(choice) and not better:
-        return (
-            f"{text}; the test, on the latest rows, is worse by {amount(abs(apart))}, more than "
-            "two standard errors: what there is to learn changes with time."
-        )
-    return (
-        f"{text}; the test is {'better' if better else 'worse'} by {amount(abs(apart))}, more than "
-        "two standard errors: the two parts of the table may differ."
-    )
+        return f"{text}; the latest rows are {by}: what there is to learn changes with time."
+    return f"{text}; the test is {by}: the two parts of the table may differ."
 
 
 def _agrees(choice: Choice) -> bool:
-    """Whether test and promise are no more than two standard errors apart, as far as is known."""
-    # The test has a standard error of its own: about a quarter of a 95 % interval.
-    error = math.hypot((choice.test.high - choice.test.low) / 4, choice.expected_error)
-    return not abs(choice.test.value - choice.expected) > 2 * error
+    """Whether the test is within what was promised, as far as that is known."""
+    low, high = choice.expected_range
+    return not (choice.test.value < low or choice.test.value > high)
+
+
+def _says_little(choice: Choice) -> bool:
+    """Whether promise and test would agree with a model that knows no columns as well."""
+    low, high = choice.expected_range
+    base, test = choice.baseline.value, choice.test
+    return not is_null(choice) and low <= base <= high and test.low <= base <= test.high
 
 
 def is_worse_than_promised(choice: Choice) -> bool:
