@@ -168,3 +168,14 @@ def test_a_scorer_without_early_stopping_judges_nothing():
     scored = clone(plain).set_params(scoring="neg_brier_score").fit(X, y)
     assert_array_equal(scored.predict_proba(X), plain.predict_proba(X))
     assert len(scored.train_score_) == 0
+
+
+def test_rows_held_out_do_not_contradict_those_that_are_learned():
+    """Few values, many rows: each x has rows of both classes, and all of it goes to one side."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 6, size=(600, 2)).astype(float)
+    y = rng.random(600) < 0.2 + 0.6 * (X[:, 0] > 2)
+    model = HistGradientBoostingClassifier(early_stopping=True, min_samples_leaf=5, random_state=0)
+    model.fit(X, y)
+    assert model.validation_score_.max() > model.validation_score_[0] + 0.05
+    assert model.n_iter_ > 10

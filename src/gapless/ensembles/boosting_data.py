@@ -126,7 +126,7 @@ class BoostingData:
             )
 
     def aside(self, fraction: float | int, seed: int, weights: Array | None = None) -> Array:
-        """Which rows with a weight are held out: equal ones together, of each class the same share.
+        """Which rows with a weight are held out: equal x together, of each class a like share.
 
         A class of which no other row would be left stays to be learned. Drawn from the distinct
         rows by content, so that neither the order of the rows nor how often they repeat matters.
@@ -145,9 +145,13 @@ class BoostingData:
             before = np.cumsum(repeats[own]) - repeats[own]
             chosen[own] = before < fraction * repeats[own].sum() * (1 - 1e-12)
         counted = (self.weights if weights is None else weights) > 0
-        is_aside = chosen[population.place] & counted
         if self.outputs.classes is None:
-            return is_aside
+            return chosen[population.place] & counted
+        # Rows of one x go together: of one that has several classes, the part for training would
+        # have the others alone, and rounds be judged by the very rows that contradict it.
+        alike = equal_rows(self.F[population.first], np.zeros((len(repeats), 1)))
+        first, place = np.unique(alike, return_index=True, return_inverse=True)[1:]
+        is_aside = chosen[first][place][population.place] & counted
         label = self.outputs.y[:, 0]
         return is_aside & np.isin(label, label[counted & ~is_aside])
 
