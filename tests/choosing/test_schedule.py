@@ -265,6 +265,16 @@ def test_a_load_that_the_limit_does_not_allow_costs_rows_and_not_time():
     assert busy != idle and all(busy[name][0] <= idle[name][0] for name in idle)
 
 
+def test_no_fit_may_take_longer_than_the_clock_allows():
+    judging, _ = judging_of(20.0, {"naive Bayes": 1.0})
+    budget = judging.budget
+    budget.clock.now, budget.work.now = 15.0, 3.0
+    assert budget.load == 5.0
+    assert budget.on_clock(0.1) == pytest.approx(0.1 * 5 * 1.5)
+    assert budget.on_clock(10.0) == budget.clock_left < 5.0
+    assert budget.left == budget.clock_left / 5 and budget.shared == budget.clock_left
+
+
 def test_own_time_counts_work_and_not_waiting():
     own = OwnTime()
     time.sleep(0.2)

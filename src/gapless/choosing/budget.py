@@ -131,7 +131,7 @@ class Budget:
 
     def on_clock(self, seconds: float | None) -> float | None:
         """How long so many seconds of work may take by the clock; None for no limit."""
-        return None if seconds is None else SLACK * self.load * seconds
+        return None if seconds is None else min(SLACK * self.load * seconds, self.clock_left)
 
     @property
     def closing(self) -> float:
