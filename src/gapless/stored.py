@@ -130,9 +130,9 @@ class Numbers(Kind):
     """An array of numbers of a shape, dense or, where it `may_be_sparse`, a sparse matrix.
 
     `types` are the kinds of its dtype: "f" floats, "i" whole numbers, "u" without sign, "b" truth
-    values. Numbers are finite and from `low` to `high`, unless `is_finite` is False: then only
-    those that are finite are. `below` is a size: whole numbers that are places, from 0 on. The axis
-    that it `may_lack` is then of size 1.
+    values. Numbers are finite, unless `is_finite` is False, and from `low` to `high`; with one of
+    these, none is NaN. `below` is a size: whole numbers that are places, from 0 on. The axis that
+    it `may_lack` is then of size 1.
     """
 
     shape: tuple[Size, ...]
@@ -191,10 +191,10 @@ class Numbers(Kind):
         high = self.high if self.below is None else _size(self.below, sizes) - 1
         if numbers.size and (low is not None or high is not None):
             with np.errstate(invalid="ignore"):
-                is_out = (low is not None and (numbers < low).any()) or (
-                    high is not None and (numbers > high).any()
+                is_within = (low is None or (numbers >= low).all()) and (
+                    high is None or (numbers <= high).all()
                 )
-            if is_out:
+            if not is_within:
                 return f"has numbers outside of {_range(low, high)}"
         return None
 
@@ -210,6 +210,7 @@ class Labels(Kind):
     size: Size = "classes"
     least: int = 1
     may_miss: bool = False
+    is_text: bool = False
 
     @property
     def turn(self) -> int:
@@ -224,6 +225,8 @@ class Labels(Kind):
             return f"has {len(value)} labels where {_shape((self.size,), sizes)} are expected"
         if value.dtype.kind == "f" and not (self.may_miss or all_finite(value)):
             return "has labels that are NaN or infinite"
+        if self.is_text and not all(isinstance(v, str) for v in value.tolist()):
+            return "has names that are no text"
         if value.dtype == object and not all(
             isinstance(v, PLAIN) or (v is None and self.may_miss) for v in value.tolist()
         ):
@@ -366,9 +369,12 @@ class Places(Kind):
     """A dictionary of texts, each with a place of its own: 0, 1, 2, …"""
 
     size: Size = None
+    least: int = 0
 
     def fault(self, value: Any, sizes: Sizes) -> str | None:
         """Whether it is none, or has other places."""
+        if isinstance(value, dict) and len(value) < self.least:
+            return "has no words"
         if not isinstance(value, dict) or not all(isinstance(word, str) for word in value):
             return f"is {_told(value)} where words with their places are expected"
         if not all(isinstance(place, int | np.integer) for place in value.values()):
@@ -422,10 +428,12 @@ def is_fitted(model: Any) -> bool:
 
 # ---- what many models have ----------------------------------------------------------------------
 
+# The logarithm of a share that is 0 is −∞; no other one is infinite.
+LOGARITHM = np.finfo(np.float64).max
 MOST_FEATURES = np.iinfo(np.int32).max
 INPUT: Declaration = {
     "n_features_in_": Whole(high=MOST_FEATURES, size="features"),
-    "feature_names_in_": Maybe(Labels("features", least=0)),
+    "feature_names_in_": Maybe(Labels("features", least=0, is_text=True)),
 }
 
 # ---- checking ------------------------------------------------------------------------------------

@@ -4,6 +4,8 @@ import json
 import struct
 
 import numpy as np
+from model_file_changes import changes
+from model_file_parts import put_together, taken_apart
 
 # What a number or a name in a manifest may become.
 STRANGE = [
@@ -118,4 +120,12 @@ def of_arrays(data, rng):
     return join(header, manifest, body[:begin] + array.tobytes() + body[end:])
 
 
-MUTATIONS = (of_bytes, of_manifest, of_header, of_arrays)
+def of_structure(data, rng):
+    """What was fitted becomes almost right: a count, a type, a shape, a place or a member."""
+    for _ in range(rng.integers(1, 4)):
+        for _, manifest, arrays in changes(*taken_apart(data), rng, 1):
+            data = put_together(manifest, arrays)
+    return data
+
+
+MUTATIONS = (of_bytes, of_manifest, of_header, of_arrays, of_structure)

@@ -15,7 +15,7 @@ from .._validation import Training
 from ..design import Design
 from ..generalization.versions import multiple
 from ..interrupt import deadline
-from ..stored import Declaration, Numbers, Unused
+from ..stored import LOGARITHM, Declaration, Numbers, Unused
 from ..threads import thread_count
 from ._base import NaiveBayesClassifier
 from .priors import Priors
@@ -37,9 +37,8 @@ class CountBayes(NaiveBayesClassifier):
     _stored: ClassVar[Declaration] = {
         **NaiveBayesClassifier._stored,
         "class_count_": Numbers("classes", low=0),
-        # The logarithm of a share that is 0 is −∞.
-        "class_log_prior_": Numbers("classes", is_finite=False, high=0.0),
-        "feature_log_prob_": Numbers("classes", "features", is_finite=False),
+        "class_log_prior_": Numbers("classes", is_finite=False, high=LOGARITHM),
+        "feature_log_prob_": Numbers("classes", "features", is_finite=False, high=LOGARITHM),
         "alpha_": Unused(),
         "search_": Unused(),
     }

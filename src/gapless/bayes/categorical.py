@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..stored import Declaration, Each, Numbers
+from ..stored import LOGARITHM, Declaration, Each, Numbers
 from ._counts import Array, CountBayes, check_not_negative, sum_of_tables
 from .priors import log_costs
 from .rests import left_over, log_ratio
@@ -85,7 +85,9 @@ class CategoricalNB(CountBayes):
 
     _stored: ClassVar[Declaration] = {
         **CountBayes._stored,
-        "feature_log_prob_": Each(Numbers("classes", None, is_finite=False), "features"),
+        "feature_log_prob_": Each(
+            Numbers("classes", None, is_finite=False, high=LOGARITHM), "features"
+        ),
         "category_count_": Each(Numbers("classes", None, low=0), "features"),
         "n_categories_": Numbers("features", types="iu", low=0),
     }

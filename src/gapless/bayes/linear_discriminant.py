@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._validation import Training
 from ..leave_one_out import NotAvailable
 from ..solvers.positive_definite import call_lapack
-from ..stored import Declaration, Maybe, Numbers, Unused, score_count
+from ..stored import LOGARITHM, Declaration, Maybe, Numbers, Unused, score_count
 from ._discriminant import Array, Discriminant, rows_of
 from .covariances import AUTO, covariance_of, right_singular
 from .moments import class_moments
@@ -99,8 +99,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     _stored: ClassVar[Declaration] = {
         **Discriminant._stored,
         "coef_": Numbers(score_count, "features"),
-        # The logarithm of a prior that is 0 is −∞.
-        "intercept_": Numbers(score_count, is_finite=False),
+        "intercept_": Numbers(score_count, is_finite=False, high=LOGARITHM),
         "scalings_": Maybe(Numbers("features", None)),
         "explained_variance_ratio_": Unused(),
         "xbar_": Maybe(Numbers("features")),
@@ -228,6 +227,12 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _joint(self, X):
         z = X @ self.coef_.T.astype(np.float64) + self.intercept_
         return np.hstack([np.zeros_like(z), z]) if len(self.classes_) == 2 else z
+
+    def _misfit(self) -> str | None:
+        """What does not go together in the stored attributes, in words; None if all does."""
+        needed = {"lsqr": (), "svd": ("scalings_", "xbar_")}.get(self.solver, ("scalings_",))
+        missing = [name for name in needed if name not in vars(self)]
+        return f"{missing[0]} is missing" if missing else None
 
     def transform(self, X):
         """Project rows to the directions in which the classes are farthest apart.

@@ -125,6 +125,21 @@ class NaiveBayes(NaiveBayesClassifier):
         "text_features": ["array-like", StrOptions({"auto"}), None],
     }
 
+    def _misfit(self) -> str | None:
+        """What does not go together in the stored attributes, in words; None if all does."""
+        columns, kinds = self.columns_, {NUMBER: (Gaussians, Kernels), CATEGORY: (Categories,)}
+        fits = all(
+            isinstance(known, {NUMBER: type(None), CATEGORY: np.ndarray}.get(kind, dict))
+            for kind, known in zip(columns.kinds, columns.known)
+        )
+        spans = list(columns.spans) if fits else []
+        fits &= len(spans) == len(self.parts_) and all(
+            isinstance(part, kinds.get(kind, (Words,)))
+            and part.shape == (len(self.classes_), span.stop - span.start)
+            for (kind, span), part in zip(spans, self.parts_)
+        )
+        return None if fits else "parts_ and columns_ contradict each other"
+
     def __init__(
         self,
         *,

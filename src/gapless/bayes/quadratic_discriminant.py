@@ -94,7 +94,7 @@ class QuadraticDiscriminantAnalysis(Discriminant):
 
     _stored: ClassVar[Declaration] = {
         **Discriminant._stored,
-        "scalings_": Each(Numbers(None), "classes"),
+        "scalings_": Each(Numbers(None, low=0.0), "classes"),
         "rotations_": Each(Numbers("features", None), "classes"),
         "singular_": Labels(None, least=0),
     }
@@ -199,6 +199,13 @@ class QuadraticDiscriminantAnalysis(Discriminant):
     def _joint(self, X):
         with np.errstate(divide="ignore"):
             return np.log(self.priors_) + self._densities(X)
+
+    def _misfit(self) -> str | None:
+        """What does not go together in the stored attributes, in words; None if all does."""
+        pairs = zip(self.scalings_, self.rotations_)
+        if any(len(own) != axes.shape[1] for own, axes in pairs):
+            return "scalings_ and rotations_ have other axes"
+        return None
 
     def _densities(self, X: Array) -> Array:
         """Log densities (n, classes), but for what is the same for all classes."""

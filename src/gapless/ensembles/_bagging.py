@@ -125,6 +125,14 @@ class Bagging(Ensemble):
         self._end(ending, len(self.estimators_), self.n_estimators)
         return self
 
+    def _misfit(self) -> str | None:
+        """What does not go together in the stored attributes, in words; None if all does."""
+        for member, taken in zip(self.estimators_, self.estimators_features_):
+            width = getattr(member, "n_features_in_", len(taken))
+            if width != len(taken):
+                return f"estimators_ has a member of {width} columns, which is given {len(taken)}"
+        return None
+
     # ---- reading and drawing ---------------------------------------------------------------------
 
     def _read(self, X, y, sample_weight=None, *, reset: bool = True) -> EnsembleData:

@@ -142,6 +142,13 @@ class BaggingClassifier(HeldOutSets, Bagging, sklearn.ensemble.BaggingClassifier
     def _get_estimator(self) -> Any:
         return DecisionTreeClassifier() if self.estimator is None else self.estimator
 
+    def _misfit(self) -> str | None:
+        known = np.arange(len(self.classes_))
+        for member in self.estimators_:
+            if not np.isin(getattr(member, "classes_", known), known).all():
+                return "estimators_ has a member of other classes than classes_"
+        return super()._misfit()
+
     def predict_proba(self, X, **params):
         """Mean probabilities of the members; shares of their votes where they have none.
 

@@ -180,6 +180,13 @@ class Nystroem(OfParts, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         take_over(self, learned)
         return self
 
+    def _misfit(self) -> str | None:
+        """What does not go together in the stored attributes, in words; None if all does."""
+        width = self.components_.shape[1]
+        if self.kernel_.name != "precomputed" and width != self.n_features_in_:
+            return f"components_ has {width} columns, and X has {self.n_features_in_}"
+        return None
+
     def transform(self, X):
         """The features of rows.
 

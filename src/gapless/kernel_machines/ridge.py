@@ -399,6 +399,16 @@ class KernelRidge(KernelRegressor):
         design = super()._design(X)
         return Design(self.features_.transform(design.X)) if self._is_approximate else design
 
+    def _misfit(self) -> str | None:
+        """What does not go together in the stored attributes, in words; None if all does."""
+        needed = ("features_", "coef_") if self._is_approximate else ("X_fit_", "dual_coef_")
+        for name in needed:
+            if name not in vars(self):
+                return f"{name} is missing"
+        if not self._is_approximate and self.X_fit_.shape[1] != self.n_features_in_:
+            return f"X_fit_ has {self.X_fit_.shape[1]} columns, and X has {self.n_features_in_}"
+        return None
+
     def _predict(self, X):
         if self._is_approximate:
             w = np.atleast_2d(self.coef_).T.astype(np.float64)

@@ -95,6 +95,22 @@ class WithKernel:
         "dual_coef_": Maybe(Numbers("outputs", "landmarks", may_lack="outputs")),
     }
 
+    def _misfit(self) -> str | None:
+        """What does not go together in the stored attributes, in words; None if all does."""
+        features = vars(self).get("features_")
+        if features is None or features.kind == RANDOM:
+            return None
+        for name in ("X_fit_", "dual_coef_"):
+            if name not in vars(self):
+                return f"{name} is missing"
+        if self.X_fit_.ndim != features.landmarks.ndim:
+            return "X_fit_ and the landmarks of features_ contradict each other"
+        if self.X_fit_.ndim == 2 and self.X_fit_.shape[1] != self.n_features_in_:
+            return f"X_fit_ has {self.X_fit_.shape[1]} columns, and X has {self.n_features_in_}"
+        if self.dual_coef_.shape[:-1] != self.coef_.shape[:-1]:
+            return "dual_coef_ and coef_ are of other outputs"
+        return None
+
     def _kernel(self) -> Kernel | None:
         """The kernel; None for a linear model."""
         raise NotImplementedError

@@ -15,9 +15,13 @@ from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import (
+    KBinsDiscretizer,
     OneHotEncoder,
+    OrdinalEncoder,
     PolynomialFeatures,
+    RobustScaler,
     SplineTransformer,
+    StandardScaler,
     TargetEncoder,
 )
 from sklearn.utils._param_validation import validate_parameter_constraints
@@ -25,7 +29,7 @@ from sklearn.utils._param_validation import validate_parameter_constraints
 from ..choosing import TableModel
 from ..data import TableFeatures
 from ..remembering import GIVEN
-from ..stored import Declaration, FittedModel, Misfit, check, ordered
+from ..stored import Declaration, FittedModel, Misfit, all_finite, check, ordered
 from ..trees.asked import AskedColumns
 from ..trees.bundles import Bundles
 from ..trees.columns import Columns
@@ -36,7 +40,7 @@ from ..trees.tree import Tree
 from .container import ModelFileError
 from .limits import Budget, check_limits, parameter_names
 from .registry import contents
-from .scikit_learn import OUTPUT, OUTPUT_KINDS, left_by_fit
+from .scikit_learn import ATTRIBUTES, OUTPUT, OUTPUT_KINDS, left_by_fit
 from .tree_checks import (
     check_array,
     check_asked,
@@ -90,16 +94,21 @@ def check_model(model: Any, learned: dict[str, Any], where: str, budget: Budget)
     check_limits(model, where)
     learned = {**learned}
     require(learned.pop(OUTPUT, {}) in OUTPUT_KINDS, where, "tables of an unknown kind as output")
-    is_fitted = _check_declared(left_by_fit(cls), learned, where)
+    was_fitted = _check_declared(left_by_fit(cls), learned, where)
     _check_given(model, learned.get(GIVEN) or {}, where)
-    if is_fitted:
+    if was_fitted and cls in ATTRIBUTES:
+        # scikit-learn's transformers look at their parameters when they transform.
+        parameters = {name: getattr(model, name) for name in parameter_names(cls)}
+        rules = getattr(cls, "_parameter_constraints", {})
+        validate_parameter_constraints(rules, parameters, cls.__name__)
+    if was_fitted:
         fault = model._misfit() if hasattr(cls, "_misfit") else None
         require(fault is None, where, fault or "")
         _check_trees(learned, learned.get("n_features_in_", 0), where)
     check: Callable[[Any, str], None] | None = MODEL_CHECKS.get(cls)
     if check is not None:
         check(model, where)
-    if cls in OUTPUTS and is_fitted:
+    if cls in OUTPUTS and was_fitted:
         budget.spend(OUTPUTS[cls](model), "columns", where)
 
 
@@ -184,6 +193,7 @@ def _check_one_hot(encoder: OneHotEncoder, where: str) -> None:
     if "_n_features_outs" not in vars(encoder):
         return
     levels, outs = encoder.categories_, encoder._n_features_outs
+    _check_groups(encoder, where)
     groups = getattr(encoder, "_default_to_infrequent_mappings", None) or [None] * len(levels)
     dropped = encoder._drop_idx_after_grouping
     dropped = [None] * len(levels) if dropped is None else dropped
@@ -195,6 +205,39 @@ def _check_one_hot(encoder: OneHotEncoder, where: str) -> None:
         is_group = group is None or (len(own) and np.min(group) >= 0 and np.max(group) < len(own))
         require(is_group, where, "groups of other levels")
         require(out == count - (drop is not None), where, "columns of other levels")
+
+
+def _check_groups(encoder: Any, where: str) -> None:
+    """Levels are in groups where rare ones share one."""
+    if vars(encoder).get("_infrequent_enabled"):
+        groups = vars(encoder).get("_default_to_infrequent_mappings")
+        require(isinstance(groups, list), where, "no groups of rare levels")
+
+
+def _check_scaler(scaler: Any, where: str) -> None:
+    """What is subtracted and divided by is there where it is asked for."""
+    pairs = {"with_mean": "mean_", "with_centering": "center_"}
+    pairs |= {"with_std": "scale_", "with_scaling": "scale_"}
+    for flag, name in pairs.items():
+        if getattr(scaler, flag, False) and "n_features_in_" in vars(scaler):
+            is_there = vars(scaler).get(name) is not None
+            require(is_there, f"{where}.{name}", "nothing, where numbers are needed")
+
+
+def _check_bins(discretizer: KBinsDiscretizer, where: str) -> None:
+    """Edges around every bin, and a level of the encoder for each."""
+    if "bin_edges_" not in vars(discretizer):
+        return
+    bins = discretizer.n_bins_
+    is_right = all(len(edges) == n + 1 for edges, n in zip(discretizer.bin_edges_, bins))
+    require(is_right, where, "edges of other bins")
+    encoder = vars(discretizer).get("_encoder")
+    require(encoder is not None or discretizer.encode == "ordinal", where, "no encoder of bins")
+    levels = [np.arange(n) for n in bins]
+    is_right = encoder is None or (
+        isinstance(encoder, OneHotEncoder) and all(map(np.array_equal, encoder.categories_, levels))
+    )
+    require(is_right, where, "an encoder of other bins")
 
 
 def _check_polynomial(features: PolynomialFeatures, where: str) -> None:
@@ -219,7 +262,10 @@ def _check_splines(splines: SplineTransformer, where: str) -> None:
     curves, d = splines.bsplines_, splines.n_features_in_
     require(len(curves) == d > 0, where, "curves of other columns")
     require(all(curve.k == splines.degree for curve in curves), where, "curves of another degree")
-    check_array(curves[0].c, where, np.float64, None, None)
+    require(curves[0].c.ndim == 2, where, "curves that are no table of numbers")
+    for curve in curves:
+        check_array(curve.c, where, np.float64, *curves[0].c.shape)
+        require(all_finite(curve.c), where, "curves of numbers that are NaN or infinite")
     bases = curves[0].c.shape[1] - (not splines.include_bias)
     require(splines.n_features_out_ == d * bases, where, "another number of columns")
 
@@ -231,6 +277,12 @@ def _check_target_encoder(encoder: TargetEncoder, where: str) -> None:
     each = len(encoder.classes_) if encoder.target_type_ == "multiclass" else 1
     is_right = len(encoder.encodings_) == each * encoder.n_features_in_
     require(is_right, where, "encodings of other columns or classes")
+    _check_groups(encoder, where)
+    if encoder._infrequent_enabled:
+        return
+    for k, own in enumerate(encoder.encodings_):
+        levels = encoder.categories_[k // each]
+        require(len(own) == len(levels), where, "encodings of other levels")
 
 
 def _check_table_model(model: TableModel, where: str) -> None:
@@ -267,7 +319,11 @@ MODEL_CHECKS: dict[type, Any] = {
     ColumnTransformer: _check_column_transformer,
     FeatureUnion: lambda union, where: _check_steps(union.transformer_list, where),
     Pipeline: lambda pipeline, where: _check_steps(pipeline.steps, where),
+    KBinsDiscretizer: _check_bins,
     OneHotEncoder: _check_one_hot,
+    OrdinalEncoder: _check_groups,
+    RobustScaler: _check_scaler,
+    StandardScaler: _check_scaler,
     PolynomialFeatures: _check_polynomial,
     SplineTransformer: _check_splines,
     TableModel: _check_table_model,

@@ -68,7 +68,8 @@ def _may_start(jobs: Any) -> bool:
 
 def _are_short(ngrams: Any) -> bool:
     is_pair = isinstance(ngrams, tuple | list) and len(ngrams) == 2
-    return is_pair and all(isinstance(n, int) and n <= LONGEST_NGRAM for n in ngrams)
+    are_whole = is_pair and all(isinstance(n, int) for n in ngrams)
+    return are_whole and 1 <= ngrams[0] <= ngrams[1] <= LONGEST_NGRAM
 
 
 LIMITS: dict[str, tuple[Callable[[Any], bool], str]] = {
@@ -89,7 +90,10 @@ LIMITS: dict[str, tuple[Callable[[Any], bool], str]] = {
         f"files hold at most {MOST_JOBS}, so that none can fill a computer with processes; set it "
         "to None or −1 before saving",
     ),
-    "ngram_range": (_are_short, f"files hold two whole numbers up to {LONGEST_NGRAM}"),
+    "ngram_range": (
+        _are_short,
+        f"files hold two whole numbers up to {LONGEST_NGRAM}, not falling",
+    ),
     "token_pattern": (
         is_linear,
         "files hold only patterns that take no longer than the texts are long, such as "

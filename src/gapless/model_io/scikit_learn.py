@@ -79,7 +79,7 @@ ATTRIBUTES: dict[type, Declaration] = {
         "_transformer_to_input_indices": Value(dict),
         "_transformers_feature_names_out": Unused(),
     },
-    CountVectorizer: {"vocabulary_": Places(), "fixed_vocabulary_": Unused()},
+    CountVectorizer: {"vocabulary_": Places(least=1), "fixed_vocabulary_": Unused()},
     FeatureUnion: {name: Maybe(kind) for name, kind in INPUT.items()},
     FunctionTransformer: {name: Maybe(kind) for name, kind in INPUT.items()},
     KBinsDiscretizer: {
@@ -126,7 +126,7 @@ ATTRIBUTES: dict[type, Declaration] = {
         "_drop_idx_after_grouping": Each(Whole() | Nothing(), "features") | Nothing(),
         "_n_features_outs": Each(Whole(), "features"),
     },
-    OrdinalEncoder: {**INPUT, **_LEVELS, "_missing_indices": Maybe(Value(dict))},
+    OrdinalEncoder: {**INPUT, **_LEVELS, "_missing_indices": Value(dict)},
     Pipeline: {},
     PolynomialFeatures: {
         **INPUT,
@@ -157,7 +157,7 @@ ATTRIBUTES: dict[type, Declaration] = {
         | Labels("features", may_miss=True),
         "indicator_": FittedModel("transform", "features") | Nothing(),
         "_fit_dtype": _ROOM,
-        "_fill_dtype": Maybe(_ROOM),
+        "_fill_dtype": _ROOM,
     },
     SplineTransformer: {
         **INPUT,
@@ -181,7 +181,7 @@ ATTRIBUTES: dict[type, Declaration] = {
     },
     TfidfTransformer: {**INPUT, "idf_": Maybe(Numbers("features"))},
     TfidfVectorizer: {
-        "vocabulary_": Places("words"),
+        "vocabulary_": Places("words", least=1),
         "fixed_vocabulary_": Unused(),
         "_tfidf": FittedModel("transform", "words"),
     },

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..stored import all_finite
+from ..stored import Labels, Nothing, all_finite
 from ..trees.asked import ROOM, AskedColumns
 from ..trees.bundles import Bundles
 from ..trees.columns import Columns
@@ -22,6 +22,9 @@ from ..trees.tree import Tree
 from .container import ModelFileError
 
 Array = np.ndarray
+
+# Categories of a column of X; a value may be missing.
+LEVELS = Labels(None, least=0, may_miss=True)
 
 
 def require(condition: Any, where: str, fault: str) -> None:
@@ -278,8 +281,8 @@ def check_columns(columns: Columns, where: str) -> None:
     levels = columns.levels
     require(isinstance(levels, tuple) and len(levels) == d, where, "levels of other columns")
     for is_category, own in zip(columns.is_category, levels):
-        is_right = isinstance(own, np.ndarray) and own.ndim == 1 if is_category else own is None
-        require(is_right, where, "levels of a column that has none, or none of one that has")
+        fault = (LEVELS if is_category else Nothing()).fault(own, {})
+        require(fault is None, where, f"levels of a column, of which one {fault}")
     is_named = columns.names is None or (
         isinstance(columns.names, tuple) and len(columns.names) == d
     )

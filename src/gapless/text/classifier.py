@@ -288,6 +288,12 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
         counts = self._counts(X)
         return self._own_bag.rows(counts)
 
+    def _misfit(self) -> str | None:
+        """What does not go together in the stored attributes, in words; None if all does."""
+        if not np.array_equal(self.classifier_.classes_, self.classes_):
+            return "classifier_ knows other classes than classes_"
+        return None
+
     def predict(self, X):
         """Predict classes.
 

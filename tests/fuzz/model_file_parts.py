@@ -7,7 +7,11 @@ from pathlib import Path
 
 def contents(path):
     """The manifest of a file and its arrays (dtype, shape, bytes) by name."""
-    data = Path(path).read_bytes()
+    return taken_apart(Path(path).read_bytes())
+
+
+def taken_apart(data):
+    """The same of the bytes of a file."""
     [size] = struct.unpack("<Q", data[:8])
     header = json.loads(data[8 : 8 + size])
     manifest = json.loads(header.pop("__metadata__")["gapless"])
@@ -21,14 +25,19 @@ def contents(path):
 
 def write(path, manifest, arrays):
     """A file of this manifest and these arrays, whatever they are."""
+    Path(path).write_bytes(put_together(manifest, arrays))
+    return path
+
+
+def put_together(manifest, arrays):
+    """The bytes of such a file."""
     header, body = {"__metadata__": {"gapless": json.dumps(manifest)}}, b""
     for name, (dtype, shape, data) in arrays.items():
         place = [len(body), len(body) + len(data)]
         header[name] = {"dtype": dtype, "shape": shape, "data_offsets": place}
         body += data
     text = json.dumps(header).encode()
-    Path(path).write_bytes(struct.pack("<Q", len(text)) + text + body)
-    return path
+    return struct.pack("<Q", len(text)) + text + body
 
 
 def change(manifest, path, value):

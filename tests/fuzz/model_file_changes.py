@@ -1,4 +1,4 @@
-"""Every way in which one entry of a model file can be wrong, one after the other."""
+"""Every way in which one entry of a model file can be wrong: counts, types, shapes, places."""
 
 import json
 
@@ -13,6 +13,7 @@ TYPES = {
     "U8": "<u1",
     "BOOL": "?",
 }
+MISSING = object()
 # What is said of a model, at which predictions do not look.
 SAID = ("certificate_", "generalization_", "trace_", "path_", "search_", "prune_trace_")
 
@@ -100,17 +101,27 @@ def of_list(items):
     yield "a text", "x"
 
 
-def changes(manifest, arrays):
-    """Files with one entry changed: (what was done, manifest, arrays), each until the next one."""
-    for path, entry in list(places(manifest["model"]["fitted"])):
+def changes(manifest, arrays, rng, count):
+    """Files with one entry changed: (what was done, manifest, arrays), each until the next one.
+
+    So many entries anywhere in what was fitted, each in one of the ways in which it can be wrong.
+    """
+    fitted = manifest["model"]["fitted"]
+    found = list(places(fitted))
+    for path, entry in (found[k] for k in rng.integers(len(found), size=count if found else 0)):
         key, parent = path[-1], path[-2] if len(path) > 1 else "fitted"
-        inside, where = at(manifest["model"]["fitted"], path[:-1]), ".".join(map(str, path))
+        others = list(_others(key, parent, entry, arrays))
         if parent in ("fitted", "fields", "parameters"):
+            others.append(("missing", MISSING, arrays))
+        if not others:
+            continue
+        what, other, tensors = others[rng.integers(len(others))]
+        inside = at(fitted, path[:-1])
+        if other is MISSING:
             del inside[key]
-            yield f"{where} is missing", manifest, arrays
-        for what, other, tensors in _others(key, parent, entry, arrays):
+        else:
             inside[key] = other
-            yield f"{where}: {what}", manifest, tensors
+        yield f"{'.'.join(map(str, path))}: {what}", manifest, used(manifest, tensors)
         inside[key] = entry
 
 
