@@ -477,6 +477,15 @@ def test_long_lists_of_floats_are_one_array(tmp_path):
     assert np.frombuffer(arrays["floats"][2]).tolist() == [*floats, *floats[::-1]]
 
 
+def test_the_array_of_floats_counts_once(tmp_path, monkeypatch):
+    """A table of thousands of columns has as many stretches of it."""
+    monkeypatch.setattr("gapless.model_io.limits.FREE_BYTES", 0)
+    model = gapless.Ridge().fit(NUMBERS, Y)
+    many = [[float(k) for k in range(20)] for _ in range(500)]
+    model.trace_ = dataclasses.replace(model.trace_, primal=many)
+    assert_same(gapless.load(gapless.save(model, tmp_path / "m")), model)
+
+
 @pytest.mark.parametrize(
     "stretch, words",
     [

@@ -174,20 +174,24 @@ class Reader:
             if len(self._tensors.shape(name)) > MOST_AXES:
                 raise ModelFileError(f"{where} has more than {MOST_AXES} axes.")
             self._arrays[name] = self._tensors.array(name)
-        array = self._arrays[name]
+        return self._arrays[name]
+
+    def _referred_to(self, name: Node, where: str) -> Array:
+        """An array that others may refer to, too; each time counts."""
+        array = self._stored(name, where)
         self._budget.spend(array.nbytes, "bytes", where)
         return array
 
     def _array(self, node: Node, where: str, depth: int) -> Array:
         name, order = _entries(node, where, "tensor", "order")
-        array = self._stored(name, where)
+        array = self._referred_to(name, where)
         if array.dtype.name not in NUMBERS or order not in ("C", "F"):
             raise ModelFileError(f"{where} is no array of numbers.")
         return array if order == "C" else array.T
 
     def _texts(self, node: Node, where: str, depth: int) -> Array:
         [name] = _entries(node, where, "tensor")
-        points = self._stored(name, where)
+        points = self._referred_to(name, where)
         if points.dtype != np.uint32 or points.ndim == 0 or (points > LAST_CODE_POINT).any():
             raise ModelFileError(f"{where} is no array of text.")
         *shape, width = points.shape
