@@ -438,36 +438,50 @@ INPUT: Declaration = {
 
 # ---- checking ------------------------------------------------------------------------------------
 
+LONG = 1 << 14
 PLAIN = (str, bool, int, float, np.generic)
 
 
-def ordered(declared: Declaration) -> Declaration:
-    """The same in the order in which it is checked: sizes that others are compared with first."""
-    return dict(sorted(declared.items(), key=lambda pair: pair[1].turn))
+@dataclass(frozen=True)
+class Checks:
+    """A declaration made ready: what must be there, and the kinds in the order of their turns."""
 
+    needed: frozenset[str]
+    kinds: tuple[tuple[str, Kind], ...]
 
-def check(declared: Declaration, found: Mapping[str, Any]) -> bool:
-    """Raise a Misfit unless what was found is as it was declared, which is `ordered`.
+    @classmethod
+    def of(cls, declared: Declaration) -> Checks:
+        """Sizes that others are compared with come first; what may be anything is left out."""
+        needed = frozenset(name for name, kind in declared.items() if kind.is_needed)
+        plain = {k: v.kind if isinstance(v, Maybe) else v for k, v in declared.items()}
+        kinds = [pair for pair in plain.items() if not isinstance(pair[1], Unused)]
+        return cls(needed, tuple(sorted(kinds, key=lambda pair: pair[1].turn)))
 
-    A model that has nothing that every fit leaves has not been fitted, and that is fine. Returns
-    whether it has been.
-    """
-    sizes: Sizes = {}
-    missing = [name for name, kind in declared.items() if kind.is_needed and name not in found]
-    if missing and not any(kind.is_needed and name in found for name, kind in declared.items()):
-        return False
-    if missing:
-        raise Misfit(f"{missing[0]} is missing")
-    for name, kind in declared.items():
-        if name in found and (fault := kind.fault(found[name], sizes)) is not None:
-            raise Misfit(f"{name} {fault}")
-    return True
+    def check(self, found: Mapping[str, Any]) -> bool:
+        """Raise a Misfit unless what was found is as it was declared.
+
+        A model that has nothing that every fit leaves has not been fitted, and that is fine.
+        Returns whether it has been.
+        """
+        missing = self.needed - found.keys()
+        if missing:
+            if len(missing) == len(self.needed):
+                return False
+            raise Misfit(f"{min(missing)} is missing")
+        sizes: Sizes = {}
+        for name, kind in self.kinds:
+            if name in found and (fault := kind.fault(found[name], sizes)) is not None:
+                raise Misfit(f"{name} {fault}")
+        return True
 
 
 def all_finite(numbers: Array) -> bool:
-    """Whether no number is NaN or infinite; a sum tells it for most arrays, without a copy."""
-    with np.errstate(all="ignore"):
-        return bool(np.isfinite(numbers.sum()) or np.isfinite(numbers).all())
+    """Whether no number is NaN or infinite; of a long array a sum tells it, without a copy."""
+    if numbers.size > LONG:
+        with np.errstate(all="ignore"):
+            if np.isfinite(numbers.sum()):
+                return True
+    return bool(np.isfinite(numbers).all())
 
 
 def _size(size: Size, sizes: Sizes) -> int | None:

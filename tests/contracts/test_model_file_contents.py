@@ -27,6 +27,8 @@ OF_X = (
     "Found unknown categories",
     "previously unseen labels",
     "not valid for sparse input",
+    # Probabilities of a machine of many rows are found when they are first asked for.
+    "no reference to the data of its fit",
     # All that a fit leaves was taken away.
     "is not fitted yet",
 )

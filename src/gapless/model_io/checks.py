@@ -29,7 +29,7 @@ from sklearn.utils._param_validation import validate_parameter_constraints
 from ..choosing import TableModel
 from ..data import TableFeatures
 from ..remembering import GIVEN
-from ..stored import Declaration, FittedModel, Misfit, all_finite, check, ordered
+from ..stored import Checks, FittedModel, Misfit, all_finite
 from ..trees.asked import AskedColumns
 from ..trees.bundles import Bundles
 from ..trees.columns import Columns
@@ -81,7 +81,7 @@ def check_sparse(data: Any, indices: Any, indptr: Any, shape: tuple[int, int], w
 def check_value(value: Any, where: str) -> None:
     """Check a value after it was built."""
     kind: Any = type(value)
-    if declared := _fields(kind):
+    if (declared := _of_fields(kind)) is not None:
         _check_declared(declared, contents(value), where)
     check: Callable[[Any, str], None] | None = VALUE_CHECKS.get(type(value))
     if check is not None:
@@ -94,7 +94,7 @@ def check_model(model: Any, learned: dict[str, Any], where: str, budget: Budget)
     check_limits(model, where)
     learned = {**learned}
     require(learned.pop(OUTPUT, {}) in OUTPUT_KINDS, where, "tables of an unknown kind as output")
-    was_fitted = _check_declared(left_by_fit(cls), learned, where)
+    was_fitted = _check_declared(_of_attributes(cls), learned, where)
     _check_given(model, learned.get(GIVEN) or {}, where)
     if was_fitted and cls in ATTRIBUTES:
         # scikit-learn's transformers look at their parameters when they transform.
@@ -113,13 +113,21 @@ def check_model(model: Any, learned: dict[str, Any], where: str, budget: Budget)
 
 
 @cache
-def _fields(cls: Any) -> Declaration:
-    return ordered(getattr(cls, "_stored", {}))
+def _of_fields(cls: Any) -> Checks | None:
+    """What is declared of the fields of a value, if anything is."""
+    declared = getattr(cls, "_stored", None)
+    return None if declared is None else Checks.of(declared)
 
 
-def _check_declared(declared: Declaration, found: dict[str, Any], where: str) -> bool:
+@cache
+def _of_attributes(cls: Any) -> Checks:
+    """What is declared of the attributes of a model."""
+    return Checks.of(left_by_fit(cls))
+
+
+def _check_declared(declared: Checks, found: dict[str, Any], where: str) -> bool:
     try:
-        return check(declared, found)
+        return declared.check(found)
     except Misfit as misfit:
         raise ModelFileError(f"{where}.{misfit}.") from None
 

@@ -51,7 +51,6 @@ from ..stored import (
     Value,
     Whole,
     Word,
-    ordered,
 )
 
 _LEVELS: Declaration = {
@@ -212,4 +211,4 @@ OUTPUT_KINDS: tuple[dict[str, str], ...] = (
 def left_by_fit(cls: Any) -> Declaration:
     """What a fit may leave in a model of a class, of gapless or of scikit-learn."""
     declared: Declaration = getattr(cls, "_stored", None) or ATTRIBUTES.get(cls, {})
-    return ordered({**declared, OUTPUT: Unused()})
+    return {**declared, OUTPUT: Unused()}

@@ -43,9 +43,10 @@ class MultiwayClassifier(TreeClassifierMixin, ClassifierMixin, Validated, TreeMo
     _stored: ClassVar[Declaration] = {
         **TreeModel._stored,
         "tree_": Value(MultiwayTree, classes=lambda tree: tree.value.shape[1]),
+        "n_outputs_": Whole(1, 1),
         "classes_": Labels(),
         "n_classes_": Whole(1, size="classes"),
-        "bin_edges_": Each(Numbers(None, is_finite=False) | Nothing(), "features") | Nothing(),
+        "bin_edges_": Each(Numbers(None, is_finite=False) | Nothing(), "features"),
         "validation_": Unused(),
     }
     _parameter_constraints: ClassVar[dict] = {
