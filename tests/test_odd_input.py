@@ -18,6 +18,8 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, is_classifier
 
 import gapless
+from gapless.data import table_of
+from gapless.evaluation import k_fold, partial_dependence
 
 N = 24
 NAMES = ["a", "b", "c"]
@@ -372,3 +374,30 @@ def test_odd_weights_fit_or_are_refused_in_words(name):
             attack(name, X, sample_weight=weights)
         except Exception as error:
             raise AssertionError(f"sample_weight: {form}: {error!r}") from error
+
+
+def test_tables_of_arrow_are_tables_everywhere():
+    assert table_of(ARROW).frame.equals(POLARS)
+    model = gapless.Ridge().fit(ARROW, NUMBERS)
+    assert list(model.feature_names_in_) == NAMES
+    assert gapless.certify(model, ARROW, NUMBERS).kind in ("exact", "optimal")
+    assert gapless.generalize(model, ARROW, NUMBERS).unseen == model.generalization_.unseen
+    by_arrow, by_pandas = (k_fold(gapless.Ridge(), X, NUMBERS, k=3) for X in (ARROW, FRAME))
+    assert str(by_arrow) == str(by_pandas)
+    np.testing.assert_allclose(
+        partial_dependence(model, ARROW, "b").means, partial_dependence(model, FRAME, "b").means
+    )
+
+
+def test_what_a_table_has_to_become_is_named():
+    for rows, cure in (
+        (POLARS.lazy(), r"LazyFrame, whose rows are not computed yet; call \.collect\(\) first"),
+        (Planned(FRAME), r"call \.compute\(\) first"),
+    ):
+        for name in ("Ridge", "RandomForestRegressor", "KNeighborsRegressor"):
+            with pytest.raises(TypeError, match=cure):
+                build(name).fit(rows, NUMBERS)
+    labels = np.array([1 if one else "u" for one in LABELS], dtype=object)
+    for name in ("LogisticRegression", "DecisionTreeClassifier", "GaussianNB"):
+        with pytest.raises(ValueError, match=r"y mixes labels of type .* in row 0 and .* in row"):
+            build(name).fit(X, labels)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from .._tables import ARROW, readable
 from .findings import TableError, counted, listed
 from .forms import Form, Recognised, recognise, regrouped
 from .options import AS_FOUND, ReadingOptions
@@ -98,7 +99,7 @@ def table_of(frame: Any) -> Table:
 
 
 def frame_of(data: Any) -> pl.DataFrame:
-    """Polars' frame of what may be one of polars or pandas, or a mapping."""
+    """Polars' frame of what may be one of polars, pandas or Arrow, or a mapping."""
     if isinstance(data, pl.DataFrame):
         return data
     if isinstance(data, pl.LazyFrame):
@@ -109,6 +110,8 @@ def frame_of(data: Any) -> pl.DataFrame:
         return pl.DataFrame(
             [_series_of_pandas(str(name), data.iloc[:, k]) for k, name in enumerate(data.columns)]
         )
+    if hasattr(data, ARROW):
+        return readable(data, name="the table")
     raise TableError(f"a table is needed, got {type(data).__name__}; give a data frame or a path.")
 
 

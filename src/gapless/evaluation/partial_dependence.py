@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from sklearn.base import is_classifier
 from sklearn.utils import _safe_indexing
 
+from .._tables import readable
 from .._validation import read_weights
 from .permutation import with_donors
 
@@ -133,6 +134,7 @@ def partial_dependence(
     >>> bool(found.means[0, 0] < found.means[-1, 0])
     True
     """
+    X = readable(X)
     X = X if hasattr(X, "shape") else np.asarray(X)
     names = [str(name) for name in getattr(X, "columns", [f"x{k}" for k in range(X.shape[1])])]
     place = _place(column, names)

@@ -89,7 +89,9 @@ class Series:
         for kind in set(map(type, values.tolist())):
             if issubclass(kind, OBJECTS_OF_TIME):
                 raise dates_error(self._named, kind.__name__)
-            has_order = kind.__lt__ is not object.__lt__ and not issubclass(kind, complex)
+            # All objects have a `<`; those of an order have one of their own.
+            has_order = any("__lt__" in vars(base) for base in kind.__mro__[:-1])
+            has_order = has_order and not issubclass(kind, complex)
             if kind is not type(None) and (kind.__hash__ is None or not has_order):
                 raise ValueError(
                     f"{self._named} holds values of type {kind.__name__}, which are no "
