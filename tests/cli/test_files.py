@@ -1,9 +1,11 @@
 """Results are whole or not there."""
 
+import errno
 import os
 
 import pytest
 
+from gapless.cli.errors import message_of
 from gapless.cli.files import check_file, check_folder, whole_files
 
 
@@ -77,3 +79,11 @@ def test_a_link_stays_a_link(tmp_path):
         new("link").write_text("new")
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "there" / "file").read_text() == "new"
+
+
+def test_a_disk_that_is_full_while_writing_is_named(tmp_path):
+    with pytest.raises(OSError) as caught, whole_files(tmp_path) as new:
+        new("a.txt").write_text("a")
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert message_of(caught.value) == f"{tmp_path}: No space left on device."
+    assert list(tmp_path.iterdir()) == []

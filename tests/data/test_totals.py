@@ -53,4 +53,4 @@ def test_other_last_rows_are_rows(last):
 def test_names_that_come_again_are_no_row():
     table = read_table(text(["id", "kind", "price", "units"], [31, "a", 1.5, 2]).encode())
     assert len(table) == 31 and table.frame["price"][-1] == 1.5
-    assert "1 line left out that repeat the names" in table.notes
+    assert "left out, since they repeat the names: 1 line" in table.notes

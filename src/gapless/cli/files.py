@@ -73,6 +73,10 @@ def whole_files(folder: str | os.PathLike = ".") -> Iterator[Callable[[str], Pat
             if names is not None:
                 names.append(path.name)
         made = []
+    except OSError as error:
+        # Of a write to a full disk, Python does not say where.
+        error.filename = error.filename or str(folder)
+        raise
     finally:
         for temporary, _ in pairs:
             with suppress(FileNotFoundError):

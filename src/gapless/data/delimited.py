@@ -237,7 +237,9 @@ def _without_names(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
     again = pl.all_horizontal(pl.col(name).str.strip_chars() == name for name in frame.columns)
     kept = frame.filter(~again.fill_null(False))
     count = frame.height - kept.height
-    return kept, [f"{counted(count, 'line')} left out that repeat the names"] if count else []
+    return kept, [
+        f"left out, since they repeat the names: {counted(count, 'line')}"
+    ] if count else []
 
 
 def _refuse_long_records(body: bytes, dialect: Dialect, records: Records, first_line: int) -> None:

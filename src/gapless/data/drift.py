@@ -91,7 +91,7 @@ def judge_tally(tally: Tally) -> tuple[Finding, ...]:
     findings = [*_other_columns(tally)]
     if tally.rows < FEW_ROWS:
         findings.append(
-            found("S309", "note", f"{counted(tally.rows, 'row')} tell little about the rest.")
+            found("S309", "note", f"too little can be told from {counted(tally.rows, 'row')}.")
         )
     if tally.columns and tally.rows:
         level = LEVEL / sum(COMPARISONS[kind_of(each.old.column)] for each in tally.columns)
