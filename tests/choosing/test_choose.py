@@ -104,7 +104,7 @@ def test_a_printed_choice_says_which_models_saw_fewer_rows(iris):
 def test_candidates_tell_both_gaps_and_what_they_tuned(iris):
     tree = iris["pruned tree"]
     assert tree.optimality.startswith("optimal")
-    assert tree.generalization.partition(":")[0] in ("balanced", "wide gap")
+    assert tree.generalization.partition(":")[0] in ("balanced", "over-fitted", "under-fitted")
     assert "leaves" in tree.settings
     assert tree.model == "DecisionTreeClassifier"
 

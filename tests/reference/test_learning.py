@@ -99,7 +99,10 @@ def test_the_law_finds_what_more_rows_would_give():
 def test_advice_tells_more_data_from_a_richer_model(rng):
     X = rng.uniform(-3, 3, size=(300, 1))
     curved = X[:, 0] ** 2 + 0.1 * rng.normal(size=300)
-    assert learning_curve(Ridge(), X, curved).advice.startswith("take a richer model")
+    assert learning_curve(gapless.Ridge(), X, curved).advice.startswith("take a richer model")
+    assert learning_curve(Ridge(), X, curved).advice.startswith("compare a richer model")
+    straight = X[:, 0] + 0.1 * rng.normal(size=300)
+    assert "richer model" not in learning_curve(gapless.Ridge(), X, straight).advice
     wide = rng.normal(size=(120, 60))
     y = wide @ rng.normal(size=60)
     assert learning_curve(Ridge(), wide, y).advice.startswith("get more data")

@@ -18,6 +18,7 @@ from .metric import Metric
 SURE = 2.0
 # And wide, if it is also more than this part of what the model gains over one without columns.
 WIDE = 0.1
+NOTHING_BETTER = "nothing simpler does clearly better"
 NO_GAIN = "on unseen data it is no better than a model that knows no columns"
 
 
@@ -41,12 +42,13 @@ def with_gaps_in_words(
         `generalization` begins with one of these words:
 
         - "over-fitted": the gap is wide, and the best family, a simpler one, is ahead by more than
-          a standard error;
+          two standard errors of the difference on the same rows;
         - "under-fitted": the gap is not wide, and the best family, a richer one, is so far ahead;
-        - "wide gap": the gap is more than two standard errors, and more than a tenth of what the
-          model gains over one that knows no columns;
         - "no gain": the gap is not sure, and the model is no better than one that knows no columns;
         - "balanced": none of these.
+
+        A gap is wide if it is more than two standard errors, and more than a tenth of what the
+        model gains over one that knows no columns. It is no fault in itself.
     """
     named = {one.family: one for one in candidates}
     null = next((one for one in candidates if one.complexity == 0 and one.is_judged), None)
@@ -78,7 +80,7 @@ def _judged(one: Candidate, best: Candidate, gained: float | None) -> tuple[str,
     # A model that knows no columns cannot follow its own rows.
     is_sure = gap > SURE * error and one.complexity > 0
     is_wide = is_sure and (gained is None or gap > WIDE * gained)
-    is_behind = (one.behind or 0.0) > (one.behind_error or 0.0)
+    is_behind = (one.behind or 0.0) > SURE * (one.behind_error or 0.0)
     if is_behind and is_wide and best.complexity < one.complexity:
         return "over-fitted", f"{best.family}, which is simpler, does better on unseen data"
     if is_behind and not is_wide and best.complexity > one.complexity:
@@ -90,8 +92,8 @@ def _judged(one: Candidate, best: Candidate, gained: float | None) -> tuple[str,
     if not is_sure:
         return "balanced", f"not more than {SURE:g} standard errors apart"
     if gained is None:
-        return "wide gap", f"more than {SURE:g} standard errors apart"
+        return "balanced", f"more than {SURE:g} standard errors apart, but {NOTHING_BETTER}"
     if gained <= 0:
-        return "wide gap", NO_GAIN
+        return "over-fitted", NO_GAIN
     share = f"{100 * gap / gained:.2g} % of what it gains over a model that knows no columns"
-    return ("wide gap", f"the gap is {share}") if is_wide else ("balanced", f"the gap is {share}")
+    return "balanced", f"the gap is {share}" + (f", but {NOTHING_BETTER}" if is_wide else "")

@@ -34,8 +34,9 @@ class Contender:
         How far it is behind the best one on the same rows, and the standard error of that: much
         smaller than the errors of both, because most rows are as hard for one as for the other.
     verdict : str
-        "over-fitted", "under-fitted" or "balanced", and why, in words; under-fitted is one that
-        knows its own rows worse than the best one does, and clearly unseen ones too.
+        "over-fitted", "under-fitted" or "balanced", and why, in words. The best one is clearly
+        ahead on the same unseen rows in the first two cases: over-fitted is a model that knows its
+        own rows better than the best one does, under-fitted one that knows them worse.
     optimality : str
         What its certificate says, fitted to all rows; "" for models that have none.
     seconds : float
@@ -242,16 +243,21 @@ def _named(models: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
 
 
 def _verdict(one: HeldOut, best: HeldOut, behind_error: float, name_of_best: str) -> str:
-    """What is wrong with a model, next to the best one; without one, its two scores alone tell."""
-    if one.train < best.train and best.unseen - one.unseen > 2 * behind_error:
+    """What is wrong with a model, next to the best one on the same rows."""
+    kind, advice = "balanced", f"{name_of_best} is not clearly better on unseen data"
+    if one is best:
+        advice = "none of the others is better on unseen data"
+    elif best.unseen - one.unseen > 2 * behind_error:
+        kind, more = (
+            ("under-fitted", "better") if one.train < best.train else ("over-fitted", "worse")
+        )
         advice = (
-            f"{name_of_best} knows its own rows better, and unseen ones by more than 2 standard "
-            "errors"
+            f"{name_of_best} knows its own rows {more}, and unseen ones better by more than 2 "
+            "standard errors"
         )
-        return sentence(
-            "under-fitted", one.metric, one.train, one.unseen, one.standard_error, advice
-        )
-    return one.said("").verdict
+    if not np.isfinite(one.unseen):
+        return one.said("").verdict
+    return sentence(kind, one.metric, one.train, one.unseen, one.standard_error, advice)
 
 
 def _compared(

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.pipeline import Pipeline
 
 from ..interrupt import TimeLimit, check, deadline
 from ..interrupt import time_limit as limited
@@ -45,6 +46,9 @@ class LearningCurve:
         Whether the score is a loss with its sign turned; words then speak of the loss.
     wanted : int, default=0
         The largest number of rows that was wanted; above the last size where the time was over.
+    kind : str, default="unknown"
+        Whether a model of the most rows is "over-fitted", "under-fitted" or "balanced", as its
+        `generalization_` says; "unknown" for models that have none.
     """
 
     sizes: Array
@@ -56,6 +60,7 @@ class LearningCurve:
     metric: str
     is_loss: bool = False
     wanted: int = 0
+    kind: str = "unknown"
 
     @property
     def error(self) -> float:
@@ -111,9 +116,12 @@ class LearningCurve:
             f"twice as many rows would bring {self.metric} from {sign * now:.3g} to about "
             f"{sign * twice:.3g}"
         )
-        richer = "take a richer model, or better features"
+        richer = {
+            "under-fitted": "take a richer model, or better features",
+            "unknown": "compare a richer model, or look for better features",
+        }.get(self.kind, "look for better features: no richer version does clearly better")
         if self.train[-1] - self.chance <= 2 * error:
-            return f"{richer}: even of its own rows the model knows hardly more than nothing"
+            return f"{richer}; even of its own rows the model knows hardly more than nothing"
         if now < self.chance - error:
             return (
                 "take a simpler model, or a stronger penalty: on unseen rows a model that knows no "
@@ -122,7 +130,7 @@ class LearningCurve:
             )
         if gap <= 2 * error:
             return (
-                f"{richer}: train and unseen score have met, so that more rows alone will hardly "
+                f"{richer}; train and unseen score have met, so that more rows alone will hardly "
                 f"bring {self.metric} {'below' if self.is_loss else 'above'} "
                 f"{sign * self.train[-1]:.3g}"
             )
@@ -147,7 +155,7 @@ class LearningCurve:
     def to_dict(self) -> dict[str, Any]:
         """The same data as plain numbers and strings."""
         arrays = {name: getattr(self, name).tolist() for name in _ARRAYS}
-        names = ("chance", "metric", "is_loss", "wanted", "advice")
+        names = ("chance", "metric", "is_loss", "wanted", "kind", "advice")
         plain = {name: getattr(self, name) for name in names}
         return arrays | plain
 
@@ -238,7 +246,7 @@ def learning_curve(
     >>> X, y = load_iris(return_X_y=True)
     >>> curve = learning_curve(LogisticRegression(), X, y)
     >>> print(curve.advice.partition(":")[0])
-    take a richer model, or better features
+    look for better features
     """
     rows = Rows.read(X, y, sample_weight, groups, time)
     folds = rows.folds(model, k, random_state)
@@ -264,7 +272,17 @@ def learning_curve(
         chance=_chance(model, rows, folds, scoring),
         metric=found[0].metric,
         wanted=int(counts[-1]),
+        kind=_kind(found[-1].first),
     )
+
+
+def _kind(model: Any) -> str:
+    """What a fitted model, or the last step of a pipeline, says of itself."""
+    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    try:
+        return str(last.generalization_.kind)
+    except (AttributeError, ValueError):
+        return "unknown"
 
 
 def _as_many_as_time_allows(

@@ -33,8 +33,8 @@ class Resampled:
     method : str
         How rows were held out.
     verdict : str
-        "over-fitted" if train and unseen are more than two standard errors apart, else "balanced",
-        and the scores in words.
+        "balanced" if train and unseen are not more than two standard errors apart, else "unknown":
+        whether a simpler model does better, `compare` tells. And the scores in words.
     of_splits : tuple of float
         The unseen score of each split on its own; NaN where it is not defined there.
     """
@@ -243,8 +243,11 @@ def in_words(
     if not np.isfinite(unseen):
         verdict = f"unknown: the {metric} of held-out rows is not defined."
     elif train - unseen > 2 * standard_error:
-        advice = "more than 2 standard errors apart; take a simpler model, or more rows"
-        verdict = sentence("over-fitted", metric, train, unseen, standard_error, advice)
+        advice = (
+            "more than 2 standard errors apart; compare it with simpler and richer models to know "
+            "whether that is a fault"
+        )
+        verdict = sentence("unknown", metric, train, unseen, standard_error, advice)
     else:
         advice = "not more than 2 standard errors apart"
         verdict = sentence("balanced", metric, train, unseen, standard_error, advice)

@@ -141,11 +141,12 @@ class Comparison:
         """The best of each way to be richer."""
         # One that knows its rows by heart has had freedom enough.
         dials = [] if self.is_by_heart else self.trial.fitted.richer()
-        if abs(self.lead(self.constant).change) < HARM:
-            yield from self._turned(dials, HARM, MOST_TURNS)
-        else:
-            yield from self._turned(dials, NO_EFFECT, FLAT_TURNS)
-        if self.trial.fitted.is_limited:
+        is_constant = abs(self.lead(self.constant).change) < HARM
+        limits = (HARM, MOST_TURNS) if is_constant else (NO_EFFECT, FLAT_TURNS)
+        turned = list(self._turned(dials, *limits))
+        yield from turned
+        score = self.outcome.score
+        if self.trial.fitted.is_limited and not any(r.is_clear(SURE, score) for r in turned):
             yield from self._corrected()
 
     def _turned(self, dials: list[Dial], harm: float, flat: int) -> Iterator[Rival]:
