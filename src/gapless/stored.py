@@ -420,10 +420,13 @@ def is_fitted(model: Any) -> bool:
     if isinstance(steps, list) and steps:
         last = steps[-1]
         return isinstance(last, tuple) and len(last) >= 2 and is_fitted(last[1])
-    if isinstance(model, str) or model is None:
+    # Models of scikit-learn that learn nothing say that they are fitted.
+    if isinstance(model, str) or model is None or hasattr(type(model), "__sklearn_is_fitted__"):
         return True
-    own = set(model.get_params(deep=False)) if hasattr(model, "get_params") else set()
-    return not getattr(model, "__sklearn_tags__", None) or bool(vars(model).keys() - own)
+    declared = getattr(type(model), "_stored", None)
+    if declared is not None:
+        return not vars(model).keys().isdisjoint(declared)
+    return any(name.endswith("_") and not name.startswith("__") for name in vars(model))
 
 
 # ---- what many models have ----------------------------------------------------------------------

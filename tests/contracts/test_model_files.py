@@ -289,6 +289,15 @@ PREPARATIONS = {
     "LabelEncoder": (LabelEncoder(), np.array(TEXTS)),
     "FunctionTransformer": (FunctionTransformer(), NUMBERS),
     "FeatureUnion": (FeatureUnion([("a", StandardScaler()), ("b", MinMaxScaler())]), NUMBERS),
+    "ColumnTransformer": (
+        ColumnTransformer(
+            [
+                ("a", FunctionTransformer(feature_names_out="one-to-one"), [0]),
+                ("b", StandardScaler(), [1]),
+            ]
+        ),
+        NUMBERS,
+    ),
     "set_output": (StandardScaler().set_output(transform="pandas"), NUMBERS),
 }
 
