@@ -129,6 +129,12 @@ def test_standard_input_has_to_end_too_and_stays_open(monkeypatch):
         assert not out.closed
 
 
+def test_a_standard_input_that_is_closed_is_named(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(TableError, match="standard input is closed"):
+        read_table("-")
+
+
 @pytest.mark.parametrize("name", WHOLE)
 def test_a_file_that_was_cut_is_called_damaged(tmp_path, name):
     data = WHOLE[name]

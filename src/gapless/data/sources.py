@@ -94,6 +94,8 @@ def _raw(source: Source, deadline: float | None) -> tuple[IO[bytes], str]:
     if isinstance(source, bytes):
         return io.BytesIO(source), "bytes"
     if source == STANDARD_INPUT:
+        if sys.stdin is None:
+            raise TableError("standard input is closed; name a file instead of -.")
         kept = sys.stdin.buffer
         return _in_time(kept, deadline, "standard input", closes=False), "standard input"
     if not isinstance(source, str | Path):
