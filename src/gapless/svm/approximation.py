@@ -47,6 +47,11 @@ class WithApproximation(SupportVectorMachine):
         "feature_coef_": Maybe(Numbers("problems", "columns")),
     }
 
+    def _misfit(self) -> str | None:
+        if ("features_" in vars(self)) != ("feature_coef_" in vars(self)):
+            return "features_ and feature_coef_ go together, and one of them is missing"
+        return super()._misfit()
+
     # ---- the problems ----------------------------------------------------------------------------
 
     def _choose(self, data, rows):
