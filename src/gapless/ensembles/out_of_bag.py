@@ -251,7 +251,7 @@ class BagFit(EnsembleFit):
         price = parameters.get("ccp_alpha", 0.0)
         return [
             self._dial_of_trees(
-                fewer_limits(parameters, rows, price if isinstance(price, Real) else 0.0)
+                fewer_limits(parameters, rows, float(price) if isinstance(price, Real) else 0.0)
             )
         ]
 

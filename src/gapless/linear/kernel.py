@@ -220,7 +220,7 @@ class OnFeatures(Fitted):
     features: Any = None
 
     @property
-    def is_limited(self) -> bool:
+    def is_limited(self) -> bool:  # type: ignore[override]
         """Whether the kernel is that of a shape."""
         return self.features.kernel.is_limited
 

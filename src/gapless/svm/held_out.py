@@ -394,7 +394,7 @@ class MachineFit(Refittable):
         return turned
 
     @property
-    def is_limited(self) -> bool:
+    def is_limited(self) -> bool:  # type: ignore[override]
         """Whether the kernel is that of a shape."""
         return self._kernel.is_limited
 
