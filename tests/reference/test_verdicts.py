@@ -4,8 +4,8 @@ import pytest
 from verdict_cases import CASES, OVER, UNDER, verdict
 
 OPPOSITE = {OVER: UNDER, UNDER: OVER}
-# Ten seeds of each are right in more than 95 % (`python tests/reference/verdict_cases.py`); the
-# suite looks at one seed of each, of which these few are among the others.
+# The part of the cases that may be missed. The suite looks at one seed of each;
+# `python tests/reference/verdict_cases.py` counts over ten.
 MISSED = 0.05
 
 
