@@ -127,7 +127,8 @@ class NaiveBayes(NaiveBayesClassifier):
 
     def _misfit(self) -> str | None:
         """What does not go together in the stored attributes, in words; None if all does."""
-        columns, kinds = self.columns_, {NUMBER: (Gaussians, Kernels), CATEGORY: (Categories,)}
+        columns: Any = self.columns_
+        kinds: dict[Any, Any] = {NUMBER: (Gaussians, Kernels), CATEGORY: (Categories,)}
         fits = all(
             isinstance(known, {NUMBER: type(None), CATEGORY: np.ndarray}.get(kind, dict))
             for kind, known in zip(columns.kinds, columns.known)

@@ -87,6 +87,10 @@ class WithKernel:
     `approximation`, `n_components` and `random_state`.
     """
 
+    X_fit_: Any
+    dual_coef_: Array
+    coef_: Array
+    n_features_in_: int
     _kernel_attributes: ClassVar[Declaration] = {
         **FEATURES,
         "X_fit_": Maybe(
