@@ -225,7 +225,10 @@ class Design:
         """Positions of the columns that are not known to be 0: all, or those of a sparse X."""
         if not self.is_sparse:
             return np.arange(self.d)
-        is_filled = np.bincount(self.X.indices, minlength=self.d) > 0
+        if self.X.format == "csc":
+            is_filled = np.diff(self.X.indptr) > 0
+        else:
+            is_filled = np.bincount(self.X.indices, minlength=self.d) > 0
         if self.center is not None:
             is_filled |= self.center != 0
         return np.flatnonzero(is_filled)

@@ -14,6 +14,8 @@ from .priors import Priors
 
 # Parts by which covariances are shrunk, one step from each other.
 SHRINKAGES = (0.0, 0.03, 0.1, 0.3, 0.6, 0.9)
+# Shrunk covariances are decomposed whole, in the cube of the columns, for each part held out.
+MOST_SHRUNK_COLUMNS = 500
 
 
 class Discriminant(BayesClassifier):
@@ -63,6 +65,8 @@ class Discriminant(BayesClassifier):
     def _smoothed(self, step):
         shrinkage = self.shrinkage if self.solver == "eigen" else getattr(self, "reg_param", 0.0)
         if self.covariance_estimator is not None or isinstance(shrinkage, str):
+            return None
+        if self.n_features_in_ > MOST_SHRUNK_COLUMNS:
             return None
         at = int(np.searchsorted(SHRINKAGES, float(shrinkage or 0.0), side="right")) - 1 + step
         if not 0 <= at < len(SHRINKAGES) or SHRINKAGES[at] == (shrinkage or 0.0):
