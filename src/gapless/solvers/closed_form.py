@@ -278,17 +278,22 @@ class LeastSquares:
     # ---- singular values -------------------------------------------------------------------------
 
     def solve_by_svd(self) -> Array:
-        """w by the singular values of X, free features first: their part is projected out."""
-        rows = centred_rows(self.design, self.s[:, 0]) if self.is_centred else self.design.dense()
+        """w by the singular values of X, free features first: their part is projected out.
+
+        Columns without entries have weight 0, so that a wide sparse X is never made dense.
+        """
+        filled = self.design.filled_columns()
+        design, l2 = self.design.columns(filled), self.l2[filled]
+        rows = centred_rows(design, self.s[:, 0]) if self.is_centred else design.dense()
         A = np.sqrt(self.s) * rows
         y = np.sqrt(self.s) * self.y
         scale = _inverse_norms(A)
         A *= scale
-        is_free = self.l2 == 0
-        w = np.zeros((self.design.d, y.shape[1]))
+        is_free = l2 == 0
+        w = np.zeros((design.d, y.shape[1]))
         free = SingularValues(A[:, is_free], self._rank_tolerance)
         if not is_free.all():
-            root = np.sqrt(self.l2[~is_free]) * scale[~is_free]
+            root = np.sqrt(l2[~is_free]) * scale[~is_free]
             rest = free.project_out(A[:, ~is_free]) * (root.max() / root)
             damped = SingularValues(rest, 0.0).solve(free.project_out(y), float(root.max()))
             w[~is_free] = (root.max() / root)[:, None] * damped
@@ -301,7 +306,9 @@ class LeastSquares:
             rows = orthonormal(free.right / scale[is_free, None])
             with single_blas():
                 w[is_free] = rows @ (rows.T @ w[is_free])
-        return w
+        out = np.zeros((self.design.d, y.shape[1]))
+        out[filled] = w
+        return out
 
     @property
     def _rank_tolerance(self) -> float:
