@@ -116,8 +116,8 @@ def test_rounds_are_chosen_again_for_unseen_rows_and_intervals(monkeypatch):
 
     monkeypatch.setattr("gapless.ensembles._hist_boosting.choose_rounds", counted)
     assert np.isfinite(model.generalization_.unseen)
-    # Once for each part held out, of the model and of the version that it is compared with.
-    assert calls == [40] * 10
+    # From the 40 other rows of each of five parts, for the model and for each version of it.
+    assert calls[:5] == [40] * 5 and set(calls) == {40} and len(calls) % 5 == 0
 
 
 def test_a_class_of_one_row_is_no_obstacle():
