@@ -1,13 +1,20 @@
 """What importing the package may bring with it: modules are counted, since seconds vary."""
 
 import ast
+import importlib
 import inspect
 import json
+import os
 import subprocess
 import sys
-import time
+from pathlib import Path
+
+import numpy as np
+import pytest
 
 import gapless
+from gapless.choosing import TableModel
+from gapless.data import describe_columns, prepare, read_table
 
 
 def modules_after(statement):
@@ -35,7 +42,8 @@ def test_import_gapless_loads_no_other_package():
         "matplotlib",
         "joblib",
     }
-    assert {name for name in loaded if name.startswith("gapless")} == {"gapless"}
+    ours = {name for name in loaded if name.startswith("gapless")}
+    assert ours == {"gapless", "gapless._first_use"}
 
 
 def test_losses_and_penalties_load_numpy_alone():
@@ -58,9 +66,17 @@ def test_every_public_name_is_found():
         assert name in dir(gapless)
 
 
-def test_type_checkers_see_the_names_that_are_public():
+LATE_PACKAGES = [gapless] + [
+    importlib.import_module(f"gapless.{path.parent.name}")
+    for path in sorted(Path(gapless.__file__).parent.glob("*/__init__.py"))
+    if "on_first_use(" in path.read_text()
+]
+
+
+@pytest.mark.parametrize("package", LATE_PACKAGES, ids=lambda package: package.__name__)
+def test_type_checkers_see_the_names_that_are_public(package):
     """Names are loaded on first use, so that tools which only read the file need them once more."""
-    tree = ast.parse(inspect.getsource(gapless))
+    tree = ast.parse(inspect.getsource(package))
     [block] = [node for node in tree.body if isinstance(node, ast.If)]
     imported = [node for node in block.body if isinstance(node, ast.ImportFrom)]
     homes = {
@@ -68,8 +84,15 @@ def test_type_checkers_see_the_names_that_are_public():
         for node in imported
         for alias in node.names
     }
-    assert homes == gapless._HOMES
-    assert set(homes) == set(gapless.__all__)
+    assert homes == package._HOMES
+    assert set(homes) == set(package.__all__)
+
+
+@pytest.mark.parametrize("package", LATE_PACKAGES, ids=lambda package: package.__name__)
+def test_no_file_is_called_as_a_name_that_is_loaded_on_first_use(package):
+    """Importing the file would put it in the place of what it defines."""
+    files = {path.stem for path in Path(package.__file__).parent.iterdir()}
+    assert not files & set(package.__all__)
 
 
 def test_completion_offers_nothing_but_public_names():
@@ -92,14 +115,60 @@ def test_unknown_name_is_an_attribute_error():
         raise AssertionError("gapless.NoSuchModel should not exist")
 
 
+FAMILIES = ("bayes", "ensembles", "kernel_machines", "linear", "neighbors", "svm", "text", "trees")
+# What else is large: of ours, and what scikit-learn's own pipelines do not bring.
+LARGE = {"gapless.choosing.choice", "gapless.choosing.families", "gapless.evaluation.learning"}
+LARGE |= {"gapless.metrics.curves", "gapless.report", "matplotlib", "sklearn.ensemble"}
+LARGE |= {"sklearn.cluster", "sklearn.tree"}
+
+
+def estimators_of(modules):
+    """The families of which a module that defines a public estimator was loaded."""
+    return {
+        family
+        for family in FAMILIES
+        for home in set(importlib.import_module(f"gapless.{family}")._HOMES.values())
+        if f"gapless.{family}.{home}" in modules
+    }
+
+
+def test_a_loaded_model_brings_no_other_family(tmp_path):
+    """A file names its classes; only these are imported, and what they need."""
+    X, y = np.arange(12.0).reshape(6, 2) ** 1.5, np.arange(6)
+    path = gapless.save(gapless.Ridge().fit(X, y), tmp_path / "model.gapless")
+    loaded = modules_after(f"import gapless; gapless.load({str(path)!r}).predict([[1.0, 2.0]])")
+    assert estimators_of(loaded) == {"linear"}
+    others = {"gapless.linear.logistic", "polars", "sklearn.linear_model", *LARGE}
+    assert others & loaded == set()
+
+
+def test_predictions_for_a_table_bring_no_model_but_its_own(tmp_path):
+    table = tmp_path / "table.csv"
+    table.write_text("a,b,y\n" + "".join(f"{i},{i * i % 7},{2 * i}\n" for i in range(60)))
+    frame = read_table(table)
+    pipeline = prepare(describe_columns(frame, "y"), "numbers", gapless.Ridge())
+    path = gapless.save(TableModel(pipeline, "y").fit(frame), tmp_path / "model.gapless")
+    words = ["predict", str(path), str(table), "-o", str(tmp_path / "out.csv")]
+    loaded = modules_after(f"from gapless.cli.__main__ import main; assert not main({words})")
+    # The spread of its errors is learnt by boosted trees.
+    assert estimators_of(loaded) == {"linear", "ensembles", "trees"}
+    others = {"gapless.linear.logistic", "gapless.ensembles.random_forest", *LARGE}
+    assert others & loaded == set()
+
+
+def seconds_of_children():
+    used = os.times()
+    return used.children_user + used.children_system
+
+
 def test_help_of_the_tool_starts_quickly():
-    """The best of several starts, since others use the machine too; the promise is 0.3 seconds."""
+    """The promise is 0.3 seconds: of the processor, since others use the machine too."""
     command = [sys.executable, "-m", "gapless.cli", "--help"]
     seconds = []
     for _ in range(20):
-        began = time.perf_counter()
+        began = seconds_of_children()
         subprocess.run(command, capture_output=True, check=True)
-        seconds.append(time.perf_counter() - began)
+        seconds.append(seconds_of_children() - began)
         if seconds[-1] < 0.3:
             break
     assert min(seconds) < 0.3
@@ -108,4 +177,7 @@ def test_help_of_the_tool_starts_quickly():
 def test_help_of_the_tool_loads_no_other_package():
     loaded = modules_after("from gapless.cli import args; args.build()")
     assert roots(loaded) - set(sys.stdlib_module_names) == {"gapless"}
-    assert {name.split(".")[1] for name in loaded if name.startswith("gapless.")} == {"cli"}
+    assert {name.split(".")[1] for name in loaded if name.startswith("gapless.")} == {
+        "_first_use",
+        "cli",
+    }

@@ -14,6 +14,8 @@ PACKAGE = ROOT / "src" / "gapless"
 
 # From the data to what people see. A part is a file or a folder of the package.
 ORDER = [
+    "_first_use",
+    "_version",
     "_core",
     "_named",
     "_parameters",
@@ -106,6 +108,8 @@ OUTSIDE = {
     "report": {"jinja2", "markupsafe", "numpy", "polars", "scipy", "sklearn"},
     "cli": {"numpy", "polars", "scipy", "sklearn"},
     "demo": {"numpy", "sklearn", "matplotlib"},
+    "_first_use": set(),
+    "_version": set(),
     "__init__": set(),
 }
 # Parts that load others only when they are used: the public names, and the commands, whose help is

@@ -7,8 +7,9 @@ parts are modules of their own.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ._first_use import on_first_use
 
 if TYPE_CHECKING:
     from .bayes import (
@@ -277,24 +278,6 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """Load a public name or a module of the package when it is first asked for."""
-    if name in _HOMES:
-        module, _, attribute = _HOMES[name].partition(":")
-        value = getattr(importlib.import_module(f".{module}", __name__), attribute or name)
-    elif name in _MODULES:
-        value = importlib.import_module(f".{name}", __name__)
-    elif name == "__version__":
-        from importlib.metadata import version
-
-        value = version("gapless")
-    else:
-        raise AttributeError(f"module 'gapless' has no attribute {name!r}")
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    # What this file itself imports is nobody's to complete.
-    own = {name for name in globals() if name.startswith("__")}
-    return sorted({*own, *__all__, *_MODULES, "__version__"})
+__getattr__, __dir__ = on_first_use(
+    __name__, _HOMES | dict.fromkeys(_MODULES, "") | {"__version__": "_version"}
+)

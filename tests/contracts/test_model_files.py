@@ -42,8 +42,8 @@ from gapless.choosing import TableModel
 from gapless.data import describe_columns, prepare, table_of
 from gapless.metrics import RecalibratedClassifier
 from gapless.model_io import ModelFileError, describe
-from gapless.model_io.names import MODELS, NAMES
-from gapless.model_io.registry import FIELDS
+from gapless.model_io.names import MODELS, VALUES, name_of
+from gapless.model_io.registry import fields_of
 
 PUBLIC = [
     public
@@ -123,8 +123,8 @@ def assert_same(one, other, where="model"):
     elif sp.issparse(one):
         for part in ("data", "indices", "indptr"):
             assert_same(getattr(one, part), getattr(other, part), f"{where}.{part}")
-    elif type(one) in FIELDS:
-        for name in FIELDS[type(one)]:
+    elif (cls := name_of(type(one))) in VALUES:
+        for name in fields_of(type(one), cls):
             assert_same(getattr(one, name), getattr(other, name), f"{where}.{name}")
     else:
         assert repr(one) == repr(other), where
@@ -773,7 +773,7 @@ def test_a_model_of_a_table_that_is_none_is_refused(place, value, table_model, t
 )
 def test_training_rows_in_a_file_are_named(model, kind, tmp_path):
     told = describe(gapless.save(fit(model, NUMBERS, Y), tmp_path / "m"))
-    assert told.model == NAMES[type(model)]
+    assert told.model == name_of(type(model))
     assert MODELS[told.model] is type(model)
     if kind is None:
         assert told.training_rows == () and "no training rows" in str(told)

@@ -6,15 +6,20 @@ discriminants have covariances. Called by users and by `text`. Imports what esti
 the core.
 """
 
-from .bernoulli import BernoulliNB
-from .categorical import CategoricalNB
-from .complement import ComplementNB
-from .decision import BayesDecision
-from .gaussian import GaussianNB
-from .linear_discriminant import LinearDiscriminantAnalysis
-from .mixed import NaiveBayes
-from .multinomial import MultinomialNB
-from .quadratic_discriminant import QuadraticDiscriminantAnalysis
+from typing import TYPE_CHECKING
+
+from .._first_use import on_first_use
+
+if TYPE_CHECKING:
+    from .bernoulli import BernoulliNB
+    from .categorical import CategoricalNB
+    from .complement import ComplementNB
+    from .decision import BayesDecision
+    from .gaussian import GaussianNB
+    from .linear_discriminant import LinearDiscriminantAnalysis
+    from .mixed import NaiveBayes
+    from .multinomial import MultinomialNB
+    from .quadratic_discriminant import QuadraticDiscriminantAnalysis
 
 __all__ = [
     "BayesDecision",
@@ -27,3 +32,17 @@ __all__ = [
     "NaiveBayes",
     "QuadraticDiscriminantAnalysis",
 ]
+
+# Each name, and the file it lives in.
+_HOMES = {
+    "BayesDecision": "decision",
+    "BernoulliNB": "bernoulli",
+    "CategoricalNB": "categorical",
+    "ComplementNB": "complement",
+    "GaussianNB": "gaussian",
+    "LinearDiscriminantAnalysis": "linear_discriminant",
+    "MultinomialNB": "multinomial",
+    "NaiveBayes": "mixed",
+    "QuadraticDiscriminantAnalysis": "quadratic_discriminant",
+}
+__getattr__, __dir__ = on_first_use(__name__, _HOMES)

@@ -3,17 +3,22 @@
 Called by people and by the report. May import anything above it; nothing of the engine imports it.
 """
 
-from .bootstrap import bootstrap
-from .comparison import Contender, ModelComparison, compare
-from .decision_grid import DecisionGrid, decision_grid
-from .decomposition import BiasVariance, bias_variance
-from .gradient_check import GradientCheck, gradient_check, numerical_gradient
-from .interpolation import DoubleDescent, double_descent
-from .learning import LearningCurve, learning_curve
-from .partial_dependence import PartialDependence, partial_dependence
-from .permutation import PermutationImportance, permutation_importance
-from .resampling import Resampled, hold_out, k_fold, leave_one_out
-from .validation import ValidationCurve, validation_curve
+from typing import TYPE_CHECKING
+
+from .._first_use import on_first_use
+
+if TYPE_CHECKING:
+    from .bootstrapping import bootstrap
+    from .comparison import Contender, ModelComparison, compare
+    from .decomposition import BiasVariance, bias_variance
+    from .dependence import PartialDependence, partial_dependence
+    from .gradients import GradientCheck, gradient_check, numerical_gradient
+    from .grids import DecisionGrid, decision_grid
+    from .interpolation import DoubleDescent, double_descent
+    from .learning import LearningCurve, learning_curve
+    from .permutation import PermutationImportance, permutation_importance
+    from .resampling import Resampled, hold_out, k_fold, leave_one_out
+    from .validation import ValidationCurve, validation_curve
 
 __all__ = [
     "BiasVariance",
@@ -42,3 +47,33 @@ __all__ = [
     "permutation_importance",
     "validation_curve",
 ]
+
+# Each name, and the file it lives in.
+_HOMES = {
+    "BiasVariance": "decomposition",
+    "Contender": "comparison",
+    "DecisionGrid": "grids",
+    "DoubleDescent": "interpolation",
+    "GradientCheck": "gradients",
+    "LearningCurve": "learning",
+    "ModelComparison": "comparison",
+    "PartialDependence": "dependence",
+    "PermutationImportance": "permutation",
+    "Resampled": "resampling",
+    "ValidationCurve": "validation",
+    "bias_variance": "decomposition",
+    "bootstrap": "bootstrapping",
+    "compare": "comparison",
+    "decision_grid": "grids",
+    "double_descent": "interpolation",
+    "gradient_check": "gradients",
+    "hold_out": "resampling",
+    "k_fold": "resampling",
+    "learning_curve": "learning",
+    "leave_one_out": "resampling",
+    "numerical_gradient": "gradients",
+    "partial_dependence": "dependence",
+    "permutation_importance": "permutation",
+    "validation_curve": "validation",
+}
+__getattr__, __dir__ = on_first_use(__name__, _HOMES)

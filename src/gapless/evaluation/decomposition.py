@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from .._percent import percent
-from .bootstrap import draw, repeated
+from .bootstrapping import draw, repeated
 from .rows import Array, Rows
 
 # Sums over rows are off by about this part.

@@ -7,12 +7,17 @@ point) have closed forms, and share `_base`: `squares` solves the equations of t
 for many strengths, `search` chooses among them, `held_out` leaves rows out. Import all above them.
 """
 
-from .gaussian_process import GaussianProcessRegressor
-from .local import KernelRegression
-from .logistic import KernelLogisticRegression
-from .nystroem import Nystroem
-from .random_features import RBFSampler
-from .ridge import KernelRidge
+from typing import TYPE_CHECKING
+
+from .._first_use import on_first_use
+
+if TYPE_CHECKING:
+    from .gaussian_process import GaussianProcessRegressor
+    from .local import KernelRegression
+    from .logistic import KernelLogisticRegression
+    from .nystroem import Nystroem
+    from .random_features import RBFSampler
+    from .ridge import KernelRidge
 
 __all__ = [
     "GaussianProcessRegressor",
@@ -22,3 +27,14 @@ __all__ = [
     "Nystroem",
     "RBFSampler",
 ]
+
+# Each name, and the file it lives in.
+_HOMES = {
+    "GaussianProcessRegressor": "gaussian_process",
+    "KernelLogisticRegression": "logistic",
+    "KernelRegression": "local",
+    "KernelRidge": "ridge",
+    "Nystroem": "nystroem",
+    "RBFSampler": "random_features",
+}
+__getattr__, __dir__ = on_first_use(__name__, _HOMES)

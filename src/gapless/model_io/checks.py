@@ -12,26 +12,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.compose import ColumnTransformer
-from sklearn.pipeline import FeatureUnion, Pipeline
-from sklearn.preprocessing import (
-    KBinsDiscretizer,
-    OneHotEncoder,
-    OrdinalEncoder,
-    PolynomialFeatures,
-    RobustScaler,
-    SplineTransformer,
-    StandardScaler,
-    TargetEncoder,
-)
 from sklearn.utils._param_validation import validate_parameter_constraints
 
-from ..choosing import TableModel
-from ..data import TableFeatures
 from ..remembering import GIVEN
 from ..stored import Checks, FittedModel, Misfit, all_finite
-from ..trees.asked import AskedColumns
-from ..trees.bundles import Bundles
 from ..trees.columns import Columns
 from ..trees.compact import CompactTrees
 from ..trees.multiway import MultiwayTree
@@ -39,6 +23,7 @@ from ..trees.packed import PackedTrees
 from ..trees.tree import Tree
 from .container import ModelFileError
 from .limits import Budget, check_limits, parameter_names
+from .names import name_of
 from .registry import contents
 from .scikit_learn import ATTRIBUTES, OUTPUT, OUTPUT_KINDS, left_by_fit
 from .tree_checks import (
@@ -78,25 +63,25 @@ def check_sparse(data: Any, indices: Any, indptr: Any, shape: tuple[int, int], w
     require(not falls.any(), where, "places that do not rise")
 
 
-def check_value(value: Any, where: str) -> None:
-    """Check a value after it was built."""
+def check_value(value: Any, name: str, where: str) -> None:
+    """Check a value, of the class that files call so, after it was built."""
     kind: Any = type(value)
     if (declared := _of_fields(kind)) is not None:
-        _check_declared(declared, contents(value), where)
-    check: Callable[[Any, str], None] | None = VALUE_CHECKS.get(type(value))
+        _check_declared(declared, contents(value, name), where)
+    check: Callable[[Any, str], None] | None = VALUE_CHECKS.get(name)
     if check is not None:
         check(value, where)
 
 
-def check_model(model: Any, learned: dict[str, Any], where: str, budget: Budget) -> None:
-    """Check a model after it was built, which has learned something, or was not fitted."""
+def check_model(model: Any, name: str, learned: dict[str, Any], where: str, budget: Budget) -> None:
+    """Check a model, of the class that files call so, which has learned something or nothing."""
     cls: Any = type(model)
     check_limits(model, where)
     learned = {**learned}
     require(learned.pop(OUTPUT, {}) in OUTPUT_KINDS, where, "tables of an unknown kind as output")
     was_fitted = _check_declared(_of_attributes(cls), learned, where)
     _check_given(model, learned.get(GIVEN) or {}, where)
-    if was_fitted and cls in ATTRIBUTES:
+    if was_fitted and name in ATTRIBUTES:
         # scikit-learn's transformers look at their parameters when they transform.
         parameters = {name: getattr(model, name) for name in parameter_names(cls)}
         rules = getattr(cls, "_parameter_constraints", {})
@@ -105,11 +90,11 @@ def check_model(model: Any, learned: dict[str, Any], where: str, budget: Budget)
         fault = model._misfit() if hasattr(cls, "_misfit") else None
         require(fault is None, where, fault or "")
         _check_trees(learned, learned.get("n_features_in_", 0), where)
-    check: Callable[[Any, str], None] | None = MODEL_CHECKS.get(cls)
+    check: Callable[[Any, str], None] | None = MODEL_CHECKS.get(name)
     if check is not None:
         check(model, where)
-    if cls in OUTPUTS and was_fitted:
-        budget.spend(OUTPUTS[cls](model), "columns", where)
+    if name in OUTPUTS and was_fitted:
+        budget.spend(OUTPUTS[name](model), "columns", where)
 
 
 @cache
@@ -161,7 +146,7 @@ def _check_trees(known: dict[str, Any], d: int, where: str) -> None:
         require(len(columns) == d, where, "columns other than those of X")
 
 
-def _check_column_transformer(transformer: ColumnTransformer, where: str) -> None:
+def _check_column_transformer(transformer: Any, where: str) -> None:
     """Every transformer has columns to take, and columns of the output to fill."""
     _check_steps(transformer.transformers, where)
     if "transformers_" not in vars(transformer):
@@ -196,7 +181,7 @@ def _check_steps(steps: Any, where: str) -> None:
         require(is_model or is_none, where, "a step that is no model")
 
 
-def _check_one_hot(encoder: OneHotEncoder, where: str) -> None:
+def _check_one_hot(encoder: Any, where: str) -> None:
     """Every level has a column inside those of its feature."""
     if "_n_features_outs" not in vars(encoder):
         return
@@ -232,7 +217,7 @@ def _check_scaler(scaler: Any, where: str) -> None:
             require(is_there, f"{where}.{name}", "nothing, where numbers are needed")
 
 
-def _check_bins(discretizer: KBinsDiscretizer, where: str) -> None:
+def _check_bins(discretizer: Any, where: str) -> None:
     """Edges around every bin, and a level of the encoder for each."""
     if "bin_edges_" not in vars(discretizer):
         return
@@ -243,12 +228,13 @@ def _check_bins(discretizer: KBinsDiscretizer, where: str) -> None:
     require(encoder is not None or discretizer.encode == "ordinal", where, "no encoder of bins")
     levels = [np.arange(n) for n in bins]
     is_right = encoder is None or (
-        isinstance(encoder, OneHotEncoder) and all(map(np.array_equal, encoder.categories_, levels))
+        name_of(type(encoder)) == "sklearn.OneHotEncoder"
+        and all(map(np.array_equal, encoder.categories_, levels))
     )
     require(is_right, where, "an encoder of other bins")
 
 
-def _check_polynomial(features: PolynomialFeatures, where: str) -> None:
+def _check_polynomial(features: Any, where: str) -> None:
     """The sizes follow from the parameters and the number of columns."""
     if "n_features_in_" not in vars(features):
         return
@@ -263,7 +249,7 @@ def _check_polynomial(features: PolynomialFeatures, where: str) -> None:
         require(is_same, f"{where}.{name}", "another number than follows from the parameters")
 
 
-def _check_splines(splines: SplineTransformer, where: str) -> None:
+def _check_splines(splines: Any, where: str) -> None:
     """As many columns as the curves have, which are of the degree of the parameters."""
     if "bsplines_" not in vars(splines):
         return
@@ -278,7 +264,7 @@ def _check_splines(splines: SplineTransformer, where: str) -> None:
     require(splines.n_features_out_ == d * bases, where, "another number of columns")
 
 
-def _check_target_encoder(encoder: TargetEncoder, where: str) -> None:
+def _check_target_encoder(encoder: Any, where: str) -> None:
     """A table of encodings for each column, or for each column and class."""
     if "encodings_" not in vars(encoder):
         return
@@ -293,7 +279,7 @@ def _check_target_encoder(encoder: TargetEncoder, where: str) -> None:
         require(len(own) == len(levels), where, "encodings of other levels")
 
 
-def _check_table_model(model: TableModel, where: str) -> None:
+def _check_table_model(model: Any, where: str) -> None:
     """What a model of a table knows beside its pipeline is of the types that its fit leaves."""
     known = vars(model)
     if "pipeline_" not in known:
@@ -303,37 +289,39 @@ def _check_table_model(model: TableModel, where: str) -> None:
     spread = known.get("spread_")
     # The last of its columns is the prediction.
     takes_tables = spread is None or (
-        len(spread.steps) > 1 and isinstance(spread[0], TableFeatures) and len(spread[0].columns)
+        len(spread.steps) > 1
+        and name_of(type(spread[0])) == "data.TableFeatures"
+        and len(spread[0].columns)
     )
     require(takes_tables, where, "a spread of errors that takes no tables")
 
 
 # How many columns a fitted transformer makes that could make any number of them.
-OUTPUTS: dict[type, Callable[[Any], int]] = {
-    OneHotEncoder: lambda encoder: sum(encoder._n_features_outs),
-    PolynomialFeatures: lambda features: features.n_output_features_,
-    SplineTransformer: lambda splines: splines.n_features_out_,
+OUTPUTS: dict[str, Callable[[Any], int]] = {
+    "sklearn.OneHotEncoder": lambda encoder: sum(encoder._n_features_outs),
+    "sklearn.PolynomialFeatures": lambda features: features.n_output_features_,
+    "sklearn.SplineTransformer": lambda splines: splines.n_features_out_,
 }
-VALUE_CHECKS: dict[type, Any] = {
-    AskedColumns: check_asked,
-    Bundles: check_bundles,
-    Columns: check_columns,
-    CompactTrees: check_compact,
-    MultiwayTree: check_multiway,
-    PackedTrees: check_packed,
-    Tree: check_tree,
+VALUE_CHECKS: dict[str, Any] = {
+    "trees.AskedColumns": check_asked,
+    "trees.Bundles": check_bundles,
+    "trees.Columns": check_columns,
+    "trees.CompactTrees": check_compact,
+    "trees.MultiwayTree": check_multiway,
+    "trees.PackedTrees": check_packed,
+    "trees.Tree": check_tree,
 }
-MODEL_CHECKS: dict[type, Any] = {
-    ColumnTransformer: _check_column_transformer,
-    FeatureUnion: lambda union, where: _check_steps(union.transformer_list, where),
-    Pipeline: lambda pipeline, where: _check_steps(pipeline.steps, where),
-    KBinsDiscretizer: _check_bins,
-    OneHotEncoder: _check_one_hot,
-    OrdinalEncoder: _check_groups,
-    RobustScaler: _check_scaler,
-    StandardScaler: _check_scaler,
-    PolynomialFeatures: _check_polynomial,
-    SplineTransformer: _check_splines,
-    TableModel: _check_table_model,
-    TargetEncoder: _check_target_encoder,
+MODEL_CHECKS: dict[str, Any] = {
+    "sklearn.ColumnTransformer": _check_column_transformer,
+    "sklearn.FeatureUnion": lambda union, where: _check_steps(union.transformer_list, where),
+    "sklearn.Pipeline": lambda pipeline, where: _check_steps(pipeline.steps, where),
+    "sklearn.KBinsDiscretizer": _check_bins,
+    "sklearn.OneHotEncoder": _check_one_hot,
+    "sklearn.OrdinalEncoder": _check_groups,
+    "sklearn.RobustScaler": _check_scaler,
+    "sklearn.StandardScaler": _check_scaler,
+    "sklearn.PolynomialFeatures": _check_polynomial,
+    "sklearn.SplineTransformer": _check_splines,
+    "choosing.TableModel": _check_table_model,
+    "sklearn.TargetEncoder": _check_target_encoder,
 }

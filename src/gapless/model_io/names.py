@@ -3,223 +3,247 @@
 A name is for ever, wherever in gapless its class lives now: files of earlier versions have it. A
 name is never taken away or given to another class; a new class gets a new line. Models are the
 public estimators of gapless and scikit-learn's in `scikit_learn`. Values are what those keep:
-losses, penalties, kernels, certificates, trees.
+losses, penalties, kernels, certificates, trees. A class is imported when a file names it, and no
+other with it: what a model needs is loaded, and nothing else.
 """
 
 from __future__ import annotations
 
-from scipy.interpolate import BSpline
-from sklearn.model_selection import (
-    GroupKFold,
-    KFold,
-    LeaveOneGroupOut,
-    LeaveOneOut,
-    StratifiedGroupKFold,
-    StratifiedKFold,
+import importlib
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+
+class Classes(Mapping[str, type]):
+    """Classes by what files call them.
+
+    Parameters
+    ----------
+    homes : dict of str
+        Of each name, the module that its class is taken from, of gapless or of another package;
+        "module:Other" where the class is not called as the name ends.
+    """
+
+    def __init__(self, homes: dict[str, str]):
+        self._homes = homes
+
+    def home_of(self, name: str) -> tuple[str, str]:
+        """The module of a class, and what it is called there."""
+        module, _, attribute = self._homes[name].partition(":")
+        return module, attribute or name.rpartition(".")[2]
+
+    def __getitem__(self, name: str) -> type:
+        module, attribute = self.home_of(name)
+        found = getattr(importlib.import_module(module), attribute)
+        assert isinstance(found, type)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._homes)
+
+    def __len__(self) -> int:
+        return len(self._homes)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._homes
+
+
+MODELS = Classes(
+    {
+        "bayes.BayesDecision": "gapless.bayes",
+        "bayes.BernoulliNB": "gapless.bayes",
+        "bayes.CategoricalNB": "gapless.bayes",
+        "bayes.ComplementNB": "gapless.bayes",
+        "bayes.GaussianNB": "gapless.bayes",
+        "bayes.LinearDiscriminantAnalysis": "gapless.bayes",
+        "bayes.MultinomialNB": "gapless.bayes",
+        "bayes.NaiveBayes": "gapless.bayes",
+        "bayes.QuadraticDiscriminantAnalysis": "gapless.bayes",
+        "choosing.MajorityClassifier": "gapless.choosing",
+        "choosing.MeanRegressor": "gapless.choosing",
+        "choosing.TableModel": "gapless.choosing",
+        "data.DateParts": "gapless.data",
+        "data.FrequentWords": "gapless.data",
+        "data.TableFeatures": "gapless.data",
+        "ensembles.AdaBoostClassifier": "gapless.ensembles",
+        "ensembles.AdaBoostRegressor": "gapless.ensembles",
+        "ensembles.BaggingClassifier": "gapless.ensembles",
+        "ensembles.BaggingRegressor": "gapless.ensembles",
+        "ensembles.ExtraTreesClassifier": "gapless.ensembles",
+        "ensembles.ExtraTreesRegressor": "gapless.ensembles",
+        "ensembles.GradientBoostingClassifier": "gapless.ensembles",
+        "ensembles.GradientBoostingRegressor": "gapless.ensembles",
+        "ensembles.HistGradientBoostingClassifier": "gapless.ensembles",
+        "ensembles.HistGradientBoostingRegressor": "gapless.ensembles",
+        "ensembles.RandomForestClassifier": "gapless.ensembles",
+        "ensembles.RandomForestRegressor": "gapless.ensembles",
+        "kernel_machines.GaussianProcessRegressor": "gapless.kernel_machines",
+        "kernel_machines.KernelLogisticRegression": "gapless.kernel_machines",
+        "kernel_machines.KernelRegression": "gapless.kernel_machines",
+        "kernel_machines.KernelRidge": "gapless.kernel_machines",
+        "kernel_machines.Nystroem": "gapless.kernel_machines",
+        "kernel_machines.RBFSampler": "gapless.kernel_machines",
+        "linear.ElasticNet": "gapless.linear",
+        "linear.ElasticNetCV": "gapless.linear",
+        "linear.Lasso": "gapless.linear",
+        "linear.LassoCV": "gapless.linear",
+        "linear.LinearRegression": "gapless.linear",
+        "linear.LinearSVC": "gapless.linear",
+        "linear.LinearSVR": "gapless.linear",
+        "linear.LogisticRegression": "gapless.linear",
+        "linear.LogisticRegressionCV": "gapless.linear",
+        "linear.MultiTaskLasso": "gapless.linear",
+        "linear.MultiTaskLassoCV": "gapless.linear",
+        "linear.Ridge": "gapless.linear",
+        "linear.RidgeCV": "gapless.linear",
+        "linear.RidgeClassifier": "gapless.linear",
+        "linear.RidgeClassifierCV": "gapless.linear",
+        "linear.RiskClassifier": "gapless.linear",
+        "linear.RiskRegressor": "gapless.linear",
+        "metrics.RecalibratedClassifier": "gapless.metrics",
+        "neighbors.KNeighborsClassifier": "gapless.neighbors",
+        "neighbors.KNeighborsRegressor": "gapless.neighbors",
+        "neighbors.NearestNeighbors": "gapless.neighbors",
+        "svm.NuSVC": "gapless.svm",
+        "svm.NuSVR": "gapless.svm",
+        "svm.OneClassSVM": "gapless.svm",
+        "svm.SVC": "gapless.svm",
+        "svm.SVR": "gapless.svm",
+        "text.TextClassifier": "gapless.text",
+        "trees.C45Classifier": "gapless.trees",
+        "trees.DecisionTreeClassifier": "gapless.trees",
+        "trees.DecisionTreeRegressor": "gapless.trees",
+        "trees.ID3Classifier": "gapless.trees",
+        "sklearn.ColumnTransformer": "sklearn.compose",
+        "sklearn.CountVectorizer": "sklearn.feature_extraction.text",
+        "sklearn.FeatureUnion": "sklearn.pipeline",
+        "sklearn.FunctionTransformer": "sklearn.preprocessing",
+        "sklearn.KBinsDiscretizer": "sklearn.preprocessing",
+        "sklearn.LabelBinarizer": "sklearn.preprocessing",
+        "sklearn.LabelEncoder": "sklearn.preprocessing",
+        "sklearn.MaxAbsScaler": "sklearn.preprocessing",
+        "sklearn.MinMaxScaler": "sklearn.preprocessing",
+        "sklearn.MissingIndicator": "sklearn.impute",
+        "sklearn.Normalizer": "sklearn.preprocessing",
+        "sklearn.Nystroem": "sklearn.kernel_approximation",
+        "sklearn.OneHotEncoder": "sklearn.preprocessing",
+        "sklearn.OrdinalEncoder": "sklearn.preprocessing",
+        "sklearn.Pipeline": "sklearn.pipeline",
+        "sklearn.PolynomialFeatures": "sklearn.preprocessing",
+        "sklearn.PowerTransformer": "sklearn.preprocessing",
+        "sklearn.QuantileTransformer": "sklearn.preprocessing",
+        "sklearn.RobustScaler": "sklearn.preprocessing",
+        "sklearn.SimpleImputer": "sklearn.impute",
+        "sklearn.SplineTransformer": "sklearn.preprocessing",
+        "sklearn.StandardScaler": "sklearn.preprocessing",
+        "sklearn.TargetEncoder": "sklearn.preprocessing",
+        "sklearn.TfidfTransformer": "sklearn.feature_extraction.text",
+        "sklearn.TfidfVectorizer": "sklearn.feature_extraction.text",
+        "sklearn.TransformedTargetRegressor": "sklearn.compose",
+    }
+)
+VALUES = Classes(
+    {
+        "bayes.Categories": "gapless.bayes.count_parts",
+        "bayes.Gaussians": "gapless.bayes.number_parts",
+        "bayes.Kernels": "gapless.bayes.number_parts",
+        "bayes.MixedColumns": "gapless.bayes.mixed_columns",
+        "bayes.Moments": "gapless.bayes.moments",
+        "bayes.Words": "gapless.bayes.count_parts",
+        "certificates.Certificate": "gapless.certificates",
+        "data.Column": "gapless.data",
+        "data.ColumnProfile": "gapless.data",
+        "data.Fingerprint": "gapless.data.fingerprints",
+        "data.Form": "gapless.data",
+        "data.ReadingOptions": "gapless.data",
+        "data.TableProfile": "gapless.data",
+        "ensembles.BoostingTrace": "gapless.ensembles.boosting_run",
+        "ensembles.MarginTrace": "gapless.ensembles.margins",
+        "generalization.Disagreement": "gapless.generalization.result",
+        "generalization.Generalization": "gapless.generalization",
+        "kernel_features.LandmarkFeatures": "gapless.kernel_features",
+        "kernel_features.RandomFeatures": "gapless.kernel_features",
+        "kernel_features.Tried": "gapless.kernel_features",
+        "kernels.AdditiveChi2": "gapless.kernels",
+        "kernels.Chi2": "gapless.kernels",
+        "kernels.Constant": "gapless.kernels",
+        "kernels.Cosine": "gapless.kernels",
+        "kernels.Gaussian": "gapless.kernels",
+        "kernels.Laplacian": "gapless.kernels",
+        "kernels.Linear": "gapless.kernels",
+        "kernels.Matern": "gapless.kernels",
+        "kernels.Polynomial": "gapless.kernels",
+        "kernels.Precomputed": "gapless.kernels",
+        "kernels.Product": "gapless.kernels",
+        "kernels.Quadratic": "gapless.kernels",
+        "kernels.Scaled": "gapless.kernels",
+        "kernels.Sigmoid": "gapless.kernels",
+        "kernels.Spectrum": "gapless.kernels",
+        "kernels.Sum": "gapless.kernels",
+        "kernels.White": "gapless.kernels",
+        "linear.Path": "gapless.linear.path",
+        "losses.CrammerSinger": "gapless.losses",
+        "losses.EpsilonInsensitive": "gapless.losses",
+        "losses.Exponential": "gapless.losses",
+        "losses.Gamma": "gapless.losses",
+        "losses.Hinge": "gapless.losses",
+        "losses.Huber": "gapless.losses",
+        "losses.Logistic": "gapless.losses",
+        "losses.Poisson": "gapless.losses",
+        "losses.Quantile": "gapless.losses",
+        "losses.Softmax": "gapless.losses",
+        "losses.Squared": "gapless.losses",
+        "losses.SquaredEpsilonInsensitive": "gapless.losses",
+        "losses.SquaredHinge": "gapless.losses",
+        "losses.WestonWatkins": "gapless.losses",
+        "metrics.Sigmoid": "gapless.metrics.probability_maps",
+        "metrics.Steps": "gapless.metrics.probability_maps",
+        "neighbors.MixedRows": "gapless.neighbors.mixed",
+        "optimality.Conditions": "gapless.optimality",
+        "optimality.Violation": "gapless.optimality",
+        "penalties.Box": "gapless.penalties",
+        "penalties.ElasticNet": "gapless.penalties",
+        "penalties.Group": "gapless.penalties",
+        "penalties.L1": "gapless.penalties",
+        "penalties.L2": "gapless.penalties",
+        "penalties.NoPenalty": "gapless.penalties",
+        "search.Search": "gapless.search",
+        "solvers.Trace": "gapless.solvers",
+        "svm.LaterProbabilities": "gapless.svm.svc",
+        "svm.Probabilities": "gapless.svm.probability",
+        "trees.AskedColumns": "gapless.trees.asked",
+        "trees.Bundles": "gapless.trees.bundles",
+        "trees.Columns": "gapless.trees.columns",
+        "trees.CompactTrees": "gapless.trees.compact",
+        "trees.MultiwayTree": "gapless.trees.multiway",
+        "trees.PackedTrees": "gapless.trees.packed",
+        "trees.PruneTrace": "gapless.trees.pruning",
+        "trees.Tree": "gapless.trees.tree",
+        "scipy.BSpline": "scipy.interpolate",
+        "sklearn.GroupKFold": "sklearn.model_selection",
+        "sklearn.KFold": "sklearn.model_selection",
+        "sklearn.LeaveOneGroupOut": "sklearn.model_selection",
+        "sklearn.LeaveOneOut": "sklearn.model_selection",
+        "sklearn.StratifiedGroupKFold": "sklearn.model_selection",
+        "sklearn.StratifiedKFold": "sklearn.model_selection",
+    }
 )
 
-from .. import (
-    bayes,
-    choosing,
-    data,
-    ensembles,
-    kernel_machines,
-    kernels,
-    linear,
-    losses,
-    metrics,
-    neighbors,
-    penalties,
-    svm,
-    text,
-    trees,
-)
-from ..bayes.count_parts import Categories, Words
-from ..bayes.mixed_columns import MixedColumns
-from ..bayes.moments import Moments
-from ..bayes.number_parts import Gaussians, Kernels
-from ..certificates import Certificate
-from ..data import Column, ColumnProfile, Form, ReadingOptions, TableProfile
-from ..data.fingerprints import Fingerprint
-from ..ensembles.boosting_run import BoostingTrace
-from ..ensembles.margins import MarginTrace
-from ..generalization import Generalization
-from ..generalization.result import Disagreement
-from ..kernel_features import LandmarkFeatures, RandomFeatures, Tried
-from ..linear.path import Path
-from ..metrics.probability_maps import Sigmoid, Steps
-from ..neighbors.mixed import MixedRows
-from ..optimality import Conditions, Violation
-from ..search import Search
-from ..solvers import Trace
-from ..svm.probability import Probabilities
-from ..svm.svc import LaterProbabilities
-from ..trees.asked import AskedColumns
-from ..trees.bundles import Bundles
-from ..trees.columns import Columns
-from ..trees.compact import CompactTrees
-from ..trees.multiway import MultiwayTree
-from ..trees.packed import PackedTrees
-from ..trees.pruning import PruneTrace
-from ..trees.tree import Tree
-from .scikit_learn import ATTRIBUTES
 
-SPLITTERS = (
-    GroupKFold,
-    KFold,
-    LeaveOneGroupOut,
-    LeaveOneOut,
-    StratifiedGroupKFold,
-    StratifiedKFold,
-)
+def name_of(cls: Any) -> str:
+    """What files call a class of models or values; nothing if they do not know it."""
+    return _name_of(cls)
 
-MODELS: dict[str, type] = {
-    "bayes.BayesDecision": bayes.BayesDecision,
-    "bayes.BernoulliNB": bayes.BernoulliNB,
-    "bayes.CategoricalNB": bayes.CategoricalNB,
-    "bayes.ComplementNB": bayes.ComplementNB,
-    "bayes.GaussianNB": bayes.GaussianNB,
-    "bayes.LinearDiscriminantAnalysis": bayes.LinearDiscriminantAnalysis,
-    "bayes.MultinomialNB": bayes.MultinomialNB,
-    "bayes.NaiveBayes": bayes.NaiveBayes,
-    "bayes.QuadraticDiscriminantAnalysis": bayes.QuadraticDiscriminantAnalysis,
-    "choosing.MajorityClassifier": choosing.MajorityClassifier,
-    "choosing.MeanRegressor": choosing.MeanRegressor,
-    "choosing.TableModel": choosing.TableModel,
-    "data.DateParts": data.DateParts,
-    "data.FrequentWords": data.FrequentWords,
-    "data.TableFeatures": data.TableFeatures,
-    "ensembles.AdaBoostClassifier": ensembles.AdaBoostClassifier,
-    "ensembles.AdaBoostRegressor": ensembles.AdaBoostRegressor,
-    "ensembles.BaggingClassifier": ensembles.BaggingClassifier,
-    "ensembles.BaggingRegressor": ensembles.BaggingRegressor,
-    "ensembles.ExtraTreesClassifier": ensembles.ExtraTreesClassifier,
-    "ensembles.ExtraTreesRegressor": ensembles.ExtraTreesRegressor,
-    "ensembles.GradientBoostingClassifier": ensembles.GradientBoostingClassifier,
-    "ensembles.GradientBoostingRegressor": ensembles.GradientBoostingRegressor,
-    "ensembles.HistGradientBoostingClassifier": ensembles.HistGradientBoostingClassifier,
-    "ensembles.HistGradientBoostingRegressor": ensembles.HistGradientBoostingRegressor,
-    "ensembles.RandomForestClassifier": ensembles.RandomForestClassifier,
-    "ensembles.RandomForestRegressor": ensembles.RandomForestRegressor,
-    "kernel_machines.GaussianProcessRegressor": kernel_machines.GaussianProcessRegressor,
-    "kernel_machines.KernelLogisticRegression": kernel_machines.KernelLogisticRegression,
-    "kernel_machines.KernelRegression": kernel_machines.KernelRegression,
-    "kernel_machines.KernelRidge": kernel_machines.KernelRidge,
-    "kernel_machines.Nystroem": kernel_machines.Nystroem,
-    "kernel_machines.RBFSampler": kernel_machines.RBFSampler,
-    "linear.ElasticNet": linear.ElasticNet,
-    "linear.ElasticNetCV": linear.ElasticNetCV,
-    "linear.Lasso": linear.Lasso,
-    "linear.LassoCV": linear.LassoCV,
-    "linear.LinearRegression": linear.LinearRegression,
-    "linear.LinearSVC": linear.LinearSVC,
-    "linear.LinearSVR": linear.LinearSVR,
-    "linear.LogisticRegression": linear.LogisticRegression,
-    "linear.LogisticRegressionCV": linear.LogisticRegressionCV,
-    "linear.MultiTaskLasso": linear.MultiTaskLasso,
-    "linear.MultiTaskLassoCV": linear.MultiTaskLassoCV,
-    "linear.Ridge": linear.Ridge,
-    "linear.RidgeCV": linear.RidgeCV,
-    "linear.RidgeClassifier": linear.RidgeClassifier,
-    "linear.RidgeClassifierCV": linear.RidgeClassifierCV,
-    "linear.RiskClassifier": linear.RiskClassifier,
-    "linear.RiskRegressor": linear.RiskRegressor,
-    "metrics.RecalibratedClassifier": metrics.RecalibratedClassifier,
-    "neighbors.KNeighborsClassifier": neighbors.KNeighborsClassifier,
-    "neighbors.KNeighborsRegressor": neighbors.KNeighborsRegressor,
-    "neighbors.NearestNeighbors": neighbors.NearestNeighbors,
-    "svm.NuSVC": svm.NuSVC,
-    "svm.NuSVR": svm.NuSVR,
-    "svm.OneClassSVM": svm.OneClassSVM,
-    "svm.SVC": svm.SVC,
-    "svm.SVR": svm.SVR,
-    "text.TextClassifier": text.TextClassifier,
-    "trees.C45Classifier": trees.C45Classifier,
-    "trees.DecisionTreeClassifier": trees.DecisionTreeClassifier,
-    "trees.DecisionTreeRegressor": trees.DecisionTreeRegressor,
-    "trees.ID3Classifier": trees.ID3Classifier,
-}
-VALUES: dict[str, type] = {
-    "bayes.Categories": Categories,
-    "bayes.Gaussians": Gaussians,
-    "bayes.Kernels": Kernels,
-    "bayes.MixedColumns": MixedColumns,
-    "bayes.Moments": Moments,
-    "bayes.Words": Words,
-    "certificates.Certificate": Certificate,
-    "data.Column": Column,
-    "data.ColumnProfile": ColumnProfile,
-    "data.Fingerprint": Fingerprint,
-    "data.Form": Form,
-    "data.ReadingOptions": ReadingOptions,
-    "data.TableProfile": TableProfile,
-    "ensembles.BoostingTrace": BoostingTrace,
-    "ensembles.MarginTrace": MarginTrace,
-    "generalization.Disagreement": Disagreement,
-    "generalization.Generalization": Generalization,
-    "kernel_features.LandmarkFeatures": LandmarkFeatures,
-    "kernel_features.RandomFeatures": RandomFeatures,
-    "kernel_features.Tried": Tried,
-    "kernels.AdditiveChi2": kernels.AdditiveChi2,
-    "kernels.Chi2": kernels.Chi2,
-    "kernels.Constant": kernels.Constant,
-    "kernels.Cosine": kernels.Cosine,
-    "kernels.Gaussian": kernels.Gaussian,
-    "kernels.Laplacian": kernels.Laplacian,
-    "kernels.Linear": kernels.Linear,
-    "kernels.Matern": kernels.Matern,
-    "kernels.Polynomial": kernels.Polynomial,
-    "kernels.Precomputed": kernels.Precomputed,
-    "kernels.Product": kernels.Product,
-    "kernels.Quadratic": kernels.Quadratic,
-    "kernels.Scaled": kernels.Scaled,
-    "kernels.Sigmoid": kernels.Sigmoid,
-    "kernels.Spectrum": kernels.Spectrum,
-    "kernels.Sum": kernels.Sum,
-    "kernels.White": kernels.White,
-    "linear.Path": Path,
-    "losses.CrammerSinger": losses.CrammerSinger,
-    "losses.EpsilonInsensitive": losses.EpsilonInsensitive,
-    "losses.Exponential": losses.Exponential,
-    "losses.Gamma": losses.Gamma,
-    "losses.Hinge": losses.Hinge,
-    "losses.Huber": losses.Huber,
-    "losses.Logistic": losses.Logistic,
-    "losses.Poisson": losses.Poisson,
-    "losses.Quantile": losses.Quantile,
-    "losses.Softmax": losses.Softmax,
-    "losses.Squared": losses.Squared,
-    "losses.SquaredEpsilonInsensitive": losses.SquaredEpsilonInsensitive,
-    "losses.SquaredHinge": losses.SquaredHinge,
-    "losses.WestonWatkins": losses.WestonWatkins,
-    "metrics.Sigmoid": Sigmoid,
-    "metrics.Steps": Steps,
-    "neighbors.MixedRows": MixedRows,
-    "optimality.Conditions": Conditions,
-    "optimality.Violation": Violation,
-    "penalties.Box": penalties.Box,
-    "penalties.ElasticNet": penalties.ElasticNet,
-    "penalties.Group": penalties.Group,
-    "penalties.L1": penalties.L1,
-    "penalties.L2": penalties.L2,
-    "penalties.NoPenalty": penalties.NoPenalty,
-    "search.Search": Search,
-    "solvers.Trace": Trace,
-    "svm.LaterProbabilities": LaterProbabilities,
-    "svm.Probabilities": Probabilities,
-    "trees.AskedColumns": AskedColumns,
-    "trees.Bundles": Bundles,
-    "trees.Columns": Columns,
-    "trees.CompactTrees": CompactTrees,
-    "trees.MultiwayTree": MultiwayTree,
-    "trees.PackedTrees": PackedTrees,
-    "trees.PruneTrace": PruneTrace,
-    "trees.Tree": Tree,
-}
 
-# scikit-learn's, by the names that it has itself.
-MODELS |= {f"sklearn.{cls.__name__}": cls for cls in ATTRIBUTES}
-VALUES |= {f"sklearn.{cls.__name__}": cls for cls in SPLITTERS}
-VALUES["scipy.BSpline"] = BSpline
-
-NAMES: dict[type, str] = {cls: name for table in (MODELS, VALUES) for name, cls in table.items()}
+@cache
+def _name_of(cls: Any) -> str:
+    package = cls.__module__.partition(".")[0]
+    for classes in (MODELS, VALUES):
+        for name in classes:
+            module, attribute = classes.home_of(name)
+            # Others are not looked at, which would import them.
+            is_likely = (module.partition(".")[0], attribute) == (package, cls.__name__)
+            if is_likely and classes[name] is cls:
+                return name
+    return ""

@@ -17,8 +17,8 @@ import scipy.sparse as sp
 from .checks import check_model, check_sparse, check_value
 from .container import ModelFileError, Tensors
 from .limits import MOST_AROUND, Budget, parameter_names
-from .names import MODELS, VALUES
-from .registry import FIELDS, build
+from .names import MODELS, VALUES, Classes
+from .registry import fields_of
 from .scikit_learn import left_by_fit
 from .writing import DEEPEST, FLOATS, NUMBERS, PLAIN, SPARSE, TYPES, is_key
 
@@ -241,8 +241,8 @@ class Reader:
     def _value(self, node: Node, where: str, depth: int) -> Any:
         name, fields = _entries(node, where, "class", "fields")
         cls = _known(name, VALUES, where)
-        value = build(cls, self._named(fields, frozenset(FIELDS[cls]), where, depth))
-        check_value(value, where)
+        value = cls(**self._named(fields, frozenset(fields_of(cls, name)), where, depth))
+        check_value(value, name, where)
         return value
 
     def _model(self, node: Node, where: str, depth: int) -> Any:
@@ -256,7 +256,7 @@ class Reader:
         learned = self._named(fitted, left_by_fit(cls).keys(), where, depth)
         self._around -= 1
         vars(model).update(learned)
-        check_model(model, learned, where, self._budget)
+        check_model(model, name, learned, where, self._budget)
         return model
 
 
@@ -267,7 +267,7 @@ def _entries(node: Node, where: str, *names: str) -> list[Any]:
     return [node[name] for name in names]
 
 
-def _known(name: Any, registry: dict[str, type], where: str) -> Any:
+def _known(name: Any, registry: Classes, where: str) -> Any:
     if not (isinstance(name, str) and name in registry):
         raise ModelFileError(
             f"{where} is of the class {name!r}, which this gapless does not know; the file may be "

@@ -3,54 +3,34 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
+from functools import cache
 from typing import Any
 
-from scipy.interpolate import BSpline
-from sklearn.model_selection import (
-    GroupKFold,
-    KFold,
-    LeaveOneGroupOut,
-    LeaveOneOut,
-    StratifiedGroupKFold,
-    StratifiedKFold,
-)
-
-from ..kernel_features import Tried
-from ..svm.svc import LaterProbabilities
-from .names import VALUES
-
-# What values are stored by, and built from: a dataclass from the fields that its constructor takes.
-_SPLITTER = ("n_splits", "shuffle", "random_state")
-FIELDS: dict[type, tuple[str, ...]] = {
-    BSpline: ("t", "c", "k", "extrapolate"),
-    GroupKFold: _SPLITTER,
-    KFold: _SPLITTER,
-    LaterProbabilities: ("sides", "is_offered", "found"),
-    LeaveOneGroupOut: (),
-    LeaveOneOut: (),
-    StratifiedGroupKFold: _SPLITTER,
-    StratifiedKFold: _SPLITTER,
-    Tried: Tried._fields,
-}
-FIELDS |= {
-    cls: tuple(field.name for field in dataclasses.fields(cls) if field.init)
-    for cls in VALUES.values()
-    if cls not in FIELDS
-}
+# Of a class that no rule tells the fields of.
+FIELDS = {"scipy.BSpline": ("t", "c", "k", "extrapolate")}
 
 
-def contents(value: Any) -> dict[str, Any]:
+@cache
+def fields_of(cls: Any, name: str) -> tuple[str, ...]:
+    """What values of a class, which has this name in files, are stored by and built from.
+
+    The fields of a dataclass that its constructor takes, those of a named tuple, and of any other
+    class, such as scikit-learn's splitters, what it declares or its constructor takes.
+    """
+    if name in FIELDS:
+        return FIELDS[name]
+    if dataclasses.is_dataclass(cls):
+        return tuple(field.name for field in dataclasses.fields(cls) if field.init)
+    if issubclass(cls, tuple):
+        return tuple(cls._fields)
+    declared = getattr(cls, "_stored", None)
+    return tuple(inspect.signature(cls).parameters if declared is None else declared)
+
+
+def contents(value: Any, name: str) -> dict[str, Any]:
     """The fields of a value, by name."""
-    if isinstance(value, LaterProbabilities):
-        # A file has none of the training data, so what needs them is computed now.
-        value.__getstate__()
-    return {name: getattr(value, name) for name in FIELDS[type(value)]}
-
-
-def build(cls: type, fields: dict[str, Any]) -> Any:
-    """A value from its fields, which its own constructor checks."""
-    if cls is LaterProbabilities:
-        value = LaterProbabilities(None, fields["sides"], fields["is_offered"])
-        value.found = fields["found"]
-        return value
-    return cls(**fields)
+    # A file has none of the training data, so a value computes now what needs them.
+    value.__getstate__()
+    cls: Any = type(value)
+    return {field: getattr(value, field) for field in fields_of(cls, name)}

@@ -9,7 +9,7 @@ from typing import Any
 
 from .container import FORMAT, VERSION, ModelFileError, opened, write
 from .limits import Budget
-from .names import MODELS, NAMES
+from .names import MODELS, name_of
 from .reading import Reader
 from .writing import Writer
 
@@ -57,7 +57,7 @@ def save(model: Any, path: str | os.PathLike) -> Path:
     >>> (again.predict_proba(X) == model.predict_proba(X)).all()
     np.True_
     """
-    if NAMES.get(type(model)) not in MODELS:
+    if name_of(type(model)) not in MODELS:
         raise ModelFileError(
             f"{type(model).__name__} cannot be saved: files hold the estimators of gapless, and "
             "pipelines of scikit-learn's preprocessing that end in one."

@@ -11,29 +11,6 @@ from typing import Any
 
 import numpy as np
 from scipy.interpolate import BSpline
-from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
-from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, TfidfVectorizer
-from sklearn.impute import MissingIndicator, SimpleImputer
-from sklearn.kernel_approximation import Nystroem
-from sklearn.pipeline import FeatureUnion, Pipeline
-from sklearn.preprocessing import (
-    FunctionTransformer,
-    KBinsDiscretizer,
-    LabelBinarizer,
-    LabelEncoder,
-    MaxAbsScaler,
-    MinMaxScaler,
-    Normalizer,
-    OneHotEncoder,
-    OrdinalEncoder,
-    PolynomialFeatures,
-    PowerTransformer,
-    QuantileTransformer,
-    RobustScaler,
-    SplineTransformer,
-    StandardScaler,
-    TargetEncoder,
-)
 
 from ..stored import (
     INPUT,
@@ -52,6 +29,7 @@ from ..stored import (
     Whole,
     Word,
 )
+from .names import name_of
 
 _LEVELS: Declaration = {
     "categories_": Each(Labels(None, least=0, may_miss=True), "features"),
@@ -67,8 +45,8 @@ _LEVELS: Declaration = {
 _OF_COLUMNS = Numbers("features", is_finite=False)
 _ROOM = Value(np.dtype)
 
-ATTRIBUTES: dict[type, Declaration] = {
-    ColumnTransformer: {
+ATTRIBUTES: dict[str, Declaration] = {
+    "sklearn.ColumnTransformer": {
         **INPUT,
         "transformers_": Each(Value(tuple)),
         "sparse_output_": Flag(),
@@ -78,24 +56,24 @@ ATTRIBUTES: dict[type, Declaration] = {
         "_transformer_to_input_indices": Value(dict),
         "_transformers_feature_names_out": Unused(),
     },
-    CountVectorizer: {"vocabulary_": Places(least=1), "fixed_vocabulary_": Unused()},
-    FeatureUnion: {name: Maybe(kind) for name, kind in INPUT.items()},
-    FunctionTransformer: {name: Maybe(kind) for name, kind in INPUT.items()},
-    KBinsDiscretizer: {
+    "sklearn.CountVectorizer": {"vocabulary_": Places(least=1), "fixed_vocabulary_": Unused()},
+    "sklearn.FeatureUnion": {name: Maybe(kind) for name, kind in INPUT.items()},
+    "sklearn.FunctionTransformer": {name: Maybe(kind) for name, kind in INPUT.items()},
+    "sklearn.KBinsDiscretizer": {
         **INPUT,
         "bin_edges_": Each(Numbers(None, is_finite=False), "features"),
         "n_bins_": Numbers("features", types="iu", low=1),
         "_encoder": Maybe(FittedModel("transform", "features")),
     },
-    LabelBinarizer: {"classes_": Labels(), "y_type_": Word(), "sparse_input_": Flag()},
-    LabelEncoder: {"classes_": Labels(least=0)},
-    MaxAbsScaler: {
+    "sklearn.LabelBinarizer": {"classes_": Labels(), "y_type_": Word(), "sparse_input_": Flag()},
+    "sklearn.LabelEncoder": {"classes_": Labels(least=0)},
+    "sklearn.MaxAbsScaler": {
         **INPUT,
         "n_samples_seen_": Unused(),
         "max_abs_": _OF_COLUMNS,
         "scale_": _OF_COLUMNS,
     },
-    MinMaxScaler: {
+    "sklearn.MinMaxScaler": {
         **INPUT,
         "n_samples_seen_": Unused(),
         "min_": _OF_COLUMNS,
@@ -104,53 +82,53 @@ ATTRIBUTES: dict[type, Declaration] = {
         "data_max_": _OF_COLUMNS,
         "data_range_": _OF_COLUMNS,
     },
-    MissingIndicator: {
+    "sklearn.MissingIndicator": {
         **INPUT,
         "features_": Numbers(None, types="iu", below="features"),
         "_precomputed": Flag(),
         "_n_features": Whole(size="features"),
     },
-    Normalizer: INPUT,
-    Nystroem: {
+    "sklearn.Normalizer": INPUT,
+    "sklearn.Nystroem": {
         **INPUT,
         "components_": Numbers("components", None, may_be_sparse=True),
         "component_indices_": Unused(),
         "normalization_": Numbers("components", "components"),
         "_n_features_out": Whole(size="components"),
     },
-    OneHotEncoder: {
+    "sklearn.OneHotEncoder": {
         **INPUT,
         **_LEVELS,
         "drop_idx_": Unused(),
         "_drop_idx_after_grouping": Each(Whole() | Nothing(), "features") | Nothing(),
         "_n_features_outs": Each(Whole(), "features"),
     },
-    OrdinalEncoder: {**INPUT, **_LEVELS, "_missing_indices": Value(dict)},
-    Pipeline: {},
-    PolynomialFeatures: {
+    "sklearn.OrdinalEncoder": {**INPUT, **_LEVELS, "_missing_indices": Value(dict)},
+    "sklearn.Pipeline": {},
+    "sklearn.PolynomialFeatures": {
         **INPUT,
         "n_output_features_": Whole(),
         "_min_degree": Whole(),
         "_max_degree": Whole(),
         "_n_out_full": Whole(),
     },
-    PowerTransformer: {
+    "sklearn.PowerTransformer": {
         **INPUT,
         "lambdas_": _OF_COLUMNS,
         "_scaler": Maybe(FittedModel("transform", "features")),
     },
-    QuantileTransformer: {
+    "sklearn.QuantileTransformer": {
         **INPUT,
         "n_quantiles_": Whole(1, size="quantiles"),
         "references_": Numbers("quantiles"),
         "quantiles_": Numbers("quantiles", "features", is_finite=False),
     },
-    RobustScaler: {
+    "sklearn.RobustScaler": {
         **INPUT,
         "center_": _OF_COLUMNS | Nothing(),
         "scale_": _OF_COLUMNS | Nothing(),
     },
-    SimpleImputer: {
+    "sklearn.SimpleImputer": {
         **INPUT,
         "statistics_": Numbers("features", types="fiub", is_finite=False)
         | Labels("features", may_miss=True),
@@ -158,19 +136,19 @@ ATTRIBUTES: dict[type, Declaration] = {
         "_fit_dtype": _ROOM,
         "_fill_dtype": _ROOM,
     },
-    SplineTransformer: {
+    "sklearn.SplineTransformer": {
         **INPUT,
         "bsplines_": Each(Value(BSpline), "features", least=1),
         "n_features_out_": Whole(),
     },
-    StandardScaler: {
+    "sklearn.StandardScaler": {
         **INPUT,
         "n_samples_seen_": Unused(),
         "mean_": Maybe(_OF_COLUMNS | Nothing()),
         "var_": Maybe(_OF_COLUMNS | Nothing()),
         "scale_": _OF_COLUMNS | Nothing(),
     },
-    TargetEncoder: {
+    "sklearn.TargetEncoder": {
         **INPUT,
         **_LEVELS,
         "classes_": Maybe(Labels() | Nothing()),
@@ -178,13 +156,13 @@ ATTRIBUTES: dict[type, Declaration] = {
         "target_mean_": Number() | Numbers("classes"),
         "target_type_": Word("binary", "multiclass", "continuous"),
     },
-    TfidfTransformer: {**INPUT, "idf_": Maybe(Numbers("features"))},
-    TfidfVectorizer: {
+    "sklearn.TfidfTransformer": {**INPUT, "idf_": Maybe(Numbers("features"))},
+    "sklearn.TfidfVectorizer": {
         "vocabulary_": Places("words", least=1),
         "fixed_vocabulary_": Unused(),
         "_tfidf": FittedModel("transform", "words"),
     },
-    TransformedTargetRegressor: {
+    "sklearn.TransformedTargetRegressor": {
         "n_features_in_": Maybe(INPUT["n_features_in_"]),
         "feature_names_in_": INPUT["feature_names_in_"],
         "regressor_": FittedModel("predict"),
@@ -210,5 +188,5 @@ OUTPUT_KINDS: tuple[dict[str, str], ...] = (
 @cache
 def left_by_fit(cls: Any) -> Declaration:
     """What a fit may leave in a model of a class, of gapless or of scikit-learn."""
-    declared: Declaration = getattr(cls, "_stored", None) or ATTRIBUTES.get(cls, {})
+    declared: Declaration = getattr(cls, "_stored", None) or ATTRIBUTES.get(name_of(cls), {})
     return {**declared, OUTPUT: Unused()}

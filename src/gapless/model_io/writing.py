@@ -18,8 +18,8 @@ from sklearn.base import BaseEstimator
 
 from .container import ModelFileError
 from .limits import MOST_AROUND, MOST_MODELS, check_limits
-from .names import NAMES
-from .registry import FIELDS, contents
+from .names import MODELS, VALUES, name_of
+from .registry import contents
 from .scikit_learn import FORGOTTEN, left_by_fit
 
 Array = np.ndarray
@@ -67,8 +67,9 @@ class Writer:
             return value if math.isfinite(value) else {"float": repr(value)}
         if kind in (list, tuple):
             return {kind.__name__: self._items(value, where, depth + 1)}
-        if kind in FIELDS:
-            return {"value": self._fields(value, where, depth + 1)}
+        name = name_of(kind)
+        if name in VALUES:
+            return {"value": self._fields(value, name, where, depth + 1)}
         if kind in (set, frozenset):
             return {
                 kind.__name__: [self._key(v, where, depth + 1) for v in sorted(value, key=repr)]
@@ -88,8 +89,8 @@ class Writer:
             return {"type": self._type(value, where)}
         if sp.issparse(value):
             return self._sparse(value, where, depth)
-        if kind in NAMES:
-            return {"model": self._model(value, where, depth + 1)}
+        if name in MODELS:
+            return {"model": self._model(value, name, where, depth + 1)}
         raise ModelFileError(_refusal(value, where))
 
     def _items(self, values: Sequence[Any], where: str, depth: int) -> Node:
@@ -185,10 +186,10 @@ class Writer:
             for name, v in values.items()
         }
 
-    def _fields(self, value: Any, where: str, depth: int) -> Node:
-        return {"class": NAMES[type(value)], "fields": self._named(contents(value), where, depth)}
+    def _fields(self, value: Any, name: str, where: str, depth: int) -> Node:
+        return {"class": name, "fields": self._named(contents(value, name), where, depth)}
 
-    def _model(self, model: Any, where: str, depth: int) -> Node:
+    def _model(self, model: Any, name: str, where: str, depth: int) -> Node:
         check_limits(model, where)
         self._models += 1
         if self._models > MOST_MODELS or self._around > MOST_AROUND:
@@ -197,14 +198,14 @@ class Writer:
                 f"more than {MOST_AROUND} others; fit fewer, or put fewer into each other."
             )
         self._around += 1
-        node = self._parts(model, where, depth)
+        node = self._parts(model, name, where, depth)
         self._around -= 1
         return node
 
-    def _parts(self, model: Any, where: str, depth: int) -> Node:
+    def _parts(self, model: Any, name: str, where: str, depth: int) -> Node:
         parameters = model.get_params(deep=False)
         return {
-            "class": NAMES[type(model)],
+            "class": name,
             "parameters": self._named(parameters, where, depth),
             "fitted": self._named(_learned(model, parameters, where), where, depth),
         }

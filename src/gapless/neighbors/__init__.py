@@ -6,8 +6,21 @@ neighbours into predictions, `held_out` and `tuning` leave rows out. The estimat
 Imports the trees' reading of tables, and nothing of other models.
 """
 
-from .classification import KNeighborsClassifier
-from .regression import KNeighborsRegressor
-from .unsupervised import NearestNeighbors
+from typing import TYPE_CHECKING
+
+from .._first_use import on_first_use
+
+if TYPE_CHECKING:
+    from .classification import KNeighborsClassifier
+    from .regression import KNeighborsRegressor
+    from .unsupervised import NearestNeighbors
 
 __all__ = ["KNeighborsClassifier", "KNeighborsRegressor", "NearestNeighbors"]
+
+# Each name, and the file it lives in.
+_HOMES = {
+    "KNeighborsClassifier": "classification",
+    "KNeighborsRegressor": "regression",
+    "NearestNeighbors": "unsupervised",
+}
+__getattr__, __dir__ = on_first_use(__name__, _HOMES)

@@ -6,9 +6,24 @@ problems of a fit; `held_out` (with `refits`), `probability` and `tuning` (with 
 the fit has left. Estimators: `svc`, `svr`, `nu`, `one_class`.
 """
 
-from .nu import NuSVC, NuSVR
-from .one_class import OneClassSVM
-from .svc import SVC
-from .svr import SVR
+from typing import TYPE_CHECKING
+
+from .._first_use import on_first_use
+
+if TYPE_CHECKING:
+    from .nu import NuSVC, NuSVR
+    from .one_class import OneClassSVM
+    from .svc import SVC
+    from .svr import SVR
 
 __all__ = ["SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM"]
+
+# Each name, and the file it lives in.
+_HOMES = {
+    "NuSVC": "nu",
+    "NuSVR": "nu",
+    "OneClassSVM": "one_class",
+    "SVC": "svc",
+    "SVR": "svr",
+}
+__getattr__, __dir__ = on_first_use(__name__, _HOMES)

@@ -44,12 +44,14 @@ class LaterProbabilities:
 
     Parameters
     ----------
-    fitted : MachineFit or None
-        The fit, if it is small enough to be kept.
     sides : ndarray of int, shape (problems, 2), or None
         The classes for which positive and negative scores of each problem speak.
     is_offered : bool
         Whether `predict_proba` tells them: probability=False asks for none.
+    fitted : MachineFit or None
+        The fit, if it is small enough to be kept.
+    found : Probabilities or None
+        The probabilities, if they have been asked for.
     """
 
     _stored: ClassVar[Declaration] = {
@@ -58,9 +60,14 @@ class LaterProbabilities:
         "found": Value(Probabilities) | Nothing(),
     }
 
-    def __init__(self, fitted: MachineFit | None, sides: Array | None, is_offered: bool = True):
-        self.fitted, self.sides, self.is_offered = fitted, sides, is_offered
-        self.found: Probabilities | None = None
+    def __init__(
+        self,
+        sides: Array | None,
+        is_offered: bool = True,
+        fitted: MachineFit | None = None,
+        found: Probabilities | None = None,
+    ):
+        self.fitted, self.sides, self.is_offered, self.found = fitted, sides, is_offered, found
 
     def get(self, remembered: Callable[[], MachineFit]) -> Probabilities:
         """The probabilities; `remembered` has the fit where it is not kept here."""
@@ -188,7 +195,7 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
         fitted = self._fitted(data, [one.point for one in solved], machine) if is_small else None
         sides = self._arrangement(len(data.classes)).sides
         return {
-            "probabilities_": LaterProbabilities(fitted, sides, self.probability is not False),
+            "probabilities_": LaterProbabilities(sides, self.probability is not False, fitted),
             "classes_": data.classes,
             "class_weight_": weight,
             "multi_class_": self.multi_class,

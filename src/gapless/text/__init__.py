@@ -6,6 +6,17 @@ is known of unseen texts. Imports `word_counts`, and the linear and the Bayes mo
 counts become.
 """
 
-from .classifier import TextClassifier
+from typing import TYPE_CHECKING
+
+from .._first_use import on_first_use
+
+if TYPE_CHECKING:
+    from .classifier import TextClassifier
 
 __all__ = ["TextClassifier"]
+
+# Each name, and the file it lives in.
+_HOMES = {
+    "TextClassifier": "classifier",
+}
+__getattr__, __dir__ = on_first_use(__name__, _HOMES)
