@@ -64,8 +64,14 @@ GAPLESS_BODY double fold_terms(const T* x, const T* z, Index d, Term term, Join 
                 join(part[l], term(static_cast<double>(x[j + l]), static_cast<double>(z[j + l])));
     for (Index l = 0; j + l < d; ++l)
         part[l] = join(part[l], term(static_cast<double>(x[j + l]), static_cast<double>(z[j + l])));
+    if (d >= parts) {
+        for (Index half = parts / 2; half > 0; half /= 2)
+#pragma omp simd
+            for (Index l = 0; l < half; ++l) part[l] = join(part[l], part[l + half]);
+        return part[0];
+    }
     double all = 0;
-    for (Index l = 0; l < std::min(parts, d); ++l) all = join(all, part[l]);
+    for (Index l = 0; l < d; ++l) all = join(all, part[l]);
     return all;
 }
 

@@ -55,6 +55,8 @@ class Nearest {
 public:
     explicit Nearest(Index k) : k_(k) {}
 
+    // How many rows are looked for.
+    Index wanted() const { return k_; }
     // Rows that are farther are of no use.
     double limit() const {
         return static_cast<Index>(heap_.size()) < k_ ? std::numeric_limits<double>::infinity()
@@ -85,6 +87,7 @@ private:
 class Within {
 public:
     explicit Within(double limit) : limit_(limit) {}
+    Index wanted() const { return std::numeric_limits<Index>::max(); }
     double limit() const { return limit_; }
     void offer(Neighbor candidate) {
         if (candidate.distance <= limit_) found_.push_back(candidate);

@@ -57,6 +57,10 @@ ProjectedRows<T>::ProjectedRows(const T* x, Index rows, Index columns, const Fra
     }
     for (Index i = 0; i < rows; ++i)
         halves_[i] = static_cast<float>((all.squares[i] - slack_ * all.lengths[i]) / 2);
+    if (is_whole()) {
+        spread_.resize(rows);
+        for (Index i = 0; i < rows; ++i) spread_[i] = rounded_up(1.5 * slack_ * all.lengths[i]);
+    }
     values_ = panels_by_columns(all.values, rows, width(), panel_rows, context);
     wide_ = std::move(all.wide);
     if (wide_.empty()) return;
@@ -134,22 +138,32 @@ double ProjectedRows<T>::slack() const {
     return moved() + 1.01 * rounding_of_sum(width() + 1, float_unit) + 8 * float_unit;
 }
 
-// What ½‖v‖² − ½ slack ‖z‖² − ⟨u, v⟩ is at most for rows z within a reduced distance of x.
+// What ½‖v‖² − ½ slack ‖z‖² − ⟨u, v⟩ is at most for rows z with ‖x − z‖² ≤ τ = `most`.
 template <class T>
-double ProjectedRows<T>::limit(double reduced, double square, double length) const {
+double ProjectedRows<T>::limit(double most, double square, double length) const {
     if (!(length <= far_away)) return infinity;
-    const double twice = reduced * scale_ * scale_ * (1 + 3 * error_) + slack_ * length - square;
+    const double twice = most * (1 + 3 * error_) + slack_ * length - square;
     return twice / 2 + float_unit * std::abs(twice) + underflow;
 }
 
-// What ‖u − v‖² along all directions, summed in float, is at most for rows z within a reduced
-// distance of x, less what is due to the length of z. Squares of differences have one sign, so that
-// rounding takes a part of the sum alone.
+// What ‖u − v‖² along all directions, summed in float, is at most for rows z with ‖x − z‖² ≤ τ,
+// less what is due to the length of z. Squares of differences have one sign, so that rounding takes
+// a part of the sum alone.
 template <class T>
-double ProjectedRows<T>::wide_limit(double reduced, double length) const {
+double ProjectedRows<T>::wide_limit(double most, double length) const {
     if (!(length <= far_away)) return infinity;
-    const double most = reduced * scale_ * scale_ * (1 + 3 * error_) + moved() * length;
-    return summed_ * most + underflow;
+    return summed_ * (most * (1 + 3 * error_) + moved() * length) + underflow;
+}
+
+// What ‖x − z‖² is at most, if nothing is left over, for rows z whose number b = ½‖v‖² − ½ slack
+// ‖z‖² − ⟨u, v⟩ plus their spread, (3/2) slack ‖z‖², is at most `bound`. As above,
+//     τ ≤ (1 + 2e)‖u − v‖² + (e + 2e²)(‖x‖² + ‖z‖²)  and
+//     ‖u − v‖² ≤ 2b + ‖u‖² + slack ‖z‖² + (slack − e − 2e²)(‖x‖² + ‖z‖²);
+// that one more slack (‖x‖² + ‖z‖²) is added here makes up for rounding in float.
+template <class T>
+double ProjectedRows<T>::most_within(double bound, double square, double length) const {
+    if (!(length <= far_away)) return infinity;
+    return (1 + 3 * error_) * (2 * bound + square + 2 * slack_ * length) + underflow;
 }
 
 template class ProjectedRows<float>;

@@ -7,6 +7,9 @@
 // rule out most rows; then along all of them, one row after the other. Only rows that both of them
 // leave are measured in full. Near rows, and near queries, are put together, so that queries meet
 // their neighbours early and rule out more of what follows.
+//
+// Without a basis nothing is left over: the products then tell the distance up to rounding, also
+// what it is at most, and all but about k rows of a query are ruled out before any is measured.
 #pragma once
 
 #include "distances.hpp"
@@ -29,6 +32,8 @@ struct BoundedRow {
     Index row;
     bool operator<(const BoundedRow& other) const { return bound < other.bound; }
 };
+
+struct Hits;
 
 template <class T>
 class ProjectedRows {
@@ -55,9 +60,10 @@ private:
         std::vector<double> squares, lengths;
     };
 
-    // A query: its row, its number, its projections, who collects what is near, what the bounds of
-    // rows of use to it are at most, by products and along all directions, and rows that wait to
-    // be measured until others may have ruled them out.
+    // A query: its row, its number, its projections, who collects what is near, what the squared
+    // distance of a neighbour is at most (in the units of the frame), what the bounds of rows of
+    // use to it are at most, by products and along all directions, and rows that wait to be
+    // measured until others may have ruled them out.
     template <class Collector>
     struct Question {
         const T* x;
@@ -66,10 +72,13 @@ private:
         double square, length;
         Collector& collector;
         const Labels& labels;
+        double most = std::numeric_limits<double>::infinity();
         float first_limit = 0, second_limit = 0;
         std::vector<BoundedRow> waiting{};
     };
 
+    // Whether products tell what a distance is at most.
+    bool is_whole() const { return basis_.empty(); }
     // Directions of the products, and numbers of a row in them and in all directions.
     Index first_size() const;
     Index width() const { return first_size() + (basis_.empty() ? 0 : 1); }
@@ -83,8 +92,9 @@ private:
     double moved() const { return error_ + 2 * error_ * error_; }
     double summed() const;
     double slack() const;
-    double limit(double reduced, double square, double length) const;
-    double wide_limit(double reduced, double length) const;
+    double limit(double most, double square, double length) const;
+    double wide_limit(double most, double length) const;
+    double most_within(double bound, double square, double length) const;
     std::vector<Index> tiles_for(const Projection& queries) const;
 
     template <class Collector>
@@ -97,10 +107,18 @@ private:
     Index search_block(const Projection& block, std::vector<Question<Collector>>& asked,
                        Checkpoint& checkpoint) const;
     template <class Collector>
+    Index keep(const Hits& found, std::vector<float>& most, Question<Collector>& asked) const;
+    template <class Collector>
+    void tighten(std::vector<float>& most, Question<Collector>& asked) const;
+    template <class Collector>
+    Index measure_waiting(Question<Collector>& asked) const;
+    template <class Collector>
     Index look_again(std::vector<BoundedRow>& near, std::size_t few,
                      Question<Collector>& asked) const;
     template <class Collector>
     Index measure(std::vector<BoundedRow>& near, std::size_t few, Question<Collector>& asked) const;
+
+    const T* row_at(Index place) const { return x_ + order_[place] * columns_; }
 
     const T* x_;
     Index rows_, columns_;
@@ -115,6 +133,7 @@ private:
     std::vector<float> tile_means_;  // tiles × width
     std::vector<float> values_;      // n × width, in panels by columns
     std::vector<float> halves_;      // what products are subtracted from
+    std::vector<float> spread_;      // from the least to the most that a distance can be, by halves
     std::vector<float> wide_;        // n × wide_width
     std::vector<float> wide_slack_;  // what may be taken off the distance along all directions
 };

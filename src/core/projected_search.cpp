@@ -13,8 +13,8 @@ namespace {
 constexpr Index query_block = 252, fewest_queries = 18;
 // Candidates of a tile that are measured before the next one, more of them in the first tiles; of
 // many those that are looked at before the others; and of a query that may wait.
-constexpr std::size_t few_at_once = 2, more_at_first = 8, most_waiting = 4096;
-constexpr Index first_tiles = 3, scouts = 16;
+constexpr std::size_t few_at_once = 2, more_at_first = 8;
+constexpr Index most_waiting = 4096, first_tiles = 3, scouts = 16;
 constexpr Index most_queries = 1 << 14;  // that are put in order together
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
@@ -28,15 +28,16 @@ void least_of_sixteens(const float* bounds, Index count, float* out) {
     }
 }
 
+}  // namespace
+
 // What `find_bounds` found in a tile for a query.
 struct Hits {
     const std::uint64_t* words;
     const float* bounds;
     Index begin, count;
 
-    // The rows whose bound is above one number, and at most another.
+    // Add the rows whose bound is above one number, and at most another.
     void gather(float above, float limit, std::vector<BoundedRow>& out) const {
-        out.clear();
         for (Index word = 0; word < tile_words; ++word)
             for (std::uint64_t rest = words[word]; rest; rest &= rest - 1) {
                 const Index i = 64 * word + std::countr_zero(rest);
@@ -55,7 +56,23 @@ struct Hits {
         std::nth_element(least, least + some, least + found);
         return least[some];
     }
+    // What at least so many rows of a whole tile are within, all of which were found, and not many
+    // more. Of each few rows that are apart by a stride the nearest one stands for them.
+    float cut_for_all(Index some) const {
+        if (count < tile_rows || some > tile_rows / 4) return infinity;
+        Index stride = 64;
+        while (stride < 2 * some) stride *= 2;
+        float least[tile_rows / 2];
+        std::copy_n(bounds, stride, least);
+        for (Index begin = stride; begin < tile_rows; begin += stride)
+#pragma omp simd
+            for (Index i = 0; i < stride; ++i) least[i] = std::min(least[i], bounds[begin + i]);
+        std::nth_element(least, least + some - 1, least + stride);
+        return least[some - 1];
+    }
 };
+
+namespace {
 
 // Squared distances of u to some of the rows, of w columns, in place of their bounds.
 void measure_along(const float* u, const float* rows, Index w, BoundedRow* near, Index count) {
@@ -68,8 +85,15 @@ void measure_along(const float* u, const float* rows, Index w, BoundedRow* near,
     }
 }
 
+// Without branches: which rows go cannot be foreseen.
 void drop_beyond(float limit, std::vector<BoundedRow>& near) {
-    std::erase_if(near, [&](const BoundedRow& row) { return !(row.bound <= limit); });
+    std::size_t kept = 0;
+    for (const BoundedRow& row : near) {
+        const bool stays = row.bound <= limit;
+        near[kept] = row;
+        kept += stays;
+    }
+    near.resize(kept);
 }
 
 // Ask for memory that is far apart before it is needed.
@@ -84,10 +108,10 @@ void prefetch(const void* memory, Index bytes) {
 template <class T>
 template <class Collector>
 void ProjectedRows<T>::set_limits(Question<Collector>& asked) const {
-    const double reduced = asked.collector.limit();
-    asked.first_limit = static_cast<float>(limit(reduced, asked.square, asked.length));
+    const double most = std::min(asked.collector.limit() * scale_ * scale_, asked.most);
+    asked.first_limit = static_cast<float>(limit(most, asked.square, asked.length));
     asked.second_limit =
-        wide_width() ? rounded_up(wide_limit(reduced, asked.length)) : asked.first_limit;
+        wide_width() ? rounded_up(wide_limit(most, asked.length)) : asked.first_limit;
 }
 
 // Offer the first few, by their bounds, and more until there is a limit; the others stay.
@@ -110,6 +134,76 @@ Index ProjectedRows<T>::measure(std::vector<BoundedRow>& near, std::size_t few,
     }
     near.erase(near.begin(), near.begin() + i);
     return measured * d;
+}
+
+// All rows that wait, in full. Of a tile that is searched as a whole, their order is of no use.
+template <class T>
+template <class Collector>
+Index ProjectedRows<T>::measure_waiting(Question<Collector>& asked) const {
+    Index entries = 0;
+    drop_beyond(asked.second_limit, asked.waiting);
+    if (is_whole()) {
+        for (std::size_t i = 0; i < asked.waiting.size(); ++i) {
+            if (i + 1 < asked.waiting.size())
+                prefetch(row_at(asked.waiting[i + 1].row), columns_ * sizeof(T));
+            const Index place = asked.waiting[i].row;
+            asked.collector.offer(
+                {reduced(distance_, asked.x, row_at(place), columns_), order_[place]});
+        }
+        set_limits(asked);
+        entries = std::ssize(asked.waiting) * columns_;
+    } else {
+        entries = measure(asked.waiting, asked.waiting.size(), asked);
+    }
+    asked.waiting.clear();
+    return entries;
+}
+
+// Rule out rows that wait by those that are so near that k of them are nearer.
+template <class T>
+template <class Collector>
+void ProjectedRows<T>::tighten(std::vector<float>& most, Question<Collector>& asked) const {
+    most.resize(asked.waiting.size());
+    for (std::size_t i = 0; i < most.size(); ++i)
+        most[i] = asked.waiting[i].bound + spread_[asked.waiting[i].row];
+    const auto last = most.begin() + asked.collector.wanted() - 1;
+    std::nth_element(most.begin(), last, most.end());
+    asked.most = std::min(asked.most, most_within(*last, asked.square, asked.length));
+    set_limits(asked);
+    drop_beyond(asked.first_limit, asked.waiting);
+}
+
+// Rows of a tile wait with the others, and tell more about how near the neighbours are.
+template <class T>
+template <class Collector>
+Index ProjectedRows<T>::keep(const Hits& found, std::vector<float>& most,
+                             Question<Collector>& asked) const {
+    auto& waiting = asked.waiting;
+    const Index wanted = asked.collector.wanted();
+    auto add = [&](float above, float limit) {
+        const Index old = std::ssize(waiting);
+        found.gather(above, limit, waiting);
+        if (asked.labels.of_query)
+            waiting.erase(std::remove_if(waiting.begin() + old, waiting.end(),
+                                         [&](const BoundedRow& row) {
+                                             return asked.labels.hides(asked.number,
+                                                                       order_[row.row]);
+                                         }),
+                          waiting.end());
+        // About half of them go, which pays for looking at all.
+        if (std::ssize(waiting) / 2 >= wanted ||
+            (asked.first_limit == infinity && std::ssize(waiting) >= wanted))
+            tighten(most, asked);
+    };
+    if (asked.first_limit == infinity) {
+        const float cut = found.cut_for_all(wanted);
+        add(-beyond_all, cut);
+        if (cut < infinity) add(cut, asked.first_limit);
+    } else {
+        add(-beyond_all, asked.first_limit);
+    }
+    const Index most_kept = most_waiting + (wanted < rows_ ? 2 * wanted : 0);
+    return std::ssize(waiting) > most_kept ? measure_waiting(asked) : 0;
 }
 
 // Bounds along all directions: the first few candidates are measured, and the others wait for those
@@ -142,12 +236,8 @@ Index ProjectedRows<T>::search_block(const Projection& block,
     std::vector<float> bounds(padded * tile_rows);
     std::vector<std::uint64_t> hits(padded * tile_words);
     std::vector<BoundedRow> near;
+    std::vector<float> most;
     Index entries = 0, seen = 0;
-    auto measure_waiting = [&](Question<Collector>& one) {
-        drop_beyond(one.second_limit, one.waiting);
-        entries += measure(one.waiting, one.waiting.size(), one);
-        one.waiting.clear();
-    };
     for (const Index tile : tiles_for(block)) {
         const std::size_t few = seen++ < first_tiles ? more_at_first : few_at_once;
         const Index begin = tile * tile_rows, size = std::min(tile_rows, rows_ - begin);
@@ -158,22 +248,30 @@ Index ProjectedRows<T>::search_block(const Projection& block,
             checkpoint();
             const Hits found{hits.data() + q * tile_words, bounds.data() + q * tile_rows, begin,
                              size};
+            if (is_whole()) {
+                entries += keep(found, most, asked[q]);
+                continue;
+            }
+            near.clear();
             found.gather(-beyond_all, limits[q], near);
             if (near.empty()) continue;
             if (std::ssize(near) > 4 * scouts) {
                 // Of many rows, the most promising ones may rule out most of the others.
                 const float cut = found.cut_for(scouts);
+                near.clear();
                 found.gather(-beyond_all, cut, near);
                 entries += look_again(near, few, asked[q]);
+                near.clear();
                 found.gather(cut, asked[q].first_limit, near);
             }
             entries += look_again(near, few, asked[q]);
-            if (asked[q].waiting.size() > most_waiting) measure_waiting(asked[q]);
+            if (std::ssize(asked[q].waiting) > most_waiting) entries += measure_waiting(asked[q]);
         }
     }
     for (Question<Collector>& one : asked) {
         checkpoint();
-        measure_waiting(one);
+        if (is_whole() && std::ssize(one.waiting) > one.collector.wanted()) tighten(most, one);
+        entries += measure_waiting(one);
     }
     return entries / std::max<Index>(columns_, 1);
 }

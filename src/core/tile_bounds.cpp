@@ -16,7 +16,7 @@ struct Kernel {
     using Floats = Vector<float>;
     using Bits = Vector<std::uint32_t>;
     static constexpr int lanes = lanes_of<float>, rows = lanes * vectors;
-    static_assert(panel_rows % rows == 0 && rows % 16 == 0 && query_group % group == 0);
+    static_assert(panel_rows == rows && rows % 16 == 0 && query_group % group == 0);
     using Sums = Floats[group][vectors];
 
     // A bit for each lane that is within the limit.
@@ -56,9 +56,7 @@ struct Kernel {
     GAPLESS_BODY static void find(const Tile& tile, Index begin, const Asked& asked, Index first,
                                   float* bounds, std::uint64_t* hits) {
         Sums sums = {};
-        const Index panel = begin / panel_rows * panel_rows;
-        multiply(tile.values + panel * tile.w + begin - panel, asked.values + first * tile.w,
-                 tile.w, sums);
+        multiply(tile.values + begin * tile.w, asked.values + first * tile.w, tile.w, sums);
         // Whether any is within its limit, for all at once: mostly none is.
         Floats over = Floats{} + beyond_all;
         GAPLESS_UNROLL

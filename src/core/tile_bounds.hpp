@@ -8,7 +8,13 @@
 
 namespace gapless {
 
-constexpr Index panel_rows = 64;   // rows that are stored together, by columns
+// Rows that are stored together, by columns: those of one product, so that they lie side by side in
+// the cache, as many as there are registers for.
+#if defined(__AVX512F__)
+constexpr Index panel_rows = 64;
+#else
+constexpr Index panel_rows = 16;
+#endif
 constexpr Index tile_rows = 1024;  // rows that are compared before the next ones
 constexpr Index tile_words = tile_rows / 64;
 constexpr Index query_group = 6;  // queries that are compared together

@@ -14,6 +14,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import gapless
 from gapless import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
+from gapless.neighbors.searches import worthwhile_basis
 from gapless.threads import threads
 
 FORMS = [
@@ -409,3 +410,13 @@ def test_intervals_and_sets_hold_about_as_many_as_asked():
     labels = (y > 0).astype(int)
     sets = KNeighborsClassifier(10).fit(X[:300], labels[:300]).predict_set(X[300:], 0.8)
     assert np.mean(sets[np.arange(300), labels[300:]]) > 0.7
+
+
+def test_rows_are_projected_only_where_that_rules_out_most():
+    rng = np.random.default_rng(0)
+    noise = rng.normal(size=(400, 200))
+    plane = rng.normal(size=(400, 5)) @ rng.normal(size=(5, 200))
+    assert worthwhile_basis(noise, noise.mean(axis=0)) is None
+    basis = worthwhile_basis(plane + 0.1 * noise, plane.mean(axis=0))
+    assert basis is not None
+    np.testing.assert_allclose(basis @ basis.T, np.eye(len(basis)), atol=1e-10)

@@ -147,6 +147,61 @@ def test_candidates_that_wait_are_found(dtype):
             np.testing.assert_array_equal(one, other)
 
 
+def many_shapes(rng):
+    """Rows and queries: several tiles, ties, an outlier, groups tighter than float can tell."""
+    for n, d in ((1023, 17), (2500, 20), (3100, 130)):
+        X = rng.normal(size=(n, d))
+        yield X, rng.normal(size=(30, d))
+    X = rng.integers(0, 3, size=(2500, 6)).astype(float)
+    yield X, X[:40]
+    X = rng.normal(size=(2500, 20))
+    X[5] *= 1e6
+    yield X, np.vstack([X[:20], np.full((1, 20), 1e15), np.full((1, 20), 1e30)])
+    X = 1e-5 * rng.normal(size=(2500, 18)) + rng.integers(0, 2, size=(2500, 1))
+    yield X, X[::100]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("k", [1, 2, 60, 100, 300, 1000])
+def test_products_with_all_columns_find_what_a_scan_finds(k, dtype):
+    rng = np.random.default_rng(9)
+    for X, Q in many_shapes(rng):
+        X, Q = np.ascontiguousarray(X, dtype=dtype), np.ascontiguousarray(Q, dtype=dtype)
+        rows = _core.projected_rows(X, X.mean(axis=0, dtype=float), None, 0.0, *NOW)
+        own, labels = np.arange(len(Q)) % 3, np.arange(len(X)) % 3
+        for hidden in ((), (own, labels)):
+            found = ask(rows.nearest, Q, k, *hidden)
+            expected = ask(scan("euclidean", X), Q, k, *hidden)
+            np.testing.assert_array_equal(found[1], expected[1])
+            np.testing.assert_array_equal(found[0], expected[0])
+
+
+@pytest.mark.parametrize("k", [1, 100])
+def test_products_with_all_columns_leave_little_more_than_the_neighbours(k):
+    """They tell distances up to rounding, so that hardly another row is measured in full."""
+    rng = np.random.default_rng(10)
+    X, Q = rng.normal(size=(5000, 20)), rng.normal(size=(50, 20))
+    rows = _core.projected_rows(X, X.mean(axis=0), None, 0.0, *NOW)
+    found = np.empty((50, k)), np.empty((50, k), dtype=np.int64)
+    with single_blas():
+        measured = rows.nearest(Q, None, None, *found, *NOW)
+    assert 50 * k <= measured <= 50 * (k + 1)
+
+
+def test_neighbours_do_not_depend_on_the_number_of_threads():
+    rng = np.random.default_rng(11)
+    X, Q = rng.normal(size=(2500, 30)), rng.normal(size=(300, 30))
+    rows = _core.projected_rows(X, X.mean(axis=0), None, 0.0, *NOW)
+    answers = []
+    for threads in (1, 2, 5):
+        found = np.empty((300, 20)), np.empty((300, 20), dtype=np.int64)
+        with single_blas():
+            rows.nearest(Q, None, None, *found, threads, np.inf)
+        answers.append(found)
+    for one in answers[1:]:
+        np.testing.assert_array_equal(one, answers[0])
+
+
 @pytest.mark.parametrize("scale", [1e120, 1e-120, 1e-300])
 def test_numbers_of_any_size(scale):
     rng = np.random.default_rng(2)

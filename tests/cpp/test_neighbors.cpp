@@ -89,6 +89,24 @@ void test_second_look() {
     }
 }
 
+// Products with all columns: more rows wanted than a tile has, or than are taken at a glance.
+template <class T>
+void test_many_neighbours() {
+    std::mt19937 random(3);
+    const Context context{blas, 2, never};
+    const Index d = 9, queries = 20, n = 2500;
+    const std::vector<double> mean(d, 0.1);
+    auto x = random_rows<T>(n, d, random), q = random_rows<T>(queries, d, random);
+    const Labels all{nullptr, nullptr};
+    ProjectedRows<T> rows(x.data(), n, d, {mean.data(), nullptr, d, 0.0}, context);
+    for (Index k : {1, 32, 33, 256, 257, 1200, 2500, 3000}) {
+        std::vector<Nearest> found(queries, Nearest(k)), expected(queries, Nearest(k));
+        rows.search(q.data(), found, all, context);
+        scan_rows({Metric::euclidean}, x.data(), n, d, q.data(), expected, all, context);
+        check_same(found, expected);
+    }
+}
+
 void test_radius() {
     std::mt19937 random(1);
     const Context context{blas, 1, never};
@@ -120,6 +138,8 @@ int main() {
     test_sizes<double>();
     test_second_look<float>();
     test_second_look<double>();
+    test_many_neighbours<float>();
+    test_many_neighbours<double>();
     test_radius();
     test_mixed();
     return report();

@@ -32,8 +32,8 @@ PROJECTED, WIDE, WORTH_PROJECTING = 48, 96, 128
 # A sample of rows shows along which directions they vary; so many steps of subspace iteration.
 SAMPLE, STEPS = 1000, 2
 # So many queries show how many rows a projection leaves, of which each entry takes as long as so
-# many of a product.
-PILOT, SLOWNESS = 64, 15
+# many of a product; if it leaves more than this part of a sample, they are not even asked.
+PILOT, SLOWNESS, HOPELESS = 64, 30, 0.05
 # Neighbours of each node in the graph of an approximate search.
 LINKS = 32
 
@@ -140,15 +140,16 @@ class ProjectedSearch(CoreSearch):
     """Search by products with the main directions of the rows, or with all columns.
 
     Along 47 directions and the length of the rest most rows can be ruled out by a fraction of the
-    work, and most of the others along 95, if rows vary along few directions; the first queries
-    tell whether they do.
+    work, and most of the others along 95, if rows vary along few directions; a sample of the rows
+    and the first queries tell whether they do.
     """
 
     def __init__(self, X: Array, form: Form):
         self.mean = Design(X).transposed_times(np.ones(len(X))) / len(X)
-        self.is_projected = X.shape[1] > WORTH_PROJECTING
         super().__init__(X, form, None)
-        self.prepared = self._prepare(main_directions(X, self.mean) if self.is_projected else None)
+        basis = worthwhile_basis(X, self.mean) if X.shape[1] > WORTH_PROJECTING else None
+        self.is_projected = basis is not None
+        self.prepared = self._prepare(basis)
 
     def _prepare(self, basis: Array | None) -> Any:
         defect = 0.0
@@ -182,24 +183,48 @@ def _part(own: Array | None, rows: slice) -> Array | None:
     return None if own is None else np.ascontiguousarray(own[rows])
 
 
-def main_directions(X: Array, mean: Array) -> Array:
+def worthwhile_basis(X: Array, mean: Array) -> Array | None:
+    """Main directions of the rows; None if they do not rule out most of a sample."""
+    step = max(len(X) // SAMPLE, 1)
+    part = X[::step].astype(np.float64) - mean
+    part /= np.max(np.abs(part), initial=np.finfo(float).tiny)
+    # The threads of a BLAS wait for each other far longer than such small products take.
+    with single_blas():
+        basis = main_directions(part)
+        return basis if share_left(part, basis[: PROJECTED - 1]) <= HOPELESS else None
+
+
+def main_directions(part: Array) -> Array:
     """An orthonormal basis (at most 95, d) of about the directions along which rows vary most.
 
     Any basis finds the same neighbours, so a sample of the rows will do, and a few steps of
     subspace iteration (Halko, Martinsson and Tropp 2011, SIAM Review 53).
     """
-    step = max(len(X) // SAMPLE, 1)
-    part = X[::step].astype(np.float64) - mean
-    part /= np.max(np.abs(part), initial=np.finfo(float).tiny)
-    count = min(WIDE - 1, max(PROJECTED - 1, X.shape[1] // 2), *part.shape)
-    basis = np.random.default_rng(0).standard_normal((X.shape[1], count))
-    # The threads of a BLAS wait for each other far longer than such small products take.
-    with single_blas():
-        for _ in range(STEPS):
-            basis = np.linalg.qr(part.T @ (part @ basis))[0]
-        along = part @ basis
-        turned = np.linalg.eigh(along.T @ along)[1][:, ::-1]
-        return np.ascontiguousarray((basis @ turned).T)
+    count = min(WIDE - 1, max(PROJECTED - 1, part.shape[1] // 2), *part.shape)
+    basis = np.random.default_rng(0).standard_normal((part.shape[1], count))
+    for _ in range(STEPS):
+        basis = np.linalg.qr(part.T @ (part @ basis))[0]
+    along = part @ basis
+    turned = np.linalg.eigh(along.T @ along)[1][:, ::-1]
+    return np.ascontiguousarray((basis @ turned).T)
+
+
+def share_left(part: Array, basis: Array) -> float:
+    """The share of a sample that a projection does not rule out as the neighbour of its rows.
+
+    Among all rows neighbours are nearer than in a sample, and the projection leaves fewer.
+    """
+    step = max(len(part) // PILOT, 1)
+    along = part @ basis.T
+    rest = np.linalg.norm(part, axis=1) ** 2 - np.linalg.norm(along, axis=1) ** 2
+    projected = np.column_stack([along, np.sqrt(np.maximum(rest, 0.0))])
+    whole, least = (_squared_distances(rows[::step], rows) for rows in (part, projected))
+    whole[np.arange(len(whole)), step * np.arange(len(whole))] = np.inf
+    return float(np.mean(least <= np.min(whole, axis=1, keepdims=True)))
+
+
+def _squared_distances(X: Array, Z: Array) -> Array:
+    return np.sum(X**2, axis=1)[:, None] + np.sum(Z**2, axis=1) - 2 * X @ Z.T
 
 
 class ScikitSearch:
