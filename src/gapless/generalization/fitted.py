@@ -88,8 +88,10 @@ class Fitted:
 
     def predict(self, parameters: list[Parameters], rows: Array | slice) -> Array:
         """Xw + b of some rows by these parameters, (rows, K)."""
-        part = self.problems[0].design.rows(rows)
-        return np.hstack([(part.times(p.w) + p.b).reshape(part.n, -1) for p in parameters])
+        # In one product, as estimators predict: scores of classes may tie, and rounding decides.
+        w = np.column_stack([p.w for p in parameters])
+        b = np.hstack([p.b for p in parameters])
+        return self.problems[0].design.rows(rows).times(w) + b
 
     @property
     def objective(self) -> float:
