@@ -86,7 +86,7 @@ def test_every_model_says_it_whether_by_weights_or_by_repeats_in_any_order(cls, 
 
 
 def test_scores_of_classes_are_the_bits_that_the_model_predicts():
-    """At the margin of one class −1 meets the −1 of a class without a hyperplane: rounding decides."""
+    """At the margin of one class −1 meets the −1 of a class without a hyperplane: a tie."""
     X, y = make_data(gapless.LinearSVC, SEED)
     model = gapless.LinearSVC(loss="hinge").fit(X, y)
     np.testing.assert_array_equal(model._fitted_to(X, y).predictions, model.decision_function(X))
