@@ -339,6 +339,40 @@ def _read_matrix(
 
     With `has_missing` NaN is a value like others, and finite ones may be of any size.
     """
+    columns = None
+    # Of few rows a prediction takes less time than these checks.
+    if reset or not _is_as_fitted(estimator, X):
+        X, columns = _checked_matrix(estimator, X, reset)
+    if sp.issparse(X):
+        # Sums need no order, and it takes longer than they do.
+        takes_any_order = getattr(estimator, "_takes_any_order", False)
+        if not takes_any_order and not X.has_canonical_format:
+            # A change of format puts the indices in order, in less time than sorting takes.
+            X = X.tocsc() if X.format == "csr" else X.tocsr()
+            X.sum_duplicates()
+    elif not (X.flags.c_contiguous or X.flags.f_contiguous):
+        X = np.ascontiguousarray(X)
+    if not has_missing:
+        check_values(X, "X", columns)
+    elif not takes_infinity:
+        check_infinite(X, columns)
+    return X
+
+
+def _is_as_fitted(estimator: Any, X: Any) -> bool:
+    """Whether X is an array of just the kind that a fitted model takes as it is."""
+    return (
+        type(X) is np.ndarray
+        and X.dtype in (np.float64, np.float32)
+        and X.ndim == 2
+        and len(X) > 0
+        and X.shape[1] == getattr(estimator, "n_features_in_", None)
+        and getattr(estimator, "feature_names_in_", None) is None
+    )
+
+
+def _checked_matrix(estimator: Any, X: Any, reset: bool) -> tuple[Any, Any]:
+    """X as an array or a sparse matrix of floats with its features, and its columns by name."""
     X = readable(X, lambda: get_tags(estimator).input_tags.sparse)
     refuse_equal_names(X)
     refuse_no_numbers(X)
@@ -357,20 +391,7 @@ def _read_matrix(
             dtype=(np.float64, np.float32),
             ensure_all_finite=False,
         )
-    if sp.issparse(X):
-        # Sums need no order, and it takes longer than they do.
-        takes_any_order = getattr(estimator, "_takes_any_order", False)
-        if not takes_any_order and not X.has_canonical_format:
-            # A change of format puts the indices in order, in less time than sorting takes.
-            X = X.tocsc() if X.format == "csr" else X.tocsr()
-            X.sum_duplicates()
-    elif not (X.flags.c_contiguous or X.flags.f_contiguous):
-        X = np.ascontiguousarray(X)
-    if not has_missing:
-        check_values(X, "X", columns)
-    elif not takes_infinity:
-        check_infinite(X, columns)
-    return X
+    return X, columns
 
 
 def _cure_for_text(estimator: Any, columns: Any) -> str:

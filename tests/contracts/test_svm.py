@@ -14,6 +14,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import gapless
 from gapless import kernels, svm
+from gapless.svm import _base as svm_base
 from gapless.threads import threads
 
 MACHINES = [getattr(svm, name) for name in svm.__all__]
@@ -495,3 +496,26 @@ def test_texts_go_to_the_kernel():
     model = svm.SVC(kernel=kernels.Spectrum(2)).fit(texts, y)
     assert list(model.predict(["bananas", "a kiwi"])) == [0, 1]
     assert gapless.certify(model, texts, y).kind == "optimal"
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_few_rows_and_many_have_the_same_scores(rng, monkeypatch, dtype):
+    """Of few rows the kernel values are kept for all classes, and support vectors stay ready."""
+    X, y = rng.standard_normal((60, 3)).astype(dtype), np.arange(60) % 4
+    model = gapless.SVC(decision_function_shape="ovo").fit(X, y)
+    few = np.vstack([model.decision_function(X[i : i + 1]) for i in range(len(X))])
+    monkeypatch.setattr(svm_base, "FEW_VALUES", 0)
+    # |score| ≤ Σ|θ| + |b|, for sums of 60 products.
+    size = np.abs(model.dual_coef_).sum() + np.abs(model.intercept_).max()
+    rounding = 64 * np.finfo(dtype).eps * size
+    np.testing.assert_allclose(few, model.decision_function(X), rtol=0, atol=rounding)
+
+
+def test_support_vectors_that_somebody_changes_are_read_again(rng):
+    X, y = rng.standard_normal((40, 2)), np.arange(40) % 2
+    model = gapless.SVC().fit(X, y)
+    before = model.decision_function(X)
+    model.support_vectors_ += 1.0
+    np.testing.assert_allclose(model.decision_function(X + 1.0), before, rtol=1e-10)
+    twin = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(twin.decision_function(X), model.decision_function(X))

@@ -10,7 +10,6 @@ import copy
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils.validation import check_is_fitted
 
@@ -323,5 +322,9 @@ class NaiveBayesClassifier(BayesClassifier):
 def normalised(z: Array) -> Array:
     """Logarithms of probabilities that sum to 1, from scores (n, classes)."""
     z = bounded(z)
-    z = z - z.max(axis=1, keepdims=True)
-    return z - logsumexp(z, axis=1, keepdims=True)
+    rows, best = np.arange(len(z)), z.argmax(axis=1)
+    z = z - z[rows, best, None]
+    # log Σ eᶻ with the largest z = 0 left out of the sum, so that small probabilities are not lost.
+    others = np.exp(z)
+    others[rows, best] = 0.0
+    return z - np.log1p(others.sum(axis=1, keepdims=True))

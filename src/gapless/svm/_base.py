@@ -16,6 +16,7 @@ from functools import partial
 from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, ClassVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import scipy.sparse as sp
@@ -59,6 +60,12 @@ ABSENT = "absent"
 FEW_ROWS, SHARP = 1000, 1e-5
 # Of so many rows the fit keeps the kernel matrix, for questions about unseen data.
 KEPT_ROWS = 3000
+# Up to so many kernel values of new rows are kept, until all classes have been looked at.
+FEW_VALUES = 1 << 16
+# Support vectors of up to so many values stay ready for the next prediction. They are no part of a
+# model: a copy or a file would take them along.
+KEPT_VALUES = 1 << 20
+_READY: WeakKeyDictionary[Any, tuple] = WeakKeyDictionary()
 # What a parameter may be that is to be chosen.
 OPEN = [StrOptions({LOO}), "array-like"]
 MAX_ITER_WARNING = (
@@ -306,9 +313,11 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
             learned["rows_fit_"] = data.X
         if data.feature_names is not None:
             learned["feature_names_in_"] = data.feature_names
-        return learned | self._specifics(data, machine, solved)
+        return learned | self._specifics(data, rows, machine, solved)
 
-    def _specifics(self, data: Training, machine: Machine, solved: list[Solved]) -> dict[str, Any]:
+    def _specifics(
+        self, data: Training, rows: DistinctRows, machine: Machine, solved: list[Solved]
+    ) -> dict[str, Any]:
         """What this kind of machine adds to the learned attributes."""
         return {}
 
@@ -410,10 +419,14 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
     # ---- unseen data -----------------------------------------------------------------------------
 
     def _fitted(
-        self, data: Training, points: list[Point], machine: Machine | None = None
+        self,
+        data: Training,
+        points: list[Point],
+        machine: Machine | None = None,
+        rows: DistinctRows | None = None,
     ) -> MachineFit:
-        """The fit, as far as held-out predictions need it."""
-        rows = self._distinct(data)
+        """The fit, as far as held-out predictions need it; what is not given is found again."""
+        rows = self._distinct(data) if rows is None else rows
         if machine is None:
             machine = self._as_fitted()._machine(data, rows, self.kernel_)
         return self._fit_type(machine)(
@@ -477,12 +490,16 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
         blocks = self._support_blocks()
         arrangement = self._fitted_arrangement(len(blocks))
         scores = np.empty((X.shape[0], arrangement.problems))
-        for chunk, times in self._products(X):
-            scores[chunk] = arrangement.scores(blocks, coef, times)
+        with single_blas():
+            for chunk, times in self._products(X, len(blocks)):
+                scores[chunk] = arrangement.scores(blocks, coef, times)
         return scores + self.intercept_
 
-    def _products(self, X: Any) -> Iterator[tuple[slice, Times]]:
-        """Rows, some at a time, and what multiplies their values with some support vectors."""
+    def _products(self, X: Any, classes: int) -> Iterator[tuple[slice, Times]]:
+        """Rows, some at a time, and what multiplies their values with some support vectors.
+
+        Those of each of so many classes are asked for one after the other.
+        """
         dtype = X.dtype if X.ndim == 2 else np.float64
         if hasattr(self, "rows_fit_"):
             # A function may look at whom it compares: it is asked as scikit-learn asks it.
@@ -493,11 +510,24 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
                 values = base.of(X[chunk]).gram(base)[:, self.support_]
                 yield chunk, partial(_of_values, values)
             return
-        support = self.support_ if self._is_precomputed else self.support_vectors_
-        # Made ready once for the products with the support vectors of all classes.
-        base = self.kernel_.rows(support, dtype)
+        base = self._support_rows(dtype)
         for chunk, rows in base.chunks(X):
-            yield chunk, partial(_of_rows, rows, base)
+            # Few values are computed at once: a call for each class takes longer than they do.
+            if classes > 1 and len(rows) * len(base) <= FEW_VALUES:
+                yield chunk, partial(_of_values, rows.gram(base))
+            else:
+                yield chunk, partial(_of_rows, rows, base)
+
+    def _support_rows(self, dtype: Any) -> Rows:
+        """The support vectors, made ready for products; kept for as long as nobody changes them."""
+        support = self.support_ if self._is_precomputed else self.support_vectors_
+        if sp.issparse(support) or support.dtype.kind != "f" or support.size > KEPT_VALUES:
+            return self.kernel_.rows(support, dtype)
+        kernel, values, rows = _READY.get(self, (None, None, None))
+        if kernel is not self.kernel_ or rows.dtype != dtype or not np.array_equal(values, support):
+            rows = self.kernel_.rows(support, dtype)
+            _READY[self] = self.kernel_, support.copy(), rows
+        return rows
 
     def _misfit(self) -> str | None:
         """What does not go together in the stored attributes, in words; None if all does."""

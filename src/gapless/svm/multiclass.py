@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -126,7 +126,7 @@ class OneVsOne(Arrangement):
     a column of count − 1: the one with class j is in row j, less one where j comes later.
     """
 
-    @property
+    @cached_property
     def pairs(self) -> list[tuple[int, int]]:
         """The classes of each problem."""
         return [(i, j) for i in range(self.count) for j in range(i + 1, self.count)]
@@ -139,7 +139,7 @@ class OneVsOne(Arrangement):
     def width(self) -> int:
         return self.count - 1
 
-    @property
+    @cached_property
     def sides(self) -> Array:
         return np.array(self.pairs)
 
@@ -164,23 +164,11 @@ class OneVsOne(Arrangement):
         return [np.concatenate([coef[j - 1, blocks[i]], coef[i, blocks[j]]]) for i, j in self.pairs]
 
     def scores(self, blocks: Blocks, coef: Array, times: Times) -> Array:
-        found: Array | None = None
-        for k, block in enumerate(blocks):
-            products = times(block, coef[:, block])
-            if found is None:
-                found = np.zeros((len(products), self.problems))
-            others = np.delete(np.arange(self.count), k)
-            found[:, self._problem_of[k, others]] += products
-        assert found is not None
-        return found
-
-    @cached_property
-    def _problem_of(self) -> Array:
-        """Which problem two classes have, (count, count)."""
-        found = np.zeros((self.count, self.count), dtype=int)
+        products = [times(block, coef[:, block]) for block in blocks]
         first, second = self.sides.T
-        found[first, second] = found[second, first] = np.arange(self.problems)
-        return found
+        # As in `pack`: a class has a column for each of the others.
+        by_class = np.stack(products, axis=1)
+        return by_class[:, first, second - 1] + by_class[:, second, first]
 
     @cached_property
     def _for(self) -> Array:
@@ -240,6 +228,7 @@ class OneVsRest(Arrangement):
 ARRANGEMENTS: dict[str, type[Arrangement]] = {"ovo": OneVsOne, "ovr": OneVsRest}
 
 
+@cache
 def arrange(name: str, count: int) -> Arrangement:
     """The arrangement of that name for so many classes; one problem for all is kept by class."""
     return TwoClasses(2) if count == 2 else ARRANGEMENTS.get(name, OneVsRest)(count)

@@ -149,7 +149,7 @@ class NuSVC(SupportVectorClassifier):
     def _form(self) -> Form:
         return NuMargin(float(self.nu))
 
-    def _specifics(self, data, machine, solved):
+    def _specifics(self, data, rows, machine, solved):
         sums = [
             (machine.weights[part.rows][part.y > 0].sum(), machine.weights[part.rows].sum())
             for part in machine.parts
@@ -163,7 +163,7 @@ class NuSVC(SupportVectorClassifier):
                 UserWarning,
                 stacklevel=5,
             )
-        return super()._specifics(data, machine, solved)
+        return super()._specifics(data, rows, machine, solved)
 
 
 class NuSVR(SupportVectorRegressor):
@@ -275,5 +275,5 @@ class NuSVR(SupportVectorRegressor):
     def _form(self) -> Form:
         return NuTube(float(self.C), float(self.nu))
 
-    def _specifics(self, data, machine, solved):
+    def _specifics(self, data, rows, machine, solved):
         return {"epsilon_": solved[0].point.width}

@@ -162,7 +162,7 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):
     def _form(self) -> Form:
         return OneClass(float(self.nu))
 
-    def _specifics(self, data, machine, solved):
+    def _specifics(self, data, rows, machine, solved):
         return {"offset_": -solved[0].point.b}
 
     def _fit_type(self, machine):

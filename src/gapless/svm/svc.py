@@ -21,6 +21,7 @@ from ..conformal import Calibration
 from ..generalization.held_out import by_formula, by_refits
 from ..leave_one_out import NotAvailable
 from ..stored import Declaration, Flag, Labels, Nothing, Numbers, Unused, Value, Word
+from ..threads import single_blas
 from ._base import (
     KEPT_ROWS,
     OPEN,
@@ -35,6 +36,7 @@ from .machine import Machine, Solved
 from .multiclass import ARRANGEMENTS, Arrangement, arrange
 from .probability import Probabilities, with_largest
 from .reading import check_precomputed, counted_weights, read_any
+from .rows import DistinctRows
 
 Array = np.ndarray
 
@@ -173,7 +175,12 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
     def _as_fitted(self) -> Any:
         return self._at(multi_class=self.multi_class_)
 
-    def _specifics(self, data: Training, machine: Machine, solved: list[Solved]) -> dict[str, Any]:
+    def _fitted_arrangement(self, count: int) -> Arrangement:
+        return arrange(self.multi_class_, count)
+
+    def _specifics(
+        self, data: Training, rows: DistinctRows, machine: Machine, solved: list[Solved]
+    ) -> dict[str, Any]:
         assert data.classes is not None
         labels, wanted = data.classes[data.y], self.class_weight
         if isinstance(wanted, dict):
@@ -191,8 +198,9 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
             else np.inf
             for one in solved
         ]
-        is_small = machine.matrix.n <= KEPT_ROWS
-        fitted = self._fitted(data, [one.point for one in solved], machine) if is_small else None
+        fitted = None
+        if machine.matrix.n <= KEPT_ROWS:
+            fitted = self._fitted(data, [one.point for one in solved], machine, rows)
         sides = self._arrangement(len(data.classes)).sides
         return {
             "probabilities_": LaterProbabilities(sides, self.probability is not False, fitted),
@@ -241,7 +249,8 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
                 "break_ties must be False when decision_function_shape is 'ovo'; leave it at None, "
                 "which breaks ties for every shape."
             )
-        return self.classes_[self._positions(self._scores(X))]
+        with single_blas():
+            return self.classes_[self._positions(self._scores(X))]
 
     def _positions(self, scores: Array) -> Array:
         """Positions of the classes that are predicted from the scores of all problems."""
