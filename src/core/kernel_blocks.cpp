@@ -252,7 +252,10 @@ void add_column(const Compressed<T>& columns, Index j, T scale, Index end, T* to
 template <class T>
 class PickedRows {
 public:
-    explicit PickedRows(const KernelRows<T>& from) : from_(from) {}
+    PickedRows(const KernelRows<T>& from, Index count) : from_(from) {
+        x_.reserve(count * from.columns);
+        squares_.reserve(count);
+    }
 
     void push(Index i) {
         x_.insert(x_.end(), from_.row(i), from_.row(i) + from_.columns);
@@ -295,6 +298,26 @@ void add_product(const T* tile, Index rows, Index columns, const double* coef, c
     Operand<T> c{typed_coef, outputs, Transpose::no}, k{tile, columns, Transpose::no};
     gemm<T>(context.blas, outputs, rows, columns, c, k, T(0), sums, outputs);
     for (Index p = 0; p < rows * outputs; ++p) out[p] += static_cast<double>(sums[p]);
+}
+
+// Rows i of out (a.rows × outputs) += Σⱼ k(aᵢ, bⱼ) coefⱼ; `typed` is coef in T, of several outputs.
+template <class T>
+void add_times_of_rows(const KernelForm& form, const KernelRows<T>& a, Range i,
+                       const KernelRows<T>& b, const double* coef, const T* typed, Index outputs,
+                       double* out, const Context& context, Checkpoint& checkpoint) {
+    const Index width = Sides(form, a.columns).columns;
+    auto tile = uninitialized<T>(i.size() * std::min(width, b.rows));
+    auto sums = uninitialized<T>(outputs > 1 ? i.size() * outputs : 0);
+    for (Index begin = 0; begin < b.rows; begin += width) {
+        checkpoint();
+        Range j{begin, std::min(begin + width, b.rows)};
+        measure_tile(form, a, i, b, j, tile.get(), context);
+        finish_tile(form, a.squares + i.begin, b.squares + begin, i.size(), j.size(), tile.get(),
+                    tile.get(), j.size());
+        add_product(tile.get(), i.size(), j.size(), coef + begin * outputs,
+                    outputs > 1 ? typed + begin * outputs : nullptr, outputs, sums.get(),
+                    out + i.begin * outputs, context);
+    }
 }
 
 }  // namespace
@@ -372,41 +395,33 @@ void kernel_times(const KernelForm& form, const KernelRows<T>& a, const KernelRo
                   const double* coef, Index outputs, double* out, const Context& context) {
     std::fill_n(out, a.rows * outputs, 0.0);
     if (outputs == 0 || b.rows == 0) return;
-    const Sides side(form, a.columns);
     // Few rows are cut finer, so that all threads have some.
-    const Index height = std::clamp<Index>(ceil_div(a.rows, 16), 16, side.rows);
+    const Index most = Sides(form, a.columns).rows;
+    const Index height = std::clamp<Index>(ceil_div(a.rows, 16), 16, most);
     std::vector<T> typed;
     if (outputs > 1) typed.assign(coef, coef + b.rows * outputs);
     const int threads = useful_threads(operations(a, b), context.threads);
     parallel_for(ceil_div(a.rows, height), threads, context.poll,
                  [&](Index task, Checkpoint& checkpoint) {
-                     Range i = part(task, height, a.rows);
-                     auto tile = uninitialized<T>(i.size() * side.columns);
-                     auto sums = uninitialized<T>(i.size() * outputs);
-                     for (Index begin = 0; begin < b.rows; begin += side.columns) {
-                         checkpoint();
-                         Range j{begin, std::min(begin + side.columns, b.rows)};
-                         measure_tile(form, a, i, b, j, tile.get(), context);
-                         finish_tile(form, a.squares + i.begin, b.squares + begin, i.size(),
-                                     j.size(), tile.get(), tile.get(), j.size());
-                         add_product(tile.get(), i.size(), j.size(), coef + begin * outputs,
-                                     typed.data() + (outputs > 1 ? begin * outputs : 0), outputs,
-                                     sums.get(), out + i.begin * outputs, context);
-                     }
+                     add_times_of_rows(form, a, part(task, height, a.rows), b, coef, typed.data(),
+                                       outputs, out, context, checkpoint);
                  });
 }
 
 template <class T>
 void kernel_times_each(const KernelForm& form, const KernelRows<T>& x,
                        const std::vector<OwnProduct>& products, const Context& context) {
-    constexpr Index height = 512;  // rows of a product that are one task
-    std::vector<PickedRows<T>> used(products.size(), PickedRows<T>(x));
+    const Index height = Sides(form, x.columns).rows;
+    std::vector<PickedRows<T>> used;
     std::vector<std::vector<double>> coef(products.size());
     std::vector<std::pair<Index, Range>> tasks;
     for (std::size_t p = 0; p < products.size(); ++p) {
         const OwnProduct& product = products[p];
+        std::fill_n(product.out, product.count, 0.0);
         for (Index t = 0; t < ceil_div(product.count, height); ++t)
             tasks.push_back({static_cast<Index>(p), part(t, height, product.count)});
+        used.emplace_back(
+            x, product.count - std::count(product.coef, product.coef + product.count, 0.0));
         for (Index j = 0; j < product.count; ++j) {
             if (product.coef[j] == 0) continue;
             used[p].push(product.rows[j]);
@@ -416,15 +431,11 @@ void kernel_times_each(const KernelForm& form, const KernelRows<T>& x,
     parallel_for(static_cast<Index>(tasks.size()), context.threads, context.poll,
                  [&](Index t, Checkpoint& checkpoint) {
                      const auto& [p, range] = tasks[t];
-                     PickedRows<T> some(x);
+                     PickedRows<T> some(x, range.size());
                      for (Index i = range.begin; i < range.end; ++i) some.push(products[p].rows[i]);
-                     // A stop is heard between tiles as well: the checkpoint throws.
-                     const Poll relayed = [&] {
-                         checkpoint();
-                         return false;
-                     };
-                     kernel_times(form, some.view(), used[p].view(), coef[p].data(), 1,
-                                  products[p].out + range.begin, Context{context.blas, 1, relayed});
+                     add_times_of_rows<T>(form, some.view(), {0, range.size()}, used[p].view(),
+                                          coef[p].data(), nullptr, 1, products[p].out + range.begin,
+                                          context, checkpoint);
                  });
 }
 

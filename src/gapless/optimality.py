@@ -31,9 +31,11 @@ class Violation:
     @classmethod
     def largest(cls, violations: Array, positions: Array | None = None) -> Violation:
         """The largest entry; `positions` names the rows of the array, 0, 1, … when None."""
-        if not violations.size or not np.max(violations) > 0:
+        if not violations.size:
             return cls()
-        place = tuple(int(i) for i in np.unravel_index(np.argmax(violations), violations.shape))
+        place = tuple(int(i) for i in np.unravel_index(violations.argmax(), violations.shape))
+        if not violations[place] > 0:
+            return cls()
         where = place if positions is None else (int(positions[place[0]]), *place[1:])
         return cls(float(violations[place]), where)
 

@@ -32,6 +32,7 @@ from gapless.kernels import (
     by_name,
     mercer_check,
 )
+from gapless.kernels._rows import blank
 from gapless.svm import SVC, SVR
 from gapless.threads import threads
 
@@ -621,3 +622,9 @@ def test_check_allows_for_rounding_and_no_more(rng):
             mercer_check(wrong)
     with pytest.raises(ValueError, match="nan in row 1, column 0"):
         mercer_check([[1.0, 0.0], [np.nan, 1.0]])
+
+
+def test_matrices_up_to_32_megabytes_are_in_memory_that_malloc_uses_again():
+    """A fit of few rows would spend as long on new pages of memory as on its kernel values."""
+    assert blank((1 << 10, 1 << 10), np.float64).flags.owndata
+    assert not blank((1 << 12, 1 << 10), np.float64).flags.owndata

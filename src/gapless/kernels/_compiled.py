@@ -96,7 +96,7 @@ class DenseRows(CompiledRows):
         if center is not None:
             X = np.subtract(X, center, dtype=np.result_type(X.dtype, dtype))
         if power:
-            X = np.ldexp(X, power)
+            X = _scaled(X, power)
         super().__init__(kernel, np.ascontiguousarray(X, dtype=dtype), form)
 
     def of(self, X: Any) -> Rows:
@@ -142,7 +142,7 @@ class SparseRows(CompiledRows):
         X = kernel.prepare(X)
         form, power = _rescaled(kernel.form(), dtype)
         if power:
-            X = sp.csr_array((np.ldexp(X.data, power), X.indices, X.indptr), X.shape)
+            X = _scaled(X, power)
         super().__init__(kernel, X.astype(dtype, copy=False), form)
 
     def of(self, X: Any) -> Rows:
@@ -184,6 +184,11 @@ def _rescaled(form: _core.KernelForm, dtype: Any) -> tuple[_core.KernelForm, int
     power = round(math.log2(abs(form.scale)) / 2)
     scale = math.ldexp(form.scale, -2 * power)
     return _core.KernelForm(form.measure, form.curve, scale, form.shift, form.degree), power
+
+
+def _scaled(X: Any, power: int) -> Any:
+    """X · 2^power, exactly, and in a fraction of the time of `ldexp`; float32 has no such range."""
+    return X.astype(np.float64, copy=False) * math.ldexp(1.0, power)
 
 
 def _has_no_origin(form: _core.KernelForm) -> bool:

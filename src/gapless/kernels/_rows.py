@@ -20,8 +20,8 @@ Array = np.ndarray
 BLOCK = 1 << 22
 
 
-# Bytes from which `blank` goes to the system itself.
-LARGE = 1 << 22
+# Bytes from which `blank` goes to the system itself; malloc keeps less for the next array.
+LARGE = 1 << 25
 
 
 def blank(shape: tuple[int, ...], dtype: Any) -> Array:

@@ -87,10 +87,9 @@ class BoxProblem:
         The smallest of a θ that may grow, the largest of one that may fall, and the mean of those
         that may do both, NaN where there are none.
         """
-        found = np.empty((1 if self.groups is None else int(self.groups.max(initial=0)) + 1, 3))
-        lower, upper = (np.ascontiguousarray(v, float) for v in (self.lower, self.upper))
-        groups = None if self.groups is None else np.ascontiguousarray(self.groups, np.int64)
-        _core.sum_slopes(theta, gradient, self._costs(), lower, upper, groups, found)
+        costs, lower, upper, groups, count = self._as_arrays
+        found = np.empty((count, 3))
+        _core.sum_slopes(theta, gradient, costs, lower, upper, groups, found)
         return found
 
     def violation(self, theta: Array, gradient: Array) -> float:
@@ -98,7 +97,7 @@ class BoxProblem:
         if np.isnan(gradient).any():
             return np.inf
         rise, fall, _ = self.ends(theta, gradient).T
-        return max(float(np.max(fall - rise)), 0.0)
+        return max(float((fall - rise).max()), 0.0)
 
     def biases(self, theta: Array, gradient: Array) -> Array:
         """The multiplier of each group's sum: minus the free slope, or the middle of the ends."""
@@ -109,12 +108,21 @@ class BoxProblem:
             ]
         )
 
-    def _costs(self, part: Any = slice(None)) -> Array | None:
-        """The cost of |θ| for some variables; None where it is 0 for all."""
-        if not np.any(self.absolute):
-            return None
-        of_each = np.broadcast_to(self.absolute, len(self.linear))
-        return np.ascontiguousarray(of_each[part], float)
+    @cached_property
+    def _as_arrays(self) -> tuple[Array | None, Array, Array, Array | None, int]:
+        """Costs of |θ|, bounds and groups as the core takes them, and the number of groups.
+
+        No costs where they are 0 for all.
+        """
+        lower, upper = (np.ascontiguousarray(v, float) for v in (self.lower, self.upper))
+        costs = groups = None
+        if np.any(self.absolute):
+            of_each = np.broadcast_to(self.absolute, len(self.linear))
+            costs = np.ascontiguousarray(of_each, float)
+        if self.groups is not None:
+            groups = np.ascontiguousarray(self.groups, np.int64)
+        count = 1 if groups is None else int(groups.max(initial=0)) + 1
+        return costs, lower, upper, groups, count
 
     def task(
         self,
@@ -130,15 +138,11 @@ class BoxProblem:
 
         `rows` and `diagonal` are those of the part, in the matrix that the core is given.
         """
-        groups = None
-        if self.groups is not None:
-            groups = np.ascontiguousarray(self.groups[part], np.int64)
-        linear, lower, upper = (
-            np.ascontiguousarray(v[part], float) for v in (self.linear, self.lower, self.upper)
-        )
-        diagonal, moving = np.ascontiguousarray(diagonal, float), (theta, gradient)
-        costs = self._costs(part)
-        return (rows, diagonal, linear, costs, lower, upper, groups, *moving, tol, steps)
+        costs, lower, upper, groups, _ = self._as_arrays
+        diagonal, linear = (np.ascontiguousarray(v, float) for v in (diagonal, self.linear[part]))
+        costs, groups = (None if v is None else v[part] for v in (costs, groups))
+        box = linear, costs, lower[part], upper[part], groups
+        return (rows, diagonal, *box, theta, gradient, tol, steps)
 
 
 @dataclass(frozen=True, eq=False)

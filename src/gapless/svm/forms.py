@@ -139,10 +139,11 @@ class SoftMargin(Form):
         loss = limit * np.maximum(short, 0.0)
         half = 0.5 * float(point.theta @ (z - point.b))
         status = status_of(size, limit)
+        is_positive = y > 0
         return Judgement(
             primal=half + float(loss.sum()),
             dual=float(size.sum()) - half,
-            scale=2 * self.C * float(min(s[y > 0].sum(), s[y < 0].sum())),
+            scale=2 * self.C * float(min(s[is_positive].sum(), s[~is_positive].sum())),
             gaps=loss - size * short,
             violations=misses(status, short),
             status=status,
@@ -447,20 +448,23 @@ def fill(limit: Array, total: float) -> Array:
 
 def status_of(size: Array, limit: Array) -> Array:
     """INACTIVE, ON_MARGIN or BOUNDED by |θ| and its limit."""
-    is_bounded = size >= limit * (1 - AT_BOUND)
-    return np.where(size == 0, INACTIVE, np.where(is_bounded, BOUNDED, ON_MARGIN)).astype(np.int8)
+    # In order, so that a limit of 0 counts as inactive.
+    status = (size > 0).astype(np.int8)
+    status[(size >= limit * (1 - AT_BOUND)) & (status == ON_MARGIN)] = BOUNDED
+    return status
 
 
 def outside(theta: Array, limit: Array) -> float:
     """The largest part of its length by which an interval [0, limit] is left."""
-    return max(float(np.max(np.maximum(theta - limit, -theta) / limit)), 0.0)
+    return max(float((np.maximum(theta - limit, -theta) / limit).max()), 0.0)
 
 
 def misses(status: Array, short: Array) -> Array:
     """By how much rows that are `short` of their margin (negative: beyond it) miss KKT."""
-    allowed = np.where(status == BOUNDED, np.maximum(short, 0.0), 0.0)
-    allowed = np.where(status == INACTIVE, np.minimum(short, 0.0), allowed)
-    return np.abs(short - allowed)
+    # A bounded row may be short of it, and an inactive one beyond it.
+    found = np.abs(short)
+    found[((status == BOUNDED) & (short > 0)) | ((status == INACTIVE) & (short < 0))] = 0.0
+    return found
 
 
 def judge_tube(

@@ -73,8 +73,7 @@ def in_turns(
         most = int(min(patience * (1 + turn / SLACK), limit - steps[going].max()))
         for k, solution in zip(going, solve([boxes[k] for k in going], most)):
             steps[k] += solution.steps
-            found[k] = replace(solution, steps=int(steps[k]))
-            boxes[k] = replace(boxes[k], start=solution.theta)
+            found[k] = replace(solution, steps=int(steps[k])) if turn else solution
         going = [k for k in going if found[k].status == "max_iter" and steps[k] < limit]
         status = "max_iter"
         try:

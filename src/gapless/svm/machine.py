@@ -116,10 +116,10 @@ class Machine:
                 solved[k] = self._look(self.parts[k], boxes[k], solution, before)
                 if len(boxes) <= MOST_PROBLEMS:
                     solved[k] = self._polished(self.parts[k], boxes[k], solution, solved[k])
-                boxes[k] = replace(boxes[k], start=solution.theta)
                 excess = _excess(solved[k].judgement, tol)
                 if excess > 1 and solution.status == "optimal":
                     excesses[k] = excess
+                    boxes[k] = replace(boxes[k], start=solution.theta)
             if not excesses or sharper < RESOLVED * min(self.norm, self.unit):
                 break
             if max_iter is not None:
