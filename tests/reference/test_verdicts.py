@@ -1,7 +1,11 @@
 """What is over-fitted, under-fitted or balanced is called so, on data whose truth is clear."""
 
+import numpy as np
 import pytest
 from verdict_cases import CASES, OVER, UNDER, verdict
+
+import gapless
+from gapless.generalization.repeated import by_same_x
 
 OPPOSITE = {OVER: UNDER, UNDER: OVER}
 # The part of the cases that may be missed. The suite looks at one seed of each;
@@ -34,3 +38,71 @@ def test_a_version_that_does_better_is_named_with_its_score(verdicts):
     assert "would give" in verdicts["line_through_parabola"].verdict
     assert "penalty would give" in verdicts["ridge_far_too_strong"].verdict
     assert "n_neighbors=" in verdicts["one_neighbour_with_noise"].verdict
+
+
+# ---- what held-out rows alone do not tell --------------------------------------------------------
+
+
+def bits(seed, n=1000, noise=0.03):
+    """Six bits, all 64 of them many times, and the parity of three, some of it flipped."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 2, size=(n, 6)).astype(float)
+    parity = (X[:, :3].sum(axis=1) % 2).astype(int)
+    return X, np.where(rng.uniform(size=n) < noise, 1 - parity, parity)
+
+
+def test_a_model_that_lacks_fit_is_not_over_fitted_where_no_x_can_be_left_out():
+    # Without one of eight combinations the other seven are against it, so that a tree that can
+    # tell nothing scores far below a guess.
+    X, y = bits(1000)
+    found = gapless.DecisionTreeClassifier(max_depth=2).fit(X, y).generalization_
+    assert found.unseen < 0.4 and found.kind == UNDER
+    rng = np.random.default_rng(1001)
+    X, y = bits(1001, 800, 0.0)
+    y = 4.0 * y - 2 + rng.normal(size=800)
+    found = gapless.DecisionTreeRegressor(max_depth=2).fit(X, y).generalization_
+    assert found.unseen < -0.1 and found.kind == UNDER
+    assert "other rows with the same x" in found.verdict
+
+
+def test_freedom_that_is_right_for_x_that_come_again_is_not_over_fitted():
+    X, y = bits(1000)
+    found = gapless.DecisionTreeClassifier(max_depth=6).fit(X, y).generalization_
+    assert found.kind == "balanced" and "for a new x" in found.verdict
+
+
+def test_copies_of_rows_do_not_speak_for_each_other():
+    y, x = np.array([[1.0], [1.0], [2.0], [4.0], [4.0]]), np.array([0, 0, 1, 1, 1])
+    distinct = np.array([0, 0, 1, 2, 2])
+    found = by_same_x(y, np.ones(5), x, distinct)
+    # The first x has one target alone; of the second the two copies stay together.
+    np.testing.assert_array_equal(found[:, 0], [np.nan, np.nan, 4.0, 2.0, 2.0])
+    classes = np.eye(2)[[0, 0, 1, 1]]
+    assert np.all(np.isnan(by_same_x(classes, np.ones(4), np.array([0, 0, 1, 1]), None)))
+
+
+def test_weight_two_is_a_row_twice_for_what_the_same_x_says():
+    y, x = np.eye(2)[[0, 1, 1, 1, 0]], np.array([0, 0, 0, 1, 1])
+    twice = by_same_x(y[[0, 1, 1, 2, 3, 4]], np.ones(6), x[[0, 1, 1, 2, 3, 4]], None)
+    weighted = by_same_x(y, np.array([1.0, 2.0, 1.0, 1.0, 1.0]), x, None)
+    np.testing.assert_allclose(weighted, twice[[0, 1, 3, 4, 5]])
+
+
+def test_one_neighbour_that_is_right_loses_nothing_by_having_no_probabilities():
+    X = np.random.default_rng(1003).uniform(-2, 2, size=(600, 2))
+    model = gapless.KNeighborsClassifier(1).fit(X, np.floor(X).sum(axis=1) % 2)
+    assert model.generalization_.kind == "balanced"
+
+
+def test_a_stump_on_exclusive_or_is_under_fitted_though_two_levels_do_no_better():
+    X = np.random.default_rng(1002).uniform(-1, 1, size=(500, 4))
+    model = gapless.DecisionTreeClassifier(max_depth=1).fit(X, X[:, 0] * X[:, 1] > 0)
+    assert model.generalization_.kind == UNDER
+
+
+def test_a_machine_that_is_too_free_in_two_ways_is_over_fitted():
+    rng = np.random.default_rng(1008)
+    X = rng.uniform(-1, 1, size=(200, 3))
+    y = np.sin(4 * X[:, 0]) + X[:, 1] + 0.7 * rng.normal(size=200)
+    found = gapless.SVR(C=1e4, gamma=30.0).fit(X, y).generalization_
+    assert found.kind == OVER and " and a kernel " in found.verdict

@@ -98,6 +98,17 @@ def flipped(rng: Rng, data: Data, share=0.2) -> Data:
     return X, np.where(rng.random(len(y)) < share, 1 - y, y)
 
 
+def parity_of_bits(rng: Rng, n=600) -> Data:
+    """All combinations of six bits, each many times."""
+    X = rng.integers(0, 2, (n, 6)).astype(float)
+    return X, (X[:, :3].sum(axis=1) % 2).astype(int)
+
+
+def checkerboard(rng: Rng, n=600) -> Data:
+    X = rng.uniform(-2, 2, (n, 2))
+    return X, (np.floor(X).sum(axis=1) % 2).astype(int)
+
+
 def logits(rng: Rng, n=300, d=4, size=1.5) -> Data:
     X = rng.normal(size=(n, d))
     z = size * X @ np.linspace(-1, 1, d)
@@ -400,6 +411,11 @@ def svr_far_too_narrow(rng):
     return g.SVR(C=10, gamma=1000.0).fit(*wave(rng))
 
 
+@case(OVER)
+def svr_too_narrow_with_huge_C(rng):
+    return g.SVR(C=1e4, gamma=30.0).fit(*sines(rng, 200, 3, 0.8))
+
+
 @case(UNDER)
 def svr_far_too_wide(rng):
     return g.SVR(gamma=1e-3, C=0.1).fit(*wave(rng))
@@ -516,6 +532,11 @@ def fifteen_neighbours_on_clouds(rng):
     return g.KNeighborsClassifier(15).fit(*two_clouds(rng, 250))
 
 
+@case(BALANCED)
+def one_neighbour_on_checkerboard(rng):
+    return g.KNeighborsClassifier(1).fit(*checkerboard(rng))
+
+
 # ---- trees ---------------------------------------------------------------------------------------
 
 
@@ -568,6 +589,27 @@ def stump_on_circle(rng):
 def pruned_tree_on_exclusive_or(rng):
     X, y = exclusive_or(rng, 400)
     return g.DecisionTreeClassifier(max_depth=4, min_samples_leaf=10).fit(X, y)
+
+
+@case(UNDER)
+def stump_on_exclusive_or(rng):
+    return g.DecisionTreeClassifier(max_depth=1).fit(*exclusive_or(rng, 400))
+
+
+@case(UNDER)
+def two_levels_on_parity_of_bits(rng):
+    return g.DecisionTreeClassifier(max_depth=2).fit(*flipped(rng, parity_of_bits(rng), 0.05))
+
+
+@case(UNDER)
+def two_levels_on_noisy_parity_of_bits(rng):
+    X, y = parity_of_bits(rng)
+    return g.DecisionTreeRegressor(max_depth=2).fit(X, 4 * y + rng.normal(size=len(y)))
+
+
+@case(BALANCED)
+def six_levels_on_parity_of_bits(rng):
+    return g.DecisionTreeClassifier(max_depth=6).fit(*flipped(rng, parity_of_bits(rng), 0.05))
 
 
 # ---- ensembles -----------------------------------------------------------------------------------

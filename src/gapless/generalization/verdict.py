@@ -5,6 +5,9 @@ constant, and richer ones. Over-fitted: a simpler one is clearly better. Under-f
 is. For a model whose shape stays the same however little it is held back, as a line's, the richer
 one is the model with a correction of its errors. Where both are better, the larger gain decides.
 Families say which versions they have (`versions`); everything else is here.
+
+Rows that share their x are left out together, so a comparison on held-out rows is one on new x.
+Where x come again, with other targets, those that are known count as well: see `repeated`.
 """
 
 from __future__ import annotations
@@ -21,9 +24,10 @@ from .answers import Answering, Link
 from .fitted import Array
 from .held_out import drawn
 from .leftover import corrections
-from .paired import Lead, lead
+from .paired import PART, Lead, lead
+from .repeated import by_same_x
 from .trial import Outcome, Trial
-from .versions import Dial, Version
+from .versions import Dial, Version, at_once
 
 # How often a dial is turned at most, and for large data.
 MOST_TURNS, TURNS_OF_LARGE = 5, 2
@@ -39,17 +43,23 @@ SURE, SURE_BY_HEART, HALF = 2.58, 1.64, 0.5
 MUCH = 0.1
 # Of so many units errors are predicted, and from so many features at most.
 MOST_UNITS, MOST_FEATURES = 600, 500
+# Other rows of the same x speak for all where they can for this part of the weight.
+MOST = 0.5
 NOTHING_BUT_HEART = "it knows its own rows by heart, and of others no more than a constant"
 NEITHER = "no simpler and no richer version of it does clearly better"
 
 
 @dataclass(frozen=True, eq=False)
 class Rival:
-    """A version that was compared: its lead, its score where it is known, and the fit itself."""
+    """A version that was compared: its lead, its score where it is known, and the fit itself.
+
+    `answers` is what it says of unseen rows.
+    """
 
     name: str
     lead: Lead
     score: float | None
+    answers: Array
     fit: Any = None
 
     def is_clear(self, enough: float, score: float) -> bool:
@@ -103,13 +113,19 @@ class Comparison:
         return out
 
     @cached_property
+    def known(self) -> Array:
+        """What the fit says of its own rows."""
+        return self.answering.answers(self.trial.fitted.predictions, self.link)
+
+    @cached_property
+    def weights(self) -> Array:
+        """How much each row counts; 0 for those in no unit."""
+        return np.where(self.trial.units >= 0, self.trial.judge.weights, 0.0)
+
+    @cached_property
     def is_by_heart(self) -> bool:
         """Whether the model loses far less on its own rows than on unseen ones."""
-        known = self.answering.answers(self.trial.fitted.predictions, self.link)
-        weights = np.where(self.trial.units >= 0, self.trial.judge.weights, 0.0)
-        seen, unseen = self.answering.losses(known), self.losses
-        kept = (weights > 0) & np.isfinite(seen) & np.isfinite(unseen)
-        return bool(np.sum((weights * seen)[kept]) < HALF * np.sum((weights * unseen)[kept]))
+        return self._ratio(self.answering.losses(self.known), self.losses) < HALF
 
     @cached_property
     def is_useful(self) -> bool:
@@ -117,14 +133,29 @@ class Comparison:
         constant = self.lead(self.constant)
         return constant.change < -HARM and constant.surprise < -1.0
 
-    def lead(self, answers: Array) -> Lead:
-        """How far other answers are ahead of the fit's."""
-        losses = self.answering.losses(answers)
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether its answers are classes without a doubt, as of one neighbour.
+
+        They are no probabilities, and it loses nothing by that alone.
+        """
+        answers = self.answers[np.all(np.isfinite(self.answers), axis=1)]
+        is_one_of = self.answering.has_classes and np.all(self.answering.targets.sum(axis=1) == 1)
+        return bool(is_one_of and np.all((answers == 0) | (answers == 1)))
+
+    def _ratio(self, losses: Array, others: Array) -> float:
+        """The sum of some losses as a part of that of others, of rows that have both."""
+        kept = (self.weights > 0) & np.isfinite(losses) & np.isfinite(others)
+        total = float(np.sum((self.weights * others)[kept]))
+        return float(np.sum((self.weights * losses)[kept])) / total if total > 0 else 1.0
+
+    def lead(self, answers: Array, of: Array | None = None) -> Lead:
+        """How far other answers are ahead of the fit's on unseen rows, or of those given."""
+        losses = self.losses if of is None else self.answering.losses(of)
+        others = self.answering.losses(answers)
         constant = self.answering.losses(self.constant)
-        weights = np.where(self.trial.units >= 0, self.trial.judge.weights, 0.0)
-        is_bounded = self.answering.has_classes
-        units = self.trial.units
-        return lead(self.losses, losses, constant, weights, units, is_bounded=is_bounded)
+        is_bounded, units = self.answering.has_classes, self.trial.units
+        return lead(losses, others, constant, self.weights, units, is_bounded=is_bounded)
 
     # ---- versions --------------------------------------------------------------------------------
 
@@ -132,21 +163,28 @@ class Comparison:
         """The best of each way to be simpler, and a constant."""
         if self.trial.fitted.asymmetric_loss is None:
             score = self.answering.score(self.constant)
-            yield Rival("a constant", self.lead(self.constant), score)
+            yield Rival("a constant", self.lead(self.constant), score, self.constant)
         # Between far too narrow and just right may lie worse, as where C is large as well.
         harm = np.inf if self.is_by_heart else HARM
-        yield from self._turned(self.trial.fitted.simpler(), harm, MOST_TURNS)
+        turned = list(self._turned(self.trial.fitted.simpler(), harm, MOST_TURNS))
+        yield from turned
+        if self.is_by_heart and not any(r.is_clear(SURE, self.outcome.score) for r in turned):
+            # It may be too free in two ways, each of which hides the other.
+            yield from self._turned([at_once(self.trial.fitted)], harm, MOST_TURNS)
 
     def richer(self) -> Iterator[Rival]:
         """The best of each way to be richer."""
         # One that knows its rows by heart has had freedom enough.
-        dials = [] if self.is_by_heart else self.trial.fitted.richer()
-        is_constant = abs(self.lead(self.constant).change) < HARM
-        limits = (HARM, MOST_TURNS) if is_constant else (NO_EFFECT, FLAT_TURNS)
-        turned = list(self._turned(dials, *limits))
+        if self.is_by_heart:
+            return
+        # One that does no more than a constant has nothing to lose, and may need many splits.
+        is_idle = self.lead(self.constant).change > -HARM
+        limits = (np.inf, MOST_TURNS) if is_idle else (NO_EFFECT, FLAT_TURNS)
+        turned = list(self._turned(self.trial.fitted.richer(), *limits))
         yield from turned
-        score = self.outcome.score
-        if self.trial.fitted.is_limited and not any(r.is_clear(SURE, score) for r in turned):
+        if any(rival.is_clear(SURE, self.outcome.score) for rival in turned):
+            return
+        if self.trial.fitted.is_limited or is_idle:
             yield from self._corrected()
 
     def _turned(self, dials: list[Dial], harm: float, flat: int) -> Iterator[Rival]:
@@ -185,7 +223,9 @@ class Comparison:
             return None
         z = outcome.estimate.z
         answers = self.answering.answers(z, self.answering.link(version.fit))
-        return Rival(version.name, self.lead(answers), outcome.score, version.fit)
+        if self.is_plain:
+            answers = _most_likely(answers)
+        return Rival(version.name, self.lead(answers), outcome.score, answers, version.fit)
 
     def confirmed(self, rival: Rival) -> Rival:
         """The rival, by refits where its formula misses them."""
@@ -194,6 +234,52 @@ class Comparison:
         checked = self._rival(Version(rival.fit, rival.name), is_checked=True)
         return rival if checked is None else checked
 
+    # ---- own rows --------------------------------------------------------------------------------
+
+    def has_gained_over(self, rival: Rival) -> bool:
+        """Whether the model knows its own rows clearly better than a simpler version does.
+
+        One that does not is no better at its own rows for its freedom, and has not over-fitted: it
+        may lose on unseen rows because the rows without them are tilted against them.
+        """
+        if self.is_by_heart:
+            return True
+        if rival.fit is None:
+            targets, weights = self.answering.targets, self.weights
+            mean = np.average(targets[weights > 0], axis=0, weights=weights[weights > 0])
+            known = np.broadcast_to(mean, targets.shape)
+        else:
+            known = self.answering.answers(rival.fit.predictions, self.answering.link(rival.fit))
+        ratio = self._ratio(self.answering.losses(self.known), self.answering.losses(known))
+        return ratio < 1 - 0.5 * PART
+
+    @cached_property
+    def same_x(self) -> Array | None:
+        """What other rows of the same x say of each row; None where they say too little of all."""
+        trial = self.trial
+        if trial.groups is not None or trial.time is not None:
+            return None
+        if trial.fitted.asymmetric_loss is not None:
+            return None
+        found = by_same_x(
+            self.answering.targets,
+            self.weights,
+            trial.units,
+            None if self.answering.has_classes else trial.fitted.distinct,
+        )
+        spoken = np.all(np.isfinite(found), axis=1)
+        return found if np.sum(self.weights[spoken]) > MOST * np.sum(self.weights) else None
+
+    def lead_of_same_x(self, answers: Array) -> Rival | None:
+        """How far other rows of the same x are ahead of these answers; None where they are not."""
+        if self.same_x is None:
+            return None
+        score = self.answering.score(np.where(np.isfinite(self.same_x), answers, np.nan))
+        ahead = self.lead(self.same_x, answers)
+        found = self.answering.score(self.same_x)
+        rival = Rival("the mean of other rows with the same x", ahead, found, self.same_x)
+        return rival if rival.is_clear(SURE, -np.inf if score is None else score) else None
+
     # ---- errors that can be predicted ------------------------------------------------------------
 
     def _corrected(self) -> Iterator[Rival]:
@@ -201,8 +287,7 @@ class Comparison:
         design = self.trial.fitted.plain_rows
         if design is None or design.d > MOST_FEATURES or self.trial.units.max() < 4:
             return
-        told, kept = self.answers, self.trial.units >= 0
-        known = self.answering.answers(self.trial.fitted.predictions, self.link)
+        told, known, kept = self.answers, self.known, self.trial.units >= 0
         kept &= np.all(np.isfinite(told), axis=1) & np.all(np.isfinite(known), axis=1)
         kept &= self.trial.judge.weights > 0
         units = self.trial.units
@@ -218,29 +303,53 @@ class Comparison:
             answers = np.full(told.shape, np.nan)
             answers[rows] = told[rows] + found
             name = f"{name}, by which its errors can be predicted,"
-            yield Rival(name, self.lead(answers), self.answering.score(answers))
+            yield Rival(name, self.lead(answers), self.answering.score(answers), answers)
 
 
 def judgement(trial: Trial, outcome: Outcome) -> tuple[str, str]:
     """Over-fitted, under-fitted or balanced, and what follows."""
     comparison = Comparison(trial, outcome)
-    found = []
-    for kind, rivals, enough in (
-        ("over-fitted", comparison.simpler(), SURE_BY_HEART if comparison.is_by_heart else SURE),
-        ("under-fitted", comparison.richer(), SURE),
-    ):
-        clear = [rival for rival in rivals if rival.is_clear(enough, outcome.score)]
-        best = max(clear, key=lambda rival: rival.lead.gain, default=None)
-        if best is not None and (best := comparison.confirmed(best)).is_clear(
-            enough, outcome.score
-        ):
-            found.append((kind, best))
-    if not found and comparison.is_by_heart and not comparison.is_useful:
+    # What holds for new x alone is no fault of a model whose x come again.
+    if (rival := comparison.lead_of_same_x(comparison.known)) is not None:
+        return "under-fitted", _advice(rival, outcome.score)
+    over, under = _simpler(comparison), _clearest(comparison, comparison.richer(), SURE)
+    is_useless = comparison.is_by_heart and not comparison.is_useful
+    if over is None and is_useless and comparison.lead_of_same_x(comparison.constant) is None:
         return "over-fitted", NOTHING_BUT_HEART
+    found = [
+        (kind, rival) for kind, rival in (("over-fitted", over), ("under-fitted", under)) if rival
+    ]
     if not found:
         return "balanced", NEITHER
     kind, rival = max(found, key=lambda pair: pair[1].lead.gain)
+    if kind == "over-fitted" and comparison.lead_of_same_x(rival.answers) is not None:
+        return "balanced", f"{rival.name} would do better for a new x, but not for those it knows"
     return kind, _advice(rival, outcome.score)
+
+
+def _simpler(comparison: Comparison) -> Rival | None:
+    """A simpler version that is clearly better, at the price of its own rows."""
+    enough = SURE_BY_HEART if comparison.is_by_heart else SURE
+    rival = _clearest(comparison, comparison.simpler(), enough)
+    return rival if rival is not None and comparison.has_gained_over(rival) else None
+
+
+def _clearest(comparison: Comparison, rivals: Iterator[Rival], enough: float) -> Rival | None:
+    """Of versions that are clearly better the one with the largest gain, if refits say so too."""
+    score = comparison.outcome.score
+    clear = [rival for rival in rivals if rival.is_clear(enough, score)]
+    if not clear:
+        return None
+    best = comparison.confirmed(max(clear, key=lambda rival: rival.lead.gain))
+    return best if best.is_clear(enough, score) else None
+
+
+def _most_likely(answers: Array) -> Array:
+    """Classes without a doubt: 1 for the likeliest, NaN where nothing is known."""
+    is_known = np.all(np.isfinite(answers), axis=1)
+    out = np.full(answers.shape, np.nan)
+    out[is_known] = np.eye(answers.shape[1])[answers[is_known].argmax(axis=1)]
+    return out
 
 
 def _advice(rival: Rival, score: float) -> str:

@@ -37,6 +37,22 @@ def scaling(fit: Any, base: float, first: float = 1.0) -> Dial:
     return turned
 
 
+def at_once(fit: Any) -> Dial:
+    """The fit with all its dials turned to be simpler, each as far; None of less than two."""
+
+    def turned(step: int) -> Version | None:
+        other, names = fit, []
+        for place in range(len(fit.simpler())):
+            dials = other.simpler()
+            version = dials[place](step) if place < len(dials) else None
+            if version is None:
+                return None
+            other, names = version.fit, [*names, version.name]
+        return Version(other, " and ".join(names)) if len(names) > 1 else None
+
+    return turned
+
+
 def multiple(times: float) -> str:
     """A factor in words."""
     known = {10.0: "ten times", 0.1: "a tenth of"}

@@ -186,6 +186,11 @@ class KernelFit(Refittable):
         """Whether the kernel is that of a shape."""
         return self.kernel.is_limited
 
+    @property
+    def plain_rows(self):
+        """The rows, where they are no kernel matrix."""
+        return self.design if self.kernel.name != "precomputed" else None
+
     def _of_kernel(self, kernel: Any) -> KernelFit:
         return self._with(kernel, self.strengths)
 

@@ -231,7 +231,7 @@ class OnFeatures(Fitted):
     @property
     def plain_rows(self) -> Design | None:
         """The rows of which the features are."""
-        return Design(self.data.X) if len(self.data.X) == len(self.weights) else None
+        return Design(self.data.X) if self.data.X.shape[0] == len(self.weights) else None
 
     def simpler(self) -> list[Dial]:
         """A stronger penalty, or a wider kernel."""

@@ -150,6 +150,11 @@ class NeighborsFit(Refittable):
         """Folds are cheaper."""
         raise NotAvailable("neighbours without a row are found by folds")
 
+    @property
+    def plain_rows(self):
+        """The rows, where they are no distances."""
+        return None if self.estimator._is_precomputed else self.design
+
     def simpler(self):
         """More neighbours."""
         return [lambda step: self._with(self.MORE**step)]
