@@ -287,3 +287,21 @@ def test_gaps_of_a_ridge_path_are_rounding(monkeypatch, shape, cheap):
     path = gapless.RidgeCV(alphas=np.geomspace(1e-3, 1e6, 20)).fit(X, y).path_
     assert np.all(path.gaps >= 0)
     assert np.max(path.gaps) <= 1e-18 * np.sum(y**2)
+
+
+def test_the_path_says_in_which_metric_its_scores_are():
+    X, y = make_data(REGRESSORS["ridge"], n=25)
+    path = gapless.Ridge("loo").fit(X, y).path_
+    assert path.metric == "neg_mean_squared_error"
+    assert f"neg_mean_squared_error {path.unseen[path.chosen]:.4g} ±" in repr(path)
+    assert gapless.RidgeCV(cv=3).fit(X, y).path_.metric == "R²"
+    assert (
+        gapless.RidgeCV(scoring="neg_mean_absolute_error").fit(X, y).path_.metric.startswith("neg")
+    )
+    assert gapless.LassoCV(cv=3).fit(X, y).path_.metric == "neg_mean_squared_error"
+    two = y > np.median(y)
+    assert gapless.LogisticRegression(C="loo").fit(X, two).path_.metric == "neg_log_loss"
+    by_folds = gapless.LogisticRegressionCV(
+        cv=3, Cs=3, l1_ratios=(0,), use_legacy_attributes=False, scoring="accuracy"
+    )
+    assert by_folds.fit(X, two).path_.metric == "accuracy"

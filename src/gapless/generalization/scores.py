@@ -56,7 +56,7 @@ class Judge:
         # scikit-learn has no accuracy of several outputs with more than two classes.
         is_joint = isinstance(asked, str) and asked == "accuracy" and np.ndim(y) == 2
         self.scorer = _all_right if is_joint else check_scoring(model, asked)
-        self.metric = _name(asked)
+        self.metric = metric_name(asked)
         if is_region and scoring is None:
             self.metric = INSIDE
         if isinstance(scoring, RowScorer):
@@ -152,7 +152,7 @@ class Judge:
         return weights
 
 
-def _name(scoring: Any) -> str:
+def metric_name(scoring: Any) -> str:
     """What the score is called."""
     if isinstance(scoring, str):
         return "R²" if scoring == "r2" else scoring

@@ -35,7 +35,7 @@ from .follow import follow
 from .logistic import LogisticRegression
 from .problems import pack
 from .selection import fitted_of
-from .trail import LOO, Choice, Trail, path_of
+from .trail import LOO, SCORES, Choice, Trail, path_of
 
 Array = np.ndarray
 
@@ -367,15 +367,15 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
         if self.select == "1se":
             at = chosen(trail, "1se")
         values = {"C": float(Cs[at]), "l1_ratio": float(ratios[k])}
-        path = path_of(trail, Cs, int(at))
+        by = None if self.scoring in (None, "warn") else self.scoring
+        if by is None and self.cv != LOO:
+            by = "accuracy"
+        path = path_of(trail, Cs, int(at), by or SCORES["logistic"])
         extra = self._attributes(data, Cs, tables, scores, values)
         start = trail.parameters[at]
         if not self.refit:
             start, extra, values = self._averaged(data, Cs, tables, scores, extra, ratios)
             status, at = "averaged", -1  # no model of the trails
-        by = None if self.scoring in (None, "warn") else self.scoring
-        if by is None and self.cv != LOO:
-            by = "accuracy"
         return Choice(values, start, path, trails, int(k), int(at), status, extra, by)
 
     def _leave_one_out(self, data, Cs, callback):

@@ -30,6 +30,9 @@ class Path:
         Estimated score of each model on unseen data, and its standard error.
     chosen : int, default=None
         Position of the strength that was chosen.
+    metric : str, default="score"
+        What `unseen` is; higher is better. What strengths are chosen by is mostly minus a mean
+        loss, such as "neg_mean_squared_error", where `generalization_` says R² or accuracy.
     """
 
     strengths: Array
@@ -39,6 +42,18 @@ class Path:
     unseen: Array | None = None
     standard_errors: Array | None = None
     chosen: int | None = None
+    metric: str = "score"
+
+    def __repr__(self) -> str:
+        ends = f"{np.max(self.strengths):.3g} to {np.min(self.strengths):.3g}"
+        text = f"<Path of {len(self.strengths)} models, strengths from {ends}"
+        if self.chosen is None or self.unseen is None or self.standard_errors is None:
+            return f"{text}>"
+        at = self.chosen
+        return (
+            f"{text}; {self.strengths[at]:.3g} is chosen: {self.metric} {self.unseen[at]:.4g} ± "
+            f"{self.standard_errors[at]:.2g} on unseen data>"
+        )
 
     def plot(self, *, names: Sequence[str] | None = None, axes=None):
         """Draw coefficients and, where it is known, the score on unseen data against the strength.
@@ -63,6 +78,7 @@ class Path:
             unseen=self.unseen,
             standard_errors=self.standard_errors,
             chosen=self.chosen,
+            metric=self.metric,
             names=names,
             axes=axes,
         )

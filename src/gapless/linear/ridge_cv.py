@@ -34,7 +34,7 @@ from .follow import ridge_trail
 from .ridge import Ridge, RidgeClassifier
 from .selection import fitted_of
 from .tasks import LinearClassifier, LinearRegressor
-from .trail import Choice, Trail, path_of
+from .trail import SCORES, Choice, Trail, path_of
 
 Array = np.ndarray
 
@@ -117,9 +117,9 @@ class RidgeSearch(CrossValidated):
             alpha, extra["best_score_"], start = self._per_target(data, trail)
         if self.store_cv_results:
             extra["cv_results_"] = self._results(data, trail)
-        path = path_of(trail, alphas, at)
         winner = at if np.ndim(alpha) == 0 else -1
         by = self.scoring or (None if self.cv is None else self._default_scoring)
+        path = path_of(trail, alphas, at, by or SCORES["squared"])
         return Choice({"alpha": alpha}, start, path, [trail], 0, winner, extra=extra, scoring=by)
 
     def _by_leave_one_out(self, data, alphas) -> Trail:

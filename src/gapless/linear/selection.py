@@ -21,7 +21,7 @@ from ..problem import Parameters, Problem
 from ..solvers.newton_path import is_for, settled
 from .follow import follow, ridge_trail
 from .strengths import is_quadratic, is_ridge, largest_strength
-from .trail import Choice, Trail, merged, path_of
+from .trail import Choice, Trail, merged, path_of, score_of
 
 Array = np.ndarray
 # A path of ridge strengths spans so many decades, below a strength at which nothing is left, and
@@ -58,7 +58,7 @@ def tune(model: Any, data: Any, callback: Any, search: Search | None = None) -> 
     at = trail.best(model.select)
     values = _values(model, name, float(trail.strengths[at]), data, units[k])
     strengths = [_values(model, name, s, data, None)[name] for s in trail.strengths]
-    path = path_of(trail, np.array(strengths), at)
+    path = path_of(trail, np.array(strengths), at, score_of(fitted.problems[0].loss))
     return Choice(values, trail.parameters[at], path, trails, k, at, trails[-1].status)
 
 

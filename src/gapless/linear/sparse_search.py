@@ -21,7 +21,7 @@ from .cross_validated import CrossValidated, all_rows, check_strengths
 from .folds import folds_of
 from .sparse_base import SparseRegressor
 from .strengths import largest_strength, scaled
-from .trail import Choice, Trail, path_of
+from .trail import SCORES, Choice, Trail, path_of
 
 Array = np.ndarray
 
@@ -120,7 +120,7 @@ class SparseSearch(CrossValidated, SparseRegressor):
             "alphas_": alphas[0] if same else alphas,
         }
         values = self._values(float(trail.strengths[at]), self._ratios()[k])
-        path = path_of(trail, trail.strengths, at)
+        path = path_of(trail, trail.strengths, at, SCORES["squared"])
         status = trails[-1].status
         return Choice(values, trail.parameters[at], path, trails, k, at, status, extra)
 

@@ -7,11 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from ..generalization.scores import metric_name
+from ..losses import Loss
 from ..problem import Parameters
 from .path import Path
 
 Array = np.ndarray
 LOO, CV = "loo", "cv"
+# What minus the mean loss is called as a score, as scikit-learn does.
+SCORES = {
+    "squared": "neg_mean_squared_error",
+    "logistic": "neg_log_loss",
+    "softmax": "neg_log_loss",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,8 +103,16 @@ def by_strength(trail: Trail) -> Trail:
     )
 
 
-def path_of(trail: Trail, strengths: Array, chosen: int) -> Path:
-    """The trail as plain data, its strengths in the units of the estimator."""
+def score_of(loss: Loss) -> str:
+    """What minus the mean loss of held-out rows is called."""
+    return SCORES.get(loss.name, f"neg_mean_{loss.name}_loss")
+
+
+def path_of(trail: Trail, strengths: Array, chosen: int, metric: Any) -> Path:
+    """The trail as plain data, its strengths in the units of the estimator.
+
+    `metric` is what its scores are, the name of a scorer or one itself.
+    """
     several = len(trail.parameters[0]) > 1
 
     def stacked(name: str) -> Array:
@@ -111,6 +127,7 @@ def path_of(trail: Trail, strengths: Array, chosen: int) -> Path:
         unseen=trail.unseen,
         standard_errors=trail.standard_errors,
         chosen=chosen,
+        metric=metric_name(metric),
     )
 
 

@@ -18,6 +18,7 @@ def path(
     unseen: Sequence[float] | None = None,
     standard_errors: Sequence[float] | None = None,
     chosen: int | None = None,
+    metric: str = "score",
     names: Sequence[str] | None = None,
     axes: Sequence[Axes] | None = None,
 ) -> tuple[Axes, ...]:
@@ -33,6 +34,8 @@ def path(
         Score on unseen data at each strength and its standard error, drawn in a second panel.
     chosen : int, default=None
         Position of the chosen strength, marked in both panels.
+    metric : str, default="score"
+        What the score is.
     names : sequence of d str, default=None
         Names of the features, for a legend of the largest coefficients.
     axes : sequence of matplotlib Axes, default=None
@@ -51,7 +54,7 @@ def path(
         axes = list(made[:, 0])
     _draw_coefficients(axes[0], grid, np.asarray(coefficients), names)
     if unseen is not None:
-        _draw_scores(axes[1], grid, np.asarray(unseen), standard_errors)
+        _draw_scores(axes[1], grid, np.asarray(unseen), standard_errors, metric)
     for ax in axes[:panels]:
         ax.set(xscale="log")
         ax.grid(True, which="major", color="0.9")
@@ -81,12 +84,12 @@ def _draw_coefficients(ax: Axes, strengths, coefficients, names) -> None:
         ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1), fontsize="small")
 
 
-def _draw_scores(ax: Axes, strengths, unseen, standard_errors) -> None:
+def _draw_scores(ax: Axes, strengths, unseen, standard_errors, metric: str) -> None:
     ax.plot(strengths, unseen, color="C0", linewidth=1.5)
     if standard_errors is not None:
         error = np.asarray(standard_errors)
         ax.fill_between(strengths, unseen - error, unseen + error, color="C0", alpha=0.2, lw=0)
-    ax.set_ylabel("score on unseen data")
+    ax.set_ylabel(f"{metric} on unseen data")
 
 
 def _name_the_choice(ax: Axes, strength: float) -> None:
