@@ -41,7 +41,7 @@ def at_once(fit: Any) -> Dial:
     """The fit with all its dials turned to be simpler, each as far; None of less than two."""
 
     def turned(step: int) -> Version | None:
-        other, names = fit, []
+        other, names = fit, list[str]()
         for place in range(len(fit.simpler())):
             dials = other.simpler()
             version = dials[place](step) if place < len(dials) else None
