@@ -629,8 +629,11 @@ def check_values(values: Any, name: str, columns: Any) -> None:
     entries = values.data if sp.issparse(values) else values
     if entries.size == 0:
         return
-    # NaN and infinities show in the minimum or the maximum: two passes and no temporary array.
-    with np.errstate(invalid="ignore"):
+    # NaN, infinities and large values show in the sum of squares: one pass, no temporary array.
+    with np.errstate(over="ignore", invalid="ignore"):
+        flat = entries.ravel(order="K")
+        if float(np.einsum("i,i->", flat, flat)) <= LARGEST**2:
+            return
         low, high = float(entries.min()), float(entries.max())
     if max(-low, high) <= LARGEST:
         return

@@ -152,7 +152,7 @@ def certify(
 
     Notes
     -----
-    Costs about five products with the data. P and D are summed in float64, also for float32 data.
+    Costs about four products with the data. P and D are summed in float64, also for float32 data.
     """
     return certify_all([problem], [parameters], tol, [exact])[0]
 
@@ -226,8 +226,7 @@ def certify_model(
 class Claim:
     """Parameters that are said to be optimal, and what several problems compute together.
 
-    z is Xw + b. `name` tells where the first bound that is tried comes from, and `v` is the product
-    Xᵀθ with its dual point.
+    z is Xw + b. `name` tells where the first bound that is tried comes from.
     """
 
     problem: Problem
@@ -236,7 +235,6 @@ class Claim:
     norms: Array
     name: str
     bound: Bound
-    v: Array
 
 
 def _certify_some(
@@ -259,7 +257,7 @@ def _in_float64(parameters: Parameters) -> Parameters:
 
 
 def _claims(problems: Sequence[Problem], parameters: Sequence[Parameters]) -> list[Claim]:
-    """What the certificates start from, by three products with the data for all of them."""
+    """What the certificates start from, by two products with the data for all of them."""
     if not problems:
         return []
     design, weights = problems[0].design, problems[0].weights
@@ -268,11 +266,10 @@ def _claims(problems: Sequence[Problem], parameters: Sequence[Parameters]) -> li
     with np.errstate(over="ignore", invalid="ignore"):
         first = [next(_dual_points(p, q.theta, s)) for p, q, s in zip(problems, parameters, z)]
     found = bounds(problems, [theta for _, theta in first])
-    products = multiply_each(design.transposed_times, [bound.theta for bound in found])
     norms = _column_norms(problems[0])
     return [
-        Claim(p, q, s, norms if p.weights is weights else _column_norms(p), name, bound, v)
-        for p, q, s, (name, _), bound, v in zip(problems, parameters, z, first, found, products)
+        Claim(p, q, s, norms if p.weights is weights else _column_norms(p), name, bound)
+        for p, q, s, (name, _), bound in zip(problems, parameters, z, first, found)
     ]
 
 
@@ -365,10 +362,10 @@ def _best_bound(claim: Claim, enough: float) -> tuple[Evaluation | None, str]:
     """The best lower bound of the candidates, or the first that is enough; and which it was."""
     best, method = None, "none"
     w, b = claim.parameters.w, claim.parameters.b
-    for name, bound, v in _candidates(claim):
+    for name, bound in _candidates(claim):
         if best is not None and bound.dual <= best.dual:
             continue
-        evaluation = evaluate(claim.problem, w, b, claim.z, bound, v, claim.norms)
+        evaluation = evaluate(claim.problem, w, b, claim.z, bound, claim.norms)
         if evaluation is not None and (best is None or evaluation.dual > best.dual):
             best, method = evaluation, name if np.any(bound.theta) else "zero"
         if best is not None and best.dual >= enough:
@@ -376,14 +373,13 @@ def _best_bound(claim: Claim, enough: float) -> tuple[Evaluation | None, str]:
     return best, method
 
 
-def _candidates(claim: Claim) -> Iterator[tuple[str, Bound, Array]]:
-    """Bounds from the dual points, the first being known, with their products Xᵀθ."""
-    yield claim.name, claim.bound, claim.v
+def _candidates(claim: Claim) -> Iterator[tuple[str, Bound]]:
+    """Bounds from the dual points, the first being known."""
+    yield claim.name, claim.bound
     problem = claim.problem
     for name, theta in _dual_points(problem, claim.parameters.theta, claim.z):
         if name != claim.name:
-            bound = problem.bound(theta)
-            yield name, bound, problem.design.transposed_times(bound.theta)
+            yield name, problem.bound(theta)
 
 
 def _dual_points(problem: Problem, stored: Array | None, z: Array) -> Iterator[tuple[str, Array]]:

@@ -1,7 +1,7 @@
 """The objective, its lower bound and the conditions of optimality, recomputed row by row.
 
-Called by `certificates` alone. Nothing that a solver or `Problem.bound` found is believed here: the
-feasibility of the dual point is checked on its own, and rounding is bounded.
+Called by `certificates` alone. Nothing that a solver found is believed here: the dual point comes
+with its product with the data, its feasibility is checked on its own, and rounding is bounded.
 """
 
 from __future__ import annotations
@@ -84,14 +84,13 @@ class Evaluation:
 
 
 def evaluate(
-    problem: Problem, w: Array, b: Array, z: Array, bound: Bound, v: Array, norms: Array
+    problem: Problem, w: Array, b: Array, z: Array, bound: Bound, norms: Array
 ) -> Evaluation | None:
     """P at (w, b) and D at the dual point of `bound`; None where that point is not feasible.
 
-    v is Xᵀθ, computed anew from that point; `norms` are those of the columns over the rows that
-    count.
+    `norms` are those of the columns over the rows that count.
     """
-    theta = bound.theta
+    theta, v = bound.theta, bound.product
     if not _is_feasible(problem, bound, v, norms):
         return None
     with np.errstate(over="ignore", invalid="ignore"):

@@ -57,11 +57,15 @@ class Parameters:
 
 @dataclass(frozen=True, eq=False)
 class Bound:
-    """A feasible dual point, its product with the data v = Xᵀθ, and the dual value it proves."""
+    """A feasible dual point, its product with the data v = Xᵀθ, and the dual value it proves.
+
+    In v roundings beyond a limit of R* are taken back; `product` is Xᵀθ as it was computed.
+    """
 
     theta: Array
     v: Array
     dual: float
+    product: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +99,8 @@ class Problem:
 
     def predictions(self, w: Array, b: Array) -> Array:
         """z = Xw + b."""
+        if not np.any(w):
+            return np.zeros(self._score_shape(self.y)) + b
         return self.design.times(w) + b
 
     def loss_sum(self, z: Array) -> float:
@@ -246,23 +252,29 @@ class Problem:
         outside = np.abs(u - inside) > 4 * EPS * np.abs(inside)
         return None if outside.any() else inside
 
-    def bound(self, theta: Array) -> Bound:
+    def bound(self, theta: Array, product: Array | None = None) -> Bound:
         """The best dual value that θ leads to: moved until it is feasible, then scaled.
 
         Any θ of the right shape will do, NaN included: what cannot be made feasible gives the bound
-        of θ = 0, Σ sᵢ min ℓ.
+        of θ = 0, Σ sᵢ min ℓ. The product Xᵀθ, where it is known, serves a θ that need not be moved.
         """
-        return bounds([self], [theta])[0]
+        with single_blas():
+            moved = self._moved(theta)
+            if moved is None:
+                return self.origin
+            if product is None or not np.array_equal(moved, theta):
+                product = self.design.transposed_times(moved)
+            return self._best_bound(moved, product)
 
     def _best_bound(self, moved: Array, v: Array) -> Bound:
         """The best of the bounds near θ, which is orthogonal to the free columns, and v = Xᵀθ."""
         best = self.origin
-        for feasible, product in self._feasible(moved, v):
-            for c in self.penalty.feasible_scales(product):
+        for theta, within, product in self._feasible(moved, v):
+            for c in self.penalty.feasible_scales(within):
                 if c == 0:
                     continue
-                scaled = c * feasible, c * product
-                candidate = Bound(*scaled, self.dual(*scaled))
+                scaled = c * theta, c * within
+                candidate = Bound(*scaled, self.dual(*scaled), c * product)
                 best = max(best, candidate, key=lambda bound: bound.dual)
         return best
 
@@ -271,7 +283,7 @@ class Problem:
         """The bound of θ = 0, which is always feasible; −∞ where no bound is known."""
         theta = np.zeros(self._score_shape(self.y))
         v = np.zeros((self.d,) if self.outputs is None else (self.d, self.outputs))
-        return Bound(theta, v, self.dual(theta, v) if self.has_dual else -np.inf)
+        return Bound(theta, v, self.dual(theta, v) if self.has_dual else -np.inf, v)
 
     def box(self) -> tuple[Array, Array]:
         """The interval of each θᵢ in which s·ℓ*(−θ/s) is finite."""
@@ -306,15 +318,18 @@ class Problem:
             return None
         return self._orthogonal(self._inside(theta), self.free_columns)
 
-    def _feasible(self, moved: Array, v: Array) -> Iterator[tuple[Array, Array]]:
-        """Pairs (θ, Xᵀθ) near the given ones that need at most scaling; none where that fails."""
+    def _feasible(self, moved: Array, v: Array) -> Iterator[tuple[Array, Array, Array]]:
+        """Points θ near the given one that need at most scaling; none where that fails.
+
+        With each Xᵀθ without, and with, what rounding puts beyond a limit of R*.
+        """
         if not len(self._one_sided[0]):
-            yield moved, v
+            yield moved, v, v
             return
         for reach in (0.0, 3.0, 30.0):
-            pair = self._respect_signs(moved, v, reach)
-            if pair is not None:
-                yield pair
+            found = self._respect_signs(moved, v, reach)
+            if found is not None:
+                yield found
 
     def _inside(self, theta: Array) -> Array:
         """θ moved into the domain of the loss, row by row; 0 where the weight is 0."""
@@ -366,7 +381,9 @@ class Problem:
         alone = (coordinates.l1 == 0) & (coordinates.l2 == 0) & (no_top ^ no_bottom)
         return np.flatnonzero(alone), np.where(no_top, 1.0, -1.0)[alone]
 
-    def _respect_signs(self, theta: Array, v: Array, reach: float) -> tuple[Array, Array] | None:
+    def _respect_signs(
+        self, theta: Array, v: Array, reach: float
+    ) -> tuple[Array, Array, Array] | None:
         """θ with side·X_jᵀθ ≤ 0 for the sign-constrained features; None where it is not found.
 
         Those that violate it are held at equality like free columns, and the others that this
@@ -388,9 +405,9 @@ class Problem:
             margin = max(reach * violation, 1e-6 * size) if reach and attempt == 0 else 0.0
             joining = relative > -margin if attempt < 18 else ~held
             if not joining.any():
-                v = v.copy()
-                v[index] = side * np.minimum(excess, 0.0)
-                return theta, v
+                within = v.copy()
+                within[index] = side * np.minimum(excess, 0.0)
+                return theta, within, v
             held |= joining
             columns = np.concatenate([self.free, index[held]])
             moved = self._orthogonal(

@@ -25,6 +25,12 @@ class Squared(Loss):
     def curvature(self, y, z):
         return np.ones_like(z)
 
+    def conjugate(self, y, u):
+        return u * y + 0.5 * u**2
+
+    def dual_domain(self, y):
+        return np.array(-np.inf), np.array(np.inf)
+
     def dual_box(self, y):
         unbounded = np.full_like(y, np.inf)
         return DualBox(linear=y, lower=-unbounded, upper=unbounded, quadratic=1.0)

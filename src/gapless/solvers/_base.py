@@ -24,7 +24,7 @@ EPS = float(np.finfo(float).eps)
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """An iterate. What the solver has at hand (z = Xw + b, a dual point, P) saves work.
+    """An iterate. What the solver has at hand (z = Xw + b, a dual point θ, P, Xᵀθ) saves work.
 
     `estimate` is the solver's own guess of P − P*: while it is far above the tolerance, the gap is
     not computed.
@@ -36,6 +36,7 @@ class Point:
     theta: Array | None = None
     estimate: float | None = None
     primal: float | None = None
+    product: Array | None = None
 
 
 @dataclass
@@ -121,15 +122,16 @@ class Monitor:
         gap = math.nan
         far = point.estimate is not None and point.estimate > 10 * self.target + self.rounding
         if not far:
-            self._improve_bound(point.theta if point.theta is not None else -problem.derivative(z))
+            theta = -problem.derivative(z) if point.theta is None else point.theta
+            self._improve_bound(theta, point.product)
             gap = self.gap
         self.trace.primal.append(primal)
         self.trace.gap.append(gap)
         self.trace.seconds.append(time.monotonic() - self.began)
         return gap <= self.target + self.rounding
 
-    def _improve_bound(self, theta: Array) -> None:
-        bound = self.problem.bound(theta)
+    def _improve_bound(self, theta: Array, product: Array | None) -> None:
+        bound = self.problem.bound(theta, product)
         if self.bound is None or bound.dual > self.bound.dual:
             self.bound = bound
 

@@ -135,8 +135,11 @@ class Iterate:
     def point(self, estimate: float | None) -> Point:
         """The iterate as solvers hand it over."""
         is_fitted = self.gap_guess is not None and self.gap_guess == self._gap_at_zero
-        theta = np.zeros_like(self.slope) if is_fitted else -self.slope
-        return Point(self.w, self.b, self.z, theta, estimate, self.primal)
+        if is_fitted:
+            theta, product = np.zeros_like(self.slope), np.zeros_like(self.w)
+        else:
+            theta, product = -self.slope, self.l2 * self.w - self.gradient.w
+        return Point(self.w, self.b, self.z, theta, estimate, self.primal, product)
 
 
 class Factored:

@@ -78,7 +78,8 @@ def prox_newton(
     slow, patience = 0, _patience(problem)
     while stalls < 4 and slow < patience:
         G = problem.design.transposed_times(at.slope)
-        yield Point(at.w, at.b, at.z, estimate=_estimate_gap(problem, at, G))
+        estimate = _estimate_gap(problem, at, G)
+        yield Point(at.w, at.b, at.z, -at.slope, estimate, at.primal, product=-G)
         distance = penalty.norms(problem.penalty.subdifferential_distance(at.w, G))
         tolerance = _next_tolerance(tolerance, error, distance, chosen)
         chosen = _working_set(problem, penalty, at.w, G, distance)

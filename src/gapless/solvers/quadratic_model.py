@@ -21,6 +21,8 @@ EPS = float(np.finfo(float).eps)
 
 # Up to so many columns a Gram matrix costs less than the sweeps it saves: by BLAS, and without.
 MOST_DENSE_COLUMNS, MOST_SPARSE_COLUMNS = 2000, 100
+# A Gram matrix is made anew, in half the operations, where more than this part of it is new.
+MOST_ADDED = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,14 +179,19 @@ class QuadraticModel:
         return diagonal.shape[1] == 1 or bool(np.all(diagonal == diagonal[:, :1]))
 
     def _gram_of(self, features: Array, weights: Array) -> Gram:
-        """The Gram matrix of some columns, taken out of the last one where they are in it."""
-        if self._gram is not None and np.array_equal(self._gram.weights, weights):
-            position = {int(j): i for i, j in enumerate(self._gram.features)}
-            places = [position.get(int(j), -1) for j in features]
-            if -1 not in places:
-                return self._gram.part(np.array(places))
-        self._gram = Gram.of(self.problem, features, weights)
-        return self._gram
+        """The Gram matrix of some columns, made from the last one where that has some of them."""
+        last = self._gram
+        if last is None or not np.array_equal(last.weights, weights):
+            self._gram = Gram.of(self.problem, features, weights)
+            return self._gram
+        new = np.setdiff1d(features, last.features)
+        if len(new) > MOST_ADDED * len(features):
+            last = Gram.of(self.problem, features, weights)
+        elif len(new):
+            last = last.extended(self.problem, new)
+        self._gram = last
+        order = np.argsort(last.features)
+        return last.part(order[np.searchsorted(last.features, features, sorter=order)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,11 +216,26 @@ class Gram:
             raw = np.diag(values).copy()
             mean = problem.design.transposed_times(weights)[features] / total
             values -= np.multiply.outer(total * mean, mean)
-            # What is left of a constant column is rounding.
-            constant = np.diag(values) <= 64 * EPS * raw
-            values[constant] = 0.0
-            values[:, constant] = 0.0
+            _drop_constants(values, raw)
         return cls(features, weights, values, mean, total)
+
+    def extended(self, problem: Problem, new: Array) -> Gram:
+        """The same with more columns, whose products with each other and the others are made."""
+        features, p = np.append(self.features, new), len(self.features)
+        columns = problem.design.columns(new).dense()
+        weighted = np.ascontiguousarray(columns * self.weights[:, None])
+        products = problem.design.transposed_times(weighted, features)
+        raw = np.concatenate([np.diag(self.values), np.diag(products[p:])])
+        mean = np.append(self.mean, np.zeros(len(new)))
+        if problem.fit_bias and self.total > 0:
+            mean[p:] = np.einsum("nk->k", weighted) / self.total
+            products -= np.multiply.outer(mean, self.total * mean[p:])
+        values = np.empty((len(features), len(features)))
+        values[:p, :p], values[:, p:] = self.values, products
+        values[p:, :p] = products[:p].T
+        if problem.fit_bias and self.total > 0:
+            _drop_constants(values, raw)
+        return Gram(features, self.weights, values, mean, self.total)
 
     def part(self, places: Array) -> Gram:
         """The matrix of some of its columns."""
@@ -235,6 +257,13 @@ class Gram:
         if bias_slope is None or self.total == 0:
             return np.zeros(step.shape[1])
         return -bias_slope / self.total - np.sum(self.mean[:, None] * step, axis=0)
+
+
+def _drop_constants(values: Array, raw: Array) -> None:
+    """Make constant columns 0: what centring has left of their diagonal, `raw`, is rounding."""
+    constant = np.diag(values) <= 64 * EPS * raw
+    values[constant] = 0.0
+    values[:, constant] = 0.0
 
 
 def prediction_step(problem: Problem, features: Array, step: Array) -> Array:
