@@ -75,6 +75,7 @@ void define_all(nb::module_& m) {
     define_all_in_one_functions(m);
     define_bayes_functions(m);
     define_boosting_functions(m);
+    define_class_newton(m);
     define_descent_functions(m);
     define_kernel_functions(m);
     define_neighbor_functions(m);

@@ -160,6 +160,7 @@ void define_all(nb::module_& m);
 void define_all_in_one_functions(nb::module_& m);
 void define_bayes_functions(nb::module_& m);
 void define_boosting_functions(nb::module_& m);
+void define_class_newton(nb::module_& m);
 void define_descent_functions(nb::module_& m);
 void define_kernel_functions(nb::module_& m);
 void define_neighbor_functions(nb::module_& m);

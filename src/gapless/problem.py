@@ -39,7 +39,7 @@ OF_THE_DATA = (
     "has_zero_weights",
     "has_unit_weights",
     "equal_rows",
-    "_rows_at_equal_scores",
+    "rows_at_equal_scores",
     "_slopes",
     "_intervals",
     "_class_box",
@@ -177,7 +177,7 @@ class Problem:
     def scale(self) -> float:
         """P₀: the objective of `null` above Σ sᵢ min ℓ; tolerances are relative to it."""
         w, b = self.null.w, self.null.b
-        y, s = self._rows_at_equal_scores
+        y, s = self.rows_at_equal_scores
         if np.any(w):
             y, s = self.y, self.weights
         scores = b if self.outputs is None else b[None, :]
@@ -187,7 +187,7 @@ class Problem:
         return max(float(np.sum(s * per_row)) + self.penalty.value(w), 0.0)
 
     @cached_property
-    def _rows_at_equal_scores(self) -> tuple[Array, Array]:
+    def rows_at_equal_scores(self) -> tuple[Array, Array]:
         """Targets and weights that differ when all scores are equal: one per class, or all rows."""
         if self.loss.task == "binary":
             labels = np.array([-1.0, 1.0])
@@ -208,7 +208,7 @@ class Problem:
         """argmin_b Σ sᵢ ℓ(yᵢ, zᵢ + b), z = 0 when None."""
         if not self.fit_bias:
             return np.zeros(()) if self.outputs is None else np.zeros(self.outputs)
-        y, s = (self.y, self.weights) if z is not None else self._rows_at_equal_scores
+        y, s = (self.y, self.weights) if z is not None else self.rows_at_equal_scores
         known = self.loss.equal_scores(s) if z is None and np.all(s > 0) else None
         if known is not None:
             return np.asarray(known, dtype=float)

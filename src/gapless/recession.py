@@ -30,10 +30,12 @@ def recedes(problem: Problem, w: Array, b: Array, z: Array) -> bool:
     b = b if problem.fit_bias else np.zeros_like(b)
     if not (np.any(w) or np.any(b)):
         return False
-    scores = problem.predictions(w, b) if np.any(w) else np.zeros_like(z) + b
-    if _falls_forever(problem, scores):
+    if not np.any(w):
+        y, s = problem.rows_at_equal_scores
+        return _falls_forever(problem, np.zeros((len(y), *z.shape[1:])) + b, y, s)
+    if _falls_forever(problem, problem.predictions(w, b), problem.y, problem.weights):
         return True
-    if not np.any(w) or problem.loss.task == "regression":
+    if problem.loss.task == "regression":
         return False
     if problem.free_columns.span_all:
         return True  # some coefficients give every row any score that one likes
@@ -44,7 +46,9 @@ def recedes(problem: Problem, w: Array, b: Array, z: Array) -> bool:
         if tried is not None and np.array_equal(live, tried):
             continue
         direction, tried = _beside(problem, w, b, live), live
-        if direction is not None and _falls_forever(problem, direction):
+        if direction is None:
+            continue
+        if _falls_forever(problem, direction, problem.y, problem.weights):
             return True
     return False
 
@@ -133,16 +137,16 @@ def _margins(direction: Array, y: Array) -> Array:
     return np.where(margin > 1e-9 * spread, margin, spread)
 
 
-def _falls_forever(problem: Problem, direction: Array) -> bool:
+def _falls_forever(problem: Problem, direction: Array, y: Array, s: Array) -> bool:
     """Whether along t·direction no row's loss rises in the end, and some row's falls at every t.
 
     The slope of a convex loss only grows with t, so that one look far out tells.
     """
-    size = np.abs(direction) if direction.ndim == 1 else _margins(direction, problem.y)
-    moves = (problem.weights > 0) & (size > 0)
+    size = np.abs(direction) if direction.ndim == 1 else _margins(direction, y)
+    moves = (s > 0) & (size > 0)
     if not moves.any():
         return False
-    y, direction, size = problem.y[moves], direction[moves], size[moves]
+    y, direction, size = y[moves], direction[moves], size[moves]
     unit = _beside_own_class(direction, y) / (size if direction.ndim == 1 else size[:, None])
     # With several classes the margin may be a small part of the spread of the scores.
     for farther in (1, 10, 100, 1000):

@@ -18,11 +18,12 @@ from gapless.leave_one_out import (
     HeldOut,
     NotAvailable,
     forward,
+    joint,
     leave_out,
     ridge_path,
     ridge_path_leave_out,
 )
-from gapless.leave_one_out._base import LARGEST_SYSTEM, refuse_large_system
+from gapless.leave_one_out._base import LARGEST_SYSTEM, refuse_large_system, whiten
 from gapless.penalties import L1, L2, Box, ElasticNet, Group, NoPenalty, Penalty
 from gapless.problem import Parameters, Problem
 from gapless.solvers import solve
@@ -553,3 +554,27 @@ def test_without_features_it_is_the_mean_of_the_others(X):
         np.testing.assert_allclose(leave_out(problem, solve(problem).parameters).z, expected)
     path = ridge_path_leave_out(Design(X), y, np.ones(5), STRENGTHS, keep=True)
     np.testing.assert_allclose(path.z, np.tile(expected[:, None], len(STRENGTHS)))
+
+
+@pytest.mark.parametrize("fit_bias", [True, False])
+def test_redundant_columns_change_nothing_and_cost_nothing(fit_bias, monkeypatch):
+    """Columns that say which category a row has add up to ones: X has a rank below d."""
+    rng = np.random.default_rng(0)
+    categories = rng.integers(0, 3, (40, 3))
+    X = (categories[:, :, None] == np.arange(3)).reshape(40, 9) * np.tile([1.0, 2.0, 5.0], 3)
+    y = np.r_[0:3, rng.integers(0, 3, 37)]
+    problem = Problem(Design(X), y, losses.Softmax(), L2(0.7), np.ones(40), fit_bias, 3)
+    solution = solve(problem, tol=1e-12)
+    sizes = []
+    monkeypatch.setattr(joint, "whiten", lambda H: sizes.append(len(H)) or whiten(H))
+    found = leave_out(problem, solution.parameters)
+    # The same model in coordinates of its own: an orthonormal basis of the rows.
+    values, vectors = np.linalg.eigh(X.T @ X)
+    basis = vectors[:, values > 1e-9 * values[-1]]
+    assert basis.shape[1] < 9
+    assert sizes == [3 * (basis.shape[1] + fit_bias)]
+    narrow = replace(problem, design=Design(np.ascontiguousarray(X @ basis)))
+    w = basis.T @ solution.parameters.w
+    expected = leave_out(narrow, replace(solution.parameters, w=w))
+    np.testing.assert_allclose(found.z, expected.z, atol=1e-8)
+    np.testing.assert_allclose(found.leverage, expected.leverage, atol=1e-8)

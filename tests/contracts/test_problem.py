@@ -318,3 +318,24 @@ def test_rows_without_weight_may_be_infinitely_far_away(loss, penalty, rng):
     assert found.status == "optimal"
     rest = solve(Problem(Design(X[1:]), y[1:], loss, penalty, weights[1:]))
     np.testing.assert_allclose(found.parameters.w, rest.parameters.w, rtol=1e-4, atol=1e-6)
+
+
+def test_a_known_product_serves_a_dual_point_that_need_not_be_moved(rng, monkeypatch):
+    X, y = rng.normal(size=(30, 4)), rng.normal(size=30)
+    problem = Problem(Design(X), y, Squared(), L1(0.5), np.ones(30))
+    theta = y - y.mean()
+    expected = problem.bound(theta)
+    asked = []
+    monkeypatch.setattr(Design, "transposed_times", lambda *given: asked.append(given))
+    found = problem.bound(theta, X.T @ theta)
+    assert not asked
+    assert found.dual == pytest.approx(expected.dual, rel=1e-12)
+    np.testing.assert_allclose(found.product, X.T @ found.theta, atol=1e-12)
+
+
+def test_a_known_product_of_a_dual_point_that_is_moved_is_not_used(rng):
+    X, y = rng.normal(size=(30, 4)), rng.normal(size=30) + 3.0
+    problem = Problem(Design(X), y, Squared(), L1(0.5), np.ones(30))
+    found = problem.bound(y, X.T @ y)
+    np.testing.assert_allclose(found.product, X.T @ found.theta, atol=1e-12)
+    assert found.dual == pytest.approx(problem.bound(y).dual, rel=1e-12)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.linear_model import ElasticNet as TheirElasticNet
 from sklearn.linear_model import Lasso, LogisticRegression, MultiTaskLasso
 
@@ -14,7 +15,7 @@ from gapless.problem import Problem
 from gapless.solvers import joint_gram, solve
 from gapless.solvers.joint_gram import JointGram, KeptGram
 from gapless.solvers.path import solve_in_turn
-from gapless.solvers.quadratic_model import QuadraticModel, evaluate
+from gapless.solvers.quadratic_model import Gram, QuadraticModel, evaluate
 
 SOLVERS = ["prox_newton", "proximal_gradient"]
 
@@ -154,3 +155,19 @@ def test_a_gram_matrix_of_another_problem_does_no_harm(rng):
     alone = solve(problem, tol=1e-8, polish=False)
     assert found.status == "optimal"
     np.testing.assert_allclose(found.primal, alone.primal, rtol=1e-7)
+
+
+@pytest.mark.parametrize("fit_bias", [True, False])
+@pytest.mark.parametrize("is_sparse", [True, False])
+def test_a_gram_matrix_that_grows_is_the_one_of_all_its_columns(rng, fit_bias, is_sparse):
+    X = rng.normal(size=(40, 9)) + rng.normal(size=9)
+    X[:, 4] = 2.0  # constant: centred, nothing is left of it
+    X = sp.csr_array(X) if is_sparse else X
+    weights = rng.uniform(0.5, 2, 40)
+    problem = Problem(Design(X), rng.normal(size=40), Squared(), L1(1.0), np.ones(40), fit_bias)
+    first, new = np.array([1, 4, 7]), np.array([0, 3, 8])
+    grown = Gram.of(problem, first, weights).extended(problem, new)
+    whole = Gram.of(problem, np.append(first, new), weights)
+    size = np.max(np.abs(whole.values))
+    np.testing.assert_allclose(grown.values, whole.values, atol=1e-13 * size)
+    np.testing.assert_allclose(grown.mean, whole.mean, atol=1e-13)

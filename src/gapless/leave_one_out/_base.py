@@ -12,7 +12,7 @@ from scipy.linalg.lapack import dpocon
 from ..design import Design
 from ..lapack import eigh, potrf, trtri
 from ..problem import Problem
-from ..solvers.positive_definite import EPS, call_lapack, unit_diagonal
+from ..solvers.positive_definite import EPS, Cholesky, call_lapack, orthonormal, unit_diagonal
 from ..threads import single_blas
 
 Array = np.ndarray
@@ -94,6 +94,22 @@ def row_space(design: Design, l2: Array) -> tuple[Design, Array]:
     root = np.sqrt(l2)
     Q, R = call_lapack(_qr, (design.dense() / root).T)
     return Design(np.ascontiguousarray(R.T)), Q / root[:, None]
+
+
+def reduced_space(design: Design, l2: Array) -> tuple[Design, Array] | None:
+    """The same where X has no more columns than rows, but a rank below d; None where it has not."""
+    root = np.sqrt(l2)
+    G = design.gram() / np.multiply.outer(root, root)
+    if Cholesky(G.copy()).is_reliable:
+        return None
+    scale = unit_diagonal(G)
+    values, vectors = call_lapack(eigh, G)
+    keep = values > 16 * len(values) * EPS * max(values[-1], 0.0)
+    if np.all(keep):
+        return None
+    # The units of the features are taken back, and the basis made orthonormal again.
+    basis = orthonormal(vectors[:, keep] / scale[:, None]) / root[:, None]
+    return Design(np.ascontiguousarray(design.times(basis))), basis
 
 
 def _qr(A: Array) -> tuple[Array, Array]:

@@ -7,9 +7,11 @@ has a curvature Aᵢ = s(diag(a) − ffᵀ) and a block Jᵢ, both K × K, in pl
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
+from ..dual_points import FreeColumns, joint_hessian
 from ..penalties import L2
 from ..problem import Parameters, Problem
 from ..threads import single_blas
@@ -19,6 +21,7 @@ from ._base import (
     block_step,
     blocks,
     members,
+    reduced_space,
     refuse_large_system,
     row_space,
     squares_of,
@@ -37,8 +40,7 @@ def hold_out(
     z = problem.predictions(parameters.w, parameters.b)
     g, factors = units.sums(problem.derivative(z)), _hessian_factors(problem, z, units)
     problem, z = units.merged(problem), units.firsts(z)
-    if problem.d > problem.n:
-        problem, parameters = _in_row_space(problem, parameters)
+    problem, parameters = _in_row_space(problem, parameters)
     step = JointStep(problem, parameters.w, z, g, *factors)
     return step.leave_each() if groups is None else step.leave_groups(groups)
 
@@ -57,13 +59,22 @@ def _hessian_factors(problem: Problem, z: Array, units: Distinct) -> tuple[Array
 
 
 def _in_row_space(problem: Problem, parameters: Parameters) -> tuple[Problem, Parameters]:
-    """The same problem in n coordinates, where all l2ⱼ > 0."""
-    l2 = squares_of(problem)
+    """The same problem in as many coordinates as X has rank, if that is less, and all l2ⱼ > 0.
+
+    Columns that say which category a row has add up to ones, so that many of them are redundant.
+    """
+    l2, design = squares_of(problem), problem.design
     if l2 is None or np.any(l2 == 0):
         return problem, parameters
     # Asked first: of wide data the new coordinates alone take longer than a fit.
-    refuse_large_system(problem.n * parameters.w.shape[1], problem)
-    design, basis = row_space(problem.design, l2)
+    refuse_large_system(min(problem.n, problem.d) * parameters.w.shape[1], problem)
+    if problem.d > problem.n:
+        design, basis = row_space(design, l2)
+    else:
+        found = reduced_space(design, l2)
+        if found is None:
+            return problem, parameters
+        design, basis = found
     with single_blas():
         w = basis.T @ (l2[:, None] * parameters.w)
     return replace(problem, design=design, penalty=L2(1.0)), replace(parameters, w=w)
@@ -97,6 +108,26 @@ class JointStep:
     # ---- the Hessian -----------------------------------------------------------------------------
 
     def _hessian(self, penalty: Array) -> Array:
+        H = self._hessian_of_all() if self.active.all() else self._hessian_of_active()
+        if penalty.ndim == 1:
+            H[np.arange(self.count), np.arange(self.count)] += penalty
+        else:
+            H[: self.count, : self.count] += penalty
+        self._hold_shifts(H)
+        return H
+
+    def _hessian_of_all(self) -> Array:
+        """That of the loss, by products of all outputs at once."""
+        s, columns = self.problem.weights[:, None], FreeColumns(self.design, self.problem.fit_bias)
+        f = np.sqrt(s) * self.f if np.any(self.f) else None
+        at = np.concatenate([self._unknowns(k)[1] for k in range(self.K)])
+        H = np.empty((self.size, self.size))
+        with single_blas():
+            H[np.ix_(at, at)] = joint_hessian(s * self.a, f, columns)
+        return H
+
+    def _hessian_of_active(self) -> Array:
+        """The same where outputs have different features, one pair of outputs after the other."""
         H = np.zeros((self.size, self.size))
         for k in range(self.K):
             features, at = self._unknowns(k)
@@ -106,11 +137,6 @@ class JointStep:
                 block = self._bordered_gram(self.problem.weights * c, features, others)
                 H[np.ix_(at, other_at)] = block
                 H[np.ix_(other_at, at)] = block.T
-        if penalty.ndim == 1:
-            H[np.arange(self.count), np.arange(self.count)] += penalty
-        else:
-            H[: self.count, : self.count] += penalty
-        self._hold_shifts(H)
         return H
 
     def _bordered_gram(self, c: Array, features: Array, others: Array) -> Array:
@@ -157,6 +183,26 @@ class JointStep:
                 B[:, k] += self.W[self.count + k]
         return B
 
+    def _moves(self, rows: slice) -> Array:
+        """J of these rows, (r, K, K), one pair of outputs after the other."""
+        x, d = FreeColumns(self.design, self.problem.fit_bias).dense(rows), self.design.d
+        J, parts = np.empty((len(x), self.K, self.K)), []
+        with single_blas():
+            for k in range(self.K):
+                features, at = self._unknowns(k)
+                columns = np.append(features, d) if self.problem.fit_bias else features
+                parts.append((x if len(columns) == x.shape[1] else x[:, columns], at))
+                for j, (others, other_at) in enumerate(parts):
+                    moved = parts[k][0] @ self._inverse[np.ix_(at, other_at)]
+                    J[:, k, j] = J[:, j, k] = np.einsum("ni,ni->n", moved, others)
+        return J
+
+    @cached_property
+    def _inverse(self) -> Array:
+        """H⁻¹."""
+        with single_blas():
+            return self.W @ self.W.T
+
     def _roots(self, rows) -> Array:
         """R of these rows, (r, K, K), with Aᵢ = RᵢRᵢᵀ.
 
@@ -175,10 +221,10 @@ class JointStep:
         The K predictions of a row move by J(g + A(I − JA)⁻¹Jg), in which AJ is similar to RᵀJR.
         """
         held, leverage = self.z.copy(), np.zeros(len(self.z))
-        for rows in blocks(len(self.z), 2 * self.K * self.W.shape[1]):
-            B, R, g = self._answers(rows), self._roots(rows), self.g[rows][:, :, None]
+        for rows in blocks(len(self.z), 2 * self.K * (self.K + self.design.d)):
+            J, R, g = self._moves(rows), self._roots(rows), self.g[rows][:, :, None]
             with single_blas(), np.errstate(divide="ignore", invalid="ignore"):
-                J, Rt = B @ B.transpose(0, 2, 1), R.transpose(0, 2, 1)
+                Rt = R.transpose(0, 2, 1)
                 values, vectors = np.linalg.eigh(Rt @ J @ R)
                 along = vectors.transpose(0, 2, 1) @ (Rt @ (J @ g))
                 solved = vectors @ (along / (1 - values)[:, :, None])

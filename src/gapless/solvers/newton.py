@@ -25,6 +25,7 @@ from ..design import Design
 from ..penalties import L2
 from ..problem import Parameters, Problem
 from ..threads import single_blas
+from . import class_newton
 from ._base import Point, solver
 from .conjugate_gradients import ConjugateGradients
 from .newton_steps import Blocks, Change, Damping, Factored, Iterate, Joint, strengths
@@ -65,10 +66,18 @@ def newton(problem: Problem, start: Parameters) -> Iterator[Point]:
     """
     if _is_wide(problem):
         yield from _in_row_space(problem, start)
-    elif _is_small(problem):
-        yield from newton_cholesky(problem, start)
     else:
-        yield from newton_cg(problem, start)
+        yield from _in_features(problem, start)
+
+
+def _in_features(problem: Problem, start: Parameters) -> Iterator[Point]:
+    """The method for the size of the problem, after what the core can do alone."""
+    if class_newton.is_taken(problem):
+        for point in class_newton.class_newton(problem, start):
+            yield point
+            start = Parameters(point.w, point.b)
+    steps = newton_cholesky if _is_small(problem) else newton_cg
+    yield from steps(problem, start)
 
 
 @solver("newton_cholesky", refuses=_refuses, max_iter=500)
@@ -237,11 +246,11 @@ def _in_row_space(problem: Problem, start: Parameters) -> Iterator[Point]:
     reduced = replace(problem, design=Design(np.ascontiguousarray(R.T)), penalty=L2(l2))
     with single_blas():
         begin = Parameters(Q.T @ start.w, start.b)
-    solve = newton_cholesky if _is_small(reduced) else newton_cg
-    for point in solve(reduced, begin):
+    for point in _in_features(reduced, begin):
         with single_blas():
             w = Q @ point.w
-        yield replace(point, w=w)
+        # Its product is with the rows of L.
+        yield replace(point, w=w, product=None)
 
 
 def _qr(A: Array) -> tuple[Array, Array]:

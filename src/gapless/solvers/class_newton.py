@@ -1,0 +1,112 @@
+"""Newton's method for the probabilities of classes, compiled, where data are small.
+
+A step on some hundred rows takes less time than the dozens of calls of NumPy that describe it, so
+the core makes it whole: it knows the logistic loss of two classes and the softmax loss. Called by
+`newton`, which goes on from where the core finds no better point.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from .. import _core
+from ..interrupt import deadline
+from ..losses import Logistic, Softmax
+from ..problem import Parameters, Problem
+from ..threads import single_blas
+from ._base import Point
+from .newton_steps import strengths
+from .polish import MOST_FACTORED
+from .positive_definite import EPS
+
+Array = np.ndarray
+
+# Entries of X times scores up to which the calls of NumPy take longer than what they do.
+MOST_PRODUCTS = 5_000_000
+# Unknowns whose whole Hessian is factored, of several classes and of two; beyond, conjugate
+# gradients take less time. Rows times their square is what the Hessian costs.
+FEW_UNKNOWNS, FEW_FEATURES, MOST_OPERATIONS = 100, 500, 2e7
+# Solvers ask for a certificate at ten times the tolerance, because most guess less well how far
+# they are. Here the guess is the gap, but for the bias.
+GAP_MARGIN = 10.0
+
+
+def is_taken(problem: Problem) -> bool:
+    """Whether the core knows the loss and the penalty, and the data are small."""
+    design, K = problem.design, problem.outputs or 1
+    if type(problem.loss) not in (Logistic, Softmax) or getattr(problem.loss, "base2", False):
+        return False
+    if design.is_sparse or design.center is not None or design.dtype != np.float64:
+        return False
+    if (type(problem.loss) is Logistic) != (problem.outputs is None) or not problem.d:
+        return False
+    is_small = problem.n * problem.d * K <= MOST_PRODUCTS
+    if K == 1:
+        is_small = problem.n * (problem.d + 1) ** 2 <= MOST_OPERATIONS and _is_joint(problem)
+    return is_small and bool(np.all(strengths(problem) > 0)) and problem.weights.any()
+
+
+def _is_joint(problem: Problem) -> bool:
+    K = problem.outputs or 1
+    unknowns = K * (problem.d + 1)
+    if K == 1:
+        return unknowns <= FEW_FEATURES
+    return unknowns <= FEW_UNKNOWNS and problem.n * unknowns**2 <= MOST_OPERATIONS
+
+
+def class_newton(problem: Problem, start: Parameters) -> Iterator[Point]:
+    """Newton steps by the core, until none is better."""
+    K, is_joint = problem.outputs or 1, _is_joint(problem)
+    l2 = np.ravel(strengths(problem))
+    y = problem.y if problem.outputs is not None else problem.y > 0
+    newton = _core.ClassNewton(
+        problem.design.X,
+        np.ascontiguousarray(y, dtype=np.int64),
+        np.ascontiguousarray(problem.weights, dtype=float),
+        np.ascontiguousarray(l2),
+        K,
+        problem.fit_bias,
+        problem.scale,
+        is_joint,
+    )
+    w = np.array(start.w, dtype=float, order="C").reshape(problem.d, K)
+    b = np.array(start.b, dtype=float).reshape(K)
+    z, slope = np.empty((problem.n, K)), np.empty((problem.n, K))
+    gradient = np.empty_like(w)
+
+    def point(estimate: float) -> Point:
+        shape = () if problem.outputs is None else (K,)
+        theta, product = -slope, l2[:, None] * w - gradient
+        return Point(
+            w.reshape(-1, *shape),
+            b.reshape(shape),
+            z.reshape(-1, *shape),
+            theta.reshape(-1, *shape),
+            estimate,
+            primal,
+            product.reshape(-1, *shape),
+        )
+
+    def gap_guess() -> float:
+        return float(np.sum(gradient**2 / (2 * l2[:, None])))
+
+    arrays = w, b, z, slope, gradient
+    with single_blas():
+        primal = newton.begin(*arrays, deadline())
+    yield point(GAP_MARGIN * gap_guess())
+    # What the polish at the end would do, by steps that cost more.
+    settles = problem.n * (K * (problem.d + 1)) ** 2 <= MOST_FACTORED
+    idle = 0
+    while idle < 3:
+        last = primal
+        with single_blas():
+            is_better, primal, decrement = newton.step(*arrays, primal, deadline())
+        if not is_better:
+            return
+        idle = idle + 1 if last - primal <= EPS * abs(primal) else 0
+        # The last steps make coefficients agree to many digits, whatever the tolerance.
+        is_settling = settles and decrement > 0.01 * EPS * abs(primal)
+        yield point(math.inf if is_settling else GAP_MARGIN * gap_guess())
