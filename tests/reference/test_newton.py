@@ -205,8 +205,11 @@ def test_wide_data_gives_the_solution_in_the_row_space(loss):
     X, y, s = data(loss, (15, 60), seed=9)
     problem = make(X, y, loss, 0.2, s)
     found = solve(problem, "newton").parameters
-    direct = solve(problem, "newton_cholesky").parameters
-    np.testing.assert_allclose(found.w, direct.w, rtol=1e-7, atol=1e-10)
+    direct = solve(problem, "newton_cholesky")
+    # The last step of that one gains no more than a hundredth of a rounding of P.
+    left = np.sqrt(0.01 * EPS * direct.primal / 0.2)
+    np.testing.assert_allclose(found.w, direct.parameters.w, rtol=1e-7, atol=max(left, 1e-10))
+    assert stationarity(problem, found, X) < 1e-8
     _, _, V = np.linalg.svd(X, full_matrices=False)
     np.testing.assert_allclose(found.w, V.T @ (V @ found.w), atol=1e-12)
 

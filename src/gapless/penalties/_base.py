@@ -41,6 +41,11 @@ class Coordinates:
         return bool(self.l1.any())
 
     @cached_property
+    def has_l2(self) -> bool:
+        """Whether some coefficient pays for its square."""
+        return bool(self.l2.any())
+
+    @cached_property
     def has_bounds(self) -> bool:
         """Whether some coefficient may not go everywhere."""
         return not (np.isneginf(self.lower).all() and np.isposinf(self.upper).all())
@@ -58,8 +63,10 @@ class Coordinates:
         """Which features are neither penalised nor bounded."""
         if self.is_strong:
             return np.zeros(len(self.l2), dtype=bool)
-        unbounded = np.isneginf(self.lower) & np.isposinf(self.upper)
-        return unbounded & (self.l1 == 0) & (self.l2 == 0)
+        free = (self.l1 == 0) & (self.l2 == 0)
+        if self.has_bounds:
+            free &= np.isneginf(self.lower) & np.isposinf(self.upper)
+        return free
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,6 +220,9 @@ class Separable(Penalty, abstract=True):
         l1, l2, lower, upper = c.like(w)
         if c.is_quadratic():
             return np.abs(l2 * w + g)
+        if not c.has_bounds:
+            slope = g + l2 * w
+            return np.where(w == 0, np.maximum(np.abs(g) - l1, 0), np.abs(slope + l1 * np.sign(w)))
         smallest = np.where(w <= lower, -np.inf, l2 * w + np.where(w > 0, l1, -l1))
         largest = np.where(w >= upper, np.inf, l2 * w + np.where(w >= 0, l1, -l1))
         distance = np.maximum(np.maximum(smallest + g, -g - largest), 0)
@@ -221,6 +231,8 @@ class Separable(Penalty, abstract=True):
     def conjugate(self, v):
         c = self._kept(len(v))
         l1, l2, lower, upper = c.like(v)
+        if not (c.has_l2 or c.has_bounds):
+            return 0.0 if np.all((np.abs(v) <= l1).T | c.is_free()) else np.inf
         excess = _shrink(v, l1) if c.has_l1 else v
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             if c.is_strong and not c.has_bounds:
@@ -237,8 +249,12 @@ class Separable(Penalty, abstract=True):
         if c.is_quadratic() and c.is_strong:
             return (1.0,)
         l1, l2, lower, upper = c.like(v)
-        unheld = np.where(v > 0, np.isposinf(upper), np.isneginf(lower)) & (np.abs(v) > l1)
+        unheld = np.abs(v) > l1
+        if c.has_bounds:
+            unheld &= np.where(v > 0, np.isposinf(upper), np.isneginf(lower))
         unheld[c.is_free()] = False
+        if not unheld.any():
+            return (1.0,)
         with np.errstate(divide="ignore", invalid="ignore"):
             # A few roundings below l1/|v|, so that c·|v| ≤ l1 holds in floating point too.
             ratio = np.where(unheld, (1 - 4 * EPS) * (l1 / np.abs(v)), 1.0)

@@ -79,7 +79,8 @@ def prox_newton(
     while stalls < 4 and slow < patience:
         G = problem.design.transposed_times(at.slope)
         estimate = _estimate_gap(problem, at, G)
-        yield Point(at.w, at.b, at.z, -at.slope, estimate, at.primal, product=-G)
+        # P is not handed over: the penalty of a part does not see a bound that rounding has crossed.
+        yield Point(at.w, at.b, at.z, -at.slope, estimate, product=-G)
         distance = penalty.norms(problem.penalty.subdifferential_distance(at.w, G))
         tolerance = _next_tolerance(tolerance, error, distance, chosen)
         chosen = _working_set(problem, penalty, at.w, G, distance)
