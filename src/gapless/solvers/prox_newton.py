@@ -79,7 +79,7 @@ def prox_newton(
     while stalls < 4 and slow < patience:
         G = problem.design.transposed_times(at.slope)
         estimate = _estimate_gap(problem, at, G)
-        # P is not handed over: the penalty of a part does not see a bound that rounding has crossed.
+        # P is computed anew, since that of a part does not see a bound that rounding has crossed.
         yield Point(at.w, at.b, at.z, -at.slope, estimate, product=-G)
         distance = penalty.norms(problem.penalty.subdifferential_distance(at.w, G))
         tolerance = _next_tolerance(tolerance, error, distance, chosen)
