@@ -131,8 +131,8 @@ class Numbers(Kind):
 
     `types` are the kinds of its dtype: "f" floats, "i" whole numbers, "u" without sign, "b" truth
     values. Numbers are finite, unless `is_finite` is False, and from `low` to `high`; with one of
-    these, none is NaN. `below` is a size: whole numbers that are places, from 0 on. The axis that
-    it `may_lack` is then of size 1.
+    these, none is NaN. `is_positive` ones are above 0. `below` is a size: whole numbers that are
+    places, from 0 on. The axis that it `may_lack` is then of size 1.
     """
 
     shape: tuple[Size, ...]
@@ -143,6 +143,7 @@ class Numbers(Kind):
     below: Size
     may_lack: str | None
     may_be_sparse: bool
+    is_positive: bool
 
     def __init__(
         self,
@@ -154,6 +155,7 @@ class Numbers(Kind):
         below: Size = None,
         may_lack: str | None = None,
         may_be_sparse: bool = False,
+        is_positive: bool = False,
     ):
         for name, value in (
             ("shape", shape),
@@ -164,6 +166,7 @@ class Numbers(Kind):
             ("below", below),
             ("may_lack", may_lack),
             ("may_be_sparse", may_be_sparse),
+            ("is_positive", is_positive),
         ):
             object.__setattr__(self, name, value)
 
@@ -196,6 +199,8 @@ class Numbers(Kind):
                 )
             if not is_within:
                 return f"has numbers outside of {_range(low, high)}"
+        if self.is_positive and not (numbers > 0).all():
+            return "has numbers that are not above 0"
         return None
 
     def _said(self, sizes: Sizes) -> str:
@@ -253,13 +258,14 @@ class LabelsOfOutputs(Kind):
 
 @dataclass(frozen=True)
 class Number(Kind):
-    """One number from `low` to `high`; `size` is what it counts, if it does."""
+    """One number from `low` to `high`, above 0 if `is_positive`; `size` is what it may count."""
 
     low: float | None = None
     high: float | None = None
     is_whole: bool = False
     is_finite: bool = True
     size: Size = None
+    is_positive: bool = False
 
     @property
     def turn(self) -> int:
@@ -278,6 +284,8 @@ class Number(Kind):
             self.high is not None and not value <= self.high
         ):
             return f"is {value}, outside of {_range(self.low, self.high)}"
+        if self.is_positive and not value > 0:
+            return f"is {value} where a number above 0 is expected"
         if self.size is not None and not _fits((self.size,), (int(value),), sizes):
             return f"is {value} where {_size(self.size, sizes)} is expected"
         return None

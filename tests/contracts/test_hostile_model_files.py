@@ -3,9 +3,12 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from model_file_parts import change, contents, write
+from sklearn.compose import ColumnTransformer
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import (
     KBinsDiscretizer,
@@ -125,6 +128,88 @@ def test_what_predictions_are_made_of_is_finite(model, place, bad, tmp_path):
     values.flat[0] = bad
     new_array(manifest, arrays, place, values)
     refuse(path, manifest, arrays, "NaN or infinite")
+
+
+@pytest.mark.parametrize("name, bad", [("bandwidth_", 0.0), ("bandwidth_", -1.0), ("scale_", 0.0)])
+def test_what_is_divided_by_is_above_zero(name, bad, tmp_path):
+    """A bandwidth of 0 predicted NaN."""
+    path, manifest, arrays = saved(gapless.KernelRegression(), tmp_path, X, Y)
+    place = (*FITTED, name)
+    if name == "scale_":
+        new_array(manifest, arrays, place, np.full(X.shape[1], bad))
+    else:
+        change(manifest, place, bad)
+    refuse(path, manifest, arrays, "above 0")
+
+
+@pytest.mark.parametrize("rows", [[0, 1, 2, 3], [28, 29], [2, 4, 4, 5]])
+@pytest.mark.parametrize("cls", [gapless.KNeighborsClassifier, gapless.KNeighborsRegressor])
+def test_neighbours_that_are_searched_are_those_with_a_weight(cls, rows, tmp_path):
+    """Rows without a weight divided by nothing, also inside of a bagged model."""
+    model = cls(2).fit(X, Y, sample_weight=np.arange(30) % 2)
+    path, manifest, arrays = saved(model, tmp_path)
+    new_array(manifest, arrays, (*FITTED, "_kept"), np.array(rows))
+    refuse(path, manifest, arrays, "_kept has rows without a weight")
+
+
+# ---- members of scikit-learn's transformers ------------------------------------------------------
+
+
+@pytest.mark.parametrize("other", [None, {"list": [None, None]}, "too far"])
+@pytest.mark.parametrize(
+    "encoder",
+    [OneHotEncoder(), OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)],
+)
+def test_rare_levels_are_known_where_they_are_grouped(encoder, other, tmp_path):
+    """Without them `transform` ended in an AttributeError."""
+    levels = np.repeat([[0, 1], [1, 0], [2, 2], [3, 3]], [20, 7, 2, 1], axis=0)
+    path, manifest, arrays = saved(encoder.set_params(min_frequency=5), tmp_path, levels)
+    place = (*FITTED, "_infrequent_indices")
+    if other == "too far":
+        new_array(manifest, arrays, (*place, "list", 0), np.array([2, 4]))
+    else:
+        change(manifest, place, other)
+        text = json.dumps(manifest)
+        arrays = {name: arrays[name] for name in arrays if f'"tensor": "{name}"' in text}
+    refuse(path, manifest, arrays, "rare levels")
+
+
+@pytest.mark.parametrize("columns", [{"list": [0, 7]}, {"list": [1]}, {"slice": [0, 3, None]}, "a"])
+def test_a_transformer_takes_the_columns_that_it_was_given(columns, tmp_path):
+    """Columns beyond X ended in an IndexError, and others in another number of features."""
+    model = ColumnTransformer([("scaled", StandardScaler(), [0, 2])])
+    path, manifest, arrays = saved(model, tmp_path, X)
+    change(manifest, (*FITTED, "transformers_", "list", 0, "tuple", 2), columns)
+    refuse(path, manifest, arrays, "a transformer of other columns than it was given")
+
+
+FRAME = pd.DataFrame(X, columns=["a", "b", "c"])
+
+
+@pytest.mark.parametrize(
+    "columns, data",
+    [
+        ([-1, 0], X),
+        (slice(0, 2), X),
+        (np.array([True, False, True]), X),
+        ([], X),
+        (["c", "a"], FRAME),
+        (slice("a", "b"), FRAME),
+        (slice("b", None), FRAME),
+        (slice(None, "b"), FRAME),
+    ],
+    ids=lambda value: "" if len(np.shape(value)) == 2 else str(value),
+)
+def test_columns_may_be_given_in_every_way_of_scikit_learn(columns, data, tmp_path):
+    model = ColumnTransformer([("scaled", StandardScaler(), columns)], remainder="passthrough")
+    loaded = gapless.load(gapless.save(model.fit(data), tmp_path / "m"))
+    np.testing.assert_array_equal(loaded.transform(data), model.transform(data))
+
+
+def test_words_that_were_counted_are_in_the_file(tmp_path):
+    path, manifest, arrays = saved(CountVectorizer(), tmp_path, ["some words", "more words"])
+    del node(manifest, FITTED)["vocabulary_"]
+    refuse(path, manifest, arrays, "vocabulary_ is missing")
 
 
 # ---- sizes ---------------------------------------------------------------------------------------

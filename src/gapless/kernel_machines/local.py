@@ -115,9 +115,9 @@ default="gaussian"
 
     _stored: ClassVar[Declaration] = {
         **KernelRegressor._stored,
-        "bandwidth_": Number(low=0.0),
+        "bandwidth_": Number(is_positive=True),
         "mean_": Numbers("features"),
-        "scale_": Numbers("features"),
+        "scale_": Numbers("features", is_positive=True),
         "X_fit_": Numbers("rows", "features"),
         "y_fit_": Numbers("rows") | Numbers("rows", None),
         "weights_": Numbers("rows", low=0.0),

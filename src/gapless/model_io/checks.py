@@ -155,17 +155,41 @@ def _check_column_transformer(transformer: Any, where: str) -> None:
     _check_steps(own, where)
     is_right = all(len(part) == 3 for part in own)
     require(is_right, where, "transformers without columns")
-    for name, model, _ in own:
+    for name, model, columns in own:
         taken = transformer._transformer_to_input_indices.get(name)
         is_right = isinstance(taken, list | np.ndarray) and all(
             isinstance(place, int | np.integer) and 0 <= place < d for place in taken
         )
         require(is_right, where, "a transformer of columns that do not exist")
+        names = vars(transformer).get("feature_names_in_")
+        is_right = _places(columns, d, names) == [int(place) for place in taken]
+        require(is_right, where, "a transformer of other columns than it was given")
         filled = transformer.output_indices_.get(name)
         require(isinstance(filled, slice), where, "a transformer without columns of the output")
-        if hasattr(type(model), "get_params"):
+        # One without columns is left as it was.
+        if len(taken) and hasattr(type(model), "get_params"):
             fault = FittedModel("transform").fault(model, {})
             require(fault is None, where, f"a transformer that {fault}")
+
+
+def _places(columns: Any, d: int, names: Array | None) -> list[int] | None:
+    """The places of some of d columns, given in any way scikit-learn takes; None if by no way."""
+    known = {} if names is None else {name: place for place, name in enumerate(names.tolist())}
+    if isinstance(columns, slice) and (
+        isinstance(columns.start, str) or isinstance(columns.stop, str)
+    ):
+        first = known.get(columns.start, 0 if columns.start is None else None)
+        last = known.get(columns.stop, d - 1 if columns.stop is None else None)
+        if first is None or last is None:
+            return None
+        columns = slice(first, last + 1, columns.step)
+    each = columns if isinstance(columns, list | tuple | np.ndarray) else [columns]
+    if all(isinstance(one, str) for one in each):
+        return [known[name] for name in each] if known.keys() >= set(each) else None
+    try:
+        return np.atleast_1d(np.arange(d)[columns]).tolist()
+    except (IndexError, TypeError, ValueError):
+        return None
 
 
 def _check_steps(steps: Any, where: str) -> None:
@@ -204,7 +228,14 @@ def _check_groups(encoder: Any, where: str) -> None:
     """Levels are in groups where rare ones share one."""
     if vars(encoder).get("_infrequent_enabled"):
         groups = vars(encoder).get("_default_to_infrequent_mappings")
-        require(isinstance(groups, list), where, "no groups of rare levels")
+        rare = vars(encoder).get("_infrequent_indices")
+        are_lists = isinstance(groups, list) and isinstance(rare, list)
+        require(are_lists and len(groups) == len(rare), where, "no groups of rare levels")
+        for group, own in zip(groups, rare):
+            is_right = (group is None) == (own is None) and (
+                group is None or (len(own) and own.max() < len(group))
+            )
+            require(is_right, where, "rare levels that do not exist")
 
 
 def _check_scaler(scaler: Any, where: str) -> None:

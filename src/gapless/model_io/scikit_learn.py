@@ -56,7 +56,7 @@ ATTRIBUTES: dict[str, Declaration] = {
         "_transformer_to_input_indices": Value(dict),
         "_transformers_feature_names_out": Unused(),
     },
-    "sklearn.CountVectorizer": {"vocabulary_": Places(least=1), "fixed_vocabulary_": Unused()},
+    "sklearn.CountVectorizer": {"vocabulary_": Places(least=1), "fixed_vocabulary_": Flag()},
     "sklearn.FeatureUnion": {name: Maybe(kind) for name, kind in INPUT.items()},
     "sklearn.FunctionTransformer": {name: Maybe(kind) for name, kind in INPUT.items()},
     "sklearn.KBinsDiscretizer": {
@@ -159,7 +159,7 @@ ATTRIBUTES: dict[str, Declaration] = {
     "sklearn.TfidfTransformer": {**INPUT, "idf_": Maybe(Numbers("features"))},
     "sklearn.TfidfVectorizer": {
         "vocabulary_": Places("words", least=1),
-        "fixed_vocabulary_": Unused(),
+        "fixed_vocabulary_": Flag(),
         "_tfidf": FittedModel("transform", "words"),
     },
     "sklearn.TransformedTargetRegressor": {

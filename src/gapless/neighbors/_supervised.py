@@ -86,6 +86,11 @@ class SupervisedNeighbors(Remembering, CallbackSupport, NearestMixin, NeighborsM
 
     def _misfit(self) -> str | None:
         fault = super()._misfit()
+        searched = np.arange(self._fit_X.shape[0]) if self._kept is None else self._kept
+        # Neighbours without a weight would have nothing to say.
+        has_say = self._weights is None or np.array_equal(searched, np.flatnonzero(self._weights))
+        if fault is None and not has_say:
+            fault = "_kept has rows without a weight, or lacks rows that have one"
         found = self._fit_X.shape[0] if self._kept is None else len(self._kept)
         if fault is None and self.n_neighbors_ > found:
             fault = f"n_neighbors_ is {self.n_neighbors_}, of {found} rows"
