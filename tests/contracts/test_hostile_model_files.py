@@ -9,6 +9,8 @@ import scipy.sparse as sp
 from model_file_parts import change, contents, write
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.impute import SimpleImputer
+from sklearn.kernel_approximation import Nystroem
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import (
     KBinsDiscretizer,
@@ -53,6 +55,11 @@ def new_array(manifest, arrays, place, values):
     arrays["new"] = kinds[values.dtype.kind], list(values.shape), values.tobytes()
     order = node(manifest, place).get("array", {}).get("order", "C")
     change(manifest, place, {"array": {"tensor": "new", "order": order}})
+    leave_out_unused(manifest, arrays)
+
+
+def leave_out_unused(manifest, arrays):
+    """Take away the arrays that nothing refers to any more, for which alone a file is refused."""
     text = json.dumps(manifest)
     for name in [name for name in arrays if f'"tensor": "{name}"' not in text]:
         del arrays[name]
@@ -88,6 +95,34 @@ def test_neighbours_have_classes_that_exist(tmp_path):
     path, manifest, arrays = saved(gapless.KNeighborsClassifier(3), tmp_path, X, Y)
     new_array(manifest, arrays, (*FITTED, "classes_"), np.arange(2))
     refuse(path, manifest, arrays, "_y has classes that classes_ has not")
+
+
+def test_neighbours_have_no_classes_that_no_row_has(tmp_path):
+    path, manifest, arrays = saved(gapless.KNeighborsClassifier(3), tmp_path, X, Y)
+    new_array(manifest, arrays, (*FITTED, "classes_"), np.arange(4))
+    refuse(path, manifest, arrays, "classes_ has classes that _y has not")
+
+
+@pytest.mark.parametrize("name, bad", [("n_neighbors", "x"), ("n_neighbors", 0), ("ties", "none")])
+def test_neighbours_are_asked_as_a_fit_would_ask_them(name, bad, tmp_path):
+    path, manifest, arrays = saved(gapless.KNeighborsRegressor(3), tmp_path, X, Y)
+    change(manifest, (*PARAMETERS, name), bad)
+    refuse(path, manifest, arrays, name)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        gapless.GradientBoostingClassifier(n_estimators=2),
+        gapless.HistGradientBoostingClassifier(max_iter=2, min_samples_leaf=2),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_boosted_classes_are_named(model, tmp_path):
+    path, manifest, arrays = saved(model, tmp_path, X, Y)
+    del node(manifest, FITTED)["classes_"]
+    leave_out_unused(manifest, arrays)
+    refuse(path, manifest, arrays, "classes_ and the task contradict each other")
 
 
 # ---- numbers -------------------------------------------------------------------------------------
@@ -169,8 +204,7 @@ def test_rare_levels_are_known_where_they_are_grouped(encoder, other, tmp_path):
         new_array(manifest, arrays, (*place, "list", 0), np.array([2, 4]))
     else:
         change(manifest, place, other)
-        text = json.dumps(manifest)
-        arrays = {name: arrays[name] for name in arrays if f'"tensor": "{name}"' in text}
+        leave_out_unused(manifest, arrays)
     refuse(path, manifest, arrays, "rare levels")
 
 
@@ -204,6 +238,22 @@ def test_columns_may_be_given_in_every_way_of_scikit_learn(columns, data, tmp_pa
     model = ColumnTransformer([("scaled", StandardScaler(), columns)], remainder="passthrough")
     loaded = gapless.load(gapless.save(model.fit(data), tmp_path / "m"))
     np.testing.assert_array_equal(loaded.transform(data), model.transform(data))
+
+
+def test_an_imputer_that_tells_of_missing_values_can(tmp_path):
+    missing = np.where(X > 1, np.nan, X)
+    path, manifest, arrays = saved(SimpleImputer(add_indicator=True), tmp_path, missing)
+    change(manifest, (*FITTED, "indicator_"), None)
+    leave_out_unused(manifest, arrays)
+    refuse(path, manifest, arrays, "where missing values are told of")
+
+
+@pytest.mark.parametrize("width", [2, 4])
+def test_landmarks_of_scikit_learn_have_the_columns_of_rows(width, tmp_path):
+    model = Nystroem(n_components=5, random_state=0)
+    path, manifest, arrays = saved(model, tmp_path, X)
+    new_array(manifest, arrays, (*FITTED, "components_"), np.ones((5, width)))
+    refuse(path, manifest, arrays, "components_")
 
 
 def test_words_that_were_counted_are_in_the_file(tmp_path):

@@ -27,6 +27,10 @@ OF_X = (
     "Found unknown categories",
     "previously unseen labels",
     "not valid for sparse input",
+    # Whether the columns that transformers make are sparse depends on X, too.
+    "blocks must be 2-D",
+    # How many neighbours are asked for may be changed after a fit.
+    "Expected n_neighbors <= n_samples_fit",
     # Probabilities of a machine of many rows are found when they are first asked for.
     "no reference to the data of its fit",
     # All that a fit leaves was taken away.

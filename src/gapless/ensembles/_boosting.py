@@ -10,6 +10,7 @@ import copy
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -40,6 +41,7 @@ from ..stored import (
     score_count,
 )
 from ..threads import single_blas
+from ..trees.averages import mean_of_model
 from ..trees.columns import Columns
 from ..trees.door import read_features, read_levels, read_new
 from ..trees.packed import PackedTrees
@@ -92,6 +94,8 @@ class GradientBoosting(BoostedGaps, OfParts, Remembering, CallbackSupport, BaseE
         """What does not go together in the stored attributes, in words; None if all does."""
         classes = vars(self).get("classes_")
         outputs = len(self.start_)
+        if is_classifier(self) != (classes is not None):
+            return "classes_ and the task contradict each other"
         if classes is not None and outputs != score_count({"classes": len(classes)}):
             return f"start_ has {outputs} scores, and {len(classes)} classes have not"
         packed = 0 if self._packed is None else len(self._packed)
@@ -396,6 +400,18 @@ class GradientBoosting(BoostedGaps, OfParts, Remembering, CallbackSupport, BaseE
         """Scores (n, K) of rows that have been read."""
         z = self._starts(F, X, vars(self))
         return z if self._packed is None else z + self._packed.sum(F)
+
+    def _mean_scores(self, X: Any, weights: Array, columns: Any, donors: Any) -> Array | None:
+        """The one score of rows whose columns have the values of donors, on average over them.
+
+        None where rows begin with scores of another model.
+        """
+        if hasattr(vars(self).get("init_"), "predict") or len(self.start_) > 1:
+            return None
+        trees = [tree for of_round in self.trees_ for tree in of_round]
+        read = partial(read_new, self, self.encoding_)
+        found = mean_of_model(read, trees, X, weights, columns, donors)
+        return None if found is None else self.start_ + found
 
     def _staged_raw(self, X: Any) -> Iterator[Array]:
         """The scores after each round."""

@@ -56,6 +56,11 @@ class BoostedRegressor(HeldOutIntervals, RegressorMixin):
     def _respond(self, scores: Array) -> Array:
         return self.loss_.inverse_link(scores)
 
+    def _mean_predictions(self, X, weights, columns, donors) -> Array | None:
+        """Means over rows whose columns have the values of donors; see `trees.averages`."""
+        # The mean of what scores mean is not what their mean means.
+        return None if self.loss_.has_link else self._mean_scores(X, weights, columns, donors)
+
 
 def _has_probabilities(model) -> bool:
     """Whether the loss says how probable each class is; before a fit, say what the name tells."""

@@ -27,6 +27,7 @@ from ..remembering import take_over
 from ..stored import Declaration, Unused, Value, Whole
 from ..threads import threads
 from ..trees._base import TreeData
+from ..trees.averages import mean_of_model
 from ..trees.columns import Columns
 from ..trees.compact import CompactTrees
 from ..trees.decision_tree import DecisionTree
@@ -314,6 +315,11 @@ class Forest(ForestReading, ForestGrowing, LeafTuning, Ensemble, BaseEstimator):
         F = self._read_rows(X)
         with self._threads():
             return self._side_by_side(self._packed.sum(F) / len(self.trees_))
+
+    def _mean_predictions(self, X, weights, columns, donors) -> Array | None:
+        """Means over rows whose columns have the values of donors; see `trees.averages`."""
+        found = mean_of_model(self._read_rows, self.trees_, X, weights, columns, donors)
+        return None if found is None else found / len(self.trees_)
 
     def _by_member(self, X: Any) -> Array:
         with self._threads():

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from .bootstrapping import bootstrap
     from .comparison import Contender, ModelComparison, compare
     from .decomposition import BiasVariance, bias_variance
-    from .dependence import PartialDependence, partial_dependence
+    from .dependence import PairDependence, PartialDependence, partial_dependence
     from .gradients import GradientCheck, gradient_check, numerical_gradient
     from .grids import DecisionGrid, decision_grid
     from .interpolation import DoubleDescent, double_descent
@@ -28,6 +28,7 @@ __all__ = [
     "GradientCheck",
     "LearningCurve",
     "ModelComparison",
+    "PairDependence",
     "PartialDependence",
     "PermutationImportance",
     "Resampled",
@@ -57,6 +58,7 @@ _HOMES = {
     "GradientCheck": "gradients",
     "LearningCurve": "learning",
     "ModelComparison": "comparison",
+    "PairDependence": "dependence",
     "PartialDependence": "dependence",
     "PermutationImportance": "permutation",
     "Resampled": "resampling",

@@ -1,10 +1,11 @@
-"""How predictions change on average when one column is set to each of several values."""
+"""How predictions change on average when one or two columns are set to several values."""
 
 from __future__ import annotations
 
 import importlib
+import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,6 +20,9 @@ Array = np.ndarray
 
 # So many numbers are predicted from at a time: 32 MB, however wide the table is.
 MOST_CELLS = 1 << 22
+# So many predictions are as quick as following the rows through the trees (measured: boosting of
+# 100 trees of 31 leaves, and a forest of 100 whole trees, on 5,000 rows).
+FEW_PREDICTIONS = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,17 +83,98 @@ class PartialDependence:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class PairDependence:
+    """Mean predictions by the values of two columns.
+
+    Attributes
+    ----------
+    columns : tuple of two str
+        Their names.
+    values : tuple of two tuples
+        The values of each, m and k of them: numbers in rising order, or levels, the most frequent
+        first.
+    means : ndarray of shape (m, k, K)
+        What is predicted on average if all rows have these two values: a number (K = 1), or a
+        probability for each class.
+    classes : tuple
+        The K classes; empty for numbers.
+    answer : str
+        What is averaged: "prediction", "probability", or "share predicted" for classifiers without
+        probabilities.
+    rows : int
+        How many rows were averaged over.
+    """
+
+    columns: tuple[str, str]
+    values: tuple[tuple[Any, ...], tuple[Any, ...]]
+    means: Array
+    classes: tuple[Any, ...]
+    answer: str
+    rows: int
+
+    def __repr__(self) -> str:
+        sizes = " × ".join(str(len(each)) for each in self.values)
+        return f"<PairDependence on {' and '.join(self.columns)}: {sizes} values>"
+
+    def plot(self, label=None, *, axes=None):
+        """Draw the mean prediction as a colour above the plane of the two columns.
+
+        Parameters
+        ----------
+        label : class label, default=None
+            Whose probability is drawn; the last class if None. Of no use for numbers.
+        axes : matplotlib Axes, default=None
+            Where to draw; a new figure if None.
+
+        Returns
+        -------
+        axes : matplotlib Axes
+        """
+        if label is not None and label not in self.classes:
+            raise ValueError(f"label must be one of {list(self.classes)}, got {label!r}.")
+        # matplotlib takes as long to import as all the rest, so it waits until it is needed.
+        plots = importlib.import_module("gapless.plots")
+        drawn = self.classes.index(label) if label is not None else -1
+        said = f"{self.answer} of {self.classes[drawn]}" if self.classes else self.answer
+        return plots.pair_dependence(
+            self.values, self.means[:, :, drawn], columns=self.columns, answer=said, axes=axes
+        )
+
+
+@overload
 def partial_dependence(
     model: Any,
     X: Any,
     column: int | str,
     *,
+    sample_weight: Any = ...,
+    most_values: int = ...,
+    most_rows: int = ...,
+    random_state: int = ...,
+) -> PartialDependence: ...
+@overload
+def partial_dependence(
+    model: Any,
+    X: Any,
+    column: tuple[int | str, int | str],
+    *,
+    sample_weight: Any = ...,
+    most_values: int = ...,
+    most_rows: int = ...,
+    random_state: int = ...,
+) -> PairDependence: ...
+def partial_dependence(
+    model: Any,
+    X: Any,
+    column: int | str | tuple[int | str, int | str],
+    *,
     sample_weight: Any = None,
     most_values: int = 20,
     most_rows: int = 500,
     random_state: int = 0,
-) -> PartialDependence:
-    """Average what a fitted model predicts when one column is set to each of several values.
+) -> PartialDependence | PairDependence:
+    """Average what a fitted model predicts when one or two columns are set to several values.
 
     Parameters
     ----------
@@ -97,12 +182,13 @@ def partial_dependence(
         Any fitted model with scikit-learn's methods.
     X : array-like, sparse matrix or table
         Rows to average over.
-    column : int or str
-        Which column is set: its place, or its name in a table.
+    column : int or str, or a pair of them
+        Which column is set: its place, or its name in a table. Of a pair, all pairs of values are
+        tried.
     sample_weight : array-like of shape (n,), default=None
         How much each row counts in the mean.
     most_values : int, default=20
-        So many values are tried: quantiles of a column of numbers or moments, or its most frequent
+        So many values of a column are tried: quantiles of numbers or moments, or its most frequent
         levels.
     most_rows : int, default=500
         So many rows are averaged over, drawn at random if there are more.
@@ -111,13 +197,16 @@ def partial_dependence(
 
     Returns
     -------
-    PartialDependence
+    PartialDependence or PairDependence
         Plain data with `plot()`.
 
     Notes
     -----
-    Costs most_values·most_rows predictions. All other columns stay as they are, so that rows which
-    cannot exist are predicted too where columns depend on each other; the mean is then a fiction.
+    Costs most_values·most_rows predictions, for a pair most_values²·most_rows. Where these are
+    many, trees, forests, and boosting of numbers whose loss has no link, need none: each row is
+    followed once to all leaves that it can reach, and the means are the same. All other columns
+    stay as they are, so that rows which cannot exist are predicted too where columns depend on each
+    other; the mean is then a fiction.
 
     References
     ----------
@@ -137,24 +226,51 @@ def partial_dependence(
     X = readable(X)
     X = X if hasattr(X, "shape") else np.asarray(X)
     names = [str(name) for name in getattr(X, "columns", [f"x{k}" for k in range(X.shape[1])])]
-    place = _place(column, names)
+    asked = column if isinstance(column, tuple | list) else (column,)
+    places = [_place(one, names) for one in asked]
+    if len(set(places)) != len(asked) or len(asked) not in (1, 2):
+        raise ValueError(f"column must be one column or two different ones, got {column!r}.")
     weights = read_weights(sample_weight, np.zeros(X.shape[0]))
     rows = np.flatnonzero(weights > 0)
-    donors, values = _values_of(_column(X, place), rows, most_values)
-    if not len(donors):
-        raise ValueError(f"column {names[place]!r} is missing in all rows; nothing can be set.")
+    found = [_values_of(_column(X, place), rows, most_values) for place in places]
+    donors, values = [own for own, _ in found], [own for _, own in found]
+    for place, own in zip(places, donors):
+        if not len(own):
+            raise ValueError(f"column {names[place]!r} is missing in all rows; nothing can be set.")
     if len(rows) > most_rows:
         rows = np.sort(np.random.default_rng(random_state).choice(rows, most_rows, replace=False))
-    at_a_time = max(1, MOST_CELLS // (len(rows) * len(names)))
-    means = []
-    for first in range(0, len(donors), at_a_time):
-        some = donors[first : first + at_a_time]
-        answers, classes, answer = _answers(model, _with_value_of(X, place, rows, some))
-        each = answers.reshape(len(some), len(rows), -1)
-        means.append(np.average(each, axis=1, weights=weights[rows]))
-    return PartialDependence(
-        names[place], values, np.concatenate(means), classes, answer, len(rows)
+    means, classes, answer = _means(model, X, rows, weights[rows], places, donors)
+    chosen = [names[place] for place in places]
+    if len(places) == 1:
+        return PartialDependence(chosen[0], values[0], means, classes, answer, len(rows))
+    return PairDependence(
+        (chosen[0], chosen[1]), (values[0], values[1]), means, classes, answer, len(rows)
     )
+
+
+def _means(
+    model: Any, X: Any, rows: Array, weights: Array, places: list[int], donors: list[Array]
+) -> tuple[Array, tuple[Any, ...], str]:
+    """Mean answers over rows at each value, or pair of values, that donors have; the classes."""
+    sizes = [len(own) for own in donors]
+    by_trees = getattr(model, "_mean_predictions", None)
+    has_one_target = isinstance(getattr(model, "classes_", np.empty(0)), np.ndarray)
+    is_long = math.prod(sizes) * len(rows) > FEW_PREDICTIONS
+    if by_trees is not None and has_one_target and is_long:
+        given = [_safe_indexing(X, own) for own in donors]
+        found = by_trees(_safe_indexing(X, rows), weights, places, given)
+        if found is not None:
+            names = tuple(model.classes_.tolist()) if is_classifier(model) else ()
+            return found, names, "probability" if names else "prediction"
+    grid = [own.ravel() for own in np.meshgrid(*donors, indexing="ij")]
+    at_a_time = max(1, MOST_CELLS // (len(rows) * X.shape[1]))
+    means = []
+    for first in range(0, len(grid[0]), at_a_time):
+        some = [own[first : first + at_a_time] for own in grid]
+        answers, classes, answer = _answers(model, _with_values_of(X, places, rows, some))
+        each = answers.reshape(len(some[0]), len(rows), -1)
+        means.append(np.average(each, axis=1, weights=weights))
+    return np.concatenate(means).reshape(*sizes, -1), classes, answer
 
 
 def _place(column: int | str, names: list[str]) -> int:
@@ -169,13 +285,17 @@ def _place(column: int | str, names: list[str]) -> int:
     return int(column)
 
 
-def _with_value_of(X: Any, place: int, rows: Array, donors: Array) -> Any:
-    """The rows once for each donor, with its value in the column."""
-    # Behind the rows stand those that give their value, since a table keeps its types so.
-    behind = _safe_indexing(X, np.concatenate([np.tile(rows, len(donors)), donors]))
-    given = np.repeat(np.arange(len(donors)) + len(rows) * len(donors), len(rows))
-    asked = with_donors(behind, place, np.append(given, np.arange(len(donors)) + len(given)))
-    return _safe_indexing(asked, np.arange(len(given)))
+def _with_values_of(X: Any, places: list[int], rows: Array, donors: list[Array]) -> Any:
+    """The rows once for each donor, or pair of donors, with their values in the columns."""
+    count = len(donors[0])
+    asked = np.tile(rows, count)
+    # Behind the rows stand those that give their values, since a table keeps its types so.
+    table = _safe_indexing(X, np.concatenate([asked, *donors]))
+    own = np.arange(len(table) if not sp.issparse(table) else table.shape[0])
+    for k, place in enumerate(places):
+        given = np.repeat(np.arange(count) + len(asked) + k * count, len(rows))
+        table = with_donors(table, place, np.append(given, own[len(asked) :]))
+    return _safe_indexing(table, own[: len(asked)])
 
 
 def _column(X: Any, place: int) -> Array:

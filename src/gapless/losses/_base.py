@@ -58,6 +58,7 @@ class Loss:
     has_dual_box: ClassVar[bool] = False
     has_class_box: ClassVar[bool] = False
     has_conjugate: ClassVar[bool] = False
+    has_link: ClassVar[bool] = False
     has_probabilities: ClassVar[bool] = False
     # Whether y numbers the rows, each of which has a loss of its own.
     is_of_rows: ClassVar[bool] = False
@@ -75,8 +76,8 @@ class Loss:
         cls.has_class_box = cls.class_box is not Loss.class_box
         has_box = cls.has_dual_box or cls.has_class_box
         cls.has_conjugate = has_box or cls.conjugate is not Loss.conjugate
-        has_link = cls.inverse_link is not Loss.inverse_link
-        cls.has_probabilities = has_link and task != "regression"
+        cls.has_link = cls.inverse_link is not Loss.inverse_link
+        cls.has_probabilities = cls.has_link and task != "regression"
 
     def value(self, y: Array, z: Array) -> Array:
         """ℓ(y, z), one number per target: the shape of y."""

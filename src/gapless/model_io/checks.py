@@ -248,6 +248,13 @@ def _check_scaler(scaler: Any, where: str) -> None:
             require(is_there, f"{where}.{name}", "nothing, where numbers are needed")
 
 
+def _check_imputer(imputer: Any, where: str) -> None:
+    """What tells of missing values is there where it is asked for."""
+    is_there = vars(imputer).get("indicator_") is not None
+    is_right = is_there or not imputer.add_indicator or "statistics_" not in vars(imputer)
+    require(is_right, f"{where}.indicator_", "nothing, where missing values are told of")
+
+
 def _check_bins(discretizer: Any, where: str) -> None:
     """Edges around every bin, and a level of the encoder for each."""
     if "bin_edges_" not in vars(discretizer):
@@ -350,6 +357,7 @@ MODEL_CHECKS: dict[str, Any] = {
     "sklearn.OneHotEncoder": _check_one_hot,
     "sklearn.OrdinalEncoder": _check_groups,
     "sklearn.RobustScaler": _check_scaler,
+    "sklearn.SimpleImputer": _check_imputer,
     "sklearn.StandardScaler": _check_scaler,
     "sklearn.PolynomialFeatures": _check_polynomial,
     "sklearn.SplineTransformer": _check_splines,

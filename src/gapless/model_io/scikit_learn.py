@@ -91,7 +91,7 @@ ATTRIBUTES: dict[str, Declaration] = {
     "sklearn.Normalizer": INPUT,
     "sklearn.Nystroem": {
         **INPUT,
-        "components_": Numbers("components", None, may_be_sparse=True),
+        "components_": Numbers("components", "features", may_be_sparse=True),
         "component_indices_": Unused(),
         "normalization_": Numbers("components", "components"),
         "_n_features_out": Whole(size="components"),

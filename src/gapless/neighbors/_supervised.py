@@ -10,7 +10,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import (
+    Interval,
+    StrOptions,
+    validate_parameter_constraints,
+)
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import Outputs, is_same, read_outputs, readable_target
@@ -86,6 +90,10 @@ class SupervisedNeighbors(Remembering, CallbackSupport, NearestMixin, NeighborsM
 
     def _misfit(self) -> str | None:
         fault = super()._misfit()
+        # What predictions look at, and a fit would have refused.
+        asked = {name: getattr(self, name) for name in ("n_neighbors", "ties", "weights")}
+        rules = {name: self._parameter_constraints[name] for name in asked}
+        validate_parameter_constraints(rules, asked, type(self).__name__)
         searched = np.arange(self._fit_X.shape[0]) if self._kept is None else self._kept
         # Neighbours without a weight would have nothing to say.
         has_say = self._weights is None or np.array_equal(searched, np.flatnonzero(self._weights))

@@ -107,6 +107,9 @@ class KNeighborsClassifier(ClassifierMixin, SupervisedNeighbors):
             fault = f"_y has {self._y.shape[1]} columns, and classes_ are of {len(sizes)} outputs"
         if fault is None and not ((self._y >= 0) & (self._y < sizes)).all():
             fault = "_y has classes that classes_ has not"
+        counts = [len(np.unique(own)) for own in self._y.T]
+        if fault is None and counts != sizes:
+            fault = "classes_ has classes that _y has not"
         return fault
 
     @_fit_context(prefer_skip_nested_validation=False)

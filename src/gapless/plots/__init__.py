@@ -16,7 +16,7 @@ from .importances import importances
 from .learning import learning
 from .margins import margins
 from .members import members
-from .partial_dependence import partial_dependence
+from .partial_dependence import pair_dependence, partial_dependence
 from .path import path
 from .rounds import rounds
 from .search import search
@@ -35,6 +35,7 @@ __all__ = [
     "learning",
     "margins",
     "members",
+    "pair_dependence",
     "partial_dependence",
     "path",
     "precision_recall",

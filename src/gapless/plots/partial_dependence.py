@@ -1,4 +1,4 @@
-"""How predictions depend on one column."""
+"""How predictions depend on one column, or on two."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def partial_dependence(
     """
     if axes is None:
         axes = plt.figure(figsize=(6.4, 3.6), layout="constrained").subplots()
-    is_number = all(isinstance(value, Real) and not isinstance(value, bool) for value in values)
+    is_number = _are_numbers(values)
     at = list(values) if is_number else list(range(len(values)))
     for k, line in enumerate(np.asarray(means, dtype=float).T):
         label = names[k] if k < len(names) else None
@@ -54,3 +54,47 @@ def partial_dependence(
         axes.legend(frameon=False, fontsize="small")
     axes.spines[["top", "right"]].set_visible(False)
     return axes
+
+
+def pair_dependence(
+    values: Sequence[Sequence[Any]],
+    means: np.ndarray,
+    *,
+    columns: Sequence[str] = ("first value", "second value"),
+    answer: str = "prediction",
+    axes: Axes | None = None,
+) -> Axes:
+    """Draw mean predictions as colours above the plane of two columns.
+
+    Parameters
+    ----------
+    values : two sequences of m and k values
+        Numbers stand where they belong, other values one after the other.
+    means : array of shape (m, k)
+        The mean predictions.
+    columns : two str
+        Names of the axes.
+    answer : str
+        What the colours mean.
+    axes : matplotlib Axes, default=None
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    axes : matplotlib Axes
+        With one mesh of m × k cells.
+    """
+    if axes is None:
+        axes = plt.figure(figsize=(6.4, 4.8), layout="constrained").subplots()
+    at = [list(own) if _are_numbers(own) else list(range(len(own))) for own in values]
+    drawn = axes.pcolormesh(*at, np.asarray(means, dtype=float).T, shading="nearest")
+    for own, places, ticks in zip(values, at, (axes.set_xticks, axes.set_yticks)):
+        if not _are_numbers(own):
+            ticks(places, [str(value) for value in own])
+    axes.set(xlabel=columns[0], ylabel=columns[1])
+    axes.figure.colorbar(drawn, ax=axes, label=answer)
+    return axes
+
+
+def _are_numbers(values: Sequence[Any]) -> bool:
+    return all(isinstance(value, Real) and not isinstance(value, bool) for value in values)

@@ -22,6 +22,7 @@ from ..interrupt import TimeLimit, seconds_left, time_limit
 from ..progress import watch
 from ..stored import Declaration, Unused, Value
 from ._base import TreeModel
+from .averages import mean_of_model
 from .columns import Columns
 from .data import Grown, TreeData
 from .door import encoded, read_features, read_new
@@ -182,6 +183,10 @@ class DecisionTree(Limited, Prunable, TreeModel):
         return np.concatenate(
             [value[:, k, :width] for k, width in enumerate(tree.n_classes)], axis=1
         )
+
+    def _mean_predictions(self, X, weights, columns, donors):
+        """Means over rows whose columns have the values of donors; see `trees.averages`."""
+        return mean_of_model(self._read_rows, [self.tree_], X, weights, columns, donors)
 
     def outline(self):
         """The tree as plain data, from which text, rules and pictures are made.
