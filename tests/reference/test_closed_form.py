@@ -1,5 +1,6 @@
 """The closed form against NumPy's singular values, scikit-learn, and solutions known before."""
 
+import time
 from itertools import product
 
 import numpy as np
@@ -256,10 +257,12 @@ def test_time_limit_ends_a_long_factorisation():
     rng = np.random.default_rng(14)
     X = rng.standard_normal((1500, 1500))
     problem = make(X, rng.standard_normal(1500), 1.0)
+    began = time.process_time()
     with time_limit(0.05):
         solution = solve(problem, "svd")
     assert solution.status == "time_limit"
-    assert solution.trace.seconds == [] or solution.trace.seconds[-1] < 2
+    # By the clock of the process, which stands still while others have the processor.
+    assert time.process_time() - began < 2
 
 
 def test_no_weight_at_all_fits_nothing():
