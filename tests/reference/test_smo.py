@@ -197,6 +197,21 @@ def test_parts_reach_the_same_solution(tol, small_parts, rng):
     )
 
 
+@pytest.mark.parametrize("is_noise", [False, True])
+def test_the_whole_matrix_is_computed_where_most_rows_are_support_vectors(
+    is_noise, small_parts, monkeypatch, rng
+):
+    monkeypatch.setattr(smo, "MOST_ROWS", 300)
+    X, y = rng.standard_normal((300, 3)), rng.choice([-1.0, 1.0], 300)
+    X[:, 0] += 0.0 if is_noise else 3 * y
+    matrix = matrix_of(X, np.float32)
+    [solution] = solve_box(matrix, [soft_margin(y, 3.0)], tol=1e-6)
+    assert solution.status == "optimal" and solution.violation <= 1e-6
+    assert (matrix._whole is not None) == is_noise
+    gradient = matrix_of(X).whole() @ solution.theta - y
+    np.testing.assert_allclose(solution.gradient, gradient, atol=1e-10)
+
+
 def test_parts_of_groups_and_of_rows_that_come_twice(small_parts, rng):
     X, y = two_classes(200, rng)
     first = np.clip(50.0 - np.arange(200), 0, 1)

@@ -211,6 +211,7 @@ def solve_box(
                 _advance(core, matrix, going, tol)
             else:
                 going[0].advance_part(tol)
+                core = _core_on_most(matrix, going[0])
             going = [descent for descent in going if not descent.is_done(tol)]
             if callback is None:
                 continue
@@ -234,6 +235,18 @@ def _core_on(matrix: KernelMatrix, problems: int) -> Callable | None:
     if operands is not None and matrix.n > WHOLE and operands[1].shape[1] <= FEW:
         return partial(_core.sum_descent_of_rows, *operands)
     whole = matrix.whole() if problems > 1 or (problems and matrix.n <= WHOLE) else None
+    return None if whole is None else partial(_core.sum_descent, whole, None)
+
+
+def _core_on_most(matrix: KernelMatrix, descent: Descent) -> Callable | None:
+    """The same once a part has shown that most rows will be support vectors, if K fits.
+
+    Parts would be almost all, and each would have its kernel values, and all slopes, computed.
+    """
+    is_dense = 2 * np.count_nonzero(descent.theta) >= descent.part
+    if matrix.n > MOST_ROWS or not is_dense or 2 * len(descent.wanted()) < matrix.n:
+        return None
+    whole = matrix.whole()
     return None if whole is None else partial(_core.sum_descent, whole, None)
 
 
@@ -360,25 +373,31 @@ class Descent:
         if self.rounds >= ROUNDS and self.ending == "optimal":
             self.ending = "stalled"
 
-    def _choose_part(self) -> Array:
-        """Variables that want to move: those in violating pairs, the worst ones first."""
-        limit = int(np.sqrt(len(self.room)))
+    def wanted(self) -> Array:
+        """The variables in violating pairs: less than half of the violation behind the level."""
+        return np.flatnonzero(np.maximum(*self._distances()) > -0.5 * self.violation)
+
+    def _distances(self) -> tuple[Array, Array]:
+        """How far each slope is beyond the level of its group, as θ grows and as it falls."""
         rise, fall = self.problem.slopes(self.theta, self.gradient)
-        lack, excess = np.empty_like(rise), np.empty_like(fall)
         for group in self.problem.each_group():
             ends = rise[group].min(initial=np.inf), fall[group].max(initial=-np.inf)
             level = _middle(*ends)
-            lack[group], excess[group] = level - rise[group], fall[group] - level
-        urgency = np.maximum(lack, excess)
-        # Less than half of the violation behind the level is in a violating pair.
-        wanted = np.flatnonzero(urgency > -0.5 * self.violation)
+            rise[group], fall[group] = level - rise[group], fall[group] - level
+        return rise, fall
+
+    def _choose_part(self) -> Array:
+        """Variables that want to move: those in violating pairs, the worst ones first."""
+        limit = int(np.sqrt(len(self.room)))
+        lack, excess = self._distances()
+        urgency, wanted = np.maximum(lack, excess), self.wanted()
         if not self.part:
             some = max(FIRST_ROWS, len(wanted) // FIRST_SHARE)
             return wanted[_spread(len(wanted), min(some, limit))]
         # Stable sorts, so that ties are broken by position.
         wanted = wanted[np.argsort(-urgency[wanted], kind="stable")]
         # The free ones come first: without them the others would move the level to and fro.
-        free = wanted[rise[wanted] == fall[wanted]][: limit // 2]
+        free = wanted[lack[wanted] == -excess[wanted]][: limit // 2]
         others = wanted[~np.isin(wanted, free)]
         # As many that want to grow as to fall, where there are: a pair has one of each.
         grows = lack[others] >= excess[others]
