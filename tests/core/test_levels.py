@@ -74,7 +74,7 @@ def test_what_is_pickled_does_not_name_a_level():
 
 
 @X86
-@pytest.mark.parametrize("level", AVAILABLE)
+@pytest.mark.parametrize("level", [level for level in AVAILABLE if level != AVAILABLE[-1]])
 def test_levels_agree_up_to_rounding(level, tmp_path):
     code = """
         import sys
@@ -88,13 +88,16 @@ def test_levels_agree_up_to_rounding(level, tmp_path):
         svm = SVC(gamma=0.1, tol=1e-9).fit(X, y)
         logistic = LogisticRegression(tol=1e-12).fit(X, y)
         forest = RandomForestClassifier(20, random_state=0).fit(X, y)
-        np.savez(sys.argv[1], svm=svm.decision_function(X), coef=logistic.coef_,
-                 forest=forest.predict_proba(X))
+        np.savez(sys.argv[1], svm=svm.decision_function(X), gap=svm.certificate_.gap,
+                 coef=logistic.coef_, forest=forest.predict_proba(X))
     """
     results = {wanted: tmp_path / f"{wanted}.npz" for wanted in (level, _core.processor.level)}
     for wanted, path in results.items():
         assert run(code, wanted, path) == ""
     with np.load(results[level]) as one, np.load(results[_core.processor.level]) as own:
-        assert np.abs(one["svm"] - own["svm"]).max() < 1e-4
+        # P grows by half the squared distance from its minimiser, and |f(x)| ≤ ‖f‖ as k(x, x) = 1;
+        # as much again for the bias, which free support vectors fix.
+        distance = np.sqrt(2 * max(one["gap"], 0.0)) + np.sqrt(2 * max(own["gap"], 0.0))
+        assert distance < 1e-4 and np.abs(one["svm"] - own["svm"]).max() <= 2 * distance
         assert np.abs(one["coef"] - own["coef"]).max() < 1e-9
         assert np.array_equal(one["forest"], own["forest"])

@@ -223,3 +223,27 @@ def test_a_row_that_ends_early_is_a_row():
     assert len(read("city,size,y\nOslo,1,2\nRome,2,3\nBern\n")) == 3
     texts = "text,y\nthis is a text,1\nand so is that,2\none that has no answer\n"
     assert len(read(texts)) == 3
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        ",,",
+        ",,\n,,\n,,",
+        "The Lord of the Rings,,",
+        "*,,",
+        "it broke after one day,,",
+    ],
+)
+def test_a_last_row_of_full_width_is_a_row_however_little_it_has(last):
+    text = f"title,year,stars\nDune,1984,3\nAlien,1979,5\nBrazil,1985,4\n{last}\n"
+    rows = 3 + last.count("\n") + 1
+    assert len(read(text)) == rows
+
+
+def test_remarks_of_full_width_need_a_mark_or_a_gap():
+    rows = "title,year,stars\nDune,1984,3\nAlien,1979,5\nBrazil,1985,4\n"
+    for below in ("Source: the bureau,,\n", ",,\nAll of it is made up here,,\n"):
+        assert len(read(rows + below)) == 3
+    two = "title,year\nDune,1984\nAlien,1979\nBrazil,1985\nNote: a film,\n"
+    assert len(read(two)) == 4

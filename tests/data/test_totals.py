@@ -1,5 +1,6 @@
 """Totals: a last row that sums up the others is no row of the table."""
 
+import polars as pl
 import pytest
 
 from gapless.data import describe_columns, find_leaks, read_table, read_target
@@ -44,10 +45,18 @@ def test_a_row_of_totals_is_noticed_said_and_left_out(last):
         [None, "a", 3.5, 2],
         [31, "b", *SUMS],
         [31, "a", None, 1],
+        [31, "mean", SUMS[0] / 30, 1],
+        [31, "mean", SUMS[0] / 30, None],
+        [None, "a", SUMS[0] / 30, SUMS[1] / 30],
     ],
 )
 def test_other_last_rows_are_rows(last):
     assert totals_row(read_table(text(last).encode()).frame) is None
+
+
+def test_a_word_and_one_mean_make_no_row_of_totals():
+    words = pl.DataFrame({"word": ["kind", "rude", "nice", "mean"], "syllables": [1, 2, 3, 2]})
+    assert totals_row(words) is None
 
 
 def test_names_that_come_again_are_no_row():

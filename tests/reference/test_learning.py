@@ -476,6 +476,27 @@ def test_comparisons_draw_and_turn_into_plain_data(rng):
         compare([], X, y)
 
 
+def test_a_comparison_says_of_each_model_what_the_model_says_of_itself(rng):
+    x = rng.uniform(-1, 1, (200, 1))
+    y = x[:, 0] ** 2 + 0.05 * rng.normal(size=200)
+    models = {
+        "line": gapless.LinearRegression(),
+        "scaled ridge": make_pipeline(StandardScaler(), gapless.Ridge()),
+        "tree": gapless.DecisionTreeRegressor(random_state=0),
+        "not ours": DecisionTreeRegressor(max_depth=1),
+    }
+    found = {one.name: one for one in compare(models, x, y).contenders}
+    kinds = {name: one.verdict.partition(":")[0] for name, one in found.items()}
+    assert kinds == {
+        "line": "under-fitted",
+        "scaled ridge": "under-fitted",
+        "tree": "over-fitted",
+        "not ours": "under-fitted",
+    }
+    own = gapless.LinearRegression().fit(x, y).generalization_
+    assert found["line"].verdict.partition("; ")[2] == own.verdict.partition("; ")[2]
+
+
 def test_groups_are_held_out_as_scikit_learn_would(rng):
     X, y = numbers(rng, 60)
     groups = np.repeat(np.arange(6), 10)

@@ -6,6 +6,7 @@ from verdict_cases import CASES, OVER, UNDER, verdict
 
 import gapless
 from gapless.generalization.repeated import by_same_x
+from gapless.kernels import Constant, Linear
 
 OPPOSITE = {OVER: UNDER, UNDER: OVER}
 # The part of the cases that may be missed. The suite looks at one seed of each;
@@ -106,3 +107,35 @@ def test_a_machine_that_is_too_free_in_two_ways_is_over_fitted():
     y = np.sin(4 * X[:, 0]) + X[:, 1] + 0.7 * rng.normal(size=200)
     found = gapless.SVR(C=1e4, gamma=30.0).fit(X, y).generalization_
     assert found.kind == OVER and " and a kernel " in found.verdict
+
+
+# ---- what a family says of itself ----------------------------------------------------------------
+
+
+def test_solvers_of_one_discriminant_have_one_verdict():
+    # One that reads the shrinkage of the other solver as 0 would call it over-fitted.
+    rng = np.random.default_rng(0)
+    y, z = rng.integers(0, 2, 300), rng.normal(size=300)
+    X = np.column_stack([z + 0.6 * y, z]) + 0.3 * rng.normal(size=(300, 2))
+    for solver in ("eigen", "lsqr"):
+        model = gapless.LinearDiscriminantAnalysis(solver=solver, shrinkage=0.9).fit(X, y)
+        assert model.generalization_.kind == UNDER, solver
+
+
+def test_neighbours_weighted_by_distance_are_not_judged_by_their_own_rows():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1, 1, (300, 1))
+    smooth = np.sin(6 * x[:, 0]) + 0.1 * rng.normal(size=300)
+    many = gapless.KNeighborsRegressor(150, weights="distance").fit(x, smooth)
+    assert many.generalization_.train == 1.0 and many.generalization_.kind == UNDER
+    few = gapless.KNeighborsRegressor(2, weights="distance").fit(x, rng.normal(size=300))
+    assert few.generalization_.kind == OVER
+
+
+def test_a_bias_in_a_kernel_gives_a_line_no_curve():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1, 1, (200, 1))
+    y = x[:, 0] ** 2 + 0.05 * rng.normal(size=200)
+    model = gapless.KernelRidge(kernel=Linear() + Constant(1.0)).fit(x, y)
+    assert model.generalization_.kind == UNDER
+    assert "correcting its errors with squares and products" in model.generalization_.verdict

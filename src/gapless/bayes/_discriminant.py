@@ -63,7 +63,7 @@ class Discriminant(BayesClassifier):
         return Priors(found.given / found.given.sum())
 
     def _smoothed(self, step):
-        shrinkage = self.shrinkage if self.solver == "eigen" else getattr(self, "reg_param", 0.0)
+        shrinkage = self.shrinkage if self.solver != "svd" else getattr(self, "reg_param", 0.0)
         if self.covariance_estimator is not None or isinstance(shrinkage, str):
             return None
         if self.n_features_in_ > MOST_SHRUNK_COLUMNS:

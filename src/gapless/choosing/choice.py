@@ -78,7 +78,7 @@ class Candidate:
     optimality : str
         What its certificate says; "" for models that have none.
     generalization : str
-        "over-fitted", "under-fitted", "no gain" or "balanced", and why, in words; see
+        "over-fitted", "under-fitted" or "balanced", and why, in words; see
         `choosing.gap_words`.
     seconds : float
         How long its fits and predictions took.

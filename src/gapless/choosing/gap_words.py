@@ -19,7 +19,7 @@ SURE = 2.0
 # And wide, if it is also more than this part of what the model gains over one without columns.
 WIDE = 0.1
 NOTHING_BETTER = "nothing simpler does clearly better"
-NO_GAIN = "on unseen data it is no better than a model that knows no columns"
+NO_GAIN = "on unseen data it is no better than a baseline that ignores the columns"
 
 
 def with_gaps_in_words(
@@ -44,7 +44,6 @@ def with_gaps_in_words(
         - "over-fitted": the gap is wide, and the best family, a simpler one, is ahead by more than
           two standard errors of the difference on the same rows;
         - "under-fitted": the gap is not wide, and the best family, a richer one, is so far ahead;
-        - "no gain": the gap is not sure, and the model is no better than one that knows no columns;
         - "balanced": none of these.
 
         A gap is wide if it is more than two standard errors, and more than a tenth of what the
@@ -86,14 +85,14 @@ def _judged(one: Candidate, best: Candidate, gained: float | None) -> tuple[str,
     if is_behind and not is_wide and best.complexity > one.complexity:
         return "under-fitted", f"{best.family}, which is richer, does better on unseen data"
     if one.complexity == 0:
-        return "balanced", "it knows no columns, and cannot follow its own rows"
+        return "balanced", "it ignores the columns, and cannot follow its own rows"
     if not is_sure and gained is not None and gained <= 0:
-        return "no gain", NO_GAIN
+        return "balanced", NO_GAIN
     if not is_sure:
         return "balanced", f"not more than {SURE:g} standard errors apart"
     if gained is None:
         return "balanced", f"more than {SURE:g} standard errors apart, but {NOTHING_BETTER}"
     if gained <= 0:
         return "over-fitted", NO_GAIN
-    share = f"{100 * gap / gained:.2g} % of what it gains over a model that knows no columns"
+    share = f"{100 * gap / gained:.2g} % of what it gains over a baseline that ignores the columns"
     return "balanced", f"the gap is {share}" + (f", but {NOTHING_BETTER}" if is_wide else "")

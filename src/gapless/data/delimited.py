@@ -52,8 +52,8 @@ def read_delimited(
     line = line_of(data, len(data) - len(body))
     body = _unaligned(body, dialect)
     records = find_records(body, dialect.delimiter, dialect.quote)
-    frame, dialect, more = _read_body(body, dialect, line, records)
-    frame, below = without_footer(frame)
+    frame, dialect, more, short = _read_body(body, dialect, line, records)
+    frame, below = without_footer(frame, short)
     return frame, dialect, notes + more + below
 
 
@@ -212,8 +212,11 @@ def _with_other_quotes(body: bytes, dialect: Dialect, records: Records) -> tuple
 
 def _read_body(
     body: bytes, dialect: Dialect, first_line: int, records: Records
-) -> tuple[pl.DataFrame, Dialect, list[str]]:
-    """Whole records as columns of texts, and notes about short ones; long ones are an error."""
+) -> tuple[pl.DataFrame, Dialect, list[str], int]:
+    """Whole records as columns of texts, notes about short ones, and how many of these end it.
+
+    Long ones are an error.
+    """
     if records.is_open or _ragged(records, dialect).any():
         dialect, records = _with_other_quotes(body, dialect, records)
     blank = is_blank(body, records) if len(records) else np.zeros(0, bool)
@@ -222,8 +225,12 @@ def _read_body(
         blank[: int(np.flatnonzero(~blank)[-1]) + 1 if (~blank).any() else 0] = False
     _refuse_long_records(body, dialect, records, first_line)
     frame, notes = _without_names(_fields(body, dialect, records, blank))
-    short = np.flatnonzero((records.fields < len(dialect.names)) & ~blank)
-    return frame, dialect, [*notes, *_note_of_short(body, records, short, first_line)]
+    is_short = records.fields < len(dialect.names)
+    short = np.flatnonzero(is_short & ~blank)
+    full = np.flatnonzero(~is_short[~blank])
+    at_end = len(records) - np.count_nonzero(blank) - (int(full[-1]) + 1 if len(full) else 0)
+    notes += _note_of_short(body, records, short, first_line)
+    return frame, dialect, notes, at_end
 
 
 def _without_names(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
@@ -329,8 +336,8 @@ def delimited_blocks(
             records = records[: max(complete, 0)]
         cut = min(int(records.end[-1]) + 1, len(text)) if len(records) else 0
         if cut or is_first:
-            frame, _, _ = _read_body(text[:cut], dialect, line, records)
-            frame = without_footer(frame)[0] if is_last else frame
+            frame, _, _, short = _read_body(text[:cut], dialect, line, records)
+            frame = without_footer(frame, short)[0] if is_last else frame
             line += text.count(b"\n", 0, cut)
             yield frame
         left = text[cut:]

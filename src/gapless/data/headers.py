@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 import polars as pl
 
@@ -17,11 +17,13 @@ TOP = 20
 # What stands for a missing value in a column of numbers.
 NO_NAMES = {text.lower() for text in (*MISSING, *MISSING_AMONG_NUMBERS)}
 BY_POSITION = "the first row holds values, so columns are named by their position"
-# So many lines below a table may be remarks: comments, in brackets, or of several words.
+# So many lines below a table may be remarks: marked ones (comments, in brackets, "Source: …"), or
+# several words.
 MOST_REMARKS = 5
 # And so many rows above them tell how rows begin.
 ABOVE_REMARKS = 10
-REMARK = re.compile(r"^\s*(?:#|%|//|\*|\(.*\)\s*$|[^\W\d_]+:(?:\s|$)|[^\W\d_]\S*(?:\s+\S+){3,})")
+MARKED = re.compile(r"^\s*(?:(?:#|%|//|\*)\s*\w|\(.*\w.*\)\s*$|[^\W\d_]+:(?:\s|$))")
+REMARK = re.compile(rf"{MARKED.pattern}|^\s*[^\W\d_]\S*(?:\s+\S+){{3,}}")
 # A number with signs, groups of digits or a decimal comma.
 WRITTEN = re.compile(
     r"(?:[$€£¥]\s?)?([+-]?\d{1,3}(?:[.,\s'’]\d{3})*(?:[.,]\d+)?|[+-]?\d+,\d+)\s?[%€$£]?"
@@ -145,28 +147,49 @@ def have_numbers(rows: Sequence[Sequence[str]]) -> bool:
     return any(column and None not in map(_number, column) for column in columns)
 
 
-def without_footer(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
-    """A table of texts without remarks below it: sentences in the first column and nothing else.
+def without_footer(frame: pl.DataFrame, short: int | None = None) -> tuple[pl.DataFrame, list[str]]:
+    """A table of texts without remarks below it, which fill the first column and nothing else.
 
-    The rows above begin otherwise: a row that ends early is a row all the same.
+    A row whose other values are missing is a row all the same. So a remark stands in a column of
+    numbers, has fewer fields than there are columns, stands below a row without any value, or is
+    marked and would leave two columns or more without a value; and the rows above begin otherwise.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        The rows.
+    short : int, optional
+        How many rows at the end have fewer fields than there are columns. None for a workbook,
+        whose rows are all as wide; there rows without any value at the end are no rows.
     """
     if frame.width < 2 or frame.schema[frame.columns[0]] != pl.String:
         return frame, []
+    most = min(MOST_REMARKS, max(frame.height - 2, 0))
+    block = list(takewhile(_may_stand_below, frame.tail(most).cast(pl.String).rows()[::-1]))
+    gaps = [not filled(row) for row in block]
     first = frame[frame.columns[0]]
+    above = first[: frame.height - len(block)].tail(ABOVE_REMARKS).drop_nulls()
+    are_numbers_above = len(above) > 0 and all(_number(value) is not None for value in above)
     count = 0
-    while count < min(MOST_REMARKS, frame.height - 2):
-        row = frame.row(frame.height - 1 - count)
-        if filled([None if value is None else str(value) for value in row]) == 0:
-            count += 1
-        elif any(value not in (None, "") for value in row[1:]) or not REMARK.match(row[0]):
-            break
-        else:
-            count += 1
+    while count < len(block) and (
+        are_numbers_above
+        or count < (short or 0)
+        or any(gaps[count:])
+        or (frame.width > 2 and MARKED.match(block[count][0]))
+    ):
+        count += 1
+    if short is not None and all(gaps[:count]):
+        return frame, []
     above = first[: frame.height - count].tail(ABOVE_REMARKS).drop_nulls()
     if not count or above.str.contains(REMARK.pattern).any():
         return frame, []
     note = f"left out below the table: {counted(count, 'line')}"
     return frame[: frame.height - count], [note]
+
+
+def _may_stand_below(row: Sequence[str | None]) -> bool:
+    """Whether a row has no value, or words in its first field alone."""
+    return not filled(row) or (not filled(row[1:]) and REMARK.match(row[0] or "") is not None)
 
 
 def by_position(width: int) -> tuple[str, ...]:

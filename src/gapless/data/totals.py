@@ -21,9 +21,10 @@ ROUNDING = 1e-6
 def totals_row(frame: pl.DataFrame) -> int | None:
     """The last row of a table if it holds the totals of the others; None if it is one of them.
 
-    It is called so, and has the sum or the mean of some column. A name in a column of numbers was
-    read as missing; then it has gaps where no other row has one, and nothing but sums or means:
-    two of them, or one sum beside two gaps.
+    It is called so, and all its numbers are sums or means of their columns: one sum, or two means,
+    since a single mean may be chance. A name in a column of numbers was read as missing; then it
+    has gaps where no other row has one, and nothing but sums, or nothing but means: two of either,
+    beside two gaps for means, which often stand for missing values, or one sum beside two gaps.
 
     Parameters
     ----------
@@ -38,12 +39,14 @@ def totals_row(frame: pl.DataFrame) -> int | None:
     gaps = sum(series.null_count() == 1 and series[last] is None for series in columns)
     if not is_called and not gaps:
         return None
-    sums, means = sum(map(_is_sum, columns)), sum(map(_is_mean, columns))
+    filled = [series for series in columns if series[last] is not None]
+    numbers = [series for series in filled if series.dtype.is_numeric()]
+    sums, means = sum(map(_is_sum, numbers)), sum(map(_is_mean, numbers))
     if is_called:
-        return last if sums or means else None
-    filled = sum(series[last] is not None for series in columns)
-    is_sure = filled in (sums, means) and (filled > 1 or (sums == 1 and gaps > 1))
-    return last if is_sure else None
+        return last if sums + means == len(numbers) and (sums or means > 1) else None
+    are_sums = sums == len(filled) and (sums > 1 or (sums == 1 and gaps > 1))
+    are_means = means == len(filled) and means > 1 and gaps > 1
+    return last if are_sums or are_means else None
 
 
 def _is_called(series: pl.Series) -> bool:

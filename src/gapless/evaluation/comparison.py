@@ -34,9 +34,10 @@ class Contender:
         How far it is behind the best one on the same rows, and the standard error of that: much
         smaller than the errors of both, because most rows are as hard for one as for the other.
     verdict : str
-        "over-fitted", "under-fitted" or "balanced", and why, in words. The best one is clearly
-        ahead on the same unseen rows in the first two cases: over-fitted is a model that knows its
-        own rows better than the best one does, under-fitted one that knows them worse.
+        "over-fitted", "under-fitted" or "balanced", and why, in words: what `generalization_` of
+        the model says, by simpler and richer versions of it. For models without it, and with groups
+        or time, the other models stand for versions: over-fitted is one that is clearly behind the
+        best and knows its own rows better, under-fitted one that knows them worse.
     optimality : str
         What its certificate says, fitted to all rows; "" for models that have none.
     seconds : float
@@ -204,7 +205,7 @@ def compare(
     named = _named(models)
     rows = Rows.read(X, y, sample_weight, groups, time)
     folds = rows.folds(next(iter(named.values())), k, random_state)
-    found: dict[str, tuple[HeldOut, Any, float]] = {}
+    found: dict[str, Judged] = {}
     with limited(time_limit):
         for place, (name, model) in enumerate(named.items()):
             if on_progress is not None:
@@ -220,7 +221,8 @@ def compare(
             except Exception as error:
                 error.add_note(f"This happened with the model {name!r}.")
                 raise
-            found[name] = (result, fitted, clock.monotonic() - began)
+            seconds = clock.monotonic() - began
+            found[name] = Judged(result, fitted, seconds, _own_verdict(last_step(fitted), rows))
     if not found:
         raise TimeLimit("there was no time for any model; give a longer time_limit.")
     method = f"{k}-fold" if time is None else f"forward ({len(folds)} parts after their past)"
@@ -242,10 +244,49 @@ def _named(models: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
     return named
 
 
-def _verdict(one: HeldOut, best: HeldOut, behind_error: float, name_of_best: str) -> str:
-    """What is wrong with a model, next to the best one on the same rows."""
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A model with its held-out scores, its fit to all rows, and what that says of itself."""
+
+    held_out: HeldOut
+    fitted: Any
+    seconds: float
+    own_verdict: tuple[str, str] | None
+
+
+def last_step(model: Any) -> Any:
+    """The estimator itself, or the last one of a pipeline."""
+    return model[-1] if isinstance(model, Pipeline) else model
+
+
+def _own_verdict(last: Any, rows: Rows) -> tuple[str, str] | None:
+    """The kind of gap that a model finds by versions of itself, and why; None if it has none.
+
+    Versions are left out row by row, so they say nothing of new groups or of times to come.
+    """
+    if rows.groups is not None or rows.time is not None:
+        return None
+    try:
+        found = getattr(last, "generalization_", None)
+    except TimeLimit:
+        return None
+    if found is None or found.kind == "unknown":
+        return None
+    return found.kind, str(found.verdict).partition("; ")[2].rstrip(".")
+
+
+def _verdict(
+    one: HeldOut,
+    best: HeldOut,
+    behind_error: float,
+    name_of_best: str,
+    own: tuple[str, str] | None,
+) -> str:
+    """What is wrong with a model: by its own versions, else next to the best on the same rows."""
     kind, advice = "balanced", f"{name_of_best} is not clearly better on unseen data"
-    if one is best:
+    if own is not None:
+        kind, advice = own
+    elif one is best:
         advice = "none of the others is better on unseen data"
     elif best.unseen - one.unseen > 2 * behind_error:
         kind, more = (
@@ -261,13 +302,13 @@ def _verdict(one: HeldOut, best: HeldOut, behind_error: float, name_of_best: str
 
 
 def _compared(
-    found: dict[str, tuple[HeldOut, Any, float]],
+    found: dict[str, Judged],
     rows: Rows,
     method: str,
     skipped: tuple[str, ...],
 ) -> ModelComparison:
     names = list(found)
-    results = [result for result, _, _ in found.values()]
+    results = [one.held_out for one in found.values()]
     metrics = {result.metric: name for name, result in zip(names, results)}
     if len(metrics) > 1:
         of = ", ".join(f"{metric} of {name!r}" for metric, name in metrics.items())
@@ -278,9 +319,9 @@ def _compared(
     best = int(np.nanargmax(unseen))
     errors = [behind_error(result, results[best], rows) for result in results]
     contenders = []
-    for (name, (result, fitted, seconds)), error in zip(found.items(), errors):
-        last = fitted[-1] if isinstance(fitted, Pipeline) else fitted
-        certificate = getattr(last, "certificate_", None)
+    for (name, one), error in zip(found.items(), errors):
+        result = one.held_out
+        certificate = getattr(last_step(one.fitted), "certificate_", None)
         contenders.append(
             Contender(
                 name=name,
@@ -290,9 +331,9 @@ def _compared(
                 gap=result.train - result.unseen,
                 behind=float(unseen[best] - result.unseen),
                 behind_error=error,
-                verdict=_verdict(result, results[best], error, names[best]),
+                verdict=_verdict(result, results[best], error, names[best], one.own_verdict),
                 optimality="" if certificate is None else str(certificate.verdict),
-                seconds=seconds,
+                seconds=one.seconds,
             )
         )
     near = [one.name for one in contenders if one.behind <= one.behind_error]
@@ -304,5 +345,5 @@ def _compared(
         skipped=skipped,
         metric=results[0].metric,
         method=method,
-        fitted={name: fitted for name, (_, fitted, _) in found.items()},
+        fitted={name: one.fitted for name, one in found.items()},
     )

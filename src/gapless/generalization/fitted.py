@@ -75,6 +75,8 @@ class Fitted:
     strength: ClassVar[str] = "the penalty"
     # Whether the shape of the model stays the same however weak its penalty is.
     is_limited: ClassVar[bool] = True
+    # Whether it says of its own rows what they are, whatever its penalty.
+    interpolates: ClassVar[bool] = False
 
     @cached_property
     def parameters(self) -> list[Parameters]:

@@ -45,6 +45,8 @@ class Refittable(ABC):
     has_probabilities = True
     # Whether the shape of the model stays the same however little it is held back.
     is_limited = False
+    # Whether it says of its own rows what they are, whatever its freedom, as distances of 0 do.
+    interpolates = False
 
     def __init__(self, design: Design, y: Array, weights: Array):
         self.design, self.y, self.weights = design, y, weights

@@ -45,7 +45,7 @@ MUCH = 0.1
 MOST_UNITS, MOST_FEATURES = 600, 500
 # Other rows of the same x speak for all where they can for this part of the weight.
 MOST = 0.5
-NOTHING_BUT_HEART = "it knows its own rows by heart, and of others no more than a constant"
+NOTHING_BUT_HEART = "it has memorised its own rows, and does no better than a constant on others"
 NEITHER = "no simpler and no richer version of it does clearly better"
 
 
@@ -124,7 +124,12 @@ class Comparison:
 
     @cached_property
     def is_by_heart(self) -> bool:
-        """Whether the model loses far less on its own rows than on unseen ones."""
+        """Whether the model loses far less on its own rows than on unseen ones.
+
+        That says nothing of one that interpolates, however simple it is.
+        """
+        if self.trial.fitted.interpolates:
+            return False
         return self._ratio(self.answering.losses(self.known), self.losses) < HALF
 
     @cached_property
@@ -242,7 +247,7 @@ class Comparison:
         One that does not is no better at its own rows for its freedom, and has not over-fitted: it
         may lose on unseen rows because the rows without them are tilted against them.
         """
-        if self.is_by_heart:
+        if self.is_by_heart or self.trial.fitted.interpolates:
             return True
         if rival.fit is None:
             targets, weights = self.answering.targets, self.weights
@@ -302,7 +307,7 @@ class Comparison:
         for name, found in corrections(design.rows(rows).dense(), errors, weights, labels):
             answers = np.full(told.shape, np.nan)
             answers[rows] = told[rows] + found
-            name = f"{name}, by which its errors can be predicted,"
+            name = f"correcting its errors with {name}"
             yield Rival(name, self.lead(answers), self.answering.score(answers), answers)
 
 

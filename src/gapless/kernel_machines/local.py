@@ -442,7 +442,6 @@ class LocalFit(Refittable):
     """A local regression, and how to do it again; scale and bandwidth count as given."""
 
     strength = "the squared bandwidth"
-    cure = "widen the bandwidth"
 
     def __init__(self, estimator: KernelRegression, design, y, weights, bandwidth: float):
         super().__init__(design, y, weights)

@@ -347,6 +347,7 @@ def _as_factor(kernel: Kernel) -> str:
 class Constant(Kernel):
     """k(x, z) = value ≥ 0: a bias with a penalty, when added to another kernel."""
 
+    is_limited = True
     value: float = 1.0
     positive_parameters = ("value",)
 

@@ -26,6 +26,8 @@ class Sigmoid(_Compiled):
     gamma: float | str | None = "scale"
     coef0: float = 0.0
     is_mercer = False
+    # Without a shift it is odd in x, whatever the penalty.
+    is_limited = True
 
     def __post_init__(self):
         check_gamma(self.gamma)

@@ -48,6 +48,11 @@ class NeighborsFit(Refittable):
         return self.estimator._asked if self._k is None else self._k
 
     @property
+    def interpolates(self) -> bool:  # type: ignore[override]
+        """Whether a row is its own nearest neighbour and outweighs all others."""
+        return self.estimator.weights == "distance"
+
+    @property
     def targets(self) -> Array:
         """Positions of classes, or numbers."""
         y = self.data.outputs.y
