@@ -89,3 +89,12 @@ def test_what_is_written_with_vectors_is_not_taken_apart(level, name):
 def test_loops_use_the_widest_vectors(level, name):
     for count in arithmetic_in(level, name):
         assert count["p", WIDEST[level]] > 0, dict(count)
+
+
+@pytest.mark.parametrize("level", FILES)
+def test_cells_of_histograms_are_added_whole(level):
+    # A cell is a pair of whole numbers, which a register of any level holds.
+    name = "void gapless::fill_histogram<long __vector(2)>"
+    (body,) = [body for each, body in functions(level) if each.startswith(name)]
+    assert len(re.findall(r"\tv?paddq\s.*%xmm", body)) >= 8
+    assert not re.findall(r"\tadd\w?\s.*\(%r\w+,%r\w+,8\)", body)

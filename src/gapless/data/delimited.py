@@ -228,7 +228,7 @@ def _read_body(
     is_short = records.fields < len(dialect.names)
     short = np.flatnonzero(is_short & ~blank)
     full = np.flatnonzero(~is_short[~blank])
-    at_end = len(records) - np.count_nonzero(blank) - (int(full[-1]) + 1 if len(full) else 0)
+    at_end = len(is_short) - int(blank.sum()) - (int(full[-1]) + 1 if len(full) else 0)
     notes += _note_of_short(body, records, short, first_line)
     return frame, dialect, notes, at_end
 
