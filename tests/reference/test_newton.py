@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC, LinearSVR
 
+import gapless
 from gapless.design import Design
 from gapless.interrupt import time_limit
 from gapless.losses import (
@@ -408,3 +409,21 @@ def test_other_problems_are_refused_with_a_reason():
     lasso = Problem(problem.design, y, Logistic(), L1(1.0), s)
     with pytest.raises(ValueError, match='solver="newton" needs a penalty ½Σ l2ⱼwⱼ² or none'):
         solve(lasso, "newton")
+
+
+def test_the_factor_of_a_sparse_x_is_of_few_features(monkeypatch):
+    """Its products cost little, and a factor of all features as much as of a dense X."""
+    rng = np.random.default_rng(0)
+    X = sp.random(300, 400, 0.02, format="csr", random_state=0)
+    y = np.argmax(X @ rng.normal(size=(400, 6)), axis=1)
+    factored, make = [], preconditioners.Block.make
+
+    def counted(problem, *args, **options):
+        factored.append(problem.d)
+        return make(problem, *args, **options)
+
+    monkeypatch.setattr(preconditioners.Block, "make", counted)
+    model = gapless.LogisticRegression(C=10.0).fit(X, y)
+    assert factored and max(factored) <= preconditioners.LEADING
+    dense = gapless.LogisticRegression(C=10.0, tol=1e-8).fit(X.toarray(), y)
+    assert model.certificate_.primal <= dense.certificate_.primal + model.certificate_.gap

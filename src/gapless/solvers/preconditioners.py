@@ -34,9 +34,15 @@ ALIKE = 0.3
 
 
 def cost_of_factors(problem: Problem) -> float:
-    """What factors for all features cost, in products with the Hessian: r·d² against 4·n·d·K."""
-    rows = _rows_of_sample(problem)
-    products = problem.d / (4 * max(problem.n, 1)) * min(rows, problem.n)
+    """What factors for all features cost, in products with the Hessian: r·d² against 4·n·d·K.
+
+    A sparse X has products of 4·entries·K, and a factor that is as dense as any: d³.
+    """
+    n, d = problem.n, problem.d
+    if problem.design.is_sparse:
+        products = d**3 / (4 * max(problem.design.density * n * d, 1.0))
+    else:
+        products = d / (4 * max(n, 1)) * min(_rows_of_sample(problem), n)
     return products / _sharing(problem)
 
 
