@@ -36,15 +36,15 @@ void grow_boosted(const BoostingRound<T>& round, const GrowthLimits& limits, con
                   GrowingSpace& space, const Context& context) {
     const Totals totals(round.weights, round.repeats, round.bins.rows);
     const GrowthLimits scaled = limits.of_weights(totals.per_weight);
+    const double work = static_cast<double>(round.bins.rows) * round.bins.width;
     if (round.trees >= context.threads) {
-        parallel_for(round.trees, context.threads, context.poll,
-                     [&](Index tree, Checkpoint& checkpoint) {
-                         Team alone(1);
-                         grow_one(round, tree, scaled, totals, out, space, alone, checkpoint);
-                     });
+        const int threads = useful_threads(work * round.trees, context.threads);
+        parallel_for(round.trees, threads, context.poll, [&](Index tree, Checkpoint& checkpoint) {
+            Team alone(1);
+            grow_one(round, tree, scaled, totals, out, space, alone, checkpoint);
+        });
         return;
     }
-    const double work = static_cast<double>(round.bins.rows) * round.bins.width;
     Team team(useful_threads(work, context.threads));
     Checkpoint checkpoint(context.poll);
     for (Index tree = 0; tree < round.trees; ++tree)

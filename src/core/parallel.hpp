@@ -1,6 +1,7 @@
 // Threads for one call: fixed tasks that any number of threads share, so that results have the same
 // bits for every thread count; a caller that needs sums adds the tasks' results in order. Threads
-// live for one call only, hence nothing is left behind for a fork to break.
+// are started for one call, hence nothing is left behind for a fork to break, and a call waits for
+// tasks, never for threads: on a busy machine one of them may begin when all is done.
 #pragma once
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <condition_variable>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -56,45 +58,58 @@ private:
     Clock::time_point next_ = Clock::now() + period;
 };
 
+// Begin something on a thread of its own, which nobody waits for.
+inline void start_thread(std::function<void()> work) { std::thread(std::move(work)).detach(); }
+
 namespace detail {
 
-// The state that the threads of one parallel_for share.
+// Start so many threads, or as many as the system gives; those share the tasks.
+template <class Start, class Work>
+int start_threads(int count, Start& start, const Work& work) {
+    int started = 0;
+    try {
+        for (; started < count; ++started) start(work);
+    } catch (const std::system_error&) {
+    }
+    return started;
+}
+
+// What the threads of one parallel_for share, for as long as the last of them lives. The task lives
+// as long as the call: it is touched only by who has a ticket for it, and the call ends when all
+// tickets are used.
 template <class Task>
 class Crew {
 public:
-    Crew(Index tasks, const Poll& poll, Task& task) : tasks_(tasks), poll_(poll), task_(task) {}
+    Crew(Index tasks, const Poll& poll, Task& task) : tasks_(tasks), poll_(&poll), task_(&task) {}
 
-    void run(int threads) {
-        std::vector<std::thread> workers;
-        workers.reserve(threads - 1);
-        try {
-            for (int i = 1; i < threads; ++i)
-                workers.emplace_back([this] {
-                    take_tasks(nullptr);
-                    leave();
-                });
-        } catch (const std::system_error&) {
-            // The system has no more threads to give; those that started share the tasks.
-        }
-        take_tasks(&poll_);
-        wait_for(static_cast<int>(workers.size()));
-        for (auto& worker : workers) worker.join();
+    void help() { take_tasks(nullptr); }
+
+    void run() {
+        take_tasks(poll_);
+        wait();
         if (error_) std::rethrow_exception(error_);
     }
 
 private:
     void take_tasks(const Poll* poll) {
-        try {
-            Checkpoint checkpoint(poll, &stopped_);
-            while (true) {
-                checkpoint();
-                Index i = next_.fetch_add(1, std::memory_order_relaxed);
-                if (i >= tasks_) return;
-                if constexpr (std::is_invocable_v<Task&, Index, Checkpoint&>)
-                    task_(i, checkpoint);
-                else
-                    task_(i);
+        Checkpoint checkpoint(poll, &stopped_);
+        for (Index i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < tasks_;) {
+            // After a stop the other tickets are used up.
+            if (!stopped_.load(std::memory_order_relaxed)) do_task(i, checkpoint);
+            if (used_.fetch_add(1, std::memory_order_acq_rel) + 1 == tasks_) {
+                std::lock_guard lock(mutex_);
+                all_used_.notify_one();
             }
+        }
+    }
+
+    void do_task(Index i, Checkpoint& checkpoint) {
+        try {
+            checkpoint();
+            if constexpr (std::is_invocable_v<Task&, Index, Checkpoint&>)
+                (*task_)(i, checkpoint);
+            else
+                (*task_)(i);
         } catch (...) {
             fail(std::current_exception());
         }
@@ -107,21 +122,14 @@ private:
         stopped_.store(true, std::memory_order_relaxed);
     }
 
-    void leave() {
-        // Notified under the lock, because the waiting thread destroys the condition afterwards.
-        std::lock_guard lock(mutex_);
-        ++left_;
-        everyone_left_.notify_one();
-    }
-
     // Out of tasks, the calling thread still polls while the others finish theirs.
-    void wait_for(int workers) {
+    void wait() {
+        const auto is_over = [&] { return used_.load(std::memory_order_acquire) == tasks_; };
         std::unique_lock lock(mutex_);
-        while (
-            !everyone_left_.wait_for(lock, Checkpoint::period, [&] { return left_ == workers; })) {
-            if (stopped_ || !poll_) continue;
+        while (!all_used_.wait_for(lock, Checkpoint::period, is_over)) {
+            if (stopped_ || !*poll_) continue;
             lock.unlock();
-            bool stop = poll_();
+            bool stop = (*poll_)();
             lock.lock();
             if (stop) {
                 if (!error_) error_ = std::make_exception_ptr(Stopped());
@@ -131,14 +139,13 @@ private:
     }
 
     const Index tasks_;
-    const Poll& poll_;
-    Task& task_;
-    std::atomic<Index> next_{0};
+    const Poll* poll_;
+    Task* task_;
+    std::atomic<Index> next_{0}, used_{0};
     std::atomic<bool> stopped_{false};
     std::mutex mutex_;
-    std::condition_variable everyone_left_;
+    std::condition_variable all_used_;
     std::exception_ptr error_;
-    int left_ = 0;
 };
 
 }  // namespace detail
@@ -146,10 +153,14 @@ private:
 // Call task(i) or task(i, checkpoint) for i = 0 … tasks−1 on up to `threads` threads, in any order.
 // Throws Stopped when the poll says stop, or the first exception of a task; the rest is then
 // skipped.
-template <class Task>
-void parallel_for(Index tasks, int threads, const Poll& poll, Task&& task) {
-    detail::Crew<std::remove_reference_t<Task>> crew(tasks, poll, task);
-    crew.run(static_cast<int>(std::clamp<Index>(tasks, 1, std::max(threads, 1))));
+template <class Task, class Start = void (*)(std::function<void()>)>
+void parallel_for(Index tasks, int threads, const Poll& poll, Task&& task,
+                  Start start = start_thread) {
+    const auto crew =
+        std::make_shared<detail::Crew<std::remove_reference_t<Task>>>(tasks, poll, task);
+    const auto others = std::clamp<Index>(tasks, 1, std::max(threads, 1)) - 1;
+    detail::start_threads(static_cast<int>(others), start, [crew] { crew->help(); });
+    crew->run();
 }
 
 // How many threads are worth starting: below this many operations one is faster than waking a

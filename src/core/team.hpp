@@ -3,51 +3,27 @@
 #pragma once
 
 #include <atomic>
-#include <thread>
-#include <vector>
+#include <memory>
 
 #include "parallel.hpp"
 
 namespace gapless {
 
-// Up to `threads` threads, the caller being one of them; the others end with the team. A step is
-// over when its tasks are done: a thread that the system has put to sleep is not waited for.
-class Team {
+namespace detail {
+
+// What the threads of a team share, for as long as the last of them lives.
+class TeamWork {
 public:
-    explicit Team(int threads) {
-        workers_.reserve(threads - 1);
-        try {
-            for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { work(); });
-        } catch (const std::system_error&) {
-            // The system has no more threads to give; those that started share the tasks.
-        }
-    }
-    Team(const Team&) = delete;
-    Team& operator=(const Team&) = delete;
-    ~Team() {
-        is_over_.store(true, std::memory_order_relaxed);
-        announce();
-        for (auto& worker : workers_) worker.join();
-    }
-
-    int size() const { return static_cast<int>(workers_.size()) + 1; }
-
-    // Call task(i) for i = 0 … tasks−1, in any order. A task must not throw.
-    template <class Task>
-    void each(Index tasks, Task&& task) {
-        if (workers_.empty() || tasks <= 1) {
-            for (Index i = 0; i < tasks; ++i) task(i);
-            return;
-        }
-        using Plain = std::remove_reference_t<Task>;
+    // Call call(task, i) for i = 0 … tasks−1, in any order, together with the others.
+    void run(Index tasks, void* task, void (*call)(void*, Index)) {
         constexpr auto relaxed = std::memory_order_relaxed;
         // A late thread must not take a ticket of the last step for a task of this one.
         ticket_.fetch_or(no_task, std::memory_order_acq_rel);
-        task_.store(const_cast<void*>(static_cast<const void*>(&task)), relaxed);
-        call_.store([](void* t, Index i) { (*static_cast<Plain*>(t))(i); }, relaxed);
+        task_.store(task, relaxed);
+        call_.store(call, relaxed);
         tasks_.store(static_cast<std::uint32_t>(tasks), relaxed);
         done_.store(0, relaxed);
-        announce();
+        announce(0);
         while (take_task()) continue;
         // Whoever has the last task may have lost its processor: asleep, this thread leaves its
         // own.
@@ -56,18 +32,31 @@ public:
             if (++spins > patience) done_.wait(done, std::memory_order_acquire);
     }
 
+    void help() {
+        while (!is_over_.load(std::memory_order_relaxed)) {
+            if (take_task()) continue;
+            const std::uint64_t seen = ticket_.load(std::memory_order_acquire);
+            int spins = 0;
+            while (ticket_.load(std::memory_order_acquire) == seen && ++spins < patience) continue;
+            if (spins == patience && !is_over_.load(std::memory_order_relaxed)) ticket_.wait(seen);
+        }
+    }
+
+    void end() {
+        is_over_.store(true, std::memory_order_relaxed);
+        announce(no_task);
+    }
+
 private:
     // Steps follow each other within microseconds, which waking a sleeper takes by itself; with a
     // fifth of this, boosting on an idle machine takes a third longer.
     static constexpr int patience = 100000;
     static constexpr std::uint64_t no_task = 0xffffffff;
 
-    // The number of a step, above 32 bits, and of its next task.
-    static std::uint64_t first_of(std::uint64_t step) { return step << 32; }
-
-    void announce() {
-        ticket_.store(first_of((ticket_.load(std::memory_order_relaxed) >> 32) + 1),
-                      std::memory_order_release);
+    // A ticket has the number of a step, above 32 bits, and of its next task.
+    void announce(std::uint64_t first) {
+        const std::uint64_t step = (ticket_.load(std::memory_order_relaxed) >> 32) + 1;
+        ticket_.store(step << 32 | first, std::memory_order_release);
         ticket_.notify_all();
     }
 
@@ -89,23 +78,46 @@ private:
         }
     }
 
-    void work() {
-        while (!is_over_.load(std::memory_order_relaxed)) {
-            if (take_task()) continue;
-            const std::uint64_t seen = ticket_.load(std::memory_order_acquire);
-            int spins = 0;
-            while (ticket_.load(std::memory_order_acquire) == seen && ++spins < patience) continue;
-            if (spins == patience && !is_over_.load(std::memory_order_relaxed)) ticket_.wait(seen);
-        }
-    }
-
-    std::vector<std::thread> workers_;
     std::atomic<void*> task_{nullptr};
     std::atomic<void (*)(void*, Index)> call_{nullptr};
     std::atomic<std::uint32_t> tasks_{0};
     std::atomic<std::uint32_t> done_{0};
     std::atomic<std::uint64_t> ticket_{no_task};
     std::atomic<bool> is_over_{false};
+};
+
+}  // namespace detail
+
+// Up to `threads` threads, the caller being one of them; the others leave when the team ends. A
+// step is over when its tasks are done: nobody waits for a thread that the system has put to sleep,
+// or has not let begin, neither in a step nor at the end.
+class Team {
+public:
+    template <class Start = void (*)(std::function<void()>)>
+    explicit Team(int threads, Start start = start_thread)
+        : work_(std::make_shared<detail::TeamWork>()),
+          size_(1 + detail::start_threads(threads - 1, start, [work = work_] { work->help(); })) {}
+    Team(const Team&) = delete;
+    Team& operator=(const Team&) = delete;
+    ~Team() { work_->end(); }
+
+    int size() const { return size_; }
+
+    // Call task(i) for i = 0 … tasks−1, in any order. A task must not throw.
+    template <class Task>
+    void each(Index tasks, Task&& task) {
+        if (size_ == 1 || tasks <= 1) {
+            for (Index i = 0; i < tasks; ++i) task(i);
+            return;
+        }
+        using Plain = std::remove_reference_t<Task>;
+        work_->run(tasks, const_cast<void*>(static_cast<const void*>(&task)),
+                   [](void* t, Index i) { (*static_cast<Plain*>(t))(i); });
+    }
+
+private:
+    std::shared_ptr<detail::TeamWork> work_;
+    int size_;
 };
 
 }  // namespace gapless

@@ -223,6 +223,26 @@ void a_team_does_every_task_once() {
     }
 }
 
+// As on a machine that is busy: the others begin in a later step, or when the team is gone.
+void a_team_does_not_wait_for_late_threads() {
+    std::vector<std::function<void()>> late;
+    {
+        Team team(3, [&](std::function<void()> work) { late.push_back(std::move(work)); });
+        CHECK(team.size() == 3);
+        std::vector<int> done(7);
+        team.each(7, [&](Index i) { ++done[i]; });
+        CHECK(done == std::vector<int>(7, 1));
+        start_thread(late.back());
+        late.pop_back();
+        std::vector<std::atomic<int>> again(64);
+        team.each(64, [&](Index i) { ++again[i]; });
+        bool is_right = true;
+        for (auto& times : again) is_right &= times == 1;
+        CHECK(is_right);
+    }
+    for (auto& work : late) work();
+}
+
 }  // namespace
 
 int main() {
@@ -235,5 +255,6 @@ int main() {
     small_and_empty_rows_are_a_leaf();
     a_stop_ends_the_growth();
     a_team_does_every_task_once();
+    a_team_does_not_wait_for_late_threads();
     return report();
 }

@@ -356,6 +356,21 @@ void test_every_task_runs_once() {
         }
 }
 
+// As on a machine that is busy: the others begin when the call is over, and find nothing.
+void test_late_threads_are_not_waited_for() {
+    std::vector<std::function<void()>> late;
+    const auto keep = [&](std::function<void()> work) { late.push_back(std::move(work)); };
+    for (Index tasks : {2, 1000}) {
+        auto runs = std::make_unique<std::vector<int>>(tasks);
+        parallel_for(tasks, 3, never, [&](Index i) { ++(*runs)[i]; }, keep);
+        CHECK(*runs == std::vector<int>(tasks, 1));
+        runs.reset();
+        CHECK(!late.empty());
+        for (auto& work : late) work();
+        late.clear();
+    }
+}
+
 void test_exceptions_reach_the_caller() {
     for (int threads : thread_counts) {
         bool caught = false;
@@ -427,6 +442,7 @@ int main() {
     test_products();
     test_columns();
     test_every_task_runs_once();
+    test_late_threads_are_not_waited_for();
     test_exceptions_reach_the_caller();
     test_poll_stops();
     test_sizes_beyond_blas_are_refused();
