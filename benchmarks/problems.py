@@ -20,6 +20,8 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 ROOT = Path(__file__).resolve().parents[1]
+# Errors up to this cost nothing in the ε-insensitive losses.
+EPSILON = 0.1
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,32 @@ def newsgroups_computers() -> tuple:
     """The same words; a group about computers (comp.*) or not, as ±1."""
     X, groups = _newsgroups()
     return X, np.where(np.char.startswith(groups, "comp."), 1.0, -1.0)
+
+
+def golub() -> tuple:
+    """72 × 7,129 dense: standardised activities of genes; two kinds of leukaemia."""
+    stored = np.load(data_folder() / "microarray_golub.npz")
+    X = StandardScaler().fit_transform(stored["X"].astype(float))
+    return X, np.where(stored["y"] == 1, 1.0, -1.0)
+
+
+def categories(rows: int = 544, columns: int = 23, levels: int = 3, classes: int = 19) -> tuple:
+    """Rows × (columns · levels) dense zeros and ones, as a survey gives them; drawn by class."""
+    rng = np.random.default_rng(0)
+    y = np.concatenate([np.arange(classes), rng.integers(0, classes, rows - classes)])
+    chances = rng.dirichlet(np.full(levels, 0.4), (classes, columns))
+    drawn = (rng.random((rows, columns, 1)) > chances[y].cumsum(axis=2)[:, :, :-1]).sum(axis=2)
+    return np.eye(levels)[drawn].reshape(rows, -1), y
+
+
+def normal_classes(rows: int = 500, columns: int = 300, classes: int = 19) -> tuple:
+    """Standardised normal columns, half of them correlated, around a centre for each class."""
+    rng = np.random.default_rng(0)
+    y = np.concatenate([np.arange(classes), rng.integers(0, classes, rows - classes)])
+    X = rng.normal(size=(rows, columns)) + rng.normal(0, 3 / columns**0.5, (classes, columns))[y]
+    half = columns // 2
+    X[:, :half] += 0.7 * X[:, half : 2 * half]
+    return StandardScaler().fit_transform(X), y
 
 
 def california() -> tuple:

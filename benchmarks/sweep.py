@@ -6,10 +6,11 @@
     python -m benchmarks.sweep --list                              the names of all cases
 
 A case is a model, a table and its parameters: support vector machines over C and γ, logistic
-regression over C, lasso over λ, trees over depth, forests over max_features, boosting over leaves
-and bins, neighbours over k and dimension. Its ratio is the time of the best peer over that of
-gapless at equal gap: a peer runs at its usual tolerance (linear models also at 1e-7), the judge
-measures its gap, and gapless runs at the loosest tolerance that has no larger one. Trees and
+regression, softmax and linear machines over C, ridge over α, lasso over λ, trees over depth,
+forests over max_features, boosting over leaves and bins, neighbours over k and dimension. Its
+ratio is the time of the best peer over that of gapless at equal gap: a peer runs at its usual
+tolerance (linear models also at 1e-7), the judge measures its gap, and gapless runs at the
+loosest tolerance that has no larger one. Trees and
 neighbours have no gap; there all libraries answer the same question.
 
 There are two measures: CPU seconds of one thread on one core, which hardly depend on what else the
@@ -36,6 +37,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
+from sklearn.datasets import load_iris
 from sklearn.preprocessing import StandardScaler
 
 from gapless._core import processor
@@ -146,6 +148,10 @@ TABLES: dict[str, Callable[[], tuple]] = {
     "california": california,
     "california cubic": problems.california,
     "newsgroups": problems.newsgroups_computers,
+    "golub": problems.golub,
+    "iris": lambda: load_iris(return_X_y=True),
+    "categories 544 x 69": problems.categories,
+    "normal 500 x 300": problems.normal_classes,
     "correlated 1,000 x 10,000": lambda: correlated(1_000, 10_000),
     "forest cover": lambda: forests(50_000),
     "forest cover, two classes": lambda: forests(50_000, binary=True),
@@ -190,9 +196,11 @@ def coefficients(fitted, X, y):
     return fitted
 
 
-def linear(kind: str, name: str, loss: str, penalty: str, said: str, strength: float) -> Case:
+def linear(
+    kind: str, name: str, loss: str, penalty: str, said: str, strength: float, **more: Any
+) -> Case:
     title = f"{kind}, {name}, {said}"
-    problem = problems.Problem(title, partial(table, name), loss, penalty, strength, ())
+    problem = problems.Problem(title, partial(table, name), loss, penalty, strength, (), **more)
     fits = partial(linear_fits, problem)
     peers = ("sklearn", "sklearnex", "skglm", "celer", "liblinear")
     return Case(title, name, fits, peers, (1e-4, 1e-7), coefficients, problem)
@@ -203,9 +211,15 @@ def lasso(name: str, share: float) -> Case:
     return linear("lasso", name, "squared", "l1", f"lambda={share:g} max", share)
 
 
+def elastic_net(name: str, share: float) -> Case:
+    """The same with as much of the square."""
+    said = f"lambda={share:g} max"
+    return linear("elastic net", name, "squared", "elastic_net", said, share / 0.5, l1_ratio=0.5)
+
+
 def with_strength(case: Case, part: int) -> Case:
     """The case with a number for its strength."""
-    if case.family != "lasso" or case.problem is None:
+    if case.family not in ("lasso", "elastic net") or case.problem is None:
         return case
     X, y = table(case.table, part)
     largest = np.max(np.abs(X.T @ (y - y.mean())))
@@ -267,8 +281,9 @@ MACHINES = [
     ("SVC", "digits"),
     ("SVR", "california"),
 ]
-LINEAR_TABLES = ["newsgroups", "a9a sparse", "covtype 50,000"]
-LASSO_TABLES = ["newsgroups", "california cubic", "correlated 1,000 x 10,000"]
+LINEAR_TABLES = ["newsgroups", "a9a sparse", "covtype 50,000", "golub"]
+LASSO_TABLES = ["newsgroups", "california cubic", "correlated 1,000 x 10,000", "golub"]
+SOFTMAX_TABLES = ["iris", "categories 544 x 69", "normal 500 x 300"]
 
 
 def cases() -> Iterator[Case]:
@@ -282,9 +297,28 @@ def cases() -> Iterator[Case]:
             for C in (0.01, 0.1, 1.0, 10.0, 100.0):
                 said = f"C={C:g}"
                 yield linear(f"logistic {penalty}", name, "logistic", penalty, said, 1 / C)
+    for penalty in ("l1", "l2"):
+        for name in SOFTMAX_TABLES:
+            for C in (0.01, 1.0, 100.0):
+                kind, said = f"softmax {penalty}", f"C={C:g}"
+                yield linear(kind, name, "softmax", penalty, said, 1 / C, classes="softmax")
+    for loss in ("hinge", "squared_hinge"):
+        for name in LINEAR_TABLES:
+            for C in (0.01, 1.0, 100.0):
+                said = f"{loss.replace('_', ' ')}, C={C:g}"
+                yield linear("linear SVC", name, loss, "l2", said, 1 / C)
+    for loss in ("epsilon_insensitive", "squared_epsilon_insensitive"):
+        for C in (0.01, 1.0, 100.0):
+            said = f"{loss.replace('_', ' ')}, C={C:g}"
+            yield linear("linear SVR", "california", loss, "l2", said, 1 / C)
+    for name in ("california cubic", "covtype 50,000", "a9a sparse"):
+        for alpha in (0.01, 1.0, 100.0):
+            yield linear("ridge", name, "squared", "l2", f"alpha={alpha:g}", alpha)
     for name in LASSO_TABLES:
         for share in (0.3, 0.1, 0.03, 0.01, 0.003):
             yield lasso(name, share)
+    for share in (0.5, 0.1, 0.01):
+        yield elastic_net("california cubic", share)
     for name, regression in (("forest cover", False), ("california", True)):
         for depth in (1, 3, 6, 10, 20, None):
             yield of_trees("tree", name, f"depth={depth}", regression=regression, max_depth=depth)

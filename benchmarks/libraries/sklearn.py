@@ -1,6 +1,6 @@
 """scikit-learn: its defaults, and for logistic regression its fastest solver as well."""
 
-from ..problems import Problem
+from ..problems import EPSILON, Problem
 from . import fit_estimator
 
 STEPS = 100_000  # never the reason to stop: the ladder of tolerances is
@@ -10,6 +10,12 @@ def variants(problem: Problem) -> dict:
     from sklearn import linear_model, svm
 
     strength, C = problem.strength, 1 / problem.strength
+
+    def regression(loss, dual):
+        return lambda n, tol: svm.LinearSVR(
+            C=C, epsilon=EPSILON, loss=loss, dual=dual, tol=tol, max_iter=STEPS, random_state=0
+        )
+
     made = {
         ("squared", "l2"): {
             "default": lambda n, tol: linear_model.Ridge(alpha=strength, tol=tol),
@@ -27,6 +33,7 @@ def variants(problem: Problem) -> dict:
         ("logistic", "l2"): _logistic(linear_model, C, 0, ["lbfgs", "newton-cholesky"]),
         ("softmax", "l2"): _logistic(linear_model, C, 0, ["lbfgs", "newton-cg"]),
         ("logistic", "l1"): _logistic(linear_model, C, 1, ["liblinear", "saga"]),
+        ("softmax", "l1"): _logistic(linear_model, C, 1, ["saga"]),
         ("hinge", "l2"): {
             "default": lambda n, tol: svm.LinearSVC(
                 C=C, loss="hinge", tol=tol, max_iter=STEPS, random_state=0
@@ -35,6 +42,11 @@ def variants(problem: Problem) -> dict:
         ("squared_hinge", "l2"): {
             "default": lambda n, tol: svm.LinearSVC(C=C, tol=tol, max_iter=STEPS, random_state=0),
             "primal": lambda n, tol: svm.LinearSVC(C=C, dual=False, tol=tol, max_iter=STEPS),
+        },
+        ("epsilon_insensitive", "l2"): {"default": regression("epsilon_insensitive", True)},
+        ("squared_epsilon_insensitive", "l2"): {
+            "default": regression("squared_epsilon_insensitive", True),
+            "primal": regression("squared_epsilon_insensitive", False),
         },
     }
     models = made.get((problem.loss, problem.penalty), {})
@@ -55,7 +67,8 @@ def _fitting(make):
         model = make(X.shape[0], tol)
         # LIBLINEAR, which is behind these, treats the bias as one more feature and penalises it.
         is_liblinear = (
-            type(model).__name__ == "LinearSVC" or getattr(model, "solver", "") == "liblinear"
+            type(model).__name__ in ("LinearSVC", "LinearSVR")
+            or getattr(model, "solver", "") == "liblinear"
         )
         return fit_estimator(model, X, y, "penalised" if is_liblinear else "free")
 
