@@ -1,9 +1,12 @@
 """What linear models promise beside the contracts: bounds, starts, probabilities, warnings."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from scipy.special import log_expit
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
 import gapless
@@ -167,3 +170,69 @@ def test_solver_attribute_says_which_solver_ran_or_what_scikit_learn_calls_it(mo
 def test_solvers_of_other_classes_of_scikit_learn_are_not_known(model):
     with pytest.raises(ValueError, match=r"is not known; use .* closed_form, .* prox_newton"):
         model.fit(X, y)
+
+
+# ---- columns without entries ---------------------------------------------------------------------
+
+FEW_ENTRIES = [
+    gapless.LinearRegression(),
+    gapless.Ridge(),
+    gapless.Lasso(0.05),
+    gapless.LogisticRegression(),
+    gapless.LinearSVC(),
+]
+
+
+def wide_and_narrow(rng, storage, d):
+    """30 rows of 12 columns with entries, and the same among d columns."""
+    X = rng.normal(size=(30, 12))
+    filled = np.sort(rng.choice(d, 12, replace=False))
+    rows, columns = np.nonzero(X)
+    wide = sp.coo_array((X[rows, columns], (rows, filled[columns])), shape=(30, d))
+    return wide.asformat(storage), sp.csr_array(X), filled
+
+
+@pytest.mark.parametrize("storage", ["csr", "csc"])
+@pytest.mark.parametrize("model", FEW_ENTRIES, ids=lambda model: type(model).__name__)
+def test_columns_without_entries_get_coefficients_of_zero(rng, model, storage):
+    wide, narrow, filled = wide_and_narrow(rng, storage, 1000)
+    y = np.arange(30) % 2 if is_classifier(model) else rng.normal(size=30)
+    found, expected = clone(model).fit(wide, y), clone(model).fit(narrow, y)
+    assert found.n_features_in_ == 1000
+    assert np.count_nonzero(found.coef_) == np.count_nonzero(expected.coef_)
+    np.testing.assert_allclose(found.coef_[..., filled], expected.coef_, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(found.predict(wide), expected.predict(narrow), rtol=1e-12)
+    assert found.certificate_.primal == pytest.approx(expected.certificate_.primal)
+    assert gapless.certify(found, wide, y).gap == pytest.approx(found.certificate_.gap, abs=1e-9)
+    assert found.generalization_.unseen == pytest.approx(expected.generalization_.unseen)
+    again = found.set_params(warm_start=True) if hasattr(found, "warm_start") else found
+    again.fit(wide, y)
+    np.testing.assert_allclose(again.coef_[..., filled], expected.coef_, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("model", FEW_ENTRIES[:3], ids=lambda model: type(model).__name__)
+def test_columns_without_entries_take_no_memory_but_their_coefficients(rng, model):
+    wide, _, _ = wide_and_narrow(rng, "csr", 1_000_000)
+    y = rng.normal(size=30)
+    tracemalloc.start()
+    clone(model).fit(wide, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # The coefficients, and twice as much to find and to place those of the others.
+    assert peak < 3.5 * 8 * 1_000_000
+
+
+def test_a_coefficient_of_an_empty_column_that_was_changed_is_noticed(rng):
+    wide, _, filled = wide_and_narrow(rng, "csr", 1000)
+    y = rng.normal(size=30)
+    model = gapless.Ridge().fit(wide, y)
+    model.coef_[np.setdiff1d(np.arange(1000), filled)[0]] = 5.0
+    assert gapless.certify(model, wide, y).gap > 10 * model.certificate_.tolerance
+
+
+def test_a_penalty_with_a_weight_for_each_column_keeps_them_all(rng):
+    wide, narrow, filled = wide_and_narrow(rng, "csr", 1000)
+    y, weights = rng.normal(size=30), rng.uniform(0.5, 2, 1000)
+    found = gapless.RiskRegressor(penalty=L2(1.0, weights)).fit(wide, y)
+    expected = gapless.RiskRegressor(penalty=L2(1.0, weights[filled])).fit(narrow, y)
+    np.testing.assert_allclose(found.coef_[filled], expected.coef_, rtol=1e-6, atol=1e-9)

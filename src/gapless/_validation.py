@@ -48,7 +48,8 @@ class Training:
 
     X is a contiguous array or a canonical CSR or CSC matrix in float64 or float32. y holds floats,
     or for classifiers the position of each row's class in `classes`. `sample_weight` and `weights`
-    are float64; the latter include the class weights.
+    are float64; the latter include the class weights. Where X has only some of the columns that
+    were given, `columns` are their positions.
     """
 
     X: Any
@@ -57,6 +58,7 @@ class Training:
     weights: Array
     classes: Array | None = None
     feature_names: Array | None = None
+    columns: Array | None = None
 
 
 def read_rows(estimator: Any, X: Any) -> Any:

@@ -336,6 +336,24 @@ class Design:
         G -= np.multiply.outer(mean, shift)
 
 
+def drop_empty_columns(X: Any) -> tuple[Any, Array] | None:
+    """A sparse X without its empty columns and the positions of the others; None if most are full.
+
+    Of a million words a few thousand texts have some: no work is spent on the others.
+    """
+    if not sp.issparse(X):
+        return None
+    filled = Design(X).filled_columns()
+    if not len(filled) or 2 * len(filled) > X.shape[1]:
+        return None
+    if X.format == "csc":
+        start, index = np.append(X.indptr[filled], X.nnz), X.indices
+    else:
+        start, index = X.indptr, np.searchsorted(filled, X.indices)
+    parts = X.data, index.astype(X.indices.dtype, copy=False), start
+    return type(X)(parts, shape=(X.shape[0], len(filled))), filled
+
+
 def multiply_each(product: Callable[[Array], Array], vectors: Sequence[Array]) -> list[Array]:
     """A product of a design, such as `design.times`, with each vector: those (n,) all at once."""
     if len(vectors) < 2 or vectors[0].ndim == 2:

@@ -35,7 +35,15 @@ from ..stored import INPUT, Declaration, Number, Numbers, Unused, column_count
 from ..threads import single_blas
 from .corrected import corrected
 from .fold_search import search_by_folds
-from .problems import dense, pack, stored_coefficients, unpack
+from .problems import (
+    dense,
+    narrowed,
+    pack,
+    stored_coefficients,
+    unpack,
+    widened,
+    without_empty_columns,
+)
 from .selection import exact_starts, fitted_of, tune
 from .trail import CV, LOO, Choice
 
@@ -97,6 +105,8 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
     _peer_solvers: ClassVar[dict[str, str]] = {}
     # Whether the objective is a mean over the rows, so that the penalty of the sum grows with Σsᵢ.
     _averages: ClassVar[bool] = False
+    # Whether the penalty is the same for all columns, so that it can be had of some of them.
+    _treats_columns_alike: ClassVar[bool] = True
     # The parameter that sets the strength of the penalty, if it can be chosen by leave-one-out.
     _strength_name: ClassVar[str | None] = None
     _parameter_constraints: ClassVar[dict] = {
@@ -134,12 +144,16 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
             choice, left = self._choose_in_time(data, callback)
             model = self if choice is None else self._at(**choice.values)
             mapped, left = model._map_in_time(data, callback, left)
-            problems = model._problems(mapped.data)
-            solutions = self._solve(problems, callback, choice, left, mapped)
+            # What is mapped has features of its own, and a path has coefficients of all columns.
+            is_plain = choice is None and mapped.data is data and self._treats_columns_alike
+            narrow = without_empty_columns(data) if is_plain else data
+            problems = model._problems(mapped.data if mapped.data is not data else narrow)
+            solutions = self._solve(problems, callback, choice, left, mapped, narrow.columns)
         learned = self._learned(data, problems, solutions, mapped.features)
+        learned["coef_"] = widened(learned["coef_"], narrow.columns, data.X.shape[1])
         if choice is not None:
             learned |= choice.attributes()
-        learned["_training"], learned["_choice"] = (data, problems), choice
+        learned["_training"], learned["_choice"] = (narrow, problems), choice
         learned["_calibration"] = None
         take_over(self, learned)
         if _is_interrupted(solutions):
@@ -244,10 +258,11 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
         choice: Choice | None,
         seconds: float | None,
         mapped: Mapped,
+        columns: Array | None = None,
     ) -> list[Solution]:
         """Solve the problems; those that Ctrl-C or a time limit left out stay where they begin."""
         name: str = self._peer_solvers.get(self.solver) or self.solver
-        starts = self._starts(problems) if mapped.starts is None else [*mapped.starts]
+        starts = self._starts(problems, columns) if mapped.starts is None else [*mapped.starts]
         if mapped.status in ("interrupted", "time_limit"):
             return [_unsolved(p, start, mapped.status, name) for p, start in zip(problems, starts)]
         if choice is not None:
@@ -265,7 +280,9 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
             solutions.append(_unsolved(problem, start, status, name))
         return solutions
 
-    def _starts(self, problems: list[Problem]) -> list[Parameters | None]:
+    def _starts(
+        self, problems: list[Problem], columns: Array | None = None
+    ) -> list[Parameters | None]:
         """The parameters of the last fit, where they are wanted and fit the problems, else None."""
         nothing: list[Parameters | None] = [None] * len(problems)
         if not self.warm_start or not hasattr(self, "coef_"):
@@ -276,6 +293,7 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
                 "Floating-point under-/overflow occurred: coef_ has entries that are not finite, "
                 "and warm_start=True would start from them; set warm_start=False."
             )
+        coef = narrowed(coef, columns)
         if coef.shape != (sum(problem.outputs or 1 for problem in problems), problems[0].d):
             return nothing
         # coef_ alone may have been set by hand.
@@ -367,8 +385,9 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
 
     def _certification_problem(self, X, y, sample_weight=None) -> list[tuple[Problem, Parameters]]:
         """The problems of the fit, rebuilt from the data, each with the stored parameters."""
-        _, problems = self._rebuilt(X, y, sample_weight)
-        return list(zip(problems, unpack(problems, self.coef_, self.intercept_, self.dual_)))
+        data, problems = self._rebuilt(X, y, sample_weight)
+        coef = narrowed(self.coef_, data.columns)
+        return list(zip(problems, unpack(problems, coef, self.intercept_, self.dual_)))
 
     def _rebuilt(self, X, y, sample_weight) -> tuple[Training, list[Problem]]:
         """The data of the fit, read again, and what is minimised on it."""
@@ -379,7 +398,15 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
                 f"y has the classes {data.classes.tolist()}, but {type(self).__name__} was fitted "
                 f"with {self.classes_.tolist()}; pass the data of the fit."
             )
-        return data, self._settled()._problems(self._remap(data))
+        mapped = self._remap(data)
+        if mapped is data and self._treats_columns_alike:
+            narrow = without_empty_columns(data)
+            # A coefficient of an empty column is 0, unless somebody has changed it.
+            if np.count_nonzero(dense(self.coef_)) == np.count_nonzero(
+                narrowed(self.coef_, narrow.columns)
+            ):
+                data = mapped = narrow
+        return data, self._settled()._problems(mapped)
 
     # ---- unseen data -----------------------------------------------------------------------------
 
@@ -395,7 +422,8 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
 
     def _fitted(self, data: Training, problems: list[Problem]) -> Fitted:
         """The fit, or an error if its data has changed."""
-        parameters = unpack(problems, self.coef_, self.intercept_, self.dual_)
+        coef = narrowed(self.coef_, data.columns)
+        parameters = unpack(problems, coef, self.intercept_, self.dual_)
         fitted = fitted_of(self, data, (problems, parameters))
         self._check_objective(fitted.objective)
         return fitted

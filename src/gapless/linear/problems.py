@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from .._validation import Training
-from ..design import Design
+from ..design import Design, drop_empty_columns
 from ..losses import Loss
 from ..penalties import Box, Penalty, Separable
 from ..problem import Parameters, Problem
@@ -42,6 +43,29 @@ def classification_problems(
         Problem(design, np.where(data.y == k, 1.0, -1.0), loss, penalty, data.weights, fit_bias)
         for k in positive
     ]
+
+
+def without_empty_columns(data: Training) -> Training:
+    """The data without the columns of a sparse X that have no entry, where most have none.
+
+    Their coefficients are 0: they change no prediction, and every penalty is least there.
+    """
+    found = drop_empty_columns(data.X)
+    return data if found is None else replace(data, X=found[0], columns=found[1])
+
+
+def narrowed(coef: Any, columns: Array | None) -> Any:
+    """The coefficients of some columns; of all of them for None."""
+    return coef if columns is None else dense(coef)[..., columns]
+
+
+def widened(coef: Array, columns: Array | None, d: int) -> Array:
+    """Coefficients of all d columns, 0 for those that were left out."""
+    if columns is None:
+        return coef
+    wide = np.zeros((*coef.shape[:-1], d), coef.dtype)
+    wide[..., columns] = coef
+    return wide
 
 
 def with_sign(penalty: Separable, positive: bool) -> Separable:

@@ -23,6 +23,8 @@ from .tasks import LinearClassifier, LinearRegressor
 class OfLossPenaltyKernel(OfParts):
     """What estimators with a loss, a penalty and a kernel share."""
 
+    # A penalty may have a weight, or a group, for each column.
+    _treats_columns_alike: ClassVar[bool] = False
     _families: ClassVar[dict[str, Family]] = {
         "loss": Family(losses.by_name),
         "penalty": Family(penalties.by_name),
