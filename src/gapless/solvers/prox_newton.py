@@ -37,7 +37,7 @@ EPS = float(np.finfo(float).eps)
 # for each block of the support. More where columns are sparse, and a sweep over them costs little;
 # fewer where they are dense and few, so that their Gram matrix costs no more than some products.
 FEWEST_NEW, PER_ROOT = 200, 2
-NEW_PART, NEW_PER_OLD = {"dense": 1 / 32, "sparse": 1 / 16}, 1.0
+NEW_PART, NEW_PER_OLD = {"dense": 1 / 32, "sparse": 1 / 128}, 1.0
 # The matrices that several outputs need for each feature of a working set have so many entries.
 MOST_ENTRIES = 20_000_000
 # How well a model is minimised at worst and at best: a sweep gains that part of all sweeps' gain.
