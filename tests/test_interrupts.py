@@ -30,20 +30,20 @@ def data(n, d, classes=0):
 
 fits = [
     (gapless.Ridge(), *data(3000, 700)),
-    (gapless.Lasso(alpha=0.01, tol=1e-10), *data(1000, 2000)),
+    (gapless.Lasso(alpha=0.01, tol=1e-10), *data(500, 800)),
     (gapless.LogisticRegression(tol=1e-12), *data(20000, 60, classes=2)),
     (gapless.LogisticRegression(tol=1e-12), *data(5000, 40, classes=5)),
     (gapless.LogisticRegression(l1_ratio=1.0, C=0.1, tol=1e-10), *data(10000, 100, classes=2)),
-    (gapless.LinearSVC(loss="hinge", tol=1e-10), *data(3000, 50, classes=4)),
+    (gapless.LinearSVC(loss="hinge", tol=1e-10), *data(2000, 40, classes=4)),
     (gapless.LinearSVR(epsilon=0.1, tol=1e-10), *data(5000, 50)),
     (gapless.Lasso(alpha=0.001, tol=1e-12, solver="ista", max_iter=10**6), *data(2000, 200)),
-    (gapless.KernelLogisticRegression(C=100.0, tol=1e-12), *data(1500, 20, classes=2)),
-    (gapless.RandomForestClassifier(60, random_state=0), *data(4000, 20, classes=3)),
+    (gapless.KernelLogisticRegression(C=100.0, tol=1e-12), *data(800, 20, classes=2)),
+    (gapless.RandomForestClassifier(40, random_state=0), *data(2000, 20, classes=3)),
     (gapless.RiskClassifier("softmax", kernel="rbf", n_components=50), *data(5000, 20, classes=3)),
-    (gapless.DecisionTreeClassifier(ccp_alpha="cv"), *data(10000, 20, classes=3)),
-    (gapless.HistGradientBoostingClassifier(max_iter=60), *data(8000, 20, classes=3)),
+    (gapless.DecisionTreeClassifier(ccp_alpha="cv"), *data(3000, 20, classes=3)),
+    (gapless.HistGradientBoostingClassifier(max_iter=60), *data(2000, 20, classes=3)),
     (gapless.GradientBoostingRegressor(n_estimators=60, subsample=0.5), *data(4000, 20)),
-    (gapless.KNeighborsClassifier("loo"), *data(8000, 30, classes=3)),
+    (gapless.KNeighborsClassifier("loo"), *data(3000, 30, classes=3)),
 ]
 
 

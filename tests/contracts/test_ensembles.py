@@ -26,6 +26,7 @@ from gapless import (
     RandomForestRegressor,
 )
 from gapless.ensembles.forest import Forest
+from gapless.ensembles.rounds_dials import more_rounds
 from gapless.threads import threads
 
 FORESTS = [
@@ -466,3 +467,10 @@ def test_few_members_say_that_rows_have_no_score(cls):
         warnings.simplefilter("error")
         with pytest.raises(UserWarning, match="do not have OOB scores"):
             make(cls, {}, n_estimators=1, bootstrap=True, oob_score=True).fit(X, y)
+
+
+def test_no_version_of_a_verdict_is_boosted_without_end():
+    few, many = more_rounds("n_estimators", 8), more_rounds("n_estimators", 800)
+    assert few(4) == {"n_estimators": 648} and few(5) is None
+    # Of many rounds there is still one step to more.
+    assert many(1) == {"n_estimators": 2400} and many(2) is None

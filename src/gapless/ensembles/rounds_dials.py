@@ -6,6 +6,8 @@ from ..trees.dials import ChangeDial, Changes
 
 # Rounds change by this factor with each step.
 FACTOR = 3
+# More than these, or three times as many as there are, take longer than an answer is worth.
+MOST_ROUNDS = 1000
 
 
 def fewer_rounds(name: str, rounds: int) -> ChangeDial:
@@ -19,5 +21,11 @@ def fewer_rounds(name: str, rounds: int) -> ChangeDial:
 
 
 def more_rounds(name: str, rounds: int) -> ChangeDial:
-    """Three times the rounds, nine times, …"""
-    return lambda step: {name: max(rounds, 1) * FACTOR**step}
+    """Three times the rounds, nine times, …, as far as that is no end of work."""
+    most = max(MOST_ROUNDS, FACTOR * rounds)
+
+    def turned(step: int) -> Changes | None:
+        more = max(rounds, 1) * FACTOR**step
+        return {name: more} if more <= most else None
+
+    return turned
