@@ -9,7 +9,14 @@ from gapless.choosing.gap_words import with_gaps_in_words
 from gapless.choosing.metric import Metric
 
 ACCURACY, LOSS = Metric("accuracy"), Metric("mae")
-NULL = Candidate("null model", "Null", 0, "judged", train=0.5, unseen=0.5, gap=0.0, behind=0.3)
+NULL = Candidate(
+    *("null model", "Null", 0, "judged"),
+    train=0.5,
+    unseen=0.5,
+    gap=0.0,
+    behind=0.3,
+    is_clearly_behind=True,
+)
 
 
 def judged(family, complexity, train, unseen, *, error=0.01, behind=0.0, behind_error=0.01):
@@ -22,6 +29,7 @@ def judged(family, complexity, train, unseen, *, error=0.01, behind=0.0, behind_
         gap=train - unseen,
         behind=behind,
         behind_error=behind_error,
+        is_clearly_behind=behind > 2 * behind_error,
     )
 
 
@@ -50,7 +58,7 @@ def test_only_a_simpler_model_that_does_better_makes_it_over_fitted():
     simple, rich = judged("best", 2, 0.82, 0.81), judged("rich", 5, 1.0, 0.75, behind=0.06)
     found = words(NULL, simple, rich)
     assert found["rich"].startswith("over-fitted")
-    assert "best, which is simpler, does better" in found["rich"]
+    assert "best, which is simpler, does clearly better" in found["rich"]
     near = judged("rich", 5, 1.0, 0.805, behind=0.005)
     assert words(NULL, simple, near)["rich"].startswith("balanced")
     poor = judged("poor", 1, 0.9, 0.7, behind=0.1)
@@ -69,9 +77,9 @@ def test_a_model_without_columns_cannot_follow_its_own_rows():
     best = judged("best", 4, 0.55, 0.49)
     assert words(null, best)["null model"].startswith("under-fitted")
     poor = judged("poor", 4, 0.0, -0.02, behind=0.01)
-    assert words(replace(null, behind=0.0), poor, best="null model")["null model"].endswith(
-        "it ignores the columns, and cannot follow its own rows."
-    )
+    assert words(replace(null, behind=0.0, is_clearly_behind=False), poor, best="null model")[
+        "null model"
+    ].endswith("it ignores the columns, and cannot follow its own rows.")
 
 
 def test_losses_are_told_in_their_own_sense():

@@ -9,16 +9,15 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.datasets import load_iris
 from sklearn.dummy import DummyRegressor
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import HuberRegressor, Ridge
 from sklearn.model_selection import GroupKFold
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 import gapless
 from gapless import evaluation
 from gapless.evaluation import (
-    ValidationCurve,
     bias_variance,
     bootstrap,
     compare,
@@ -161,11 +160,22 @@ def test_values_that_fit_too_little_or_too_much_are_named(rng):
     assert curve.to_dict()["kinds"] == curve.kinds
 
 
-def test_values_without_a_score_are_unknown():
-    three = np.array([0.5, 0.9, np.nan])
-    errors = np.array([0.1, np.nan, np.nan])
-    curve = ValidationCurve("a", (1, 2, 3), three, three, errors, 1, 1, 0.9, "R²")
-    assert curve.kinds == ("under-fitted", "balanced", "unknown")
+class Answerless(Ridge):
+    """Predicts no numbers where its penalty is strong."""
+
+    def predict(self, X):
+        found = super().predict(X)
+        return np.full_like(found, np.nan) if self.alpha > 1 else found
+
+
+def test_values_without_a_score_are_unknown(rng):
+    X, y = numbers(rng)
+
+    def scorer(model, X, y):
+        return -np.mean(np.abs(y - model.predict(X)))
+
+    curve = validation_curve(Answerless(), X, y, "alpha", [0.1, 10.0], scoring=scorer)
+    assert curve.kinds == ("balanced", "unknown")
 
 
 class Ending(Ridge):
@@ -540,3 +550,24 @@ def test_no_limit_is_the_richest_value(rng):
         gapless.DecisionTreeClassifier(), X, X[:, 0] > 0, "max_depth", [None, 2, 1], k=3
     )
     assert curve.values[curve.chosen] == 1
+
+
+def test_huge_errors_of_few_rows_do_not_hide_which_model_does_clearly_better(rng):
+    x = rng.uniform(-2, 2, size=300)
+    y = x**2 + 0.1 * rng.normal(size=300)
+    # Neither model can know of these rows, whose errors are a thousand times the others.
+    y[::60] += 300.0
+    X = np.column_stack([x, x**2])
+    line = make_pipeline(FunctionTransformer(lambda X: X[:, :1]), HuberRegressor())
+    result = compare({"line": line, "parabola": HuberRegressor()}, X, y)
+    one = result["line"]
+    assert one.behind < 2 * one.behind_error
+    assert one.verdict.startswith("under-fitted") and "clearly better" in one.verdict
+
+
+def test_a_lead_that_does_not_matter_is_not_held_against_a_model(rng):
+    X = rng.normal(size=(4000, 3))
+    y = X[:, 0] + 0.03 * X[:, 1] ** 2 + rng.normal(size=4000)
+    models = {"line": Ridge(), "bent": make_pipeline(PolynomialFeatures(2), Ridge())}
+    one = compare(models, X, y)["line"]
+    assert one.verdict.startswith("balanced")

@@ -73,6 +73,8 @@ class Candidate:
         How much better it is on the rows that it had learned from.
     behind, behind_error : float or None
         How far it is behind the best one on the same rows, and the standard error of that.
+    is_clearly_behind : bool
+        Whether the best one does clearly better, by the rule of `generalization_`.
     expected : float or None
         `unseen`, corrected for the choice of the best among all.
     optimality : str
@@ -100,6 +102,7 @@ class Candidate:
     gap: float | None = None
     behind: float | None = None
     behind_error: float | None = None
+    is_clearly_behind: bool = False
     expected: float | None = None
     optimality: str = ""
     generalization: str = ""

@@ -41,9 +41,9 @@ def with_gaps_in_words(
     tuple of Candidate
         `generalization` begins with one of these words:
 
-        - "over-fitted": the gap is wide, and the best family, a simpler one, is ahead by more than
-          two standard errors of the difference on the same rows;
-        - "under-fitted": the gap is not wide, and the best family, a richer one, is so far ahead;
+        - "over-fitted": the gap is wide, and the best family, a simpler one, does clearly better on
+          the same unseen rows, by the rule of `generalization_`;
+        - "under-fitted": the gap is not wide, and the best family, a richer one, does;
         - "balanced": none of these.
 
         A gap is wide if it is more than two standard errors, and more than a tenth of what the
@@ -79,11 +79,10 @@ def _judged(one: Candidate, best: Candidate, gained: float | None) -> tuple[str,
     # A model that knows no columns cannot follow its own rows.
     is_sure = gap > SURE * error and one.complexity > 0
     is_wide = is_sure and (gained is None or gap > WIDE * gained)
-    is_behind = (one.behind or 0.0) > SURE * (one.behind_error or 0.0)
-    if is_behind and is_wide and best.complexity < one.complexity:
-        return "over-fitted", f"{best.family}, which is simpler, does better on unseen data"
-    if is_behind and not is_wide and best.complexity > one.complexity:
-        return "under-fitted", f"{best.family}, which is richer, does better on unseen data"
+    if one.is_clearly_behind and is_wide and best.complexity < one.complexity:
+        return "over-fitted", f"{best.family}, which is simpler, does clearly better on unseen data"
+    if one.is_clearly_behind and not is_wide and best.complexity > one.complexity:
+        return "under-fitted", f"{best.family}, which is richer, does clearly better on unseen data"
     if one.complexity == 0:
         return "balanced", "it ignores the columns, and cannot follow its own rows"
     if not is_sure and gained is not None and gained <= 0:

@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 from ..bayes import BayesDecision
 from ..data import TableError
-from ..evaluation.resampling import HeldOut, corrected
+from ..evaluation.resampling import HeldOut, corrected, is_clearly_behind
 from ..evaluation.rows import Rows
 from ..interrupt import TimeLimit
 from .choice import Candidate, Status
@@ -89,6 +89,8 @@ def rank(
     after = corrected(held, rows, int(simplest))
     assert after is not None, "metrics of tables know what each row contributes"
     lost = max(after.optimism, 0.0)
+    # The simplest: one that knows no columns, where that was judged.
+    chance = held[0]
     places = {trial.family.name: k for k, trial in enumerate(judged)}
     candidates = []
     for trial in order:
@@ -99,6 +101,7 @@ def rank(
                 _judged(candidate, trial.held, errors),
                 behind=float(behind[k]),
                 behind_error=float(behind_errors[k]),
+                is_clearly_behind=is_clearly_behind(trial.held, held[best], chance, rows),
                 expected=float(metric.own(unseen[k] - lost)),
             )
         candidates.append(candidate)

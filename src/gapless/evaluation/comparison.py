@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline
 from ..generalization import sentence
 from ..interrupt import TimeLimit, check
 from ..interrupt import time_limit as limited
-from .resampling import HeldOut, behind_error, expected
+from .resampling import HeldOut, behind_error, by_chance, expected, is_clearly_behind
 from .rows import Rows
 
 
@@ -36,8 +36,8 @@ class Contender:
     verdict : str
         "over-fitted", "under-fitted" or "balanced", and why, in words: what `generalization_` of
         the model says, by simpler and richer versions of it. For models without it, and with groups
-        or time, the other models stand for versions: over-fitted is one that is clearly behind the
-        best and knows its own rows better, under-fitted one that knows them worse.
+        or time, the other models stand for versions: over-fitted is one than which the best does
+        clearly better, and that knows its own rows better, under-fitted one that knows them worse.
     optimality : str
         What its certificate says, fitted to all rows; "" for models that have none.
     seconds : float
@@ -226,7 +226,9 @@ def compare(
     if not found:
         raise TimeLimit("there was no time for any model; give a longer time_limit.")
     method = f"{k}-fold" if time is None else f"forward ({len(folds)} parts after their past)"
-    return _compared(found, rows, method, tuple(name for name in named if name not in found))
+    skipped = tuple(name for name in named if name not in found)
+    chance = by_chance(next(iter(named.values())), rows, folds, scoring)
+    return _compared(found, chance, rows, method, skipped)
 
 
 def _named(models: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
@@ -278,24 +280,21 @@ def _own_verdict(last: Any, rows: Rows) -> tuple[str, str] | None:
 def _verdict(
     one: HeldOut,
     best: HeldOut,
-    behind_error: float,
+    is_behind: bool,
     name_of_best: str,
     own: tuple[str, str] | None,
 ) -> str:
     """What is wrong with a model: by its own versions, else next to the best on the same rows."""
-    kind, advice = "balanced", f"{name_of_best} is not clearly better on unseen data"
+    kind, advice = "balanced", f"{name_of_best} does not do clearly better on unseen data"
     if own is not None:
         kind, advice = own
     elif one is best:
-        advice = "none of the others is better on unseen data"
-    elif best.unseen - one.unseen > 2 * behind_error:
+        advice = "none of the others does better on unseen data"
+    elif is_behind:
         kind, more = (
             ("under-fitted", "better") if one.train < best.train else ("over-fitted", "worse")
         )
-        advice = (
-            f"{name_of_best} knows its own rows {more}, and unseen ones better by more than 2 "
-            "standard errors"
-        )
+        advice = f"{name_of_best} knows its own rows {more}, and does clearly better on unseen data"
     if not np.isfinite(one.unseen):
         return one.said("").verdict
     return sentence(kind, one.metric, one.train, one.unseen, one.standard_error, advice)
@@ -303,6 +302,7 @@ def _verdict(
 
 def _compared(
     found: dict[str, Judged],
+    chance: HeldOut,
     rows: Rows,
     method: str,
     skipped: tuple[str, ...],
@@ -322,6 +322,7 @@ def _compared(
     for (name, one), error in zip(found.items(), errors):
         result = one.held_out
         certificate = getattr(last_step(one.fitted), "certificate_", None)
+        is_behind = is_clearly_behind(result, results[best], chance, rows)
         contenders.append(
             Contender(
                 name=name,
@@ -331,7 +332,7 @@ def _compared(
                 gap=result.train - result.unseen,
                 behind=float(unseen[best] - result.unseen),
                 behind_error=error,
-                verdict=_verdict(result, results[best], error, names[best], one.own_verdict),
+                verdict=_verdict(result, results[best], is_behind, names[best], one.own_verdict),
                 optimality="" if certificate is None else str(certificate.verdict),
                 seconds=one.seconds,
             )

@@ -9,13 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
-from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.pipeline import Pipeline
 
 from ..interrupt import TimeLimit, check, deadline
 from ..interrupt import time_limit as limited
-from .resampling import HeldOut
+from .resampling import HeldOut, by_chance
 from .rows import Array, Rows, Split
 
 # Exponents of the power law that are tried: errors of most models fall like n^−½ to n^−1.
@@ -311,9 +309,8 @@ def _as_many_as_time_allows(
 
 def _chance(model: Any, rows: Rows, folds: list[Split], scoring: Any) -> float:
     """What is scored without a look at the features."""
-    ignorant = DummyClassifier() if is_classifier(model) else DummyRegressor()
     try:
-        return HeldOut(ignorant, rows, folds, scoring).unseen
+        return by_chance(model, rows, folds, scoring).unseen
     except ValueError:  # a scorer that asks for what it does not answer
         return float("nan")
 

@@ -9,8 +9,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
+from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from ..generalization import Generalization, Judge, generalize, sentence
+from ..generalization.paired import SURE, lead
 from ..selection_bias import Corrected, correct
 from .answers import Answers, Part
 from .rows import Array, Rows, Split
@@ -219,6 +222,45 @@ def behind_error(one: HeldOut, best: HeldOut, rows: Rows) -> float:
         return float(np.nanstd(apart, ddof=1) / np.sqrt(len(apart))) if len(apart) > 1 else 0.0
     apart = np.asarray(best.of_rows) - np.asarray(one.of_rows)
     return rows.standard_error(apart[best.tested], best.tested)
+
+
+def by_chance(model: Any, rows: Rows, splits: list[Split], scoring: Any) -> HeldOut:
+    """What is said without a look at the features, in the place of a model."""
+    ignorant = DummyClassifier(strategy="prior") if is_classifier(model) else DummyRegressor()
+    return HeldOut(ignorant, rows, splits, scoring)
+
+
+def is_clearly_behind(one: HeldOut, best: HeldOut, chance: HeldOut, rows: Rows) -> bool:
+    """Whether another model does clearly better on the same unseen rows.
+
+    The rule is that of verdicts, see `generalization.paired`: row by row, so that a few rows with
+    huge errors hide nothing, more than chance explains, and enough to matter beside what is lost by
+    `chance`. Scores that are no mean over rows are compared by the error of their difference.
+    """
+    if one is best or not np.isfinite(one.unseen):
+        return False
+    scores = [_of_rows(held) for held in (one, best, chance)]
+    if scores[0] is None or scores[1] is None:
+        return bool(best.unseen - one.unseen > SURE * behind_error(one, best, rows))
+    tested = best.tested
+    found = np.stack([(scores[0] if of is None else of)[tested] for of in scores])
+    known = found[:, np.all(np.isfinite(found), axis=0)]
+    # The score of a row is at most 1, or minus a loss.
+    highest = float(np.max(known, initial=-np.inf))
+    top = max(highest, 1.0 if highest > 0 else 0.0)
+    is_bounded = bool(np.min(known, initial=0.0) >= 0)
+    losses, others, constant = top - found
+    counts, units = rows.counts[tested], rows.units[tested]
+    ahead = lead(losses, others, constant, counts, units, is_bounded=is_bounded)
+    return ahead.is_clear()
+
+
+def _of_rows(held: HeldOut) -> Array | None:
+    """The scores of rows; None where a scorer asks for what the model does not answer."""
+    try:
+        return None if held.of_rows is None else np.asarray(held.of_rows, dtype=float)
+    except (AttributeError, ValueError):
+        return None
 
 
 def score(answers: Answers, rows: Rows, some: Array, scoring: Any) -> float:

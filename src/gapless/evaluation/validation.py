@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from ..interrupt import TimeLimit, check
 from ..interrupt import time_limit as limited
-from .resampling import HeldOut, expected
+from .resampling import HeldOut, by_chance, expected, is_clearly_behind
 from .rows import Array, Rows
 
 # Which end of a parameter makes models simpler, by the last part of its name.
@@ -69,6 +69,11 @@ class ValidationCurve:
         What the score is; higher is better.
     skipped : tuple
         Values for which there was no time.
+    kinds : tuple of str
+        Of each value whether its models are "balanced", "under-fitted" or "over-fitted". Balanced
+        are those than which the best does not do clearly better, by the rule of `generalization_`.
+        Of the others, those that know their own rows worse, too, are under-fitted, and those that
+        know these at least as well are over-fitted. "unknown" where the score is not defined.
     """
 
     parameter: str
@@ -81,19 +86,7 @@ class ValidationCurve:
     expected: float
     metric: str
     skipped: tuple[Any, ...] = ()
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """Of each value whether its models are "balanced", "under-fitted" or "over-fitted".
-
-        Balanced are those within one standard error of the best. Of the others, those that know
-        their own rows worse, too, are under-fitted, and those that know these at least as well are
-        over-fitted. "unknown" where the score of unseen rows is not defined.
-        """
-        near = self.unseen[self.best] - np.nan_to_num(self.standard_errors[self.best])
-        found = np.where(self.train < self.train[self.best], "under-fitted", "over-fitted")
-        found = np.where(self.unseen >= near, "balanced", found)
-        return tuple(np.where(np.isfinite(self.unseen), found, "unknown").tolist())
+    kinds: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         i, j = self.best, self.chosen
@@ -254,7 +247,21 @@ def validation_curve(
         expected=expected(found, rows, best),
         metric=found[0].metric,
         skipped=skipped,
+        kinds=_kinds(found, best, by_chance(model, rows, folds, scoring), rows),
     )
+
+
+def _kinds(found: list[HeldOut], best: int, chance: HeldOut, rows: Rows) -> tuple[str, ...]:
+    """What each is called next to the best one."""
+    kinds = []
+    for one in found:
+        kind = "under-fitted" if one.train < found[best].train else "over-fitted"
+        if not np.isfinite(one.unseen):
+            kind = "unknown"
+        elif not is_clearly_behind(one, found[best], chance, rows):
+            kind = "balanced"
+        kinds.append(kind)
+    return tuple(kinds)
 
 
 def _simplest(

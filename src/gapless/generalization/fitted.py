@@ -73,6 +73,8 @@ class Fitted:
     expected: ClassVar[float | None] = None
     # What `scaled` makes stronger, in words.
     strength: ClassVar[str] = "the penalty"
+    # Whether answers are classes without a doubt, which it cannot have.
+    is_plain: ClassVar[bool] = False
     # Whether the shape of the model stays the same however weak its penalty is.
     is_limited: ClassVar[bool] = True
     # Whether it says of its own rows what they are, whatever its penalty.

@@ -16,6 +16,8 @@ from ..leave_one_out.distinct import mean_and_error, sums_by
 
 Array = np.ndarray
 
+# How surprising a lead must be, as a standard normal number: a chance of 0.5 %.
+SURE = 2.58
 # A gain worth speaking of: this part of the loss, and this part of what a constant loses, of
 # numbers and of classes.
 PART, PART_OF_CONSTANT, PART_OF_CLASSES = 0.08, 0.01, 0.04
@@ -52,6 +54,10 @@ class Lead:
     is_large: bool
     surprise: float
     of_constant: float = 0.0
+
+    def is_clear(self, enough: float = SURE) -> bool:
+        """Whether it is more than chance explains, and worth speaking of."""
+        return self.is_large and self.surprise > enough
 
 
 def lead(

@@ -43,6 +43,8 @@ class Refittable(ABC):
     strength = "the penalty"
     # Whether scores are meant as probabilities of classes.
     has_probabilities = True
+    # Whether answers are classes without a doubt, which it cannot have.
+    is_plain = False
     # Whether the shape of the model stays the same however little it is held back.
     is_limited = False
     # Whether it says of its own rows what they are, whatever its freedom, as distances of 0 do.

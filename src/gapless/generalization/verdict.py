@@ -24,7 +24,7 @@ from .answers import Answering, Link
 from .fitted import Array
 from .held_out import drawn
 from .leftover import corrections
-from .paired import PART, Lead, lead
+from .paired import PART, SURE, Lead, lead
 from .repeated import by_same_x
 from .trial import Outcome, Trial
 from .versions import Dial, Version, at_once
@@ -36,9 +36,9 @@ MOST_TURNS, TURNS_OF_LARGE = 5, 2
 NO_EFFECT, SLOW, HARM = 1e-3, 0.01, 0.02
 # A model that does more than a constant is not held back where so many turns have no effect.
 FLAT_TURNS = 2
-# How surprising a lead must be, as a standard normal number: a chance of 0.5 %, and of 5 % where
-# the model loses less than half as much on its own rows as on unseen ones.
-SURE, SURE_BY_HEART, HALF = 2.58, 1.64, 0.5
+# How surprising a lead must be where the model loses less than half as much on its own rows as on
+# unseen ones: a chance of 5 %.
+SURE_BY_HEART, HALF = 1.64, 0.5
 # A gain that matters even if the score stays the same: this part of what a constant loses.
 MUCH = 0.1
 # Of so many units errors are predicted, and from so many features at most.
@@ -68,8 +68,8 @@ class Rival:
         Better probabilities alone matter less than answers with a better score.
         """
         is_better = self.score is None or not self.score <= score
-        matters = self.lead.is_large and (is_better or self.lead.of_constant > MUCH)
-        return matters and self.lead.surprise > enough
+        matters = is_better or self.lead.of_constant > MUCH
+        return matters and self.lead.is_clear(enough)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,16 +137,6 @@ class Comparison:
         """Whether it is better than a constant on unseen rows, as far as can be told."""
         constant = self.lead(self.constant)
         return constant.change < -HARM and constant.surprise < -1.0
-
-    @cached_property
-    def is_plain(self) -> bool:
-        """Whether its answers are classes without a doubt, as of one neighbour.
-
-        They are no probabilities, and it loses nothing by that alone.
-        """
-        answers = self.answers[np.all(np.isfinite(self.answers), axis=1)]
-        is_one_of = self.answering.has_classes and np.all(self.answering.targets.sum(axis=1) == 1)
-        return bool(is_one_of and np.all((answers == 0) | (answers == 1)))
 
     def _ratio(self, losses: Array, others: Array) -> float:
         """The sum of some losses as a part of that of others, of rows that have both."""
@@ -228,7 +218,8 @@ class Comparison:
             return None
         z = outcome.estimate.z
         answers = self.answering.answers(z, self.answering.link(version.fit))
-        if self.is_plain:
+        if self.trial.fitted.is_plain:
+            # It loses nothing by having no probabilities.
             answers = _most_likely(answers)
         return Rival(version.name, self.lead(answers), outcome.score, answers, version.fit)
 

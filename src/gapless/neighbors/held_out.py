@@ -156,6 +156,11 @@ class NeighborsFit(Refittable):
         raise NotAvailable("neighbours without a row are found by folds")
 
     @property
+    def is_plain(self):
+        """Whether answers are classes without a doubt: one neighbour has no other vote beside."""
+        return self.has_classes and self.k == 1
+
+    @property
     def plain_rows(self):
         """The rows, where they are no distances."""
         return None if self.estimator._is_precomputed else self.design
