@@ -175,14 +175,41 @@ def best_impurity(criterion, X, y, s):
     return found
 
 
-def test_the_gain_ratio_is_compared_among_columns_of_average_gain(rng):
-    """A column that parts one row has a large ratio and a small gain (Quinlan 1993)."""
+def gain_and_ratio(x, y):
+    """Of the split of a column that gains most, by definition: its gain and its gain ratio."""
+    whole, found = impurity_of("entropy", y, np.ones(len(y))), []
+    for threshold in np.unique(x)[:-1]:
+        left = x <= threshold
+        gain = whole - sum(impurity_of("entropy", y[k], np.ones(k.sum())) for k in (left, ~left))
+        information = impurity_of("entropy", left.astype(int), np.ones(len(y)))
+        found.append((gain, gain / information))
+    return max(found)
+
+
+def test_a_column_that_parts_one_row_does_not_win_by_its_ratio():
+    """Its gain is small, and its ratio the largest (Quinlan 1993)."""
     y = np.repeat([0, 1], 20)
-    X = np.column_stack([np.arange(40) == 39, y ^ (np.arange(40) % 5 == 0), rng.permutation(40)])
-    tree = grow(
-        Columns.read(X.astype(float)), Targets(y[:, None], [2]), Options("gain_ratio", max_depth=1)
-    )
+    X = np.column_stack([np.arange(40) == 39, y ^ (np.arange(40) % 10 < 3)])
+    (_, of_one), (_, of_other) = (gain_and_ratio(x, y) for x in X.T)
+    assert of_one > of_other
+    options = Options("gain_ratio", max_depth=1)
+    tree = grow(Columns.read(X.astype(float)), Targets(y[:, None], [2]), options)
     assert tree.feature[0] == 1
+
+
+def test_the_gain_ratio_is_compared_among_columns_of_average_gain(rng):
+    for _ in range(20):
+        y = rng.integers(0, 2, 40)
+        y[:2] = 0, 1
+        X = np.column_stack([rng.random(40) < share for share in (0.05, 0.2, 0.5)])
+        X = np.column_stack([X, rng.permutation(40)]).astype(float)
+        X[0, :3], X[1, :3] = 0.0, 1.0
+        gains, ratios = np.transpose([gain_and_ratio(x, y) for x in X.T])
+        compared = np.where(gains >= gains.mean(), ratios, -np.inf)
+        options = Options("gain_ratio", max_depth=1)
+        tree = grow(Columns.read(X), Targets(y[:, None], [2]), options)
+        # Of columns that are equally good any may be asked.
+        assert compared[tree.feature[0]] == pytest.approx(compared.max(), rel=1e-9)
 
 
 # ---- what must not matter ------------------------------------------------------------------------
