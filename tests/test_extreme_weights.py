@@ -1,11 +1,13 @@
 """Weights and data at the ends of float64: a fit that works, or an error that says what to do."""
 
+import re
 import warnings
 
 import numpy as np
 import pytest
 
 import gapless
+from gapless.certificates import judged
 
 REGRESSORS = ["LinearRegression", "Ridge", "Lasso", "LassoCV", "LinearSVR", "SVR", "KernelRidge"]
 CLASSIFIERS = ["LogisticRegression", "LinearSVC", "SVC", "KernelLogisticRegression"]
@@ -49,3 +51,69 @@ def test_features_next_to_zero_leave_the_mean(name, scale):
         model = getattr(gapless, name)().fit(scale * X, scale * y)
     assert np.all(np.isfinite(model.predict(scale * X)))
     assert "nan" not in f"{model.certificate_}"
+
+
+# ---- what is said --------------------------------------------------------------------------------
+
+FINITE = (0.0, 5e-324, 1e-300, 1.0, 1e300, 1.7e308)
+ENDS = (*FINITE, -1.0, -1.7e308, np.inf, -np.inf, np.nan)
+STRANGE = re.compile(r"\b(nan|inf)\b")
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("scale", [*FINITE, np.inf, np.nan])
+@pytest.mark.parametrize("rounding", [0.0, 5e-324, 1e-12, 1e300, np.inf, np.nan])
+def test_no_sentence_tells_a_number_that_is_not_finite(scale, rounding, exact):
+    """Whatever the sums are: a gap in finite numbers, or that there is none."""
+    options = {"scale": scale, "rounding": rounding, "exact": exact}
+    made = [judged(primal, dual, **options) for primal in ENDS for dual in ENDS]
+    for one, other in zip(made, [*made[1:], made[0]]):
+        for certificate in (one, one + one, one + other, sum([one, other, one])):
+            assert not STRANGE.search(str(certificate)), str(certificate)
+            assert certificate.kind == "stopped" or np.isfinite(certificate.gap)
+
+
+def test_sums_that_are_not_finite_prove_nothing():
+    for primal, dual in ((np.nan, 0.0), (0.0, np.nan), (-np.inf, 0.0), (0.0, np.inf)):
+        found = judged(primal, dual, scale=1.0)
+        assert found.kind == "stopped" and found.gap == np.inf
+        assert "no finite gap" in found.verdict
+
+
+@pytest.mark.parametrize("weights", [np.geomspace(1e-150, 1e150, 24), np.geomspace(1e-9, 1e9, 24)])
+@pytest.mark.parametrize("name", REGRESSORS + CLASSIFIERS)
+def test_weights_of_very_different_size_end_in_words(name, weights, capfd):
+    """A fit, or an error that says what to do; LAPACK prints nothing."""
+    target = y if name in REGRESSORS else y > 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            model = getattr(gapless, name)().fit(X, target, sample_weight=weights)
+            said = f"{model.certificate_} {model.generalization_}"
+        except ValueError as error:
+            said = str(error)
+    assert not STRANGE.search(said), said
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("alpha", [1.0, "loo"])
+def test_a_kernel_that_overflows_is_an_error_that_says_what_to_do(alpha, capfd):
+    """It printed what LAPACK says of its arguments, and ended in an error of SciPy."""
+    model = gapless.KernelRidge(alpha=alpha, kernel="poly", degree=3)
+    with pytest.raises(ValueError, match="overflows float64 for some rows of X; rescale the feat"):
+        model.fit(1e120 * X, y)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_penalty_over_a_weight_that_overflows_is_an_error():
+    weights = np.resize([1.0, 1e-140], len(y))
+    with pytest.raises(ValueError, match="lower alpha, or rescale sample_weight"):
+        gapless.KernelRidge(alpha=1e200).fit(X, y, sample_weight=weights)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "poly"])
+def test_an_estimate_without_numbers_prints_none(kernel):
+    model = gapless.KernelRidge(kernel=kernel)
+    model.fit(X, y, sample_weight=np.geomspace(1e-80, 1e80, len(y)))
+    assert model.generalization_.kind == "unknown"
+    assert not STRANGE.search(f"{model.certificate_} {model.generalization_}")

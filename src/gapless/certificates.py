@@ -7,6 +7,7 @@ checks itself, and charges rounding to the gap.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
@@ -32,6 +33,8 @@ CURE = "raise max_iter or tol"
 RESOLVED = 1e-4
 # Gaps below this fraction are written with an exponent.
 SMALLEST_PLAIN = 1e-8
+# A larger multiple of the objective without features, which is then next to nothing, says nothing.
+MOST_TOLD = 1e6
 # So many problems on one design share a product, which bounds the memory that takes.
 TOGETHER = 32
 
@@ -86,6 +89,12 @@ class Certificate:
             if isinstance(value, np.floating):
                 object.__setattr__(self, entry.name, float(value))
 
+    @property
+    def is_finite(self) -> bool:
+        """Whether all sums are finite, so that the gap is a statement."""
+        sums = (self.primal, self.dual, self.gap, self.tolerance, self.scale, self.rounding)
+        return all(map(math.isfinite, sums))
+
     def __str__(self) -> str:
         numbers = f"gap {self.gap:.3g}, tolerance {self.tolerance:.3g}, objective {self.primal:.9g}"
         return f"{self.verdict}\n({numbers})" if np.isfinite(self.gap) else self.verdict
@@ -103,10 +112,8 @@ class Certificate:
         gap, scale = self.gap + other.gap, self.scale + other.scale
         tolerance = self.tolerance + other.tolerance
         worse = max(self, other, key=lambda part: KINDS.index(part.kind))
-        measured = worse.kind in MEASURED and np.isfinite(gap)
-        made_up = measured and worse.kind == "stopped" and gap <= tolerance
         joined = Certificate(
-            kind="optimal" if made_up else worse.kind,
+            kind=worse.kind,
             verdict=worse.verdict,
             primal=self.primal + other.primal,
             dual=self.dual + other.dual,
@@ -118,7 +125,14 @@ class Certificate:
             kkt=self.kkt.worst_of(other.kkt),
             method=self.method if self.method == other.method else "several",
         )
-        return replace(joined, verdict=_sentence(joined)) if measured else joined
+        if worse.kind not in MEASURED or not (self.is_finite and other.is_finite):
+            return joined
+        if not joined.is_finite:
+            verdict = f"stopped: no finite gap: {OVERFLOWS}."
+            return replace(joined, kind="stopped", verdict=verdict, gap=np.inf, relative_gap=np.inf)
+        if worse.kind == "stopped" and gap <= tolerance:
+            joined = replace(joined, kind="optimal")
+        return replace(joined, verdict=_sentence(joined))
 
     def __radd__(self, other: Any) -> Certificate:
         """Let `sum` start from 0."""
@@ -324,21 +338,25 @@ def judged(
     The attributes of `Certificate` say what the numbers mean; `exact` is for closed forms, and
     `cure` is what the verdict advises where the gap is too large.
     """
-    gap = max(primal - dual, 0.0) + rounding
+    with np.errstate(over="ignore", invalid="ignore"):
+        gap = max(primal - dual, 0.0) + rounding
+        tolerance = tol * scale + _allowance(rounding, scale)
     certificate = Certificate(
         kind="stopped",
-        verdict="",
+        verdict=f"stopped: no finite gap: {OVERFLOWS}.",
         primal=primal,
         dual=dual,
         gap=gap,
         relative_gap=_ratio(gap, scale),
-        tolerance=tol * scale + _allowance(rounding, scale),
+        tolerance=tolerance,
         scale=scale,
         rounding=rounding,
         kkt=Conditions() if kkt is None else kkt,
         method=method,
     )
-    if gap <= certificate.tolerance:
+    if not certificate.is_finite:
+        return replace(certificate, gap=np.inf, relative_gap=np.inf)
+    if gap <= tolerance:
         certificate = replace(certificate, kind="exact" if exact else "optimal")
     return replace(certificate, verdict=_sentence(certificate, cure=cure))
 
@@ -485,6 +503,7 @@ def _judge_stationarity(
 # ---- sentences -----------------------------------------------------------------------------------
 
 RESCALE = "divide the features and the target by a constant"
+OVERFLOWS = "the objective, or its lower bound, overflows float64; " + RESCALE
 CENTRE = ", or subtract their means from the features and the target, whose size hides the rest"
 NO_MINIMISER = (
     "no minimiser exists: the data are separable along coefficients without a penalty, and the "
@@ -499,18 +518,18 @@ def _sentence(certificate: Certificate, advice: str = "", cure: str = CURE) -> s
         return f"exact: solved in closed form, {distance}."
     if certificate.kind == "optimal":
         return f"optimal: {distance}."
-    allowed = _percent(_ratio(certificate.tolerance, certificate.scale))
-    return (
-        f"stopped: {distance}, where {allowed} of the objective without features was allowed; "
-        f"{cure}{advice}."
-    )
+    share = _ratio(certificate.tolerance, certificate.scale)
+    allowed = f"{certificate.tolerance:.3g}"
+    if share <= MOST_TOLD:
+        allowed = f"{_percent(share)} of the objective without features"
+    return f"stopped: {distance}, where {allowed} was allowed; {cure}{advice}."
 
 
 def _in_words(certificate: Certificate) -> str:
     if certificate.dual > 0 and certificate.gap <= 0.01 * certificate.dual:
         excess = _percent(certificate.gap / certificate.dual)
         return f"at most {excess} above the best possible objective"
-    if certificate.scale == 0:
+    if certificate.scale == 0 or certificate.relative_gap > MOST_TOLD:
         return f"at most {certificate.gap:.3g} above the best possible objective"
     share = _percent(certificate.relative_gap)
     return f"at most {share} of the objective without features above the best possible one"
@@ -518,7 +537,7 @@ def _in_words(certificate: Certificate) -> str:
 
 def _percent(fraction: float) -> str:
     """A fraction as a percentage of two digits: 0.0003 %, never a bare 0."""
-    if fraction == 0 or not np.isfinite(fraction):
+    if fraction == 0:
         return percent(fraction)
     if fraction < SMALLEST_PLAIN:
         return f"{100 * fraction:.1e} %"
@@ -537,5 +556,6 @@ def _scaling_advice(norms: Array) -> str:
 def _ratio(a: float, b: float) -> float:
     """a/b, with 0/0 = 0."""
     if b > 0:
-        return a / b
+        with np.errstate(over="ignore", invalid="ignore"):
+            return float(np.float64(a) / b)
     return 0.0 if a == 0 else np.inf

@@ -75,6 +75,8 @@ class Generalization:
         return self.verdict.partition(":")[0]
 
     def __str__(self) -> str:
+        if not math.isfinite(self.gap):
+            return self.verdict
         numbers = f"train − unseen = {self.gap:.3g}, by {self.method}"
         if self.disagreement is not None:
             numbers += (

@@ -34,6 +34,7 @@ from ..lapack import potrf
 from ..optimality import Conditions, Violation
 from ..solvers.blocked_cholesky import blocked_cholesky
 from ..solvers.positive_definite import EPS, Cholesky, call_lapack
+from ..stored import all_finite
 from ..threads import single_blas
 
 Array = np.ndarray
@@ -112,6 +113,13 @@ class KernelSquares:
     def new_gram(self, dtype: Any = np.float64) -> Array:
         """K in that precision, an array of the caller's; MemoryError where it does not fit."""
         K = whole_gram(self.matrix(dtype))
+        # LAPACK prints, and does not end well, where a number is not finite; single precision is
+        # only ever tried.
+        if dtype == np.float64 and not all_finite(K):
+            raise ValueError(
+                f"the kernel {self.kernel.name} overflows float64 for some rows of X; rescale the "
+                "features, e.g. with StandardScaler()."
+            )
         if self.kernel.noise:
             K[np.diag_indices(self.n)] -= self.kernel.noise
         return K
@@ -160,7 +168,13 @@ class KernelSquares:
 
     def solve(self, strength: float) -> Coefficients:
         """The minimum for one strength λ ≥ 0."""
-        softness = strength / self.weights
+        with np.errstate(over="ignore"):
+            softness = strength / self.weights
+        if not all_finite(softness):
+            raise ValueError(
+                f"the penalty {strength:.3g} over the smallest weight, {self.weights.min():.3g}, "
+                "overflows float64; lower alpha, or rescale sample_weight."
+            )
         right = np.column_stack([self.y, np.ones(self.n)]) if self.fit_bias else self.y
         if self.n > SMALL:
             factor = Single(self._system(softness, np.float32))
