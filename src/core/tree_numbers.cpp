@@ -1,14 +1,20 @@
 #include "tree_numbers.hpp"
 
+#include <bit>
 #include <numeric>
 
 namespace gapless::growing {
 
 namespace {
 
-// The finest power of two of which `bound` is less than 2⁶¹ times.
+// The finest power of two of which `bound` is less than 2⁶¹ times. Most nodes are small, so that
+// calls of the mathematical library would take as long as all their rows: exponents are read and
+// written as the bits they are.
 double grid_step(double bound) {
-    return bound > 0 ? std::exp2(std::max(std::ilogb(bound) - 60, -1000)) : 1.0;
+    constexpr int mantissa = 52, bias = 1023;
+    const int exponent = static_cast<int>(std::bit_cast<std::uint64_t>(bound) >> mantissa) - bias;
+    const auto power = static_cast<std::uint64_t>(std::max(exponent - 60, -1000) + bias);
+    return bound > 0 ? std::bit_cast<double>(power << mantissa) : 1.0;
 }
 
 // The sums of units and of targets over the rows that go left.
@@ -42,35 +48,53 @@ void Numbers::gather(const std::uint32_t* rows, Index count, Node& node) const {
     node.raw.resize(count * outputs_);
     node.units.resize(count);
     node.sum.resize(count * outputs_);
-    node.total.assign(outputs_, 0);
+    node.total.resize(outputs_);
     node.center.resize(outputs_);
     node.step.resize(outputs_);
-    node.weight = 0;
+    node.lowest.resize(outputs_);
+    node.highest.resize(outputs_);
+    if (outputs_ == 1)
+        gather_outputs<1>(rows, count, 1, node);
+    else
+        gather_outputs<0>(rows, count, outputs_, node);
+}
+
+// `known` is the number of outputs where the compiler should know it, else 0.
+template <Index known>
+void Numbers::gather_outputs(const std::uint32_t* rows, Index count, Index all, Node& node) const {
+    const Index outputs = known ? known : all;
+    double *raw = node.raw.data(), *lowest = node.lowest.data(), *highest = node.highest.data();
+    for (Index o = 0; o < outputs; ++o) lowest[o] = highest[o] = values_[rows[0] * outputs + o];
+    std::int64_t weight = 0;
     for (Index i = 0; i < count; ++i) {
         node.units[i] = units_.of_row[rows[i]];
-        node.weight += node.units[i];
-        for (Index o = 0; o < outputs_; ++o)
-            node.raw[i * outputs_ + o] = values_[rows[i] * outputs_ + o];
-    }
-    for (Index o = 0; o < outputs_; ++o) {
-        double low = node.raw[o], high = low;
-        for (Index i = 1; i < count; ++i) {
-            low = std::min(low, node.raw[i * outputs_ + o]);
-            high = std::max(high, node.raw[i * outputs_ + o]);
+        weight += node.units[i];
+        for (Index o = 0; o < outputs; ++o) {
+            const double target = values_[rows[i] * outputs + o];
+            raw[i * outputs + o] = target;
+            lowest[o] = std::min(lowest[o], target);
+            highest[o] = std::max(highest[o], target);
         }
+    }
+    node.weight = weight;
+    for (Index o = 0; o < outputs; ++o) {
+        const double low = lowest[o], high = highest[o];
         // Poisson needs the sums themselves, which must not be negative.
-        double center = criterion_ == Criterion::poisson ? 0.0 : low / 2 + high / 2;
-        double step = grid_step(real(node.weight) * std::max(high - center, center - low));
+        const double center = criterion_ == Criterion::poisson ? 0.0 : low / 2 + high / 2;
+        const double step = grid_step(real(weight) * std::max(high - center, center - low));
         node.center[o] = center;
         node.step[o] = step;
         const double per_step = 1 / step;  // a power of two, like the step
+        std::int64_t total = 0;
         for (Index i = 0; i < count; ++i) {
-            double target = (node.raw[i * outputs_ + o] - center) * per_step;
-            std::int64_t sum = are_whole_ ? node.units[i] * std::llrint(target)
-                                          : std::llrint(real(node.units[i]) * target);
-            node.sum[i * outputs_ + o] = sum;
-            node.total[o] += sum;
+            const double target = (raw[i * outputs + o] - center) * per_step;
+            const std::int64_t units = node.units[i];
+            const std::int64_t sum =
+                are_whole_ ? units * std::llrint(target) : std::llrint(real(units) * target);
+            node.sum[i * outputs + o] = sum;
+            total += sum;
         }
+        node.total[o] = total;
     }
 }
 
@@ -88,11 +112,8 @@ void Numbers::add_left(const Node& node, const std::uint32_t* codes, Index count
 }
 
 template <class Term>
-double Numbers::grid_sum(const Node& node, Index o, Term term) const {
-    auto count = static_cast<Index>(node.units.size());
-    double largest = 0;
-    for (Index i = 0; i < count; ++i)
-        largest = std::max(largest, std::abs(term(node.raw[i * outputs_ + o])));
+double Numbers::grid_sum(const Node& node, Index o, double largest, Term term) const {
+    const auto count = static_cast<Index>(node.units.size());
     const double step = grid_step(real(node.weight) * largest), per_step = 1 / step;
     std::int64_t sum = 0;
     for (Index i = 0; i < count; ++i) {
@@ -106,14 +127,23 @@ double Numbers::grid_sum(const Node& node, Index o, Term term) const {
 // ---- sums ----
 
 double Sums::impurity(const Node& node) const {
+    // One row is half of all nodes of a deep tree.
+    if (node.units.size() == 1 && criterion_ == Criterion::squared_error) return 0;
     double sum = 0;
     for (Index o = 0; o < outputs_; ++o) {
-        double middle = mean(node, o, node.total[o], node.weight);
-        if (criterion_ == Criterion::squared_error)
-            sum += grid_sum(node, o, [&](double y) { return (y - middle) * (y - middle); });
-        else if (middle > 0)
-            sum +=
-                grid_sum(node, o, [&](double y) { return y > 0 ? y * std::log(y / middle) : 0; });
+        const double middle = mean(node, o, node.total[o], node.weight);
+        if (criterion_ == Criterion::squared_error) {
+            const auto square = [&](double y) { return (y - middle) * (y - middle); };
+            // Rounding keeps the order: the largest square is that of one of the ends.
+            const double largest = std::max(square(node.lowest[o]), square(node.highest[o]));
+            sum += grid_sum(node, o, largest, square);
+        } else if (middle > 0) {
+            const auto deviance = [&](double y) { return y > 0 ? y * std::log(y / middle) : 0; };
+            double largest = 0;
+            for (std::size_t i = o; i < node.raw.size(); i += outputs_)
+                largest = std::max(largest, std::abs(deviance(node.raw[i])));
+            sum += grid_sum(node, o, largest, deviance);
+        }
     }
     return std::max(sum / (real(node.weight) * static_cast<double>(outputs_)), 0.0);
 }

@@ -14,6 +14,7 @@ struct GridTargets {
     std::vector<std::int64_t> sum;     // rows × outputs: weight times target
     std::vector<std::int64_t> total;   // outputs
     std::vector<double> center, step;  // per output: target = center + step · number
+    std::vector<double> lowest, highest;
     std::int64_t weight = 0;
     // For medians alone: the rank of each row's target among the distinct ones of its output, and
     // those distinct numbers, output after output.
@@ -81,8 +82,11 @@ protected:
         return node.center[o] + static_cast<double>(sum) * node.step[o] / real(units);
     }
     // Σ of weight × term(target) over the rows, on a grid too: the order of the rows is not in it.
+    // No |term| is above `largest`.
     template <class Term>
-    double grid_sum(const Node& node, Index o, Term term) const;
+    double grid_sum(const Node& node, Index o, double largest, Term term) const;
+    template <Index known>
+    void gather_outputs(const std::uint32_t* rows, Index count, Index all, Node& node) const;
 
     const double* values_;
     const double* weights_;

@@ -260,6 +260,25 @@ def test_weights_beyond_whole_numbers_scale_freely(rng):
     assert_equal_trees(one, other, but=("weighted_n_node_samples",))
 
 
+@pytest.mark.parametrize("outputs", [1, 2])
+@pytest.mark.parametrize("criterion", ["squared_error", "poisson"])
+def test_nodes_have_the_impurity_and_the_mean_of_their_rows(rng, criterion, outputs):
+    X, y = rng.normal(size=(80, 3)), rng.gamma(1.0, size=(80, outputs))
+    weights = rng.integers(1, 4, 80).astype(float)
+    tree = grow(Columns.read(X), Targets(y), Options(criterion), weights)
+    path = tree.decision_path(X).toarray().astype(bool)
+    for node in range(tree.node_count):
+        targets, counts = y[path[:, node]], weights[path[:, node]]
+        mean = np.average(targets, axis=0, weights=counts)
+        terms = (targets - mean) ** 2
+        if criterion == "poisson":
+            terms = targets * np.log(targets / mean)
+        impurity = np.mean(np.average(terms, axis=0, weights=counts))
+        np.testing.assert_allclose(tree.impurity[node], impurity, rtol=1e-10, atol=1e-13)
+        np.testing.assert_allclose(tree.value[node].ravel(), mean, rtol=1e-13)
+    assert np.sum(path.sum(axis=0) == 1) > 40
+
+
 # ---- limits --------------------------------------------------------------------------------------
 
 
