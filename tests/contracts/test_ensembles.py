@@ -471,6 +471,6 @@ def test_few_members_say_that_rows_have_no_score(cls):
 
 def test_no_version_of_a_verdict_is_boosted_without_end():
     few, many = more_rounds("n_estimators", 8), more_rounds("n_estimators", 800)
-    assert few(4) == {"n_estimators": 648} and few(5) is None
+    assert few(3) == {"n_estimators": 216} and few(4) is None
     # Of many rounds there is still one step to more.
     assert many(1) == {"n_estimators": 2400} and many(2) is None

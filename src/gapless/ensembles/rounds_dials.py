@@ -7,7 +7,7 @@ from ..trees.dials import ChangeDial, Changes
 # Rounds change by this factor with each step.
 FACTOR = 3
 # More than these, or three times as many as there are, take longer than an answer is worth.
-MOST_ROUNDS = 1000
+MOST_ROUNDS = 300
 
 
 def fewer_rounds(name: str, rounds: int) -> ChangeDial:
