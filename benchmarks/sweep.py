@@ -49,7 +49,7 @@ from .paths import correlated
 RESULTS = kernels.RESULTS.with_name("sweep.csv")
 OURS = "gapless"
 # Where gapless starts, and down to where it goes, until its gap is no larger than that of a peer.
-FIRST_TOL, LADDER = 1e-4, [10.0**-k for k in range(1, 12)]
+FIRST_TOL, LADDER = 1e-4, [10.0**-k for k in range(1, 15)]
 # A peer's answer that is further from the best counts as none.
 MOST_EXCESS = 0.1
 # Below this all are equal: the lower bound itself has no more digits.

@@ -196,7 +196,7 @@ class LeastSquares:
         return self._solve_in_rows(method) if np.sum(is_free) < self.design.n else None
 
     def _solve_in_features(self, method: Factorise) -> Array | None:
-        H = self.design.gram(self.s[:, 0])
+        H = self.design.gram(None if np.all(self.s == 1) else self.s[:, 0])
         if not _is_representable(np.diag(H)):
             return None
         if self.design.center is not None:
@@ -270,7 +270,9 @@ class LeastSquares:
             if not length <= 0.5 * before:
                 break
             w = w + step
-            if length <= EPS * float(np.max(np.abs(w), initial=0.0)):
+            # The next one would be smaller by about as much as this one is than the last.
+            shrinks = length / before if before < np.inf else 1.0
+            if length * shrinks <= EPS * float(np.max(np.abs(w), initial=0.0)):
                 break
             residual = self.y - self.design.times(w)
         return w

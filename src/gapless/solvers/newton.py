@@ -43,6 +43,8 @@ FEW_UNKNOWNS = 100
 MOST_ROWS = 1000
 # Every so many-th row makes a sample to start from, if that leaves so many rows per unknown.
 SAMPLE_STEP, ROWS_PER_UNKNOWN = 8, 50
+# A Gram matrix of so few operations takes no longer than what surrounds it, as that of a sample.
+NO_WORK = 1e7
 SMALLEST_DAMPING, LARGEST_DAMPING = 1e-6, 1e3
 # The line search ends at a slope so much less steep, or after so many trials that were good enough.
 LEVEL, MOST_TRIALS = 0.25, 3
@@ -214,7 +216,8 @@ def _from_sample(problem: Problem) -> Iterate:
     index = np.arange(SAMPLE_STEP // 2, problem.n, SAMPLE_STEP)
     unknowns = (problem.outputs or 1) * (problem.d + 1)
     kept = float(problem.weights[index].sum())
-    if len(index) < max(ROWS_PER_UNKNOWN * unknowns, 1000) or not kept > 0:
+    is_quick = problem.n * unknowns**2 <= NO_WORK
+    if is_quick or len(index) < max(ROWS_PER_UNKNOWN * unknowns, 1000) or not kept > 0:
         return null
     sample = replace(
         problem,

@@ -40,7 +40,7 @@ NOTHING = 1e-100
 
 def inner(a: Array, b: Array) -> float:
     """Σ aᵢbᵢ, in an order that no thread changes."""
-    return float(np.einsum("i,i->", np.ravel(a), np.ravel(b)))
+    return float(np.einsum("i,i->", a.ravel(), b.ravel()))
 
 
 def strengths(problem: Problem) -> Array:
