@@ -63,14 +63,13 @@ public:
                                                      : heap_.front().distance;
     }
     void offer(Neighbor candidate) {
-        if (static_cast<Index>(heap_.size()) == k_) {
-            if (!(candidate < heap_.front())) return;
-            std::pop_heap(heap_.begin(), heap_.end());
-            heap_.back() = candidate;
-        } else {
+        if (static_cast<Index>(heap_.size()) < k_) {
+            // A heap is of use when there is something to take out of it.
             heap_.push_back(candidate);
+            if (static_cast<Index>(heap_.size()) == k_) std::make_heap(heap_.begin(), heap_.end());
+        } else if (candidate < heap_.front()) {
+            replace_farthest(candidate);
         }
-        std::push_heap(heap_.begin(), heap_.end());
     }
     // All of them, the nearest first; nothing may be offered afterwards.
     const std::vector<Neighbor>& sorted() {
@@ -79,6 +78,17 @@ public:
     }
 
 private:
+    // In one way down the heap, where taking out and putting in would go down and up.
+    void replace_farthest(Neighbor candidate) {
+        Index hole = 0;
+        for (Index child; (child = 2 * hole + 1) < k_; hole = child) {
+            if (child + 1 < k_) child += heap_[child] < heap_[child + 1];
+            if (!(candidate < heap_[child])) break;
+            heap_[hole] = heap_[child];
+        }
+        heap_[hole] = candidate;
+    }
+
     Index k_;
     std::vector<Neighbor> heap_;
 };

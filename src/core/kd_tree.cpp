@@ -284,8 +284,9 @@ Index KdTree<T>::look_at(const Node& leaf, const Query& query, Collector& collec
     for (Index p = leaf.begin; p < leaf.end; ++p) {
         if (found[p - leaf.begin] > most || labels.hides(query.number, row_[p])) continue;
         const T* row = x_ + row_[p] * columns_;
+        const double before = collector.limit();
         collector.offer({reduced(distance_, query.row, row, columns_), row_[p]});
-        most = limit(collector.limit(), lengths);
+        if (collector.limit() != before) most = limit(collector.limit(), lengths);
         ++measured;
     }
     return measured;
