@@ -646,7 +646,7 @@ def forest_of_full_trees_on_noise(rng):
 def boosting_far_too_long(rng):
     X, y = step_function(rng, 200, 1.0)
     return g.GradientBoostingRegressor(
-        n_estimators=500, learning_rate=0.3, max_depth=4, random_state=0
+        n_estimators=150, learning_rate=0.5, max_depth=4, random_state=0
     ).fit(X, y)
 
 
@@ -672,7 +672,7 @@ def boosting_on_sines(rng):
 def histogram_boosting_with_flipped_labels(rng):
     X, y = flipped(rng, two_clouds(rng, 250, 3, 4.0))
     return g.HistGradientBoostingClassifier(
-        max_iter=300, learning_rate=0.3, min_samples_leaf=2, early_stopping=False
+        max_iter=100, learning_rate=0.5, min_samples_leaf=2, early_stopping=False
     ).fit(X, y)
 
 
