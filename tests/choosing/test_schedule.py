@@ -15,6 +15,7 @@ from gapless.choosing.families import FAMILIES, families_for
 from gapless.choosing.folds import held_out_part
 from gapless.choosing.judging import Judging, in_words
 from gapless.choosing.metric import metric_of
+from gapless.choosing.preparing import ByRow
 from gapless.choosing.schedule import Schedule
 from gapless.choosing.splitting import rows_of
 from gapless.data import describe_columns, load_builtin, read_target, table_of
@@ -102,6 +103,35 @@ def test_the_budget_is_kept_and_leaves_time_for_the_last_fit():
         assert judging.budget.seconds <= 20.0
         if judging.best.rows == judging.folds.largest:
             assert judging.budget.left >= judging.test_seconds(judging.best)
+
+
+def test_time_is_kept_for_preparing_the_rows_of_the_test():
+    """Of long texts it takes longer than to predict them; a run went beyond its limit by it."""
+    _, judging = run(1000.0, {"linear discriminants": 0.1})
+    best = judging.best
+    judging.test_rows = 400
+    before, kept = judging.test_seconds(best), judging.end_seconds(best)
+    # Of 100 rows to learn from and 300 to be asked, each took 0.125 s.
+    judging.budget.learn_preparing(best.family.kind, 100, 300, 50.0)
+    assert judging.test_seconds(best) == before + 2 * 400 * 0.125
+    assert judging.end_seconds(best) >= kept + 2 * 400 * 0.125
+
+
+def test_no_part_is_prepared_that_would_end_after_the_limit(monkeypatch):
+    """Preparing long texts cannot be stopped, so that it must not begin."""
+    judging, [_, family] = judging_of(20.0, {"linear discriminants": 1e-6})
+    clock, prepared = judging.budget.clock, []
+    prepare = ByRow.prepare
+
+    def slow(self, rows):
+        clock.now += 6.0
+        prepared.append(clock.now)
+        return prepare(self, rows)
+
+    monkeypatch.setattr(ByRow, "prepare", slow)
+    trial = judging.judge(family, judging.folds.largest, 19.0)
+    assert trial.held is None and trial.reason.startswith("after")
+    assert prepared == [6.0, 12.0, 18.0]
 
 
 def test_every_family_is_looked_at_before_one_has_all_the_time():

@@ -82,6 +82,7 @@ class Budget:
     _worked_before: float = 0.0
     _speeds: dict[tuple[str, bool], float] = field(default_factory=dict)
     _preparing: dict[Kind, float] = field(default_factory=dict)
+    _preparing_asked: dict[Kind, float] = field(default_factory=dict)
     _prepared: set[tuple[Kind, int]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -151,11 +152,16 @@ class Budget:
         if family.complexity:
             self._speeds[family.form] = rounded(took / family.guess_seconds(self.facts, rows))
 
-    def learn_preparing(self, kind: Kind, rows: int, took: float) -> None:
-        """Remember what preparing so many rows for a fit took; it need not be done again."""
+    def learn_preparing(self, kind: Kind, rows: int, asked: int, took: float) -> None:
+        """Remember what preparing rows took, for a fit and to be asked; it need not be repeated."""
         if (kind, rows) not in self._prepared:
             self._preparing[kind] = rounded(took / max(rows, 1))
+            self._preparing_asked[kind] = rounded(took / max(rows + asked, 1))
             self._prepared.add((kind, rows))
+
+    def prepare_seconds(self, kind: Kind, rows: int) -> float:
+        """About how long it takes to prepare rows that a fitted model is asked about."""
+        return self._preparing_asked.get(kind, 0.0) * rows
 
     def fit_seconds(self, family: Family, rows: int) -> float:
         """About how long a fit takes, with preparing its rows unless that has been done."""

@@ -213,8 +213,13 @@ class Judging:
         return test + self.budget.fit_seconds(family, most)
 
     def test_seconds(self, trial: Trial) -> float:
-        """What it takes to predict the rows for testing: numbers or classes, and probabilities."""
-        return ASKED_AT_END * self.test_rows * trial.ask_seconds
+        """What it takes to predict the rows for testing: numbers or classes, and probabilities.
+
+        Held-out rows were prepared once and for all, and these are prepared each time: for long
+        texts that is nearly all of it.
+        """
+        preparing = self.budget.prepare_seconds(trial.family.kind, self.test_rows)
+        return ASKED_AT_END * (preparing + self.test_rows * trial.ask_seconds)
 
     @property
     def best(self) -> Trial | None:
@@ -327,16 +332,22 @@ class Judging:
     def _prepare(self, family: Family, rows: int) -> None:
         """Prepare the rows of all splits, unless that has been done."""
         model, splits = self._by_row(family), self._splits_of(rows)
-        began = self.budget.worked
+        began, longest = self.budget.worked, 0.0
         for place, (train, test) in enumerate(splits):
             check()
+            # Preparing a part, such as counting the words of long texts, cannot be stopped.
+            if family.complexity and longest > self.budget.clock_left:
+                raise TimeLimit
+            started = self.budget.seconds
             if family.complexity and not model.is_prepared(train):
                 text = f"preparing {len(train):,} rows, part {place + 1} of {len(splits)}"
                 self.say("preparing", family.name, text=text)
             model.prepare(train).of(test)
+            longest = max(longest, self.budget.seconds - started)
         if family.complexity:
             seconds = (self.budget.worked - began) / len(splits)
-            self.budget.learn_preparing(family.kind, rows, seconds)
+            asked = self._held_out // len(splits)
+            self.budget.learn_preparing(family.kind, rows, asked, seconds)
 
     def _has_probabilities(self, family: Family) -> bool:
         return hasattr(family.build(self.budget.facts, self.seed), "predict_proba")
