@@ -19,17 +19,14 @@ from dataclasses import replace
 from itertools import islice
 
 import numpy as np
-import scipy.linalg
 
-from ..design import Design
-from ..penalties import L2
 from ..problem import Parameters, Problem
-from ..threads import single_blas
 from . import class_newton
 from ._base import Point, solver
 from .conjugate_gradients import ConjugateGradients
 from .newton_steps import Blocks, Change, Damping, Factored, Iterate, Joint, strengths
-from .positive_definite import EPS, call_lapack
+from .positive_definite import EPS
+from .row_space import RowSpace, is_wide
 
 Array = np.ndarray
 
@@ -39,8 +36,6 @@ FEW_FEATURES, MOST_FEATURES = 500, 3000
 CHEAP = 2e9
 # The same for the unknowns of all classes together.
 FEW_UNKNOWNS = 100
-# The row space of X is computed up to so many rows.
-MOST_ROWS = 1000
 # Every so many-th row makes a sample to start from, if that leaves so many rows per unknown.
 SAMPLE_STEP, ROWS_PER_UNKNOWN = 8, 50
 # A Gram matrix of so few operations takes no longer than what surrounds it, as that of a sample.
@@ -66,7 +61,7 @@ def newton(problem: Problem, start: Parameters) -> Iterator[Point]:
     A step costs O(n·d²) by a factor, or a few dozen products with X by conjugate gradients. With
     fewer rows than features the problem is first moved into the row space of X.
     """
-    if _is_wide(problem):
+    if is_wide(problem):
         yield from _in_row_space(problem, start)
     else:
         yield from _in_features(problem, start)
@@ -98,13 +93,6 @@ def newton_cg(problem: Problem, start: Parameters) -> Iterator[Point]:
 
 def _begin(problem: Problem, start: Parameters, z: Array | None = None) -> Iterate:
     return Iterate(problem, strengths(problem), np.asarray(start.w, dtype=float), start.b, z)
-
-
-def _is_wide(problem: Problem) -> bool:
-    """Whether the row space is smaller than X, cheap to find, and all that matters."""
-    l2 = strengths(problem)
-    is_uniform = bool(np.all(l2 == l2[:1]))
-    return is_uniform and problem.n < problem.d and problem.n <= MOST_ROWS * problem.design.density
 
 
 def _is_small(problem: Problem) -> bool:
@@ -242,19 +230,8 @@ def _null_scores(problem: Problem) -> Array:
 
 
 def _in_row_space(problem: Problem, start: Parameters) -> Iterator[Point]:
-    """The same problem in n coordinates: X = LQᵀ, w = Qv and ‖w‖ = ‖v‖, L being n × n."""
-    X = problem.design.dense()
-    Q, R = call_lapack(_qr, X.T)
-    l2 = float(strengths(problem).flat[0])
-    reduced = replace(problem, design=Design(np.ascontiguousarray(R.T)), penalty=L2(l2))
-    with single_blas():
-        begin = Parameters(Q.T @ start.w, start.b)
-    for point in _in_features(reduced, begin):
-        with single_blas():
-            w = Q @ point.w
-        # Its product is with the rows of L.
-        yield replace(point, w=w, product=None)
-
-
-def _qr(A: Array) -> tuple[Array, Array]:
-    return scipy.linalg.qr(A, mode="economic", check_finite=False)
+    """The same problem in as many coordinates as there are rows."""
+    space = RowSpace.of(problem.design)
+    for point in _in_features(space.problem(problem), space.enter(Parameters(start.w, start.b))):
+        # Its product is with the rows in those coordinates.
+        yield replace(point, w=space.leave(point.w), product=None)
