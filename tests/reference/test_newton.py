@@ -10,6 +10,7 @@ import gapless
 from gapless.design import Design
 from gapless.interrupt import time_limit
 from gapless.losses import (
+    Hinge,
     Huber,
     Logistic,
     Softmax,
@@ -428,3 +429,27 @@ def test_the_factor_of_a_sparse_x_is_of_few_features(monkeypatch):
     assert factored and max(factored) <= preconditioners.LEADING
     dense = gapless.LogisticRegression(C=10.0, tol=1e-8).fit(X.toarray(), y)
     assert model.certificate_.primal <= dense.certificate_.primal + model.certificate_.gap
+
+
+# ---- few wide rows -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", [Hinge(), SquaredHinge(), Logistic()], ids=lambda of: of.name)
+@pytest.mark.parametrize("spread", [1.0, 1e-9], ids=["well", "ill"])
+def test_wide_rows_have_the_solution_of_all_columns(loss, spread, rng):
+    # Rows that are nearly sums of others leave the eigenvectors of XXᵀ too few digits.
+    n, d = 30, 400
+    X = rng.normal(size=(n, d))
+    X[-5:] = X[:5] + spread * X[-5:]
+    y = np.where(rng.normal(size=n) > 0, 1.0, -1.0)
+    problem = Problem(Design(X), y, loss, L2(0.5), np.ones(n))
+    found = solve(problem, tol=1e-12)
+    assert found.status == "optimal" and found.gap <= 1e-10 * problem.scale
+    w, b = found.parameters.w, found.parameters.b
+    assert found.primal == pytest.approx(problem.primal(w, b), rel=1e-10)
+    # What the certificate will say of the solution itself, with all columns.
+    bound = problem.bound(found.parameters.theta)
+    assert problem.primal(w, b) - bound.dual <= 1e-9 * problem.scale
+    # The penalty leaves nothing outside the rows.
+    coefficients, *_ = np.linalg.lstsq(X.T, w, rcond=None)
+    np.testing.assert_allclose(X.T @ coefficients, w, atol=1e-8 * np.abs(w).max())
