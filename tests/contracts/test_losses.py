@@ -336,6 +336,19 @@ def check_inputs_are_left_alone(loss, rng):
         np.testing.assert_array_equal(now, then)
 
 
+def check_the_box_is_the_conjugate(loss, rng):
+    """A loss may write ℓ* and its domain more shortly than by its box; they must be the same."""
+    if not loss.has_dual_box:
+        return
+    y, z = sample(loss, rng)
+    u = loss.gradient(y, z)
+    np.testing.assert_allclose(
+        loss.conjugate(y, u), Loss.conjugate(loss, y, u), rtol=1e-12, atol=1e-12
+    )
+    for short, of_box in zip(loss.dual_domain(y), Loss.dual_domain(loss, y)):
+        np.testing.assert_array_equal(*np.broadcast_arrays(short, of_box, y)[:2])
+
+
 CHECKS = [function for name, function in list(globals().items()) if name.startswith("check_")]
 
 
