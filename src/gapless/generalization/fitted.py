@@ -73,11 +73,11 @@ class Fitted:
     expected: ClassVar[float | None] = None
     # What `scaled` makes stronger, in words.
     strength: ClassVar[str] = "the penalty"
-    # Whether answers are classes without a doubt, which it cannot have.
+    # Whether it answers with classes alone, and never with probabilities.
     is_plain: ClassVar[bool] = False
     # Whether the shape of the model stays the same however weak its penalty is.
     is_limited: ClassVar[bool] = True
-    # Whether it says of its own rows what they are, whatever its penalty.
+    # Whether it repeats the targets of its own rows, whatever its penalty.
     interpolates: ClassVar[bool] = False
 
     @cached_property

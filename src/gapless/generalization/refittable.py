@@ -43,12 +43,8 @@ class Refittable(ABC):
     strength = "the penalty"
     # Whether scores are meant as probabilities of classes.
     has_probabilities = True
-    # Whether answers are classes without a doubt, which it cannot have.
-    is_plain = False
     # Whether the shape of the model stays the same however little it is held back.
     is_limited = False
-    # Whether it says of its own rows what they are, whatever its freedom, as distances of 0 do.
-    interpolates = False
 
     def __init__(self, design: Design, y: Array, weights: Array):
         self.design, self.y, self.weights = design, y, weights
@@ -56,6 +52,16 @@ class Refittable(ABC):
     @property
     def is_large(self) -> bool:
         """Whether refits are dear; not where they are few and cheap, or there is a formula."""
+        return False
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it answers with classes alone, and never with probabilities."""
+        return False
+
+    @property
+    def interpolates(self) -> bool:
+        """Whether it repeats the targets of its own rows, whatever its freedom."""
         return False
 
     @property

@@ -48,7 +48,7 @@ class NeighborsFit(Refittable):
         return self.estimator._asked if self._k is None else self._k
 
     @property
-    def interpolates(self) -> bool:  # type: ignore[override]
+    def interpolates(self) -> bool:
         """Whether a row is its own nearest neighbour and outweighs all others."""
         return self.estimator.weights == "distance"
 
@@ -156,8 +156,8 @@ class NeighborsFit(Refittable):
         raise NotAvailable("neighbours without a row are found by folds")
 
     @property
-    def is_plain(self):
-        """Whether answers are classes without a doubt: one neighbour has no other vote beside."""
+    def is_plain(self) -> bool:
+        """Whether it answers with classes alone: one neighbour has no other vote beside it."""
         return self.has_classes and self.k == 1
 
     @property
