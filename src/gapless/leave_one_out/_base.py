@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
 from scipy.linalg.lapack import dpocon
 
 from ..design import Design
 from ..lapack import eigh, potrf, trtri
 from ..problem import Problem
 from ..solvers.positive_definite import EPS, Cholesky, call_lapack, orthonormal, unit_diagonal
+from ..solvers.row_space import thin_qr
 from ..threads import single_blas
 
 Array = np.ndarray
@@ -92,7 +92,7 @@ def whiten(H: Array) -> tuple[Array, float]:
 def row_space(design: Design, l2: Array) -> tuple[Design, Array]:
     """XB and B (d, n) with which w = Bv turns ½Σ l2ⱼwⱼ² into ½‖v‖², for n < d and all l2ⱼ > 0."""
     root = np.sqrt(l2)
-    Q, R = call_lapack(_qr, (design.dense() / root).T)
+    Q, R = call_lapack(thin_qr, (design.dense() / root).T)
     return Design(np.ascontiguousarray(R.T)), Q / root[:, None]
 
 
@@ -110,10 +110,6 @@ def reduced_space(design: Design, l2: Array) -> tuple[Design, Array] | None:
     # The units of the features are taken back, and the basis made orthonormal again.
     basis = orthonormal(vectors[:, keep] / scale[:, None]) / root[:, None]
     return Design(np.ascontiguousarray(design.times(basis))), basis
-
-
-def _qr(A: Array) -> tuple[Array, Array]:
-    return scipy.linalg.qr(A, mode="economic", check_finite=False)
 
 
 def members(labels: Array) -> list[Array]:

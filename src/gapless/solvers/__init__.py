@@ -67,10 +67,7 @@ def solve(
     if kept is not None and chosen.name == "prox_newton":
         chosen = replace(chosen, method=partial(chosen.method, kept=kept))
     options = {"tol": tol, "max_iter": max_iter, "callback": callback}
-    if _is_moved(chosen, problem):
-        space = RowSpace.of(problem.design)
-        return _solved_in(space, chosen, problem, start, options, polish, solver == "auto")
-    return _solved(chosen, problem, start, options, polish, solver == "auto")
+    return _solved(chosen, problem, start, options, polish, solver == "auto", {})
 
 
 def solve_many(
@@ -102,13 +99,8 @@ def solve_many(
     solutions: list[Solution] = []
     spaces: dict[Design, RowSpace] = {}
     for c, problem, start in zip(chosen, problems, starts):
-        how = (c, problem, start, options, polish, solver == "auto")
-        if _is_moved(c, problem):
-            if problem.design not in spaces:
-                spaces[problem.design] = RowSpace.of(problem.design)
-            solutions.append(_solved_in(spaces[problem.design], *how))
-        else:
-            solutions.append(_solved(*how))
+        how = (options, polish, solver == "auto", spaces)
+        solutions.append(_solved(c, problem, start, *how))
         if solutions[-1].status in ("interrupted", "time_limit", "callback"):
             break
     return solutions
@@ -121,8 +113,21 @@ def _solved(
     options: dict,
     polish: bool,
     again: bool,
+    spaces: dict[Design, RowSpace],
 ) -> Solution:
-    """The solution by one solver, polished, or by another where `again` allows a second try."""
+    """The solution by one solver, polished, or by another where `again` allows a second try.
+
+    `spaces` keeps the row spaces of designs, which problems on the same rows share.
+    """
+    if _is_moved(chosen, problem):
+        if problem.design not in spaces:
+            spaces[problem.design] = RowSpace.of(problem.design)
+        space = spaces[problem.design]
+        begin = None if start is None else space.enter(start)
+        how = (options, polish, again, spaces)
+        solution = _solved(chosen, space.problem(problem), begin, *how)
+        found = solution.parameters
+        return replace(solution, parameters=replace(found, w=space.leave(found.w)))
     solution = run(chosen, problem, start, **options)
     if not polish:
         return solution
@@ -135,16 +140,6 @@ def _is_moved(chosen: Solver, problem: Problem) -> bool:
     is_ridge = problem.coordinates is not None and bool(np.all(problem.coordinates.l2 > 0))
     takes_gram = chosen.name in ("augmented_lagrangian", "interior_point")
     return takes_gram and is_ridge and NARROWER * problem.n <= problem.d and is_wide(problem)
-
-
-def _solved_in(
-    space: RowSpace, chosen: Solver, problem: Problem, start: Parameters | None, *how
-) -> Solution:
-    """The same in the coordinates of the rows."""
-    begin = None if start is None else space.enter(start)
-    solution = _solved(chosen, space.problem(problem), begin, *how)
-    found = solution.parameters
-    return replace(solution, parameters=replace(found, w=space.leave(found.w)))
 
 
 def _look_up(name: str, problem: Problem) -> Solver:

@@ -58,7 +58,7 @@ class RowSpace:
 
     @classmethod
     def _by_qr(cls, design: Design) -> RowSpace:
-        Q, R = call_lapack(_qr, design.dense().T)
+        Q, R = call_lapack(thin_qr, design.dense().T)
         return cls(Design(np.ascontiguousarray(R.T)), lambda w: Q.T @ w, lambda v: Q @ v)
 
     def problem(self, problem: Problem) -> Problem:
@@ -82,5 +82,6 @@ def is_wide(problem: Problem) -> bool:
     return is_uniform and problem.n < problem.d and problem.n <= MOST_ROWS * problem.design.density
 
 
-def _qr(A: Array) -> tuple[Array, Array]:
+def thin_qr(A: Array) -> tuple[Array, Array]:
+    """Q and R of A = QR, with as many columns in Q as in A."""
     return scipy.linalg.qr(A, mode="economic", check_finite=False)
