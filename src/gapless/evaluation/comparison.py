@@ -36,8 +36,8 @@ class Contender:
     verdict : str
         "over-fitted", "under-fitted" or "balanced", and why, in words: what `generalization_` of
         the model says, by simpler and richer versions of it. For models without it, and with groups
-        or time, the other models stand for versions: over-fitted is one than which the best does
-        clearly better, and that knows its own rows better, under-fitted one that knows them worse.
+        or time, the other models stand for versions: where the best one does clearly better, a
+        model is over-fitted if it knows its own rows better than the best does, else under-fitted.
     optimality : str
         What its certificate says, fitted to all rows; "" for models that have none.
     seconds : float

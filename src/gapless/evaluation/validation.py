@@ -70,10 +70,10 @@ class ValidationCurve:
     skipped : tuple
         Values for which there was no time.
     kinds : tuple of str
-        Of each value whether its models are "balanced", "under-fitted" or "over-fitted". Balanced
-        are those than which the best does not do clearly better, by the rule of `generalization_`.
-        Of the others, those that know their own rows worse, too, are under-fitted, and those that
-        know these at least as well are over-fitted. "unknown" where the score is not defined.
+        Of each value whether its models are "balanced", "under-fitted" or "over-fitted". They are
+        balanced unless the best ones do clearly better, by the rule of `generalization_`; then they
+        are under-fitted if they know their own rows worse, too, and over-fitted if they know these
+        at least as well. "unknown" where the score is not defined.
     """
 
     parameter: str
