@@ -109,6 +109,14 @@ def test_a_machine_that_is_too_free_in_two_ways_is_over_fitted():
     assert found.kind == OVER and " and a kernel " in found.verdict
 
 
+def test_other_rows_of_an_x_have_probabilities_whatever_the_weights(rng):
+    units, classes = rng.integers(0, 5, 60), rng.integers(0, 2, 60)
+    for weights in (np.ones(60), np.full(60, 0.3), rng.uniform(0.1, 3.0, 60)):
+        found = by_same_x(np.eye(2)[classes], weights, units, None)
+        assert np.all((found >= -1e-12) & (found <= 1 + 1e-12))
+        np.testing.assert_allclose(found.sum(axis=1), 1.0)
+
+
 # ---- what a family says of itself ----------------------------------------------------------------
 
 

@@ -44,9 +44,10 @@ def by_same_x(targets: Array, weights: Array, units: Array, distinct: Array | No
     of_x, w, y = units[kept], weights[kept], targets[kept]
     total, sums = np.bincount(of_x, w)[of_x], sums_by(of_x, w[:, None] * y)[of_x]
     if distinct is None:
-        left_out = np.ones(len(kept))
+        # One row, or what there is of its class at its x where weights are below 1.
+        left_out = np.minimum(np.sum(sums * y, axis=1), 1.0)
         several = np.max(sums, axis=1) < total * (1 - 1e-9)
-        again = total > 1 + 1e-9
+        again = total - left_out > 1e-9 * total
         is_enough = np.sum(w[several & again]) >= SEVERAL * np.sum(w[again])
         known = again & is_enough
     else:
