@@ -11,7 +11,8 @@ namespace {
 class BoundClassNewton {
 public:
     BoundClassNewton(DenseIn<double> x, VectorIn<std::int64_t> y, VectorIn<double> weights,
-                     VectorIn<double> l2, Index outputs, bool has_bias, double scale, bool is_joint)
+                     VectorIn<double> l2, Index outputs, bool has_bias, double scale, bool is_joint,
+                     bool by_gradients)
         : x_(x), y_(y), weights_(weights), l2_(l2) {
         Dense<double> data = dense(x_);
         check(outputs >= 1, "there must be at least one column of scores");
@@ -24,7 +25,7 @@ public:
         n_ = data.rows, d_ = data.columns, outputs_ = outputs;
         newton_ = std::make_unique<ClassNewton>(
             ClassProblem{data, y_.data(), weights_.data(), l2_.data(), outputs, has_bias, scale},
-            is_joint);
+            is_joint, by_gradients);
     }
 
     double begin(const MatrixOut<double>& w, const VectorOut<double>& b, const MatrixOut<double>& z,
@@ -71,9 +72,9 @@ private:
 void define_class_newton(nb::module_& m) {
     nb::class_<BoundClassNewton>(m, "ClassNewton")
         .def(nb::init<DenseIn<double>, VectorIn<std::int64_t>, VectorIn<double>, VectorIn<double>,
-                      Index, bool, double, bool>(),
+                      Index, bool, double, bool, bool>(),
              array("X"), array("y"), array("weights"), array("l2"), "outputs"_a, "has_bias"_a,
-             "scale"_a, "is_joint"_a)
+             "scale"_a, "is_joint"_a, "by_gradients"_a)
         .def("begin", &BoundClassNewton::begin, array("w"), array("b"), array("z"), array("slope"),
              array("gradient"), "deadline"_a)
         .def("step", &BoundClassNewton::step, array("w"), array("b"), array("z"), array("slope"),

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "exponential.hpp"
+
 namespace gapless {
 namespace {
 
@@ -19,13 +21,27 @@ constexpr Index most_products = 250;
 // The block is made anew after so large a change of the curvature, or so many products.
 constexpr double stale_change = 0.5;
 constexpr Index stale_products = 10;
-// The line search ends at a slope so much less steep, or after so many trials that were good
-// enough.
-constexpr double level = 0.25;
+// The line search ends at a slope so much less steep, after a Newton step and after one from
+// gradients; or after so many trials that were good enough.
+constexpr double level = 0.25, level_by_gradients = 0.9;
 constexpr int most_trials = 40, enough_trials = 3;
+// Steps from gradients remember so many earlier ones. The first is so much shorter than the
+// diagonal of the Hessian says, since curvature falls where the scores grow.
+constexpr std::size_t most_memories = 10;
+constexpr double first_length = 0.1;
+// They go on while so many of them make the squared gradient so much smaller; a Newton step takes
+// about as long, and does.
+constexpr std::size_t patience = 15;
+constexpr double least_progress = 0.1;
 
 double inner(const std::vector<double>& a, const std::vector<double>& b) {
     return dot(a.data(), b.data(), static_cast<Index>(a.size()));
+}
+
+// Each x ≤ 0 becomes eˣ.
+void raise(double* x, Index n) {
+#pragma omp simd
+    for (Index i = 0; i < n; ++i) x[i] = exp_of(x[i]);
 }
 
 Operand<double> as_read(const double* data, Index stride) { return {data, stride, Transpose::no}; }
@@ -106,9 +122,10 @@ void ScaledCholesky::solve(double* b, Index columns, const Blas& blas) const {
 
 // ---- products, and the loss ----
 
-ClassNewton::ClassNewton(const ClassProblem& problem, bool is_joint)
+ClassNewton::ClassNewton(const ClassProblem& problem, bool is_joint, bool by_gradients)
     : problem_(problem),
       is_joint_(is_joint),
+      by_gradients_(by_gradients),
       n_(problem.x.rows),
       d_(problem.x.columns),
       K_(problem.outputs) {
@@ -119,10 +136,6 @@ ClassNewton::ClassNewton(const ClassProblem& problem, bool is_joint)
     bias_gradient_.resize(K_);
     step_b_.resize(K_);
     mean_.resize(d_);
-    const bool by_rows = problem.x.order == Order::rows;
-    auto entry = [&](Index i, Index j) {
-        return problem.x.data[by_rows ? i * d_ + j : j * n_ + i];
-    };
     if (!is_joint) return;
     const Index m = d_ + problem.has_bias;
     if (problem.has_bias) {
@@ -155,36 +168,52 @@ void ClassNewton::multiply_transposed(const double* r, double* out, const Blas& 
 }
 
 double ClassNewton::loss(const double* z, double* p, double* slope) const {
+    if (K_ == 1) return loss_of_two(z, p, slope);
+    for (Index i = 0; i < n_; ++i) {
+        const double largest = *std::max_element(z + i * K_, z + (i + 1) * K_);
+        for (Index k = i * K_; k < (i + 1) * K_; ++k) p[k] = z[k] - largest;
+    }
     double sum = 0;
-    for (Index i = 0; i < n_; ++i, z += K_, p += K_, slope += K_) {
+    // What is not yet the exponential of the true class is kept before it is overwritten.
+    for (Index i = 0; i < n_; ++i)
+        if (problem_.weights[i] > 0) sum -= problem_.weights[i] * p[i * K_ + problem_.y[i]];
+    raise(p, n_ * K_);
+    for (Index i = 0; i < n_; ++i, p += K_, slope += K_) {
+        const double s = problem_.weights[i];
+        // A row of weight 0 counts 0 whatever it holds.
+        if (!(s > 0)) {
+            std::fill_n(slope, K_, 0.0);
+            continue;
+        }
+        double total = 0;
+        for (Index k = 0; k < K_; ++k) total += p[k];
+        sum += s * std::log(total);
+        const double share = 1 / total;
+        double others = 0;
+        const Index y = problem_.y[i];
+        for (Index k = 0; k < K_; ++k) {
+            p[k] *= share;
+            others += k == y ? 0 : p[k];
+            slope[k] = s * p[k];
+        }
+        slope[y] = -s * others;  // 1 − p would lose the digits of a p near 1
+    }
+    return sum;
+}
+
+double ClassNewton::loss_of_two(const double* z, double* p, double* slope) const {
+    double sum = 0;
+    for (Index i = 0; i < n_; ++i) {
         const double s = problem_.weights[i];
         const Index y = problem_.y[i];
-        double value = 0;
-        if (K_ == 1) {
-            // exp(−|z|) is at most 1: nothing overflows.
-            const double e = std::exp(-std::abs(z[0])), q = 1 / (1 + e);
-            p[0] = z[0] >= 0 ? q : e * q;
-            value = std::log1p(e) - std::min(y ? z[0] : -z[0], 0.0);
-            slope[0] = y ? -s * (z[0] >= 0 ? e * q : q) : s * p[0];
-        } else {
-            const double largest = *std::max_element(z, z + K_);
-            double total = 0;
-            for (Index k = 0; k < K_; ++k) total += p[k] = std::exp(z[k] - largest);
-            value = std::log(total) - (z[y] - largest);
-            const double share = 1 / total;
-            double others = 0;
-            for (Index k = 0; k < K_; ++k) {
-                p[k] *= share;
-                others += k == y ? 0 : p[k];
-                slope[k] = s * p[k];
-            }
-            slope[y] = -s * others;  // 1 − p would lose the digits of a p near 1
-        }
-        // A row of weight 0 counts 0 whatever it holds.
+        // exp(−|z|) is at most 1: nothing overflows.
+        const double e = std::exp(-std::abs(z[i])), q = 1 / (1 + e);
+        p[i] = z[i] >= 0 ? q : e * q;
+        slope[i] = y ? -s * (z[i] >= 0 ? e * q : q) : s * p[i];
         if (s > 0)
-            sum += s * value;
+            sum += s * (std::log1p(e) - std::min(y ? z[i] : -z[i], 0.0));
         else
-            std::fill_n(slope, K_, 0.0);
+            slope[i] = 0;
     }
     return sum;
 }
@@ -253,19 +282,45 @@ bool ClassNewton::solve_jointly(const ClassIterate& at, const Blas& blas) {
     return true;
 }
 
-bool ClassNewton::make_block(const Blas& blas) {
+void ClassNewton::measure_curvature() {
+    curvature_.resize(n_);
+    for (Index i = 0; i < n_; ++i) {
+        double sum = 0;
+        for (Index k = 0; k < K_; ++k) sum += p_[i * K_ + k] * (1 - p_[i * K_ + k]);
+        curvature_[i] = problem_.weights[i] * sum / double(K_);
+    }
+}
+
+double ClassNewton::entry(Index i, Index j) const {
+    const Dense<double>& x = problem_.x;
+    return x.data[x.order == Order::rows ? i * d_ + j : j * n_ + i];
+}
+
+bool ClassNewton::make_mean() {
     block_mean_.assign(d_, 0.0);
     block_total_ = 0;
-    const Dense<double>& x = problem_.x;
-    const bool by_rows = x.order == Order::rows;
-    auto entry = [&](Index i, Index j) { return x.data[by_rows ? i * d_ + j : j * n_ + i]; };
-    if (problem_.has_bias) {
-        for (double c : curvature_) block_total_ += c;
-        if (!(block_total_ > 0)) return false;
-        for (Index i = 0; i < n_; ++i)
-            for (Index j = 0; j < d_; ++j) block_mean_[j] += curvature_[i] * entry(i, j);
-        for (double& mean : block_mean_) mean /= block_total_;
-    }
+    if (!problem_.has_bias) return true;
+    for (double c : curvature_) block_total_ += c;
+    if (!(block_total_ > 0)) return false;
+    for (Index i = 0; i < n_; ++i)
+        for (Index j = 0; j < d_; ++j) block_mean_[j] += curvature_[i] * entry(i, j);
+    for (double& mean : block_mean_) mean /= block_total_;
+    return true;
+}
+
+bool ClassNewton::make_diagonal() {
+    if (!make_mean()) return false;
+    diagonal_.assign(problem_.l2, problem_.l2 + d_);
+    for (Index i = 0; i < n_; ++i)
+        for (Index j = 0; j < d_; ++j) {
+            const double distance = entry(i, j) - block_mean_[j];
+            diagonal_[j] += curvature_[i] * distance * distance;
+        }
+    return true;
+}
+
+bool ClassNewton::make_block(const Blas& blas) {
+    if (!make_mean()) return false;
     scaled_.resize(n_ * d_);
     for (Index i = 0; i < n_; ++i) {
         const double root = std::sqrt(curvature_[i]);
@@ -282,7 +337,11 @@ void ClassNewton::precondition(const Vector& w, const Vector& b, Vector& out_w, 
                                const Blas& blas) const {
     for (Index j = 0; j < d_; ++j)
         for (Index k = 0; k < K_; ++k) out_w[j * K_ + k] = w[j * K_ + k] - block_mean_[j] * b[k];
-    factor_.solve(out_w.data(), K_, blas);
+    if (by_gradients_)
+        for (Index j = 0; j < d_; ++j)
+            for (Index k = 0; k < K_; ++k) out_w[j * K_ + k] /= diagonal_[j];
+    else
+        factor_.solve(out_w.data(), K_, blas);
     for (Index k = 0; k < K_; ++k) out_b[k] = problem_.has_bias ? b[k] / block_total_ : 0.0;
     for (Index j = 0; j < d_; ++j) axpy(-block_mean_[j], out_w.data() + j * K_, out_b.data(), K_);
 }
@@ -309,16 +368,11 @@ void ClassNewton::hessian_times(const Vector& w, const Vector& b, Vector& out_w,
 
 bool ClassNewton::solve_by_products(const ClassIterate& at, const Context& context) {
     const Blas& blas = context.blas;
-    curvature_.resize(n_);
+    measure_curvature();
     double change = 0, made = 0;
-    for (Index i = 0; i < n_; ++i) {
-        double sum = 0;
-        for (Index k = 0; k < K_; ++k) sum += p_[i * K_ + k] * (1 - p_[i * K_ + k]);
-        curvature_[i] = problem_.weights[i] * sum / double(K_);
-        if (!made_at_.empty()) {
-            change += std::abs(curvature_[i] - made_at_[i]);
-            made += made_at_[i];
-        }
+    for (Index i = 0; i < n_ && !made_at_.empty(); ++i) {
+        change += std::abs(curvature_[i] - made_at_[i]);
+        made += made_at_[i];
     }
     const bool is_stale =
         made_at_.empty() || products_ >= stale_products || change > stale_change * made;
@@ -356,9 +410,10 @@ bool ClassNewton::solve_by_products(const ClassIterate& at, const Context& conte
             direction_w[j] = near_w[j] + size / before * direction_w[j];
         for (Index k = 0; k < K_; ++k) direction_b[k] = near_b[k] + size / before * direction_b[k];
     }
-    if (K_ == 1) return true;
-    // Only differences between the classes matter to the loss: of what is the same for all, the
-    // penalty alone decides, and 0 is best.
+    return true;
+}
+
+void ClassNewton::remove_common_part(const ClassIterate& at) {
     for (Index j = 0; j < d_; ++j) {
         double sum = 0;
         for (Index k = 0; k < K_; ++k) sum += at.w[j * K_ + k] + step_w_[j * K_ + k];
@@ -367,25 +422,88 @@ bool ClassNewton::solve_by_products(const ClassIterate& at, const Context& conte
     double sum = 0;
     for (double b : step_b_) sum += b;
     for (double& b : step_b_) b -= sum / double(K_);
+}
+
+// ---- steps from gradients ----
+
+bool ClassNewton::solve_by_memories(const ClassIterate& at, const Blas& blas) {
+    if (sizes_.empty()) {
+        measure_curvature();
+        if (!make_diagonal()) return false;
+    }
+    double size = 0;
+    for (Index j = 0; j < d_; ++j)
+        size += square_sum(at.gradient + j * K_, nullptr, K_) / problem_.l2[j];
+    sizes_.push_back(size);
+    if (sizes_.size() > patience && size > least_progress * sizes_[sizes_.size() - 1 - patience])
+        return false;
+    Vector rest_w(at.gradient, at.gradient + d_ * K_), rest_b = bias_gradient_;
+    std::vector<double> shares(memories_.size());
+    for (std::size_t m = memories_.size(); m-- > 0;) {
+        const Memory& memory = memories_[m];
+        shares[m] = (inner(memory.step_w, rest_w) + inner(memory.step_b, rest_b)) / memory.product;
+        axpy(-shares[m], memory.change_w.data(), rest_w.data(), d_ * K_);
+        axpy(-shares[m], memory.change_b.data(), rest_b.data(), K_);
+    }
+    precondition(rest_w, rest_b, step_w_, step_b_, blas);
+    const double length = memories_.empty() ? first_length : memories_.back().length;
+    for (double& v : step_w_) v *= length;
+    for (double& v : step_b_) v *= length;
+    for (std::size_t m = 0; m < memories_.size(); ++m) {
+        const Memory& memory = memories_[m];
+        const double along =
+            (inner(memory.change_w, step_w_) + inner(memory.change_b, step_b_)) / memory.product;
+        axpy(shares[m] - along, memory.step_w.data(), step_w_.data(), d_ * K_);
+        axpy(shares[m] - along, memory.step_b.data(), step_b_.data(), K_);
+    }
+    for (double& v : step_w_) v = -v;
+    for (double& v : step_b_) v = -v;
+    return true;
+}
+
+bool ClassNewton::step_by_memories(ClassIterate& at, const Context& context) {
+    if (!solve_by_memories(at, context.blas)) return false;
+    remove_common_part(at);
+    multiply(step_w_.data(), step_b_.data(), along_.data(), context.blas);
+    Memory memory{step_w_, step_b_, Vector(at.gradient, at.gradient + d_ * K_), bias_gradient_};
+    Checkpoint checkpoint(context.poll);
+    // The first step is short on purpose, so it need not be level.
+    if (!search(at, memories_.empty() ? 1.0 : level_by_gradients, checkpoint)) return false;
+    gradient_at(at, context.blas);
+    for (double& v : memory.step_w) v *= length_;
+    for (double& v : memory.step_b) v *= length_;
+    for (Index j = 0; j < d_ * K_; ++j) memory.change_w[j] = at.gradient[j] - memory.change_w[j];
+    for (Index k = 0; k < K_; ++k) memory.change_b[k] = bias_gradient_[k] - memory.change_b[k];
+    memory.product = inner(memory.step_w, memory.change_w) + inner(memory.step_b, memory.change_b);
+    Vector scaled_w(d_ * K_), scaled_b(K_);
+    precondition(memory.change_w, memory.change_b, scaled_w, scaled_b, context.blas);
+    const double square = inner(memory.change_w, scaled_w) + inner(memory.change_b, scaled_b);
+    if (!(memory.product > eps * square)) return true;
+    memory.length = memory.product / square;
+    if (memories_.size() == most_memories) memories_.pop_front();
+    memories_.push_back(std::move(memory));
     return true;
 }
 
 // ---- the step ----
 
 bool ClassNewton::step(ClassIterate& at, const Context& context) {
+    if (by_gradients_ && step_by_memories(at, context)) return true;
+    by_gradients_ = false;
     const bool is_solved =
         is_joint_ ? solve_jointly(at, context.blas) : solve_by_products(at, context);
     if (!is_solved) return false;
+    if (!is_joint_ && K_ > 1) remove_common_part(at);
     multiply(step_w_.data(), step_b_.data(), along_.data(), context.blas);
     Checkpoint checkpoint(context.poll);
-    if (!search(at, checkpoint)) return false;
+    if (!search(at, level, checkpoint)) return false;
     gradient_at(at, context.blas);
     return true;
 }
 
 // As in the solver `newton`: falls enough (Armijo), and is level enough (Wolfe). Where the fall is
 // lost in rounding, the slope must be at most half as steep (Hager and Zhang 2005).
-bool ClassNewton::search(ClassIterate& at, Checkpoint& checkpoint) {
+bool ClassNewton::search(ClassIterate& at, double steepest, Checkpoint& checkpoint) {
     double first = dot(at.gradient, step_w_.data(), d_ * K_) + inner(bias_gradient_, step_b_);
     decrement_ = -first;
     if (!(first < 0)) return false;
@@ -417,7 +535,7 @@ bool ClassNewton::search(ClassIterate& at, Checkpoint& checkpoint) {
             best_z_.swap(trial_z_);
             best_p_.swap(trial_p_);
             best_slope_.swap(trial_slope_);
-            is_done = std::abs(slope) <= level * std::abs(first) ||
+            is_done = std::abs(slope) <= steepest * std::abs(first) ||
                       (trial >= enough_trials && slope > 0.9 * first);
         } else if (best_t > 0 && trial >= enough_trials) {
             break;
@@ -436,6 +554,7 @@ bool ClassNewton::search(ClassIterate& at, Checkpoint& checkpoint) {
         }
     }
     if (!(best_t > 0)) return false;
+    length_ = best_t;
     axpy(best_t, step_w_.data(), at.w, d_ * K_);
     axpy(best_t, step_b_.data(), at.b, K_);
     std::copy(best_z_.begin(), best_z_.end(), at.z);

@@ -4,9 +4,12 @@
 //
 // A step solves the Newton equations by a factor of the whole Hessian where it is small, else by
 // conjugate gradients with one factored block for all classes (Böhning 1992, Annals of the
-// Institute of Statistical Mathematics 44). Its length is found on the true objective.
+// Institute of Statistical Mathematics 44). Its length is found on the true objective. Where few
+// digits are wanted, steps from the gradients of earlier ones take less time (L-BFGS; Liu and
+// Nocedal 1989, Mathematical Programming 45); Newton steps go on where these are slow.
 #pragma once
 
+#include <deque>
 #include <vector>
 
 #include "array.hpp"
@@ -47,8 +50,9 @@ struct ClassIterate {
 
 class ClassNewton {
 public:
-    // With `is_joint` the Hessian of all unknowns together is factored.
-    ClassNewton(const ClassProblem& problem, bool is_joint);
+    // With `is_joint` the Hessian of all unknowns together is factored; `by_gradients` begins with
+    // steps that need none.
+    ClassNewton(const ClassProblem& problem, bool is_joint, bool by_gradients);
     // z, slope, gradient and P of the given w and b.
     void begin(ClassIterate& at, const Context& context);
     // The next iterate; false, and the old one, where no step along the direction found is better.
@@ -58,22 +62,39 @@ public:
 
 private:
     using Vector = std::vector<double>;
+    // A step that was made, how the gradient changed, ⟨step, change⟩, and what the preconditioner
+    // must be multiplied by to agree with it.
+    struct Memory {
+        Vector step_w, step_b, change_w, change_b;
+        double product = 0, length = 1;
+    };
 
+    double entry(Index i, Index j) const;
     void multiply(const double* w, const double* b, double* z, const Blas& blas) const;
     void multiply_transposed(const double* r, double* out, const Blas& blas) const;
     double loss(const double* z, double* p, double* slope) const;
+    double loss_of_two(const double* z, double* p, double* slope) const;
     void gradient_at(ClassIterate& at, const Blas& blas);
     bool solve_jointly(const ClassIterate& at, const Blas& blas);
     bool solve_by_products(const ClassIterate& at, const Context& context);
+    void measure_curvature();
+    bool make_mean();
+    bool make_diagonal();
     bool make_block(const Blas& blas);
     void precondition(const Vector& w, const Vector& b, Vector& out_w, Vector& out_b,
                       const Blas& blas) const;
     void hessian_times(const Vector& w, const Vector& b, Vector& out_w, Vector& out_b,
                        const Blas& blas);
-    bool search(ClassIterate& at, Checkpoint& checkpoint);
+    // Only differences between the classes matter to the loss: of what is the same for all, the
+    // penalty alone decides, and 0 is best.
+    void remove_common_part(const ClassIterate& at);
+    bool solve_by_memories(const ClassIterate& at, const Blas& blas);
+    bool step_by_memories(ClassIterate& at, const Context& context);
+    // Whether a point along the step is better; it is level if its slope is so much less steep.
+    bool search(ClassIterate& at, double steepest, Checkpoint& checkpoint);
 
     ClassProblem problem_;
-    bool is_joint_;
+    bool is_joint_, by_gradients_;
     Index n_, d_, K_;
     Vector mean_, centred_;           // the centred rows, with a one for the bias
     Vector p_, bias_gradient_;        // at the iterate
@@ -82,8 +103,10 @@ private:
     Vector u_, scaled_;
     ScaledCholesky factor_;
     Vector curvature_, made_at_;  // means over the classes, now and of the block
-    Vector block_mean_;
-    double block_total_ = 0, size_before_ = 0, decrement_ = 0;
+    Vector block_mean_, diagonal_;
+    std::deque<Memory> memories_;
+    Vector sizes_;  // of the gradients at the steps that were made from gradients
+    double block_total_ = 0, size_before_ = 0, decrement_ = 0, length_ = 0;
     Index products_ = 0;
 };
 

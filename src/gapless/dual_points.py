@@ -35,6 +35,11 @@ class FreeColumns:
         self.columns, self.with_ones = columns, with_ones
         self.m = columns.d + with_ones
 
+    @property
+    def is_bias(self) -> bool:
+        """Whether the ones are all there is."""
+        return self.with_ones and not self.columns.d
+
     def times(self, delta: Array) -> Array:
         """A @ delta for delta of shape (m,) or (m, K)."""
         if not self.columns.d:
@@ -188,7 +193,7 @@ def orthogonalise(
         if moved is not None:
             return moved
     moved = _balance(theta, free, inside, weights, None)
-    if moved is None and free.m == 1 and free.with_ones:
+    if moved is None and free.is_bias:
         moved = _shift(theta, inside, weights)
     return moved
 
@@ -225,7 +230,7 @@ def _balance(
 
 def _solve(free: FreeColumns, omega: Array, theta: Array) -> Array:
     """Aδ for the least δ that makes θ − Ω·Aδ orthogonal to A; one number for the bias alone."""
-    if free.m == 1 and free.with_ones:
+    if free.is_bias:
         total = float(omega.sum())
         return np.array([theta.sum() / total if total > 0 else 0.0])
     if free.m > LARGEST_GRAM:
@@ -387,11 +392,16 @@ def tilt(theta: Array, y: Array, free: FreeColumns, weights: Array) -> Array | N
         slow_steps += left > 0.1 * last
         last = left
         step = _joint_step(s * p, np.sqrt(s) * p, rest, free)
-        step -= np.sum(p * step, axis=1, keepdims=True)
+        if free.is_bias:
+            # All rows are tilted alike, so one tells. The same shift of all scores changes nothing.
+            step = step[:1] - step[0].mean()
+        else:
+            step -= np.sum(p * step, axis=1, keepdims=True)
         if not np.any(step) or not np.all(np.isfinite(step)):
             return None
         # Only the probabilities that matter may hold the step back.
-        longest = float(np.max(np.abs(step), where=p > 1e-10, initial=2.0))
+        matters = True if free.is_bias else p > 1e-10
+        longest = float(np.max(np.abs(step), where=matters, initial=2.0))
         p = _normalised(p * np.exp(np.clip(step * (2.0 / longest), -100, 10)), labels)
         theta = s * (labels - p)
     return None
@@ -548,7 +558,7 @@ def joint_hessian(a: Array, f: Array | None, columns: FreeColumns) -> Array:
     f ≥ 0 is None where the scores do not meet; the Hessian of a row must be no less than 0.
     """
     m, K = columns.m, a.shape[1]
-    if m == 1 and columns.with_ones:
+    if columns.is_bias:
         return np.diag(a.sum(axis=0)) - (0.0 if f is None else f.T @ f)
     own = np.maximum(a if f is None else a - f * f, 0.0)
     # Row i of B is fᵢ ⊗ Aᵢ, so that BᵀB has the blocks of all pairs of scores.

@@ -283,7 +283,12 @@ class Problem:
         """The bound of θ = 0, which is always feasible; −∞ where no bound is known."""
         theta = np.zeros(self._score_shape(self.y))
         v = np.zeros((self.d,) if self.outputs is None else (self.d, self.outputs))
-        return Bound(theta, v, self.dual(theta, v) if self.has_dual else -np.inf, v)
+        if not self.has_dual:
+            return Bound(theta, v, -np.inf, v)
+        # ℓ*(y, 0) = −min ℓ.
+        smallest = np.broadcast_to(self.loss.smallest(self.y), np.shape(self.y))
+        dual = self.weighted_sum(smallest) - self.penalty.conjugate(v)
+        return Bound(theta, v, dual if np.isfinite(dual) else -np.inf, v)
 
     def box(self) -> tuple[Array, Array]:
         """The interval of each θᵢ in which s·ℓ*(−θ/s) is finite."""

@@ -35,8 +35,11 @@ def last_point(problem):
     return list(class_newton.class_newton(problem, problem.null))[-1]
 
 
-# The first two factor the whole Hessian, the others a block of it: in one panel, and in several.
-@pytest.mark.parametrize("n, d, classes", [(60, 4, 2), (70, 5, 3), (90, 30, 5), (150, 110, 4)])
+# The first two factor the whole Hessian, the others a block of it: in one panel, in several, and
+# after steps from gradients alone.
+@pytest.mark.parametrize(
+    "n, d, classes", [(60, 4, 2), (70, 5, 3), (90, 30, 5), (150, 110, 4), (300, 60, 8)]
+)
 @pytest.mark.parametrize("fit_bias", [True, False])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_the_core_reaches_the_optimum_of_the_python_solver(rng, n, d, classes, fit_bias, order):
@@ -57,11 +60,23 @@ def test_the_core_reaches_the_optimum_of_the_python_solver(rng, n, d, classes, f
     )
 
 
-def test_every_step_brings_the_objective_down(rng):
-    problem = problem_of(rng, 80, 40, 6, l2=1e-3)
+# The second is so large that it begins with steps from gradients alone.
+@pytest.mark.parametrize("n, d, classes", [(80, 40, 6), (300, 60, 8)])
+def test_every_step_brings_the_objective_down(rng, n, d, classes):
+    problem = problem_of(rng, n, d, classes, l2=1e-3)
     found = [point.primal for point in class_newton.class_newton(problem, problem.null)]
     assert len(found) > 3
     assert np.all(np.diff(found) <= 1e-12 * found[0])
+
+
+def test_nearly_dependent_columns_are_left_to_newton_steps(rng):
+    # A random walk along the columns: gradients alone would take thousands of steps.
+    X = np.cumsum(rng.normal(size=(300, 60)), axis=1)
+    y = np.argmax(X[:, :8] + rng.normal(size=(300, 8)), axis=1)
+    problem = Problem(Design(X), y, Softmax(), L2(1e-3), np.ones(300), True, 8)
+    solution = solve(problem, "newton", tol=1e-9)
+    assert solution.status == "optimal"
+    assert solution.trace.steps < 200
 
 
 def test_a_far_away_start_leads_to_the_same_optimum(rng):
@@ -71,12 +86,20 @@ def test_a_far_away_start_leads_to_the_same_optimum(rng):
     assert found.primal == pytest.approx(last_point(problem).primal, rel=1e-9)
 
 
+def test_what_all_classes_share_is_taken_away_at_once(rng):
+    problem = problem_of(rng, 300, 60, 8)
+    start = Parameters(problem.null.w + 5.0, problem.null.b)
+    points = class_newton.class_newton(problem, start)
+    next(points)
+    np.testing.assert_allclose(next(points).w.sum(axis=1), 0.0, atol=1e-9)
+
+
 def test_a_matrix_without_a_factor_is_said_to_have_none():
     # Two equal columns and hardly a penalty: the Hessian is singular up to rounding.
     x = np.linspace(-1, 1, 20)[:, None]
     X = np.ascontiguousarray(np.hstack([x, x]))
     y = (np.arange(20) % 3 == 0).astype(np.int64)
-    newton = _core.ClassNewton(X, y, np.ones(20), np.full(2, 1e-14), 1, True, 1.0, True)
+    newton = _core.ClassNewton(X, y, np.ones(20), np.full(2, 1e-14), 1, True, 1.0, True, False)
     arrays = np.zeros((2, 1)), np.zeros(1), np.empty((20, 1)), np.empty((20, 1)), np.empty((2, 1))
     with single_blas():
         primal = newton.begin(*arrays, math.inf)
@@ -95,4 +118,4 @@ def test_wrong_arrays_are_refused(change, said):
     given = {"y": np.zeros(6, dtype=np.int64), "weights": np.ones(6), "l2": np.ones(2)} | change
     given["y"] = given["y"].astype(np.int64)
     with pytest.raises(ValueError, match=said):
-        _core.ClassNewton(np.ones((6, 2)), *given.values(), 3, True, 1.0, False)
+        _core.ClassNewton(np.ones((6, 2)), *given.values(), 3, True, 1.0, False, False)

@@ -181,7 +181,7 @@ def run(
             if _is_solution(monitor, start):
                 return monitor.solution("optimal", chosen.name)
             for point in _iterates(chosen, problem, begin):
-                monitor.trace.steps += not _is_start(point, begin)
+                monitor.trace.steps += monitor.trace.steps > 0 or not _is_start(point, begin)
                 done = monitor.observe(point)
                 # Asked after the last step, too, so that a callback sees every one.
                 asked = callback is not None and callback(monitor.trace, monitor.target)

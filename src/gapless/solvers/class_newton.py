@@ -61,6 +61,8 @@ def class_newton(problem: Problem, start: Parameters) -> Iterator[Point]:
     """Newton steps by the core, until none is better."""
     K, is_joint = problem.outputs or 1, _is_joint(problem)
     l2 = np.ravel(strengths(problem))
+    # What the polish at the end would do, by steps that cost more.
+    settles = problem.n * (K * (problem.d + 1)) ** 2 <= MOST_FACTORED
     y = problem.y if problem.outputs is not None else problem.y > 0
     newton = _core.ClassNewton(
         problem.design.X,
@@ -71,6 +73,7 @@ def class_newton(problem: Problem, start: Parameters) -> Iterator[Point]:
         problem.fit_bias,
         problem.scale,
         is_joint,
+        K > 1 and not is_joint and not settles,
     )
     w = np.array(start.w, dtype=float, order="C").reshape(problem.d, K)
     b = np.array(start.b, dtype=float).reshape(K)
@@ -97,8 +100,6 @@ def class_newton(problem: Problem, start: Parameters) -> Iterator[Point]:
     with single_blas():
         primal = newton.begin(*arrays, deadline())
     yield point(GAP_MARGIN * gap_guess())
-    # What the polish at the end would do, by steps that cost more.
-    settles = problem.n * (K * (problem.d + 1)) ** 2 <= MOST_FACTORED
     idle = 0
     while idle < 3:
         last = primal
