@@ -1,5 +1,6 @@
 // The Python face of packed trees: prediction, and what their leaves tell of their nodes.
 #include <algorithm>
+#include <limits>
 
 #include "bindings.hpp"
 #include "tree_predict.hpp"
@@ -101,6 +102,47 @@ void statistics(const Nodes& nodes, const MatrixIn<double>& table, std::int64_t 
                     {rows.data(), impurities.data(), value.data()});
 }
 
+unsigned differences(const Nodes& nodes, const MatrixIn<double>& table, std::int64_t outputs,
+                     int impurity, const VectorIn<std::int64_t>& rows,
+                     const VectorIn<double>& weights, const VectorIn<double>& impurities,
+                     const MatrixIn<double>& value) {
+    const Index count = extent(nodes, 0), width = extent(table, 1);
+    check(outputs > 0 && width % outputs == 0, "the table must have the classes of every output");
+    check(extent(rows, 0) == count && extent(weights, 0) == count && extent(impurities, 0) == count,
+          "the statistics must have an entry per node");
+    check_shape(value, count, width, "value must have a row per node");
+    nb::gil_scoped_release released;
+    return find_differences(packed_nodes(nodes), count, table.data(), outputs, width / outputs,
+                            static_cast<ClassImpurity>(impurity),
+                            {rows.data(), weights.data(), impurities.data(), value.data()});
+}
+
+// Write a tree's nodes in preorder: questions of the inner nodes and table rows of the leaves are
+// in the order of the nodes.
+void pack(const VectorIn<std::int64_t>& right, const VectorIn<std::int64_t>& samples,
+          const VectorIn<std::uint32_t>& questions, const VectorIn<std::int32_t>& places,
+          const MatrixOut<std::uint32_t>& nodes) {
+    const Index count = extent(right, 0);
+    check(extent(samples, 0) == count && extent(questions, 0) + extent(places, 0) == count,
+          "every node is an inner node or a leaf");
+    check_shape(nodes, count, 2, "nodes must have two words each");
+    const std::uint32_t* question = questions.data();
+    const std::int32_t* place = places.data();
+    Index inner = 0;
+    for (Index i = 0; i < count; ++i) inner += right.data()[i] >= 0;
+    check(inner == extent(questions, 0), "every inner node has a question");
+    nb::gil_scoped_release released;
+    constexpr std::int64_t most = std::numeric_limits<std::uint32_t>::max();
+    for (Index i = 0; i < count; ++i) {
+        const std::int64_t next = right.data()[i];
+        const bool is_leaf = next < 0;
+        std::uint32_t* node = nodes.data() + 2 * i;
+        node[0] =
+            is_leaf ? static_cast<std::uint32_t>(std::min(samples.data()[i], most)) : *question++;
+        node[1] = static_cast<std::uint32_t>(is_leaf ? ~*place++ : next);
+    }
+}
+
 template <class T>
 void define_for(nb::module_& m) {
     m.def("tree_leaves", &tree_leaves<T>, array("packed"), array("X"), array("out"), "threads"_a,
@@ -115,6 +157,10 @@ void define_tree_prediction_functions(nb::module_& m) {
     m.def("number_rows", &number_equal_rows, array("values"), array("number"), array("first"));
     m.def("tree_statistics", &statistics, array("nodes"), array("table"), "outputs"_a, "impurity"_a,
           array("rows"), array("impurities"), array("value"));
+    m.def("tree_differences", &differences, array("nodes"), array("table"), "outputs"_a,
+          "impurity"_a, array("rows"), array("weights"), array("impurities"), array("value"));
+    m.def("pack_tree", &pack, array("right"), array("samples"), array("questions"), array("places"),
+          array("nodes"));
     define_for<float>(m);
     define_for<double>(m);
 }

@@ -92,12 +92,17 @@ bool Grower<Target>::open(PendingNode& node, Work& work, GrownTree& tree, Split&
 
 // ---- columns ----
 
+// Looking at the clock takes as long as searching a few rows.
+template <class Target>
+void Grower<Target>::pause_at(Index rows, Work& work) const {
+    constexpr Index many_rows = 1000, many_steps = 64;
+    const bool is_long = rows > many_rows || ++work.steps % many_steps == 0;
+    if (work.checkpoint && is_long) (*work.checkpoint)();
+}
+
 template <class Target>
 void Grower<Target>::search_one(const NodeRows& rows, std::uint32_t column, Work& work) {
-    // Looking at the clock takes as long as searching a few rows.
-    constexpr Index many_rows = 1000, many_columns = 64;
-    const bool is_long = rows.count > many_rows || ++work.searched % many_columns == 0;
-    if (work.checkpoint && is_long) (*work.checkpoint)();
+    pause_at(rows.count, work);
     Split split;
     if (!work.search->search(rows, work.targets, static_cast<std::int32_t>(column), split))
         work.constants.push_back(column);
@@ -277,10 +282,10 @@ void Grower<Target>::grow_deep(const PendingNode& root, Work& work, GrownTree& t
     std::vector<PendingNode> waiting{root};
     Split split;
     while (!waiting.empty()) {
-        checkpoint();
         PendingNode node = waiting.back();
         waiting.pop_back();
         work.columns.resize(node.columns_end);
+        pause_at(node.end - node.begin, work);
         if (!open(node, work, tree, split, false)) continue;
         auto id = static_cast<std::int32_t>(tree.nodes.size()) - 1;
         auto [left, right] = divide(node, id, split, work, tree);
@@ -383,6 +388,13 @@ GrownTree Grower<Target>::grow(std::uint64_t seed, Checkpoint& checkpoint) {
         tree.values.assign(data_.outputs * data_.classes, 0.0);
         return tree;
     }
+    // Pages of memory that a small tree leaves untouched cost nothing.
+    const auto most = static_cast<Index>(2 * rows_.size() - 1);
+    const Index leaves = options_.max_leaf_nodes > 0 ? options_.max_leaf_nodes : most;
+    const Index deepest = options_.max_depth < 30 ? Index{2} << options_.max_depth : most;
+    const Index nodes = std::min({most, 2 * leaves, deepest});
+    tree.nodes.reserve(nodes);
+    tree.values.reserve(nodes * data_.outputs * data_.classes);
     auto work = make_worker();
     PendingNode root = make_root(seed, *work);
     if (options_.max_leaf_nodes > 0)

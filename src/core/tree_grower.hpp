@@ -31,7 +31,7 @@ struct Worker {
     std::vector<Index> swaps;
     std::vector<Split> splits;
     Checkpoint* checkpoint = nullptr;
-    Index searched = 0;  // columns so far
+    Index steps = 0;  // short ones since the start, of nodes and of columns
 };
 
 template <class Target>
@@ -74,6 +74,8 @@ private:
     void search_shared(const PendingNode& node, const NodeRows& rows, Work& work);
     std::unique_ptr<ColumnSearch<Target>> borrow_search();
     void search_drawn(const PendingNode& node, const NodeRows& rows, Work& work);
+    // Look whether it is time to stop, before a step of many rows or of many small steps.
+    void pause_at(Index rows, Work& work) const;
     void search_one(const NodeRows& rows, std::uint32_t column, Work& work);
     Split choose(const NodeRows& rows, double own_score, Work& work) const;
     void drop_constants(PendingNode& node, Work& work) const;

@@ -45,57 +45,50 @@ Numbers::Numbers(const TreeData& data, const TreeSample& sample, Criterion crite
 }
 
 void Numbers::gather(const std::uint32_t* rows, Index count, Node& node) const {
-    node.raw.resize(count * outputs_);
-    node.units.resize(count);
-    node.sum.resize(count * outputs_);
-    node.total.resize(outputs_);
-    node.center.resize(outputs_);
-    node.step.resize(outputs_);
-    node.lowest.resize(outputs_);
-    node.highest.resize(outputs_);
+    node.make_room(count, outputs_);
+    std::int64_t weight = 0;
+    for (Index i = 0; i < count; ++i) {
+        const std::int64_t units = units_.of_row[rows[i]];
+        node.units[i] = units;
+        weight += units;
+    }
+    node.weight = weight;
     if (outputs_ == 1)
-        gather_outputs<1>(rows, count, 1, node);
+        gather_output<1>(rows, 0, node);
     else
-        gather_outputs<0>(rows, count, outputs_, node);
+        for (Index o = 0; o < outputs_; ++o) gather_output<0>(rows, o, node);
 }
 
 // `known` is the number of outputs where the compiler should know it, else 0.
 template <Index known>
-void Numbers::gather_outputs(const std::uint32_t* rows, Index count, Index all, Node& node) const {
-    const Index outputs = known ? known : all;
-    double *raw = node.raw.data(), *lowest = node.lowest.data(), *highest = node.highest.data();
-    for (Index o = 0; o < outputs; ++o) lowest[o] = highest[o] = values_[rows[0] * outputs + o];
-    std::int64_t weight = 0;
+void Numbers::gather_output(const std::uint32_t* rows, Index o, Node& node) const {
+    const Index outputs = known ? known : outputs_, count = node.count;
+    double* raw = node.raw.data() + o;
+    double low = values_[rows[0] * outputs + o], high = low;
     for (Index i = 0; i < count; ++i) {
-        node.units[i] = units_.of_row[rows[i]];
-        weight += node.units[i];
-        for (Index o = 0; o < outputs; ++o) {
-            const double target = values_[rows[i] * outputs + o];
-            raw[i * outputs + o] = target;
-            lowest[o] = std::min(lowest[o], target);
-            highest[o] = std::max(highest[o], target);
-        }
+        const double target = values_[rows[i] * outputs + o];
+        raw[i * outputs] = target;
+        low = std::min(low, target);
+        high = std::max(high, target);
     }
-    node.weight = weight;
-    for (Index o = 0; o < outputs; ++o) {
-        const double low = lowest[o], high = highest[o];
-        // Poisson needs the sums themselves, which must not be negative.
-        const double center = criterion_ == Criterion::poisson ? 0.0 : low / 2 + high / 2;
-        const double step = grid_step(real(weight) * std::max(high - center, center - low));
-        node.center[o] = center;
-        node.step[o] = step;
-        const double per_step = 1 / step;  // a power of two, like the step
-        std::int64_t total = 0;
-        for (Index i = 0; i < count; ++i) {
-            const double target = (raw[i * outputs + o] - center) * per_step;
-            const std::int64_t units = node.units[i];
-            const std::int64_t sum =
-                are_whole_ ? units * std::llrint(target) : std::llrint(real(units) * target);
-            node.sum[i * outputs + o] = sum;
-            total += sum;
-        }
-        node.total[o] = total;
+    // Poisson needs the sums themselves, which must not be negative.
+    const double center = criterion_ == Criterion::poisson ? 0.0 : low / 2 + high / 2;
+    const double step = grid_step(real(node.weight) * std::max(high - center, center - low));
+    const double per_step = 1 / step;  // a power of two, like the step
+    std::int64_t total = 0;
+    for (Index i = 0; i < count; ++i) {
+        const double target = (raw[i * outputs] - center) * per_step;
+        const std::int64_t units = node.units[i];
+        const std::int64_t sum =
+            are_whole_ ? units * std::llrint(target) : std::llrint(real(units) * target);
+        node.sum[i * outputs + o] = sum;
+        total += sum;
     }
+    node.lowest[o] = low;
+    node.highest[o] = high;
+    node.center[o] = center;
+    node.step[o] = step;
+    node.total[o] = total;
 }
 
 void Numbers::add_left(const Node& node, const std::uint32_t* codes, Index count, LeftCodes left,
@@ -113,10 +106,9 @@ void Numbers::add_left(const Node& node, const std::uint32_t* codes, Index count
 
 template <class Term>
 double Numbers::grid_sum(const Node& node, Index o, double largest, Term term) const {
-    const auto count = static_cast<Index>(node.units.size());
     const double step = grid_step(real(node.weight) * largest), per_step = 1 / step;
     std::int64_t sum = 0;
-    for (Index i = 0; i < count; ++i) {
+    for (Index i = 0; i < node.count; ++i) {
         double number = term(node.raw[i * outputs_ + o]) * per_step;
         sum += are_whole_ ? node.units[i] * std::llrint(number)
                           : std::llrint(real(node.units[i]) * number);
@@ -128,7 +120,7 @@ double Numbers::grid_sum(const Node& node, Index o, double largest, Term term) c
 
 double Sums::impurity(const Node& node) const {
     // One row is half of all nodes of a deep tree.
-    if (node.units.size() == 1 && criterion_ == Criterion::squared_error) return 0;
+    if (node.count == 1 && criterion_ == Criterion::squared_error) return 0;
     double sum = 0;
     for (Index o = 0; o < outputs_; ++o) {
         const double middle = mean(node, o, node.total[o], node.weight);
@@ -140,8 +132,8 @@ double Sums::impurity(const Node& node) const {
         } else if (middle > 0) {
             const auto deviance = [&](double y) { return y > 0 ? y * std::log(y / middle) : 0; };
             double largest = 0;
-            for (std::size_t i = o; i < node.raw.size(); i += outputs_)
-                largest = std::max(largest, std::abs(deviance(node.raw[i])));
+            for (Index i = 0; i < node.count; ++i)
+                largest = std::max(largest, std::abs(deviance(node.raw[i * outputs_ + o])));
             sum += grid_sum(node, o, largest, deviance);
         }
     }
@@ -177,7 +169,7 @@ void Medians::gather(const std::uint32_t* rows, Index count, Node& node) const {
 RankedSums Medians::ranked(const Node& node, Index o) const {
     RankedSums all;
     all.clear(node.first[o + 1] - node.first[o]);
-    for (Index i = 0; i < static_cast<Index>(node.units.size()); ++i)
+    for (Index i = 0; i < node.count; ++i)
         all.add(node.rank[i * outputs_ + o], node.units[i], node.sum[i * outputs_ + o]);
     return all;
 }

@@ -9,6 +9,7 @@ namespace gapless::growing {
 
 // Targets of a node on a grid of their own: centred, and as fine as sums below 2⁶¹ allow.
 struct GridTargets {
+    Index count = 0;                   // rows; there may be room for more
     std::vector<double> raw;           // rows × outputs
     std::vector<std::int64_t> units;   // weights
     std::vector<std::int64_t> sum;     // rows × outputs: weight times target
@@ -21,6 +22,19 @@ struct GridTargets {
     std::vector<std::uint32_t> rank;
     std::vector<double> distinct, centred;  // the second minus the centre
     std::vector<Index> first;
+
+    // Room only grows, because nodes of all sizes come after each other.
+    void make_room(Index rows, Index outputs) {
+        count = rows;
+        if (static_cast<Index>(units.size()) < rows) {
+            raw.resize(rows * outputs);
+            units.resize(rows);
+            sum.resize(rows * outputs);
+        }
+        if (!total.empty()) return;
+        total.resize(outputs);
+        for (auto* numbers : {&center, &step, &lowest, &highest}) numbers->resize(outputs);
+    }
 };
 
 // What all of them share: gathering, means, and cells of a weight and the sums of the outputs.
@@ -86,7 +100,7 @@ protected:
     template <class Term>
     double grid_sum(const Node& node, Index o, double largest, Term term) const;
     template <Index known>
-    void gather_outputs(const std::uint32_t* rows, Index count, Index all, Node& node) const;
+    void gather_output(const std::uint32_t* rows, Index o, Node& node) const;
 
     const double* values_;
     const double* weights_;
@@ -145,22 +159,27 @@ public:
         }
         template <class Sorted>
         void scan_rows(const Sorted& sorted, BestPlace& best) const {
-            std::int64_t left = 0, sum = 0;
-            for (Index k = 0; k + 1 < sorted.count; ++k) {
-                std::uint32_t i = sorted.position(k);
-                left += node_->units[i];
-                sum += node_->sum[i];
-                if (sorted.code(k) != sorted.code(k + 1)) offer(left, sum, k, best);
-            }
+            const std::int64_t *units = node_->units.data(), *sums = node_->sum.data();
+            scan(best, [=](auto offer) {
+                std::int64_t left = 0, sum = 0;
+                for (Index k = 0; k + 1 < sorted.count; ++k) {
+                    const std::uint32_t i = sorted.position(k);
+                    left += units[i];
+                    sum += sums[i];
+                    if (sorted.code(k) != sorted.code(k + 1)) offer(left, sum, k);
+                }
+            });
         }
         void scan_cells(const std::vector<CodeGroup>& groups, const Cell* cells,
                         BestPlace& best) const {
-            std::int64_t left = 0, sum = 0;
-            for (Index g = 0; g + 1 < static_cast<Index>(groups.size()); ++g) {
-                left += cells[2 * groups[g].code];
-                sum += cells[2 * groups[g].code + 1];
-                offer(left, sum, g, best);
-            }
+            scan(best, [&](auto offer) {
+                std::int64_t left = 0, sum = 0;
+                for (Index g = 0; g + 1 < static_cast<Index>(groups.size()); ++g) {
+                    left += cells[2 * groups[g].code];
+                    sum += cells[2 * groups[g].code + 1];
+                    offer(left, sum, g);
+                }
+            });
         }
         double left_weight() const { return all_->real(units_left_); }
         double right_weight() const { return all_->real(node_->weight - units_left_); }
@@ -170,11 +189,27 @@ public:
         }
 
     private:
-        void offer(std::int64_t left, std::int64_t sum, Index place, BestPlace& best) const {
-            std::int64_t right = node_->weight - left, rest = node_->total[0] - sum;
-            best.offer(all_->side_score(*node_, 0, sum, all_->real(left)) +
-                           all_->side_score(*node_, 0, rest, all_->real(right)),
-                       place);
+        // Call work(offer), where offer(weight left, sum left, place) compares a place with the
+        // best one. What all places share is read once.
+        template <class Work>
+        void scan(BestPlace& best, Work&& work) const {
+            const std::int64_t weight = node_->weight, total = node_->total[0];
+            const double step = node_->step[0], unit = all_->units_.size;
+            BestPlace found = best;
+            const auto scan_by = [&](auto score) {
+                work([&](std::int64_t left, std::int64_t sum, Index place) {
+                    const double lower = static_cast<double>(sum) * step,
+                                 upper = static_cast<double>(total - sum) * step;
+                    found.offer(score(lower, static_cast<double>(left) * unit) +
+                                    score(upper, static_cast<double>(weight - left) * unit),
+                                place);
+                });
+            };
+            if (all_->criterion_ == Criterion::squared_error)
+                scan_by([](double sum, double weight) { return square_score(sum, weight); });
+            else
+                scan_by([](double sum, double weight) { return poisson_score(sum, weight); });
+            best = found;
         }
 
         const Sums* all_ = nullptr;
@@ -185,13 +220,17 @@ public:
 
 private:
     // S²/W for squared error, S log(S/W) for Poisson.
-    double side_score(const Node& node, Index o, std::int64_t sum, double weight) const {
-        double centred = static_cast<double>(sum) * node.step[o];
-        if (criterion_ == Criterion::squared_error) return centred * centred / weight;
+    static double square_score(double sum, double weight) { return sum * sum / weight; }
+    static double poisson_score(double sum, double weight) {
         // A mean of 0 has no logarithm: such a side predicts that nothing ever happens.
-        if (centred <= std::numeric_limits<double>::epsilon())
+        if (sum <= std::numeric_limits<double>::epsilon())
             return -std::numeric_limits<double>::infinity();
-        return centred * std::log(centred / weight);
+        return sum * std::log(sum / weight);
+    }
+    double side_score(const Node& node, Index o, std::int64_t sum, double weight) const {
+        const double centred = static_cast<double>(sum) * node.step[o];
+        return criterion_ == Criterion::squared_error ? square_score(centred, weight)
+                                                      : poisson_score(centred, weight);
     }
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "tree_impurity.hpp"
 
@@ -39,6 +40,26 @@ void find_statistics(const PackedNode* nodes, Index count, const double* table, 
                                                   impurity == ClassImpurity::gini);
         for (Index c = 0; c < width; ++c) value[c] /= weight;
     }
+}
+
+unsigned find_differences(const PackedNode* nodes, Index count, const double* table, Index outputs,
+                          Index classes, ClassImpurity impurity, const GrownStatistics& grown) {
+    const Index width = outputs * classes;
+    std::vector<std::int64_t> rows(count);
+    std::vector<double> impurities(count), value(count * width);
+    find_statistics(nodes, count, table, outputs, classes, impurity,
+                    {rows.data(), impurities.data(), value.data()});
+    unsigned found = 0;
+    for (Index i = 0; i < count; ++i) {
+        unsigned here = 0;
+        here |= rows[i] != grown.rows[i];
+        here |= (static_cast<double>(rows[i]) != grown.weight[i]) << 2;
+        here |= (impurities[i] != grown.impurity[i]) << 4;
+        for (Index c = i * width; c < (i + 1) * width; ++c)
+            here |= (value[c] != grown.value[c]) << 6;
+        found |= here << nodes[i].is_leaf();
+    }
+    return found;
 }
 
 }  // namespace gapless

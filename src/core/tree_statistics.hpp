@@ -19,4 +19,15 @@ struct NodeStatistics {
 void find_statistics(const PackedNode* nodes, Index count, const double* table, Index outputs,
                      Index classes, ClassImpurity impurity, const NodeStatistics& out);
 
+// What a tree was grown with, where `find_statistics` may find something else.
+struct GrownStatistics {
+    const std::int64_t* rows;
+    const double *weight, *impurity, *value;
+};
+
+// Which of the four differ from what the leaves tell: bit 2k for inner nodes, bit 2k + 1 for
+// leaves, k in the order of the struct. A weight follows from the rows.
+unsigned find_differences(const PackedNode* nodes, Index count, const double* table, Index outputs,
+                          Index classes, ClassImpurity impurity, const GrownStatistics& grown);
+
 }  // namespace gapless

@@ -217,6 +217,17 @@ void test_statistics() {
     CHECK(rows[0] == 8 && rows[1] == 3 && rows[2] == 5 && rows[3] == 4 && rows[4] == 1);
     CHECK(value[0] == 0.5 && value[4] == 0.2 && value[5] == 0.8 && value[6] == 0.25);
     CHECK(impurity[0] == 0.5 && impurity[1] == 0 && impurity[3] == 0.375);
+    const auto differences = [&](const double* weights) {
+        return find_differences(forest.nodes.data(), 5, forest.table.data(), 1, 2,
+                                ClassImpurity::gini, {rows, weights, impurity, value});
+    };
+    double weights[5];
+    std::copy(rows, rows + 5, weights);
+    CHECK(differences(weights) == 0);
+    weights[4] += 0.5;   // a leaf
+    impurity[2] += 0.5;  // an inner node
+    value[0] = nan_value;
+    CHECK(differences(weights) == (1u << 3 | 1u << 4 | 1u << 6));
 }
 
 void test_equal_rows_have_one_number() {

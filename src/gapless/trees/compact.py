@@ -23,6 +23,7 @@ Array = np.ndarray
 
 # How the core finds impurities from the classes in the leaves; 0 if it cannot.
 IMPURITIES = {"gini": 1, "entropy": 2, "log_loss": 2, "gain_ratio": 2}
+FEW = 1000
 STATISTICS = ("n_node_samples", "weighted_n_node_samples", "impurity", "value")
 
 
@@ -140,30 +141,31 @@ class CompactTrees(Sequence):
     # ---- all trees -------------------------------------------------------------------------------
 
     def _what_does_not_follow(self, trees: Sequence[Tree]) -> dict[tuple[str, str], Array]:
-        def differing(t: int) -> set[tuple[str, str]]:
-            found, of_kind, keys = self._what_follows(t), self._kinds(t), set()
-            for name in STATISTICS:
-                own = self._in_preorder(trees[t], t, name)
-                if not np.array_equal(found[name], own):
-                    for kind, at in of_kind.items():
-                        if not np.array_equal(found[name][at], own[at]):
-                            keys.add((name, kind))
-            return keys
+        packed, outputs = self.packed, len(self.n_classes)
+        kind_of_impurity = IMPURITIES.get(self.criterion, 0)
+
+        def differing(t: int) -> int:
+            nodes = packed.nodes[self._nodes(t)]
+            own = [self._in_preorder(trees[t], t, name) for name in STATISTICS]
+            own[-1] = own[-1].reshape(len(nodes), -1)
+            return _core.tree_differences(nodes, packed.table, outputs, kind_of_impurity, *own)
 
         def stored(key: tuple[str, str]) -> Array:
             name, kind = key
             each = range(len(trees))
-            parts = [self._in_preorder(trees[t], t, name)[self._kinds(t)[kind]] for t in each]
+            parts = [self._in_preorder(trees[t], t, name)[self._places(t, kind)] for t in each]
             return _narrow(np.concatenate(parts))
 
-        size = len(self.packed.nodes)
-        keys = sorted(set().union(*map_in_threads(differing, range(len(trees)), size)))
+        size = len(packed.nodes)
+        bits = np.bitwise_or.reduce(map_in_threads(differing, range(len(trees)), size))
+        every = [(name, kind) for name in STATISTICS for kind in ("inner", "leaf")]
+        keys = sorted(key for k, key in enumerate(every) if bits >> k & 1)
         return dict(zip(keys, map_in_threads(stored, keys, size)))
 
-    def _kinds(self, t: int) -> dict[str, Array]:
-        """Which nodes of a tree are inner nodes, and which are leaves."""
+    def _places(self, t: int, kind: str) -> Array:
+        """Where the inner nodes of a tree are, or its leaves."""
         is_leaf = self.packed.nodes[self._nodes(t), 1] >> 31 > 0
-        return {"inner": ~is_leaf, "leaf": is_leaf}
+        return np.flatnonzero(is_leaf if kind == "leaf" else ~is_leaf)
 
     def _in_preorder(self, tree: Tree, t: int, name: str) -> Array:
         whole = getattr(tree, name)
@@ -182,7 +184,9 @@ def _narrow(values: Array) -> Array:
     """The same numbers in the narrowest type that holds all of them."""
     with np.errstate(invalid="ignore", over="ignore"):
         for kind in (np.uint8, np.uint16, np.uint32, np.float32):
-            narrow = values.astype(kind)
-            if np.array_equal(narrow, values):
-                return narrow
+            # Mostly the first ones tell already that a type is too narrow.
+            if np.array_equal(values[:FEW].astype(kind), values[:FEW]):
+                narrow = values.astype(kind)
+                if np.array_equal(narrow, values):
+                    return narrow
     return values

@@ -23,7 +23,6 @@ Array = np.ndarray
 
 # A sparse X becomes dense for so many entries at a time.
 DENSE_ENTRIES = 1 << 22
-MOST_ROWS = np.iinfo(np.uint32).max
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,13 +67,13 @@ class PackedTrees:
 
         def pack(t: int) -> None:
             tree = trees[t]
-            is_leaf = tree.children_left < 0
-            rows = np.minimum(tree.n_node_samples, MOST_ROWS).astype(np.uint32)
-            rows[~is_leaf] = questions[t]
-            right = tree.children_right.astype(np.int32)
-            right[is_leaf] = ~places[t]
             part = nodes[start[t] : start[t + 1]]
-            part[:, 0], part[:, 1] = rows, right.view(np.uint32)
+            # The columns of another library's trees may lie between each other.
+            right, rows = (
+                np.ascontiguousarray(each, dtype=np.int64)
+                for each in (tree.children_right, tree.n_node_samples)
+            )
+            _core.pack_tree(right, rows, questions[t], places[t], part)
 
         map_in_threads(pack, range(len(trees)), len(nodes))
         return cls(
