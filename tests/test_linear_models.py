@@ -10,6 +10,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
 import gapless
+from gapless.design import Design
 from gapless.losses import Logistic, Softmax
 from gapless.penalties import L2, Box
 
@@ -236,3 +237,28 @@ def test_a_penalty_with_a_weight_for_each_column_keeps_them_all(rng):
     found = gapless.RiskRegressor(penalty=L2(1.0, weights)).fit(wide, y)
     expected = gapless.RiskRegressor(penalty=L2(1.0, weights[filled])).fit(narrow, y)
     np.testing.assert_allclose(found.coef_[filled], expected.coef_, rtol=1e-6, atol=1e-9)
+
+
+def test_a_closed_form_and_its_certificate_share_their_products_with_the_data(rng, monkeypatch):
+    products = []
+    for name in ("times", "transposed_times"):
+        plain = getattr(Design, name)
+
+        def counted(self, *args, plain=plain):
+            products.append(args)
+            return plain(self, *args)
+
+        monkeypatch.setattr(Design, name, counted)
+    X = rng.normal(size=(50, 3)) + 5.0
+    gapless.Ridge().fit(X, X @ [1.0, 2.0, 3.0] + rng.normal(size=50))
+    # The mean, a first solution, its residual, the correction; of the result the scores and the
+    # gradient, which the certificate does not compute again.
+    assert len(products) == 6
+
+
+def test_a_fit_keeps_no_product_with_data_that_its_owner_may_change(rng):
+    X = rng.normal(size=(50, 3))
+    model = gapless.Ridge().fit(X, X @ [1.0, 2.0, 3.0] + rng.normal(size=50))
+    X[:, 0] += 1.0
+    with pytest.raises(ValueError, match="not the fit of this data"):
+        model.generalization_  # noqa: B018

@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 
 from ._percent import percent
-from .design import multiply_each
 from .optimality import Conditions, Evaluation, Violation, evaluate, feasibility
-from .problem import Bound, Parameters, Problem, bounds
+from .problem import Bound, Parameters, Problem, bounds, predictions
 from .recession import recedes
 from .threads import single_blas
 
@@ -274,9 +273,8 @@ def _claims(problems: Sequence[Problem], parameters: Sequence[Parameters]) -> li
     """What the certificates start from, by two products with the data for all of them."""
     if not problems:
         return []
-    design, weights = problems[0].design, problems[0].weights
-    scores = multiply_each(design.times, [q.w for q in parameters])
-    z = [score + q.b for score, q in zip(scores, parameters)]
+    weights = problems[0].weights
+    z = predictions(problems, parameters)
     with np.errstate(over="ignore", invalid="ignore"):
         first = [next(_dual_points(p, q.theta, s)) for p, q, s in zip(problems, parameters, z)]
     found = bounds(problems, [theta for _, theta in first])

@@ -72,12 +72,14 @@ def minimise_bias(loss: Loss, y: Array, z: Array, s: Array) -> float:
     if loss.is_piecewise_linear:
         return _at_kinks(loss.dual_box(y), z, s)
     start, spread = _region(loss, y, z, s)
+    slope = Slope(loss, y, z, s)
+    if slope(start) == 0 and slope.curvature(start) > 0:
+        return start  # the mean, where the loss is squared
     if len(y) > 20_000:
         # A sample of the rows tells where to look, and most others are constant there.
         every = len(y) // 2000
         start = minimise_bias(loss, y[::every], z[::every], s[::every])
         spread = spread / 64
-    slope = Slope(loss, y, z, s)
     low, high = _bracket(slope, start, float(spread))
     b = start
     for _ in range(200):

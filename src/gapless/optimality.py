@@ -128,9 +128,7 @@ def _slopes(problem: Problem, theta: Array) -> Array:
 def _is_feasible(problem: Problem, bound: Bound, v: Array, norms: Array) -> bool:
     """Whether θ is in its box, orthogonal to the free columns up to rounding, and R* finite."""
     theta = bound.theta
-    lower, upper = problem.box()
-    slack = 4 * EPS * np.maximum(np.abs(theta), problem.row_weights)
-    if not np.all((theta >= lower - slack) & (theta <= upper + slack)):
+    if not _is_in_box(problem, theta):
         return False
     size = column_norms(theta)
     if problem.loss.task == "multiclass":
@@ -144,6 +142,15 @@ def _is_feasible(problem: Problem, bound: Bound, v: Array, norms: Array) -> bool
         return False
     # bound.v is v with roundings beyond a limit of R* taken back: it must be no more than that.
     return bool(np.all(np.abs(v - bound.v) <= rest))
+
+
+def _is_in_box(problem: Problem, theta: Array) -> bool:
+    """Whether every θᵢ is in its interval, up to the rounding of s·(θ/s)."""
+    if not problem.has_box:
+        return bool(np.all(np.isfinite(theta)))
+    lower, upper = problem.box()
+    slack = 4 * EPS * np.maximum(np.abs(theta), problem.row_weights)
+    return bool(np.all((theta >= lower - slack) & (theta <= upper + slack)))
 
 
 def _rows(problem: Problem) -> int:

@@ -98,10 +98,19 @@ class Problem:
     # ---- the primal side -------------------------------------------------------------------------
 
     def predictions(self, w: Array, b: Array) -> Array:
-        """z = Xw + b."""
+        """z = Xw + b. The last Xw is kept: a certificate asks for it again."""
         if not np.any(w):
             return np.zeros(self._score_shape(self.y)) + b
-        return self.design.times(w) + b
+        scores = self._known_scores(w)
+        if scores is None:
+            scores = self.design.times(w)
+            vars(self)["_last_scores"] = w.copy(), scores  # the caller may change w
+        return scores + b
+
+    def _known_scores(self, w: Array) -> Array | None:
+        """Xw if w is what the last predictions were made with; not to be changed."""
+        known = vars(self).get("_last_scores")
+        return known[1] if known is not None and np.array_equal(known[0], w) else None
 
     def loss_sum(self, z: Array) -> float:
         """Σ sᵢ ℓ(yᵢ, zᵢ), in float64."""
@@ -257,14 +266,25 @@ class Problem:
 
         Any θ of the right shape will do, NaN included: what cannot be made feasible gives the bound
         of θ = 0, Σ sᵢ min ℓ. The product Xᵀθ, where it is known, serves a θ that need not be moved.
+        A bound whose product was computed here is kept: a certificate asks for it again.
         """
         with single_blas():
+            known = self._known_bound(theta)
+            if known is not None:
+                return known
             moved = self._moved(theta)
             if moved is None:
                 return self.origin
-            if product is None or not np.array_equal(moved, theta):
-                product = self.design.transposed_times(moved)
-            return self._best_bound(moved, product)
+            if product is not None and np.array_equal(moved, theta):
+                return self._best_bound(moved, product)
+            bound = self._best_bound(moved, self.design.transposed_times(moved))
+            vars(self)["_last_bound"] = bound
+            return bound
+
+    def _known_bound(self, theta: Array) -> Bound | None:
+        """The last bound, if it is that of θ."""
+        known = vars(self).get("_last_bound")
+        return known if known is not None and np.array_equal(known.theta, theta) else None
 
     def _best_bound(self, moved: Array, v: Array) -> Bound:
         """The best of the bounds near θ, which is orthogonal to the free columns, and v = Xᵀθ."""
@@ -278,6 +298,11 @@ class Problem:
                 best = max(best, candidate, key=lambda bound: bound.dual)
         return best
 
+    def forget_products(self) -> None:
+        """Keep no product with X any longer: its owner may change X once the fit is done."""
+        for name in ("_last_scores", "_last_bound"):
+            vars(self).pop(name, None)
+
     @cached_property
     def origin(self) -> Bound:
         """The bound of θ = 0, which is always feasible; −∞ where no bound is known."""
@@ -289,6 +314,11 @@ class Problem:
         smallest = np.broadcast_to(self.loss.smallest(self.y), np.shape(self.y))
         dual = self.weighted_sum(smallest) - self.penalty.conjugate(v)
         return Bound(theta, v, dual if np.isfinite(dual) else -np.inf, v)
+
+    @property
+    def has_box(self) -> bool:
+        """Whether some θᵢ may not be any number."""
+        return self._slopes is not None or self.has_zero_weights
 
     def box(self) -> tuple[Array, Array]:
         """The interval of each θᵢ in which s·ℓ*(−θ/s) is finite."""
@@ -306,7 +336,8 @@ class Problem:
     @cached_property
     def _intervals(self) -> list[Intervals]:
         """`box`, one for each output."""
-        lower, upper = (np.broadcast_to(a, self._score_shape(self.y)) for a in self.box())
+        ends = self.box() if self.has_box else (np.array(-np.inf), np.array(np.inf))
+        lower, upper = (np.broadcast_to(a, self._score_shape(self.y)) for a in ends)
         if self.outputs is None:
             return [Intervals(lower, upper)]
         return [Intervals(lower[:, k].copy(), upper[:, k].copy()) for k in range(self.outputs)]
@@ -345,6 +376,8 @@ class Problem:
         if self.loss.task == "multiclass":
             labels = one_hot(self.y, self._score_columns)
             return self.row_weights * (labels - distribution(theta, labels, self.row_weights))
+        if not self.has_box:
+            return theta
         if self.outputs is None:
             return self._intervals[0].clip(theta)
         return np.stack([i.clip(theta[:, k]) for k, i in enumerate(self._intervals)], axis=1)
@@ -427,10 +460,23 @@ class Problem:
 def bounds(problems: Sequence[Problem], thetas: Sequence[Array]) -> list[Bound]:
     """`Problem.bound` of each problem and its θ; they have one design, and share the product."""
     with single_blas():
-        moved = [problem._moved(theta) for problem, theta in zip(problems, thetas)]
-        found = [theta for theta in moved if theta is not None]
-        products = iter(multiply_each(problems[0].design.transposed_times, found))
+        found = [problem._known_bound(theta) for problem, theta in zip(problems, thetas)]
+        new = [k for k, bound in enumerate(found) if bound is None]
+        moved = {k: problems[k]._moved(thetas[k]) for k in new}
+        feasible = [k for k in new if moved[k] is not None]
+        products = multiply_each(problems[0].design.transposed_times, [moved[k] for k in feasible])
+        for k, product in zip(feasible, products):
+            found[k] = problems[k]._best_bound(moved[k], product)
         return [
-            problem.origin if theta is None else problem._best_bound(theta, next(products))
-            for problem, theta in zip(problems, moved)
+            problem.origin if bound is None else bound for problem, bound in zip(problems, found)
         ]
+
+
+def predictions(problems: Sequence[Problem], parameters: Sequence[Parameters]) -> list[Array]:
+    """`Problem.predictions` of each problem; they have one design, and share the product."""
+    scores = [problem._known_scores(q.w) for problem, q in zip(problems, parameters)]
+    new = [k for k, score in enumerate(scores) if score is None]
+    products = multiply_each(problems[0].design.times, [parameters[k].w for k in new])
+    for k, product in zip(new, products):
+        scores[k] = product
+    return [score + q.b for score, q in zip(scores, parameters)]

@@ -1,5 +1,7 @@
 """Problem keeps its promises: null model, feasible dual points, bounds that are true."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.optimize
@@ -339,3 +341,42 @@ def test_a_known_product_of_a_dual_point_that_is_moved_is_not_used(rng):
     found = problem.bound(y, X.T @ y)
     np.testing.assert_allclose(found.product, X.T @ found.theta, atol=1e-12)
     assert found.dual == pytest.approx(problem.bound(y).dual, rel=1e-12)
+
+
+# ---- products that are kept ----------------------------------------------------------------------
+
+
+def test_kept_scores_are_those_of_the_coefficients_as_they_are_now(rng):
+    problem, _ = make("squared", "l2", 20, 3, rng)
+    w = rng.normal(size=3)
+    problem.predictions(w, np.zeros(()))
+    w[1] += 1.0
+    assert np.array_equal(problem.predictions(w, np.zeros(())), problem.design.times(w))
+
+
+def test_a_kept_bound_is_that_of_the_dual_point_as_it_is_now(rng):
+    problem, _ = make("squared", "l2", 20, 3, rng)
+    theta = 1e-3 * (problem.y - problem.y.mean())
+    first = problem.bound(theta)
+    theta *= 0.5
+    expected = Problem(
+        problem.design, problem.y, problem.loss, problem.penalty, problem.weights
+    ).bound(theta)
+    assert problem.bound(theta).dual == expected.dual != first.dual
+
+
+def test_the_product_that_a_solver_hands_over_is_not_kept(rng):
+    problem, _ = make("squared", "l2", 20, 3, rng)
+    theta = problem.bound(1e-3 * (problem.y - problem.y.mean())).theta
+    problem.forget_products()
+    true = problem.design.transposed_times(theta)
+    problem.bound(theta, 2 * true)
+    assert np.allclose(problem.bound(theta).product, true, rtol=1e-12)
+
+
+def test_a_squared_loss_has_no_box_unless_a_row_counts_for_nothing(rng):
+    problem, _ = make("squared", "l2", 20, 3, rng)
+    assert not replace(problem, weights=np.ones(20)).has_box
+    some = replace(problem, weights=np.arange(20) % 2 + 0.0)
+    assert some.has_box
+    assert not some.bound(np.ones(20)).theta[::2].any()

@@ -150,6 +150,8 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
             problems = model._problems(mapped.data if mapped.data is not data else narrow)
             solutions = self._solve(problems, callback, choice, left, mapped, narrow.columns)
         learned = self._learned(data, problems, solutions, mapped.features)
+        for problem in problems:
+            problem.forget_products()
         learned["coef_"] = widened(learned["coef_"], narrow.columns, data.X.shape[1])
         if choice is not None:
             learned |= choice.attributes()
