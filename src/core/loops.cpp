@@ -84,23 +84,32 @@ GAPLESS_BODY void times_loop(const Block<X, V>& b, const V* v, V* out) {
 
 template <Centering centering, Entry entry, class X, class V>
 GAPLESS_BODY void transposed_loop(const Block<X, V>& b, const V* v, V* __restrict out) {
-    const Index quarter = b.rows / 4;
+    // Eight rows here, because the sums are read and written for every group of rows.
+    const Index eighth = b.rows / 8;
     const V *c = b.column_center, *row_center = b.row_center;
     auto center = [&](Index i) { return row_center ? row_center[i] : V(0); };
-    for (Index i = 0; i < quarter; ++i) {
-        const Index i1 = i + quarter, i2 = i1 + quarter, i3 = i2 + quarter;
-        const X *x0 = b.x + i * b.stride, *x1 = b.x + i1 * b.stride, *x2 = b.x + i2 * b.stride,
-                *x3 = b.x + i3 * b.stride;
-        const V c0 = center(i), c1 = center(i1), c2 = center(i2), c3 = center(i3);
-        const V v0 = v[i], v1 = v[i1], v2 = v[i2], v3 = v[i3];
+    auto row = [&](Index i) { return b.x + i * b.stride; };
+    for (Index i = 0; i < eighth; ++i) {
+        const Index i1 = i + eighth, i2 = i1 + eighth, i3 = i2 + eighth, i4 = i3 + eighth,
+                    i5 = i4 + eighth, i6 = i5 + eighth, i7 = i6 + eighth;
+        const X *x0 = row(i), *x1 = row(i1), *x2 = row(i2), *x3 = row(i3), *x4 = row(i4),
+                *x5 = row(i5), *x6 = row(i6), *x7 = row(i7);
+        const V c0 = center(i), c1 = center(i1), c2 = center(i2), c3 = center(i3), c4 = center(i4),
+                c5 = center(i5), c6 = center(i6), c7 = center(i7);
+        const V v0 = v[i], v1 = v[i1], v2 = v[i2], v3 = v[i3], v4 = v[i4], v5 = v[i5], v6 = v[i6],
+                v7 = v[i7];
 #pragma omp simd
         for (Index j = 0; j < b.columns; ++j)
-            out[j] += (v0 * prepared<centering, entry>(static_cast<V>(x0[j]), c0, c, j) +
-                       v1 * prepared<centering, entry>(static_cast<V>(x1[j]), c1, c, j)) +
-                      (v2 * prepared<centering, entry>(static_cast<V>(x2[j]), c2, c, j) +
-                       v3 * prepared<centering, entry>(static_cast<V>(x3[j]), c3, c, j));
+            out[j] += ((v0 * prepared<centering, entry>(static_cast<V>(x0[j]), c0, c, j) +
+                        v1 * prepared<centering, entry>(static_cast<V>(x1[j]), c1, c, j)) +
+                       (v2 * prepared<centering, entry>(static_cast<V>(x2[j]), c2, c, j) +
+                        v3 * prepared<centering, entry>(static_cast<V>(x3[j]), c3, c, j))) +
+                      ((v4 * prepared<centering, entry>(static_cast<V>(x4[j]), c4, c, j) +
+                        v5 * prepared<centering, entry>(static_cast<V>(x5[j]), c5, c, j)) +
+                       (v6 * prepared<centering, entry>(static_cast<V>(x6[j]), c6, c, j) +
+                        v7 * prepared<centering, entry>(static_cast<V>(x7[j]), c7, c, j)));
     }
-    for (Index i = 4 * quarter; i < b.rows; ++i) {
+    for (Index i = 8 * eighth; i < b.rows; ++i) {
         const X* x = b.x + i * b.stride;
         const V ci = center(i), vi = v[i];
 #pragma omp simd

@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "panels.hpp"
 #include "pieces.hpp"
 
 namespace gapless {
@@ -286,6 +287,44 @@ void gram_by_lanes(const Source<X, V>& a, Index outer, Index inner, V* out,
     }
 }
 
+// The same by panels of so many vectors, for data in the order of its inner side.
+template <int vectors, class X, class V>
+void gram_by_panels(const Source<X, V>& a, Index outer, Index inner, V* out,
+                    const Context& context) {
+    using PanelsOf = Panels<vectors, X, V>;
+    constexpr Index shortest_lane = 1024, max_lanes = 32;
+    const PackedRows<X, V> rows{a.data, a.stride, a.inner_index, a.outer_center, a.inner_scale};
+    const PanelsOf whole(outer);
+    Index lanes = std::clamp<Index>(inner / shortest_lane, 1, max_lanes);
+    Index lane = ceil_div(inner, lanes), side = whole.side();
+    lanes = ceil_div(inner, lane);
+    auto sums = uninitialized<V>(lanes * side * side);
+    int threads = useful_threads(double(outer) * double(outer) * double(inner), context.threads);
+    parallel_for(lanes, threads, context.poll, [&](Index l, Checkpoint& checkpoint) {
+        PanelsOf panels(outer);
+        Range slice = part(l, lane, inner);
+        for (Index i = slice.begin; i < slice.end; i += PanelsOf::longest) {
+            checkpoint();
+            panels.add(rows, {i, std::min(i + PanelsOf::longest, slice.end)}, i == slice.begin,
+                       sums.get() + l * side * side);
+        }
+    });
+    for (Index i = 0; i < outer; ++i)
+        for (Index j = 0; j <= i; ++j) {
+            const V* entry = sums.get() + whole.place(i) * side + whole.place(j);
+            V sum = entry[0];
+            for (Index l = 1; l < lanes; ++l) sum += entry[l * side * side];
+            out[i * outer + j] = sum;
+        }
+}
+
+// Whether panels are the fastest way; with more columns BLAS makes better use of the caches.
+template <class X, class V>
+bool suits_panels(const Source<X, V>& a, Index outer) {
+    constexpr Index fewest = 2 * lanes_of<V>, most = 96;
+    return a.inner_is_rows && !a.outer_index && !a.inner_center && outer >= fewest && outer <= most;
+}
+
 // The same for a large outer side: tiles, each summed over the whole inner side by one task.
 template <class X, class V>
 void gram_by_tiles(const Source<X, V>& a, Index outer, Index inner, V* out,
@@ -342,10 +381,14 @@ void symmetric_product(Source<X, V> a, Index outer, Index inner, const double* w
         std::fill_n(out, outer * outer, V(0));
         return;
     }
-    if (outer <= largest_lane)
-        gram_by_lanes(a, outer, inner, out, context);
-    else
-        gram_by_tiles(a, outer, inner, out, context);
+    const auto form = [&] {
+        if constexpr (has_panels)
+            if (suits_panels(a, outer))
+                // Narrow panels waste less at the edges, wide ones read less.
+                return outer < 12 * lanes_of<V> ? gram_by_panels<2, X, V> : gram_by_panels<3, X, V>;
+        return outer <= largest_lane ? gram_by_lanes<X, V> : gram_by_tiles<X, V>;
+    }();
+    form(a, outer, inner, out, context);
     mirror_lower(out, outer, context);
 }
 
