@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 JOBS ?= 2
+# Whatever Python compiles, the tests among it, the many processes that follow need not compile again.
+export PYTHONDONTWRITEBYTECODE :=
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
@@ -26,7 +28,7 @@ demo: $(VENV)/.installed
 	$(BIN)/gapless fit breast_cancer --time-limit 30 --out demo.gapless
 
 test: $(VENV)/.developing
-	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
 lint: $(VENV)/.developing
 	$(BIN)/ruff check .
@@ -56,7 +58,7 @@ bench: $(VENV)/.comparing
 sanitize: $(VENV)/.developing
 	$(BIN)/cmake -S . -B build/sanitize -DGAPLESS_SANITIZE=ON -DCMAKE_BUILD_TYPE=None
 	$(BIN)/cmake --build build/sanitize --parallel $(JOBS)
-	$(BIN)/ctest --test-dir build/sanitize --output-on-failure
+	$(BIN)/ctest --test-dir build/sanitize --output-on-failure --parallel $(JOBS)
 
 portable: $(VENV)/.developing
 	VENV=$(VENV) JOBS=$(JOBS) .ci/portable
