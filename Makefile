@@ -34,7 +34,7 @@ lint: $(VENV)/.developing
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/clang-format --dry-run -Werror $(CPP)
-	$(BIN)/mypy
+	$(BIN)/mypy --num-workers $(JOBS)
 
 format: $(VENV)/.developing
 	$(BIN)/ruff check --fix .

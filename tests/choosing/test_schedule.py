@@ -1,5 +1,6 @@
 """The time limit: what is judged, on how many rows, and what is skipped, by a clock that is set."""
 
+import functools
 import time
 from dataclasses import replace
 
@@ -278,6 +279,7 @@ def test_folds_go_on_if_the_first_was_in_time(seconds, together, is_judged):
 DEAR = {"linear discriminants": 0.4, "naive Bayes": 0.2, "pruned tree": 0.7, "boosted trees": 0.3}
 
 
+@functools.cache
 def looks_of(load, limit=60.0, seconds=DEAR, n=2000):
     """Which families were judged on how many rows, and in which form, at a load."""
     trials, judging = run(limit, seconds, n=n, load=load)

@@ -56,10 +56,10 @@ def test_intervals_hold_as_many_new_rows_as_they_say(houses):
     """Over the draw of the table the share is the coverage: here the mean over twelve tables."""
     new = line(4000, 99)
     y = new.frame["y"].to_numpy()
+    models = [choose(line(120, seed), "y", models="ridge regression").model for seed in range(12)]
     for coverage in (0.5, 0.9):
         inside = []
-        for seed in range(12):
-            found = choose(line(120, seed), "y", models="ridge regression").model
+        for found in models:
             at, lower, upper = found.predict_interval(new, coverage)
             assert_allclose(upper - at, at - lower)
             inside.append(np.mean((lower <= y) & (y <= upper)))

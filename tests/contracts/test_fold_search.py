@@ -46,6 +46,7 @@ def test_scores_of_held_out_rows_are_those_of_refits(name, classes):
 
 
 @pytest.mark.parametrize("cls", [gapless.LogisticRegression, gapless.LinearSVC])
+@pytest.mark.usefixtures("no_verdict")
 def test_few_strengths_are_enough(cls):
     X, y = make_words()
     model = cls(C="cv").fit(X, y)
@@ -71,6 +72,7 @@ def test_window_grows_towards_the_best():
     assert path.unseen[path.chosen] > path.unseen[len(WINDOW) - 1]
 
 
+@pytest.mark.usefixtures("no_verdict")
 def test_words_that_say_nothing_leave_the_score_at_chance():
     X, y = make_words()
     shuffled = np.random.default_rng(1).permutation(y)
@@ -108,6 +110,7 @@ def small_samples(monkeypatch):
 
 
 @pytest.mark.parametrize("model", [gapless.LogisticRegression(C="cv"), gapless.LinearSVC(C="cv")])
+@pytest.mark.usefixtures("no_verdict")
 def test_sample_of_large_data_decides_and_all_rows_are_fitted(model, small_samples):
     X, y = make_words(3, n=400)
     fitted = clone(model).fit(X, y)
@@ -135,6 +138,7 @@ def test_strength_of_a_sample_is_that_of_all_rows(averages, small_samples):
     assert trail.strengths[0] == pytest.approx(10 * top / (10 * 200))
 
 
+@pytest.mark.usefixtures("no_verdict")
 def test_classes_that_a_fold_has_not_seen_do_not_decide():
     X, y = make_words(3)
     rare = np.where(np.arange(len(y)) == 0, 3, y)

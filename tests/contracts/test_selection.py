@@ -128,6 +128,7 @@ def test_unseen_scores_of_logistic_regression_are_near_those_of_refits():
     assert model.path_.unseen[chosen] == pytest.approx(-np.mean(losses), rel=0.01)
 
 
+@pytest.mark.usefixtures("no_verdict")
 def test_folds_take_over_where_leave_one_out_is_refused():
     X, y = make_data(REGRESSORS["svr"], n=40)
     model = gapless.LinearSVR(C="loo", epsilon=0.5).fit(X, y)

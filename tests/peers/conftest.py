@@ -42,9 +42,6 @@ def pytest_addoption(parser):
     parser.addoption(
         "--original", action="store_true", help="run scikit-learn's tests with its own classes"
     )
-    parser.addoption(
-        "--every", action="store_true", help="run all combinations of their parameters"
-    )
 
 
 def pytest_configure(config):
@@ -88,7 +85,7 @@ class PeerModule(pytest.Module):
         for item, name in zip(concerned, names):
             if name in self.reasons:
                 item.add_marker(pytest.mark.xfail(reason=self.reasons[name], strict=True))
-        if self.config.getoption("--every", default=False):
+        if self.config.getoption("--every"):
             return concerned
         kept = set(some_of(concerned)) | {i for i, n in zip(concerned, names) if n in self.reasons}
         return [item for item in concerned if item in kept]

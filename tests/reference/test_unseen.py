@@ -99,6 +99,7 @@ exact_models = pytest.mark.parametrize("model, load", EXACT, ids=label)
 @exact_models
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
 @pytest.mark.parametrize("grouped", [False, True], ids=["rows", "groups"])
+@pytest.mark.usefixtures("no_verdict")
 def test_exact_estimates_are_those_of_real_refits(model, load, weighted, grouped):
     X, y = (a[:50] for a in load())
     weights = np.random.default_rng(0).uniform(0.5, 3, len(y)) if weighted else None
@@ -151,8 +152,9 @@ APPROXIMATE = [
 
 
 @pytest.mark.parametrize("model, load", APPROXIMATE, ids=label)
+@pytest.mark.usefixtures("no_verdict")
 def test_approximate_estimates_are_within_their_disagreement(model, load):
-    X, y = load()
+    X, y = (a[:60] for a in load())
     model = clone(model).fit(X, y)
     result = model.generalization_
     expected = true_score(model, y, refits(model, X, y, np.arange(len(y))))
@@ -161,6 +163,7 @@ def test_approximate_estimates_are_within_their_disagreement(model, load):
     assert result.disagreement.score <= result.standard_error
 
 
+@pytest.mark.usefixtures("no_verdict")
 def test_log_loss_of_rows_left_out():
     X, y = breast_cancer()
     model = LogisticRegression().fit(X, y)
@@ -170,6 +173,7 @@ def test_log_loss_of_rows_left_out():
     assert abs(result.unseen + log_loss(y, p)) <= result.disagreement.score
 
 
+@pytest.mark.usefixtures("no_verdict")
 def test_few_rows_are_all_refitted():
     X, y = (a[:40] for a in breast_cancer(60))
     model = LogisticRegression(l1_ratio=1.0, C=0.5).fit(X, y)
@@ -180,6 +184,7 @@ def test_few_rows_are_all_refitted():
     assert result.unseen == pytest.approx(-log_loss(y, p), rel=1e-4)
 
 
+@pytest.mark.usefixtures("no_verdict")
 def test_few_groups_are_all_refitted():
     X, y = breast_cancer()
     groups = np.arange(len(y)) % 6
@@ -204,6 +209,7 @@ def test_where_no_formula_holds_folds_are_used_and_the_text_says_why():
     assert "active coefficients are more than half of the 60 distinct rows" in result.method
 
 
+@pytest.mark.usefixtures("no_verdict")
 def test_the_past_alone():
     X, y = diabetes()
     model = Ridge().fit(X, y)
@@ -216,6 +222,7 @@ def test_the_past_alone():
     assert result.unseen == pytest.approx(expected, rel=1e-6)
 
 
+@pytest.mark.usefixtures("no_verdict")
 def test_the_past_of_a_mean_objective_has_a_smaller_penalty():
     X, y = diabetes()
     model = Lasso(alpha=0.1).fit(X, y)
@@ -280,6 +287,7 @@ def test_many_rows_of_losses_with_kinks_are_large_sooner(monkeypatch, loss, n):
 
 
 @pytest.mark.parametrize("groups", [None, np.arange(569) // 3])
+@pytest.mark.usefixtures("no_verdict")
 def test_formulas_for_large_data_are_checked_on_a_part(everything_is_large, groups):
     X, y = breast_cancer(569)
     model = LogisticRegression(C=0.1).fit(X, y)
@@ -406,6 +414,7 @@ def test_verdicts_on_classes_that_overlap(C, expected):
     assert result.kind == expected
 
 
+@pytest.mark.usefixtures("no_verdict")
 def test_the_estimate_is_near_the_score_of_a_large_test_set():
     """Within 2 standard errors in nearly all runs, for a regression and a classification."""
     misses = 0
@@ -418,6 +427,7 @@ def test_the_estimate_is_near_the_score_of_a_large_test_set():
     assert misses <= 4
 
 
+@pytest.mark.usefixtures("no_verdict")
 def test_digits():
     X, y = load_digits(return_X_y=True)
     X, y = X[:300] / 16, y[:300]
@@ -446,6 +456,7 @@ def test_a_penalty_without_effect_does_not_excuse_overfitting(rng):
 
 
 @pytest.mark.parametrize("C", [0.1, 1.0])
+@pytest.mark.usefixtures("no_verdict")
 def test_few_rows_count_the_same_without_those_of_no_weight(rng, C):
     X, y = rng.normal(size=(24, 2)), np.arange(24) % 2
     weights = np.where(np.arange(24) % 5 == 0, 0.0, 1.0)
