@@ -26,7 +26,7 @@ from . import (  # noqa: F401 - they register themselves
 )
 from ._base import Point, Solution, Solver, Trace, registry, run, solver
 from .auto import alternative, choose
-from .dual import descend_together
+from .dual import descend_briefly, descend_together
 from .joint_gram import KeptGram
 from .polish import finish
 from .row_space import RowSpace, is_wide
@@ -123,9 +123,14 @@ def _solved(
         if problem.design not in spaces:
             spaces[problem.design] = RowSpace.of(problem.design)
         space = spaces[problem.design]
-        begin = None if start is None else space.enter(start)
-        how = (options, polish, again, spaces)
-        solution = _solved(chosen, space.problem(problem), begin, *how)
+        moved = space.problem(problem)
+        begin, rounds = None if start is None else space.enter(start), 0
+        if again and start is None and problem.loss.has_dual_box:
+            begin, rounds = descend_briefly(moved, options["max_iter"])
+        left = None if options["max_iter"] is None else options["max_iter"] - rounds
+        how = ({**options, "max_iter": left}, polish, again, spaces)
+        solution = _solved(chosen, moved, begin, *how)
+        solution.trace.steps += rounds
         found = solution.parameters
         return replace(solution, parameters=replace(found, w=space.leave(found.w)))
     solution = run(chosen, problem, start, **options)
@@ -139,6 +144,8 @@ def _is_moved(chosen: Solver, problem: Problem) -> bool:
     """Whether steps and polish take less time in the row space: each makes a Gram matrix of X."""
     is_ridge = problem.coordinates is not None and bool(np.all(problem.coordinates.l2 > 0))
     takes_gram = chosen.name in ("augmented_lagrangian", "interior_point")
+    # Newton's method goes there by itself, unless another begins for it.
+    takes_gram |= chosen.name == "newton" and problem.loss.has_dual_box
     return takes_gram and is_ridge and NARROWER * problem.n <= problem.d and is_wide(problem)
 
 
