@@ -34,10 +34,10 @@ Array = np.ndarray
 EPS = float(np.finfo(float).eps)
 
 # Besides its support a working set holds so many blocks; or this part of all blocks; or this many
-# for each block of the support. More where columns are sparse, and a sweep over them costs little;
-# fewer where they are dense and few, so that their Gram matrix costs no more than some products.
+# for each block of the support. Fewer where columns are dense and few, so that their Gram matrix
+# costs no more than some products.
 FEWEST_NEW, PER_ROOT = 200, 2
-NEW_PART, NEW_PER_OLD = {"dense": 1 / 32, "sparse": 1 / 128}, 1.0
+NEW_PART, NEW_PER_OLD = 1 / 128, 1.0
 # The matrices that several outputs need for each feature of a working set have so many entries.
 MOST_ENTRIES = 20_000_000
 # How well a model is minimised at worst and at best: a sweep gains that part of all sweeps' gain.
@@ -150,11 +150,10 @@ def _working_set(
 ) -> Array:
     """The support, the free blocks, and of the others those furthest from, or nearest to, rest."""
     kept = (penalty.norms(w) > 0) | penalty.is_free
-    kind = "dense" if problem.design.density > 0.2 else "sparse"
     K, fewest = problem.outputs or 1, float(FEWEST_NEW)
-    if kind == "dense" and K == 1:
+    if problem.design.density > 0.2 and K == 1:
         fewest = min(fewest, PER_ROOT * penalty.count**0.5)
-    new = (fewest, NEW_PART[kind] * penalty.count, NEW_PER_OLD * int(kept.sum()))
+    new = (fewest, NEW_PART * penalty.count, NEW_PER_OLD * int(kept.sum()))
     most = penalty.count if K == 1 else max(1, MOST_ENTRIES // K**2)
     priority = np.where(distance > 0, distance, -penalty.slack(G))
     return choose_blocks(kept, priority, int(max(new)), most)

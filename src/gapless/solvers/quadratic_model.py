@@ -214,7 +214,7 @@ class Gram:
         mean = np.zeros(len(features))
         if problem.fit_bias and total > 0:
             raw = np.diag(values).copy()
-            mean = problem.design.transposed_times(weights)[features] / total
+            mean = problem.design.transposed_times(weights, features) / total
             values -= np.multiply.outer(total * mean, mean)
             _drop_constants(values, raw)
         return cls(features, weights, values, mean, total)
