@@ -458,6 +458,28 @@ def test_logistic_keeps_relative_precision_in_its_tail():
     np.testing.assert_allclose([value[0], -gradient[0], curvature[0]], tail, rtol=1e-13)
 
 
+@pytest.mark.skipif(np.finfo(np.longdouble).eps > EPS / 100, reason="no type has more digits")
+def test_derivatives_of_logistic_have_all_but_two_bits():
+    z = np.concatenate([np.linspace(-40, 40, 4001), np.geomspace(1e-300, 700, 999)])
+    y = np.where(np.arange(len(z)) % 3, 1.0, -1.0)
+    e, m = np.exp(-np.abs(z.astype(np.longdouble))), y * z
+    exact = (
+        np.log1p(e) - np.minimum(m, 0),
+        -y * np.where(m <= 0, 1, e) / (1 + e),
+        e / (1 + e) ** 2,
+    )
+    for found, wanted in zip(Logistic().derivatives(y, z), exact, strict=True):
+        np.testing.assert_allclose(found, wanted.astype(float), rtol=4 * EPS, atol=0)
+
+
+@pytest.mark.parametrize("n", [2, 63, 64, 65, 200])
+def test_rows_that_are_alike_have_the_same_derivatives_wherever_they_stand(n, rng):
+    for y, z in zip([1.0, -1.0, 1.0], 5 * rng.normal(size=(3, 1))):
+        alone = Logistic().derivatives(np.full(1, y), z)
+        among = Logistic().derivatives(np.full(n, y), np.repeat(z, n))
+        np.testing.assert_array_equal(among, np.repeat(alone, n, axis=1))
+
+
 def test_unknown_names_are_refused_with_the_known_ones():
     with pytest.raises(ValueError, match=r"loss='log_loss' is not known; use one of .*logistic"):
         by_name("log_loss")

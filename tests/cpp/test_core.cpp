@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "check.hpp"
+#include "logistic.hpp"
 #include "naive_blas.hpp"
 #include "products.hpp"
 
@@ -436,6 +437,20 @@ void test_sizes_beyond_blas_are_refused() {
     CHECK(refused && blas_size((Index(1) << 31) - 1) == 2147483647);
 }
 
+void test_logistic_derivatives() {
+    for (Index n : {0, 1, 64, 65}) {
+        // Just as much room as is needed, for the sanitizer to watch.
+        const std::vector<double> y(n, -1.0), z(n, 0.0);
+        std::vector<double> value(n), gradient(n), curvature(n);
+        logistic_derivatives(y.data(), z.data(), n, value.data(), gradient.data(),
+                             curvature.data());
+        for (Index i = 0; i < n; ++i) {
+            CHECK(std::abs(value[i] - std::log(2.0)) < 1e-15);
+            CHECK(gradient[i] == 0.5 && curvature[i] == 0.25);
+        }
+    }
+}
+
 }  // namespace
 
 int main() {
@@ -446,5 +461,6 @@ int main() {
     test_exceptions_reach_the_caller();
     test_poll_stops();
     test_sizes_beyond_blas_are_refused();
+    test_logistic_derivatives();
     return report();
 }

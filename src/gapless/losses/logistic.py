@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .. import _core
 from ._base import Loss, is_within, p_log_p
 
 
@@ -31,16 +32,14 @@ class Logistic(Loss):
         return self._c * e / (1 + e) ** 2
 
     def derivatives(self, y, z):
-        e, m = np.exp(-np.abs(z)), y * z
-        q = np.reciprocal(1 + e)
-        gradient = np.maximum(e, m <= 0)  # as in inverse_link(−m)
-        gradient *= q
-        gradient *= -self._c * y
-        value = np.log1p(e)
-        value -= np.minimum(m, 0, out=m)
-        e *= q
-        e *= q
-        return (self._c * value, gradient, self._c * e) if self.base2 else (value, gradient, e)
+        z = np.asarray(z)
+        of_rows = [np.ascontiguousarray(each, dtype=np.float64).ravel() for each in (y, z)]
+        parts = np.empty((3, z.size))
+        _core.logistic_derivatives(*of_rows, *parts)
+        if self.base2:
+            parts *= self._c
+        kind = np.result_type(z, np.float32)
+        return tuple(part.reshape(z.shape).astype(kind, copy=False) for part in parts)
 
     def conjugate(self, y, u):
         p = -u * y / self._c
