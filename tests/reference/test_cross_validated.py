@@ -236,6 +236,7 @@ def test_groups_that_were_kept_together_stay_together():
 
 @pytest.mark.parametrize("alphas", [ALPHAS, ALPHAS[::-1]], ids=["weakest first", "strongest first"])
 @pytest.mark.parametrize("scoring", [None, "neg_mean_absolute_error", "neg_median_absolute_error"])
+@pytest.mark.usefixtures("no_verdict")
 def test_the_score_is_that_of_the_simplest_within_a_standard_error(diabetes, alphas, scoring):
     X, y = diabetes
     model = gapless.RidgeCV(alphas, select="1se", scoring=scoring).fit(X, y)
@@ -273,6 +274,7 @@ def test_the_scorer_that_chose_is_the_one_that_is_corrected_for(cancer):
 
 
 @pytest.mark.parametrize("cv", [3, "loo"])
+@pytest.mark.usefixtures("no_verdict")
 def test_unseen_and_train_are_of_the_same_metric(cancer, cv):
     X, y = cancer
     model = gapless.LogisticRegressionCV(Cs=3, cv=cv, **LOGISTIC).fit(X, y)
@@ -285,6 +287,7 @@ def test_unseen_and_train_are_of_the_same_metric(cancer, cv):
 
 
 @pytest.mark.parametrize("name", ["LassoCV", "RidgeCV", "LogisticRegressionCV"])
+@pytest.mark.usefixtures("no_verdict")
 def test_rows_without_weight_are_no_rows_for_the_corrected_score(diabetes, name):
     X, y = diabetes
     options = {"cv": 4}
@@ -311,6 +314,7 @@ def test_rows_without_weight_are_no_rows_for_the_corrected_score(diabetes, name)
     ],
     ids=repr,
 )
+@pytest.mark.usefixtures("no_verdict")
 def test_what_is_not_corrected_says_so(diabetes, model, names):
     X, y = diabetes
     assert f"; not corrected for the choice of {names}" in (

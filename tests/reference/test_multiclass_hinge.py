@@ -136,6 +136,7 @@ def test_what_needs_other_arrangements_says_so(name):
 
 
 @every_hinge
+@pytest.mark.usefixtures("no_verdict")
 def test_parameters_are_chosen_by_folds(name):
     X, y = make_data(120, 3)
     model = SVC(C="loo", gamma="loo", multi_class=name).fit(X, y)

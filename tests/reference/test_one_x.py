@@ -194,6 +194,7 @@ def targets_of(name, model):
 
 
 @pytest.mark.parametrize("name", EXACT | BY_REFITS)
+@pytest.mark.usefixtures("no_verdict")
 def test_estimates_are_those_of_real_refits(name):
     model = clone((EXACT | BY_REFITS)[name])
     X, y = targets_of(name, model)
@@ -255,6 +256,7 @@ TUNED = {
 
 
 @pytest.mark.parametrize("name", TUNED)
+@pytest.mark.usefixtures("no_verdict")
 def test_weight_two_is_the_row_twice_also_where_x_repeat(name):
     X, y = targets_of("pairs" if name == "softmax" else name, TUNED[name])
     weights = np.random.default_rng(7).integers(0, 3, len(y))

@@ -120,6 +120,7 @@ TUNED = [
     ("model", "runs", "signal"),
     [(*case, 0.0) for case in TUNED] + [(*case, 1.0) for case in TUNED[1::2]],
 )
+@pytest.mark.usefixtures("no_verdict")
 def test_tuned_models_keep_the_promise(model, runs, signal, rng):
     """The same through the estimators, by leave-one-out and by folds."""
     beta, inside = np.where(np.arange(80) < 10, signal, 0.0), 0
@@ -156,6 +157,7 @@ def test_balanced_noise_is_at_chance_where_leave_one_out_says_none_is_right(loss
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("n", [30, 60])
 @pytest.mark.parametrize("model", [LogisticRegression(C=1e-6), RidgeClassifier(1e7)])
+@pytest.mark.usefixtures("no_verdict")
 def test_models_that_learned_nothing_of_balanced_classes_say_chance(model, n, classes, rng):
     X, y = rng.standard_normal((n, 20)), rng.permutation(np.arange(n) % classes)
     result = model.fit(X, y).generalization_

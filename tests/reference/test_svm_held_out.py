@@ -166,6 +166,7 @@ def test_rows_that_are_no_support_vectors_keep_their_scores():
 # ---- in words ------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("no_verdict")
 def test_what_is_said_of_many_rows_is_checked_by_refits(monkeypatch):
     monkeypatch.setattr(held_out, "CHEAP", 1e4)
     X, y = load_digits(return_X_y=True)

@@ -278,7 +278,7 @@ def test_texts_are_reported():
 
 
 def test_page_is_under_two_megabytes_whatever_the_table_holds():
-    rows, long = 60, "very long " * 1000
+    rows, long = 60, "very long " * 500
     levels = {f"{k} {long}": [f"{j % 10} {k} {long}" for j in range(rows)] for k in range(45)}
     table = table_of(pl.DataFrame(levels | {"y": [j + 0.5 for j in range(rows)]}))
     choice = made_choice(table, "y", gapless.DecisionTreeRegressor(max_depth=3), "table")
