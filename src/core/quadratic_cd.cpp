@@ -58,22 +58,32 @@ public:
     Descended run(Effort effort, Checkpoint& checkpoint) {
         std::vector<Index> all(blocks_), active;
         for (Index b = 0; b < blocks_; ++b) all[b] = b;
+        // Below this part, rounding alone keeps the coefficients moving.
+        constexpr double noise = 1e-28;
+        const double least = std::max(effort.tolerance, noise);
         double gained = 0;
         bool everywhere = true;
+        Index lasted = 0;
         for (Index sweep = 1; sweep <= effort.sweeps; ++sweep) {
             const double gain = visit(everywhere ? all : active, checkpoint);
             gained += gain;
-            // Below this part, rounding alone keeps the coefficients moving.
-            constexpr double noise = 1e-28;
-            const bool little = gain <= std::max(effort.tolerance, noise) * gained;
+            const bool little = gain <= least * gained;
             if (everywhere && little) return {sweep, true};
             if (everywhere) {
                 active.clear();
                 for (Index b : all)
                     if (!is_zero(b)) active.push_back(b);
                 recent_.restart();
+                lasted = 0;
             }
             everywhere = little || active.empty();
+            // A few sweeps are often enough; those that are not are made on a copy.
+            constexpr Index few = 3;
+            if (!everywhere && ++lasted == few && is_worth_a_copy(active)) {
+                sweep += settle(active, least, effort.sweeps - sweep, gained, checkpoint);
+                everywhere = true;
+                continue;
+            }
             recent_.record(w_, q_.features() * K());
             if (recent_.is_ready()) {
                 if (!everywhere) gained += extrapolate(active);
@@ -83,8 +93,65 @@ public:
         return {effort.sweeps, false};
     }
 
+    // Sweeps over all features, `most` at most, until one gains little beside all that is gained.
+    Index settle_all(double least, Index most, double& gained, Checkpoint& checkpoint) {
+        std::vector<Index> all(blocks_);
+        for (Index b = 0; b < blocks_; ++b) all[b] = b;
+        for (Index sweep = 1; sweep <= most; ++sweep) {
+            const double gain = visit(all, checkpoint);
+            gained += gain;
+            if (gain <= least * gained) return sweep;
+            recent_.record(w_, q_.features() * K());
+            if (recent_.is_ready()) {
+                gained += extrapolate(all);
+                recent_.restart();
+            }
+        }
+        return most;
+    }
+
 private:
+    // Whether the sweeps over the active features pay for a Gram matrix of their own, in which a
+    // step changes their slopes alone.
+    bool is_worth_a_copy(const std::vector<Index>& active) const {
+        if constexpr (std::same_as<Q, GramQuadratic>)
+            return is_scalar() && !active.empty() &&
+                   4 * static_cast<Index>(active.size()) <= 3 * q_.features();
+        return false;
+    }
+
+    // Sweeps over the active features alone, `most` at most, until one gains little; returns how
+    // many. What they gain is added to `gained`.
+    Index settle(const std::vector<Index>& active, double least, Index most, double& gained,
+                 Checkpoint& checkpoint) {
+        const Index m = static_cast<Index>(active.size());
+        std::vector<double> gram(m * m), slope(m), w(m), arrays[4];
+        const double* given[4] = {penalty_.l1, penalty_.l2, penalty_.lower, penalty_.upper};
+        for (Index a = 0; a < m; ++a) {
+            q_.gradient(active[a], &slope[a]);
+            w[a] = w_[active[a]];
+            for (Index b = 0; b < m; ++b) q_.hessian(active[a], active[b], &gram[a * m + b]);
+            for (int k = 0; k < 4; ++k) arrays[k].push_back(given[k][active[a]]);
+        }
+        SeparablePenalty penalty = penalty_;
+        penalty.l1 = arrays[0].data();
+        penalty.l2 = arrays[1].data();
+        penalty.lower = arrays[2].data();
+        penalty.upper = arrays[3].data();
+        GramQuadratic quadratic(gram.data(), m, 1, slope.data());
+        const Index sweeps = Descent<GramQuadratic>(quadratic, penalty, w.data())
+                                 .settle_all(least, most, gained, checkpoint);
+        for (Index a = 0; a < m; ++a) {
+            const double step = w[a] - w_[active[a]];
+            w_[active[a]] = w[a];
+            q_.move(active[a], &step);
+        }
+        return sweeps;
+    }
+
     Index K() const { return q_.outputs(); }
+    // Whether every block is one coefficient with a curvature of its own.
+    bool is_scalar() const { return K() == 1 && q_.is_uniform() && !has_norms(); }
     bool has_norms() const { return penalty_.kind == PenaltyKind::block_norm; }
     Index count_blocks() const { return has_norms() ? penalty_.blocks : q_.features(); }
     Index first(Index b) const { return has_norms() ? penalty_.start[b] : b; }
@@ -99,12 +166,18 @@ private:
         constexpr Index between_checks = 100'000;
         double gain = 0;
         Index work = 0;
+        const bool scalar = is_scalar();
         for (Index b : blocks) {
-            for (Index j = first(b); j < last(b); ++j) {
-                q_.gradient(j, slope_.data() + (j - first(b)) * K());
-                work += 16 + q_.cost(j);
+            if (scalar) {
+                gain += improve_coefficient(b);
+                work += 16 + q_.cost(b);
+            } else {
+                for (Index j = first(b); j < last(b); ++j) {
+                    q_.gradient(j, slope_.data() + (j - first(b)) * K());
+                    work += 16 + q_.cost(j);
+                }
+                gain += improve(b);
             }
-            gain += improve(b);
             if (work > between_checks) {
                 checkpoint();
                 work = 0;
@@ -166,6 +239,19 @@ private:
             }
         }
         return sum;
+    }
+
+    // Minimise over a coefficient that is a block by itself; the gain is at least ½c·step².
+    double improve_coefficient(Index j) {
+        double slope;
+        q_.gradient(j, &slope);
+        const double c = q_.curvature(j);
+        const double to = minimise(elastic_box(j), w_[j], slope, c);
+        const double step = to - w_[j];
+        if (step == 0) return 0;
+        w_[j] = to;
+        q_.move(j, &step);
+        return 0.5 * c * step * step;
     }
 
     // Minimise over block b, whose slopes are known; the gain is at least ½ stepᵀB step.

@@ -228,3 +228,18 @@ def test_deadline_ends_it(rng):
     with pytest.raises(TimeLimit):
         q.descend(boxes(300, rng, l1=1e-6), sweeps=10**9, deadline=began + 0.1)
     assert time.monotonic() - began < 2.0
+
+
+@pytest.mark.parametrize("bounds", [{}, {"lower": 0.0}, {"lower": -2.0, "upper": 3.0}])
+def test_a_gram_matrix_of_which_few_columns_stay_active_ends_there_too(bounds, rng):
+    # Columns that are much alike take many sweeps, and most of them stay at 0.
+    X = rng.normal(size=(60, 2)) @ rng.normal(size=(2, 40)) + 0.1 * rng.normal(size=(60, 40))
+    gram, slope = X.T @ X, -X.T @ (X @ rng.normal(size=(40, 1)))
+    penalty = boxes(40, rng, l1=np.abs(slope).max() / 50, **bounds)
+    w = np.zeros((40, 1))
+    sweeps, converged = _core.gram_descent(gram, slope, penalty, w, 0.0, 20_000, np.inf)
+    assert converged
+    assert sweeps > 4
+    assert 0 < np.count_nonzero(w) <= 30
+    distance = distance_of_boxes(w, slope + gram @ w, penalty)
+    assert np.max(distance) <= 1e-12 * (1 + np.abs(slope).sum() + np.trace(gram))
