@@ -55,6 +55,12 @@ struct Largest {
 template <class T, class Term, class Join>
 GAPLESS_BODY double fold_terms(const T* x, const T* z, Index d, Term term, Join join) {
     constexpr Index parts = 16;
+    if (d < parts) {
+        double all = 0;
+        for (Index j = 0; j < d; ++j)
+            all = join(all, term(static_cast<double>(x[j]), static_cast<double>(z[j])));
+        return all;
+    }
     double part[parts] = {};
     Index j = 0;
     for (; j + parts <= d; j += parts)
@@ -64,15 +70,10 @@ GAPLESS_BODY double fold_terms(const T* x, const T* z, Index d, Term term, Join 
                 join(part[l], term(static_cast<double>(x[j + l]), static_cast<double>(z[j + l])));
     for (Index l = 0; j + l < d; ++l)
         part[l] = join(part[l], term(static_cast<double>(x[j + l]), static_cast<double>(z[j + l])));
-    if (d >= parts) {
-        for (Index half = parts / 2; half > 0; half /= 2)
+    for (Index half = parts / 2; half > 0; half /= 2)
 #pragma omp simd
-            for (Index l = 0; l < half; ++l) part[l] = join(part[l], part[l + half]);
-        return part[0];
-    }
-    double all = 0;
-    for (Index l = 0; l < d; ++l) all = join(all, part[l]);
-    return all;
+        for (Index l = 0; l < half; ++l) part[l] = join(part[l], part[l + half]);
+    return part[0];
 }
 
 // The first `numbers` columns of a mixed row by `numeric`, the others by `category`.

@@ -44,9 +44,10 @@ double reduced_form(const Distance& distance, double value, Index d);
 struct Neighbor {
     double distance;  // reduced
     Index row;
-    // The nearer row comes first, and of equally near ones the first.
-    bool operator<(const Neighbor& other) const {
-        return distance < other.distance || (distance == other.distance && row < other.row);
+    // The nearer row comes first, and of equally near ones the first; without a branch, because
+    // heaps ask for what nobody can foresee.
+    [[gnu::always_inline]] bool operator<(const Neighbor& other) const {
+        return (distance < other.distance) | ((distance == other.distance) & (row < other.row));
     }
 };
 
@@ -64,6 +65,7 @@ public:
     }
     void offer(Neighbor candidate) {
         if (static_cast<Index>(heap_.size()) < k_) {
+            if (heap_.empty()) heap_.reserve(k_);
             // A heap is of use when there is something to take out of it.
             heap_.push_back(candidate);
             if (static_cast<Index>(heap_.size()) == k_) std::make_heap(heap_.begin(), heap_.end());

@@ -277,16 +277,17 @@ Index KdTree<T>::look_at(const Node& leaf, const Query& query, Collector& collec
     const float* values = values_.data() + leaf.begin * columns_;
     const float least = measure_leaf(by_, query.values, values, columns_, found);
     const double lengths = query.length + leaf.length;
-    float most = limit(collector.limit(), lengths);
+    double known = collector.limit();
+    float most = limit(known, lengths);
     // Written so that NaN, of numbers beyond float, rules out nothing.
     if (least > most) return 0;
     Index measured = 0;
     for (Index p = leaf.begin; p < leaf.end; ++p) {
         if (found[p - leaf.begin] > most || labels.hides(query.number, row_[p])) continue;
         const T* row = x_ + row_[p] * columns_;
-        const double before = collector.limit();
         collector.offer({reduced(distance_, query.row, row, columns_), row_[p]});
-        if (collector.limit() != before) most = limit(collector.limit(), lengths);
+        // To find the limit in float takes as long as to measure a row or two.
+        if (collector.limit() < known / 2) known = collector.limit(), most = limit(known, lengths);
         ++measured;
     }
     return measured;
