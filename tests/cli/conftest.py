@@ -20,6 +20,12 @@ def run(capsys):
     return run
 
 
+@pytest.fixture
+def no_curves(monkeypatch):
+    """Reports without learning curves, which take more fits than all the rest."""
+    monkeypatch.setattr("gapless.report.summary.learning_of", lambda *given: None)
+
+
 @pytest.fixture(scope="session")
 def files(tmp_path_factory):
     """Paths of model files and of a table."""

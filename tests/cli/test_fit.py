@@ -158,6 +158,7 @@ def test_progress_is_one_line_on_a_terminal(tmp_path, monkeypatch):
     assert err.rsplit("\r", 2)[1].strip() == "" and err.endswith("\r")
 
 
+@pytest.mark.usefixtures("no_curves")
 def test_strict_ends_with_1_when_the_table_leaks(tmp_path):
     table = leaking(tmp_path / "t.csv")
     words = ("fit", table, "--target", "y", *QUICK, "--out", tmp_path / "out")
@@ -167,6 +168,7 @@ def test_strict_ends_with_1_when_the_table_leaks(tmp_path):
     assert run(*words, "--strict", "-q", "--drop", "told")[0] == 0
 
 
+@pytest.mark.usefixtures("no_curves")
 def test_standard_input_is_a_table(tmp_path, monkeypatch):
     data = leaking(tmp_path / "t.csv").read_bytes()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
@@ -253,6 +255,7 @@ def test_a_folder_or_file_needs_a_name(tmp_path, monkeypatch, command, name):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.usefixtures("no_curves")
 def test_results_of_another_table_are_replaced_only_when_asked(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = ["a,y", *(f"{k % 7},{k % 7 > 3}" for k in range(40))]
