@@ -1,5 +1,6 @@
 """Random numbers for all tests, and one thread for the libraries beside ours."""
 
+import functools
 import os
 import secrets
 import zlib
@@ -31,15 +32,28 @@ def pytest_addoption(parser):
 
 def pytest_collection_modifyitems(config, items):
     """Keep every test and a share of its parameters, another one for each k."""
-    if not (share := config.getoption("--share")):
+    if not config.getoption("--share"):
         return
-    k, m = (int(number) for number in share.split("/"))
     cases = defaultdict(list)
     for item in items:
         cases[item.nodeid.partition("[")[0]].append(item)
-    kept = {item for each in cases.values() for item in each[k % min(m, len(each)) :: m]}
+    kept = {item for each in cases.values() for item in share_of(each, config)}
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = [item for item in items if item in kept]
+
+
+def share_of(cases, config):
+    """Those of the cases that --share asks for, and at least one; without it all of them."""
+    if not (share := config.getoption("--share")):
+        return cases
+    k, m = (int(number) for number in share.split("/"))
+    return cases[k % min(m, len(cases)) :: m]
+
+
+@pytest.fixture(scope="session")
+def some_of(pytestconfig):
+    """Takes the asked share of cases that a test goes through by itself."""
+    return functools.partial(share_of, config=pytestconfig)
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -15,30 +15,31 @@ MISSED = 0.05
 
 
 @pytest.fixture(scope="module")
-def verdicts():
-    return {name: verdict(name, 0) for name in CASES}
+def verdicts(some_of):
+    return {name: verdict(name, 0) for name in some_of(list(CASES))}
 
 
 def test_clear_cases_are_called_by_their_names(verdicts):
-    wrong = {
-        name: verdicts[name].kind
-        for name, (truth, _) in CASES.items()
-        if verdicts[name].kind != truth
-    }
-    assert len(wrong) <= MISSED * len(CASES), wrong
+    wrong = {name: found.kind for name, found in verdicts.items() if found.kind != CASES[name][0]}
+    # Of a share of the cases one may be missed.
+    assert len(wrong) <= max(1, MISSED * len(verdicts)), wrong
 
 
 def test_no_verdict_is_the_opposite_of_the_truth(verdicts):
-    wrong = [
-        name for name, (truth, _) in CASES.items() if verdicts[name].kind == OPPOSITE.get(truth)
-    ]
+    wrong = [name for name, found in verdicts.items() if found.kind == OPPOSITE.get(CASES[name][0])]
     assert not wrong
 
 
-def test_a_version_that_does_better_is_named_with_its_score(verdicts):
-    assert "would give" in verdicts["line_through_parabola"].verdict
-    assert "penalty would give" in verdicts["ridge_far_too_strong"].verdict
-    assert "n_neighbors=" in verdicts["one_neighbour_with_noise"].verdict
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("line_through_parabola", "would give"),
+        ("ridge_far_too_strong", "penalty would give"),
+        ("one_neighbour_with_noise", "n_neighbors="),
+    ],
+)
+def test_a_version_that_does_better_is_named_with_its_score(name, said):
+    assert said in verdict(name, 0).verdict
 
 
 # ---- what held-out rows alone do not tell --------------------------------------------------------
