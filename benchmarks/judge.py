@@ -88,10 +88,10 @@ def _penalty(problem: Problem, w) -> float:
 
 def _dual_values(problem: Problem, X, y, bias: str):
     """The certified dual value of each convex problem that the objective is a sum of."""
-    from gapless.certificates import certify
-    from gapless.design import Design
+    from gapless._ground.design import Design
+    from gapless.certificates.certificate import certify
     from gapless.losses import by_name
-    from gapless.problem import Problem as Convex
+    from gapless.problem.problem import Problem as Convex
     from gapless.solvers import solve
 
     if bias == "penalised":

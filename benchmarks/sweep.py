@@ -40,10 +40,11 @@ import numpy as np
 from sklearn.datasets import load_iris
 from sklearn.preprocessing import StandardScaler
 
-from gapless._core import processor
+from gapless._ground.core import processor
 
-from . import kernels, neighbors, problems, trees
+from . import kernels, problems
 from .judge import Judge
+from .models import neighbors, trees
 from .paths import correlated
 
 RESULTS = kernels.RESULTS.with_name("sweep.csv")

@@ -16,8 +16,8 @@ from sklearn.utils._param_validation import InvalidParameterError
 import gapless
 from gapless.kernels import Spectrum
 from gapless.losses import Hinge
+from gapless.models.svm._base import SupportVectorMachine
 from gapless.penalties import L1
-from gapless.svm._base import SupportVectorMachine
 
 ESTIMATORS = [
     public
@@ -83,12 +83,12 @@ def takes_categories(cls):
 
 def is_ensemble(cls):
     """Whether the model is of many, so that at most a bound of its loss is known."""
-    return cls.__module__.startswith("gapless.ensembles")
+    return cls.__module__.split(".")[2] in ("bagging", "forests", "boosting", "adaboost")
 
 
 def is_lazy(cls):
     """Whether the model is its data, so that nothing is minimised."""
-    return cls.__module__.startswith("gapless.neighbors")
+    return cls.__module__.startswith("gapless.models.neighbors")
 
 
 def fit_or_error(model, X, y, **more):

@@ -1,12 +1,11 @@
 """What importing the package may bring with it: modules are counted, since seconds vary."""
 
-import ast
 import importlib
-import inspect
 import json
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +14,8 @@ import pytest
 import gapless
 from gapless.choosing import TableModel
 from gapless.data import describe_columns, prepare, read_table
+
+ROOT = Path(gapless.__file__).parent
 
 
 def modules_after(statement):
@@ -43,7 +44,7 @@ def test_import_gapless_loads_no_other_package():
         "joblib",
     }
     ours = {name for name in loaded if name.startswith("gapless")}
-    assert ours == {"gapless", "gapless._first_use"}
+    assert ours == {"gapless", "gapless._ground", "gapless._ground.first_use"}
 
 
 def test_losses_and_penalties_load_numpy_alone():
@@ -66,26 +67,18 @@ def test_every_public_name_is_found():
         assert name in dir(gapless)
 
 
-LATE_PACKAGES = [gapless] + [
-    importlib.import_module(f"gapless.{path.parent.name}")
-    for path in sorted(Path(gapless.__file__).parent.glob("*/__init__.py"))
-    if "on_first_use(" in path.read_text()
+LATE_PACKAGES = [
+    importlib.import_module(".".join(("gapless", *path.parent.relative_to(ROOT).parts)))
+    for path in sorted(ROOT.rglob("__init__.py"))
+    if "= on_first_use(" in path.read_text()
 ]
 
 
 @pytest.mark.parametrize("package", LATE_PACKAGES, ids=lambda package: package.__name__)
-def test_type_checkers_see_the_names_that_are_public(package):
-    """Names are loaded on first use, so that tools which only read the file need them once more."""
-    tree = ast.parse(inspect.getsource(package))
-    [block] = [node for node in tree.body if isinstance(node, ast.If)]
-    imported = [node for node in block.body if isinstance(node, ast.ImportFrom)]
-    homes = {
-        alias.asname or alias.name: f"{node.module}:{alias.name}" if alias.asname else node.module
-        for node in imported
-        for alias in node.names
-    }
-    assert homes == package._HOMES
-    assert set(homes) == set(package.__all__)
+def test_every_name_of_a_package_is_found_on_first_use(package):
+    assert package.__all__ and set(package.__all__) <= set(dir(package))
+    for name in package.__all__:
+        assert getattr(package, name) is not None
 
 
 @pytest.mark.parametrize("package", LATE_PACKAGES, ids=lambda package: package.__name__)
@@ -97,11 +90,12 @@ def test_no_file_is_called_as_a_name_that_is_loaded_on_first_use(package):
 
 def test_completion_offers_nothing_but_public_names():
     offered = {name for name in dir(gapless) if not name.startswith("__")}
-    assert offered == {*gapless.__all__, *gapless._MODULES}
+    packages = {path.parent.name for path in ROOT.glob("[a-z]*/__init__.py")} - {"cli"}
+    assert offered == {*gapless.__all__, *packages}
 
 
 def test_modules_that_documents_name_are_found_without_an_import():
-    asked = "import gapless; print(*(hasattr(gapless, m) for m in ('plots', 'report', 'data')))"
+    asked = "import gapless; print(*(hasattr(gapless, m) for m in ('plots', 'choosing', 'data')))"
     found = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True)
     assert found.stdout.split() == ["True"] * 3
 
@@ -115,21 +109,23 @@ def test_unknown_name_is_an_attribute_error():
         raise AssertionError("gapless.NoSuchModel should not exist")
 
 
-FAMILIES = ("bayes", "ensembles", "kernel_machines", "linear", "neighbors", "svm", "text", "trees")
 # What else is large: of ours, and what scikit-learn's own pipelines do not bring.
 LARGE = {"gapless.choosing.choice", "gapless.choosing.families", "gapless.evaluation.learning"}
-LARGE |= {"gapless.metrics.curves", "gapless.report", "matplotlib", "sklearn.ensemble"}
+LARGE |= {"gapless.metrics.curves", "gapless.choosing.report", "matplotlib", "sklearn.ensemble"}
 LARGE |= {"sklearn.cluster", "sklearn.tree"}
+
+
+# The files that define public estimators, and the families that these belong to.
+HOMES = {
+    cls.__module__: cls.__module__.split(".")[2]
+    for cls in map(partial(getattr, gapless), gapless.__all__)
+    if isinstance(cls, type) and cls.__module__.startswith("gapless.models.")
+}
 
 
 def estimators_of(modules):
     """The families of which a module that defines a public estimator was loaded."""
-    return {
-        family
-        for family in FAMILIES
-        for home in set(importlib.import_module(f"gapless.{family}")._HOMES.values())
-        if f"gapless.{family}.{home}" in modules
-    }
+    return {family for home, family in HOMES.items() if home in modules}
 
 
 def test_a_loaded_model_brings_no_other_family(tmp_path):
@@ -138,7 +134,7 @@ def test_a_loaded_model_brings_no_other_family(tmp_path):
     path = gapless.save(gapless.Ridge().fit(X, y), tmp_path / "model.gapless")
     loaded = modules_after(f"import gapless; gapless.load({str(path)!r}).predict([[1.0, 2.0]])")
     assert estimators_of(loaded) == {"linear"}
-    others = {"gapless.linear.logistic", "polars", "sklearn.linear_model", *LARGE}
+    others = {"gapless.models.linear.logistic", "polars", "sklearn.linear_model", *LARGE}
     assert others & loaded == set()
 
 
@@ -151,8 +147,8 @@ def test_predictions_for_a_table_bring_no_model_but_its_own(tmp_path):
     words = ["predict", str(path), str(table), "-o", str(tmp_path / "out.csv")]
     loaded = modules_after(f"from gapless.cli.__main__ import main; assert not main({words})")
     # The spread of its errors is learnt by boosted trees.
-    assert estimators_of(loaded) == {"linear", "ensembles", "trees"}
-    others = {"gapless.linear.logistic", "gapless.ensembles.random_forest", *LARGE}
+    assert estimators_of(loaded) == {"linear", "boosting", "trees"}
+    others = {"gapless.models.linear.logistic", "gapless.models.forests.random_forest", *LARGE}
     assert others & loaded == set()
 
 
@@ -178,6 +174,6 @@ def test_help_of_the_tool_loads_no_other_package():
     loaded = modules_after("from gapless.cli import args; args.build()")
     assert roots(loaded) - set(sys.stdlib_module_names) == {"gapless"}
     assert {name.split(".")[1] for name in loaded if name.startswith("gapless.")} == {
-        "_first_use",
+        "_ground",
         "cli",
     }

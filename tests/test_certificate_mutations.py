@@ -11,9 +11,9 @@ import pytest
 from high_precision import minimise, objective
 from small_problems import LOSSES, PENALTIES, make
 
-from gapless import optimality
-from gapless.certificates import certify
-from gapless.problem import Parameters, Problem
+from gapless.certificates import optimality
+from gapless.certificates.certificate import certify
+from gapless.problem.problem import Parameters, Problem
 
 OFF = 1.01
 TOL = 1e-6

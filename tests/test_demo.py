@@ -3,7 +3,7 @@
 import functools
 
 import gapless
-from gapless import demo
+from gapless.cli import demo
 from gapless.plots import convergence
 
 

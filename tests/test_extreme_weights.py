@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import gapless
-from gapless.certificates import judged
+from gapless.certificates.certificate import judged
 
 REGRESSORS = ["LinearRegression", "Ridge", "Lasso", "LassoCV", "LinearSVR", "SVR", "KernelRidge"]
 CLASSIFIERS = ["LogisticRegression", "LinearSVC", "SVC", "KernelLogisticRegression"]

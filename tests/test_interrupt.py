@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from gapless.design import Design
-from gapless.interrupt import TimeLimit, check, deadline, in_worker, time_limit
-from gapless.lapack import eigh, potrf, pstrf
+from gapless._ground.design import Design
+from gapless._ground.interrupt import TimeLimit, check, deadline, in_worker, time_limit
+from gapless._ground.lapack import eigh, potrf, pstrf
+from gapless._ground.threads import threads
 from gapless.solvers.closed_form import _gesdd
-from gapless.threads import threads
 
 PROMPT_SECONDS = 0.1
 

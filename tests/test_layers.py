@@ -1,10 +1,15 @@
-"""Data flows one way, and imports follow it: a file imports only what stands above it."""
+"""Data flows one way, and imports follow it, through the doors.
+
+A part is a folder of the package; a family of models is one too, and so is each file of `_ground`
+and the report. It imports only the parts that it may know, and of those only what they offer in
+their `__init__`. No import hides in a string or a function.
+"""
 
 import ast
+import importlib
 import re
 import sys
 from functools import cache
-from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -12,164 +17,206 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "gapless"
 
-# From the data to what people see. A part is a file or a folder of the package.
-ORDER = [
-    "_first_use",
-    "_version",
-    "_core",
-    "_named",
-    "_parameters",
-    "_percent",
-    "_tables",
-    "stored",
-    "interrupt",
-    "threads",
-    "lapack",
-    "losses",
-    "penalties",
-    "design",
-    "kernels",
-    "kernel_matrix",
-    "dual_points",
-    "null_model",
-    "problem",
-    "solvers",
-    "kernel_features",
-    "optimality",
-    "recession",
-    "certificates",
-    "leave_one_out",
-    "selection_bias",
-    "generalization",
-    "conformal",
-    "remembering",
-    "search",
-    "progress",
-    "_validation",
-    "weighted_fits",
-    "word_counts",
-    "parts",
-    "linear",
-    "kernel_machines",
-    "svm",
-    "trees",
-    "ensembles",
-    "neighbors",
-    "bayes",
-    "text",
-    "metrics",
-    "evaluation",
-    "data",
-    "choosing",
-    "model_io",
-    "plots",
-    "report",
-    "cli",
-    "demo",
-    "__main__",
-    "__init__",
-]
-# Parts that stand side by side: neither may know the other.
-STRANGERS = [
-    ("losses", "penalties"),
-    ("solvers", "optimality"),
-    ("solvers", "recession"),
-    ("solvers", "certificates"),
-]
+GROUND = {"_ground"}
+VALUES = {"losses", "penalties", "kernels"}
+PROBLEM = GROUND | VALUES | {"problem"}
+FIRST_GAP = PROBLEM | {"certificates"}
+SECOND_GAP = FIRST_GAP | {"solvers", "unseen"}
+MODELS = {f"models.{path.name}" for path in (PACKAGE / "models").iterdir() if path.is_dir()}
+MODELS -= {"models.__pycache__"}
+JUDGING = SECOND_GAP | {"metrics", "evaluation"}
+TABLES = JUDGING | MODELS | {"data", "choosing"}
+
+# What a part may know of the others. A solver knows no certificate, a certificate no solver, and
+# losses, penalties and kernels not each other.
+MAY_KNOW = {
+    "_ground": set(),
+    "losses": GROUND,
+    "penalties": GROUND,
+    "kernels": GROUND,
+    "problem": GROUND | VALUES,
+    "solvers": PROBLEM,
+    "certificates": PROBLEM,
+    "unseen": FIRST_GAP | {"solvers"},
+    **dict.fromkeys(MODELS, SECOND_GAP),
+    "metrics": GROUND | {"unseen"},
+    "evaluation": GROUND | {"losses", "unseen", "metrics"},
+    "data": GROUND | {"problem"},
+    "choosing": JUDGING | MODELS | {"data"},
+    "choosing.report": TABLES,
+    "model_io": GROUND | {"unseen"},
+    "plots": GROUND,
+    "cli": TABLES | {"choosing.report", "model_io", "plots"},
+    "__main__": {"cli"},
+}
+# Siblings, and steps against the order, each with its reason.
+BESIDES = {
+    (
+        "models.bagging",
+        "models.trees",
+    ): "bags trees by default",
+    ("models.forests", "models.trees"): "forests are trees, grown by the same grower",
+    ("models.forests", "models.bagging"): "a forest is an ensemble of independent members",
+    ("models.boosting", "models.trees"): "boosts trees",
+    ("models.boosting", "models.bagging"): "rows drawn for a round leave others out of the bag",
+    ("models.adaboost", "models.trees"): "boosts trees by default",
+    ("models.adaboost", "models.bagging"): "an ensemble of members, as bagging is",
+    ("models.adaboost", "models.boosting"): "fewer and more rounds",
+    ("models.neighbors", "models.trees"): "rows that are equal as coded columns",
+    ("models.kernel_machines", "models.linear"): "a kernel machine is a linear model of features",
+    ("models.svm", "models.linear"): "a support vector machine on features of its kernel",
+    ("models.svm", "models.kernel_machines"): "least squares on the same features",
+    ("models.text", "models.bayes"): "counts of words, then naive Bayes",
+    ("models.text", "models.linear"): "counts of words, then a linear model",
+    ("metrics", "models.bagging"): "a score out of the bag is one of the population",
+    ("data", "models.trees"): "a tree finds columns that give the target away",
+    ("model_io", "models.trees"): "files hold trees packed, and check them node by node",
+}
 # Who may import what from outside; parts that are not listed may use NumPy and SciPy.
+ESTIMATORS = {"numpy", "scipy", "sklearn"}
 OUTSIDE = {
-    "_named": set(),
-    "_parameters": {"numpy"},
-    "_percent": set(),
-    "interrupt": set(),
-    "threads": {"joblib", "scipy", "threadpoolctl"},
+    "_ground": ESTIMATORS | {"joblib", "threadpoolctl"},
     "losses": {"numpy"},
     "penalties": {"numpy"},
-    "generalization": {"numpy", "scipy", "sklearn"},
-    "remembering": {"sklearn"},
-    "progress": {"sklearn"},
-    "_validation": {"numpy", "scipy", "sklearn"},
-    "weighted_fits": {"sklearn"},
-    "word_counts": {"numpy", "scipy", "sklearn"},
-    "linear": {"numpy", "scipy", "sklearn"},
-    "kernel_machines": {"numpy", "scipy", "sklearn"},
-    "svm": {"numpy", "scipy", "sklearn"},
-    "trees": {"numpy", "scipy", "sklearn"},
-    "ensembles": {"joblib", "numpy", "scipy", "sklearn"},
-    "bayes": {"numpy", "scipy", "sklearn"},
-    "neighbors": {"numpy", "scipy", "sklearn"},
-    "text": {"numpy", "scipy", "sklearn"},
-    "metrics": {"numpy", "scipy", "sklearn"},
-    "evaluation": {"numpy", "scipy", "sklearn"},
-    "data": {"numpy", "polars", "scipy", "sklearn"},
-    "choosing": {"numpy", "polars", "scipy", "sklearn"},
-    "model_io": {"numpy", "safetensors", "scipy", "sklearn"},
+    "unseen": ESTIMATORS,
+    **dict.fromkeys(MODELS, ESTIMATORS),
+    "models.bagging": ESTIMATORS | {"joblib"},
+    "models.forests": ESTIMATORS | {"joblib"},
+    "models.boosting": ESTIMATORS | {"joblib"},
+    "metrics": ESTIMATORS,
+    "evaluation": ESTIMATORS,
+    "data": ESTIMATORS | {"polars"},
+    "choosing": ESTIMATORS | {"polars"},
+    "choosing.report": ESTIMATORS | {"jinja2", "markupsafe", "polars"},
+    "model_io": ESTIMATORS | {"safetensors"},
     "plots": {"numpy", "matplotlib"},
-    "report": {"jinja2", "markupsafe", "numpy", "polars", "scipy", "sklearn"},
-    "cli": {"numpy", "polars", "scipy", "sklearn"},
-    "demo": {"numpy", "sklearn", "matplotlib"},
-    "_first_use": set(),
-    "_version": set(),
-    "__init__": set(),
+    "cli": ESTIMATORS | {"matplotlib", "polars"},
 }
-# Parts that load others only when they are used: the public names, and the commands, whose help is
-# there at once.
-LATE = {"__init__", "cli"}
-FILES = sorted(path for path in PACKAGE.rglob("*.py"))
+# The commands load all else when they run, so that their help is there at once.
+LATE = {"cli"}
+# The files that import by a name that they are given, and what for.
+BY_NAME = {
+    "_ground/first_use.py": "names of a package, when they are asked for",
+    "_ground/core/__init__.py": "the level of the processor",
+    "_ground/tables.py": "polars, where it is installed",
+    "_ground/drawing.py": "the picture of a result",
+    "data/excel.py": "a reader of Excel, where it is installed",
+    "data/sources.py": "a reader of compressed files, where it is installed",
+    "model_io/names.py": "the classes that a file names",
+    "models/neighbors/searches.py": "faiss, where it is installed",
+}
+MOST_ENTRIES = 16
+FILES = sorted(PACKAGE.rglob("*.py"))
 
 
-def part_of(path):
-    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+def part_of(names):
+    """The part that a file or a module stands in, from the names on the way to it."""
+    if names[:1] == ("models",) or names[:2] == ("choosing", "report"):
+        return ".".join(names[:2])
+    return names[0] if names else ""
 
 
-FILES_OF = {part: list(paths) for part, paths in groupby(FILES, part_of)}
+def door_of(names):
+    """The module that speaks for the part; each file of `_ground` speaks for itself."""
+    part = part_of(names)
+    return names[:2] if part == "_ground" else tuple(part.split("."))
+
+
+def names_of(path):
+    names = path.relative_to(PACKAGE).with_suffix("").parts
+    return names[:-1] if names[-1] == "__init__" else names
+
+
+def is_module(names):
+    path = PACKAGE.joinpath(*names)
+    return path.with_suffix(".py").exists() or (path / "__init__.py").exists()
 
 
 @cache
 def imports_of(path):
-    """The absolute names of all modules that a file imports; `from . import a` means module a."""
-    return tuple(_imports_of(path))
-
-
-def _imports_of(path):
+    """What a file imports: (the module, a name of it or None, the line)."""
     package = ("gapless", *path.relative_to(PACKAGE).parts[:-1])
+    found = []
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            yield from (name.name for name in node.names)
+            found += [(tuple(name.name.split(".")), None, node.lineno) for name in node.names]
         elif isinstance(node, ast.ImportFrom):
             base = package[: len(package) - node.level + 1] if node.level else ()
-            module = ".".join((*base, *([node.module] if node.module else [])))
-            if module == "gapless":
-                yield from (f"gapless.{name.name}" for name in node.names)
-            else:
-                yield module
+            module = (*base, *(node.module.split(".") if node.module else ()))
+            found += [(module, name.name, node.lineno) for name in node.names]
+    return found
 
 
-@pytest.mark.parametrize("part", FILES_OF)
-def test_imports_follow_the_data(part):
-    assert part in ORDER, f"{part} is new: say in ORDER where it stands"
-    for path in FILES_OF[part]:
-        split = [(*name.split("."), "") for name in imports_of(path)]
-        ours = {parts[1] for parts in split if parts[0] == "gapless"}
-        for other in ours - {part} if part != "__init__" else ():
-            assert other in ORDER, f"{path} imports {other}, which is not a part in ORDER"
-            assert ORDER.index(other) < ORDER.index(part), f"{path} may not know {other}"
-            assert {part, other} not in map(set, STRANGERS), f"{path} may not know {other}"
+@cache
+def offered_by(names):
+    """What a package below the root offers; the root is for users."""
+    if not names:
+        return ()
+    return getattr(importlib.import_module(".".join(("gapless", *names))), "__all__", ())
 
 
-@pytest.mark.parametrize("part", FILES_OF)
-def test_parts_use_only_the_packages_they_may(part):
-    allowed = OUTSIDE.get(part, {"numpy", "scipy"}) | {"gapless", *sys.stdlib_module_names}
-    for path in FILES_OF[part]:
-        assert {name.partition(".")[0] for name in imports_of(path)} <= allowed, path
+def ours_of(path):
+    """What a file imports of gapless: (names on the way to the module, the name or None, line)."""
+    for module, name, line in imports_of(path):
+        if module[:1] != ("gapless",):
+            continue
+        inside = module[1:]
+        if name is not None and is_module((*inside, name)) and name not in offered_by(inside):
+            yield (*inside, name), None, line
+        else:
+            yield inside, name, line
+
+
+BELOW_THE_ROOT = [path for path in FILES if path != PACKAGE / "__init__.py"]
+
+
+@pytest.mark.parametrize("path", BELOW_THE_ROOT, ids=lambda path: ".".join(names_of(path)))
+def test_a_file_knows_only_the_parts_it_may(path):
+    part = part_of(names_of(path))
+    if part == "models":
+        part = "models.linear"  # the folder of the families has no code
+    assert part in MAY_KNOW, f"{part} is new: say in MAY_KNOW what it may import"
+    for inside, _, line in ours_of(path):
+        other = part_of(inside)
+        is_allowed = other == part or other in MAY_KNOW[part] or (part, other) in BESIDES
+        assert is_allowed, f"{path}:{line}: {part} may not know {other}"
+
+
+@pytest.mark.parametrize("path", BELOW_THE_ROOT, ids=lambda path: ".".join(names_of(path)))
+def test_no_import_reaches_past_a_door(path):
+    here = part_of(names_of(path))
+    for inside, name, line in ours_of(path):
+        if part_of(inside) == here:
+            continue
+        door = door_of(inside)
+        assert inside == door, f"{path}:{line} reaches past the door of {'.'.join(door)}"
+        if name is not None and door[0] != "_ground":
+            told = f"{path}:{line}: {'.'.join(door)} does not offer {name}"
+            assert name in offered_by(door), told
+
+
+def test_every_exception_is_used():
+    found = {
+        (part_of(names_of(path)), part_of(inside))
+        for path in BELOW_THE_ROOT
+        for inside, _, _ in ours_of(path)
+    }
+    assert set(BESIDES) <= found, f"no longer needed: {sorted(set(BESIDES) - found)}"
+
+
+def test_parts_use_only_the_packages_they_may():
+    for path in FILES:
+        part = part_of(names_of(path))
+        allowed = OUTSIDE.get(part, {"numpy", "scipy"}) | {"gapless", *sys.stdlib_module_names}
+        assert {module[0] for module, _, _ in imports_of(path)} <= allowed, path
 
 
 def test_the_package_is_not_a_cycle_of_its_files():
     """Within a folder files import one way too: no import hides in a function to break a circle."""
     hidden = {
         str(path.relative_to(PACKAGE)): node.lineno
-        for path in FILES
-        if part_of(path) not in LATE
+        for path in BELOW_THE_ROOT
+        if part_of(names_of(path)) not in LATE
         for function in ast.walk(ast.parse(path.read_text()))
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
         for node in ast.walk(function)
@@ -184,10 +231,38 @@ def imports_are_ours(node):
     return any(name.name.startswith("gapless") for name in node.names)
 
 
+def test_no_import_hides_in_a_string():
+    found = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in FILES
+        if re.search(r"\bimport_module\(|\b__import__\(", path.read_text())
+    }
+    assert found == set(BY_NAME)
+
+
+def test_the_root_can_be_taken_in():
+    entries = {
+        path.name
+        for path in PACKAGE.iterdir()
+        if path.name not in ("__init__.py", "__main__.py", "__pycache__")
+    }
+    assert len(entries) <= MOST_ENTRIES, sorted(entries)
+    assert {path.suffix for path in PACKAGE.iterdir() if path.is_file()} == {".py"}
+
+
+def test_a_door_has_no_code():
+    """An `__init__` says what the package offers: a docstring, imports and names."""
+    for path in FILES:
+        if path.name != "__init__.py" or path.parent.name == "core":
+            continue
+        kinds = {type(node) for node in ast.parse(path.read_text()).body}
+        assert not kinds & {ast.FunctionDef, ast.ClassDef, ast.For, ast.While}, path
+
+
 def test_only_the_bindings_know_python():
     knows = {
         path.name
-        for path in (ROOT / "src" / "core").iterdir()
+        for path in (ROOT / "src" / "core").rglob("*.?pp")
         if re.search(r"#include\s*[<\"](nanobind|Python\.h|pybind)", path.read_text())
     }
     # What the processor can run is asked before any level of the core is loaded.

@@ -247,7 +247,7 @@ WEIGHTS = {
     "lazy": pl.DataFrame({"w": np.ones(N)}).lazy(),
 }
 # Of these families also sizes that no sum of squares can bear; the others have tests of their own.
-COUNTING = ("trees", "ensembles", "neighbors", "bayes")
+COUNTING = ("trees", "bagging", "forests", "boosting", "adaboost", "neighbors", "bayes")
 TINY = {
     "subnormal": X * 5e-324,
     "subnormal float32": (X * np.float32(1e-45)).astype(np.float32),
@@ -292,7 +292,7 @@ def build(name):
 
 def counts(name):
     """Whether the model counts, compares or averages, and solves no system of equations."""
-    return getattr(gapless, name).__module__.split(".")[1] in COUNTING
+    return getattr(gapless, name).__module__.split(".")[2] in COUNTING
 
 
 def target_of(model):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gapless._percent import enough_decimals, percent
+from gapless._ground.percent import enough_decimals, percent
 
 
 @pytest.mark.parametrize(

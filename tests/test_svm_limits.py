@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gapless
-from gapless.svm import machine as solving
+from gapless.models.svm import machine as solving
 
 
 def make_data(n=200):

@@ -68,7 +68,7 @@ void define_all(nb::module_& m) {
     // Types say that they come from the package, whose level is not theirs: what is pickled on one
     // processor can be read on another.
     const nb::object name = m.attr("__name__");
-    m.attr("__name__") = "gapless._core";
+    m.attr("__name__") = "gapless._ground.core";
     find_blas();
     define_equal_rows<float>(m);
     define_equal_rows<double>(m);

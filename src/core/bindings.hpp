@@ -4,7 +4,7 @@
 // Every bound function checks shapes and dtypes, lets go of the GIL, calls, and returns; results
 // are written into arrays that the caller allocates. Each ends with `threads` and `deadline` (in
 // seconds of time.monotonic(), inf for none). It raises KeyboardInterrupt on Ctrl-C and
-// gapless.interrupt.TimeLimit when the deadline has passed; its results are then incomplete.
+// gapless._ground.interrupt.TimeLimit when the deadline has passed; its results are then incomplete.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -147,7 +147,7 @@ void run(int threads, double deadline, Work&& work) {
         work(Context{blas, threads, poll});
     } catch (const Stopped&) {
         if (is_late) {
-            nb::object error = nb::module_::import_("gapless.interrupt").attr("TimeLimit");
+            nb::object error = nb::module_::import_("gapless._ground.interrupt").attr("TimeLimit");
             PyErr_SetString(error.ptr(), "the time limit has passed");
         }
         throw nb::python_error();

@@ -2,17 +2,58 @@
 
 Public names are loaded on first use, so that `import gapless` is quick: estimators bring
 scikit-learn with them, plots bring matplotlib. `gapless.losses`, `gapless.penalties` and the other
-parts are modules of their own.
+parts are packages. They stand in this order, and each knows only those before it:
+
+_ground       the compiled core, threads, LAPACK, interrupts, validation, progress
+losses, penalties, kernels    what is minimised, one file each
+problem       X as an operator, loss + penalty + weights, the dual; kernels as features or matrices
+solvers       how it is minimised, one file each
+certificates  the first gap: how far a fit is at most from the best one
+unseen        the second gap: leave-one-out, folds, tuning, verdicts, intervals and sets
+models        the estimators, a folder for each family
+metrics, evaluation    judging any estimator
+data, choosing         tables, families compared on them, the report of it
+model_io, plots, cli   files, pictures, commands
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ._first_use import on_first_use
+from ._ground.first_use import on_first_use
 
 if TYPE_CHECKING:
-    from .bayes import (
+    from . import (
+        certificates,
+        choosing,
+        data,
+        evaluation,
+        kernels,
+        losses,
+        metrics,
+        model_io,
+        models,
+        penalties,
+        plots,
+        problem,
+        solvers,
+        unseen,
+    )
+    from ._ground.version import __version__
+    from .certificates import Certificate
+    from .certificates import certify_model as certify
+    from .choosing import choose
+    from .evaluation import (
+        bias_variance,
+        compare,
+        double_descent,
+        learning_curve,
+        validation_curve,
+    )
+    from .model_io import load, save
+    from .models.adaboost import AdaBoostClassifier, AdaBoostRegressor
+    from .models.bagging import BaggingClassifier, BaggingRegressor
+    from .models.bayes import (
         BayesDecision,
         BernoulliNB,
         CategoricalNB,
@@ -23,33 +64,19 @@ if TYPE_CHECKING:
         NaiveBayes,
         QuadraticDiscriminantAnalysis,
     )
-    from .certificates import Certificate
-    from .certificates import certify_model as certify
-    from .choosing import choose
-    from .conformal import intervals, prediction_sets
-    from .ensembles import (
-        AdaBoostClassifier,
-        AdaBoostRegressor,
-        BaggingClassifier,
-        BaggingRegressor,
-        ExtraTreesClassifier,
-        ExtraTreesRegressor,
+    from .models.boosting import (
         GradientBoostingClassifier,
         GradientBoostingRegressor,
         HistGradientBoostingClassifier,
         HistGradientBoostingRegressor,
+    )
+    from .models.forests import (
+        ExtraTreesClassifier,
+        ExtraTreesRegressor,
         RandomForestClassifier,
         RandomForestRegressor,
     )
-    from .evaluation import (
-        bias_variance,
-        compare,
-        double_descent,
-        learning_curve,
-        validation_curve,
-    )
-    from .generalization import Generalization, generalize
-    from .kernel_machines import (
+    from .models.kernel_machines import (
         GaussianProcessRegressor,
         KernelLogisticRegression,
         KernelRegression,
@@ -57,7 +84,7 @@ if TYPE_CHECKING:
         Nystroem,
         RBFSampler,
     )
-    from .linear import (
+    from .models.linear import (
         ElasticNet,
         ElasticNetCV,
         Lasso,
@@ -78,206 +105,16 @@ if TYPE_CHECKING:
         enet_path,
         lasso_path,
     )
-    from .model_io import load, save
-    from .neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
-    from .solvers import solve
-    from .svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
-    from .text import TextClassifier
-    from .trees import (
+    from .models.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
+    from .models.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+    from .models.text import TextClassifier
+    from .models.trees import (
         C45Classifier,
         DecisionTreeClassifier,
         DecisionTreeRegressor,
         ID3Classifier,
     )
+    from .solvers import solve
+    from .unseen import Generalization, generalize, intervals, prediction_sets
 
-# Each public name, and where it lives.
-_HOMES = {
-    "AdaBoostClassifier": "ensembles",
-    "AdaBoostRegressor": "ensembles",
-    "BaggingClassifier": "ensembles",
-    "BaggingRegressor": "ensembles",
-    "BayesDecision": "bayes",
-    "BernoulliNB": "bayes",
-    "C45Classifier": "trees",
-    "CategoricalNB": "bayes",
-    "Certificate": "certificates",
-    "ComplementNB": "bayes",
-    "DecisionTreeClassifier": "trees",
-    "DecisionTreeRegressor": "trees",
-    "ElasticNet": "linear",
-    "ElasticNetCV": "linear",
-    "ExtraTreesClassifier": "ensembles",
-    "ExtraTreesRegressor": "ensembles",
-    "GaussianNB": "bayes",
-    "GaussianProcessRegressor": "kernel_machines",
-    "Generalization": "generalization",
-    "GradientBoostingClassifier": "ensembles",
-    "GradientBoostingRegressor": "ensembles",
-    "HistGradientBoostingClassifier": "ensembles",
-    "HistGradientBoostingRegressor": "ensembles",
-    "ID3Classifier": "trees",
-    "KNeighborsClassifier": "neighbors",
-    "KNeighborsRegressor": "neighbors",
-    "KernelLogisticRegression": "kernel_machines",
-    "KernelRegression": "kernel_machines",
-    "KernelRidge": "kernel_machines",
-    "Lasso": "linear",
-    "LassoCV": "linear",
-    "LinearDiscriminantAnalysis": "bayes",
-    "LinearRegression": "linear",
-    "LinearSVC": "linear",
-    "LinearSVR": "linear",
-    "LogisticRegression": "linear",
-    "LogisticRegressionCV": "linear",
-    "MultiTaskLasso": "linear",
-    "MultiTaskLassoCV": "linear",
-    "MultinomialNB": "bayes",
-    "NaiveBayes": "bayes",
-    "NearestNeighbors": "neighbors",
-    "NuSVC": "svm",
-    "NuSVR": "svm",
-    "Nystroem": "kernel_machines",
-    "OneClassSVM": "svm",
-    "QuadraticDiscriminantAnalysis": "bayes",
-    "RBFSampler": "kernel_machines",
-    "RandomForestClassifier": "ensembles",
-    "RandomForestRegressor": "ensembles",
-    "Ridge": "linear",
-    "RidgeCV": "linear",
-    "RidgeClassifier": "linear",
-    "RidgeClassifierCV": "linear",
-    "RiskClassifier": "linear",
-    "RiskRegressor": "linear",
-    "SVC": "svm",
-    "SVR": "svm",
-    "TextClassifier": "text",
-    "bias_variance": "evaluation",
-    "certify": "certificates:certify_model",
-    "choose": "choosing",
-    "compare": "evaluation",
-    "double_descent": "evaluation",
-    "enet_path": "linear",
-    "generalize": "generalization",
-    "intervals": "conformal",
-    "lasso_path": "linear",
-    "learning_curve": "evaluation",
-    "load": "model_io",
-    "prediction_sets": "conformal",
-    "save": "model_io",
-    "solve": "solvers",
-    "validation_curve": "evaluation",
-}
-_MODULES = (
-    "bayes",
-    "certificates",
-    "choosing",
-    "conformal",
-    "data",
-    "design",
-    "ensembles",
-    "evaluation",
-    "generalization",
-    "interrupt",
-    "kernel_features",
-    "kernel_machines",
-    "kernel_matrix",
-    "kernels",
-    "linear",
-    "losses",
-    "metrics",
-    "model_io",
-    "neighbors",
-    "penalties",
-    "plots",
-    "problem",
-    "report",
-    "search",
-    "selection_bias",
-    "solvers",
-    "svm",
-    "text",
-    "threads",
-    "trees",
-)
-
-__all__ = [
-    "SVC",
-    "SVR",
-    "AdaBoostClassifier",
-    "AdaBoostRegressor",
-    "BaggingClassifier",
-    "BaggingRegressor",
-    "BayesDecision",
-    "BernoulliNB",
-    "C45Classifier",
-    "CategoricalNB",
-    "Certificate",
-    "ComplementNB",
-    "DecisionTreeClassifier",
-    "DecisionTreeRegressor",
-    "ElasticNet",
-    "ElasticNetCV",
-    "ExtraTreesClassifier",
-    "ExtraTreesRegressor",
-    "GaussianNB",
-    "GaussianProcessRegressor",
-    "Generalization",
-    "GradientBoostingClassifier",
-    "GradientBoostingRegressor",
-    "HistGradientBoostingClassifier",
-    "HistGradientBoostingRegressor",
-    "ID3Classifier",
-    "KNeighborsClassifier",
-    "KNeighborsRegressor",
-    "KernelLogisticRegression",
-    "KernelRegression",
-    "KernelRidge",
-    "Lasso",
-    "LassoCV",
-    "LinearDiscriminantAnalysis",
-    "LinearRegression",
-    "LinearSVC",
-    "LinearSVR",
-    "LogisticRegression",
-    "LogisticRegressionCV",
-    "MultiTaskLasso",
-    "MultiTaskLassoCV",
-    "MultinomialNB",
-    "NaiveBayes",
-    "NearestNeighbors",
-    "NuSVC",
-    "NuSVR",
-    "Nystroem",
-    "OneClassSVM",
-    "QuadraticDiscriminantAnalysis",
-    "RBFSampler",
-    "RandomForestClassifier",
-    "RandomForestRegressor",
-    "Ridge",
-    "RidgeCV",
-    "RidgeClassifier",
-    "RidgeClassifierCV",
-    "RiskClassifier",
-    "RiskRegressor",
-    "TextClassifier",
-    "bias_variance",
-    "certify",
-    "choose",
-    "compare",
-    "double_descent",
-    "enet_path",
-    "generalize",
-    "intervals",
-    "lasso_path",
-    "learning_curve",
-    "load",
-    "prediction_sets",
-    "save",
-    "solve",
-    "validation_curve",
-]
-
-
-__getattr__, __dir__ = on_first_use(
-    __name__, _HOMES | dict.fromkeys(_MODULES, "") | {"__version__": "_version"}
-)
+__getattr__, __dir__, __all__ = on_first_use(__name__)

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
 import gapless
-from gapless import interrupt
+from gapless._ground import interrupt
 from gapless.choosing import (
     FAMILIES,
     MajorityClassifier,

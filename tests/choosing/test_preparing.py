@@ -5,12 +5,12 @@ import polars as pl
 import pytest
 from numpy.testing import assert_array_equal
 
-from gapless.bayes import LinearDiscriminantAnalysis
 from gapless.choosing import Folds, choose, rows_of, set_aside
 from gapless.choosing.families import CLASSIFIERS
 from gapless.choosing.preparing import ByRow, Preparation
 from gapless.data import TableFeatures, describe_columns, prepare, read_target, table_of
-from gapless.trees import DecisionTreeClassifier
+from gapless.models.bayes import LinearDiscriminantAnalysis
+from gapless.models.trees import DecisionTreeClassifier
 
 
 def mixed(n=240):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 
+from gapless._ground.interrupt import TimeLimit, time_limit
 from gapless.choosing import choose
 from gapless.choosing.budget import Budget, OwnTime
 from gapless.choosing.costs import Cost
@@ -20,7 +21,6 @@ from gapless.choosing.preparing import ByRow
 from gapless.choosing.schedule import Schedule
 from gapless.choosing.splitting import rows_of
 from gapless.data import describe_columns, load_builtin, read_target, table_of
-from gapless.interrupt import TimeLimit, time_limit
 
 
 class Clock:

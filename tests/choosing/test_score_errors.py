@@ -11,7 +11,7 @@ from gapless.choosing.metric import Metric
 from gapless.choosing.score_errors import ScoreErrors
 from gapless.evaluation.resampling import HeldOut
 from gapless.evaluation.rows import Rows
-from gapless.selection_bias import Corrected
+from gapless.unseen.selection_bias import Corrected
 
 
 class Says:

@@ -7,10 +7,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import gapless
+from gapless._ground.interrupt import TimeLimit, time_limit
 from gapless.choosing import TableModel
 from gapless.choosing.spread import FEWEST
 from gapless.data import describe_columns, prepare, table_of
-from gapless.interrupt import TimeLimit, time_limit
 from gapless.model_io import ModelFileError
 
 SPREADS = {

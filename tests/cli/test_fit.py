@@ -104,7 +104,7 @@ def test_a_report_that_fails_does_not_lose_the_model(tmp_path, monkeypatch):
     def failing(*args, **options):
         raise ZeroDivisionError("in the report")
 
-    monkeypatch.setattr("gapless.report.to_html", failing)
+    monkeypatch.setattr("gapless.choosing.report.to_html", failing)
     (tmp_path / "report.html").write_text("of an earlier model")
     code, out, err = run("fit", "iris", *QUICK, "--out", tmp_path)
     assert code == 2 and "ZeroDivisionError: in the report" in err
@@ -296,7 +296,7 @@ def test_a_report_leaves_time_for_its_pages(monkeypatch):
         given.append(time_limit)
         raise RuntimeError("enough")
 
-    monkeypatch.setattr("gapless.report.summarize", summarize)
+    monkeypatch.setattr("gapless.choosing.report.summarize", summarize)
     with pytest.raises(RuntimeError, match="enough"):
         fit._pages(None, None, 1.0, time.monotonic(), Printer(io.StringIO(), io.StringIO()))
     assert 0.0 < given[0] <= fit.FOR_ALL - fit.PAGES

@@ -13,8 +13,8 @@ from sklearn.covariance import ShrunkCovariance
 from sklearn.utils.estimator_checks import check_estimator
 
 import gapless
-from gapless import bayes
-from gapless.threads import threads
+from gapless._ground.threads import threads
+from gapless.models import bayes
 
 # Rows that are held out may have categories, and folds too few rows, that are warned of elsewhere.
 pytestmark = pytest.mark.filterwarnings("ignore:.*not seen", "ignore:.*has no inverse")

@@ -6,7 +6,7 @@ from sklearn.base import clone
 
 import gapless
 from gapless import BernoulliNB, CategoricalNB, ComplementNB, MultinomialNB
-from gapless.bayes import tuning
+from gapless.models.bayes import tuning
 
 MODELS = (MultinomialNB, ComplementNB, BernoulliNB, CategoricalNB)
 every_model = pytest.mark.parametrize("cls", MODELS, ids=lambda cls: cls.__name__)
@@ -108,7 +108,10 @@ def test_time_limit_leaves_the_model_as_it_was():
     X, y = make_counts()
     model = MultinomialNB(alpha="loo").fit(X, y)
     before = model.alpha_
-    with gapless.interrupt.time_limit(0.0), pytest.raises(gapless.interrupt.TimeLimit):
+    with (
+        gapless._ground.interrupt.time_limit(0.0),
+        pytest.raises(gapless._ground.interrupt.TimeLimit),
+    ):
         model.fit(X[:30], y[:30])
     assert model.alpha_ == before and len(model.predict(X)) == len(X)
 

@@ -20,9 +20,9 @@ from gapless import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
 )
-from gapless.ensembles.boosting_rounds import Rounds
+from gapless._ground.threads import threads
 from gapless.losses import Huber
-from gapless.threads import threads
+from gapless.models.boosting.rounds import Rounds
 
 HIST = [HistGradientBoostingClassifier, HistGradientBoostingRegressor]
 CLASSES = [GradientBoostingClassifier, GradientBoostingRegressor, *HIST]

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from small_problems import COLUMNS, LOSSES, PENALTIES, make
 
 import gapless
-from gapless.certificates import Certificate, certify, certify_all
-from gapless.design import Design
+from gapless._ground.design import Design
+from gapless.certificates.certificate import Certificate, certify, certify_all
 from gapless.losses import Hinge, Logistic, Loss, Softmax, Squared
 from gapless.penalties import L1, L2, Box, NoPenalty, Penalty
-from gapless.problem import Parameters, Problem
+from gapless.problem.problem import Parameters, Problem
 
 MANY = settings(
     max_examples=40,

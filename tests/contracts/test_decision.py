@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import gapless
 from gapless import BayesDecision, DecisionTreeClassifier, LogisticRegression
-from gapless.bayes.costs import named_costs, read_cost_matrix
+from gapless._ground.cost_matrices import named_costs, read_cost_matrix
 from gapless.metrics import confusion_matrix, mean_cost
 
 COSTS = np.array([[0.0, 1.0, 4.0], [2.0, -1.0, 1.0], [10.0, 3.0, 0.0]])

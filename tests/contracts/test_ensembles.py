@@ -25,9 +25,9 @@ from gapless import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from gapless.ensembles.forest import Forest
-from gapless.ensembles.rounds_dials import more_rounds
-from gapless.threads import threads
+from gapless._ground.threads import threads
+from gapless.models.boosting.rounds_dials import more_rounds
+from gapless.models.forests.forest import Forest
 
 FORESTS = [
     ExtraTreesClassifier,
@@ -418,7 +418,7 @@ def test_weights_that_are_shares_are_warned_of(cls):
 
 
 def test_intervals_of_more_rows_than_calibrate(monkeypatch):
-    monkeypatch.setattr("gapless.conformal.MOST_ROWS", 30)
+    monkeypatch.setattr("gapless.unseen.conformal.MOST_ROWS", 30)
     X, y = make_data(RandomForestRegressor, n=80)
     found = RandomForestRegressor(5, random_state=0).fit(X, y).predict(X[:4], interval=0.8)
     assert np.all(found.lower <= found.upper)

@@ -15,12 +15,12 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import check_estimator
 
 import gapless
-from gapless import interrupt
+from gapless._ground import interrupt
+from gapless._ground.threads import threads
 from gapless.kernels import Matern
-from gapless.linear._base import LinearModel
 from gapless.losses import Huber
+from gapless.models.linear._base import LinearModel
 from gapless.penalties import L1, Box, ElasticNet, Group
-from gapless.threads import threads
 
 ESTIMATORS = [
     public
@@ -303,7 +303,7 @@ def test_time_limit_holds_for_the_certificate_too(cls, monkeypatch):
 
     began = time.monotonic()
     X, y = make_data(cls, 0, n=50)
-    monkeypatch.setattr("gapless.linear._base.certify_all", endless)
+    monkeypatch.setattr("gapless.models.linear._base.certify_all", endless)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = build(cls, {}).set_params(time_limit=0.5).fit(X, y)

@@ -9,11 +9,11 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 import gapless
-from gapless import interrupt
-from gapless.linear import fold_search
-from gapless.linear.fold_search import WINDOW, search_by_folds
-from gapless.linear.held_out import folds_of_rows, part_of
-from gapless.linear.selection import fitted_of
+from gapless._ground import interrupt
+from gapless.models.linear import fold_search
+from gapless.models.linear.fold_search import WINDOW, search_by_folds
+from gapless.models.linear.held_out import folds_of_rows, part_of
+from gapless.models.linear.selection import fitted_of
 
 
 def make_words(classes=2, n=80, d=300, mistakes=0.2, seed=3):

@@ -13,8 +13,8 @@ from sklearn.metrics import accuracy_score, make_scorer, max_error
 from test_estimators import CASES, build, fit, make_data
 
 import gapless
-from gapless.generalization import Judge
-from gapless.threads import threads
+from gapless._ground.threads import threads
+from gapless.unseen import Judge
 
 KINDS = ("over-fitted", "under-fitted", "balanced")
 # Those that choose their own strength report the score of a choice, and have tests of their own.
@@ -340,7 +340,7 @@ def test_the_jackknife_is_near_the_standard_error_of_a_mean(scoring):
 
 @pytest.mark.parametrize("outputs", [None, 2])
 def test_the_standard_error_of_r2_is_that_of_a_jackknife_over_rows(outputs, monkeypatch):
-    monkeypatch.setattr("gapless.generalization.scores.BLOCKS", 1000)
+    monkeypatch.setattr("gapless.unseen.scores.BLOCKS", 1000)
     X, y = regression(300)
     y = y if outputs is None else np.stack([y, np.roll(y, 1)], axis=1)
     weights = np.random.default_rng(1).uniform(0.5, 2, len(y))

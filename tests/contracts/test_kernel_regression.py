@@ -13,8 +13,8 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import gapless
 from gapless import kernels
-from gapless.kernel_machines import GaussianProcessRegressor, KernelRegression, KernelRidge
-from gapless.threads import threads
+from gapless._ground.threads import threads
+from gapless.models.kernel_machines import GaussianProcessRegressor, KernelRegression, KernelRidge
 
 CLASSES = [GaussianProcessRegressor, KernelRegression, KernelRidge]
 NOISY = 1.0 * kernels.Gaussian(0.05) + kernels.White(0.5)
@@ -280,7 +280,7 @@ def test_jackknife_plus_has_the_models_without_each_row(cls, form):
     np.testing.assert_allclose(held, fitted.held_out(None), rtol=1e-7, atol=1e-7)
     rest = [np.delete(rows, i) for i in rows]
     expected = [frozen(model).fit(X[r], y[r]).predict(PROBES[:5]) for r in rest]
-    found = predict(gapless.design.Design(PROBES[:5]))[:, :, 0]
+    found = predict(gapless._ground.design.Design(PROBES[:5]))[:, :, 0]
     np.testing.assert_allclose(found, np.stack(expected, axis=1), rtol=1e-6, atol=1e-6)
 
 

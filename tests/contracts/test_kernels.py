@@ -10,8 +10,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
-from gapless.kernel_machines import KernelLogisticRegression, KernelRidge, Nystroem
-from gapless.kernel_matrix import KernelMatrix, free_memory
+from gapless._ground.threads import threads
 from gapless.kernels import (
     AdditiveChi2,
     Callable,
@@ -33,8 +32,9 @@ from gapless.kernels import (
     mercer_check,
 )
 from gapless.kernels._rows import blank
-from gapless.svm import SVC, SVR
-from gapless.threads import threads
+from gapless.models.kernel_machines import KernelLogisticRegression, KernelRidge, Nystroem
+from gapless.models.svm import SVC, SVR
+from gapless.problem.kernel_matrix import KernelMatrix, free_memory
 
 
 def squared_product(X, Z):

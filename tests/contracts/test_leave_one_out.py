@@ -13,8 +13,12 @@ import scipy.sparse as sp
 from small_problems import LOSSES, PENALTIES, make
 
 from gapless import losses
-from gapless.design import Design
-from gapless.leave_one_out import (
+from gapless._ground.design import Design
+from gapless._ground.threads import threads
+from gapless.penalties import L1, L2, Box, ElasticNet, Group, NoPenalty, Penalty
+from gapless.problem.problem import Parameters, Problem
+from gapless.solvers import solve
+from gapless.unseen.leave_one_out import (
     HeldOut,
     NotAvailable,
     forward,
@@ -23,11 +27,7 @@ from gapless.leave_one_out import (
     ridge_path,
     ridge_path_leave_out,
 )
-from gapless.leave_one_out._base import LARGEST_SYSTEM, refuse_large_system, whiten
-from gapless.penalties import L1, L2, Box, ElasticNet, Group, NoPenalty, Penalty
-from gapless.problem import Parameters, Problem
-from gapless.solvers import solve
-from gapless.threads import threads
+from gapless.unseen.leave_one_out._base import LARGEST_SYSTEM, refuse_large_system, whiten
 
 SHAPES = [(24, 4), (9, 12)]
 PIECEWISE_LINEAR = ("hinge", "epsilon_insensitive")
@@ -323,7 +323,7 @@ def test_something_must_be_left():
 
 def test_too_many_unknowns_are_refused(monkeypatch):
     for module in ("_base", "features", "rows"):
-        monkeypatch.setattr(f"gapless.leave_one_out.{module}.LARGEST_SYSTEM", 3)
+        monkeypatch.setattr(f"gapless.unseen.leave_one_out.{module}.LARGEST_SYSTEM", 3)
     for loss, shape in (("logistic", SHAPES[0]), ("logistic", SHAPES[1]), ("softmax", SHAPES[0])):
         with pytest.raises(NotAvailable, match="too many for one dense system"):
             leave_out(*solved(loss, "l2", shape))
@@ -332,8 +332,8 @@ def test_too_many_unknowns_are_refused(monkeypatch):
 def test_too_many_unknowns_of_wide_data_are_refused_before_any_work(monkeypatch):
     problem, parameters = solved("softmax", "l2", SHAPES[1])
     assert problem.d > problem.n
-    monkeypatch.setattr("gapless.leave_one_out._base.LARGEST_SYSTEM", 3)
-    monkeypatch.setattr("gapless.leave_one_out.joint.row_space", pytest.fail)
+    monkeypatch.setattr("gapless.unseen.leave_one_out._base.LARGEST_SYSTEM", 3)
+    monkeypatch.setattr("gapless.unseen.leave_one_out.joint.row_space", pytest.fail)
     unknowns = problem.n * problem.outputs
     with pytest.raises(NotAvailable, match=f"{unknowns} unknowns are too many"):
         leave_out(problem, parameters)

@@ -14,8 +14,8 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import gapless
 from gapless import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
-from gapless.neighbors.searches import worthwhile_basis
-from gapless.threads import threads
+from gapless._ground.threads import threads
+from gapless.models.neighbors.searches import worthwhile_basis
 
 FORMS = [
     {},

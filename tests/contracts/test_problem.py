@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from high_precision import minimise
 from small_problems import LOSSES, PENALTIES, make
 
-from gapless.design import Design
+from gapless._ground.design import Design
 from gapless.losses import (
     EpsilonInsensitive,
     Exponential,
@@ -21,7 +21,7 @@ from gapless.losses import (
     Squared,
 )
 from gapless.penalties import L1, L2, Box, ElasticNet, Group, NoPenalty
-from gapless.problem import Parameters, Problem
+from gapless.problem.problem import Parameters, Problem
 from gapless.solvers import solve
 
 EPS = np.finfo(float).eps
@@ -251,7 +251,7 @@ def test_very_many_free_columns_are_solved_iteratively(monkeypatch):
     theta = -problem.derivative(np.zeros(80))
     tilted = -softmax.derivative(np.zeros((80, 3)))
     expected = problem.bound(theta).dual, softmax.bound(tilted).dual
-    monkeypatch.setattr("gapless.dual_points.LARGEST_GRAM", 2)
+    monkeypatch.setattr("gapless.problem.dual_points.LARGEST_GRAM", 2)
     found = problem.bound(theta).dual, softmax.bound(tilted).dual
     assert found == pytest.approx(expected, rel=1e-6)
 
@@ -279,7 +279,7 @@ def test_multi_task_dual_points_share_one_scale_per_row():
 
 
 def test_a_bound_is_the_same_for_any_number_of_threads():
-    from gapless.threads import threads
+    from gapless._ground.threads import threads
 
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(5000, 7)), rng.choice([-1.0, 1.0], 5000)

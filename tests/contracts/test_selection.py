@@ -9,12 +9,12 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.preprocessing import StandardScaler
 
 import gapless
-from gapless.design import Design
+from gapless._ground.design import Design
 from gapless.losses import Huber, Logistic
 from gapless.penalties import L2
-from gapless.problem import Problem
+from gapless.problem.problem import Problem
 from gapless.solvers import solve
-from gapless.solvers.newton_path import newton_path
+from gapless.solvers.newton_along_path import newton_path
 from gapless.solvers.newton_without import predict_without
 
 REGRESSORS = {
@@ -174,7 +174,7 @@ def test_diabetes_and_breast_cancer_choose_well():
 def test_several_shares_of_l1_are_one_choice():
     X, y = make_data(REGRESSORS["elastic net"])
     model = gapless.ElasticNet("loo", l1_ratio="loo").fit(X, y)
-    assert model.l1_ratio_ in gapless.linear.selection.L1_RATIOS
+    assert model.l1_ratio_ in gapless.models.linear.selection.L1_RATIOS
     several = [trail.unseen.max() for trail in model._choice.trails]
     assert model.path_.unseen.max() == max(several)
     assert f"among {sum(len(t.strengths) for t in model._choice.trails)} models" in str(
@@ -212,8 +212,8 @@ def test_time_limit_stops_the_search(model):
 
 
 def test_search_reports_its_steps_and_can_be_stopped():
-    from gapless.linear.follow import follow
-    from gapless.linear.selection import fitted_of
+    from gapless.models.linear.following import follow
+    from gapless.models.linear.selection import fitted_of
 
     X, y = make_data(CLASSIFIERS["logistic"])
     model = gapless.LogisticRegression()
@@ -281,7 +281,7 @@ def test_best_strength_is_held_out_for_real():
 @pytest.mark.parametrize("cheap", [0.0, 1e9])
 def test_gaps_of_a_ridge_path_are_rounding(monkeypatch, shape, cheap):
     """By the data, and by their Gram matrix, which takes over in large problems."""
-    monkeypatch.setattr("gapless.leave_one_out.ridge_path.CHEAP", cheap)
+    monkeypatch.setattr("gapless.unseen.leave_one_out.ridge_path.CHEAP", cheap)
     rng = np.random.default_rng(0)
     X = rng.normal(size=shape)
     y = X[:, :5].sum(axis=1) + rng.normal(size=len(X)) + 7

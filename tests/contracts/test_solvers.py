@@ -14,14 +14,14 @@ import pytest
 import scipy.sparse as sp
 
 from covering import covering
-from gapless.design import Design
-from gapless.interrupt import time_limit
+from gapless._ground.design import Design
+from gapless._ground.interrupt import time_limit
+from gapless._ground.threads import threads
 from gapless.losses import Loss
 from gapless.penalties import L1, L2, Box, ElasticNet, Group, NoPenalty, Penalty
-from gapless.problem import Parameters, Problem
+from gapless.problem.problem import Parameters, Problem
 from gapless.solvers import registry, solve
 from gapless.solvers._base import run
-from gapless.threads import threads
 
 N, D, K = 60, 6, 3
 TOL = 1e-6

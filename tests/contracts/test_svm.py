@@ -13,9 +13,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import check_estimator
 
 import gapless
-from gapless import kernels, svm
-from gapless.svm import _base as svm_base
-from gapless.threads import threads
+from gapless import kernels
+from gapless._ground.threads import threads
+from gapless.models import svm
+from gapless.models.svm import _base as svm_base
 
 MACHINES = [getattr(svm, name) for name in svm.__all__]
 CLASSIFIERS = [cls for cls in MACHINES if is_classifier(cls())]

@@ -18,11 +18,12 @@ from sklearn.utils import estimator_checks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 import gapless
-from gapless import TextClassifier, interrupt
-from gapless.bayes import MultinomialNB
-from gapless.generalization.held_out import by_refits
-from gapless.threads import threads
-from gapless.word_counts import count_words
+from gapless import TextClassifier
+from gapless._ground import interrupt
+from gapless._ground.threads import threads
+from gapless._ground.word_counts import count_words
+from gapless.models.bayes import MultinomialNB
+from gapless.unseen.held_out import by_refits
 
 # Accents in one character and in two, capitals that grow in lower case, digits and letters of
 # other scripts, symbols, a half of a surrogate pair, and texts without any word.

@@ -14,9 +14,9 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import gapless
 import gapless.plots
-from gapless import trees
-from gapless.generalization.held_out import folds_of
-from gapless.threads import threads
+from gapless._ground.threads import threads
+from gapless.models import trees
+from gapless.unseen.held_out import folds_of
 
 CLASSES = [getattr(trees, name) for name in trees.__all__]
 FORMS = {

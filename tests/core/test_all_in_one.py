@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from gapless import _core
+from gapless._ground import core as _core
 from gapless.losses import CrammerSinger, WestonWatkins
-from gapless.svm.class_descent import ClassProblem
+from gapless.models.svm.class_descent import ClassProblem
 
 HINGES = [CrammerSinger(), WestonWatkins()]
 every_hinge = pytest.mark.parametrize("loss", HINGES, ids=lambda loss: loss.name)

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from gapless import interrupt
-from gapless.solvers import blocked_cholesky as module
-from gapless.solvers.blocked_cholesky import blocked_cholesky
-from gapless.threads import threads
+from gapless._ground import interrupt
+from gapless._ground.threads import threads
+from gapless.solvers import cholesky_in_blocks as module
+from gapless.solvers.cholesky_in_blocks import blocked_cholesky
 
 
 @pytest.fixture(autouse=True)

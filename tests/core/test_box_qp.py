@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from gapless import _core
-from gapless.design import Design
-from gapless.interrupt import TimeLimit
+from gapless._ground import core as _core
+from gapless._ground.design import Design
+from gapless._ground.interrupt import TimeLimit
 
 
 def make_task(X, rng, *, sigma=0.0, gap=1e-12, epochs=10_000, absolute=0.0, quadratic=0.5, seed=0):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gapless import _core
+from gapless._ground import core as _core
 
 SHAPES = [(1, 1, 1), (5, 3, 2), (67, 65, 3), (1030, 7, 4), (0, 3, 2)]
 NO_LIMIT = float("inf")

@@ -5,13 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from gapless import _core
-from gapless.design import Design
+from gapless._ground import core as _core
+from gapless._ground.design import Design
+from gapless._ground.threads import single_blas
 from gapless.losses import Logistic, Softmax
 from gapless.penalties import L2
-from gapless.problem import Parameters, Problem
+from gapless.problem.problem import Parameters, Problem
 from gapless.solvers import class_newton, solve
-from gapless.threads import single_blas
 
 
 def problem_of(rng, n, d, classes, *, order="C", fit_bias=True, weights=None, l2=0.5):

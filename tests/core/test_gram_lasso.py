@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from gapless import _core
-from gapless.threads import single_blas
+from gapless._ground import core as _core
+from gapless._ground.threads import single_blas
 
 
 def grown(X, y, parts=1, may_rise=None, may_fall=None):

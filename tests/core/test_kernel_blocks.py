@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from gapless import _core
-from gapless.design import Design
-from gapless.interrupt import TimeLimit
-from gapless.threads import single_blas
+from gapless._ground import core as _core
+from gapless._ground.design import Design
+from gapless._ground.interrupt import TimeLimit
+from gapless._ground.threads import single_blas
 
 Measure, Curve = _core.Measure, _core.Curve
 EPS = np.finfo(float).eps

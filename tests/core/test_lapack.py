@@ -5,7 +5,7 @@ import pytest
 import scipy.linalg
 from scipy.linalg import get_lapack_funcs
 
-from gapless import lapack
+from gapless._ground import lapack
 
 
 @pytest.fixture(params=[np.float32, np.float64], ids=["float32", "float64"])

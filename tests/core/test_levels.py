@@ -9,7 +9,7 @@ import textwrap
 import numpy as np
 import pytest
 
-from gapless import _core
+from gapless._ground import core as _core
 
 LEVELS = ["v1", "v2", "v3", "v4"]
 X86 = pytest.mark.skipif(_core.processor.level == "base", reason="the levels are those of x86-64")
@@ -31,10 +31,14 @@ def run(code, level, *arguments):
 @X86
 @pytest.mark.parametrize("level", AVAILABLE)
 def test_each_level_that_the_processor_has_can_be_chosen(level):
-    code = "from gapless import _core; import sys; print(_core.level, *sys.modules)"
+    code = "from gapless._ground import core as _core; import sys; print(_core.level, *sys.modules)"
     used, *modules = run(code, level).split()
     assert used == level
-    loaded = {name.removeprefix("gapless._core.") for name in modules if "gapless._core." in name}
+    loaded = {
+        name.removeprefix("gapless._ground.core.")
+        for name in modules
+        if "gapless._ground.core." in name
+    }
     # No other is loaded: its code might begin with an instruction that the processor lacks.
     assert loaded == {"processor", "v1" if level == "v2" else level}
 
@@ -42,7 +46,7 @@ def test_each_level_that_the_processor_has_can_be_chosen(level):
 @X86
 @pytest.mark.parametrize("wanted", ["v9", "avx2", "base", "V3"])
 def test_an_unknown_level_is_an_error_that_names_the_possible_ones(wanted):
-    said = run("import gapless._core", wanted)
+    said = run("import gapless._ground.core", wanted)
     assert f"ImportError: GAPLESS_ISA={wanted} cannot be used" in said
     assert f"this processor has {', '.join(AVAILABLE)};" in said
 
@@ -68,9 +72,9 @@ def test_the_best_level_is_used_unless_a_lower_one_is_wanted(has, unset, monkeyp
 
 def test_what_is_pickled_does_not_name_a_level():
     metric = _core.Metric.euclidean
-    assert b"gapless._core\x94" in pickle.dumps(metric, protocol=4)
+    assert b"gapless._ground.core\x94" in pickle.dumps(metric, protocol=4)
     assert pickle.loads(pickle.dumps(metric)) is metric
-    assert _core.KernelForm.__module__ == "gapless._core"
+    assert _core.KernelForm.__module__ == "gapless._ground.core"
 
 
 @X86
@@ -79,9 +83,9 @@ def test_levels_agree_up_to_rounding(level, tmp_path):
     code = """
         import sys
         import numpy as np
-        from gapless.svm import SVC
-        from gapless.linear import LogisticRegression
-        from gapless.ensembles import RandomForestClassifier
+        from gapless.models.svm import SVC
+        from gapless.models.linear import LogisticRegression
+        from gapless.models.forests import (RandomForestClassifier)
         rng = np.random.default_rng(0)
         X = rng.normal(size=(150, 7))
         y = X[:, 0] + X[:, 1] ** 2 + 0.3 * rng.normal(size=150) > 0.7

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from gapless import _core
+from gapless._ground import core as _core
 
 FILES = {
     path.name.split(".")[0]: path

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from gapless import _core
-from gapless.interrupt import TimeLimit
-from gapless.threads import single_blas
+from gapless._ground import core as _core
+from gapless._ground.interrupt import TimeLimit
+from gapless._ground.threads import single_blas
 
 METRICS = {"euclidean": 2.0, "manhattan": 1.0, "chebyshev": 1.0, "minkowski": 3.0}
 NOW = 2, np.inf

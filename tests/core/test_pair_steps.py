@@ -5,8 +5,8 @@ import time
 import numpy as np
 import pytest
 
-from gapless import _core
-from gapless.interrupt import TimeLimit
+from gapless._ground import core as _core
+from gapless._ground.interrupt import TimeLimit
 
 
 def kernel_matrix(n, rng, dtype=np.float64, gamma=0.5):

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from gapless import _core
-from gapless.design import Design
-from gapless.threads import threads
+from gapless._ground import core as _core
+from gapless._ground.design import Design
+from gapless._ground.threads import threads
 
 FORMS = {
     "C": np.ascontiguousarray,

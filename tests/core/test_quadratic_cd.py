@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from gapless import _core
-from gapless.design import Design
-from gapless.interrupt import TimeLimit
+from gapless._ground import core as _core
+from gapless._ground.design import Design
+from gapless._ground.interrupt import TimeLimit
 
 SHAPES = [(0, 0), (0, 2), (1, 1), (3, 0), (7, 4), (30, 5), (5, 12)]
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from gapless import _core
+from gapless._ground import core as _core
 
 TOL = 1e-9
 

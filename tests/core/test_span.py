@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from gapless import _core
-from gapless.threads import single_blas
+from gapless._ground import core as _core
+from gapless._ground.threads import single_blas
 
 NONE, FREE, BOUNDED = 0, 1, 2
 

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from gapless import _core
+from gapless._ground import core as _core
 
 FEW, MANY = 7, 1300  # codes: below the size of a histogram, and beyond two blocks of the search
 

@@ -8,8 +8,14 @@ import threading
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from gapless.interrupt import deadline, time_limit
-from gapless.threads import LEAST_NUMBERS, map_in_threads, single_blas, thread_count, threads
+from gapless._ground.interrupt import deadline, time_limit
+from gapless._ground.threads import (
+    LEAST_NUMBERS,
+    map_in_threads,
+    single_blas,
+    thread_count,
+    threads,
+)
 
 
 def blas_threads():
@@ -19,7 +25,11 @@ def blas_threads():
 def count_with(**environment):
     clean = {k: v for k, v in os.environ.items() if not k.endswith("NUM_THREADS")}
     return subprocess.run(
-        [sys.executable, "-c", "from gapless.threads import thread_count; print(thread_count())"],
+        [
+            sys.executable,
+            "-c",
+            "from gapless._ground.threads import thread_count; print(thread_count())",
+        ],
         env=clean | environment,
         capture_output=True,
         text=True,

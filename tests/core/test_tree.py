@@ -8,10 +8,10 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gapless.interrupt import TimeLimit, time_limit
-from gapless.threads import threads
-from gapless.trees.columns import Columns
-from gapless.trees.growing import Options, Targets, draw_rows, grow, grow_forest
+from gapless._ground.columns.coded import Columns
+from gapless._ground.interrupt import TimeLimit, time_limit
+from gapless._ground.threads import threads
+from gapless.models.trees.growing import Options, Targets, draw_rows, grow, grow_forest
 
 ARRAYS = (
     "children_left",

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gapless import _core
+from gapless._ground import core as _core
 
 LETTERS = np.array([[ord("a"), ord("z") + 1]], dtype=np.int32)
 NOTHING = (np.empty(0, np.uint8), np.zeros(1, np.int64))

@@ -7,9 +7,9 @@ import scipy.sparse as sp
 from high_precision import Case
 
 from gapless import losses
-from gapless.design import Design
+from gapless._ground.design import Design
 from gapless.penalties import L1, L2, Box, ElasticNet, Group, NoPenalty
-from gapless.problem import Problem
+from gapless.problem.problem import Problem
 
 LOSSES = {
     "squared": losses.Squared(),

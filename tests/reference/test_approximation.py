@@ -9,13 +9,13 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import gapless
 from gapless import SVC, SVR, KernelRidge, RiskClassifier, RiskRegressor
-from gapless.design import Design
+from gapless._ground.design import Design
+from gapless._ground.threads import threads
 from gapless.kernels import Gaussian
 from gapless.losses import EpsilonInsensitive, Squared
 from gapless.penalties import L2
-from gapless.problem import Problem
+from gapless.problem.problem import Problem
 from gapless.solvers import solve
-from gapless.threads import threads
 
 KINDS = ("nystroem", "random_features")
 every_kind = pytest.mark.parametrize("kind", KINDS)
@@ -96,7 +96,7 @@ def test_the_number_of_features_grows_until_leave_one_out_is_level(kind):
 def test_a_sample_of_many_rows_tells_the_number_of_features(monkeypatch):
     X, y = make_data(300)
     whole = ridge(approximation="nystroem").fit(X, y)
-    monkeypatch.setattr("gapless.linear.kernel.MOST_ROWS", 150)
+    monkeypatch.setattr("gapless.models.linear.kernel.MOST_ROWS", 150)
     model = ridge(approximation="nystroem").fit(X, y)
     assert [one.rank for one in model.features_.tried][:2] == [64, 128]
     assert model.score(X, y) == pytest.approx(whole.score(X, y), abs=0.01)
@@ -110,7 +110,7 @@ def test_a_sample_of_many_rows_tells_the_number_of_features(monkeypatch):
 def test_auto_takes_the_kernel_itself_for_few_rows_and_landmarks_beyond(monkeypatch):
     X, y = make_data(80)
     assert not hasattr(ridge().fit(X, y), "features_")
-    monkeypatch.setattr("gapless.kernel_machines.ridge.EXACT_ROWS", 50)
+    monkeypatch.setattr("gapless.models.kernel_machines.ridge.EXACT_ROWS", 50)
     model = ridge().fit(X, y)
     assert model.features_.kind == "nystroem"
     assert "landmarks in place of the kernel" in model.certificate_.verdict
@@ -167,7 +167,7 @@ def test_kernel_ridge_that_was_interrupted_names_a_cure_that_it_has(monkeypatch)
         raise KeyboardInterrupt
 
     X, y = make_data(60)
-    monkeypatch.setattr("gapless.linear._base.certify_all", interrupt)
+    monkeypatch.setattr("gapless.models.linear._base.certify_all", interrupt)
     model = ridge(approximation="nystroem", n_components=10)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
@@ -265,7 +265,7 @@ def test_landmarks_of_machines_grow_until_least_squares_are_level():
 def test_machines_take_landmarks_beyond_what_a_kernel_matrix_allows(cls, monkeypatch):
     X, y = make_classes(80) if cls is SVC else make_data(80)
     assert not hasattr(cls().fit(X, y), "features_")
-    monkeypatch.setattr("gapless.svm.approximation.EXACT_ROWS", 50)
+    monkeypatch.setattr("gapless.models.svm.approximation.EXACT_ROWS", 50)
     model = cls().fit(X, y)
     assert model.features_.kind == "nystroem"
     monkeypatch.undo()
@@ -278,8 +278,8 @@ def test_many_rows_are_held_out_by_fits_of_the_linear_model(monkeypatch):
     X, y = make_classes(300)
     few = {"gamma": 0.3, "approximation": "nystroem", "n_components": 12}
     by_pairs = SVC(**few, tol=1e-8).fit(X, y).predict_proba(X)
-    monkeypatch.setattr("gapless.svm._base.KEPT_ROWS", 50)
-    monkeypatch.setattr("gapless.svm.on_features.WHOLE_ROWS", 50)
+    monkeypatch.setattr("gapless.models.svm._base.KEPT_ROWS", 50)
+    monkeypatch.setattr("gapless.models.svm.on_features.WHOLE_ROWS", 50)
     model = SVC(**few, tol=1e-8).fit(X, y)
     assert "5-fold" in model.generalization_.method
     np.testing.assert_allclose(model.predict_proba(X), by_pairs, atol=0.1)

@@ -20,7 +20,7 @@ from gapless import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from gapless.ensembles.draws import Population
+from gapless.models.bagging.draws import Population
 
 
 def make_table(n=120, seed=0):

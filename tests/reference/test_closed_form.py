@@ -8,13 +8,13 @@ import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import LinearRegression, Ridge
 
-from gapless.design import Design
-from gapless.interrupt import time_limit
+from gapless._ground.design import Design
+from gapless._ground.interrupt import time_limit
+from gapless._ground.threads import threads
 from gapless.losses import Huber, Squared
 from gapless.penalties import L1, L2
-from gapless.problem import Problem
+from gapless.problem.problem import Problem
 from gapless.solvers import registry, solve
-from gapless.threads import threads
 
 EPS = np.finfo(float).eps
 DIRECT = ["closed_form", "cholesky", "eigen", "svd"]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import gapless
-from gapless.design import Design
-from gapless.interrupt import time_limit
+from gapless._ground.design import Design
+from gapless._ground.interrupt import time_limit
 from gapless.losses import by_name
 from gapless.penalties import L2
 from gapless.problem import Problem

@@ -13,12 +13,12 @@ from gapless import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from gapless.threads import threads
-from gapless.trees.columns import Columns
-from gapless.trees.compact import CompactTrees
-from gapless.trees.growing import Options, Targets, grow_forest
-from gapless.trees.packed import PackedTrees
-from gapless.trees.tree import Tree
+from gapless._ground.columns.coded import Columns
+from gapless._ground.threads import threads
+from gapless.models.trees.compact import CompactTrees
+from gapless.models.trees.growing import Options, Targets, grow_forest
+from gapless.models.trees.packed import PackedTrees
+from gapless.models.trees.tree import Tree
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +67,7 @@ def test_packed_trees_at_odd_shapes(shape):
 
 @pytest.mark.parametrize("room", [{8: 2, 16: 4}, {8: 2, 16: 65_534}, {8: 254, 16: 65_534}])
 def test_columns_with_more_thresholds_than_codes_are_several(monkeypatch, room):
-    monkeypatch.setattr("gapless.trees.asked.ROOM", room)
+    monkeypatch.setattr("gapless.models.trees.asked.ROOM", room)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 2)).astype(np.float32)
     theirs = sklearn.ensemble.ExtraTreesRegressor(40, max_depth=6, random_state=0).fit(X, X[:, 0])
@@ -114,7 +114,7 @@ def test_compact_trees_are_the_trees_to_the_bit(monkeypatch, kind, outputs):
     y = rng.integers(0, 3, size=(90, outputs))
     has_classes = "error" not in options.criterion
     targets = Targets(y, [3] * outputs) if has_classes else Targets(y + rng.random(y.shape))
-    monkeypatch.setattr("gapless.threads.LEAST_NUMBERS", 1)
+    monkeypatch.setattr("gapless._ground.threads.LEAST_NUMBERS", 1)
     with threads(2):
         trees = grow_forest(columns, targets, options, range(4), **sample)
         compact = CompactTrees.of(trees, options.criterion)

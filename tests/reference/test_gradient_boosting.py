@@ -9,8 +9,8 @@ import sklearn.ensemble
 from sklearn.datasets import make_classification
 
 import gapless
-from gapless.ensembles.bundles import Bundles
 from gapless.losses import Loss
+from gapless.models.boosting.bundles import Bundles
 
 
 def numbers(n=240, seed=0):

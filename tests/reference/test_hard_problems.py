@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_wine
 
-from gapless import dual_points
-from gapless.certificates import certify
-from gapless.design import Design
+from gapless._ground.design import Design
+from gapless.certificates.certificate import certify
 from gapless.losses import (
     EpsilonInsensitive,
     Huber,
@@ -17,7 +16,8 @@ from gapless.losses import (
     SquaredHinge,
 )
 from gapless.penalties import L1, L2, Box, ElasticNet, Group, NoPenalty
-from gapless.problem import Parameters, Problem
+from gapless.problem import dual_points
+from gapless.problem.problem import Parameters, Problem
 from gapless.solvers import choose, registry, solve
 from gapless.solvers._base import run
 from gapless.solvers.polish import MOST_PRODUCTS, polish

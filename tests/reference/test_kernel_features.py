@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from gapless import kernel_features
-from gapless.interrupt import TimeLimit, time_limit
-from gapless.kernel_features import Distinct, Drawing, factor, pivoted_cholesky
+from gapless._ground.interrupt import TimeLimit, time_limit
+from gapless._ground.threads import threads
 from gapless.kernels import (
     Cosine,
     Gaussian,
@@ -19,7 +18,8 @@ from gapless.kernels import (
     Precomputed,
     White,
 )
-from gapless.threads import threads
+from gapless.problem import kernel_features
+from gapless.problem.kernel_features import Distinct, Drawing, factor, pivoted_cholesky
 
 KERNELS = [
     Gaussian(0.3),

@@ -13,8 +13,8 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 import gapless
 from gapless import KernelLogisticRegression, LogisticRegression, RiskClassifier, RiskRegressor
 from gapless.kernels import Gaussian, Polynomial
-from gapless.linear import kernel as on_features
 from gapless.losses import Huber
+from gapless.models.linear import kernel as on_features
 from gapless.penalties import L1, L2
 
 
@@ -340,7 +340,7 @@ def test_rank_that_ends_too_early_is_told(small, monkeypatch):
 
 def test_time_limit_keeps_the_last_rank(small):
     X, y = make_moons(400, noise=0.25, random_state=0)
-    with pytest.warns(gapless.linear._base.ConvergenceWarning):
+    with pytest.warns(gapless.models.linear._base.ConvergenceWarning):
         model = KernelLogisticRegression(time_limit=1e-6).fit(X, y)
     assert model.certificate_.kind == "stopped"
     assert "before there were features" in model.certificate_.verdict

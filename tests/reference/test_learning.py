@@ -17,6 +17,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 import gapless
 from gapless import evaluation
+from gapless._ground.interrupt import TimeLimit
 from gapless.evaluation import (
     bias_variance,
     bootstrap,
@@ -27,7 +28,6 @@ from gapless.evaluation import (
     validation_curve,
 )
 from gapless.evaluation.learning import LearningCurve
-from gapless.interrupt import TimeLimit
 
 
 @pytest.fixture(autouse=True)

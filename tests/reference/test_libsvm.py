@@ -9,11 +9,20 @@ from scipy.optimize import LinearConstraint, minimize
 from sklearn.datasets import load_iris
 
 import gapless
-from gapless import kernels, svm
-from gapless.kernel_matrix import KernelMatrix
-from gapless.svm.forms import HardMargin, NuMargin, NuTube, OneClass, Point, SoftMargin, Tube
-from gapless.svm.machine import Machine, certificate_of
-from gapless.svm.multiclass import Part
+from gapless import kernels
+from gapless.models import svm
+from gapless.models.svm.forms import (
+    HardMargin,
+    NuMargin,
+    NuTube,
+    OneClass,
+    Point,
+    SoftMargin,
+    Tube,
+)
+from gapless.models.svm.machine import Machine, certificate_of
+from gapless.models.svm.multiclass import Part
+from gapless.problem.kernel_matrix import KernelMatrix
 
 # LIBSVM's tolerance at which decision values are compared.
 TIGHT = 1e-8

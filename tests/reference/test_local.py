@@ -6,7 +6,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import gapless
 from gapless import KernelRegression
-from gapless.kernel_machines.smoothing import KERNELS, PROFILES
+from gapless.models.kernel_machines.smoothing import KERNELS, PROFILES
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ def test_units_do_not_matter(data):
 
 def test_many_rows_are_judged_by_a_sample(data, monkeypatch):
     X, y = data
-    monkeypatch.setattr("gapless.kernel_machines.local.MOST_ROWS", 30)
+    monkeypatch.setattr("gapless.models.kernel_machines.local.MOST_ROWS", 30)
     model = KernelRegression().fit(X, y)
     assert "not corrected for the choice of bandwidth" in model.generalization_.method
     assert model.generalization_.unseen > 0.5
@@ -135,7 +135,7 @@ def test_certify_looks_at_what_predicts(data, bandwidth, name):
 def test_a_time_limit_leaves_a_model_with_a_certificate_of_few_points(data, degree, monkeypatch):
     X, y = data
     for name in ("MUCH_WORK", "LITTLE_WORK"):
-        monkeypatch.setattr(f"gapless.kernel_machines.local.{name}", 1.0)
+        monkeypatch.setattr(f"gapless.models.kernel_machines.local.{name}", 1.0)
     with pytest.warns(ConvergenceWarning, match="rule of thumb; raise the time_limit"):
         model = KernelRegression(degree=degree, time_limit=1e-9).fit(X, y)
     assert model.certificate_.kind == "exact"
@@ -147,6 +147,6 @@ def test_lines_are_found_some_rows_at_a_time(data, monkeypatch):
     X, y = data
     whole = KernelRegression(0.5, degree=1).fit(X, y).predict(X)
     for name, value in {"BLOCK": 64, "TOGETHER": 3, "MOST_SQUARES": 8}.items():
-        monkeypatch.setattr(f"gapless.kernel_machines.smoothing.{name}", value)
+        monkeypatch.setattr(f"gapless.models.kernel_machines.smoothing.{name}", value)
     found = KernelRegression(0.5, degree=1).fit(X, y).predict(X)
     np.testing.assert_allclose(found, whole, rtol=1e-9)

@@ -8,11 +8,11 @@ import sklearn.svm
 
 import gapless
 from gapless import SVC, LinearSVC, RiskClassifier
-from gapless.design import Design
-from gapless.dual_points import FreeColumns, orthogonalise_slopes
+from gapless._ground.design import Design
 from gapless.losses import CrammerSinger, WestonWatkins, nearest_slopes
 from gapless.penalties import L2
-from gapless.problem import Parameters, Problem
+from gapless.problem.dual_points import FreeColumns, orthogonalise_slopes
+from gapless.problem.problem import Parameters, Problem
 from gapless.solvers import Solution, Trace
 
 HINGES = {"crammer_singer": CrammerSinger(), "weston_watkins": WestonWatkins()}
@@ -110,7 +110,7 @@ def test_a_second_solver_that_ends_further_away_is_not_believed(name, monkeypatc
 
     X, y = make_data()
     best = SVC(multi_class=name, tol=1e-6).fit(X, y).certificate_.primal
-    monkeypatch.setattr("gapless.svm.all_in_one.solve", lost)
+    monkeypatch.setattr("gapless.models.svm.all_in_one.solve", lost)
     model = SVC(multi_class=name, tol=1e-15).fit(X, y)
     assert model.certificate_.primal == pytest.approx(best, rel=1e-4)
 

@@ -12,7 +12,7 @@ from scipy.stats import gaussian_kde, multivariate_normal, norm
 from sklearn.datasets import load_digits, load_iris, load_wine
 
 import gapless
-from gapless.bayes import held_out
+from gapless.models.bayes import held_out
 
 OPTIONS = {
     "GaussianNB": [{}, {"var_smoothing": 0.1}, {"priors": [0.2, 0.3, 0.5]}],

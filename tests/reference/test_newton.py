@@ -7,8 +7,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC, LinearSVR
 
 import gapless
-from gapless.design import Design
-from gapless.interrupt import time_limit
+from gapless._ground.design import Design
+from gapless._ground.interrupt import time_limit
+from gapless._ground.threads import threads
 from gapless.losses import (
     Hinge,
     Huber,
@@ -19,10 +20,9 @@ from gapless.losses import (
     SquaredHinge,
 )
 from gapless.penalties import L1, L2
-from gapless.problem import Parameters, Problem
+from gapless.problem.problem import Parameters, Problem
 from gapless.solvers import conjugate_gradients, preconditioners, registry, solve
 from gapless.solvers import newton as newton_module
-from gapless.threads import threads
 
 EPS = np.finfo(float).eps
 METHODS = ["newton", "newton_cholesky", "newton_cg"]

@@ -10,7 +10,8 @@ import small_problems
 from high_precision import minimise
 from sklearn.svm import SVC, LinearSVC, LinearSVR
 
-from gapless.design import Design
+from gapless._ground.design import Design
+from gapless._ground.threads import threads
 from gapless.losses import (
     EpsilonInsensitive,
     Hinge,
@@ -21,10 +22,9 @@ from gapless.losses import (
     SquaredHinge,
 )
 from gapless.penalties import L1, L2, Box, ElasticNet, Group, NoPenalty
-from gapless.problem import Parameters, Problem
+from gapless.problem.problem import Parameters, Problem
 from gapless.solvers import registry, solve, solve_many
 from gapless.solvers._base import run
-from gapless.threads import threads
 
 SOLVERS = ("dual", "interior_point", "augmented_lagrangian")
 # At these gaps the active set is known, and the polish gives all the digits there are.

@@ -13,14 +13,19 @@ from sklearn.model_selection import GroupKFold, cross_val_predict
 
 import gapless
 from gapless import losses
-from gapless.design import Design
-from gapless.generalization.held_out import by_formula
-from gapless.leave_one_out import leave_out, ridge_path_leave_out
-from gapless.leave_one_out.distinct import Distinct, by_appearance, mean_and_error, units_of
-from gapless.linear.folds import folds_of
+from gapless._ground.design import Design
+from gapless.models.linear.folds import folds_of
 from gapless.penalties import L2, ElasticNet, Group
-from gapless.problem import Parameters, Problem
+from gapless.problem.problem import Parameters, Problem
 from gapless.solvers import solve
+from gapless.unseen.held_out import by_formula
+from gapless.unseen.leave_one_out import leave_out, ridge_path_leave_out
+from gapless.unseen.leave_one_out.distinct import (
+    Distinct,
+    by_appearance,
+    mean_and_error,
+    units_of,
+)
 
 
 def grid(n=70, d=2, levels=4, seed=0):

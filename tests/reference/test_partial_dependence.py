@@ -23,8 +23,8 @@ from gapless import (
     Ridge,
     plots,
 )
+from gapless._ground.interrupt import TimeLimit
 from gapless.evaluation import learning_curve, partial_dependence, permutation_importance
-from gapless.interrupt import TimeLimit
 
 partial_dependence_module = sys.modules[partial_dependence.__module__]
 

@@ -11,17 +11,17 @@ from sklearn.datasets import make_regression
 from sklearn.model_selection import KFold
 
 from gapless import enet_path, lasso_path
-from gapless.certificates import certify
-from gapless.design import Design
-from gapless.interrupt import time_limit
-from gapless.linear.path import Path
+from gapless._ground.design import Design
+from gapless._ground.interrupt import time_limit
+from gapless._ground.threads import threads
+from gapless.certificates.certificate import certify
 from gapless.losses import Logistic, Squared
+from gapless.models.linear.path import Path
 from gapless.penalties import L1, L2, Box, ElasticNet, Group
-from gapless.problem import Parameters, Problem
+from gapless.problem.problem import Parameters, Problem
 from gapless.solvers import lasso_folds, solve
 from gapless.solvers import lasso_path as engine
 from gapless.solvers.path import solve_folds, solve_path
-from gapless.threads import threads
 
 matplotlib.use("Agg")
 

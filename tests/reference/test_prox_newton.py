@@ -8,10 +8,10 @@ import scipy.sparse as sp
 from sklearn.linear_model import ElasticNet as TheirElasticNet
 from sklearn.linear_model import Lasso, LogisticRegression, MultiTaskLasso
 
-from gapless.design import Design
+from gapless._ground.design import Design
 from gapless.losses import Logistic, Softmax, Squared
 from gapless.penalties import L1, ElasticNet, Group
-from gapless.problem import Problem
+from gapless.problem.problem import Problem
 from gapless.solvers import joint_gram, solve
 from gapless.solvers.joint_gram import JointGram, KeptGram
 from gapless.solvers.path import solve_in_turn

@@ -12,8 +12,8 @@ from sklearn.inspection import permutation_importance as peer_importance
 import gapless
 from gapless import DecisionTreeClassifier, DecisionTreeRegressor
 from gapless.evaluation import permutation_importance
-from gapless.trees.judging import least_cost
-from gapless.trees.pruning import cheapest, first_improvements, weakest_links
+from gapless.models.trees.judging import least_cost
+from gapless.models.trees.pruning import cheapest, first_improvements, weakest_links
 
 ALPHAS = [0.0, 0.003, 0.01, 0.03, 0.1]
 
@@ -182,7 +182,7 @@ def test_price_chosen_over_the_sequence_is_that_of_refits(ours, theirs, make):
 
 def folds_of(model, X, y):
     """The fold of each row, as the choice has dealt them out."""
-    from gapless.generalization.held_out import FOLDS, drawn
+    from gapless.unseen.held_out import FOLDS, drawn
 
     data = model._training[0]
     units = data.units(np.arange(len(y)))

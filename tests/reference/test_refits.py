@@ -15,11 +15,11 @@ from sklearn.linear_model import RidgeCV
 from sklearn.preprocessing import scale
 
 from gapless import losses
-from gapless.design import Design
-from gapless.leave_one_out import leave_out, ridge_path_leave_out
+from gapless._ground.design import Design
 from gapless.penalties import L1, L2, Box, ElasticNet, Group, NoPenalty
-from gapless.problem import Problem
+from gapless.problem.problem import Problem
 from gapless.solvers import solve
+from gapless.unseen.leave_one_out import leave_out, ridge_path_leave_out
 
 SQUARED = losses.Squared()
 

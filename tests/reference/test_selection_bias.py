@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from gapless import LogisticRegression, LogisticRegressionCV, RidgeClassifier, RidgeClassifierCV
-from gapless.design import Design
-from gapless.leave_one_out import keep_shares, leave_out, ridge_path_leave_out
+from gapless._ground.design import Design
 from gapless.losses import Logistic, Softmax, Squared, SquaredHinge
 from gapless.penalties import L2
-from gapless.problem import Problem
-from gapless.selection_bias import Corrected, correct
+from gapless.problem.problem import Problem
 from gapless.solvers import solve
-from gapless.solvers.newton_path import newton_path
+from gapless.solvers.newton_along_path import newton_path
+from gapless.unseen.leave_one_out import keep_shares, leave_out, ridge_path_leave_out
+from gapless.unseen.selection_bias import Corrected, correct
 
 STRENGTHS = np.geomspace(1e5, 1e-1, 30)
 COLUMNS, RUNS = 200, 60
@@ -343,6 +343,6 @@ def test_bad_input_is_refused(scores, options, message):
 def test_one_configuration_owes_nothing_to_a_choice(monkeypatch, rng):
     """It wins every bag, so that none has to be drawn."""
     scores = rng.random((50, 1))
-    monkeypatch.setattr("gapless.selection_bias._bags", lambda n, seed: pytest.fail("drawn"))
+    monkeypatch.setattr("gapless.unseen.selection_bias._bags", lambda n, seed: pytest.fail("drawn"))
     found = correct(scores)
     assert (found.optimism, found.unseen) == (0.0, pytest.approx(scores.mean()))

@@ -10,9 +10,9 @@ import pytest
 from scipy.optimize import LinearConstraint, minimize
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
-from gapless.interrupt import time_limit
-from gapless.kernel_matrix import KernelMatrix
+from gapless._ground.interrupt import time_limit
 from gapless.kernels import by_name
+from gapless.problem.kernel_matrix import KernelMatrix
 from gapless.solvers import smo
 from gapless.solvers.smo import BoxProblem, solve_box
 

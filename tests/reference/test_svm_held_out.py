@@ -6,9 +6,9 @@ from sklearn.datasets import load_digits, load_iris, make_classification
 from sklearn.preprocessing import StandardScaler
 
 import gapless
-from gapless.generalization.held_out import by_formula
+from gapless.models.svm import SVC, SVR, NuSVC, held_out, refits
 from gapless.solvers.smo import BoxProblem
-from gapless.svm import SVC, SVR, NuSVC, held_out, refits
+from gapless.unseen.held_out import by_formula
 
 
 def two_classes(n=60, flip=0.1, seed=0):

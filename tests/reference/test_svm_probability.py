@@ -10,8 +10,8 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC as PeerSVC
 
-from gapless.svm import SVC
-from gapless.svm.probability import Probabilities, couple, fit_slopes, with_largest
+from gapless.models.svm import SVC
+from gapless.models.svm.probability import Probabilities, couple, fit_slopes, with_largest
 
 ONE_PAIR = np.array([[1, 0]])
 

@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC as PeerSVC
 
 import gapless
-from gapless.svm import SVC, SVR, trials, tuning
+from gapless.models.svm import SVC, SVR, trials, tuning
 
 
 def rings(n=150, seed=0):

@@ -7,12 +7,12 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from gapless import SVC, SVR, NuSVC, NuSVR, OneClassSVM, certify
-from gapless.kernel_matrix import KernelMatrix
 from gapless.kernels import Gaussian
-from gapless.leave_one_out import NotAvailable
+from gapless.models.svm import refits
+from gapless.models.svm.free_set import to_face_minimum
+from gapless.problem.kernel_matrix import KernelMatrix
 from gapless.solvers.smo import BoxProblem
-from gapless.svm import refits
-from gapless.svm.free_set import to_face_minimum
+from gapless.unseen.leave_one_out import NotAvailable
 
 
 @pytest.fixture(autouse=True)

@@ -30,9 +30,9 @@ from gapless import (
     RiskRegressor,
     solvers,
 )
-from gapless.generalization.held_out import by_refits, folds_of
 from gapless.losses import Huber
 from gapless.penalties import L1, L2
+from gapless.unseen.held_out import by_refits, folds_of
 
 
 @cache
@@ -240,9 +240,9 @@ def test_the_past_of_a_mean_objective_has_a_smaller_penalty():
 
 @pytest.fixture
 def everything_is_large(monkeypatch):
-    monkeypatch.setattr("gapless.generalization.fitted.LARGE_ROWS", 1)
+    monkeypatch.setattr("gapless.unseen.fitted.LARGE_ROWS", 1)
     for module in ("held_out", "trial"):
-        monkeypatch.setattr(f"gapless.generalization.{module}.LARGE_SAMPLE", 100)
+        monkeypatch.setattr(f"gapless.unseen.{module}.LARGE_SAMPLE", 100)
 
 
 def test_large_data_is_held_out_once(everything_is_large):
@@ -281,7 +281,7 @@ def test_classes_of_large_data_are_solved_together(everything_is_large, monkeypa
 @pytest.mark.parametrize("n", [100, 300])
 def test_many_rows_of_losses_with_kinks_are_large_sooner(monkeypatch, loss, n):
     X, y = breast_cancer(n)
-    monkeypatch.setattr("gapless.generalization.fitted.LARGE_WORK", 2 * X.size)
+    monkeypatch.setattr("gapless.unseen.fitted.LARGE_WORK", 2 * X.size)
     is_large = LinearSVC(loss=loss).fit(X, y)._fitted_to(X, y).is_large
     assert is_large == (loss == "hinge" and n == 300)
 
@@ -439,7 +439,7 @@ def test_digits():
 
 def test_many_classes_of_wide_large_data_are_held_out(monkeypatch):
     """One dense system per class in so many rows would take longer than the fits."""
-    monkeypatch.setattr("gapless.generalization.held_out.LARGE_SAMPLE", 50)
+    monkeypatch.setattr("gapless.unseen.held_out.LARGE_SAMPLE", 50)
     rng = np.random.default_rng(0)
     y = np.arange(60) % 3
     X = rng.normal(size=(60, 80)) + np.eye(3, 80)[y]

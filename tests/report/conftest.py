@@ -5,8 +5,8 @@ import pytest
 from made_choices import NASTY, made_choice
 
 import gapless
+from gapless.choosing.report import summarize
 from gapless.data import load_builtin, table_of
-from gapless.report import summarize
 
 
 @pytest.fixture(scope="session")

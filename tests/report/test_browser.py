@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from gapless.report import to_html
+from gapless.choosing.report import to_html
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 WIDTHS = (320, 390, 1280)

@@ -9,10 +9,10 @@ from made_choices import made_choice
 from covering import covering
 from gapless.choosing import FAMILIES, choose, facts_of
 from gapless.choosing.metric import ASKS, OF_CLASSES, OF_NUMBERS
+from gapless.choosing.report import summarize, to_html, to_json, to_text
 from gapless.cli.checking import check
 from gapless.cli.predicting import Noticed, Wanted, predictions, predictor_of
 from gapless.data import describe_columns, read_target, table_of
-from gapless.report import summarize, to_html, to_json, to_text
 
 # Values in place of those that a fit would choose for itself: quick, and of the same class.
 UNTUNED = {
@@ -32,8 +32,8 @@ CASES = {"two": OF_CLASSES, "three": OF_CLASSES, "numbers": OF_NUMBERS, "texts":
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
     # Curves are of many fits, and of scores that `hold_out` has found before.
-    monkeypatch.setattr("gapless.report.summary.learning_of", lambda *given: None)
-    monkeypatch.setattr("gapless.report.model_uses.REPEATS", 2)
+    monkeypatch.setattr("gapless.choosing.report.summary.learning_of", lambda *given: None)
+    monkeypatch.setattr("gapless.choosing.report.model_uses.REPEATS", 2)
 
 
 def untuned(family, table):

@@ -10,18 +10,18 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 import gapless
 from gapless.choosing.choice import Answers
+from gapless.choosing.report import summarize
+from gapless.choosing.report.advice import advice_of, curve_in_words
+from gapless.choosing.report.learning_part import learning_of
+from gapless.choosing.report.phrases import told_apart
+from gapless.choosing.report.sections import Validation
+from gapless.choosing.report.table_facts import ceiling_of, data_of
+from gapless.choosing.report.tested import calibration_of, curves_of
+from gapless.choosing.report.validation_part import validation_of
+from gapless.choosing.report.wording import answer, certainty, why_chosen
 from gapless.choosing.tuning import Tuning
 from gapless.data import Finding, TableFeatures, load_builtin, table_of
 from gapless.evaluation import LearningCurve
-from gapless.report import summarize
-from gapless.report.advice import advice_of, curve_in_words
-from gapless.report.learning_part import learning_of
-from gapless.report.phrases import told_apart
-from gapless.report.sections import Validation
-from gapless.report.table_facts import ceiling_of, data_of
-from gapless.report.tested import calibration_of, curves_of
-from gapless.report.validation_part import validation_of
-from gapless.report.wording import answer, certainty, why_chosen
 
 
 @pytest.fixture(scope="module")

@@ -6,12 +6,27 @@ from dataclasses import replace
 
 import pytest
 
-from gapless.report.column_sections import Distribution
-from gapless.report.phrases import amount, counted_roles, named, shares, short, shortened, squeezed
-from gapless.report.pictures import comparison, far_behind, learning, predicted, spark, validation
-from gapless.report.row_sections import Residuals
-from gapless.report.sections import Learning, Model, Validation
-from gapless.report.svg import Picture, Scale, across, ink, up
+from gapless.choosing.report.column_sections import Distribution
+from gapless.choosing.report.phrases import (
+    amount,
+    counted_roles,
+    named,
+    shares,
+    short,
+    shortened,
+    squeezed,
+)
+from gapless.choosing.report.pictures import (
+    comparison,
+    far_behind,
+    learning,
+    predicted,
+    spark,
+    validation,
+)
+from gapless.choosing.report.row_sections import Residuals
+from gapless.choosing.report.sections import Learning, Model, Validation
+from gapless.choosing.report.svg import Picture, Scale, across, ink, up
 
 
 def test_scale_puts_the_ends_at_the_ends():

@@ -11,8 +11,8 @@ from made_choices import NASTY, made_choice
 from sklearn.metrics import roc_auc_score
 
 import gapless
+from gapless.choosing.report import from_json, pictures, summarize, to_html, to_json, to_text
 from gapless.data import Finding, load_builtin, table_of
-from gapless.report import from_json, pictures, summarize, to_html, to_json, to_text
 
 REPORTS = ["two_classes", "many_classes", "of_numbers", "nasty"]
 # A section with all that belongs to it.

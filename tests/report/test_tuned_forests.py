@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import gapless
+from gapless.choosing.report.validation_part import validation_of
 from gapless.data import load_builtin, table_of
-from gapless.report.validation_part import validation_of
 
 
 def test_forests_score_their_own_rows_by_the_error_of_probabilities():

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from gapless.design import Design
+from gapless._ground.design import Design
 from gapless.losses import Hinge
 from gapless.penalties import L2
-from gapless.problem import Problem
+from gapless.problem.problem import Problem
 from gapless.solvers import solve
 
 # x1, x2, class, as printed to four digits.

@@ -7,61 +7,20 @@ within a budget, ranking chooses, code writes it down. Called by `report` and `c
 
 from typing import TYPE_CHECKING
 
-from .._first_use import on_first_use
+from .._ground.first_use import on_first_use
 
 if TYPE_CHECKING:
     from .choice import Answers, Candidate, Choice, Progress
+    from .coefficients import Coefficient, coefficients_of, feature_names, last_of
     from .facts import Facts, facts_of
     from .families import FAMILIES, Family, families_for
     from .folds import Folds
     from .from_table import choose
+    from .metric import Metric
     from .null_models import MajorityClassifier, MeanRegressor
-    from .splitting import rows_of, set_aside
-    from .table_model import TableModel
+    from .ranking import model_of
+    from .splitting import null_model, rows_of, set_aside
+    from .table_model import TableModel, within
     from .tuning import Tuning, settings_of, tuning_of
 
-__all__ = [
-    "FAMILIES",
-    "Answers",
-    "Candidate",
-    "Choice",
-    "Facts",
-    "Family",
-    "Folds",
-    "MajorityClassifier",
-    "MeanRegressor",
-    "Progress",
-    "TableModel",
-    "Tuning",
-    "choose",
-    "facts_of",
-    "families_for",
-    "rows_of",
-    "set_aside",
-    "settings_of",
-    "tuning_of",
-]
-
-# Each name, and the file it lives in.
-_HOMES = {
-    "Answers": "choice",
-    "Candidate": "choice",
-    "Choice": "choice",
-    "FAMILIES": "families",
-    "Facts": "facts",
-    "Family": "families",
-    "Folds": "folds",
-    "MajorityClassifier": "null_models",
-    "MeanRegressor": "null_models",
-    "Progress": "choice",
-    "TableModel": "table_model",
-    "Tuning": "tuning",
-    "choose": "from_table",
-    "facts_of": "facts",
-    "families_for": "families",
-    "rows_of": "splitting",
-    "set_aside": "splitting",
-    "settings_of": "tuning",
-    "tuning_of": "tuning",
-}
-__getattr__, __dir__ = on_first_use(__name__, _HOMES)
+__getattr__, __dir__, __all__ = on_first_use(__name__)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..evaluation.answers import Answers
+from ..evaluation import Answers
 from ..metrics import Score
 from .metric import Metric
 

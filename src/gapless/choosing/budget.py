@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..data.preparation import Kind
-from ..threads import thread_count
+from .._ground.threads import thread_count
+from ..data import Kind
 from .facts import Facts
 from .families import Family
 from .folds import held_out_part

@@ -9,15 +9,11 @@ from __future__ import annotations
 from math import sqrt
 from typing import Any
 
-from ..bayes import MultinomialNB
-from ..ensembles import (
-    HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
-from ..linear import LinearSVC, LogisticRegression, Ridge
-from ..trees import DecisionTreeClassifier, DecisionTreeRegressor
+from ..models.bayes import MultinomialNB
+from ..models.boosting import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from ..models.forests import RandomForestClassifier, RandomForestRegressor
+from ..models.linear import LinearSVC, LogisticRegression, Ridge
+from ..models.trees import DecisionTreeClassifier, DecisionTreeRegressor
 from .facts import Facts
 
 # Boosting holds rows out to judge its rounds if there are at least so many; fewer are all needed,

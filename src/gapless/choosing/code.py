@@ -10,8 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
-from ..data import BUILTIN, Column, Table
-from ..data.preparation import Kind
+from ..data import BUILTIN, Column, Kind, Table
 from .table_model import TableModel
 
 
@@ -123,7 +122,9 @@ def _estimator(model: BaseEstimator, names: dict[str, set[str]]) -> str:
     """A model with the parameters that differ from their defaults."""
     cls = type(model)
     package, *inside = cls.__module__.split(".")
-    names.setdefault(".".join([package, inside[0]]), set()).add(cls.__name__)
+    # All models of gapless have their names at its root.
+    home = package if inside[0] == "models" else f"{package}.{inside[0]}"
+    names.setdefault(home, set()).add(cls.__name__)
     given = model.get_params(deep=False)
     defaults = {
         name: parameter.default

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..bayes.costs import read_cost_matrix
+from .._ground.cost_matrices import read_cost_matrix
 from ..data import TableError, read_table
 
 Array = np.ndarray

@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data import Column, Target
-from ..data.preparation import FEWEST_OF_A_LEVEL, MOST_WORDS
-from ..data.target import Task
+from ..data import FEWEST_OF_A_LEVEL, MOST_WORDS, Column, Target, Task
 
 Array = np.ndarray
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from ..data import TableError
-from ..data.findings import counted
-from ..data.target import Target
+from ..data import TableError, Target, counted
 from .metric import OF_AREAS, Metric
 
 # Beyond this, squares of numbers and sums of them are no numbers any more.

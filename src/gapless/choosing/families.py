@@ -6,11 +6,11 @@ import difflib
 from collections.abc import Sequence
 from functools import partial
 
-from ..bayes import LinearDiscriminantAnalysis, NaiveBayes
-from ..kernel_machines import KernelRidge
-from ..linear import Lasso
-from ..neighbors import KNeighborsClassifier, KNeighborsRegressor
-from ..svm import SVC
+from ..models.bayes import LinearDiscriminantAnalysis, NaiveBayes
+from ..models.kernel_machines import KernelRidge
+from ..models.linear import Lasso
+from ..models.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from ..models.svm import SVC
 from .builders import (
     bayes_of_words,
     boosted_large,

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..data.preparation import Kind
-from ..data.target import Task
+from ..data import Kind, Task
 from .builders import is_for_folds
 from .costs import Cost
 from .facts import Facts

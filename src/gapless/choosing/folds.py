@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..data.target import Task
-from ..evaluation.rows import Rows, Split
+from ..data import Task
+from ..evaluation import Rows, Split
 from .splitting import null_model
 
 Array = np.ndarray

@@ -12,15 +12,23 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..bayes.costs import named_costs, read_cost_matrix
-from ..data import Column, Table, describe_columns, find_leaks, read_target, table_of
-from ..data.columns import FEATURES
-from ..data.findings import counted
-from ..data.target import Target, Task
-from ..evaluation.answers import Answers as StandIn
-from ..evaluation.answers import Part
-from ..interrupt import TimeLimit, deadline
-from ..interrupt import time_limit as limited
+from .._ground.cost_matrices import named_costs, read_cost_matrix
+from .._ground.interrupt import TimeLimit, deadline
+from .._ground.interrupt import time_limit as limited
+from ..data import (
+    FEATURES,
+    Column,
+    Table,
+    Target,
+    Task,
+    counted,
+    describe_columns,
+    find_leaks,
+    read_target,
+    table_of,
+)
+from ..evaluation import Answers as StandIn
+from ..evaluation import Part
 from .asked import Asked
 from .budget import Budget, OwnTime
 from .choice import Answers, Candidate, Choice, Progress

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..generalization import sentence
+from ..unseen import sentence
 from .choice import Candidate
 from .metric import Metric
 

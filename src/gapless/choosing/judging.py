@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from ..bayes import BayesDecision
-from ..bayes.costs import named_costs
+from .._ground.cost_matrices import named_costs
+from .._ground.interrupt import TimeLimit, check, time_limit
 from ..data import Column, prepare
-from ..evaluation.resampling import HeldOut
-from ..evaluation.rows import Rows, Split
-from ..interrupt import TimeLimit, check, time_limit
+from ..evaluation import HeldOut, Rows, Split
+from ..models.bayes import BayesDecision
 from .budget import Budget, doubt, most_within, rounded
 from .failures import failure_in_words
 from .families import Family

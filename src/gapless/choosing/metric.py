@@ -12,13 +12,9 @@ from typing import Any
 import numpy as np
 
 from .. import metrics
-from ..bayes.costs import read_cost_matrix, realised_costs
-from ..data.findings import counted
-from ..data.target import Task
-from ..metrics import Score
-from ..metrics.comparison import METRICS
-from ..metrics.estimates import Ratio, Smooth
-from ..metrics.intervals import Rows
+from .._ground.cost_matrices import read_cost_matrix, realised_costs
+from ..data import Task, counted
+from ..metrics import METRICS, Ratio, Rows, Score, Smooth
 
 Array = np.ndarray
 

@@ -18,8 +18,8 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
+from .._ground.stored import Declaration, Labels, Maybe, Number, Numbers, Value, Whole
 from ..certificates import Certificate
-from ..stored import Declaration, Labels, Maybe, Number, Numbers, Value, Whole
 
 Array = np.ndarray
 

@@ -11,7 +11,7 @@ import polars as pl
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from ..interrupt import check, time_limit
+from .._ground.interrupt import check, time_limit
 
 Array = np.ndarray
 

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from scipy.stats import norm
 
-from ..bayes import BayesDecision
+from .._ground.interrupt import TimeLimit
 from ..data import TableError
-from ..evaluation.resampling import HeldOut, corrected, is_clearly_behind
-from ..evaluation.rows import Rows
-from ..interrupt import TimeLimit
+from ..evaluation import HeldOut, Rows, corrected, is_clearly_behind
+from ..models.bayes import BayesDecision
 from .choice import Candidate, Status
 from .gap_words import with_gaps_in_words
 from .judging import Trial

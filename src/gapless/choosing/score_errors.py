@@ -13,9 +13,8 @@ from functools import cached_property
 
 import numpy as np
 
-from ..evaluation.resampling import HeldOut, behind_error
-from ..evaluation.rows import Rows
-from ..selection_bias import Corrected
+from ..evaluation import HeldOut, Rows, behind_error
+from ..unseen import Corrected
 from .metric import BALANCED, MEAN_COST, OF_AREAS, ONE_CLASS, Metric
 
 Array = np.ndarray
@@ -27,7 +26,7 @@ OF_A_ROW = {"accuracy": 1.0, "error_rate": 1.0, "log_loss": np.log(2.0), "brier"
 OF_DECISIONS = (BALANCED, *ONE_CLASS)
 # Two models differ in whole rows by these, and by parts of a row by others.
 IN_STEPS = ("accuracy", "error_rate", *OF_DECISIONS)
-# The score of a model has the spread of its rows three times: see `gapless.selection_bias.correct`.
+# The score of a model has the spread of its rows three times: see `unseen.selection_bias`.
 SPREADS = 3.0
 
 

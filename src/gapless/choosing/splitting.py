@@ -8,11 +8,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ..data import Column, Split, Table, TableError
-from ..data.findings import counted
-from ..data.leakage import has_few_combinations
-from ..data.target import Target, Task
-from ..evaluation.rows import Rows
+from ..data import Column, Split, Table, TableError, Target, Task, counted, has_few_combinations
+from ..evaluation import Rows
 from .null_models import MajorityClassifier, MeanRegressor
 
 Array = np.ndarray

@@ -15,10 +15,10 @@ import polars as pl
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
+from .._ground.interrupt import check
 from ..data import Column, prepare
-from ..ensembles import HistGradientBoostingRegressor
-from ..interrupt import check
-from ..leave_one_out.distinct import mean_and_error
+from ..models.boosting import HistGradientBoostingRegressor
+from ..unseen import mean_and_error
 
 Array = np.ndarray
 

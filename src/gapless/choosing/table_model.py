@@ -13,24 +13,38 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ..bayes.costs import read_cost_matrix
-from ..conformal import MOST_ROWS, Intervals, check_coverage, quantiles
+from .._ground.cost_matrices import read_cost_matrix
+from .._ground.stored import (
+    Declaration,
+    Each,
+    Labels,
+    Maybe,
+    Nothing,
+    Number,
+    Numbers,
+    Value,
+    Whole,
+    Word,
+)
 from ..data import (
     Column,
     ReadingOptions,
     Table,
     TableError,
+    TableProfile,
+    Target,
+    Task,
     describe_columns,
+    frame_of,
+    plain_frame,
+    profile_table,
     read_target,
     table_of,
 )
-from ..data.profile import TableProfile, plain_frame, profile_table
-from ..data.tables import frame_of
-from ..data.target import Target, Task
-from ..evaluation.answers import Answers as StandIn
-from ..evaluation.answers import Part
+from ..evaluation import Answers as StandIn
+from ..evaluation import Part
 from ..metrics import Score
-from ..stored import Declaration, Each, Labels, Maybe, Nothing, Number, Numbers, Value, Whole, Word
+from ..unseen import MOST_ROWS, Intervals, check_coverage, quantiles
 from .asked import Asked
 from .metric import MEAN_COST, Metric, metric_of
 from .splitting import group_labels

@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_regressor
 
-from ..ensembles.boosting_losses import metric_of
-from ..ensembles.boosting_run import BoostingTrace
-from ..linear.path import Path
-from ..search import Search
+from ..models.boosting import BoostingTrace, metric_of
+from ..models.linear import Path
+from ..unseen import Search
 
 Array = np.ndarray
 

@@ -5,3 +5,12 @@ commands and their options, `printer` says things, `live_line` shows progress on
 writes results that are whole or not there. Each file in commands/ turns options into calls of the
 library; nothing is computed here. All else is loaded when a command runs, so that help is quick.
 """
+
+from typing import TYPE_CHECKING
+
+from .._ground.first_use import on_first_use
+
+if TYPE_CHECKING:
+    from .__main__ import main
+
+__getattr__, __dir__, __all__ = on_first_use(__name__)

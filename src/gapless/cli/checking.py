@@ -11,20 +11,27 @@ import numpy as np
 from scipy import stats
 
 from gapless.certificates import Certificate, certify_model
-from gapless.choosing import TableModel
-from gapless.choosing.metric import Metric
-from gapless.data import Finding, ReadingOptions, TableError, read_target
-from gapless.data.drift import LEVEL, is_more, judge_tally
-from gapless.data.findings import counted, found, listed
-from gapless.data.leakage import spelled_alike
-from gapless.data.rereading import batches_like
-from gapless.data.spellings import alike
-from gapless.data.tallies import Tally
-from gapless.data.totals import totals_row
-from gapless.metrics import Score
-from gapless.metrics.result import decimals, written
+from gapless.choosing import Metric, TableModel
+from gapless.data import (
+    LEVEL,
+    Finding,
+    ReadingOptions,
+    TableError,
+    Tally,
+    alike,
+    batches_like,
+    counted,
+    found,
+    is_more,
+    judge_tally,
+    listed,
+    read_target,
+    spelled_alike,
+    totals_row,
+)
+from gapless.metrics import Score, decimals, written
 
-from .._percent import percent
+from .._ground.percent import percent
 from .looking import Looked, look_at
 
 # Chance leaves a score further below what was expected once in two hundred times.

@@ -10,10 +10,7 @@ import numpy as np
 import polars as pl
 
 from gapless.choosing import TableModel
-from gapless.data import Table
-from gapless.data.fingerprints import Search, row_hashes
-from gapless.data.rereading import joined
-from gapless.data.tallies import Tally
+from gapless.data import Search, Table, Tally, joined, row_hashes
 
 Array = np.ndarray
 Batch = tuple[pl.DataFrame, pl.DataFrame]

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from gapless.bayes import (
+from gapless.choosing import MajorityClassifier, MeanRegressor
+from gapless.models.adaboost import AdaBoostClassifier
+from gapless.models.bayes import (
     BernoulliNB,
     CategoricalNB,
     GaussianNB,
@@ -17,16 +19,18 @@ from gapless.bayes import (
     NaiveBayes,
     QuadraticDiscriminantAnalysis,
 )
-from gapless.choosing import MajorityClassifier, MeanRegressor
-from gapless.ensembles import (
-    AdaBoostClassifier,
+from gapless.models.boosting import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
 )
-from gapless.kernel_machines import GaussianProcessRegressor, KernelLogisticRegression, KernelRidge
-from gapless.linear import (
+from gapless.models.kernel_machines import (
+    GaussianProcessRegressor,
+    KernelLogisticRegression,
+    KernelRidge,
+)
+from gapless.models.linear import (
     ElasticNet,
     ElasticNetCV,
     Lasso,
@@ -43,8 +47,8 @@ from gapless.linear import (
     RiskClassifier,
     RiskRegressor,
 )
-from gapless.svm import SVC, SVR, NuSVC, NuSVR
-from gapless.trees import DecisionTreeClassifier, DecisionTreeRegressor
+from gapless.models.svm import SVC, SVR, NuSVC, NuSVR
+from gapless.models.trees import DecisionTreeClassifier, DecisionTreeRegressor
 
 # Numbers with more digits than anybody reads, as in the words of a kernel.
 LONG = re.compile(r"\d+\.\d{5,}(?:e[-+]?\d+)?")

@@ -12,11 +12,18 @@ import polars as pl
 from sklearn.pipeline import Pipeline
 
 from gapless.choosing import TableModel
-from gapless.data import Column, ReadingOptions, TableError, TableFeatures
-from gapless.data.findings import counted, listed
-from gapless.data.options import AS_FOUND
-from gapless.data.rereading import batches_like
-from gapless.data.tallies import lost, unread
+from gapless.data import (
+    AS_FOUND,
+    Column,
+    ReadingOptions,
+    TableError,
+    TableFeatures,
+    batches_like,
+    counted,
+    listed,
+    lost,
+    unread,
+)
 
 Array = np.ndarray
 

@@ -9,17 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from gapless.choosing import TableModel, settings_of
-from gapless.choosing.coefficients import Coefficient, coefficients_of, feature_names, last_of
-from gapless.choosing.metric import Metric
-from gapless.data import TableFeatures
-from gapless.data.findings import counted
-from gapless.data.profile import ColumnProfile
-from gapless.metrics.result import decimals, written
+from gapless.choosing import (
+    Coefficient,
+    Metric,
+    TableModel,
+    coefficients_of,
+    feature_names,
+    last_of,
+    settings_of,
+)
+from gapless.choosing.report import Report, from_json
+from gapless.data import ColumnProfile, TableFeatures, counted
+from gapless.metrics import decimals, written
 from gapless.model_io import Description, describe, load
-from gapless.report import Report, from_json
 
-from .._percent import percent
+from .._ground.percent import percent
 from .checking import plain
 from .objectives import objective_of
 

@@ -8,79 +8,26 @@ Called by choosing, report and cli; may import the estimators' layers above, and
 
 from typing import TYPE_CHECKING
 
-from .._first_use import on_first_use
+from .._ground.first_use import on_first_use
 
 if TYPE_CHECKING:
     from .builtin import BUILTIN, BuiltIn, load_builtin
-    from .columns import Column, describe_columns
-    from .drift import find_drift
+    from .columns import FEATURES, Column, describe_columns
+    from .drift import LEVEL, find_drift, is_more, judge_tally
     from .features import DateParts, FrequentWords, TableFeatures
-    from .findings import CODES, Finding, TableError
+    from .findings import CODES, Finding, TableError, counted, found, listed
+    from .fingerprints import Search, row_hashes
     from .forms import Form
-    from .leakage import Split, find_leaks
-    from .options import ReadingOptions
-    from .preparation import prepare
-    from .profile import ColumnProfile, TableProfile, profile_table
+    from .leakage import Split, find_leaks, has_few_combinations, spelled_alike
+    from .options import AS_FOUND, ReadingOptions
+    from .preparation import FEWEST_OF_A_LEVEL, MOST_WORDS, Kind, prepare
+    from .profile import ColumnProfile, TableProfile, plain_frame, profile_table
     from .reading import read_batches, read_table
-    from .tables import Table, table_of
-    from .target import Target, read_target
+    from .rereading import batches_like, joined
+    from .spellings import alike
+    from .tables import Table, frame_of, table_of
+    from .tallies import Tally, lost, unread
+    from .target import Target, Task, read_target
+    from .totals import totals_row
 
-__all__ = [
-    "BUILTIN",
-    "CODES",
-    "BuiltIn",
-    "Column",
-    "ColumnProfile",
-    "DateParts",
-    "Finding",
-    "Form",
-    "FrequentWords",
-    "ReadingOptions",
-    "Split",
-    "Table",
-    "TableError",
-    "TableFeatures",
-    "TableProfile",
-    "Target",
-    "describe_columns",
-    "find_drift",
-    "find_leaks",
-    "load_builtin",
-    "prepare",
-    "profile_table",
-    "read_batches",
-    "read_table",
-    "read_target",
-    "table_of",
-]
-
-# Each name, and the file it lives in.
-_HOMES = {
-    "BUILTIN": "builtin",
-    "BuiltIn": "builtin",
-    "CODES": "findings",
-    "Column": "columns",
-    "ColumnProfile": "profile",
-    "DateParts": "features",
-    "Finding": "findings",
-    "Form": "forms",
-    "FrequentWords": "features",
-    "ReadingOptions": "options",
-    "Split": "leakage",
-    "Table": "tables",
-    "TableError": "findings",
-    "TableFeatures": "features",
-    "TableProfile": "profile",
-    "Target": "target",
-    "describe_columns": "columns",
-    "find_drift": "drift",
-    "find_leaks": "leakage",
-    "load_builtin": "builtin",
-    "prepare": "preparation",
-    "profile_table": "profile",
-    "read_batches": "reading",
-    "read_table": "reading",
-    "read_target": "target",
-    "table_of": "tables",
-}
-__getattr__, __dir__ = on_first_use(__name__, _HOMES)
+__getattr__, __dir__, __all__ = on_first_use(__name__)

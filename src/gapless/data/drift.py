@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import special, stats
 
-from .._percent import percent
+from .._ground.percent import percent
 from .findings import Finding, counted, found, listed
 from .profile import ColumnProfile, TableProfile, kind_of, plain_frame
 from .tallies import MOST_NAMES, ColumnTally, Tally

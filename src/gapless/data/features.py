@@ -11,8 +11,8 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.utils.validation import check_is_fitted
 
-from ..stored import INPUT, Declaration, Each, Flag, Value, Word
-from ..word_counts import count_words, in_columns
+from .._ground.stored import INPUT, Declaration, Each, Flag, Value, Word
+from .._ground.word_counts import count_words, in_columns
 from .columns import Column
 from .findings import TableError, listed
 from .forms import form_by_type, read

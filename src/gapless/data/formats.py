@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from ..kernel_matrix import free_memory
+from ..problem import free_memory
 from .excel import read_excel
 from .findings import TableError
 from .options import AS_FOUND, ReadingOptions

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from .._percent import percent
+from .._ground.percent import percent
 from .columns import CALLED_ID, Column
 from .findings import Finding, counted, found, listed
 from .one_column import agreements, looked_at, predicted_by_one

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from .._percent import percent
-from ..trees import DecisionTreeClassifier, DecisionTreeRegressor
+from .._ground.percent import percent
+from ..models.trees import DecisionTreeClassifier, DecisionTreeRegressor
 from .target import Target
 
 Array = np.ndarray

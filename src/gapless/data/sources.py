@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from ..kernel_matrix import free_memory
+from ..problem import free_memory
 from .findings import TableError, counted, listed
 
 STANDARD_INPUT = "-"

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from .._tables import ARROW, readable
+from .._ground.tables import ARROW, readable
 from .findings import TableError, counted, listed
 from .forms import Form, Recognised, recognise, regrouped
 from .options import AS_FOUND, ReadingOptions

@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..generalization import Judge
-from ..interrupt import TimeLimit, check
-from ..interrupt import time_limit as limited
+from .._ground.interrupt import TimeLimit, check
+from .._ground.interrupt import time_limit as limited
+from ..unseen import Judge
 from .answers import Answers, Part
 from .resampling import HeldOut, Resampled, in_words, score
 from .rows import Array, Rows, Split

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import time as clock
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -11,9 +10,10 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from ..generalization import sentence
-from ..interrupt import TimeLimit, check
-from ..interrupt import time_limit as limited
+from .._ground.drawing import pictures
+from .._ground.interrupt import TimeLimit, check
+from .._ground.interrupt import time_limit as limited
+from ..unseen import sentence
 from .resampling import HeldOut, behind_error, by_chance, expected, is_clearly_behind
 from .rows import Rows
 
@@ -134,8 +134,7 @@ class ModelComparison:
         -------
         axes : matplotlib Axes
         """
-        # matplotlib takes as long to import as all the rest, so it waits until it is needed.
-        plots = importlib.import_module("gapless.plots")
+        plots = pictures()
         names, train, unseen, errors = zip(
             *((c.name, c.train, c.unseen, c.standard_error) for c in self.contenders)
         )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
 
-from .._percent import percent
+from .._ground.drawing import pictures
+from .._ground.percent import percent
 from .bootstrapping import draw, repeated
 from .rows import Array, Rows
 
@@ -95,8 +95,7 @@ class BiasVariance:
         -------
         axes : matplotlib Axes
         """
-        # matplotlib takes as long to import as all the rest, so it waits until it is needed.
-        plots = importlib.import_module("gapless.plots")
+        plots = pictures()
         return plots.bias_variance({"": self.to_dict()}, loss=self.loss, axes=axes)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 from dataclasses import dataclass
 from typing import Any, overload
@@ -12,8 +11,9 @@ import scipy.sparse as sp
 from sklearn.base import is_classifier
 from sklearn.utils import _safe_indexing
 
-from .._tables import readable
-from .._validation import read_weights
+from .._ground.drawing import pictures
+from .._ground.tables import readable
+from .._ground.validation import read_weights
 from .permutation import with_donors
 
 Array = np.ndarray
@@ -69,8 +69,7 @@ class PartialDependence:
         -------
         axes : matplotlib Axes
         """
-        # matplotlib takes as long to import as all the rest, so it waits until it is needed.
-        plots = importlib.import_module("gapless.plots")
+        plots = pictures()
         # Of two classes the second says all.
         kept = slice(1, None) if len(self.classes) == 2 else slice(None)
         return plots.partial_dependence(
@@ -133,8 +132,7 @@ class PairDependence:
         """
         if label is not None and label not in self.classes:
             raise ValueError(f"label must be one of {list(self.classes)}, got {label!r}.")
-        # matplotlib takes as long to import as all the rest, so it waits until it is needed.
-        plots = importlib.import_module("gapless.plots")
+        plots = pictures()
         drawn = self.classes.index(label) if label is not None else -1
         said = f"{self.answer} of {self.classes[drawn]}" if self.classes else self.answer
         return plots.pair_dependence(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from .._ground.drawing import pictures
 
 Array = np.ndarray
 
@@ -50,8 +51,7 @@ class DecisionGrid:
 
     def plot(self, ax=None):
         """Draw the regions, the margins (scores −1, 0 and 1) and the points; returns the axes."""
-        # Loaded here, since matplotlib is slow to import and few need it.
-        plots = importlib.import_module("gapless.plots")
+        plots = pictures()
         return plots.decision(
             self.x,
             self.y,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,9 +9,10 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from .._validation import check_values
-from ..interrupt import check
-from ..threads import single_blas
+from .._ground.drawing import pictures
+from .._ground.interrupt import check
+from .._ground.threads import single_blas
+from .._ground.validation import check_values
 
 Array = np.ndarray
 
@@ -79,8 +79,7 @@ class DoubleDescent:
         -------
         axes : matplotlib Axes
         """
-        # matplotlib takes as long to import as all the rest, so it waits until it is needed.
-        plots = importlib.import_module("gapless.plots")
+        plots = pictures()
         return plots.descent(self.features, self.train, self.test, rows=self.rows, axes=axes)
 
 

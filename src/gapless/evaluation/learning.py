@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import time as clock
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,8 +10,9 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from ..interrupt import TimeLimit, check, deadline
-from ..interrupt import time_limit as limited
+from .._ground.drawing import pictures
+from .._ground.interrupt import TimeLimit, check, deadline
+from .._ground.interrupt import time_limit as limited
 from .resampling import HeldOut, by_chance
 from .rows import Array, Rows, Split
 
@@ -169,8 +169,7 @@ class LearningCurve:
         -------
         axes : matplotlib Axes
         """
-        # matplotlib takes as long to import as all the rest, so it waits until it is needed.
-        plots = importlib.import_module("gapless.plots")
+        plots = pictures()
         beyond = np.geomspace(self.sizes[-1], 4 * self.sizes[-1], 9)
         law = [self.expected(size) for size in beyond]
         return plots.learning(

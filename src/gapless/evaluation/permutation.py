@@ -10,9 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import _safe_indexing, check_consistent_length
 
-from .._validation import read_weights
-from ..generalization import Judge
-from ..interrupt import check
+from .._ground.interrupt import check
+from .._ground.validation import read_weights
+from ..unseen import Judge
 from .answers import Answers, Part
 from .rows import Rows
 

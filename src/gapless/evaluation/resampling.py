@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -12,9 +11,8 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
-from ..generalization import Generalization, Judge, generalize, sentence
-from ..generalization.paired import SURE, lead
-from ..selection_bias import Corrected, correct
+from .._ground.drawing import pictures
+from ..unseen import SURE, Corrected, Generalization, Judge, correct, generalize, lead, sentence
 from .answers import Answers, Part
 from .rows import Array, Rows, Split
 
@@ -81,8 +79,7 @@ class Resampled:
         -------
         axes : matplotlib Axes
         """
-        # matplotlib takes as long to import as all the rest, so it waits until it is needed.
-        plots = importlib.import_module("gapless.plots")
+        plots = pictures()
         return plots.splits(
             self.of_splits,
             train=self.train,

@@ -13,13 +13,11 @@ import scipy.sparse as sp
 from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing
 
-from .._tables import readable, refuse_equal_names
-from ..design import Design
-from ..generalization.held_out import drawn
-from ..interrupt import check
-from ..leave_one_out.distinct import counted_labels, mean_and_error
-from ..leave_one_out.forward import time_windows
-from ..weighted_fits import weight_options
+from .._ground.design import Design
+from .._ground.interrupt import check
+from .._ground.tables import readable, refuse_equal_names
+from .._ground.weighted_fits import weight_options
+from ..unseen import counted_labels, drawn, mean_and_error, time_windows
 
 Array = np.ndarray
 Split = tuple[Array, Array]

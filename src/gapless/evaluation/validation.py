@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -10,8 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ..interrupt import TimeLimit, check
-from ..interrupt import time_limit as limited
+from .._ground.drawing import pictures
+from .._ground.interrupt import TimeLimit, check
+from .._ground.interrupt import time_limit as limited
 from .resampling import HeldOut, by_chance, expected, is_clearly_behind
 from .rows import Array, Rows
 
@@ -132,8 +132,7 @@ class ValidationCurve:
         -------
         axes : matplotlib Axes
         """
-        # matplotlib takes as long to import as all the rest, so it waits until it is needed.
-        plots = importlib.import_module("gapless.plots")
+        plots = pictures()
         return plots.validation(
             self.values,
             self.train,

@@ -5,9 +5,11 @@ their values, tile by tile; a kernel of one's own needs `gram` and `diagonal` in
 join kernels. To add one, see docs/add_a_kernel.md; the contract is in `_base.Kernel`.
 """
 
+from .._ground.named import OF_STRINGS
+from ._as_part import KERNEL_INSTANCE
 from ._base import Constant, Kernel, Product, Scaled, Sum
 from ._by_name import by_name
-from ._rows import Rows
+from ._rows import BLOCK, Rows, blank
 from .callable import Callable
 from .chi2 import AdditiveChi2, Chi2
 from .cosine import Cosine
@@ -23,10 +25,9 @@ from .sigmoid import Sigmoid
 from .spectrum import Spectrum
 from .white import White
 
-# Names of kernels whose rows are strings.
-OF_STRINGS = (Spectrum.name,)
-
 __all__ = [
+    "BLOCK",
+    "KERNEL_INSTANCE",
     "OF_STRINGS",
     "AdditiveChi2",
     "Callable",
@@ -49,6 +50,7 @@ __all__ = [
     "Spectrum",
     "Sum",
     "White",
+    "blank",
     "by_name",
     "mercer_check",
 ]

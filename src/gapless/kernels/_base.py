@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._named import register
-from .._parameters import check_nonnegative
+from .._ground.named import register
+from .._ground.parameters import check_nonnegative
 from ._rows import CombinedRows, Rows, count_rows, gram_of_rows, take_rows
 
 Array = np.ndarray

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from .._named import look_up
+from .._ground.named import look_up
 from ._base import Kernel
 from .callable import Callable
 

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .. import _core
-from ..design import Design
-from ..interrupt import deadline
-from ..threads import single_blas, thread_count
+from .._ground import core as _core
+from .._ground.design import Design
+from .._ground.interrupt import deadline
+from .._ground.threads import single_blas, thread_count
 from ._base import Kernel
 from ._rows import Rows, as_rows, blank, gram_of_rows
 

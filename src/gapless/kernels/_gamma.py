@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .._parameters import check_nonnegative
-from ..design import Design
+from .._ground.design import Design
+from .._ground.parameters import check_nonnegative
 from ._base import Kernel
 from ._rows import as_rows
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..design import Design
-from ..interrupt import check
+from .._ground.design import Design
+from .._ground.interrupt import check
 
 Array = np.ndarray
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from ..interrupt import check
+from .._ground.interrupt import check
 from ._base import Kernel
 from ._rows import count_rows, take_rows
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from .. import _core
+from .._ground import core as _core
 from ._compiled import _Compiled
 from ._gamma import check_gamma, resolve_gamma
 

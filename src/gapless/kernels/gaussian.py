@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.special
 
-from .. import _core
+from .._ground import core as _core
 from ._compiled import _Compiled
 from ._frequencies import orthogonal_normals
 from ._gamma import check_gamma, resolve_gamma

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import scipy.special
 
-from .. import _core
+from .._ground import core as _core
 from ._compiled import _Compiled
 from ._gamma import check_gamma, resolve_gamma
 

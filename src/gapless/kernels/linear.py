@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from .. import _core
+from .._ground import core as _core
 from ._compiled import _Compiled
 from ._rows import as_rows
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.special
 
-from .. import _core
-from .._parameters import check_positive
-from ..interrupt import check
+from .._ground import core as _core
+from .._ground.interrupt import check
+from .._ground.parameters import check_positive
 from ._compiled import _Compiled
 from ._frequencies import orthogonal_normals
 from ._rows import Rows, count_rows

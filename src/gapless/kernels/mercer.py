@@ -9,8 +9,8 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from ..interrupt import in_worker
-from ..threads import single_blas
+from .._ground.interrupt import in_worker
+from .._ground.threads import single_blas
 from ._by_name import by_name
 
 

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from .. import _core
-from .._parameters import check_finite
+from .._ground import core as _core
+from .._ground.parameters import check_finite
 from ._compiled import _Compiled
 from ._gamma import check_gamma, resolve_gamma
 from ._monomials import check_degree, monomials

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from .. import _core
-from .._parameters import check_nonnegative
+from .._ground import core as _core
+from .._ground.parameters import check_nonnegative
 from ._compiled import _Compiled
 from ._monomials import monomials
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._parameters import check_nonnegative
+from .._ground.parameters import check_nonnegative
 from ._base import Kernel
 from ._rows import count_rows
 

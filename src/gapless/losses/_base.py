@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from .._named import look_up, register
+from .._ground.named import look_up, register
 
 Array = np.ndarray
 TASKS = ("regression", "binary", "multiclass")

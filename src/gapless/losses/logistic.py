@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import _core
+from .._ground import core as _core
 from ._base import Loss, is_within, p_log_p
 
 

@@ -7,12 +7,12 @@ scikit-learn's.
 
 from typing import TYPE_CHECKING
 
-from .._first_use import on_first_use
+from .._ground.first_use import on_first_use
 
 if TYPE_CHECKING:
     from .calibration import ReliabilityCurve, reliability_curve
     from .classification import accuracy, error_rate, f1, precision, recall
-    from .comparison import Comparison, compare
+    from .comparison import METRICS, Comparison, compare
     from .confusion import ConfusionMatrix, confusion_matrix
     from .costs import mean_cost
     from .curves import (
@@ -23,75 +23,11 @@ if TYPE_CHECKING:
         roc_auc,
         roc_curve,
     )
+    from .estimates import Ratio, Smooth
+    from .intervals import Rows
     from .probabilities import brier, cross_entropy, entropy, kl_divergence, log_loss
     from .recalibration import RecalibratedClassifier, recalibrate
     from .regression import mae, mse, r2, rmse
-    from .result import Score
+    from .result import Score, decimals, written
 
-__all__ = [
-    "Comparison",
-    "ConfusionMatrix",
-    "PrecisionRecallCurve",
-    "RecalibratedClassifier",
-    "ReliabilityCurve",
-    "RocCurve",
-    "Score",
-    "accuracy",
-    "average_precision",
-    "brier",
-    "compare",
-    "confusion_matrix",
-    "cross_entropy",
-    "entropy",
-    "error_rate",
-    "f1",
-    "kl_divergence",
-    "log_loss",
-    "mae",
-    "mean_cost",
-    "mse",
-    "precision",
-    "precision_recall_curve",
-    "r2",
-    "recalibrate",
-    "recall",
-    "reliability_curve",
-    "rmse",
-    "roc_auc",
-    "roc_curve",
-]
-
-# Each name, and the file it lives in.
-_HOMES = {
-    "Comparison": "comparison",
-    "ConfusionMatrix": "confusion",
-    "PrecisionRecallCurve": "curves",
-    "RecalibratedClassifier": "recalibration",
-    "ReliabilityCurve": "calibration",
-    "RocCurve": "curves",
-    "Score": "result",
-    "accuracy": "classification",
-    "average_precision": "curves",
-    "brier": "probabilities",
-    "compare": "comparison",
-    "confusion_matrix": "confusion",
-    "cross_entropy": "probabilities",
-    "entropy": "probabilities",
-    "error_rate": "classification",
-    "f1": "classification",
-    "kl_divergence": "probabilities",
-    "log_loss": "probabilities",
-    "mae": "regression",
-    "mean_cost": "costs",
-    "mse": "regression",
-    "precision": "classification",
-    "precision_recall_curve": "curves",
-    "r2": "regression",
-    "recalibrate": "recalibration",
-    "recall": "classification",
-    "reliability_curve": "calibration",
-    "rmse": "regression",
-    "roc_auc": "curves",
-    "roc_curve": "curves",
-}
-__getattr__, __dir__ = on_first_use(__name__, _HOMES)
+__getattr__, __dir__, __all__ = on_first_use(__name__)

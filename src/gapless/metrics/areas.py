@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
-from .._validation import read_labels
+from .._ground.validation import read_labels
 from .estimates import Interval, Smooth
 from .intervals import check_level
 from .reading import Ranking, read_ranking, read_scores

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
+from .._ground.drawing import pictures
 from .intervals import Rows, check_level, share
 from .reading import Forecasts, read_forecasts
 from .result import Score
@@ -77,8 +77,7 @@ class ReliabilityCurve:
         -------
         axes : matplotlib Axes
         """
-        # matplotlib takes as long to import as all the rest, so it waits until it is needed.
-        plots = importlib.import_module("gapless.plots")
+        plots = pictures()
         return plots.reliability(
             self.said,
             self.happened,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from .._ground.drawing import pictures
 from .intervals import EXACT, share
 from .reading import read_decisions
 
@@ -87,8 +87,7 @@ class ConfusionMatrix:
         -------
         axes : matplotlib Axes
         """
-        # matplotlib takes as long to import as all the rest, so it waits until it is needed.
-        plots = importlib.import_module("gapless.plots")
+        plots = pictures()
         value, low, high = self.shares()
         names = [str(label) for label in self.classes.tolist()]
         return plots.confusion(self.counts, value, names, low=low, high=high, axes=axes)

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from .._validation import read_labels, read_weights
-from ..bayes.costs import (
+from .._ground.cost_matrices import (
     abstaining_label,
     read_cost_matrix,
     read_row_costs,
     realised_costs,
 )
+from .._ground.validation import read_labels, read_weights
 from .estimates import Ratio
 from .intervals import Rows
 from .result import Score

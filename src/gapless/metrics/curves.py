@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from .._ground.drawing import pictures
 from .areas import Steps, average_of_precision, mean_of, need_both, read_rankings, roc_area
 from .estimates import Smooth
 from .intervals import share
@@ -69,8 +69,7 @@ class RocCurve:
         -------
         axes : matplotlib Axes
         """
-        # matplotlib takes as long to import as all the rest, so it waits until it is needed.
-        plots, at = importlib.import_module("gapless.plots"), _drawn(len(self.tpr))
+        plots, at = pictures(), _drawn(len(self.tpr))
         return plots.roc(
             self.fpr[at], self.tpr[at], band=self._band(at), label=str(self.area), axes=axes
         )
@@ -128,8 +127,7 @@ class PrecisionRecallCurve:
         -------
         axes : matplotlib Axes
         """
-        # matplotlib takes as long to import as all the rest, so it waits until it is needed.
-        plots, at = importlib.import_module("gapless.plots"), _drawn(len(self.recall))
+        plots, at = pictures(), _drawn(len(self.recall))
         return plots.precision_recall(
             self.recall[at],
             self.precision[at],

@@ -16,15 +16,10 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import column_or_1d
 
-from .._validation import read_weights
-from ..ensembles.draws import Population
-from ..generalization import Judge
-from ..generalization.held_out import drawn
-from ..generalization.shares import with_shares
-from ..generalization.trial import Trial
-from ..leave_one_out import NotAvailable
-from ..remembering import Remembering
-from ..weighted_fits import weight_argument, weight_options
+from .._ground.validation import read_weights
+from .._ground.weighted_fits import weight_argument, weight_options
+from ..models.bagging import Population
+from ..unseen import Judge, NotAvailable, Remembering, Trial, drawn, with_shares
 
 Array = np.ndarray
 

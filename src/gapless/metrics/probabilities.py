@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.special import entr, rel_entr
 
-from .._validation import read_weights
+from .._ground.validation import read_weights
 from .estimates import Ratio
 from .intervals import Rows
 from .reading import Forecasts, read_distributions, read_forecasts

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import expit, logit
 from sklearn.isotonic import IsotonicRegression
 
-from ..stored import Declaration, Number, Numbers
+from .._ground.stored import Declaration, Number, Numbers
 
 Array = np.ndarray
 

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import column_or_1d
 
-from .._validation import check_values, naming_text, read_labels, read_weights
+from .._ground.validation import check_values, naming_text, read_labels, read_weights
 from .intervals import Rows
 
 Array = np.ndarray

@@ -22,9 +22,9 @@ from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from ..remembering import take_over
-from ..stored import INPUT, Declaration, Each, FittedModel, Labels, Unused, Value, Word
-from ..weighted_fits import weight_options
+from .._ground.stored import INPUT, Declaration, Each, FittedModel, Labels, Unused, Value, Word
+from .._ground.weighted_fits import weight_options
+from ..unseen import take_over
 from .held_out_scores import FOLDS, HeldOut, held_out, scores_of
 from .probability_maps import Sigmoid, Steps, mapped
 

@@ -7,8 +7,13 @@ refuse what could lead predictions astray, and `limits` what could take for ever
 file itself; `describing` tells what is in it.
 """
 
-from .container import ModelFileError
-from .describing import Description, TrainingRows, describe
-from .saving import load, save
+from typing import TYPE_CHECKING
 
-__all__ = ["Description", "ModelFileError", "TrainingRows", "describe", "load", "save"]
+from .._ground.first_use import on_first_use
+
+if TYPE_CHECKING:
+    from .container import ModelFileError
+    from .describing import Description, TrainingRows, describe
+    from .saving import load, save
+
+__getattr__, __dir__, __all__ = on_first_use(__name__)

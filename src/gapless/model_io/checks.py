@@ -14,13 +14,10 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils._param_validation import validate_parameter_constraints
 
-from ..remembering import GIVEN
-from ..stored import Checks, FittedModel, Misfit, all_finite
-from ..trees.columns import Columns
-from ..trees.compact import CompactTrees
-from ..trees.multiway import MultiwayTree
-from ..trees.packed import PackedTrees
-from ..trees.tree import Tree
+from .._ground.columns import Columns
+from .._ground.stored import Checks, FittedModel, Misfit, all_finite
+from ..models.trees import CompactTrees, MultiwayTree, PackedTrees, Tree
+from ..unseen import GIVEN
 from .container import ModelFileError
 from .limits import Budget, check_limits, parameter_names
 from .names import name_of

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from ..remembering import GIVEN
+from ..unseen import GIVEN
 from .container import ModelFileError
 
 # A model in so many others at most: what scikit-learn looks up in a pipeline of one step takes

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.interpolate import BSpline
 
-from ..stored import (
+from .._ground.stored import (
     INPUT,
     Declaration,
     Each,

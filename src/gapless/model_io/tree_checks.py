@@ -11,14 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from ..stored import Labels, Nothing, all_finite
-from ..trees.asked import ROOM, AskedColumns
-from ..trees.bundles import Bundles
-from ..trees.columns import Columns
-from ..trees.compact import STATISTICS, CompactTrees
-from ..trees.multiway import LEAF, MultiwayTree
-from ..trees.packed import PackedTrees
-from ..trees.tree import Tree
+from .._ground.columns import Bundles, Columns
+from .._ground.stored import Labels, Nothing, all_finite
+from ..models.trees import (
+    LEAF,
+    ROOM,
+    STATISTICS,
+    AskedColumns,
+    CompactTrees,
+    MultiwayTree,
+    PackedTrees,
+    Tree,
+)
 from .container import ModelFileError
 
 Array = np.ndarray

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._named import look_up, register
+from .._ground.named import look_up, register
 
 Array = np.ndarray
 EPS = float(np.finfo(float).eps)

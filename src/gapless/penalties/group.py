@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from .._parameters import check_nonnegative, check_weights
+from .._ground.parameters import check_nonnegative, check_weights
 from ._base import EPS, Array, Blocks, Penalty
 
 

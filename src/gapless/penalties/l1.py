@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from .._parameters import check_nonnegative, check_weights
+from .._ground.parameters import check_nonnegative, check_weights
 from ._base import Array, Coordinates, Separable, per_feature
 
 

@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
-from .._percent import percent
+from .._ground.percent import percent
 
 # Up to so many classes each cell has its interval, and up to so many its count.
 DETAILED, COUNTED = 5, 20

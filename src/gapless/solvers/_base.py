@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..interrupt import TimeLimit, deadline
+from .._ground.interrupt import TimeLimit, deadline
+from .._ground.threads import single_blas
 from ..problem import Bound, Parameters, Problem
-from ..threads import single_blas
 
 Array = np.ndarray
 EPS = float(np.finfo(float).eps)

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .. import _core
-from ..interrupt import deadline
+from .._ground import core as _core
+from .._ground.interrupt import deadline
+from .._ground.threads import single_blas
 from ..losses import Logistic, Softmax
 from ..problem import Parameters, Problem
-from ..threads import single_blas
 from ._base import Point
 from .newton_steps import strengths
 from .polish import MOST_FACTORED

@@ -21,9 +21,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
-from ..design import Design
+from .._ground.design import Design
+from .._ground.threads import single_blas
 from ..problem import Parameters, Problem
-from ..threads import single_blas
 from ._base import Point, solver
 from .positive_definite import (
     EPS,

@@ -17,7 +17,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..interrupt import check
+from .._ground.interrupt import check
 from ..problem import Problem
 from .newton_steps import (
     Change,

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from .. import _core
-from ..design import Design
-from ..interrupt import TimeLimit, deadline
+from .._ground import core as _core
+from .._ground.design import Design
+from .._ground.interrupt import TimeLimit, deadline
+from .._ground.threads import thread_count
 from ..problem import Parameters, Problem
-from ..threads import thread_count
 from ._base import Callback, Monitor, Point, Solution, solver
 from .newton_steps import inner, strengths
 from .polish import polish

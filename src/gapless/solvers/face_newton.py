@@ -10,9 +10,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..dual_points import FreeColumns, joint_hessian
 from ..penalties import Coordinates
-from ..problem import Problem
+from ..problem import FreeColumns, Problem, joint_hessian
 from .newton_steps import inner
 from .normal_equations import Factor, NormalMatrix
 from .quadratic_model import Iterate, evaluate

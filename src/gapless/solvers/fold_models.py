@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from ..interrupt import TimeLimit
+from .._ground.interrupt import TimeLimit
 from ..penalties import Penalty
 from ..problem import Parameters, Problem
-from . import solve_many
 from ._base import Callback, Solution
+from .entrance import solve_many
 
 Array = np.ndarray
 Fold = tuple[Array, Array]  # positions of the rows to train on, and of those held out

@@ -16,8 +16,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from .. import _core
-from ..interrupt import check, deadline
+from .._ground import core as _core
+from .._ground.interrupt import check, deadline
 from ..penalties import Penalty
 from ..problem import Problem
 from .lasso_path import FEW_FEATURES, PathPoint

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..design import Design
+from .._ground.design import Design
 from ..losses import DualBox
 from ..problem import Parameters, Problem
 from ._base import Point, solver

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import _core
-from ..dual_points import FreeColumns, joint_hessian
-from ..interrupt import deadline
-from ..problem import Problem
+from .._ground import core as _core
+from .._ground.interrupt import deadline
+from ..problem import FreeColumns, Problem, joint_hessian
 from .working_set import Part
 
 Array = np.ndarray

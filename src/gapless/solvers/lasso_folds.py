@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import _core
-from ..design import Design
-from ..interrupt import check, deadline
+from .._ground import core as _core
+from .._ground.design import Design
+from .._ground.interrupt import check, deadline
+from .._ground.threads import single_blas
 from ..penalties import Penalty
 from ..problem import Problem
-from ..threads import single_blas
 from .lasso_path import inner_gap, inner_tolerance, leading, most_changes, takes
 
 Array = np.ndarray

@@ -20,12 +20,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import _core
-from ..design import Design
-from ..interrupt import check, deadline
+from .._ground import core as _core
+from .._ground.design import Design
+from .._ground.interrupt import check, deadline
+from .._ground.threads import single_blas
 from ..penalties import Coordinates, Penalty
 from ..problem import Problem
-from ..threads import single_blas
 from .working_set import choose_blocks
 
 Array = np.ndarray

@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dual_points import FreeColumns, joint_hessian
-from ..problem import Problem
+from ..problem import FreeColumns, Problem, joint_hessian
 from ._base import Point
 from .positive_definite import EPS, Cholesky, Eigen, centred_rows, drop_constants
 

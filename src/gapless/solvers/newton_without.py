@@ -13,9 +13,9 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from ..interrupt import check
+from .._ground.interrupt import check
 from ..problem import Problem
-from .newton_path import Station
+from .newton_along_path import Station
 from .positive_definite import Cholesky
 
 Array = np.ndarray

@@ -9,11 +9,11 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import lapack
 
-from ..design import Design
-from ..lapack import potrf
-from ..threads import single_blas
+from .._ground.design import Design
+from .._ground.lapack import call_lapack, potrf
+from .._ground.threads import single_blas
 from .newton_steps import inner
-from .positive_definite import call_lapack, unit_diagonal
+from .positive_definite import unit_diagonal
 
 Array = np.ndarray
 EPS = float(np.finfo(float).eps)

@@ -17,12 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from ..interrupt import TimeLimit, in_worker
+from .._ground.interrupt import TimeLimit, in_worker
+from .._ground.threads import share_among_threads, thread_count
 from ..penalties import Penalty
 from ..problem import Parameters, Problem
-from ..threads import share_among_threads, thread_count
-from . import group_path, lasso_path, solve
+from . import group_path, lasso_path
 from ._base import Callback, Solution, Trace
+from .entrance import solve
 from .joint_gram import KeptGram
 from .lasso_folds import GramFolds, is_worth_it
 from .lasso_path import PathPoint

@@ -15,10 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse.linalg
 
-from ..interrupt import TimeLimit
-from ..null_model import minimise_bias
+from .._ground.interrupt import TimeLimit
 from ..penalties import Coordinates
-from ..problem import Parameters, Problem
+from ..problem import Parameters, Problem, minimise_bias
 from ._base import Solution
 from .augmented_lagrangian import sharpen
 from .newton_steps import Blocks, Damping, Iterate, Joint, inner, strengths

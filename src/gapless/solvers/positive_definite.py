@@ -7,23 +7,16 @@ everywhere, and in a worker where it takes long enough for Ctrl-C to matter.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import scipy.linalg
 from scipy.linalg import get_lapack_funcs
 
-from ..design import Design
-from ..interrupt import in_worker
-from ..lapack import eigh, potrf
-from ..threads import single_blas
+from .._ground.design import Design
+from .._ground.lapack import call_lapack, eigh, potrf
+from .._ground.threads import single_blas
 
 Array = np.ndarray
 EPS = float(np.finfo(float).eps)
-
-# Rows × columns × the smaller of them, from which on a factorisation takes about ten milliseconds.
-LONG = 5e7
 
 
 class Cholesky:
@@ -134,17 +127,6 @@ def without(basis: Array, w: Array) -> Array:
         return w
     with single_blas():
         return w - basis @ (basis.T @ w)
-
-
-def call_lapack(function: Callable[..., Any], matrix: Array, *args: Any) -> Any:
-    """function(matrix, …) on one thread; in a worker when it takes long. It may use the matrix.
-
-    The function is one of `gapless.lapack`, NumPy's or such as let go of the interpreter's lock.
-    """
-    with single_blas():
-        if matrix.size * min(matrix.shape) < LONG:
-            return function(matrix, *args)
-        return in_worker(function, matrix, *args)
 
 
 def _right_singular(A: Array) -> tuple[Array, Array]:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import _core
-from ..interrupt import deadline
+from .._ground import core as _core
+from .._ground.interrupt import deadline
 from ..problem import Problem
 from .joint_gram import KeptGram, is_small
 from .working_set import Part

@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.linalg
 
-from ..design import Design
-from ..lapack import eigh
+from .._ground.design import Design
+from .._ground.lapack import call_lapack, eigh
+from .._ground.threads import single_blas
 from ..penalties import L2
 from ..problem import Parameters, Problem
-from ..threads import single_blas
 from .newton_steps import strengths
-from .positive_definite import EPS, call_lapack
+from .positive_definite import EPS
 
 Array = np.ndarray
 # A decomposition of so many rows takes a good part of a second.

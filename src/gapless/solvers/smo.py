@@ -23,10 +23,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import _core
-from ..interrupt import TimeLimit, check, deadline
-from ..kernel_matrix import KernelMatrix
-from ..threads import thread_count
+from .._ground import core as _core
+from .._ground.interrupt import TimeLimit, check, deadline
+from .._ground.threads import thread_count
+from ..problem import KernelMatrix
 from ._base import Callback, Trace
 
 Array = np.ndarray

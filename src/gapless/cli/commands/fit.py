@@ -103,8 +103,8 @@ def run(args: argparse.Namespace, printer: Printer) -> int:
 
     _tell(printer, "loading models", 0.0, math.inf)
     _load()
+    from gapless._ground.progress import without_lines
     from gapless.data import read_table
-    from gapless.progress import without_lines
 
     _tell(printer, f"reading {args.table}", 0.0, math.inf)
     table = read_table(args.table, **reading_of(args).told(), time_limit=args.time_limit)
@@ -135,7 +135,7 @@ def _load() -> None:
     """Load all that is needed, before the table is read: the limit is for what comes after."""
     import gapless.choosing
     import gapless.model_io  # noqa: F401
-    from gapless.report.to_html import page
+    from gapless.choosing.report import page
 
     page()
 
@@ -187,7 +187,7 @@ class Pages:
 
 def _pages(choice: Any, table: Any, limit: float, began: float, printer: Printer) -> Pages:
     """The report of a choice, within what is left of the time limit."""
-    from gapless.report import summarize, to_html, to_json, to_text
+    from gapless.choosing.report import summarize, to_html, to_json, to_text
 
     def tell(part: str) -> None:
         _tell(printer, f"report: {part}", time.monotonic() - began, limit)
@@ -286,7 +286,7 @@ def check_results(folder: Path, table: Any) -> None:
 
 def _source_of(model: Any) -> str:
     """The table that a model was fitted to, as its report calls it."""
-    from gapless.report import from_json
+    from gapless.choosing.report import from_json
 
     record = getattr(model, "record_", "")
     return from_json(record).source if record else ""
@@ -303,8 +303,7 @@ def _is_of(model: Any, source: str, table: Any) -> bool:
 
 def _target_of(table: Any) -> str:
     """The target of a built-in table; for others it has to be said."""
-    from gapless.data import BUILTIN
-    from gapless.data.findings import listed
+    from gapless.data import BUILTIN, listed
 
     if table.format == "built-in":
         return BUILTIN[table.source].target

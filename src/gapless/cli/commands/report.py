@@ -36,7 +36,7 @@ def run(args: argparse.Namespace, printer: Printer) -> int:
         _check_out(out)
     report = _report_of(path)
 
-    from gapless.report import to_html, to_json, to_text
+    from gapless.choosing.report import to_html, to_json, to_text
 
     if out is not None:
         render = {".html": to_html, ".htm": to_html, ".json": to_json, ".txt": to_text}[out.suffix]
@@ -70,8 +70,8 @@ def _check_out(out: Path) -> None:
 
 
 def _report_of(path: Path) -> Any:
+    from gapless.choosing.report import from_json
     from gapless.model_io import load
-    from gapless.report import from_json
 
     record = getattr(load(path), "record_", "")
     if not record:

@@ -1,0 +1,14 @@
+"""How results draw themselves: by `gapless.plots`, which is loaded when the first one is drawn."""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
+
+def pictures() -> ModuleType:
+    """`gapless.plots`: matplotlib takes as long to import as all the rest, and few need it.
+
+    The one way from a result up to its picture. Results hand over plain data.
+    """
+    return importlib.import_module("gapless.plots")

@@ -1,0 +1,72 @@
+"""Packages whose names are imported on first use, so that one model does not bring all others."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+
+class Home(NamedTuple):
+    """Where a name comes from: `from .module import attribute`, with as many dots as its level."""
+
+    level: int
+    module: str
+    attribute: str
+
+
+def on_first_use(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """`__getattr__`, `__dir__` and `__all__` of a package that imports a name when it is asked for.
+
+    What the package offers stands once, in the imports of its `if TYPE_CHECKING:`, where people,
+    editors and type checkers find it; these imports are read here, and carried out one by one.
+
+    Parameters
+    ----------
+    package : str
+        The `__name__` of the package. None of its files is called as one of its names: an import of
+        that file would put it in the place of what it defines.
+
+    Returns
+    -------
+    __getattr__ : function
+        Imports a name and leaves it in the package.
+    __dir__ : function
+        The names, imported or not.
+    __all__ : list of str
+        The names, without those of packages: `from gapless import *` brings no `data`.
+    """
+    own = vars(sys.modules[package])
+    homes = _homes(own["__loader__"].get_source(package))
+
+    def find(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        level, module, attribute = homes[name]
+        if module:
+            found = getattr(__import__(module, own, own, [attribute], level), attribute)
+        else:
+            found = importlib.import_module(f".{attribute}", package)
+        own[name] = found
+        return found
+
+    def names() -> list[str]:
+        # What the file of the package itself imports is nobody's to complete.
+        return sorted({*homes, *(name for name in own if name.startswith("__"))})
+
+    public = sorted(name for name, home in homes.items() if home.module and name[:2] != "__")
+    return find, names, public
+
+
+def _homes(source: str) -> dict[str, Home]:
+    """Each name that is imported under `if TYPE_CHECKING:`, and where it comes from."""
+    return {
+        name.asname or name.name: Home(line.level, line.module or "", name.name)
+        for block in ast.parse(source).body
+        if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
+        for line in block.body
+        if isinstance(line, ast.ImportFrom)
+        for name in line.names
+    }

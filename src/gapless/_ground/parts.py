@@ -1,0 +1,72 @@
+"""Estimators made of parts that have parameters of their own: losses, penalties and kernels."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+
+def _fields(part: Any) -> dict[str, Any]:
+    return {field.name: getattr(part, field.name) for field in dataclasses.fields(part)}
+
+
+@dataclass(frozen=True)
+class Family:
+    """How a part of an estimator is found by its name, what parameters it has, and another one."""
+
+    by_name: Callable[[Any], Any]
+    parameters: Callable[[Any], dict[str, Any]] = _fields
+    replace: Callable[..., Any] = dataclasses.replace
+
+
+class OfParts:
+    """Base of estimators whose parts have parameters of their own.
+
+    `loss__delta` or `kernel__gamma` can be set and searched like any parameter. The parts are
+    values, so that setting one makes another loss, penalty or kernel. A subclass lists its parts in
+    `_families`.
+    """
+
+    _families: ClassVar[dict[str, Family]]
+
+    def get_params(self, deep=True):
+        """The parameters by name, with `deep` those of the parts too."""
+        params = super().get_params(deep=False)
+        if deep:
+            for part in self._families:
+                params |= {f"{part}__{name}": value for name, value in self._inner(part).items()}
+        return params
+
+    def set_params(self, **params):
+        """Set parameters by name, `penalty__strength` for the strength of the penalty."""
+        nested = {key: value for key, value in params.items() if "__" in key}
+        known = self.get_params()
+        for key in params:
+            if key not in known and key.partition("__")[0] not in self._families:
+                raise ValueError(
+                    f"Invalid parameter {key!r} for {type(self).__name__}. "
+                    f"Valid parameters are: {sorted(known)!r}."
+                )
+        super().set_params(**{key: params[key] for key in params if key not in nested})
+        for key, value in nested.items():
+            part, _, name = key.partition("__")
+            inner = self._inner(part)
+            if name not in inner:
+                raise ValueError(
+                    f"Invalid parameter {name!r} for {part}={getattr(self, part)!r}. "
+                    f"Valid parameters are: {sorted(inner)!r}."
+                )
+            family = self._families[part]
+            before = family.by_name(getattr(self, part))
+            setattr(self, part, family.replace(before, **{name: value}))
+        return self
+
+    def _inner(self, part):
+        """The parameters of a part; none of what is no such part, as `fit` will say."""
+        family = self._families[part]
+        try:
+            return family.parameters(family.by_name(getattr(self, part)))
+        except (TypeError, ValueError):
+            return {}

@@ -1,0 +1,559 @@
+"""Certificate: how far a model is at most from the best one, proved from the data, said in words.
+
+`certify(problem, parameters)` computes it; estimators and `gapless.certify` call that. Imports no
+solver: it takes the primal value from (w, b), a lower bound from a dual point whose feasibility it
+checks itself, and charges rounding to the gap.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any
+
+import numpy as np
+
+from .._ground.percent import percent
+from .._ground.threads import single_blas
+from ..problem import Bound, Parameters, Problem, bounds, predictions
+from .optimality import Conditions, Evaluation, Violation, evaluate, feasibility
+from .recession import recedes
+
+Array = np.ndarray
+
+# From the best to the worst: a sum of certificates has the worst kind among them, unless their
+# gaps together are within their tolerances together.
+KINDS = ("exact", "optimal", "bound", "stationary", "stopped", "none")
+MEASURED = ("exact", "optimal", "stopped")
+# What to do about a gap that is too large, where a solver has steps to take.
+CURE = "raise max_iter or tol"
+# Rounding up to this part of P₀ may be forgiven; beyond it the digits that count are lost.
+RESOLVED = 1e-4
+# Gaps below this fraction are written with an exponent.
+SMALLEST_PLAIN = 1e-8
+# A larger multiple of the objective without features, which is then next to nothing, says nothing.
+MOST_TOLD = 1e6
+# So many problems on one design share a product, which bounds the memory that takes.
+TOGETHER = 32
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """How far a model is at most from the best one. Prints as a sentence; `+` joins subproblems.
+
+    Attributes
+    ----------
+    kind : str
+        "optimal" (convex, gap ≤ tolerance), "exact" (the same, found in closed form), "stopped"
+        (convex, gap above it), "stationary" (non-convex: no direction improves at first order),
+        "bound" (a lower bound of another kind), "none" (no bound is known, or no minimum exists).
+    verdict : str
+        The same in words, with the cure where one is needed.
+    primal, dual : float
+        P at the parameters, and a lower bound of P for all parameters (of unpenalised columns,
+        up to a thousand times the size at which a column alone makes up the predictions).
+    gap : float
+        P − D plus `rounding`: at most so much is the objective above the best possible one.
+    relative_gap : float
+        The gap divided by `scale`.
+    tolerance : float
+        What the gap had to reach: tol·scale, plus what rounding may hide, if that is little.
+    scale : float
+        P₀, the objective at w = 0 with the best bias, above the smallest conceivable loss.
+    rounding : float
+        How much the sums may be wrong by the finite precision of their terms.
+    kkt : Conditions
+        The largest violation of each condition of optimality, and where.
+    method : str
+        Which dual point gave the bound: "stored", "gradient" (−s·ℓ′), "zero", or "none".
+    """
+
+    kind: str
+    verdict: str
+    primal: float
+    dual: float
+    gap: float
+    relative_gap: float
+    tolerance: float
+    scale: float
+    rounding: float = 0.0
+    kkt: Conditions = field(default_factory=Conditions)
+    method: str = "none"
+
+    def __post_init__(self) -> None:
+        """Keep plain floats, which print as numbers and go into any file."""
+        for entry in fields(self):
+            value = getattr(self, entry.name)
+            if isinstance(value, np.floating):
+                object.__setattr__(self, entry.name, float(value))
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether all sums are finite, so that the gap is a statement."""
+        sums = (self.primal, self.dual, self.gap, self.tolerance, self.scale, self.rounding)
+        return all(map(math.isfinite, sums))
+
+    def __str__(self) -> str:
+        numbers = f"gap {self.gap:.3g}, tolerance {self.tolerance:.3g}, objective {self.primal:.9g}"
+        return f"{self.verdict}\n({numbers})" if np.isfinite(self.gap) else self.verdict
+
+    def __repr__(self) -> str:
+        return f"<Certificate {self.kind}: gap {self.gap:.3g}, tolerance {self.tolerance:.3g}>"
+
+    def __add__(self, other: Any) -> Certificate:
+        """The certificate of both subproblems together: the numbers add, the worse kind counts.
+
+        What counts is the sum of the gaps: one part may exceed its tolerance by what others spare.
+        """
+        if not isinstance(other, Certificate):
+            return NotImplemented
+        gap, scale = self.gap + other.gap, self.scale + other.scale
+        tolerance = self.tolerance + other.tolerance
+        worse = max(self, other, key=lambda part: KINDS.index(part.kind))
+        joined = Certificate(
+            kind=worse.kind,
+            verdict=worse.verdict,
+            primal=self.primal + other.primal,
+            dual=self.dual + other.dual,
+            gap=gap,
+            relative_gap=_ratio(gap, scale),
+            tolerance=tolerance,
+            scale=scale,
+            rounding=self.rounding + other.rounding,
+            kkt=self.kkt.worst_of(other.kkt),
+            method=self.method if self.method == other.method else "several",
+        )
+        if worse.kind not in MEASURED or not (self.is_finite and other.is_finite):
+            return joined
+        if not joined.is_finite:
+            verdict = f"stopped: no finite gap: {OVERFLOWS}."
+            return replace(joined, kind="stopped", verdict=verdict, gap=np.inf, relative_gap=np.inf)
+        if worse.kind == "stopped" and gap <= tolerance:
+            joined = replace(joined, kind="optimal")
+        return replace(joined, verdict=_sentence(joined))
+
+    def __radd__(self, other: Any) -> Certificate:
+        """Let `sum` start from 0."""
+        return self if other == 0 else NotImplemented
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same data as plain numbers and strings."""
+        return asdict(self)
+
+
+def certify(
+    problem: Problem, parameters: Parameters, tol: float = 1e-6, exact: bool = False
+) -> Certificate:
+    """Prove how far `parameters` are at most from the minimum of `problem`.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is minimised.
+    parameters : Parameters
+        Coefficients, bias, and the dual point if the solver left one. A wrong dual point can only
+        make the gap larger.
+    tol : float, default=1e-6
+        The gap that counts as optimal, relative to the objective at w = 0.
+    exact : bool, default=False
+        Whether the parameters come from a closed form, which the kind then says.
+
+    Returns
+    -------
+    Certificate
+
+    Notes
+    -----
+    Costs about four products with the data. P and D are summed in float64, also for float32 data.
+    """
+    return certify_all([problem], [parameters], tol, [exact])[0]
+
+
+def certify_all(
+    problems: Sequence[Problem],
+    parameters: Sequence[Parameters],
+    tol: float = 1e-6,
+    exact: Sequence[bool] | None = None,
+) -> list[Certificate]:
+    """`certify` for several problems; those on one design share their products with it."""
+    exact = [False] * len(problems) if exact is None else exact
+    is_shared = all(problem.design is problems[0].design for problem in problems)
+    size = TOGETHER if is_shared else 1
+    certificates = []
+    with single_blas():
+        for first in range(0, len(problems), size):
+            some = slice(first, first + size)
+            certificates += _certify_some(problems[some], parameters[some], tol, exact[some])
+    return certificates
+
+
+def certify_model(
+    model: Any, X: Any, y: Any = None, sample_weight: Any = None, *, exact_kernel: bool = False
+) -> Certificate:
+    """Recompute the certificate of a fitted model from the data, exported as `gapless.certify`.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted model of gapless.
+    X, y : array-like
+        The data it was fitted to.
+    sample_weight : array-like of shape (n,), optional
+        The weights it was fitted with.
+    exact_kernel : bool, default=False
+        For a model with a kernel and landmarks in place of it: how far the model is at most from
+        the best one of the kernel itself. This takes n² kernel values, some at a time.
+
+    Returns
+    -------
+    Certificate
+        The sum over classes or outputs where the model solves one problem for each.
+    """
+    recompute = getattr(model, "_certified_exactly" if exact_kernel else "_certified", None)
+    if exact_kernel and recompute is None:
+        raise ValueError(
+            f"exact_kernel=True is for models with a kernel, and {type(model).__name__} has none; "
+            "leave it out."
+        )
+    if recompute is not None:  # a model that is no linear one, and knows its own objective
+        return recompute(X, y, sample_weight)
+    parts = getattr(model, "_certification_problem", None)
+    if parts is None:
+        raise TypeError(
+            f"{type(model).__name__} cannot be certified: it does not minimise a known objective; "
+            "pass a fitted model of gapless, such as gapless.Ridge, and its own X: for a pipeline "
+            "certify(pipeline[-1], pipeline[:-1].transform(X), y), for a search its "
+            "best_estimator_."
+        )
+    tol = float(getattr(model, "tol", 1e-6))
+    problems, parameters = zip(*parts(X, y, sample_weight))
+    certificates = certify_all(problems, parameters, tol=tol)
+    return sum(certificates[1:], start=certificates[0])
+
+
+# ---- how a certificate is made -------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Claim:
+    """Parameters that are said to be optimal, and what several problems compute together.
+
+    z is Xw + b. `name` tells where the first bound that is tried comes from.
+    """
+
+    problem: Problem
+    parameters: Parameters
+    z: Array
+    norms: Array
+    name: str
+    bound: Bound
+
+
+def _certify_some(
+    problems: Sequence[Problem], parameters: Sequence[Parameters], tol: float, exact: Sequence[bool]
+) -> list[Certificate]:
+    """Certificates for problems on one design."""
+    given = [_in_float64(q) for q in parameters]
+    complaints = [_complaint(p, q.w, q.b) for p, q in zip(problems, given)]
+    sound = [k for k, complaint in enumerate(complaints) if complaint is None]
+    claims = iter(_claims([problems[k] for k in sound], [given[k] for k in sound]))
+    return [
+        _certify(next(claims), tol, is_exact) if complaint is None else _refused(p, tol, complaint)
+        for p, complaint, is_exact in zip(problems, complaints, exact)
+    ]
+
+
+def _in_float64(parameters: Parameters) -> Parameters:
+    w, b = (np.asarray(part, dtype=float) for part in (parameters.w, parameters.b))
+    return Parameters(w, b, parameters.theta)
+
+
+def _claims(problems: Sequence[Problem], parameters: Sequence[Parameters]) -> list[Claim]:
+    """What the certificates start from, by two products with the data for all of them."""
+    if not problems:
+        return []
+    weights = problems[0].weights
+    z = predictions(problems, parameters)
+    with np.errstate(over="ignore", invalid="ignore"):
+        first = [next(_dual_points(p, q.theta, s)) for p, q, s in zip(problems, parameters, z)]
+    found = bounds(problems, [theta for _, theta in first])
+    norms = _column_norms(problems[0])
+    return [
+        Claim(p, q, s, norms if p.weights is weights else _column_norms(p), name, bound)
+        for p, q, s, (name, _), bound in zip(problems, parameters, z, first, found)
+    ]
+
+
+def _certify(claim: Claim, tol: float, exact: bool) -> Certificate:
+    problem, z, norms = claim.problem, claim.z, claim.norms
+    w, b = claim.parameters.w, claim.parameters.b
+    with np.errstate(over="ignore", invalid="ignore"):
+        primal = problem.primal(w, b, z)
+    if not np.isfinite(primal) or not np.isfinite(problem.scale):
+        return _refused(problem, tol, _why_infinite(problem, w))
+    if not problem.penalty.is_convex:
+        return _judge_stationarity(problem, w, z, primal, tol)
+    if not problem.has_dual:
+        return _without_bound(problem, w, z, primal, tol)
+    best, method = _best_bound(claim, primal - tol * problem.scale)
+    if best is None:
+        return _refused(problem, tol, "the lower bound overflows float64; " + RESCALE)
+    certificate = judged(
+        best.primal,
+        best.dual,
+        scale=problem.scale,
+        tol=tol,
+        rounding=best.rounding,
+        exact=exact,
+        kkt=best.conditions,
+        method=method,
+    )
+    if recedes(problem, w, b, z):
+        return replace(certificate, kind="none", verdict=NO_MINIMISER)
+    if certificate.kind != "stopped":
+        return certificate
+    advice = _scaling_advice(norms)
+    if best.rounding > max(RESOLVED, tol) * problem.scale:
+        advice = CENTRE
+    return replace(certificate, verdict=_sentence(certificate, advice))
+
+
+def judged(
+    primal: float,
+    dual: float,
+    *,
+    scale: float,
+    tol: float = 1e-6,
+    rounding: float = 0.0,
+    exact: bool = False,
+    kkt: Conditions | None = None,
+    method: str = "stored",
+    cure: str = CURE,
+) -> Certificate:
+    """The certificate of a convex problem whose P and D the caller has computed from the data.
+
+    The attributes of `Certificate` say what the numbers mean; `exact` is for closed forms, and
+    `cure` is what the verdict advises where the gap is too large.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        gap = max(primal - dual, 0.0) + rounding
+        tolerance = tol * scale + _allowance(rounding, scale)
+    certificate = Certificate(
+        kind="stopped",
+        verdict=f"stopped: no finite gap: {OVERFLOWS}.",
+        primal=primal,
+        dual=dual,
+        gap=gap,
+        relative_gap=_ratio(gap, scale),
+        tolerance=tolerance,
+        scale=scale,
+        rounding=rounding,
+        kkt=Conditions() if kkt is None else kkt,
+        method=method,
+    )
+    if not certificate.is_finite:
+        return replace(certificate, gap=np.inf, relative_gap=np.inf)
+    if gap <= tolerance:
+        certificate = replace(certificate, kind="exact" if exact else "optimal")
+    return replace(certificate, verdict=_sentence(certificate, cure=cure))
+
+
+def _allowance(rounding: float, scale: float) -> float:
+    """What rounding may add to the tolerance: twice itself, unless it hides what is measured.
+
+    A scale far below rounding is that of a constant target, which leaves nothing to measure.
+    """
+    is_forgiven = rounding <= RESOLVED * scale or scale <= 0.1 * rounding
+    return 2 * rounding if is_forgiven else 0.0
+
+
+def _column_norms(problem: Problem) -> Array:
+    """The norms of the features, over the rows that count."""
+    counted = (problem.weights > 0).astype(float) if problem.has_zero_weights else None
+    return np.sqrt(np.maximum(problem.design.column_square_sums(counted), 0.0))
+
+
+def _best_bound(claim: Claim, enough: float) -> tuple[Evaluation | None, str]:
+    """The best lower bound of the candidates, or the first that is enough; and which it was."""
+    best, method = None, "none"
+    w, b = claim.parameters.w, claim.parameters.b
+    for name, bound in _candidates(claim):
+        if best is not None and bound.dual <= best.dual:
+            continue
+        evaluation = evaluate(claim.problem, w, b, claim.z, bound, claim.norms)
+        if evaluation is not None and (best is None or evaluation.dual > best.dual):
+            best, method = evaluation, name if np.any(bound.theta) else "zero"
+        if best is not None and best.dual >= enough:
+            break
+    return best, method
+
+
+def _candidates(claim: Claim) -> Iterator[tuple[str, Bound]]:
+    """Bounds from the dual points, the first being known."""
+    yield claim.name, claim.bound
+    problem = claim.problem
+    for name, theta in _dual_points(problem, claim.parameters.theta, claim.z):
+        if name != claim.name:
+            yield name, problem.bound(theta)
+
+
+def _dual_points(problem: Problem, stored: Array | None, z: Array) -> Iterator[tuple[str, Array]]:
+    """Where to look for a dual point, the most promising first."""
+    if stored is not None and np.shape(stored) == np.shape(z):
+        yield "stored", stored
+    yield "gradient", -problem.derivative(z)
+    yield "zero", np.zeros_like(z)
+
+
+def _complaint(problem: Problem, w: Array, b: Array) -> str | None:
+    """What is wrong with parameters that are not finite; an error if of another problem."""
+    shape = (problem.d,) if problem.outputs is None else (problem.d, problem.outputs)
+    if w.shape != shape or b.shape != shape[1:]:
+        raise ValueError(
+            f"w has shape {w.shape} and b {b.shape}, but the problem needs {shape} and "
+            f"{shape[1:]}; pass the parameters of this problem."
+        )
+    for name, values in (("w", w), ("b", b)):
+        bad = np.argwhere(~np.isfinite(values))
+        if len(bad):
+            place = "".join(f"[{i}]" for i in bad[0])
+            value = values[tuple(bad[0])]
+            return f"{name}{place} is {value}; scale the features, or use another solver"
+    return None
+
+
+def _why_infinite(problem: Problem, w: Array) -> str:
+    with np.errstate(over="ignore", invalid="ignore"):
+        outside = Violation.largest(np.abs(w - problem.penalty.prox(w, np.finfo(float).tiny)))
+        if np.isfinite(problem.penalty.value(w)) or outside.where is None:
+            return "the objective overflows float64; " + RESCALE
+    return (
+        f"the coefficients leave their constraints (entry {outside.where} by {outside.value:.3g}); "
+        "use a solver that keeps them"
+    )
+
+
+def _refused(problem: Problem, tol: float, complaint: str) -> Certificate:
+    """What is said of parameters without a finite objective."""
+    return _unbounded(problem, tol, "stopped", f"stopped: no finite gap: {complaint}.", np.inf)
+
+
+def _unbounded(
+    problem: Problem,
+    tol: float,
+    kind: str,
+    verdict: str,
+    primal: float,
+    kkt: Conditions | None = None,
+) -> Certificate:
+    """A certificate without a gap."""
+    return Certificate(
+        kind=kind,
+        verdict=verdict,
+        primal=primal,
+        dual=-np.inf,
+        gap=np.inf,
+        relative_gap=np.inf,
+        tolerance=tol * problem.scale,
+        scale=problem.scale,
+        kkt=Conditions() if kkt is None else kkt,
+    )
+
+
+def _without_bound(problem: Problem, w: Array, z: Array, primal: float, tol: float) -> Certificate:
+    """What can be said when a conjugate is missing: the value, and the distance to stationarity."""
+    culprit, missing = f"loss {problem.loss.name}", "conjugate and dual_domain, or dual_box"
+    if problem.loss.has_conjugate:
+        culprit = f"penalty {problem.penalty.name}"
+        missing = "conjugate and feasible_scales"
+    verdict = f"no bound is known: the {culprit} does not give its conjugate; add {missing}."
+    return _unbounded(problem, tol, "none", verdict, primal, _first_order(problem, w, z))
+
+
+def _first_order(problem: Problem, w: Array, z: Array) -> Conditions:
+    """The conditions at θ = −s·ℓ′, where the gradient of the loss is −Xᵀθ."""
+    theta = -problem.derivative(z)
+    v = problem.design.transposed_times(theta)
+    distance = problem.penalty.subdifferential_distance(w, -v)
+    return Conditions(Violation.largest(distance), feasibility(problem, theta, v))
+
+
+def _judge_stationarity(
+    problem: Problem, w: Array, z: Array, primal: float, tol: float
+) -> Certificate:
+    """Non-convex: the distance to the subdifferential, relative to what it is without features."""
+    null = problem.null
+    start = problem.derivative(problem.predictions(null.w, null.b))
+    without = float(np.max(np.abs(problem.design.transposed_times(start)), initial=0.0))
+    kkt = _first_order(problem, w, z)
+    distance = max(kkt.stationarity.value, kkt.feasibility.value)
+    numbers = f"distance to the subdifferential {distance:.3g}, without features {without:.3g}"
+    verdict = f"stationary: no small change improves the objective at first order ({numbers})."
+    if distance > tol * without:
+        verdict = (
+            f"stopped: some coefficients still improve the objective ({numbers}); raise max_iter."
+        )
+    kind = "stationary" if distance <= tol * without else "stopped"
+    return _unbounded(problem, tol, kind, verdict, primal, kkt)
+
+
+# ---- sentences -----------------------------------------------------------------------------------
+
+RESCALE = "divide the features and the target by a constant"
+OVERFLOWS = "the objective, or its lower bound, overflows float64; " + RESCALE
+CENTRE = ", or subtract their means from the features and the target, whose size hides the rest"
+NO_MINIMISER = (
+    "no minimiser exists: the data are separable along coefficients without a penalty, and the "
+    "objective falls for ever along them; add a penalty, or drop the features that separate."
+)
+
+
+def _sentence(certificate: Certificate, advice: str = "", cure: str = CURE) -> str:
+    """The verdict on a convex problem in words."""
+    distance = _in_words(certificate)
+    if certificate.kind == "exact":
+        return f"exact: solved in closed form, {distance}."
+    if certificate.kind == "optimal":
+        return f"optimal: {distance}."
+    share = _ratio(certificate.tolerance, certificate.scale)
+    allowed = f"{certificate.tolerance:.3g}"
+    if share <= MOST_TOLD:
+        allowed = f"{_percent(share)} of the objective without features"
+    return f"stopped: {distance}, where {allowed} was allowed; {cure}{advice}."
+
+
+def _in_words(certificate: Certificate) -> str:
+    if certificate.dual > 0 and certificate.gap <= 0.01 * certificate.dual:
+        excess = _percent(certificate.gap / certificate.dual)
+        return f"at most {excess} above the best possible objective"
+    if certificate.scale == 0 or certificate.relative_gap > MOST_TOLD:
+        return f"at most {certificate.gap:.3g} above the best possible objective"
+    share = _percent(certificate.relative_gap)
+    return f"at most {share} of the objective without features above the best possible one"
+
+
+def _percent(fraction: float) -> str:
+    """A fraction as a percentage of two digits: 0.0003 %, never a bare 0."""
+    if fraction == 0:
+        return percent(fraction)
+    if fraction < SMALLEST_PLAIN:
+        return f"{100 * fraction:.1e} %"
+    return percent(fraction, max(0, -1 - int(np.floor(np.log10(fraction)))))
+
+
+def _scaling_advice(norms: Array) -> str:
+    """What to say of features of very different size."""
+    positive = norms[norms > 0]
+    ratio = float(positive.max() / positive.min()) if len(positive) else 1.0
+    return (
+        f", or scale the features (largest/smallest column norm {ratio:.0e})" if ratio > 1e3 else ""
+    )
+
+
+def _ratio(a: float, b: float) -> float:
+    """a/b, with 0/0 = 0."""
+    if b > 0:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return float(np.float64(a) / b)
+    return 0.0 if a == 0 else np.inf

@@ -1,0 +1,228 @@
+"""The objective, its lower bound and the conditions of optimality, recomputed row by row.
+
+Called by `certificates` alone. Nothing that a solver found is believed here: the dual point comes
+with its product with the data, its feasibility is checked on its own, and rounding is bounded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..problem import EPS, Bound, Problem, column_norms
+
+Array = np.ndarray
+
+# A bound holds for all coefficients of unpenalised columns up to so many times the size at which a
+# column alone is as large as the predictions. Aᵀθ = 0 holds but for rounding, so nothing can be
+# said of larger ones; only columns that are equal up to rounding can make use of them.
+FAR = 1e3
+
+
+@dataclass(frozen=True)
+class Violation:
+    """The largest violation of a condition, and the row or feature where it is (None: nowhere)."""
+
+    value: float = 0.0
+    where: tuple[int, ...] | None = None
+
+    @classmethod
+    def largest(cls, violations: Array, positions: Array | None = None) -> Violation:
+        """The largest entry; `positions` names the rows of the array, 0, 1, … when None."""
+        if not violations.size:
+            return cls()
+        place = tuple(int(i) for i in np.unravel_index(violations.argmax(), violations.shape))
+        if not violations[place] > 0:
+            return cls()
+        where = place if positions is None else (int(positions[place[0]]), *place[1:])
+        return cls(float(violations[place]), where)
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """The three conditions of optimality (Karush, Kuhn and Tucker), each by its largest violation.
+
+    With all three at 0 the parameters are optimal and the gap is 0.
+
+    Attributes
+    ----------
+    stationarity : Violation
+        Distance of Xᵀθ to the subdifferential of R at w, at a feature (and output).
+    feasibility : Violation
+        |X_jᵀθ| at a free feature j, or |Σθ| for a free bias (as feature d): what rounding leaves.
+    complementarity : Violation
+        sℓ(y, z) + sℓ*(y, −θ/s) + θz at a row: 0 where −θ/s is a slope of the loss at z.
+    """
+
+    stationarity: Violation = field(default_factory=Violation)
+    feasibility: Violation = field(default_factory=Violation)
+    complementarity: Violation = field(default_factory=Violation)
+
+    def worst_of(self, other: Conditions) -> Conditions:
+        """The larger violation of each condition."""
+
+        def worse(a: Violation, b: Violation) -> Violation:
+            return a if a.value >= b.value else b
+
+        return Conditions(
+            worse(self.stationarity, other.stationarity),
+            worse(self.feasibility, other.feasibility),
+            worse(self.complementarity, other.complementarity),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """P and D with a bound on the rounding of P − D, and the conditions of optimality."""
+
+    primal: float
+    dual: float
+    rounding: float
+    conditions: Conditions
+
+
+def evaluate(
+    problem: Problem, w: Array, b: Array, z: Array, bound: Bound, norms: Array
+) -> Evaluation | None:
+    """P at (w, b) and D at the dual point of `bound`; None where that point is not feasible.
+
+    `norms` are those of the columns over the rows that count.
+    """
+    theta, v = bound.theta, bound.product
+    if not _is_feasible(problem, bound, v, norms):
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        losses = problem.loss.value(problem.y, z)
+        conjugates = problem.loss.conjugate(problem.y, _slopes(problem, theta))
+        R, R_conjugate = problem.penalty.value(w), problem.penalty.conjugate(bound.v)
+        primal = problem.weighted_sum(losses) + R
+        dual = -problem.weighted_sum(conjugates) - R_conjugate
+        terms = abs(R) + abs(R_conjugate)
+        terms += problem.weighted_sum(np.abs(losses)) + problem.weighted_sum(np.abs(conjugates))
+        if problem.loss.task != "regression":
+            # Margins and probabilities are compared with 1 and rounded as 1 is; a probability p of
+            # rounding size that should be 0 counts for −p·log p.
+            terms += 64 * float(problem.weights.sum())
+        rounding = (8 + np.log2(1 + _rows(problem))) * EPS * terms
+        rounding += _rounding_of_primal(problem, w, b, z, norms)
+        rounding += _rounding_of_dual(problem, w, b, z, bound, v, norms)
+    if not np.isfinite(primal - dual + rounding):
+        return None
+    conditions = Conditions(
+        Violation.largest(problem.penalty.subdifferential_distance(w, -v)),
+        feasibility(problem, theta, v),
+        _complementarity(problem, z, theta, losses + conjugates),
+    )
+    return Evaluation(primal, dual, rounding, conditions)
+
+
+def _slopes(problem: Problem, theta: Array) -> Array:
+    """u = −θ/s in the domain of ℓ*(y, ·), which it may have left by a rounding."""
+    s = np.broadcast_to(problem.row_weights, theta.shape)
+    u = -np.divide(theta, s, out=np.zeros_like(theta), where=s > 0)
+    return np.clip(u, *problem.loss.dual_domain(problem.y))
+
+
+def _is_feasible(problem: Problem, bound: Bound, v: Array, norms: Array) -> bool:
+    """Whether θ is in its box, orthogonal to the free columns up to rounding, and R* finite."""
+    theta = bound.theta
+    if not _is_in_box(problem, theta):
+        return False
+    size = column_norms(theta)
+    if problem.loss.task == "multiclass":
+        # θ = s(e_y − p) is a difference of numbers of size s.
+        size = np.full_like(size, column_norms(problem.weights))
+    rest = 64 * _walk(_rows(problem)) * np.multiply.outer(norms, size)
+    if np.any(np.abs(v[problem.free]) > rest[problem.free]):
+        return False
+    total = np.abs(theta.sum(axis=0))
+    if problem.fit_bias and np.any(total > 64 * EPS * np.sqrt(_rows(problem)) * size):
+        return False
+    # bound.v is v with roundings beyond a limit of R* taken back: it must be no more than that.
+    return bool(np.all(np.abs(v - bound.v) <= rest))
+
+
+def _is_in_box(problem: Problem, theta: Array) -> bool:
+    """Whether every θᵢ is in its interval, up to the rounding of s·(θ/s)."""
+    if not problem.has_box:
+        return bool(np.all(np.isfinite(theta)))
+    lower, upper = problem.box()
+    slack = 4 * EPS * np.maximum(np.abs(theta), problem.row_weights)
+    return bool(np.all((theta >= lower - slack) & (theta <= upper + slack)))
+
+
+def _rows(problem: Problem) -> int:
+    """How many rows are summed: one of weight 0 adds 0, without rounding."""
+    return int(np.count_nonzero(problem.weights))
+
+
+def _walk(steps: int) -> float:
+    """The relative error of a sum of products, as of a random walk (Higham and Mary 2019)."""
+    return EPS * (4 + np.sqrt(steps))
+
+
+def _rounding_of_primal(problem: Problem, w: Array, b: Array, z: Array, norms: Array) -> float:
+    """What P loses by the rounding of z, through the steepest slope within reach of it."""
+    own = 4 * EPS * (np.abs(z) + np.abs(b) + _size_of_targets(problem))
+    shared = _walk(problem.d) * float(np.sum((np.abs(w).T * norms).T))
+    reach = own + shared
+    slopes = np.maximum(
+        np.abs(problem.derivative(z - reach)), np.abs(problem.derivative(z + reach))
+    )
+    return float(np.sum(slopes * own)) + shared * float(np.sum(column_norms(slopes)))
+
+
+def _rounding_of_dual(
+    problem: Problem, w: Array, b: Array, z: Array, bound: Bound, v: Array, norms: Array
+) -> float:
+    """What D loses by the rounding of u and v, and by Aᵀθ that is only nearly 0."""
+    theta = bound.theta
+    lost = 4 * EPS * float(np.sum(np.abs(theta) * (np.abs(z) + _size_of_targets(problem))))
+    reach = np.maximum(np.abs(w), _reach(problem, bound.v))
+    walk = _walk(_rows(problem)) * np.multiply.outer(norms, column_norms(theta)) + np.abs(
+        v - bound.v
+    )
+    lost += 2 * float(np.sum(walk * reach))
+    # Weak duality leaves ⟨Aᵀθ, best coefficients⟩, which are allowed to be much larger than ours.
+    free = problem.free[norms[problem.free] > 0]
+    sizes = (problem.row_weights > 0) * (np.abs(z) + _size_of_targets(problem))
+    size = FAR * float(np.max(column_norms(sizes)))
+    lost += size * float(np.sum(np.abs(v[free]).T / norms[free]))
+    if problem.fit_bias:
+        lost += size / np.sqrt(_rows(problem)) * float(np.sum(np.abs(theta.sum(axis=0))))
+    return lost
+
+
+def _size_of_targets(problem: Problem) -> Array | float:
+    """|y| where it is a number that z is compared with, 1 for a label."""
+    return np.abs(problem.y) if problem.loss.task == "regression" else 1.0
+
+
+def _reach(problem: Problem, v: Array) -> Array:
+    """The size of the coefficients at which R*(v) is attained, where its quadratic part decides."""
+    coordinates = problem.coordinates
+    if coordinates is None:
+        return np.zeros_like(v)
+    l1, l2, _, _ = coordinates.like(v)
+    excess = np.maximum(np.abs(v) - l1, 0.0)
+    return np.divide(excess, l2, out=np.zeros_like(v), where=np.broadcast_to(l2 > 0, v.shape))
+
+
+def feasibility(problem: Problem, theta: Array, v: Array) -> Violation:
+    """The largest entry of Aᵀθ, which should be 0; the bias is named as feature d."""
+    positions, rest = problem.free, np.abs(v[problem.free])
+    if problem.fit_bias:
+        positions = np.append(positions, problem.d)
+        rest = np.concatenate([rest, np.abs(theta.sum(axis=0, keepdims=True))])
+    return Violation.largest(rest, positions)
+
+
+def _complementarity(problem: Problem, z: Array, theta: Array, both: Array) -> Violation:
+    """The largest Fenchel–Young term of a row, from ℓ + ℓ*."""
+    products = theta * z
+    if both.ndim < products.ndim:
+        products = products.sum(axis=1)
+    s = problem.weights if both.ndim == 1 else problem.weights[:, None]
+    terms = np.where(s > 0, s * np.where(s > 0, both, 0.0) + products, 0.0)
+    return Violation.largest(terms)

@@ -1,0 +1,158 @@
+"""Objectives without a minimiser: separable data and no penalty.
+
+Called by `certificates` alone. The objective falls for ever along a direction, so its infimum is
+reached nowhere, and a gap to it would say nothing about the coefficients.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..problem import FreeColumns, Problem, eigenvectors
+
+Array = np.ndarray
+FAR = 60.0  # a score at which exp(−z) is below rounding, and above the smallest number
+LARGEST_SEARCH = (
+    1000  # so many coefficients are searched for a direction, in a fraction of a second
+)
+
+
+def recedes(problem: Problem, w: Array, b: Array, z: Array) -> bool:
+    """Whether the objective falls for ever along a direction that the parameters point in.
+
+    Only coefficients that cost nothing may grow for ever: their part of (w, b) is the direction,
+    moved off the rows that the loss still pulls on, as those are not separated.
+    """
+    if not _has_asymptote(problem):
+        return False
+    w = np.where(_costs_nothing(problem, w), w, 0.0)
+    b = b if problem.fit_bias else np.zeros_like(b)
+    if not (np.any(w) or np.any(b)):
+        return False
+    if not np.any(w):
+        y, s = problem.rows_at_equal_scores
+        return _falls_forever(problem, np.zeros((len(y), *z.shape[1:])) + b, y, s)
+    if _falls_forever(problem, problem.predictions(w, b), problem.y, problem.weights):
+        return True
+    if problem.loss.task == "regression":
+        return False
+    if problem.free_columns.span_all:
+        return True  # some coefficients give every row any score that one likes
+    pull = np.abs(problem.loss.gradient(problem.y, z)) * (problem.row_weights > 0)
+    tried = None
+    for threshold in (1e-2, 1e-4, 1e-5, 1e-6):
+        live = pull > threshold
+        if tried is not None and np.array_equal(live, tried):
+            continue
+        direction, tried = _beside(problem, w, b, live), live
+        if direction is None:
+            continue
+        if _falls_forever(problem, direction, problem.y, problem.weights):
+            return True
+    return False
+
+
+def _costs_nothing(problem: Problem, w: Array) -> Array:
+    """Which coefficients may grow for ever in the direction of their sign without a penalty."""
+    mask = np.zeros(w.shape, dtype=bool)
+    mask[problem.free] = True
+    coordinates = problem.coordinates
+    if coordinates is not None:
+        l1, l2, lower, upper = coordinates.like(w)
+        is_open = np.where(w > 0, np.isposinf(upper), np.isneginf(lower))
+        mask |= (l1 == 0) & (l2 == 0) & is_open
+    return mask
+
+
+def _has_asymptote(problem: Problem) -> bool:
+    """Whether some row's loss falls towards a limit that it does not reach: logistic, not hinge."""
+    y = problem.y[problem.weights > 0][:100]
+    if problem.loss.task == "multiclass":
+        z = np.zeros((len(y), problem.outputs or 1))
+        z[np.arange(len(y)), y] = FAR
+        slopes = problem.loss.gradient(y, z)
+    else:
+        far = np.full(np.shape(y), FAR)
+        slopes = np.stack([problem.loss.gradient(y, far), problem.loss.gradient(y, -far)])
+    return bool(np.any((slopes != 0) & (np.abs(slopes) < 1e-12)))
+
+
+def _beside(problem: Problem, w: Array, b: Array, live: Array) -> Array | None:
+    """Scores along the part of (w, b) that leaves alone what the loss still pulls on.
+
+    `live` marks the rows, or with classes the scores, that are not separated: along the direction
+    they may not change (for a class, in comparison with the class of the row).
+    """
+    support = np.flatnonzero(w if w.ndim == 1 else w.any(axis=1))
+    columns = FreeColumns(problem.design.columns(support), problem.fit_bias)
+    outputs = problem.outputs or 1
+    if columns.m * outputs > LARGEST_SEARCH:
+        return None
+    values, vectors = eigenvectors(_gram_of_live(problem, columns, live))
+    idle = vectors[:, values <= 1e-13 * max(values[-1], 1.0)]
+    direction = np.concatenate([w[support], b[None]]) if problem.fit_bias else w[support]
+    direction = (direction.T / columns.units).ravel()
+    direction = (idle @ (idle.T @ direction)).reshape(outputs, columns.m) * columns.units
+    scores = columns.times(direction[0] if w.ndim == 1 else np.ascontiguousarray(direction.T))
+    compared = _beside_own_class(scores, problem.y)
+    noise = 1e-9 * float(np.max(np.abs(compared), initial=0.0))
+    still = np.abs(compared) <= noise
+    return np.where(still, 0.0, compared) if noise > 0 and np.all(still[live]) else None
+
+
+def _gram_of_live(problem: Problem, columns: FreeColumns, live: Array) -> Array:
+    """The Gram matrix of the conditions that the live scores stay, in units of the columns."""
+    units = np.multiply.outer(columns.units, columns.units)
+    if live.ndim == 1:
+        return columns.gram(live.astype(float)) * units
+    m, K = columns.m, live.shape[1]
+    G = np.zeros((K, m, K, m))
+    for own in range(K):
+        for k in range(K):
+            rows = live[:, k] & (problem.y == own)
+            if k == own or not rows.any():
+                continue
+            block = columns.gram(rows.astype(float)) * units
+            for i, j, sign in ((k, k, 1), (own, own, 1), (k, own, -1), (own, k, -1)):
+                G[i, :, j, :] += sign * block
+    return G.reshape(K * m, K * m)
+
+
+def _beside_own_class(direction: Array, y: Array) -> Array:
+    """The score of each class minus that of the row's own class; one score as it is."""
+    if direction.ndim == 1 or not np.issubdtype(y.dtype, np.integer):
+        return direction
+    return direction - np.take_along_axis(direction, y[:, None], axis=1)
+
+
+def _margins(direction: Array, y: Array) -> Array:
+    """How far the row's own class is ahead of the next; the spread of the scores if it is not."""
+    spread = np.ptp(direction, axis=1)
+    others = _beside_own_class(direction, y).copy()
+    if others.shape[1] < 2 or not np.issubdtype(y.dtype, np.integer):
+        return spread
+    others[np.arange(len(y)), y] = -np.inf
+    margin = -np.max(others, axis=1)
+    return np.where(margin > 1e-9 * spread, margin, spread)
+
+
+def _falls_forever(problem: Problem, direction: Array, y: Array, s: Array) -> bool:
+    """Whether along t·direction no row's loss rises in the end, and some row's falls at every t.
+
+    The slope of a convex loss only grows with t, so that one look far out tells.
+    """
+    size = np.abs(direction) if direction.ndim == 1 else _margins(direction, y)
+    moves = (s > 0) & (size > 0)
+    if not moves.any():
+        return False
+    y, direction, size = y[moves], direction[moves], size[moves]
+    unit = _beside_own_class(direction, y) / (size if direction.ndim == 1 else size[:, None])
+    # With several classes the margin may be a small part of the spread of the scores.
+    for farther in (1, 10, 100, 1000):
+        slope = problem.loss.gradient(y, farther * FAR * (direction / size.min())) * unit
+        slope = slope if slope.ndim == 1 else slope.sum(axis=1)
+        if np.all(np.abs(slope) <= 1e-12):
+            return bool(np.any(slope < 0))
+        if np.any(slope > 0.9):
+            return False
+    return False

@@ -1,0 +1,15 @@
+"""The report: what was found about a table and its model, as plain data and as text, JSON or HTML.
+
+summary makes a Report (sections, row_sections, column_sections, plain) from a choice: tested,
+model_uses, learning_part and table_facts work out its parts, wording and advice say them. to_text,
+to_json and to_html are three renderers of it, the last by pictures, svg and template.html. Called
+by cli; may import choosing and all above it.
+"""
+
+from .sections import Report
+from .summary import summarize
+from .to_html import page, to_html
+from .to_json import from_json, to_json
+from .to_text import to_text
+
+__all__ = ["Report", "from_json", "page", "summarize", "to_html", "to_json", "to_text"]

@@ -1,0 +1,340 @@
+"""What to do next, in words that follow from numbers."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..._ground.percent import percent
+from ...evaluation import LearningCurve
+from ...metrics import accuracy
+from .. import Candidate, Choice
+from .phrases import behind, joined, named
+from .row_sections import Calibration
+from .sections import Learning, Validation
+from .wording import in_time, is_null, is_worse_than_promised, test_rows
+
+# An interval wider than so much of a share says that the test is small.
+WIDE = 0.1
+# From this place in the order of simplicity on, models follow bends, and columns that interact.
+BENDS = 4
+# A rise to be expected counts from this part of the standard error on, where it is sure: from about
+# so much of the rows to all of them.
+PART, HALF = 0.25, 0.65
+# Scores of which 1 is the best, and which part of that, or else of the score, is hardly worth it.
+OF_ONE, LITTLE = ("accuracy", "balanced_accuracy", "r2", "roc_auc"), 0.02
+# From this share of rows on, equal rows of different classes matter little.
+HIGH = 0.98
+# Fits of so many rows, as a part of each other, can be expected to do the same.
+ALIKE = 0.8
+# What a curve that ends so many times before all rows leads to expect of more is a guess.
+FAR = 4
+# The least values that parameters can have, and the part of a standard error below which the end of
+# a range is flat.
+LEAST, FLAT = {"min_samples_leaf": 1, "n_neighbors": 1, "ccp_alpha": 0.0}, 0.05
+# Probabilities that are off by less are good enough to be used.
+SMALL = 0.01
+
+
+def advice_of(
+    choice: Choice,
+    learning: Learning | None,
+    validation: Validation | None,
+    calibration: Calibration | None,
+    ceiling: float | None,
+) -> tuple[str, ...]:
+    """What to do next, the most useful first.
+
+    `ceiling` is the share of rows that the best of all models would get right, if it is known.
+    """
+    said = (
+        _about_warnings(choice),
+        _about_change(choice),
+        _about_time(choice),
+        _more_data_or_richer(choice, learning),
+        _about_columns(ceiling),
+        _about_range(validation),
+        _about_calibration(calibration),
+        _about_intervals(choice),
+        _about_test(choice),
+    )
+    return tuple(text for text in said if text)
+
+
+def _about_warnings(choice: Choice) -> str:
+    warned = [one for one in choice.findings if one.severity == "warning"]
+    if not warned:
+        return ""
+    names = list(dict.fromkeys(name for one in warned for name in one.columns))
+    codes = joined(sorted({one.code for one in warned}))
+    about = f" about {joined([named(name) for name in names[:3]])}" if names else ""
+    return f"First look at {codes}{about}: if the warning is right, the scores are too good."
+
+
+def _about_change(choice: Choice) -> str:
+    if not (in_time(choice) and is_worse_than_promised(choice)):
+        return ""
+    return (
+        "The latest rows differ from those before, and the test is worse than promised: fit again "
+        "often, and add columns that tell what changes with time, such as a trend, the season, or "
+        f"what {named(choice.target)} was before."
+    )
+
+
+def curve_in_words(choice: Choice, curve: LearningCurve) -> str:
+    """What a learning curve says: whether more rows would help, or else what.
+
+    Only scores of unseen rows decide. That a model does better on its own rows says little: forests
+    and boosting know theirs by heart, and are often the best for new ones all the same.
+    """
+    if is_null(choice):
+        return _of_null(choice)
+    if choice[choice.chosen].unseen == (1.0 if choice.higher_is_better else 0.0):
+        return (
+            f"Nothing better can be seen: {curve.metric} of the rows that were held out is the "
+            "best there is. Only more rows could show mistakes that are rare."
+        )
+    last = int(curve.sizes[-1])
+    if FAR * last < curve.wanted:
+        return (
+            f"Whether more rows would help is not known: the learning curve ends at {last:,} of "
+            f"about {curve.wanted:,} rows, and more time (--time-limit) would tell. "
+            f"{_tried(choice)}"
+        )
+    if in_time(choice) and _prefers_late_rows(choice, curve):
+        sign = -1 if curve.is_loss else 1
+        return (
+            f"What there is to learn changes with time: models of only the latest {last:,} rows "
+            f"have {curve.metric} {sign * float(curve.unseen[-1]):.3g} after these, and those of "
+            f"the whole past {choice[choice.chosen].unseen:.3g}. Leave old rows out."
+        )
+    return _of_more_rows(choice, curve)
+
+
+def _of_more_rows(choice: Choice, curve: LearningCurve) -> str:
+    """What twice as many rows would bring, against what is known of the rows there are."""
+    chosen, size = choice[choice.chosen], max(int(curve.sizes[-1]), curve.wanted)
+    now, about = _now(choice, curve, size)
+    # The law tells what more rows add; where it begins is known better.
+    gain = max(_not_worse(curve, 2 * size) - _not_worse(curve, size), 0.0)
+    sign = -1 if curve.is_loss else 1
+    here, there = f"{about}{sign * now:.3g}", f"about {sign * (now + gain):.3g}"
+    brings = f"twice as many rows would bring {curve.metric} from {here} to {there}"
+    is_same = here.split()[-1] == there.split()[-1]
+    if is_same:
+        brings = f"twice as many rows would leave {curve.metric} at {there}"
+    half, last = (f"{sign * float(curve.unseen[k]):.3g}" for k in (_half(curve), -1))
+    if is_same and half != last and _still_rises(curve):
+        return (
+            f"Get more data: {curve.metric} still goes from {half} to {last} at the end of the "
+            "learning curve, from about half of its rows to all of them."
+        )
+    is_worth_it = not is_same and gain > _little(choice, now)
+    if is_worth_it and (gain > curve.error or (_still_rises(curve) and gain > PART * curve.error)):
+        return f"Get more data: {brings}."
+    if is_worth_it and gain > PART * curve.error and not _has_met(chosen):
+        return (
+            f"More rows may help, rather than a richer model: {brings}, with a standard error of "
+            f"{curve.error:.2g}, and the model does better on its own rows, by "
+            f"{chosen.gap or 0.0:.2g}, than on unseen ones."
+        )
+    within = f", less than the standard error of {curve.error:.2g}" if gain < curve.error else ""
+    within = "" if is_same else within
+    said = [f"More rows alone would hardly help: {brings}{within}."]
+    if is_worth_it:
+        said = [f"Whether more rows would help is not sure: {brings}{within}."]
+    if _has_met(chosen):
+        said.append("The model does about as well on unseen rows as on its own.")
+    return " ".join([*said, _tried(choice)])
+
+
+def _now(choice: Choice, curve: LearningCurve, size: int) -> tuple[float, str]:
+    """The score of the rows there are, higher being better, and "about " if it is a guess.
+
+    That of the comparison where it was made with about as many rows, else the end of the curve, or
+    what the law says of all rows, which is no less.
+    """
+    chosen = choice[choice.chosen]
+    if chosen.unseen is not None and not in_time(choice) and ALIKE < chosen.rows / size < 1 / ALIKE:
+        return -chosen.unseen if curve.is_loss else chosen.unseen, ""
+    if size == int(curve.sizes[-1]):
+        return float(curve.unseen[-1]), ""
+    return _not_worse(curve, size), "about "
+
+
+def _not_worse(curve: LearningCurve, size: float) -> float:
+    """What is expected of more rows, no less than there is now: the law may miss a late rise."""
+    return max(curve.expected(size)[0], float(curve.unseen[-1]))
+
+
+def _little(choice: Choice, now: float) -> float:
+    """What is hardly worth more rows: a part of what is missing to the best score, or of it."""
+    return LITTLE * (max(1.0 - now, 0.0) if choice.metric in OF_ONE else abs(now))
+
+
+def _still_rises(curve: LearningCurve) -> bool:
+    """Whether all rows are surely better than about half of them, in the same folds."""
+    apart = curve.of_folds[-1] - curve.of_folds[_half(curve)]
+    error = np.nanstd(apart, ddof=1) / len(apart) ** 0.5
+    return bool(np.nanmean(apart) > 2 * error)
+
+
+def _half(curve: LearningCurve) -> int:
+    """The place of the largest size up to about half of the last."""
+    return int(np.flatnonzero(curve.sizes <= HALF * curve.sizes[-1])[-1:].sum())
+
+
+def _prefers_late_rows(choice: Choice, curve: LearningCurve) -> bool:
+    """Whether models of the latest rows are surely better than those of the whole past."""
+    chosen = choice[choice.chosen]
+    if chosen.unseen is None:
+        return False
+    whole = -chosen.unseen if curve.is_loss else chosen.unseen
+    apart = float(curve.unseen[-1]) - whole
+    return apart > 2 * math.hypot(curve.error, chosen.standard_error or 0.0)
+
+
+def _of_null(choice: Choice) -> str:
+    """What to do where no model is surely better than one that knows no columns."""
+    if len(choice.judged) == 1:
+        return "Whether the columns tell anything is not known: no model that uses them was tried."
+    columns = "Look for columns that have more to do with the target"
+    if max(one.complexity for one in choice.judged) < BENDS:
+        return (
+            "Only simple models were compared, and none finds anything: take a richer one, which "
+            f"can follow bends and columns that work together. {columns}, if that does not help."
+        )
+    ahead = f"{choice.best} is {behind(choice[choice.chosen])} ahead"
+    if choice.best != choice.chosen and _may_matter(choice):
+        return f"More rows could tell whether another model is better: {ahead}. {columns}."
+    return (
+        "Neither more rows nor a richer model promises anything: none of the models compared finds "
+        f"anything in these columns. {columns}."
+    )
+
+
+def _may_matter(choice: Choice) -> bool:
+    """Whether the best model can be so far ahead of the null model that one would want it."""
+    null = choice[choice.chosen]
+    most = (null.behind or 0.0) + 2 * (null.behind_error or 0.0)
+    return most > LITTLE * (1.0 if choice.metric in OF_ONE else abs(null.unseen or 1.0))
+
+
+def _has_met(one: Candidate) -> bool:
+    """Whether scores of own and of unseen rows are no more than two standard errors apart."""
+    return one.gap is not None and one.gap <= 2 * (one.standard_error or 0.0)
+
+
+def _tried(choice: Choice) -> str:
+    """What the comparison says of simpler and of richer models, by the rule of the choice."""
+    chosen = choice[choice.chosen]
+    others = [
+        one.complexity - chosen.complexity
+        for one in choice.candidates
+        if one.is_judged and one.complexity and one is not chosen
+    ]
+    if not others:
+        return "No other model was compared: try a richer one, or get better columns."
+    found, promise = [], "try a richer one, or get better columns"
+    if min(others) < 0:
+        found.append("none simpler than this one comes within a standard error of the best")
+    if max(others) > 0:
+        found.append("none richer is better by more than a standard error")
+        promise = "better columns promise most"
+    said = ", and ".join(found) or "none is better by more than a standard error"
+    return f"Of the models compared, {said}: {promise}."
+
+
+def _more_data_or_richer(choice: Choice, learning: Learning | None) -> str:
+    if learning is not None:
+        return learning.advice
+    if is_null(choice):
+        return _of_null(choice)
+    return f"Whether more rows would help is not known, without a learning curve. {_tried(choice)}"
+
+
+def _about_columns(ceiling: float | None) -> str:
+    if ceiling is None or ceiling > HIGH:
+        return ""
+    return (
+        "Get more columns: rows that are equal in all of them differ in the target (D205), and no "
+        f"model that sees only these can be right in more than {percent(ceiling)} of the rows here."
+    )
+
+
+def _about_time(choice: Choice) -> str:
+    learned, there = choice.model.rows_, len(choice.split.train)
+    missed = []
+    for status, words in (("skipped", "could not be tried"), ("stopped", "could not be judged")):
+        names = [one.family for one in choice.candidates if one.status == status]
+        missed += [f"{joined(names)} {words}"] if names else []
+    if learned < there:
+        missed.append(f"the model has learned from {learned:,} of {there:,} rows")
+    return f"Give it more time (--time-limit): {'; '.join(missed)}." if missed else ""
+
+
+def _about_range(validation: Validation | None) -> str:
+    if validation is None or len(validation.values) < 3 or validation.parameter == "rounds":
+        return ""
+    best = validation.best
+    if 0 < best < len(validation.values) - 1:
+        return ""
+    value = validation.values[best]
+    if not isinstance(value, int | float) or _cannot_go_on(validation):
+        return ""
+    return (
+        f"The best {validation.parameter} is {value:.3g}, at the end of what was tried: values "
+        "beyond it may be better still."
+    )
+
+
+def _cannot_go_on(validation: Validation) -> bool:
+    """Whether there is nothing beyond the end: no smaller value, or no better score."""
+    best = validation.best
+    value, beside = validation.values[best], 1 if best == 0 else best - 1
+    least = LEAST.get(validation.parameter)
+    if best == 0 and least is not None and isinstance(value, int | float) and value <= least:
+        return True
+    at, error = validation.unseen[best], validation.standard_errors[best]
+    near = validation.unseen[beside]
+    if at is None or near is None:
+        return True
+    return error is not None and abs(at - near) <= FLAT * error
+
+
+def _about_calibration(calibration: Calibration | None) -> str:
+    if calibration is None or (calibration.error.low or 0.0) < SMALL:
+        return ""
+    return (
+        "If you use the probabilities, correct them first (gapless.metrics.recalibrate): they are "
+        "off by more than chance explains."
+    )
+
+
+def _about_intervals(choice: Choice) -> str:
+    """Whether surely fewer test rows lie in their intervals than should."""
+    answers = choice.answers
+    if answers.lower is None or answers.upper is None:
+        return ""
+    inside = (answers.lower <= answers.y) & (answers.y <= answers.upper)
+    held = accuracy(np.ones(len(inside)), inside.astype(float))
+    if held.high >= answers.coverage:
+        return ""
+    return (
+        f"Do not rely on prediction intervals yet: those for {percent(answers.coverage)} hold only "
+        f"{percent(held.value)} of the test rows."
+    )
+
+
+def _about_test(choice: Choice) -> str:
+    width = choice.test.high - choice.test.low
+    if not (math.isfinite(width) and choice.metric in ("accuracy", "r2", "roc_auc", "error_rate")):
+        return ""
+    if width <= WIDE:
+        return ""
+    more = "rows" if choice.test_groups is None else "groups"
+    return (
+        f"The test rests on {test_rows(choice, 'row')}, and its interval is {width:.2g} wide: "
+        f"with more {more} one would know better how good the model is."
+    )

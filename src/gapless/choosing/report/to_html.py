@@ -1,0 +1,99 @@
+"""A report as one page of HTML: no script, nothing from elsewhere, every text escaped."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import jinja2
+
+from ..._ground.percent import percent
+from . import pictures
+from .column_sections import ColumnFacts
+from .phrases import amount, beside, counted_roles, shortened, squeezed, told
+from .plain import Measured
+from .sections import Report
+from .to_text import verdict
+
+# Letters of a name in a table, and of what is told of its values.
+NAME, VALUES = 32, 70
+# Letters of a text that is given in full.
+FULL = 1000
+
+
+def to_html(report: Report) -> str:
+    """Write a report as a page.
+
+    Parameters
+    ----------
+    report : Report
+        The report.
+
+    Returns
+    -------
+    str
+        HTML, to be written as UTF-8; under 2 MB however long and wide the table is.
+    """
+    return page().render(report=report, title=shortened(report.target, 60))
+
+
+@cache
+def page() -> jinja2.Template:
+    """The template, compiled at the first call; who has a time limit does so before it begins."""
+    return _environment().get_template("template.html")
+
+
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("gapless.choosing.report", "."),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals["draw"] = pictures
+    environment.filters |= {
+        "baseline": _baseline,
+        "amount": lambda value: "–" if value is None else amount(value),
+        "full": lambda text: text[:FULL],
+        "interval": interval,
+        "percent": percent,
+        "roles": counted_roles,
+        "rule": lambda text: shortened(text, FULL),
+        "value": value,
+        "values": _values,
+        "scored": lambda value: "–" if value is None else f"{value:.4g}".replace("-", "−"),
+        "name": lambda text: squeezed(text, NAME) or "(no name)",
+        "sentence": lambda text: f"{text[:1].upper()}{text[1:].rstrip('.')}.",
+        # A number is not torn from its percent sign.
+        "tied": lambda text: text.replace(" %", "\u00a0%"),
+        "verdict": verdict,
+    }
+    return environment
+
+
+def _baseline(report: Report) -> str:
+    """The score without columns, with as many decimals as that of the model."""
+    base, test = report.baseline.value, report.test
+    if base is None or test.low is None or test.high is None:
+        return "not known"
+    return beside(base, test.low, test.high).replace("-", "−")
+
+
+def _values(column: ColumnFacts) -> str:
+    """What a column holds, or why it is not used."""
+    return shortened(pictures.in_words(column.distribution) or column.reason, VALUES)
+
+
+def interval(one: Measured) -> str:
+    """Both ends of the interval of a score."""
+    if one.value is None or one.low is None or one.high is None:
+        return "not known"
+    _, low, high = told(one.value, one.low, one.high)
+    return f"{low} to {high}".replace("-", "−")
+
+
+def value(one: Measured) -> str:
+    """A score with as many decimals as its interval is worth."""
+    if one.value is None or one.low is None or one.high is None:
+        return "not known"
+    return told(one.value, one.low, one.high)[0].replace("-", "−")

@@ -1,0 +1,278 @@
+"""A first look: `python -m gapless.cli.demo` fits every model on built-in data, and says how well.
+
+Prints one line per model with its score on held-out rows, what the model itself expects there, and
+its certificate, and draws how fast several solvers approach the best possible objective.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.figure import Figure
+from sklearn import datasets
+from sklearn.model_selection import KFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from ..kernels import Gaussian, White
+from ..losses import Hinge, Huber
+from ..models.adaboost import AdaBoostClassifier, AdaBoostRegressor
+from ..models.bagging import BaggingClassifier, BaggingRegressor
+from ..models.bayes import (
+    BayesDecision,
+    BernoulliNB,
+    CategoricalNB,
+    ComplementNB,
+    GaussianNB,
+    LinearDiscriminantAnalysis,
+    MultinomialNB,
+    NaiveBayes,
+    QuadraticDiscriminantAnalysis,
+)
+from ..models.boosting import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+)
+from ..models.forests import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from ..models.kernel_machines import (
+    GaussianProcessRegressor,
+    KernelLogisticRegression,
+    KernelRegression,
+    KernelRidge,
+)
+from ..models.linear import (
+    ElasticNet,
+    ElasticNetCV,
+    Lasso,
+    LassoCV,
+    LinearRegression,
+    LinearSVC,
+    LinearSVR,
+    LogisticRegression,
+    LogisticRegressionCV,
+    MultiTaskLasso,
+    MultiTaskLassoCV,
+    Ridge,
+    RidgeClassifier,
+    RidgeClassifierCV,
+    RidgeCV,
+    RiskClassifier,
+    RiskRegressor,
+)
+from ..models.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from ..models.svm import SVC, SVR, NuSVC, NuSVR
+from ..models.text import TextClassifier
+from ..models.trees import (
+    C45Classifier,
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ID3Classifier,
+)
+from ..penalties import L1
+from ..penalties import ElasticNet as ElasticNetPenalty
+from ..plots import convergence
+
+
+def load_digit_halves(return_X_y: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    """The upper half of each digit, and as targets the pixels of its lower half."""
+    pixels, _ = datasets.load_digits(return_X_y=True)
+    return pixels[:, :32], pixels[:, 32:]
+
+
+def load_descriptions(return_X_y: bool = True) -> tuple[list[str], np.ndarray]:
+    """Lines of what scikit-learn says about its data, and as targets of which data they are."""
+    lines = [
+        (line, load.__name__.removeprefix("load_"))
+        for load in (datasets.load_breast_cancer, datasets.load_iris, datasets.load_wine)
+        for line in load().DESCR.splitlines()
+        if line.strip(" -=:|")
+    ]
+    return [line for line, _ in lines], np.array([name for _, name in lines])
+
+
+# What each model is shown on: scikit-learn's bundled data, which needs no download.
+MODELS = [
+    (LinearRegression(), datasets.load_diabetes),
+    (Ridge(alpha=10.0), datasets.load_diabetes),
+    (RidgeCV(alphas=np.geomspace(0.1, 1000, 30)), datasets.load_diabetes),
+    (Lasso(alpha=1.0), datasets.load_diabetes),
+    (LassoCV(), datasets.load_diabetes),
+    (ElasticNet(alpha=0.1, l1_ratio=0.8), datasets.load_diabetes),
+    (ElasticNetCV(l1_ratio=[0.5, 0.9]), datasets.load_diabetes),
+    (LinearSVR(C=10.0, epsilon=5.0), datasets.load_diabetes),
+    (RiskRegressor(loss=Huber(20.0), penalty=L1(300.0)), datasets.load_diabetes),
+    (KernelRidge(alpha="loo", kernel="rbf", gamma="loo"), datasets.load_diabetes),
+    (
+        GaussianProcessRegressor(1.0 * Gaussian(0.01) + White(1.0), normalize_y=True),
+        datasets.load_diabetes,
+    ),
+    (KernelRegression(), datasets.load_diabetes),
+    (SVR(C=50.0, epsilon=5.0), datasets.load_diabetes),
+    (NuSVR(C=50.0), datasets.load_diabetes),
+    (MultiTaskLasso(alpha=0.5), load_digit_halves),
+    (MultiTaskLassoCV(alphas=10), datasets.load_linnerud),
+    (RidgeClassifier(), datasets.load_breast_cancer),
+    (RidgeClassifierCV(alphas=np.geomspace(0.1, 1000, 30)), datasets.load_breast_cancer),
+    (LogisticRegression(l1_ratio=1.0), datasets.load_breast_cancer),
+    (
+        LogisticRegressionCV(l1_ratios=(0.0,), scoring="accuracy", use_legacy_attributes=False),
+        datasets.load_breast_cancer,
+    ),
+    (LinearSVC(loss="hinge"), datasets.load_breast_cancer),
+    (
+        RiskClassifier(loss=Hinge(), penalty=ElasticNetPenalty(2.0, 0.5)),
+        datasets.load_breast_cancer,
+    ),
+    (LogisticRegression(), datasets.load_wine),
+    (LinearSVC(), datasets.load_iris),
+    (KernelLogisticRegression(), datasets.load_breast_cancer),
+    (NuSVC(nu=0.1), datasets.load_breast_cancer),
+    (SVC(C="loo", gamma="loo"), datasets.load_wine),
+    (SVC(), datasets.load_digits),
+    (KNeighborsRegressor("loo"), datasets.load_diabetes),
+    (KNeighborsClassifier("loo", ties="nearest"), datasets.load_wine),
+    (DecisionTreeRegressor(ccp_alpha="cv"), datasets.load_diabetes),
+    (RandomForestRegressor(random_state=0), datasets.load_diabetes),
+    (ExtraTreesRegressor(bootstrap=True, random_state=0), datasets.load_diabetes),
+    (BaggingRegressor(random_state=0), datasets.load_diabetes),
+    (AdaBoostRegressor(random_state=0), datasets.load_diabetes),
+    (GradientBoostingRegressor(random_state=0), datasets.load_diabetes),
+    (HistGradientBoostingRegressor(learning_rate=0.03), datasets.load_diabetes),
+    (DecisionTreeClassifier(ccp_alpha="cv"), datasets.load_breast_cancer),
+    (ID3Classifier(max_depth=2), datasets.load_digits),
+    (C45Classifier(), datasets.load_breast_cancer),
+    (RandomForestClassifier(random_state=0), datasets.load_digits),
+    (ExtraTreesClassifier(bootstrap=True, random_state=0), datasets.load_digits),
+    (BaggingClassifier(random_state=0), datasets.load_breast_cancer),
+    (AdaBoostClassifier(), datasets.load_breast_cancer),
+    (GradientBoostingClassifier(random_state=0), datasets.load_breast_cancer),
+    (HistGradientBoostingClassifier(), datasets.load_breast_cancer),
+    (GaussianNB(), datasets.load_iris),
+    (NaiveBayes(numbers="kernel"), datasets.load_iris),
+    (MultinomialNB(), datasets.load_digits),
+    (ComplementNB(), datasets.load_digits),
+    (BernoulliNB(), datasets.load_digits),
+    (CategoricalNB(min_categories=17), datasets.load_digits),
+    (LinearDiscriminantAnalysis(), datasets.load_wine),
+    (QuadraticDiscriminantAnalysis(), datasets.load_wine),
+    (BayesDecision(LogisticRegression()), datasets.load_breast_cancer),
+    (TextClassifier("linear_svm"), load_descriptions),
+]
+
+
+SOLVERS = {
+    "prox-Newton on a working set": "prox_newton",
+    "accelerated proximal gradient": "proximal_gradient",
+    "iterative soft-thresholding": "ista",
+}
+TOL = 1e-8
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table."""
+
+    model: str
+    data: str
+    score: str
+    estimate: str
+    fitted: str
+    milliseconds: float
+    certificate: str
+
+
+def fit_models() -> list[Row]:
+    """Fit every model to all its data; its score on unseen rows is that of four folds."""
+    return [_fit(model, load) for model, load in MODELS]
+
+
+def _fit(model, load: Callable) -> Row:
+    X, y = load(return_X_y=True)
+    tags = model.__sklearn_tags__().input_tags
+    # Texts and counts have no scale.
+    is_plain = tags.string or tags.positive_only
+    scaled = model if is_plain else make_pipeline(StandardScaler(), model)
+    score = np.mean(cross_val_score(scaled, X, y, cv=KFold(4, shuffle=True, random_state=0)))
+    began = time.perf_counter()
+    scaled.fit(X, y)
+    spent = time.perf_counter() - began
+    unseen = model.generalization_
+    return Row(
+        model=type(model).__name__,
+        data=load.__name__.removeprefix("load_").replace("_", " "),
+        score=f"{unseen.metric} {score:.3f}",
+        estimate=f"{unseen.unseen:.3f} ± {unseen.standard_error:.3f}",
+        fitted=unseen.kind,
+        milliseconds=1e3 * spent,
+        # What follows a semicolon explains.
+        certificate=model.certificate_.verdict.partition(";")[0],
+    )
+
+
+def table(rows: list[Row]) -> str:
+    """The rows as aligned text: the score on unseen rows beside what the model expected there."""
+    header = ("model", "data", "unseen rows", "expected", "fit", "ms", "certificate")
+    cells = [
+        (r.model, r.data, r.score, r.estimate, r.fitted, f"{r.milliseconds:.0f}", r.certificate)
+        for r in rows
+    ]
+    widths = [max(len(row[k]) for row in [header, *cells]) for k in range(6)]
+    lines = []
+    for row in [header, *cells]:
+        columns = [text.ljust(width) for text, width in zip(row, widths)]
+        columns[5] = row[5].rjust(widths[5])
+        lines.append("  ".join([*columns, row[6]]))
+    return "\n".join([lines[0], "-" * max(map(len, lines)), *lines[1:]])
+
+
+def race() -> tuple[dict[str, tuple[list[float], list[float]]], str]:
+    """How far several solvers are above the best lasso, against time, and what they prove."""
+    X, y = datasets.load_diabetes(return_X_y=True)
+    noise = np.random.default_rng(0).standard_normal((len(X), 1000))
+    X = StandardScaler().fit_transform(np.hstack([X, noise]))
+    models = {
+        label: Lasso(alpha=2.0, solver=solver, tol=TOL, max_iter=5000).fit(X, y)
+        for label, solver in SOLVERS.items()
+    }
+    best = max(models.values(), key=lambda model: model.certificate_.dual).certificate_
+    excess = {
+        label: (model.trace_.seconds, [p / best.dual - 1 for p in model.trace_.primal])
+        for label, model in models.items()
+    }
+    return excess, best.verdict
+
+
+def draw(path: str) -> None:
+    """Save the picture of the race."""
+    excess, verdict = race()
+    figure = Figure(figsize=(8, 4.5), layout="constrained")
+    ax = figure.add_subplot()
+    convergence(excess, tol=TOL, ax=ax)
+    ax.set_title("One lasso, three solvers, one answer", loc="left", fontweight="bold")
+    figure.supxlabel(f"certificate_: “{verdict}”", fontsize="medium", style="italic")
+    figure.savefig(path, dpi=150)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Print the table and save the picture."""
+    parser = argparse.ArgumentParser(prog="python -m gapless.cli.demo", description=__doc__)
+    parser.add_argument("picture", nargs="?", default="demo.png", help="where to save the picture")
+    options = parser.parse_args(arguments)
+    print(table(fit_models()))
+    draw(options.picture)
+    print(f"\nHow fast three solvers get there is drawn in {options.picture}.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,297 @@
+"""AdaBoost: a weighted vote of learners, each fitted to what those before it get wrong."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import ClassifierMixin, _fit_context, clone
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from ..._ground.columns import Columns
+from ..._ground.progress import watch, with_callbacks
+from ..._ground.stored import Declaration, Labels, Unused, Whole
+from ..._ground.threads import single_blas
+from ...certificates import Certificate
+from ...unseen import take_over
+from ..bagging import EnsembleData, Population
+from ..trees import DecisionTreeClassifier, HeldOutSets
+from ._weight_boosting import Round, WeightBoosting, chosen_rows
+from .margins import Margins, TraceKeeper
+from .stumps import Stumps
+from .vote_bounds import bound_of, certificate_of_stumps, certificate_without_bound
+from .vote_predictions import VotePredictions
+from .weak_learners import AnyLearner, StumpLearner, is_plain_stump, said
+
+Array = np.ndarray
+
+# Beyond this exp overflows.
+LARGEST_EXPONENT = 700.0
+OTHER_LEARNER = (
+    "how far that is from the best possible one is known for stumps on numbers, or of two classes"
+)
+
+
+class AdaBoostClassifier(VotePredictions, HeldOutSets, ClassifierMixin, WeightBoosting):
+    """Classification by a weighted vote of simple learners (AdaBoost, SAMME).
+
+    Minimises greedily  L = Σᵢ sᵢ exp(−mᵢ),  mᵢ = Σₜ αₜ(1[hₜ(xᵢ) = yᵢ] − 1/K):  each round fits a
+    learner hₜ to the rows with weights sᵢ exp(−mᵢ), and adds it with the αₜ that lowers L most. For
+    two classes this is exp(−yᵢF(xᵢ)) with F = ½ Σ αₜhₜ.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        Any learner that takes sample_weight; None is `DecisionTreeClassifier(max_depth=1)`, a
+        stump.
+    n_estimators : int, default=50
+        The largest number of rounds. They end when a learner makes no error, or none that is better
+        than guessing is found.
+    learning_rate : float, default=1.0
+        By what the best αₜ is multiplied; smaller steps need more rounds.
+    random_state : int, RandomState instance or None, default=None
+        Seeds the learners, where they draw anything.
+    time_limit : float, default=None
+        Seconds after which no further round is begun; the first is always done.
+
+    Attributes
+    ----------
+    estimators_ : list of classifiers
+        The learners hₜ.
+    estimator_ : classifier
+        The learner that they are copies of.
+    estimator_weights_ : ndarray of shape (n_estimators,)
+        The αₜ; 0 for rounds that were not needed.
+    estimator_errors_ : ndarray of shape (n_estimators,)
+        The error of each learner on the weights that it was given; 1 for rounds not needed.
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    n_classes_ : int
+        How many there are.
+    trace_ : MarginTrace
+        Loss, training error and distribution of the margins after each round; `trace_.plot()`.
+    feature_importances_ : ndarray of shape (n_features,)
+        The mean over the learners, by the weights of their votes.
+    certificate_ : Certificate
+        For stumps: a loss that no vote of stumps gets below whose total weight Σα is not larger;
+        for other learners, or categories and more than two classes, the loss alone.
+    dual_ : ndarray
+        The weights of the distinct rows that prove it: their mean over the rounds.
+    generalization_ : Generalization
+        What the vote will score on unseen data, by boosting again without some rows.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had names.
+
+    Notes
+    -----
+    With stumps the columns are sorted once, and a round costs n·d: one pass of sums over each
+    column. Missing values go to the better side, and of the levels of a category the best subset
+    goes left; with more than two classes `DecisionTreeClassifier` chooses it, which takes longer.
+    The loss grows exponentially for rows that are on the wrong side, so mislabelled
+    rows get most of the attention; gradient boosting with the logistic loss forgives them.
+
+    References
+    ----------
+    Freund and Schapire (1997), A decision-theoretic generalization of on-line learning and an
+    application to boosting, J. Comput. Syst. Sci. 55. Zhu, Zou, Rosset and Hastie (2009),
+    Multi-class AdaBoost, Statistics and its Interface 2.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from gapless import AdaBoostClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = AdaBoostClassifier(n_estimators=20).fit(X, y)
+    >>> model.certificate_.kind
+    'bound'
+    >>> bool(model.trace_.loss[-1] < 0.2)
+    True
+    """
+
+    _stored: ClassVar[Declaration] = {
+        **WeightBoosting._stored,
+        "classes_": Labels(),
+        "n_classes_": Whole(size="classes"),
+        "trace_": Unused(),
+        "dual_": Unused(),
+    }
+
+    def __init__(
+        self,
+        estimator=None,
+        *,
+        n_estimators=50,
+        learning_rate=1.0,
+        random_state=None,
+        time_limit=None,
+    ):
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.random_state = random_state
+        self.time_limit = time_limit
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y, sample_weight=None):
+        """Fit the learners one after another.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Training data, of any kind that the learner takes. Never written to.
+        y : array-like of shape (n_samples,)
+            Classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights sᵢ ≥ 0. Weight 2 means the row twice, weight 0 means the row is not there.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. Ctrl-C keeps the rounds that are done and raises
+            KeyboardInterrupt; an error leaves the estimator as it was.
+        """
+        with single_blas():
+            return self._fit(self._read(X, y, sample_weight))
+
+    def _fit(self, data: EnsembleData) -> AdaBoostClassifier:
+        learner = self._learner()
+        if not has_fit_parameter(learner, "sample_weight"):
+            raise ValueError(
+                f"{type(learner).__name__} doesn't support sample_weight, by which AdaBoost tells "
+                "a learner which rows count; use another learner, or BaggingClassifier."
+            )
+        rows = self._distinct(data)
+        margins, stumps = self._no_votes(data, rows), self._stumps(data, rows)
+        keeper, dual = TraceKeeper(margins), np.zeros(len(rows.first))
+        rounds = self._rounds(self._weak_learner(data, rows, stumps), keeper, dual)
+        with watch(self, data.X, data.labels) as callback:
+            done, ending = self._collect(self._in_time(rounds), self.n_estimators, callback)
+        if len(keeper) != len(done):  # Ctrl-C came between the two
+            keeper.cut(len(done))
+            margins = self._votes_of(done, data, rows)
+        learned = self._learned(data, rows, done, ending)
+        learned |= {
+            "classes_": _classes_of(data),
+            "n_classes_": margins.classes,
+            "trace_": keeper.trace(),
+            "dual_": dual,
+            "certificate_": self._said(_certificate(stumps, margins, dual), len(done), ending),
+        }
+        take_over(self, learned)
+        self._end(ending, len(done), self.n_estimators)
+        return self
+
+    def _default(self):
+        return DecisionTreeClassifier(max_depth=1)
+
+    # ---- the rounds ------------------------------------------------------------------------------
+
+    def _distinct(self, data: EnsembleData) -> Population:
+        return Population.of(data.numbers, data.outputs.y, data.outputs.sample_weight)
+
+    def _no_votes(self, data: EnsembleData, rows: Population) -> Margins:
+        y = data.outputs.y[rows.first, 0].astype(np.int32)
+        return Margins(y, rows.weights, len(_classes_of(data)))
+
+    def _stumps(self, data: EnsembleData, rows: Population) -> Stumps | None:
+        """All stumps on the rows, where the learner is a plain stump and the best can be found.
+
+        Of more than two classes the best subset of the levels of a category cannot.
+        """
+        classes = len(_classes_of(data))
+        if classes < 2 or not is_plain_stump(self._learner()):
+            return None
+        columns = Columns.read(data.X)
+        if classes > 2 and columns.is_category.any():
+            return None
+        return Stumps.of(columns, rows.first, data.outputs.y[rows.first, 0], classes)
+
+    def _weak_learner(
+        self, data: EnsembleData, rows: Population, stumps: Stumps | None
+    ) -> Callable:
+        """What finds the learner of a round."""
+        classes, random_state = _classes_of(data), check_random_state(self.random_state)
+        if stumps is not None:
+            names = data.feature_names if stumps.columns.is_category.any() else None
+            return StumpLearner(clone(self._learner()), stumps, classes, random_state, names)
+        return AnyLearner(self._maker(random_state), *chosen_rows(data, rows), classes)
+
+    def _rounds(self, learn: Callable, keeper: TraceKeeper, dual: Array) -> Iterator[Round]:
+        """Learners, until one makes no error or guesses; `dual` becomes the mean of the weights."""
+        margins, classes = keeper.margins, keeper.margins.classes
+        for k in range(self.n_estimators):
+            weights = margins.distribution()
+            learner, predicted = learn(weights)
+            error = float(weights @ (predicted != margins.y))
+            if error >= 1 - 1 / classes and classes > 1:
+                if k == 0:
+                    raise ValueError(_worse_than_random(learner, error, classes))
+                return
+            vote = 1.0
+            if error > 0:
+                vote = self.learning_rate * (np.log((1 - error) / error) + np.log(classes - 1))
+            margins.add(vote, predicted)
+            dual += (weights - dual) / (k + 1)
+            keeper.note(error)
+            yield Round(learner, float(vote), error)
+            if error <= 0:
+                return
+            if max(margins.log_loss, vote) > LARGEST_EXPONENT:
+                warnings.warn(
+                    f"Sample weights have reached infinite values, at iteration {k}, causing "
+                    "overflow. Iterations stopped. Try lowering the learning rate.",
+                    stacklevel=6,
+                )
+                return
+
+    # ---- the certificate -------------------------------------------------------------------------
+
+    def _certified(self, X, y, sample_weight=None) -> Certificate:
+        """The certificate, computed again from the data of the fit and the stored learners."""
+        check_is_fitted(self)
+        data = self._read(X, y, sample_weight, reset=False)
+        self._check_same_data(data)
+        rows = self._distinct(data)
+        rounds = [
+            Round(one, float(vote), 0.0)
+            for one, vote in zip(self.estimators_, self.estimator_weights_)
+        ]
+        with single_blas():
+            margins = self._votes_of(rounds, data, rows)
+            found = _certificate(self._stumps(data, rows), margins, self.dual_)
+        return self._said(found, len(rounds), self._is_stopped)
+
+    def _votes_of(self, rounds: list[Round], data: EnsembleData, rows: Population) -> Margins:
+        """The vote of these rounds on the data."""
+        margins = self._no_votes(data, rows)
+        X, _ = chosen_rows(data, rows)
+        for one in rounds:
+            margins.add(one.vote, np.argmax(said(one.learner, X, _classes_of(data)), axis=1))
+        return margins
+
+
+def _classes_of(data: EnsembleData) -> Array:
+    """The classes of the one output."""
+    classes = data.outputs.classes
+    assert classes is not None
+    return classes[0]
+
+
+def _certificate(stumps: Stumps | None, margins: Margins, dual: Array) -> Certificate:
+    if stumps is None:
+        return certificate_without_bound(margins, OTHER_LEARNER)
+    return certificate_of_stumps(margins, bound_of(stumps, margins, dual))
+
+
+def _worse_than_random(learner: Any, error: float, classes: int) -> str:
+    return (
+        "BaseClassifier in AdaBoostClassifier ensemble is worse than random, ensemble can not be "
+        f"fit: {type(learner).__name__} has error {error:.3g} on {classes} classes; use another "
+        "learner."
+    )

@@ -1,0 +1,178 @@
+"""Margins of a weighted vote, and the exponential loss that boosting minimises.
+
+A vote of learners hₜ with weights αₜ gives row i the margin mᵢ = Σₜ αₜ(1[hₜ(xᵢ) = yᵢ] − 1/K), and
+the loss is L = Σᵢ sᵢ exp(−mᵢ). For two classes that is exp(−y·F) with F = ½ Σ αₜhₜ (Freund and
+Schapire 1997); for K it is the loss of SAMME (Zhu, Zou, Rosset and Hastie 2009). The slope of log L
+in the weight of a learner h is 1/K minus its accuracy on the weights dᵢ ∝ sᵢ exp(−mᵢ), hence the
+step α = log((1 − e)/e) + log(K − 1) for a learner of error e.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..._ground.drawing import pictures
+
+Array = np.ndarray
+
+# The distribution of the margins is kept at so many levels from −1 to 1.
+LEVELS = 201
+EPS = float(np.finfo(float).eps)
+
+
+class Margins:
+    """The state of a vote on its training rows, while learners are added.
+
+    Parameters
+    ----------
+    y : ndarray of int, shape (n,)
+        Classes 0 … classes − 1.
+    weights : ndarray of shape (n,)
+        Weights sᵢ > 0 of the rows.
+    classes : int
+        K, at least 2.
+    """
+
+    def __init__(self, y: Array, weights: Array, classes: int):
+        self.y, self.classes = y, classes
+        self.total_weight = float(weights.sum())
+        self.shares = weights / self.total_weight
+        self.margins = np.zeros(len(y))
+        # Of two classes one number says it all.
+        self.votes = np.zeros((len(y), classes)) if classes > 2 else None
+        self.total_vote = 0.0
+        self._exponentials: Array | None = None
+
+    def add(self, vote: float, predicted: Array) -> None:
+        """Add a learner that predicts these classes, with the weight `vote`."""
+        hits = predicted == self.y
+        self.margins += np.where(hits, vote * (1 - 1 / self.classes), -vote / self.classes)
+        if self.votes is not None:
+            self.votes[np.arange(len(predicted)), predicted] += vote
+        self.total_vote += vote
+        self._exponentials = None
+
+    def distribution(self) -> Array:
+        """dᵢ ∝ sᵢ exp(−mᵢ), which sums to 1: how much each row counts for the next learner.
+
+        Rows whose weight is lost to rounding keep a trace of it, in proportion to what they had.
+        """
+        d = np.maximum(self._relative(), EPS)
+        d *= self.shares
+        d /= d.sum()
+        return d
+
+    @property
+    def log_loss(self) -> float:
+        """log(L/Σs), which does not overflow."""
+        return float(np.log(self.shares @ self._relative()) - self.margins.min())
+
+    def _relative(self) -> Array:
+        """exp(−mᵢ) as parts of the largest."""
+        if self._exponentials is None:
+            d = np.subtract(self.margins.min(), self.margins)
+            self._exponentials = np.exp(d, out=d)
+        return self._exponentials
+
+    def normalised(self) -> Array:
+        """Margins between −1 and 1: votes for the class minus those for its strongest rival."""
+        if self.votes is None:
+            return self.margins * (2 / self.total_vote)
+        rows = np.arange(len(self.y))
+        own, rivals = self.votes[rows, self.y], self.votes.copy()
+        rivals[rows, self.y] = -np.inf
+        return (own - rivals.max(axis=1)) / self.total_vote
+
+    def error(self, normalised: Array) -> float:
+        """The share of rows that are classified wrongly; a tie goes to the first class."""
+        if self.votes is not None:
+            return float(self.shares @ (np.argmax(self.votes, axis=1) != self.y))
+        return float(self.shares @ ((normalised < 0) | ((normalised == 0) & (self.y == 1))))
+
+
+class TraceKeeper:
+    """Takes note of a vote after each round."""
+
+    def __init__(self, margins: Margins):
+        self.margins = margins
+        self.rows: list[tuple[float, float, float]] = []
+        self.shares: list[Array] = []
+
+    def note(self, learner_error: float) -> None:
+        """A round has added a learner with this error."""
+        normalised = self.margins.normalised()
+        loss, error = np.exp(self.margins.log_loss), self.margins.error(normalised)
+        self.rows.append((loss, error, learner_error))
+        # The lowest level that a margin does not exceed, but for rounding at the levels.
+        normalised += 1
+        normalised *= 0.5 * (LEVELS - 1)
+        normalised -= 1e-9
+        level = np.ceil(normalised, out=normalised).astype(np.int64)
+        np.clip(level, 0, LEVELS - 1, out=level)
+        self.shares.append(np.bincount(level, self.margins.shares, LEVELS).cumsum())
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def cut(self, rounds: int) -> None:
+        """Forget what came after so many rounds."""
+        del self.rows[rounds:], self.shares[rounds:]
+
+    def __str__(self) -> str:
+        loss, error, _ = self.rows[-1]
+        return f"round {len(self.rows)}, exponential loss {loss:.4g}, training error {error:.4g}"
+
+    def trace(self) -> MarginTrace:
+        """What was noted."""
+        loss, error, learner_error = np.array(self.rows).reshape(-1, 3).T
+        shares = np.array(self.shares).reshape(-1, LEVELS)
+        levels = np.linspace(-1, 1, LEVELS)
+        return MarginTrace(loss, error, learner_error, levels, np.minimum(shares, 1.0))
+
+
+@dataclass(frozen=True, eq=False)
+class MarginTrace:
+    """How a vote learns, round by round, on its own rows.
+
+    Attributes
+    ----------
+    loss : ndarray of shape (rounds,)
+        The exponential loss, as a mean: 1 before the first round. For two classes it is never below
+        the error.
+    error : ndarray of shape (rounds,)
+        The share of rows that the vote so far classifies wrongly.
+    learner_error : ndarray of shape (rounds,)
+        The error of each learner on the weights that it was given.
+    levels : ndarray of shape (L,)
+        Margins from −1 to 1.
+    shares : ndarray of shape (rounds, L)
+        The share of rows whose margin is at most each level. A margin is the part of all votes that
+        are for the class of a row, minus the part for its strongest rival.
+    """
+
+    loss: Array
+    error: Array
+    learner_error: Array
+    levels: Array
+    shares: Array
+
+    def __len__(self) -> int:
+        return len(self.loss)
+
+    def plot(self, *, axes=None):
+        """Draw loss and error by round, and the distribution of the margins.
+
+        Parameters
+        ----------
+        axes : pair of matplotlib Axes, default=None
+            Where to draw; a new figure if None.
+
+        Returns
+        -------
+        axes : pair of matplotlib Axes
+            Loss and error on the first, margins after some of the rounds on the second.
+        """
+        plots = pictures()
+        return plots.margins(self.loss, self.error, self.levels, self.shares, axes=axes)

@@ -1,0 +1,311 @@
+"""How bagging fits its members: any learner, on rows and columns that are drawn at random."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import _fit_context, clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt
+from sklearn.utils.metadata_routing import _raise_for_params, process_routing
+from sklearn.utils.validation import check_is_fitted
+
+from ..._ground.columns import NUMBERS, is_table, series_of
+from ..._ground.progress import watch, with_callbacks
+from ..._ground.stored import Declaration, Each, FittedModel, Numbers, Unused
+from ..._ground.tables import readable
+from ..._ground.validation import TEXTS, read_for_learner, read_names
+from ...unseen import take_over
+from ._base import Ensemble, fingerprint
+from .draws import Population, as_numbers
+from .members import columns_of, fitted_member
+from .out_of_bag import EnsembleData
+
+Array = np.ndarray
+
+
+# What a fit knows before its first member.
+PREPARED = (
+    "_seeds",
+    "_rows",
+    "_row_weights",
+    "_fingerprint",
+    "_max_samples",
+    "_max_features",
+    "_n_samples",
+)
+
+
+class Bagging(Ensemble):
+    """What both kinds of bagging share; stands before scikit-learn's class of the same kind.
+
+    Drawing, predicting, both gaps, limits of time and Ctrl-C are here; which metadata go where is
+    scikit-learn's.
+    """
+
+    # The method whose answers are the mean of the members.
+    _answer = "predict"
+
+    _stored: ClassVar[Declaration] = {
+        **Ensemble._stored,
+        "estimator_": Unused(),
+        "estimators_": Each(FittedModel(), "members", least=1),
+        "estimators_features_": Each(Numbers(None, types="iu", below="features"), "members"),
+        "_max_features": Unused(),
+        "_n_samples": Unused(),
+    }
+    _parameter_constraints: ClassVar[dict] = {
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "max_samples": [
+            None,
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0, 1, closed="right"),
+        ],
+        "max_features": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0, 1, closed="right"),
+        ],
+        "bootstrap": ["boolean"],
+        "bootstrap_features": ["boolean"],
+        "oob_score": ["boolean"],
+        "warm_start": ["boolean"],
+        "n_jobs": [None, Integral],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
+    }
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y, sample_weight=None, **fit_params):
+        """Fit the members, each to rows that are drawn for it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Training data, of any kind that the learner takes. A table that has more than numbers is
+            handed to the learners as a table, one of numbers to pipelines alone.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights ≥ 0: how often a row is drawn is in proportion. Weight 2 means the row twice,
+            weight 0 means the row is not there.
+        **fit_params : dict
+            What is handed on to the learners, with scikit-learn's metadata routing.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. Ctrl-C keeps the members fitted so far and raises
+            KeyboardInterrupt; an error leaves the estimator as it was.
+        """
+        _raise_for_params(fit_params, self, "fit")
+        self._check_combinations()
+        data = self._read(X, y, sample_weight)
+        # Learned on a copy: a fit that fails leaves the estimator as it was.
+        draft = copy.copy(self)
+        draft._prepare(data)
+        old, new = draft._members_to_keep()
+        if new == 0:
+            return self
+        if old:
+            self._check_same(data)
+        routed = process_routing(self, "fit", **fit_params).estimator.fit if fit_params else {}
+        seeds = self._first_seeds(check_random_state(self.random_state), len(old), new)
+        with watch(self, data.X, data.outputs.y) as callback:
+            members, ending = self._collect(draft._fit_members(data, seeds, routed), new, callback)
+        take_over(self, draft._learned(data, old + members, seeds[: len(members)]))
+        self._end(ending, len(self.estimators_), self.n_estimators)
+        return self
+
+    def _misfit(self) -> str | None:
+        """What does not go together in the stored attributes, in words; None if all does."""
+        for member, taken in zip(self.estimators_, self.estimators_features_):
+            width = getattr(member, "n_features_in_", len(taken))
+            if width != len(taken):
+                return f"estimators_ has a member of {width} columns, which is given {len(taken)}"
+        return None
+
+    # ---- reading and drawing ---------------------------------------------------------------------
+
+    def _read(self, X, y, sample_weight=None, *, reset: bool = True) -> EnsembleData:
+        """X, y and weights; the learners check the values of X."""
+        X, names = self._read_X(X, reset=reset)
+        outputs = self._read_targets(y, X, sample_weight)
+        if outputs.classes is not None:
+            self._refuse_several(outputs)
+        return EnsembleData(X, as_numbers(X), outputs, names)
+
+    def _read_X(self, X: Any, *, reset: bool) -> tuple[Any, Array | None]:
+        """X for the learners, and its feature names."""
+        if isinstance(X, list) and X and isinstance(X[0], str):
+            raise ValueError(f"X has {X[0]!r} in row 0, which is no row of features; {TEXTS}.")
+        X = readable(X)
+        if self._hands_on_tables(X):
+            return X, read_names(self, X, reset=reset)
+        return read_for_learner(self, X, reset=reset, ensure_all_finite=False)
+
+    def _hands_on_tables(self, X: Any) -> bool:
+        """Whether learners are given X as a table: a pipeline may ask for columns by name."""
+        if not is_table(X):
+            return False
+        is_number = (series_of(X, j).kind.startswith(NUMBERS) for j in range(X.shape[1]))
+        return isinstance(self._get_estimator(), Pipeline) or not all(is_number)
+
+    def _check_combinations(self) -> None:
+        self._check_out_of_bag()
+        if self.oob_score and self.warm_start:
+            raise ValueError(
+                "Out of bag estimate only available if warm_start=False; generalization_ has it."
+            )
+
+    def _prepare(self, data: EnsembleData) -> None:
+        """What all members share: the learner, the rows to draw from, and how many are drawn."""
+        columns = data.X.shape[1]
+        size = self.max_features
+        chosen = size if isinstance(size, Integral) else int(size * columns)
+        if chosen > columns:
+            raise ValueError(f"max_features must be <= n_features, got {chosen} > {columns}.")
+        outputs = data.outputs
+        population = Population.of(data.numbers, outputs.y, outputs.sample_weight)
+        self._validate_estimator(self._get_estimator())
+        self._rows, self._row_weights = population.first, population.weights
+        self._fingerprint = fingerprint(population, outputs.y)
+        self._max_samples = population.size_of(self.max_samples)
+        self._max_features = max(1, int(chosen))
+        self._n_samples = data.X.shape[0]
+        if not self.bootstrap:
+            population.draw(0, self._max_samples, replace=False)
+        self.n_features_in_ = columns
+
+    def _members_to_keep(self) -> tuple[list[Any], int]:
+        """Members of an earlier fit, and how many are to be added."""
+        old = list(self.estimators_) if self.warm_start and hasattr(self, "estimators_") else []
+        return old, self._more_members(len(old))
+
+    def _check_same(self, data: EnsembleData) -> None:
+        """Refuse to add members to those of other columns or other classes."""
+        classes = data.outputs.classes
+        is_same = self.n_features_in_ == data.X.shape[1]
+        if not is_same or (classes and not np.array_equal(self.classes_, classes[0])):
+            raise ValueError(
+                f"warm_start=True adds members to a {type(self).__name__} whose features or "
+                "classes were others; set warm_start=False to fit anew."
+            )
+
+    def _fit_members(self, data: EnsembleData, seeds: Array, routed: dict) -> Iterator[list[Any]]:
+        """Members one by one; by joblib where n_jobs asks for it."""
+        tasks = (delayed(fitted_member)(self, data, seed, routed) for seed in seeds)
+        parallel = Parallel(n_jobs=self.n_jobs, return_as="generator", verbose=self.verbose)
+        for member in parallel(tasks):
+            yield [member]
+
+    def _columns(self, seed: int) -> Array:
+        """The columns of a member."""
+        count, size = self.n_features_in_, self._max_features
+        if size == count and not self.bootstrap_features:
+            return np.arange(count)
+        # Another stream than that of the rows.
+        rng = np.random.default_rng([seed, 1])
+        if self.bootstrap_features:
+            return rng.integers(0, count, size)
+        return np.sort(rng.choice(count, size, replace=False))
+
+    # ---- what is learned -------------------------------------------------------------------------
+
+    def _learned(self, data: EnsembleData, members: list[Any], seeds: Array) -> dict[str, Any]:
+        """Every attribute in `_stored` that this fit has, by name."""
+        before = vars(self).get("_seeds", seeds[:0])[: len(members) - len(seeds)]
+        self._seeds = np.concatenate([before, seeds])
+        learned = {
+            "estimator_": self.estimator_,
+            "estimators_": members,
+            "estimators_features_": [self._columns(seed) for seed in self._seeds],
+            "n_features_in_": data.X.shape[1],
+            "certificate_": self._certificate(len(members), self.n_estimators),
+            "_training": (data,),
+            "_calibration": None,
+        }
+        learned |= {name: value for name, value in vars(self).items() if name in PREPARED}
+        if data.feature_names is not None:
+            learned["feature_names_in_"] = data.feature_names
+        learned |= self._specifics(data)
+        if self.oob_score:
+            self.__dict__.update(learned)
+            learned |= self._out_of_bag_attributes(data)
+        return learned
+
+    @property
+    def _say(self) -> Callable:
+        """What a member is asked."""
+        raise NotImplementedError
+
+    def _mean_of_members(self, X: Any, **params) -> Array:
+        check_is_fitted(self)
+        total = sum(self._said(X, self._say, self._answer, params))
+        return np.asarray(total) / len(self.estimators_)
+
+    def _said(self, X: Any, ask: Callable, caller: str, params: dict) -> Iterator[Any]:
+        """What the members say of rows as the caller gives them, one after the other."""
+        _raise_for_params(params, self, caller)
+        X = self._read_X(X, reset=False)[0]
+        routed = process_routing(self, caller, **params).estimator if params else {}
+        tasks = (
+            delayed(ask)(member, columns_of(X, columns), routed)
+            for member, columns in zip(self.estimators_, self.estimators_features_)
+        )
+        yield from Parallel(n_jobs=self.n_jobs, return_as="generator", verbose=self.verbose)(tasks)
+
+    def _specifics(self, data: EnsembleData) -> dict[str, Any]:
+        """What a kind of bagging adds to the learned attributes."""
+        return {}
+
+    def _out_of_bag_attributes(self, data: EnsembleData) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def _out_of_bag(self, data: EnsembleData) -> tuple[Array, Array]:
+        """Sums of the predictions by members that were not given a row, and how many they were."""
+        outputs = data.outputs
+        place = Population.of(data.numbers, outputs.y, outputs.sample_weight).place
+        sums, used = None, np.zeros(len(place), dtype=int)
+        for member, columns, is_seen in zip(
+            self.estimators_, self.estimators_features_, self._seen(place)
+        ):
+            rows = np.flatnonzero(~is_seen)
+            if len(rows) == 0:
+                continue
+            z = self._say(member, _safe_indexing(columns_of(data.X, columns), rows), {})
+            sums = np.zeros((len(place), z.shape[1])) if sums is None else sums
+            sums[rows] += z
+            used[rows] += 1
+        if sums is None:
+            sums = np.zeros((len(place), self._by_member(_safe_indexing(data.X, [0])).shape[2]))
+        return sums, used
+
+    def _by_member(self, X: Any) -> Array:
+        """What each member says of rows as learners get them, (members, n, K)."""
+        pairs = zip(self.estimators_, self.estimators_features_)
+        return np.stack([self._say(one, columns_of(X, columns), {}) for one, columns in pairs])
+
+    def _tree_parameters(self) -> dict[str, Any]:
+        """Those of the learner, or of its last step."""
+        _, learner = self._last_step()
+        return learner.get_params(deep=False) if hasattr(learner, "min_samples_leaf") else {}
+
+    def _with_trees(self, changes: dict[str, Any]) -> dict[str, Any]:
+        prefix, _ = self._last_step()
+        changed = {f"{prefix}{name}": value for name, value in changes.items()}
+        return {"estimator": clone(self._get_estimator()).set_params(**changed)}
+
+    def _last_step(self) -> tuple[str, Any]:
+        """The prefix of its parameters, and the learner itself or the last step of a pipeline."""
+        learner = self._get_estimator()
+        steps = getattr(learner, "steps", None)
+        return (f"{steps[-1][0]}__", steps[-1][1]) if steps else ("", learner)

@@ -1,0 +1,371 @@
+"""Bagging of any learner (Breiman 1996): the mean of members fitted to random draws of the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial, reduce
+from typing import Any, ClassVar
+
+import numpy as np
+import sklearn.ensemble
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from ..._ground.stored import Declaration, Labels, Unused, Whole
+from ..trees import DecisionTreeClassifier, DecisionTreeRegressor, HeldOutIntervals, HeldOutSets
+from ._bagging import Bagging
+from .members import decisions, log_probabilities, numbers, probabilities
+from .out_of_bag import EnsembleData, warn_if_unpredicted
+
+Array = np.ndarray
+
+
+def _members_decide(ensemble: Any) -> bool:
+    """Whether the members have decision values."""
+    members = getattr(ensemble, "estimators_", None) or [ensemble._get_estimator()]
+    return hasattr(members[0], "decision_function")
+
+
+class BaggingClassifier(HeldOutSets, Bagging, sklearn.ensemble.BaggingClassifier):
+    """Classification by the mean probabilities, or votes, of learners on random draws of the rows.
+
+    Parameters
+    ----------
+    estimator : estimator, default=None
+        The learner, ours or scikit-learn's; None is a `DecisionTreeClassifier`.
+    n_estimators : int, default=10
+        How many members.
+    max_samples : int or float, default=None
+        How many rows are drawn for each member: a number, or a part of the total weight. None draws
+        as many as there are.
+    max_features : int or float, default=1.0
+        How many columns are drawn for each member: a number, or a part of all.
+    bootstrap : bool, default=True
+        Whether rows are drawn with replacement.
+    bootstrap_features : bool, default=False
+        Whether columns are drawn with replacement.
+    oob_score : bool, default=False
+        Whether `oob_score_` and `oob_decision_function_` are computed with the fit;
+        `generalization_` has the score in any case.
+    warm_start : bool, default=False
+        Whether a fit adds members to those of the last one.
+    n_jobs : int, default=None
+        How many members are fitted side by side, by joblib.
+    random_state : int, RandomState or None, default=None
+        Seeds the draws, and the members.
+    verbose : int, default=0
+        Messages of joblib.
+    time_limit : float, default=None
+        Seconds after which no further member is begun; those that are done are kept.
+
+    Attributes
+    ----------
+    estimators_ : list of estimators
+        The members.
+    estimators_samples_, estimators_features_ : list of ndarray
+        The rows and the columns that each of them was given.
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    oob_score_ : float
+        The accuracy of rows predicted by the members that were not given them.
+    oob_decision_function_ : ndarray of shape (n_samples, n_classes)
+        The mean of their probabilities.
+    certificate_ : Certificate
+        Of kind "none": no objective is minimised.
+    generalization_ : Generalization
+        The score on unseen data, out of bag, with its standard error.
+
+    Notes
+    -----
+    Rows are drawn from the distinct rows in the order of their content, so that neither the order
+    of the rows nor repeats in place of weights change a member. A learner that takes weights is
+    given all distinct rows with how often each was drawn, 0 for the others; one that does not is
+    given the rows that were drawn. One whose draw has a single class, and that refuses it, is
+    replaced by that class. A table with categories or text, or any table for a pipeline, is handed
+    to the learners as a table of the columns that were drawn.
+
+    References
+    ----------
+    Breiman (1996), Bagging predictors, Machine Learning 24.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from gapless import BaggingClassifier, LogisticRegression
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = BaggingClassifier(LogisticRegression(), random_state=0).fit(X / X.max(axis=0), y)
+    >>> len(model.estimators_)
+    10
+    """
+
+    _answer = "predict_proba"
+    _stored: ClassVar[Declaration] = {
+        **Bagging._stored,
+        "classes_": Labels(),
+        "n_classes_": Whole(size="classes"),
+        "oob_decision_function_": Unused(),
+    }
+
+    def __init__(
+        self,
+        estimator=None,
+        n_estimators=10,
+        *,
+        max_samples=None,
+        max_features=1.0,
+        bootstrap=True,
+        bootstrap_features=False,
+        oob_score=False,
+        warm_start=False,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+        time_limit=None,
+    ):
+        super().__init__(
+            estimator,
+            n_estimators,
+            max_samples=max_samples,
+            max_features=max_features,
+            bootstrap=bootstrap,
+            bootstrap_features=bootstrap_features,
+            oob_score=oob_score,
+            warm_start=warm_start,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        self.time_limit = time_limit
+
+    def _get_estimator(self) -> Any:
+        return DecisionTreeClassifier() if self.estimator is None else self.estimator
+
+    def _misfit(self) -> str | None:
+        known = np.arange(len(self.classes_))
+        for member in self.estimators_:
+            if not np.isin(getattr(member, "classes_", known), known).all():
+                return "estimators_ has a member of other classes than classes_"
+        return super()._misfit()
+
+    def predict_proba(self, X, **params):
+        """Mean probabilities of the members; shares of their votes where they have none.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows.
+        **params : dict
+            What is handed on to the learners, with scikit-learn's metadata routing.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`.
+        """
+        return self._mean_of_members(X, **params)
+
+    def predict_log_proba(self, X, **params):
+        """Logarithms of the mean probabilities.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows.
+        **params : dict
+            What is handed on to the learners, with scikit-learn's metadata routing.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`.
+        """
+        check_is_fitted(self)
+        ask = partial(log_probabilities, count=self.n_classes_)
+        said = self._said(X, ask, "predict_log_proba", params)
+        return reduce(np.logaddexp, said) - np.log(len(self.estimators_))
+
+    @available_if(_members_decide)
+    def decision_function(self, X, **params):
+        """Mean decision values of the members.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows.
+        **params : dict
+            What is handed on to the learners, with scikit-learn's metadata routing.
+
+        Returns
+        -------
+        score : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            As the learner has them; without members whose draw had a single class.
+        """
+        check_is_fitted(self)
+        said = [z for z in self._said(X, decisions, "decision_function", params) if z is not None]
+        return sum(said) / len(said)
+
+    def _specifics(self, data: EnsembleData) -> dict[str, Any]:
+        classes = (data.outputs.classes or [])[0]
+        return {"classes_": classes, "n_classes_": len(classes)}
+
+    @property
+    def _say(self) -> Callable:
+        return partial(probabilities, count=self.n_classes_)
+
+    def _out_of_bag_attributes(self, data: EnsembleData) -> dict[str, Any]:
+        sums, used = self._out_of_bag(data)
+        is_counted = data.outputs.sample_weight > 0
+        warn_if_unpredicted(used[is_counted])
+        with np.errstate(invalid="ignore"):
+            shares = sums / used[:, None]
+        score = accuracy_score(
+            data.outputs.y[is_counted, 0],
+            np.argmax(sums[is_counted], axis=1),
+            sample_weight=data.outputs.sample_weight[is_counted],
+        )
+        return {"oob_score_": score, "oob_decision_function_": shares}
+
+
+class BaggingRegressor(HeldOutIntervals, Bagging, sklearn.ensemble.BaggingRegressor):
+    """Regression by the mean of learners on random draws of the rows.
+
+    Parameters
+    ----------
+    estimator : estimator, default=None
+        The learner, ours or scikit-learn's; None is a `DecisionTreeRegressor`.
+    n_estimators : int, default=10
+        How many members.
+    max_samples : int or float, default=None
+        How many rows are drawn for each member: a number, or a part of the total weight. None draws
+        as many as there are.
+    max_features : int or float, default=1.0
+        How many columns are drawn for each member: a number, or a part of all.
+    bootstrap : bool, default=True
+        Whether rows are drawn with replacement.
+    bootstrap_features : bool, default=False
+        Whether columns are drawn with replacement.
+    oob_score : bool, default=False
+        Whether `oob_score_` and `oob_prediction_` are computed with the fit; `generalization_` has
+        the score in any case.
+    warm_start : bool, default=False
+        Whether a fit adds members to those of the last one.
+    n_jobs : int, default=None
+        How many members are fitted side by side, by joblib.
+    random_state : int, RandomState or None, default=None
+        Seeds the draws, and the members.
+    verbose : int, default=0
+        Messages of joblib.
+    time_limit : float, default=None
+        Seconds after which no further member is begun; those that are done are kept.
+
+    Attributes
+    ----------
+    estimators_ : list of estimators
+        The members.
+    estimators_samples_, estimators_features_ : list of ndarray
+        The rows and the columns that each of them was given.
+    oob_score_ : float
+        R² of rows predicted by the members that were not given them.
+    oob_prediction_ : ndarray of shape (n_samples,)
+        The mean of their predictions.
+    certificate_ : Certificate
+        Of kind "none": no objective is minimised.
+    generalization_ : Generalization
+        The score on unseen data, out of bag, with its standard error.
+
+    Notes
+    -----
+    See `BaggingClassifier` for how rows are drawn.
+
+    References
+    ----------
+    Breiman (1996), Bagging predictors, Machine Learning 24.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from gapless import BaggingRegressor, KernelRidge
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = BaggingRegressor(KernelRidge(alpha=0.1), random_state=0).fit(X, y)
+    >>> model.generalization_.method
+    'out of bag (10 members)'
+    """
+
+    _stored: ClassVar[Declaration] = {**Bagging._stored, "oob_prediction_": Unused()}
+
+    def __init__(
+        self,
+        estimator=None,
+        n_estimators=10,
+        *,
+        max_samples=None,
+        max_features=1.0,
+        bootstrap=True,
+        bootstrap_features=False,
+        oob_score=False,
+        warm_start=False,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+        time_limit=None,
+    ):
+        super().__init__(
+            estimator,
+            n_estimators,
+            max_samples=max_samples,
+            max_features=max_features,
+            bootstrap=bootstrap,
+            bootstrap_features=bootstrap_features,
+            oob_score=oob_score,
+            warm_start=warm_start,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        self.time_limit = time_limit
+
+    def _get_estimator(self) -> Any:
+        return DecisionTreeRegressor() if self.estimator is None else self.estimator
+
+    @property
+    def _say(self) -> Callable:
+        return numbers
+
+    def predict(self, X, *, interval=None, **params):
+        """Mean predictions of the members, with intervals where they are asked for.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows.
+        interval : float, default=None
+            The share of new rows, such as 0.9, whose target is to be inside its interval; judged
+            out of bag. See `gapless.intervals` for what is promised.
+        **params : dict
+            What is handed on to the learners, with scikit-learn's metadata routing.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            The means. With `interval`, a tuple `(prediction, lower, upper)` of such arrays.
+        """
+        if interval is not None:
+            return self._with_intervals(X, interval)
+        z = self._mean_of_members(X, **params)
+        return z[:, 0] if z.shape[1] == 1 else z
+
+    def _out_of_bag_attributes(self, data: EnsembleData) -> dict[str, Any]:
+        sums, used = self._out_of_bag(data)
+        is_counted = data.outputs.sample_weight > 0
+        warn_if_unpredicted(used[is_counted])
+        mean = sums / np.maximum(used, 1)[:, None]
+        score = r2_score(
+            data.outputs.y[is_counted],
+            mean[is_counted],
+            sample_weight=data.outputs.sample_weight[is_counted],
+        )
+        return {
+            "oob_score_": score,
+            "oob_prediction_": mean[:, 0] if data.outputs.is_flat else mean,
+        }

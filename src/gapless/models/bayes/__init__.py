@@ -1,0 +1,24 @@
+"""Bayes: classes from the densities of their rows, and decisions from probabilities.
+
+`_base` fits, predicts and judges; `gaussian`, `multinomial`, `complement`, `bernoulli` and
+`categorical` are naive Bayes, `mixed` is that for tables of all kinds of columns, the two
+discriminants have covariances. Called by users and by `text`. Imports what estimators share, and
+the core.
+"""
+
+from typing import TYPE_CHECKING
+
+from ..._ground.first_use import on_first_use
+
+if TYPE_CHECKING:
+    from .bernoulli import BernoulliNB
+    from .categorical import CategoricalNB
+    from .complement import ComplementNB
+    from .decision import BayesDecision
+    from .gaussian import GaussianNB
+    from .linear_discriminant import LinearDiscriminantAnalysis
+    from .mixed import NaiveBayes
+    from .multinomial import MultinomialNB
+    from .quadratic_discriminant import QuadraticDiscriminantAnalysis
+
+__getattr__, __dir__, __all__ = on_first_use(__name__)

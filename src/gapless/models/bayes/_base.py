@@ -1,0 +1,329 @@
+"""What all Bayes classifiers share: fit = read → count → certify → attributes.
+
+A subclass says what it learns from rows (`_learn`), the joint log-probability of rows and classes
+(`_joint`), the same without each row (`_without_each`), and what its parameters cost (`_costs`).
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.utils.validation import check_is_fitted
+
+from ..._ground.design import Design
+from ..._ground.stored import INPUT, Declaration, Labels
+from ..._ground.validation import Training, read_classification, read_rows
+from ...certificates import Certificate, judged
+from ...unseen import JUDGED, Calibration, Remembering, take_over
+from .held_out import BayesFit, bounded
+from .reading import read_part, refuse_sparse
+
+Array = np.ndarray
+
+CURE = "these are not the data of the fit, or the model was changed; pass those, or fit again"
+
+
+class BayesClassifier(ClassifierMixin, Remembering, BaseEstimator):
+    """Base of the Bayes classifiers."""
+
+    _stored: ClassVar[Declaration] = {"classes_": Labels(), **INPUT, **JUDGED}
+    _fewest_classes = 1
+
+    # ---- what a subclass says --------------------------------------------------------------------
+
+    def _learn(self, data: Training) -> dict[str, Any]:
+        """The attributes of a model of these rows, for all classes that the data name."""
+        raise NotImplementedError
+
+    def _learn_anew(self, data: Training) -> dict[str, Any]:
+        """What `fit` learns: the same, with the parameters that it chooses."""
+        return self._learn(data)
+
+    def _joint(self, X: Any) -> Array:
+        """log p(x, y) of rows that have been read and all classes, (n, classes), float64."""
+        raise NotImplementedError
+
+    def _without_each(self, X: Any, own: Array, data: Training) -> Array:
+        """The same of rows of the training data, each by a model without it.
+
+        `own` (n, classes) is the weight with which the row was counted in each class.
+        """
+        raise NotImplementedError
+
+    def _costs(self, learned: dict[str, Any], data: Training) -> tuple[float, float, float, float]:
+        """Of the stored model, given what a fit learns: primal, dual, sizes of terms, scale."""
+        raise NotImplementedError
+
+    def _warn_of_fit(self) -> None:
+        """Say what is wrong with the data of a fit that is done."""
+
+    def _is_unknown(self, rows: Array, weights: Array) -> Array:
+        """Which classes cannot be learned from so many rows of so much weight."""
+        return rows == 0
+
+    def _warn_of_unseen(self, X: Any) -> None:
+        """Say what in rows to predict the fit has not seen, where that is told apart."""
+
+    def _smoothed(self, step: int) -> tuple[str, Any] | None:
+        """A copy with more smoothing by so many steps, or less, and its name; None for none."""
+        return None
+
+    # ---- fitting ---------------------------------------------------------------------------------
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y, sample_weight=None):
+        """Learn the classes.
+
+        Parameters
+        ----------
+        X : {array-like, data frame} of shape (n_samples, n_features)
+            Training data.
+        y : array-like of shape (n_samples,)
+            Classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights ≥ 0. Weight 2 means the row twice, weight 0 means the row is not there.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. An error leaves it as it was.
+        """
+        data = self._read(X, y, sample_weight)
+        self._keep(data, self._learn_anew(data), is_whole=True)
+        self._warn_of_fit()
+        return self
+
+    def _read(self, X, y, sample_weight=None, *, reset: bool = True) -> Training:
+        """X, classes and weights, validated."""
+        refuse_sparse(self, X)
+        return read_classification(
+            self, X, y, sample_weight, fewest=self._fewest_classes, reset=reset
+        )
+
+    def _read_rows(self, X) -> Any:
+        """Rows to predict, validated."""
+        refuse_sparse(self, X)
+        return read_rows(self, X)
+
+    def _keep(self, data: Training, learned: dict[str, Any], *, is_whole: bool) -> None:
+        """Replace what an earlier fit has left by what this one has learned, all at once."""
+        learned["classes_"] = data.classes
+        learned["n_features_in_"] = self._width(data)
+        if data.feature_names is not None:
+            learned["feature_names_in_"] = data.feature_names
+        twin: Any = copy.copy(self)
+        twin.__dict__ |= learned
+        learned["certificate_"] = twin._judge(learned, data)
+        learned["_calibration"] = None
+        if is_whole:
+            learned["_training"] = (data,)
+        else:
+            self.__dict__.pop("_training", None)
+        take_over(self, learned)
+
+    def _width(self, data: Training) -> int:
+        """The number of features."""
+        return data.X.shape[1]
+
+    def _judge(self, learned: dict[str, Any], data: Training) -> Certificate:
+        """How far the stored parameters are from the best ones for what a fit learns."""
+        primal, dual, size, scale = self._costs(learned, data)
+        return judged(
+            primal,
+            dual,
+            scale=scale,
+            tol=1e-9,
+            rounding=64 * np.finfo(float).eps * size,
+            exact=True,
+            method="closed form",
+            cure=CURE,
+        )
+
+    # ---- predicting ------------------------------------------------------------------------------
+
+    def _scores(self, X: Any) -> Array:
+        """log p(x, y) of rows as the caller gives them, (n, classes), float64."""
+        check_is_fitted(self)
+        rows = self._read_rows(X)
+        self._warn_of_unseen(rows)
+        return self._joint(rows)
+
+    def predict(self, X):
+        """Predict the most probable class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Classes; of equally probable ones the first.
+        """
+        best = np.argmax(self._scores(X), axis=1)
+        return self.classes_[best]
+
+    def predict_log_proba(self, X):
+        """Logarithms of the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        log_p : ndarray of shape (n_samples, n_classes)
+            log p(y | x), in the order of `classes_`. Of a row that no class can explain, all
+            classes are alike.
+        """
+        return normalised(self._scores(X))
+
+    def predict_proba(self, X):
+        """Probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+            p(y | x), in the order of `classes_`.
+        """
+        return np.exp(self.predict_log_proba(X))
+
+    def predict_set(self, X, coverage=0.9):
+        """Predict sets of classes, such that most rows have their own class in their set.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to classify.
+        coverage : float, default=0.9
+            The share of new rows whose class is to be in their set. See `gapless.prediction_sets`
+            for what is promised; the first call fits ten times again.
+
+        Returns
+        -------
+        sets : ndarray of bool, shape (n_samples, n_classes)
+            Which classes, in the order of `classes_`, are in the set of each row; the predicted
+            class always is.
+        """
+        calibration = self._calibrated(
+            "gapless.prediction_sets(model, X_train, y_train, X, coverage=..., sample_weight=...)"
+        )
+        return self._sets(calibration, X, coverage)
+
+    def _sets(self, calibration: Calibration, X: Any, coverage: float) -> Array:
+        rows = Design(self._read_rows(X))
+        sets = calibration.sets(rows, coverage, lambda z: np.exp(normalised(z)))
+        sets[np.arange(len(sets)), np.argmax(self._joint(rows.X), axis=1)] = True
+        return sets
+
+    # ---- both gaps -------------------------------------------------------------------------------
+
+    def _standing_in(self, z: Array) -> Any:
+        """A copy of the model that gives row i, asked for by X = [[i]], the scores z[i]."""
+        twin: Any = copy.copy(self)
+        twin._scores = lambda X: z[X[:, 0]]
+        return twin
+
+    def _reread(self, X, y, sample_weight) -> Training:
+        """The data of the fit, read again."""
+        check_is_fitted(self)
+        data = self._read(X, y, sample_weight, reset=False)
+        assert data.classes is not None
+        if not np.array_equal(data.classes, self.classes_):
+            raise ValueError(
+                f"y has the classes {data.classes.tolist()}, but {type(self).__name__} was fitted "
+                f"with {self.classes_.tolist()}; pass the data of the fit."
+            )
+        return data
+
+    def _certified(self, X, y, sample_weight=None) -> Certificate:
+        """The certificate, computed again from the data of the fit."""
+        data = self._reread(X, y, sample_weight)
+        return self._judge(self._learn(data), data)
+
+    def _fitted_to(self, X, y, sample_weight=None) -> BayesFit:
+        """The fit, rebuilt from its data."""
+        return self._fitted(self._reread(X, y, sample_weight))
+
+    def _fitted(self, data: Training) -> BayesFit:
+        """The fit, or an error if its data has changed."""
+        found = self._judge(self._learn(data), data)
+        if found.kind == "stopped":
+            raise ValueError(
+                f"this is not the fit of this data: the objective is {found.primal:.9g}, and can "
+                f"be {found.dual:.9g}; X, y or the weights have changed since "
+                f"{type(self).__name__} was fitted. Fit again."
+            )
+        return BayesFit(self, data)
+
+
+class NaiveBayesClassifier(BayesClassifier):
+    """Base of those whose scores are joint probabilities themselves, and that learn from parts."""
+
+    def predict_joint_log_proba(self, X):
+        """Logarithms of the joint probabilities (or densities) of rows and classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        log_p : ndarray of shape (n_samples, n_classes)
+            log p(x, y) = log p(y) + log p(x | y), in the order of `classes_`.
+        """
+        return self._scores(X)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Learn from some more rows; parts one after the other are the same as all rows at once.
+
+        Parameters
+        ----------
+        X : {array-like, data frame} of shape (n_samples, n_features)
+            Training data.
+        y : array-like of shape (n_samples,)
+            Classes.
+        classes : array-like of shape (n_classes,), default=None
+            All classes that there will be; needed in the first call.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights ≥ 0.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. It has no reference to its data: `gapless.generalize` takes them.
+        """
+        data = self._read_part(X, y, classes, sample_weight)
+        self._keep(data, self._learn_more(data), is_whole=False)
+        return self
+
+    def _read_part(self, X, y, classes, sample_weight) -> Training:
+        """A part of the data, validated."""
+        return read_part(self, X, y, classes, sample_weight)
+
+    def _learn_more(self, data: Training) -> dict[str, Any]:
+        """The attributes of a model of all rows so far, and of these."""
+        raise NotImplementedError
+
+
+def normalised(z: Array) -> Array:
+    """Logarithms of probabilities that sum to 1, from scores (n, classes)."""
+    z = bounded(z)
+    rows, best = np.arange(len(z)), z.argmax(axis=1)
+    z = z - z[rows, best, None]
+    # log Σ eᶻ with the largest z = 0 left out of the sum, so that small probabilities are not lost.
+    others = np.exp(z)
+    others[rows, best] = 0.0
+    return z - np.log1p(others.sum(axis=1, keepdims=True))

@@ -1,0 +1,215 @@
+"""What naive Bayes classifiers of counts share: smoothing, priors, `fit` and `partial_fit`."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ..._ground import core as _core
+from ..._ground.design import Design
+from ..._ground.interrupt import deadline
+from ..._ground.stored import LOGARITHM, Declaration, Numbers, Unused
+from ..._ground.threads import thread_count
+from ..._ground.validation import Training
+from ...unseen import multiple
+from ._base import NaiveBayesClassifier
+from .priors import Priors
+from .tuning import LOG_LOSS, LOO, choose_alpha, corrected
+
+Array = np.ndarray
+
+# Smaller pseudo-counts are raised to this unless they are asked for by force_alpha.
+SMALLEST_ALPHA = 1e-10
+
+
+class CountBayes(NaiveBayesClassifier):
+    """Base of naive Bayes classifiers whose features are counts, yes or no, or categories.
+
+    A subclass says what it counts (`_count`), how two counts are added (`_merged`), and what
+    follows from counts (`_smooth`).
+    """
+
+    _stored: ClassVar[Declaration] = {
+        **NaiveBayesClassifier._stored,
+        "class_count_": Numbers("classes", low=0),
+        "class_log_prior_": Numbers("classes", is_finite=False, high=LOGARITHM),
+        "feature_log_prob_": Numbers("classes", "features", is_finite=False, high=LOGARITHM),
+        "alpha_": Unused(),
+        "search_": Unused(),
+    }
+    # By what "loo" chooses.
+    _tuned_by = LOG_LOSS
+    _parameter_constraints: ClassVar[dict] = {
+        "alpha": [Interval(Real, 0, None, closed="left"), "array-like", StrOptions({LOO})],
+        "force_alpha": ["boolean"],
+        "fit_prior": ["boolean"],
+        "class_prior": ["array-like", None],
+        "smooth_prior": ["boolean"],
+    }
+
+    # ---- what a subclass says --------------------------------------------------------------------
+
+    def _count(self, data: Training) -> dict[str, Any]:
+        """What is counted of rows, as attributes; `class_count_` is one of them."""
+        raise NotImplementedError
+
+    def _merged(self, counts: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+        """The counts of two parts of the data together."""
+        return {name: value + more[name] for name, value in counts.items()}
+
+    def _smooth(self, counts: dict[str, Any], alpha: Any) -> dict[str, Any]:
+        """The attributes that follow from counts."""
+        raise NotImplementedError
+
+    # ---- fitting ---------------------------------------------------------------------------------
+
+    def _tuned(self):
+        return ("alpha",) if isinstance(self.alpha, str) else ()
+
+    def _learn_anew(self, data):
+        if not self._tuned():
+            return self._learn(data) | {"_choice": None}
+        choice = choose_alpha(self, data)
+        chosen = {"alpha_": choice.alpha, "search_": choice.search, "_choice": choice}
+        return self._at(alpha=choice.alpha)._learn(data) | chosen
+
+    def _learn_more(self, data):
+        if self._tuned():
+            raise ValueError(
+                f'{type(self).__name__} cannot choose alpha="loo" from parts of the data; give a '
+                "number, or call fit with all rows."
+            )
+        counts = self._count(data)
+        if hasattr(self, "classes_"):
+            counts = self._merged({name: getattr(self, name) for name in counts}, counts)
+        return self._from(counts, data)
+
+    def _learn(self, data):
+        return self._from(self._count(data), data)
+
+    def _from(self, counts: dict[str, Any], data: Training) -> dict[str, Any]:
+        """All attributes that follow from counts."""
+        assert data.classes is not None
+        alpha = self._check_alpha(data.X.shape[1])
+        log_prior = self._priors(len(data.classes)).log(counts["class_count_"])
+        return counts | self._smooth(counts, alpha) | {"class_log_prior_": log_prior}
+
+    def _priors(self, classes: int) -> Priors:
+        if self.smooth_prior and (self.class_prior is not None or not self.fit_prior):
+            raise ValueError(
+                "smooth_prior=True is for priors that are counted; leave out class_prior, and set "
+                "fit_prior=True."
+            )
+        return Priors.read(
+            self.class_prior, classes, is_fitted=self.fit_prior, is_smoothed=self.smooth_prior
+        )
+
+    def _check_alpha(self, d: int | None = None) -> Any:
+        """The pseudo-counts, with a warning where they are raised."""
+        if np.min(self._given_alpha) < SMALLEST_ALPHA and not self.force_alpha:
+            warnings.warn(
+                f"alpha too small will result in numeric errors, setting alpha = "
+                f"{SMALLEST_ALPHA:.1e}. Use `force_alpha=True` to keep alpha unchanged.",
+                stacklevel=2,
+            )
+        return self._alpha(d)
+
+    @property
+    def _given_alpha(self) -> Any:
+        """The parameter, or what the fit has chosen for it."""
+        return self.alpha_ if self._tuned() else self.alpha
+
+    def _alpha(self, d: int | None = None) -> Any:
+        """The pseudo-counts: a number, or one for each feature."""
+        alpha: Any = self._given_alpha
+        if not isinstance(alpha, Real):
+            alpha = np.asarray(alpha, dtype=float)
+        if isinstance(alpha, np.ndarray):
+            d = self.n_features_in_ if d is None else d
+            if alpha.shape != (d,):
+                raise ValueError(
+                    "When alpha is an array, it should contains `n_features`: got shape "
+                    f"{alpha.shape} for {d} features."
+                )
+            if not alpha.min() >= 0:
+                raise ValueError("All values in alpha must be greater than 0.")
+        return alpha if self.force_alpha else np.maximum(alpha, SMALLEST_ALPHA)
+
+    def _smoothed(self, step):
+        alpha = self._given_alpha
+        if not np.any(alpha):
+            return None
+        times = 10.0**step
+        return f"{multiple(times)} alpha", self._at(alpha=np.multiply(alpha, times))
+
+    # ---- both gaps -------------------------------------------------------------------------------
+
+    def _corrected(self, fitted, plain):
+        return corrected(self, vars(self).get("_choice"), plain)
+
+    def _costs(self, learned, data):
+        count = learned["class_count_"]
+        K = len(count)
+        primal, dual = self._priors(K).costs(count, self.class_log_prior_)
+        more, least, pseudo = self._feature_costs(learned)
+        scale = float(count.sum()) * np.log(max(K, 2)) + pseudo
+        return primal + more, dual + least, abs(dual) + abs(least) + scale, scale
+
+    def _feature_costs(self, learned: dict[str, Any]) -> tuple[float, float, float]:
+        """What the stored probabilities of the features cost, the least, and all pseudo-counts."""
+        raise NotImplementedError
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        # Of random numbers, which are no counts, little can be learned.
+        tags.classifier_tags.poor_score = True
+        return tags
+
+
+def sums_by_class(X: Any, y: Array, weights: Array, classes: int) -> Array:
+    """Σ weights·x over the rows of each class, (classes, d), float64."""
+    sums = np.empty((classes, X.shape[1]))
+    y = y.astype(np.int32, copy=False)
+    if sp.issparse(X):
+        X = X.tocsr()
+        lines = X.indptr.astype(np.int64, copy=False), X.indices.astype(np.int32, copy=False)
+        _core.class_counts(*lines, X.data, y, weights, sums, thread_count(), deadline())
+    else:
+        _core.class_sums(X, y, weights, sums, None, thread_count(), deadline())
+    return sums
+
+
+def sum_of_tables(one: Array, other: Array) -> Array:
+    """The sum of two tables of counts, of which one may have more categories."""
+    out = np.zeros((len(one), max(one.shape[1], other.shape[1])))
+    out[:, : one.shape[1]] += one
+    out[:, : other.shape[1]] += other
+    return out
+
+
+def products(X: Any, weights: Array) -> Array:
+    """X·weightsᵀ, (n, classes), for finite weights (classes, d), in float64."""
+    return Design(X).times(np.ascontiguousarray(weights.T))
+
+
+def check_not_negative(X: Any, estimator: Any) -> None:
+    """Refuse counts below 0: say where."""
+    entries = X.data if sp.issparse(X) else X
+    if entries.size and entries.min() < 0:
+        if sp.issparse(X):
+            X = X.tocoo()
+            k = int(np.argmax(X.data < 0))
+            row, column, value = X.row[k], X.col[k], X.data[k]
+        else:
+            row, column = np.argwhere(X < 0)[0]
+            value = X[row, column]
+        raise ValueError(
+            f"Negative values in data passed to {type(estimator).__name__} (input X): row {row}, "
+            f"column {column} has {value:g}, and counts are ≥ 0; GaussianNB takes any numbers."
+        )

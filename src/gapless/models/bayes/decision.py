@@ -1,0 +1,338 @@
+"""The Bayes decision rule: of all decisions, the one of least expected cost."""
+
+from __future__ import annotations
+
+import copy
+from functools import cached_property
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    MetaEstimatorMixin,
+    _fit_context,
+    clone,
+    is_classifier,
+)
+from sklearn.utils import get_tags
+from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from ..._ground.cost_matrices import (
+    abstaining_label,
+    cheapest,
+    expected_costs,
+    read_cost_matrix,
+    read_row_costs,
+    realised_costs,
+)
+from ..._ground.stored import INPUT, Declaration, FittedModel, Labels, Maybe, Numbers, Value
+from ..._ground.validation import read_labels, read_weights, readable_target
+from ...certificates import Certificate, certify_model
+from ...unseen import Generalization, Remembering, measure, take_over, uncorrected
+
+Array = np.ndarray
+
+# What the score on unseen data is called.
+SAVED = "−cost"
+
+
+class BayesDecision(Remembering, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """Decisions of least expected cost, from the probabilities of any classifier.
+
+    h(x) = argmin_j Σ_i P(class i | x) · cost(i, j), over all classes j, and at a price no decision.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Any classifier with `predict_proba`, of gapless or not.
+    cost_matrix : array-like of shape (K, K) or (K,), or dict, default=None
+        Row i, column j: what it costs to decide for class j where class i is true, laid out as a
+        confusion matrix; classes are sorted. Costs may be negative. K numbers, or a dict from
+        labels, are the costs of missing each class. A dict of dicts, from true classes to decisions
+        to costs, may have more classes than the rows. None costs 1 for each error, which gives the
+        most probable class.
+    abstain_cost : float, default=None
+        What it costs to leave a row to somebody else. None allows no such thing.
+    abstain_label : label, default=None
+        What `predict` says for these rows; None is −1, or "abstain" where classes are text.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        The fitted classifier.
+    classes_ : ndarray of shape (K,)
+        The classes.
+    costs_ : ndarray of shape (K, K)
+        The cost of each decision.
+    n_features_in_ : int
+        Number of features, where the classifier tells.
+    feature_names_in_ : ndarray of str
+        Their names, where X has some.
+    certificate_ : Certificate
+        That of the classifier, where it is one of gapless.
+    generalization_ : Generalization
+        Minus what a decision on unseen data costs, or the accuracy there if no costs are given,
+        where the classifier is one of gapless.
+
+    Notes
+    -----
+    The decision is as good as the probabilities: `gapless.metrics.reliability_curve` tells whether
+    they mean what they say, and `gapless.metrics.recalibrate` mends them. With costs of abstaining
+    above the cost of every decision, nothing is left undecided. Costs that differ from row to row
+    are given to `predict`; see there. A text that writes λ_ij for the cost of deciding i where j is
+    true has the transpose of `cost_matrix`.
+
+    References
+    ----------
+    Chow (1970), On optimum recognition error and reject tradeoff, IEEE Transactions on Information
+    Theory 16. Elkan (2001), The foundations of cost-sensitive learning, International Joint
+    Conference on Artificial Intelligence.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from gapless import BayesDecision, LogisticRegression
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X = X / X.max(axis=0)
+    >>> plain = BayesDecision(LogisticRegression(C=100.0)).fit(X, y)
+    >>> careful = BayesDecision(LogisticRegression(C=100.0), {0: 20.0, 1: 1.0}).fit(X, y)
+    >>> [int(((model.predict(X) == 1) & (y == 0)).sum()) for model in (plain, careful)]
+    [5, 1]
+    """
+
+    _stored: ClassVar[Declaration] = {
+        "classes_": Labels(),
+        "estimator_": FittedModel("predict_proba", "features", "classes"),
+        "costs_": Numbers("classes", "classes") | Numbers("classes", None),
+        **INPUT,
+        "generalization_": Maybe(Value(Generalization)),
+    }
+    _parameter_constraints: ClassVar[dict] = {
+        "estimator": [HasMethods(["fit", "predict_proba"])],
+        "cost_matrix": ["array-like", dict, None],
+        "abstain_cost": [Interval(Real, None, None, closed="neither"), None],
+        "abstain_label": "no_validation",
+    }
+
+    def __init__(self, estimator, cost_matrix=None, *, abstain_cost=None, abstain_label=None):
+        self.estimator = estimator
+        self.cost_matrix = cost_matrix
+        self.abstain_cost = abstain_cost
+        self.abstain_label = abstain_label
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y, sample_weight=None, **fit_params):
+        """Fit the classifier.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training data, of any kind that the classifier takes.
+        y : array-like of shape (n_samples,)
+            Classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights ≥ 0 for the classifier.
+        **fit_params : dict
+            What else its `fit` takes.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator; an error leaves it as it was.
+        """
+        y = y if y is None else column_or_1d(readable_target(y), warn=True)
+        if sample_weight is not None:
+            fit_params["sample_weight"] = sample_weight
+        inner = clone(self.estimator).fit(X, y, **fit_params)
+        classes = np.asarray(inner.classes_)
+        if self.abstain_cost is not None:
+            abstaining_label(classes, self.abstain_label)
+        learned = {
+            "estimator_": inner,
+            "classes_": classes,
+            "costs_": read_cost_matrix(self.cost_matrix, classes),
+        }
+        names = ("n_features_in_", "feature_names_in_")
+        learned |= {name: getattr(inner, name) for name in names if hasattr(inner, name)}
+        take_over(self, learned)
+        return self
+
+    # ---- decisions -------------------------------------------------------------------------------
+
+    def predict_proba(self, X):
+        """Probabilities of the classes, from the classifier.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, K)
+            In the order of `classes_`.
+        """
+        check_is_fitted(self)
+        return self.estimator_.predict_proba(X)
+
+    def predict(self, X, costs=None):
+        """Decide at the least expected cost.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        costs : array-like of shape (n_samples, K, K) or (n_samples, K), default=None
+            A cost matrix for each row, or the costs of missing each class there, in place of
+            `cost_matrix`.
+
+        Returns
+        -------
+        decisions : ndarray of shape (n_samples,)
+            Classes, and `abstain_label` for rows that are left to somebody else.
+        """
+        decided = self._decide(*self._probabilities_and_costs(X, costs))
+        if self.abstain_cost is None:
+            return self.classes_[decided]
+        label = abstaining_label(self.classes_, self.abstain_label)
+        is_known = np.array([label]).dtype.kind == self.classes_.dtype.kind
+        kind = np.result_type(self.classes_, np.array([label])) if is_known else object
+        return np.append(self.classes_.astype(kind), np.array([label], dtype=kind))[decided]
+
+    def conditional_risk(self, X, costs=None):
+        """The expected cost of every decision.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        costs : array-like of shape (n_samples, K, K) or (n_samples, K), default=None
+            Costs of each row, as for `predict`.
+
+        Returns
+        -------
+        risks : ndarray of shape (n_samples, K) or (n_samples, K + 1)
+            For all classes, and for no decision if that is allowed.
+        """
+        return expected_costs(*self._probabilities_and_costs(X, costs), self.abstain_cost)
+
+    def expected_risk(self, X, costs=None):
+        """The expected cost of the decision of each row: the least of `conditional_risk`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        costs : array-like of shape (n_samples, K, K) or (n_samples, K), default=None
+            Costs of each row, as for `predict`.
+
+        Returns
+        -------
+        risks : ndarray of shape (n_samples,)
+            Their mean is what decisions on such rows cost, if the probabilities are right.
+        """
+        return self.conditional_risk(X, costs).min(axis=1)
+
+    def risk(self, X, y, sample_weight=None, costs=None):
+        """The mean cost of the decisions, now that the classes are known.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each row counts.
+        costs : array-like of shape (n_samples, K, K) or (n_samples, K), default=None
+            Costs of each row, as for `predict`.
+
+        Returns
+        -------
+        risk : float
+            `gapless.metrics.mean_cost` gives the same with a confidence interval.
+        """
+        p, table = self._probabilities_and_costs(X, costs)
+        y = read_labels(y, p)
+        true = np.searchsorted(self.classes_, y)
+        is_known = self.classes_[np.minimum(true, len(self.classes_) - 1)] == y
+        weights = read_weights(sample_weight, p)
+        if not np.all(is_known | (weights == 0)):
+            row = int(np.argmin(is_known | (weights == 0)))
+            raise ValueError(
+                f"y has {y.tolist()[row]!r} in row {row}, which was no class of the fit; what no "
+                "decision can get right has no known cost. Drop the row."
+            )
+        true = np.where(is_known, true, 0)
+        each = realised_costs(true, self._decide(p, table), table, self.abstain_cost)
+        return float(np.average(each, weights=weights))
+
+    def _probabilities_and_costs(self, X: Any, costs: Any) -> tuple[Array, Array]:
+        p = np.asarray(self.predict_proba(X), dtype=float)
+        if costs is None:
+            return p, self.costs_
+        return p, read_row_costs(costs, len(p), len(self.classes_))
+
+    def _decide(self, probabilities: Array, costs: Array) -> Array:
+        return cheapest(probabilities, costs, self.abstain_cost)
+
+    # ---- both gaps -------------------------------------------------------------------------------
+
+    @property
+    def certificate_(self) -> Certificate:
+        """How far the classifier is at most from the best one; only those of gapless have it."""
+        return self.estimator_.certificate_
+
+    @cached_property
+    def generalization_(self) -> Generalization:
+        """Minus what a decision on unseen data costs; computed when first asked for.
+
+        From the held-out predictions of the classifier, which must be one of gapless. Without costs
+        it is the accuracy.
+        """
+        fitted = self._remembered("gapless.generalize(model, X, y, sample_weight)")
+        scoring = None if self.cost_matrix is None and self.abstain_cost is None else saved
+        return uncorrected(measure(self, fitted, scoring=scoring), self._tuned())
+
+    def _remembered(self, cure: str) -> Any:
+        check_is_fitted(self)
+        if not isinstance(self.estimator_, Remembering):
+            raise AttributeError(
+                f"{type(self.estimator_).__name__} is no model of gapless and has no held-out "
+                "predictions; use cross_val_score of scikit-learn."
+            )
+        return self.estimator_._remembered(cure)
+
+    def _tuned(self) -> tuple[str, ...]:
+        return self.estimator_._tuned()
+
+    def _fitted_to(self, X, y, sample_weight=None) -> Any:
+        return self.estimator_._fitted_to(X, y, sample_weight)
+
+    def _certified(self, X, y=None, sample_weight=None) -> Certificate:
+        return certify_model(self.estimator_, X, y, sample_weight)
+
+    def _standing_in(self, z: Array) -> Any:
+        """A copy that decides about row i, asked for by X = [[i]], from the prediction z[i]."""
+        twin = copy.copy(self)
+        twin.estimator_ = self.estimator_._standing_in(z)
+        return twin
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.input_tags = copy.deepcopy(inner.input_tags)
+        if is_classifier(self.estimator):
+            tags.classifier_tags = copy.deepcopy(inner.classifier_tags)
+        return tags
+
+
+def saved(model: BayesDecision, X: Any, y: Any, sample_weight: Any = None) -> float:
+    """Minus the mean cost of the decisions, as a scorer: higher is better."""
+    return -model.risk(X, y, sample_weight)
+
+
+saved.__name__ = SAVED

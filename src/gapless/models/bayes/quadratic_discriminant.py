@@ -1,0 +1,318 @@
+"""Quadratic discriminant analysis: Gaussian classes, each with a covariance of its own."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+
+from ..._ground import lapack
+from ..._ground.lapack import call_lapack
+from ..._ground.stored import Declaration, Each, Labels, Numbers
+from ..._ground.validation import Training
+from ...unseen import NotAvailable
+from ._discriminant import Array, Discriminant, rows_of
+from .covariances import AUTO, covariance_of, right_singular
+from .moments import class_moments
+
+# A variance that is a smaller part of the largest one is rounding.
+REGULAR = 1e-13
+
+
+class QuadraticDiscriminantAnalysis(Discriminant):
+    """Classes with Gaussian densities, each of its own covariance: boundaries are quadrics.
+
+    p(x, y = c) = π_c N(x; μ_c, Σ_c),  with the mean and the covariance of the rows of class c,
+    which maximise the likelihood.
+
+    Parameters
+    ----------
+    solver : {"svd", "eigen"}, default="svd"
+        Whether axes and variances come from the rows or from the covariance; the latter takes
+        `shrinkage` and `covariance_estimator`.
+    shrinkage : float in [0, 1] or "auto", default=None
+        The part of the mean variance that replaces so much of each covariance; "auto" finds it by
+        Ledoit and Wolf.
+    priors : array-like of shape (n_classes,), default=None
+        Priors of the classes; otherwise they are counted.
+    reg_param : float in [0, 1], default=0.0
+        "svd": each covariance is (1 − reg_param)·Σ + reg_param·1.
+    store_covariance : bool, default=False
+        Whether `covariance_` is kept.
+    tol : float, default=1e-4
+        A covariance without an inverse is shrunk by this part, as by `shrinkage`, with a warning.
+    covariance_estimator : object, default=None
+        With `fit` and `covariance_`, such as those of sklearn.covariance.
+
+    Attributes
+    ----------
+    covariance_ : list of ndarray of shape (n_features, n_features)
+        The covariances Σ.
+    means_ : ndarray of shape (n_classes, n_features)
+        The means μ.
+    priors_ : ndarray of shape (n_classes,)
+        The priors π.
+    rotations_ : list of ndarray of shape (n_features, n_axes)
+        The axes of each class, in columns; of "svd" no more than the class has rows.
+    scalings_ : list of ndarray of shape (n_features,)
+        The variances along them, and beyond the last axis the one across all of them.
+    singular_ : ndarray
+        Classes whose covariance had no inverse.
+    classes_ : ndarray of shape (n_classes,)
+        Classes.
+    certificate_ : Certificate
+        That the parameters are the best ones, which are known in closed form.
+    generalization_ : Generalization
+        What the model will score on unseen data: by exact leave-one-out, or by folds where
+        covariances are shrunk automatically, estimated, or may have no inverse.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had names.
+
+    Notes
+    -----
+    The cost is that of a decomposition for each class, n·d² in all. A class needs more rows than
+    there are features; with fewer, `solver="eigen", shrinkage="auto"` is better than the warning.
+
+    References
+    ----------
+    Hastie, Tibshirani and Friedman (2009), The Elements of Statistical Learning, section 4.3.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from gapless import QuadraticDiscriminantAnalysis
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = QuadraticDiscriminantAnalysis().fit(X, y)
+    >>> print(repr(model.generalization_))
+    <Generalization balanced: accuracy 0.973 ± 0.013 unseen, 0.98 train>
+    """
+
+    _stored: ClassVar[Declaration] = {
+        **Discriminant._stored,
+        "scalings_": Each(Numbers(None, low=0.0), "classes"),
+        "rotations_": Each(Numbers("features", None), "classes"),
+        "singular_": Labels(None, least=0),
+    }
+    _parameter_constraints: ClassVar[dict] = {
+        "solver": [StrOptions({"svd", "eigen"})],
+        "shrinkage": [StrOptions({AUTO}), Interval(Real, 0, 1, closed="both"), None],
+        "priors": ["array-like", None],
+        "reg_param": [Interval(Real, 0, 1, closed="both")],
+        "store_covariance": ["boolean"],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "covariance_estimator": [HasMethods("fit"), None],
+    }
+
+    def __init__(
+        self,
+        *,
+        solver="svd",
+        shrinkage=None,
+        priors=None,
+        reg_param=0.0,
+        store_covariance=False,
+        tol=1e-4,
+        covariance_estimator=None,
+    ):
+        self.solver = solver
+        self.shrinkage = shrinkage
+        self.priors = priors
+        self.reg_param = reg_param
+        self.store_covariance = store_covariance
+        self.tol = tol
+        self.covariance_estimator = covariance_estimator
+
+    # ---- fitting ---------------------------------------------------------------------------------
+
+    def _learn(self, data):
+        moments = class_moments(data)
+        count = moments.count[:, 0]
+        spread = float(np.mean(moments.overall.variance))
+        if not spread > 0:
+            raise ValueError(
+                "All rows are equal, or their squares are too small for float64; drop the columns "
+                "that are constant, or rescale the others."
+            )
+        found = [self._shape(data, k, moments.mean[k], spread) for k in range(len(count))]
+        learned: dict[str, Any] = {
+            "means_": moments.mean,
+            "priors_": self._priors(len(count)).shares(count),
+            "scalings_": [shape[0] for shape in found],
+            "rotations_": [shape[1] for shape in found],
+            "singular_": data.classes[[shape[2] for shape in found]],
+        }
+        if self.store_covariance:
+            learned["covariance_"] = [_matrix(s, axes) for s, axes, _ in found]
+        return learned
+
+    def _is_unknown(self, rows, weights):
+        return (rows == 0) | ((rows == 1) & (weights <= 1))
+
+    def _shape(
+        self, data: Training, k: int, mean: Array, spread: float
+    ) -> tuple[Array, Array, bool]:
+        """Variances, decreasing, and axes of a class, and whether it had to be shrunk.
+
+        There are d variances; those beyond the last axis are all the same.
+        """
+        assert data.classes is not None
+        X, weights = rows_of(data, k)
+        d, total = data.X.shape[1], float(weights.sum())
+        if total == 0:  # a class that is not among some rows of the fit
+            return np.full(d, spread), np.empty((d, 0)), False
+        if self._is_unknown(np.array(len(X)), np.array(total)):
+            raise ValueError(
+                f"y has only 1 sample in class {data.classes[k]}, covariance is ill defined; add "
+                "rows, or drop the class."
+            )
+        if self.solver == "svd":
+            sizes, axes = right_singular((X - mean) * np.sqrt(weights / total)[:, None])
+            scaling = np.pad(sizes**2, (0, d - len(sizes)))
+            scaling = (1 - self.reg_param) * scaling + self.reg_param
+        else:
+            S = covariance_of(X, weights, self.shrinkage, self.covariance_estimator)
+            scaling, axes = (part[..., ::-1] for part in call_lapack(lapack.eigh, S.copy()))
+        if is_regular(scaling):
+            return scaling, axes, False
+        mean_variance = max(float(scaling.mean()), self.tol * spread)
+        return (1 - self.tol) * np.maximum(scaling, 0.0) + self.tol * mean_variance, axes, True
+
+    def _warn_of_fit(self):
+        if not len(self.singular_):
+            return
+        named = ", ".join(map(str, self.singular_[:3])) + (", …" if len(self.singular_) > 3 else "")
+        name = "shrinkage" if self.solver == "eigen" else "reg_param"
+        warnings.warn(
+            f"The covariance of {len(self.singular_)} classes ({named}) has no inverse: they have "
+            f"too few rows, or columns depend on each other. These are shrunk by tol={self.tol:g}; "
+            f'set {name}, or solver="eigen" and shrinkage="auto".',
+            stacklevel=4,
+        )
+
+    # ---- predicting ------------------------------------------------------------------------------
+
+    def _joint(self, X):
+        with np.errstate(divide="ignore"):
+            return np.log(self.priors_) + self._densities(X)
+
+    def _misfit(self) -> str | None:
+        """What does not go together in the stored attributes, in words; None if all does."""
+        pairs = zip(self.scalings_, self.rotations_)
+        if any(len(own) != axes.shape[1] for own, axes in pairs):
+            return "scalings_ and rotations_ have other axes"
+        return None
+
+    def _densities(self, X: Array) -> Array:
+        """Log densities (n, classes), but for what is the same for all classes."""
+        out = np.empty((len(X), len(self.means_)))
+        for k, (mean, s, axes) in enumerate(zip(self.means_, self.scalings_, self.rotations_)):
+            away, r = X - mean, axes.shape[1]
+            squares = (away @ axes) ** 2
+            distance = np.sum(squares / s[:r], axis=1)
+            if r < len(s):
+                across = np.sum(away**2, axis=1) - squares.sum(axis=1)
+                distance += np.maximum(across, 0.0) / s[r]
+            out[:, k] = -0.5 * (distance + np.sum(np.log(s)))
+        return out
+
+    # ---- both gaps -------------------------------------------------------------------------------
+
+    def _without_each(self, X, own, data):
+        if self.shrinkage == AUTO or self.covariance_estimator is not None:
+            raise NotAvailable("covariances are estimated again without each row")
+        if len(self.singular_):
+            raise NotAvailable("covariances without an inverse are shrunk again without each row")
+        moments = class_moments(data)
+        z = self._densities(X)
+        for k in range(own.shape[1]):
+            rows = np.flatnonzero(own[:, k])
+            away, w = X[rows] - self.means_[k], own[rows, k]
+            z[rows, k] = self._density_without(k, away, w, float(moments.count[k, 0]))
+        return z + self._priors(own.shape[1]).log_without(moments.count[:, 0], own)
+
+    def _density_without(self, k: int, away: Array, w: Array, count: float) -> Array:
+        """Log densities of rows of class k without them: a downdate of rank one in its axes."""
+        variance, part = self._plain_variances(k)
+        coordinates = away @ self.rotations_[k]
+        w = w[:, None]
+        left = np.maximum(count - w, np.finfo(float).tiny * count)
+        growth = count / left
+        floor = np.full(w.shape, self.reg_param)
+        if self.solver == "eigen":
+            trace = growth * variance.sum() - w * growth / left * np.sum(
+                coordinates**2, axis=1, keepdims=True
+            )
+            floor = part * trace / len(variance)
+        D = (1 - part) * growth * variance + floor
+        gamma = ((1 - part) * w * growth / left)[:, 0]
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            # Rows of the class have no part across its axes.
+            q = np.sum(coordinates**2 / D[:, : coordinates.shape[1]], axis=1)
+            rest = 1 - gamma * q
+            # The least variance without the row is at least that part of the least one.
+            if not np.all(is_regular(D * rest[:, None])):
+                raise NotAvailable("without a row a covariance may have no inverse")
+            distance = growth[:, 0] ** 2 * q / rest
+            return -0.5 * (distance + np.sum(np.log(D), axis=1) + np.log(rest))
+
+    def _plain_variances(self, k: int) -> tuple[Array, float]:
+        """Variances of a class before anything was added to them, and which part was replaced."""
+        s = self.scalings_[k]
+        part = self.reg_param if self.solver == "svd" else float(self.shrinkage or 0.0)
+        if part == 1:
+            return s, part
+        floor = part if self.solver == "svd" else part * s.mean()
+        return np.maximum(s - floor, 0.0) / (1 - part), part
+
+    def _costs(self, learned, data):
+        count = np.bincount(data.y, data.weights, len(data.classes))
+        with np.errstate(divide="ignore"):
+            primal, dual = self._priors(len(count)).costs(count, np.log(self.priors_))
+        size = abs(dual)
+        for k, n in enumerate(count):
+            best, axes = learned["scalings_"][k], learned["rotations_"][k]
+            away = learned["means_"][k] - self.means_[k]
+            stored = self.scalings_[k]
+            spread = _spread(self.rotations_[k], best, axes, away)
+            primal += (
+                0.5 * n * float(np.sum(np.log(stored)) + np.sum(spread / stored[: len(spread)]))
+            )
+            dual += 0.5 * n * float(np.sum(np.log(best) + 1))
+            r = len(spread)
+            size += n * float(np.sum(1 + np.abs(np.log(best))) + np.sum(best.max() / best[:r]))
+            size += n * float(best.sum() / best[-1]) if r > axes.shape[1] else 0.0
+        # In units of its own variance each column costs ½ for each row.
+        return primal, dual, size, float(count.sum()) * (np.log(len(count)) + 0.5 * len(best))
+
+
+def is_regular(variances: Array) -> Array:
+    """Whether all variances along the last axis stand out from rounding."""
+    return variances.min(axis=-1) > REGULAR * np.abs(variances).max(axis=-1)
+
+
+def _matrix(variances: Array, axes: Array) -> Array:
+    """The covariance (d, d) of d variances, of which those beyond the last axis are the same."""
+    r = axes.shape[1]
+    if r == len(variances):
+        return (axes * variances) @ axes.T
+    rest = variances[r]
+    return (axes * (variances[:r] - rest)) @ axes.T + rest * np.eye(len(variances))
+
+
+def _spread(along: Array, variances: Array, axes: Array, away: Array) -> Array:
+    """Mean squares along axes (d, r), and if r < d their sum across these, around a point `away`.
+
+    Of the covariance that `variances` and `axes` are.
+    """
+    r = axes.shape[1]
+    rest = variances[r] if r < len(variances) else 0.0
+    squares = (along.T @ axes) ** 2 @ (variances[:r] - rest) + rest + (along.T @ away) ** 2
+    if along.shape[1] == len(variances):
+        return squares
+    across = variances.sum() + away @ away - squares.sum()
+    return np.append(squares, max(float(across), 0.0))

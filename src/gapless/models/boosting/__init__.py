@@ -1,0 +1,16 @@
+"""Gradient boosting of trees, on exact splits and on histograms."""
+
+from typing import TYPE_CHECKING
+
+from ..._ground.first_use import on_first_use
+
+if TYPE_CHECKING:
+    from .gradient_boosting import GradientBoostingClassifier
+    from .gradient_boosting_regressor import GradientBoostingRegressor
+    from .hist_gradient_boosting import HistGradientBoostingClassifier
+    from .hist_gradient_boosting_regressor import HistGradientBoostingRegressor
+    from .losses import metric_of
+    from .rounds_dials import fewer_rounds, more_rounds
+    from .run import BoostingTrace
+
+__getattr__, __dir__, __all__ = on_first_use(__name__)

@@ -1,0 +1,434 @@
+"""What all gradient boosting shares: fit = read → rounds → attributes, predictions, both gaps.
+
+An estimator says what is minimised (`_loss_of`), how trees are grown (`_plan`), how many rounds
+there are and when they end; the rest is here. The rounds are in `boosting_rounds`.
+"""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
+
+from ... import losses
+from ..._ground.columns import Columns, read_features, read_levels, read_new
+from ..._ground.design import Design
+from ..._ground.interrupt import said_limit, time_limit
+from ..._ground.parts import Family, OfParts
+from ..._ground.progress import CallbackSupport, watch
+from ..._ground.stored import (
+    INPUT,
+    Declaration,
+    Each,
+    Labels,
+    Maybe,
+    Nothing,
+    Numbers,
+    Unused,
+    Value,
+    score_count,
+)
+from ..._ground.tables import readable
+from ..._ground.threads import single_blas
+from ..._ground.validation import read_outputs, readable_target
+from ...losses import Loss
+from ...unseen import JUDGED, Remembering, take_over
+from ..trees import PackedTrees, Tree, mean_of_model
+from .constraints import check_levels
+from .data import BoostingData, with_weight
+from .gaps import BoostedGaps, packed
+from .judge import Fitted, Judge
+from .losses import best_start, check_targets, targets_of
+from .plan import GrowthPlan
+from .rounds import Rounds
+from .run import Drawing, HeldOutRows, Run, add_rounds, boost, stages
+
+Array = np.ndarray
+
+LARGEST_SEED = np.iinfo(np.int32).max
+
+
+@dataclass(frozen=True, eq=False)
+class Validation:
+    """Rows that a caller has given to judge rounds by, as they came."""
+
+    X: Any
+    y: Any
+    sample_weight: Any = None
+
+
+class GradientBoosting(BoostedGaps, OfParts, Remembering, CallbackSupport, BaseEstimator):
+    """Base of gradient boosting."""
+
+    _families: ClassVar[dict] = {"loss": Family(losses.by_name)}
+    _stored: ClassVar[Declaration] = {
+        "loss_": Value(Loss),
+        "start_": Numbers("outputs"),
+        "trees_": Each(
+            Each(Value(Tree, features=lambda tree: tree.n_features), "outputs"), "rounds"
+        ),
+        "encoding_": Value(Columns, features=len),
+        "trace_": Unused(),
+        **JUDGED,
+        **INPUT,
+        "classes_": Maybe(Labels()),
+        "_random_seed": Unused(),
+        "_has_validation": Unused(),
+        "_edges": Unused(),
+        "_packed": Value(PackedTrees, outputs=lambda trees: trees.groups) | Nothing(),
+    }
+
+    def _misfit(self) -> str | None:
+        """What does not go together in the stored attributes, in words; None if all does."""
+        classes = vars(self).get("classes_")
+        outputs = len(self.start_)
+        if is_classifier(self) != (classes is not None):
+            return "classes_ and the task contradict each other"
+        if classes is not None and outputs != score_count({"classes": len(classes)}):
+            return f"start_ has {outputs} scores, and {len(classes)} classes have not"
+        packed = 0 if self._packed is None else len(self._packed)
+        if packed != len(self.trees_) * outputs:
+            return "_packed has other trees than trees_"
+        return None
+
+    # The parameter that says how many rounds there are.
+    _rounds_parameter: ClassVar[str]
+
+    # ---- what a subclass says --------------------------------------------------------------------
+
+    def _loss_of(self, outputs: Any) -> Loss:
+        """What is minimised."""
+        raise NotImplementedError
+
+    def _plan(self, data: BoostingData) -> GrowthPlan:
+        """How trees are grown."""
+        raise NotImplementedError
+
+    def _wanted(self) -> int:
+        """The number of rounds."""
+        raise NotImplementedError
+
+    def _held_out_share(self, data: BoostingData) -> float | int | None:
+        """The part of the rows by which rounds are judged; None for none."""
+        raise NotImplementedError
+
+    def _ending(self, data: BoostingData, run: Run, scores: list[float]) -> str:
+        """What ends the run after a round: "" for nothing."""
+        raise NotImplementedError
+
+    def _monotone(self, data: BoostingData) -> Array:
+        """Whether predictions must rise or fall with each column."""
+        return np.zeros(len(data.columns), dtype=int)
+
+    def _start_scores(self, data: BoostingData) -> tuple[Array, dict[str, Any]]:
+        """Scores (n, K) to begin with, and what of them is learned."""
+        start = best_start(data.loss, data.y, data.weights, data.scores)
+        return np.tile(start, (len(data.y), 1)), {"start_": start}
+
+    def _starts(self, F: Any, X: Any, learned: Any) -> Array:
+        """The scores with which rows begin, (n, K)."""
+        return np.tile(learned["start_"], (F.shape[0], 1))
+
+    def _drawing(self, data: BoostingData) -> Drawing | None:
+        """How rows are drawn for each round; None for all of them."""
+        return None
+
+    def _adapt(self, rounds: Rounds) -> None:
+        """Change the loss before a round, where it depends on the errors so far."""
+
+    # ---- fitting ---------------------------------------------------------------------------------
+
+    def _fit(self, X, y, sample_weight, validation: Validation | None = None, monitor=None):
+        data = self._read(X, y, sample_weight)
+        earlier = self._earlier(data)
+        seed = earlier["_random_seed"] if earlier else self._new_seed()
+        with single_blas(), watch(self, data.F, data.y) as callback, time_limit(self.time_limit):
+            fitted = self._boost(
+                data, seed, earlier=earlier, validation=validation, watchers=(callback, monitor)
+            )
+        learned = fitted.learned | self._learned(data, fitted)
+        take_over(self, learned)
+        self._end(fitted.run)
+        return self
+
+    def _new_seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(LARGEST_SEED))
+
+    def _earlier(self, data: BoostingData) -> dict[str, Any] | None:
+        """What a warm start begins with."""
+        if not (self.warm_start and hasattr(self, "trees_")):
+            return None
+        self._check_more_rounds()
+        self._check_same(data)
+        return dict(vars(self))
+
+    def _check_same(self, data: BoostingData) -> None:
+        """Refuse a warm start from trees of other columns or other classes."""
+        name, d = type(self).__name__, self.n_features_in_
+        if len(data.columns) != d:
+            raise ValueError(
+                f"X has {len(data.columns)} features, but {name} is expecting {d} features as "
+                "input to go on with warm_start=True; fit anew with warm_start=False."
+            )
+        classes = data.outputs.classes
+        what = "" if classes is None or np.array_equal(classes[0], self.classes_) else "classes"
+        for own, new in zip(self.encoding_.levels, data.columns.levels):
+            is_same = own is new if own is None or new is None else own.tolist() == new.tolist()
+            if not is_same:
+                what = what or "levels of categories"
+        if what:
+            raise ValueError(
+                f"warm_start=True goes on with the trees of other {what}, which the new data does "
+                "not have; fit anew with warm_start=False, or give rows of all of them."
+            )
+
+    def _check_more_rounds(self) -> None:
+        """Refuse a warm start with fewer rounds than there are."""
+        raise NotImplementedError
+
+    def _boost(
+        self,
+        data: BoostingData,
+        seed: int,
+        *,
+        weights: Array | None = None,
+        earlier: dict[str, Any] | None = None,
+        validation: Validation | None = None,
+        watchers: tuple[Any, Any] = (None, None),
+    ) -> Fitted:
+        """All rounds, on all rows or on those that have a weight."""
+        weights = data.weights if weights is None else weights
+        share = self._held_out_share(data)
+        is_aside = np.zeros(len(weights), dtype=bool)
+        if validation is None and share is not None:
+            is_aside = data.aside(share, seed, weights)
+            data.check_parts(weights, is_aside, share)
+        own = data.of(np.flatnonzero((weights > 0) & ~is_aside))
+        z, learned = self._start_scores(own)
+        learned |= {"loss_": own.loss, "_random_seed": seed}
+        run = Run()
+        if earlier is not None:
+            run = self._resumed(earlier)
+            learned |= {name: earlier[name] for name in learned if name in earlier}
+            z = self._starts(own.F, own.X, learned)
+            add_rounds(run.trees, own.F, z)
+        rounds = Rounds(own.table, own.loss, own.y, own.weights, own.repeats, z)
+        held = self._held_out(data, validation, is_aside, learned, run)
+
+        def so_far(X: Any) -> Array:
+            F = read_new(self._reader(data), data.columns, X)
+            scores = self._starts(F, X, learned)
+            add_rounds(run.trees, F, scores)
+            return scores
+
+        judge = Judge(self, own, rounds, held, so_far, earlier, watchers)
+        boost(
+            rounds,
+            self._plan(own),
+            run,
+            self._wanted(),
+            seed,
+            held_out=held,
+            drawing=self._drawing(own),
+            adapt=self._adapt,
+            after_round=lambda now: judge.ending(now) or self._ending(data, now, judge.so_far(now)),
+        )
+        learned |= {"loss_": rounds.loss, "_has_validation": validation is not None}
+        learned |= {"_edges": own.table.edges}
+        return Fitted(run, learned, judge.scores, judge.train_scores)
+
+    def _resumed(self, earlier: dict[str, Any]) -> Run:
+        trace = earlier["trace_"]
+        validation = [] if trace.validation is None else trace.validation.tolist()
+        return Run(
+            list(earlier["trees_"]), trace.training.tolist(), validation, trace.seconds.tolist()
+        )
+
+    def _held_out(
+        self,
+        data: BoostingData,
+        validation: Validation | None,
+        is_aside: Array,
+        learned: dict[str, Any],
+        run: Run,
+    ) -> HeldOutRows | None:
+        """The rows by which rounds are judged, with their scores so far."""
+        if validation is not None:
+            F, X, y, w = self._read_validation(data, validation)
+        elif is_aside.any():
+            aside = data.of(np.flatnonzero(is_aside))
+            F, X, y, w = aside.F, aside.X, aside.y, aside.weights
+        else:
+            return None
+        z = self._starts(F, X, learned)
+        add_rounds(run.trees, F, z)
+        return HeldOutRows(F, X, y, w, z)
+
+    def _read_validation(
+        self, data: BoostingData, validation: Validation
+    ) -> tuple[Any, Any, Array, Array]:
+        reader = self._reader(data)
+        F = read_new(reader, data.columns, validation.X)
+        outputs = read_outputs(
+            validation.y, F, validation.sample_weight, has_classes=is_classifier(self)
+        )
+        y = outputs.y[:, 0]
+        if outputs.classes is not None:
+            own = data.classes
+            labels = outputs.classes[0][y.astype(int)]
+            unknown = np.setdiff1d(labels, own)
+            if len(unknown):
+                raise ValueError(
+                    f"y_val has the classes {unknown.tolist()}, which y has not; drop their rows."
+                )
+            y = np.searchsorted(own, labels).astype(float)
+        return F, validation.X, targets_of(data.loss, y), outputs.weights
+
+    def _reader(self, data: BoostingData) -> Any:
+        """A copy that knows the features of the fit which is under way."""
+        reader: Any = copy.copy(self)
+        reader.n_features_in_ = len(data.columns)
+        vars(reader).pop("feature_names_in_", None)
+        if data.names is not None:
+            reader.feature_names_in_ = data.names
+        return reader
+
+    def _learned(self, data: BoostingData, fitted: Fitted) -> dict[str, Any]:
+        """Every attribute in `_stored` that all kinds have, by name."""
+        run = fitted.run
+        learned: dict[str, Any] = {
+            "trees_": run.trees,
+            "encoding_": data.columns,
+            "trace_": run.trace,
+            "certificate_": self._certificate(data, run.training[-1], run),
+            "n_features_in_": len(data.columns),
+            "_packed": packed(run.trees, data.scores),
+            "_training": (data,),
+            "_calibration": None,
+        }
+        if data.names is not None:
+            learned["feature_names_in_"] = data.names
+        if data.outputs.classes is not None:
+            learned["classes_"] = data.outputs.classes[0]
+        return learned
+
+    def _end(self, run: Run) -> None:
+        """Say what ended the fit before its time."""
+        if run.ending == "interrupted":
+            raise KeyboardInterrupt
+        if run.ending in ("time_limit", "folds"):
+            warnings.warn(
+                f"{type(self).__name__} stopped at {said_limit(self.time_limit)} "
+                f"{self._unfinished(run)}.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+
+    def _unfinished(self, run: Run) -> str:
+        """What there was no time for, and what to do about it."""
+        return (
+            f"after {len(run.trees)} of {run.wanted} rounds; raise time_limit, or go on with "
+            "warm_start=True"
+        )
+
+    # ---- reading ---------------------------------------------------------------------------------
+
+    def _read(self, X, y, sample_weight=None, *, reset: bool = True) -> BoostingData:
+        """X, y and weights, validated; with reset=False the features must be those of the fit."""
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None; call "
+                "fit(X, y)."
+            )
+        X, y = readable(X, lambda: True), readable_target(y)
+        y = column_or_1d(y, warn=True, input_name="y")
+        has_weights = sample_weight is not None
+        X, y, sample_weight = with_weight(X, y, sample_weight)
+        reader = copy.copy(self)
+        if _num_samples(X) == 0:
+            read_features(reader, X, reset=reset)  # says that there are no rows
+        outputs = read_outputs(
+            y,
+            X if hasattr(X, "shape") else np.asarray(X, dtype=object),
+            sample_weight,
+            getattr(self, "class_weight", None),
+            has_classes=is_classifier(self),
+        )
+        columns, F, names = read_levels(reader, X, reset=reset)
+        self._check_classes(outputs)
+        loss = self._loss_of(outputs)
+        if outputs.classes is None:
+            check_targets(loss, self.loss, outputs.y[:, 0])
+        none = np.zeros(len(columns), dtype=int)
+        data = BoostingData(
+            F, columns, outputs, loss, none, names, X, int(self.max_bins), has_weights
+        )
+        check_levels(columns, self.max_bins, names)
+        return replace(data, monotone=self._monotone(data))
+
+    def _check_classes(self, outputs: Any) -> None:
+        """Refuse a single class."""
+        if outputs.classes is not None and len(outputs.classes[0]) < 2:
+            raise ValueError(
+                "y contains 1 class after sample_weight trimmed classes with zero weights, while a "
+                "minimum of 2 classes are required. There must be at least 2 classes, and the data "
+                f"contains only one class: {outputs.classes[0].tolist()[0]!r}; add rows of another "
+                "class, or check sample_weight and class_weight."
+            )
+
+    # ---- predicting ------------------------------------------------------------------------------
+
+    def _raw_predict(self, X: Any) -> Array:
+        """Scores (n, K) of rows as the caller gives them."""
+        check_is_fitted(self)
+        F = read_new(self, self.encoding_, X)
+        return self._raw_of(F, X)
+
+    def _raw_of(self, F: Any, X: Any) -> Array:
+        """Scores (n, K) of rows that have been read."""
+        z = self._starts(F, X, vars(self))
+        return z if self._packed is None else z + self._packed.sum(F)
+
+    def _mean_scores(self, X: Any, weights: Array, columns: Any, donors: Any) -> Array | None:
+        """The one score of rows whose columns have the values of donors, on average over them.
+
+        None where rows begin with scores of another model.
+        """
+        if hasattr(vars(self).get("init_"), "predict") or len(self.start_) > 1:
+            return None
+        trees = [tree for of_round in self.trees_ for tree in of_round]
+        read = partial(read_new, self, self.encoding_)
+        found = mean_of_model(read, trees, X, weights, columns, donors)
+        return None if found is None else self.start_ + found
+
+    def _staged_raw(self, X: Any) -> Iterator[Array]:
+        """The scores after each round."""
+        check_is_fitted(self)
+        F = read_new(self, self.encoding_, X)
+        z = self._starts(F, X, vars(self))
+        for scores in stages(self.trees_, self._leaves_of(F), z):
+            yield scores.copy()
+
+    def _leaves_of(self, F: Any) -> Array:
+        """The leaf of each row in the trees of each round, (n, rounds, K)."""
+        shape = F.shape[0], len(self.trees_), len(self.start_)
+        return np.zeros(shape) if self._packed is None else self._packed.apply(F).reshape(shape)
+
+    def _calibration_rows(self, X: Any) -> Design:
+        """New rows for the models of a calibration."""
+        return Design(read_new(self, self.encoding_, X))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        return tags

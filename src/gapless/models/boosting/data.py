@@ -1,0 +1,168 @@
+"""What boosting is fitted to: binned rows, targets as the loss takes them, and rows held out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
+
+from ..._ground.columns import Columns
+from ..._ground.tables import readable
+from ..._ground.validation import Outputs
+from ...losses import Loss
+from ..bagging import Population
+from ..trees import equal_rows
+from .losses import targets_of
+from .table import BinnedTable
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class BoostingData:
+    """Validated training data; all rows have a positive weight.
+
+    Parameters
+    ----------
+    F : array or sparse matrix of shape (n, d)
+        Numbers as they are, categories as level numbers, NaN where a value is missing.
+    columns : Columns
+        What the categories are called.
+    outputs : Outputs
+        Targets and weights.
+    loss : Loss
+        What is minimised.
+    monotone : ndarray of int, shape (d,)
+        Whether predictions must rise (1) or fall (−1) with each column, or need not (0).
+    names : ndarray of str or None
+        Names of the features, where X had names.
+    X : Any
+        As the caller gave it, less rows without weight.
+    max_bins : int
+        The largest number of bins of a column.
+    has_weights : bool
+        Whether the caller gave weights.
+    """
+
+    F: Any
+    columns: Columns
+    outputs: Outputs
+    loss: Loss
+    monotone: Array
+    names: Array | None
+    X: Any
+    max_bins: int
+    has_weights: bool = False
+
+    def of(self, rows: Array) -> BoostingData:
+        """Some of the rows alone: bins are theirs, classes stay those of all."""
+        if len(rows) == len(self.outputs.y):
+            return self
+        outputs = replace(
+            self.outputs,
+            y=self.outputs.y[rows],
+            sample_weight=self.repeats[rows],
+            weights=self.weights[rows],
+        )
+        return replace(self, F=self.F[rows], X=_safe_indexing(self.X, rows), outputs=outputs)
+
+    @cached_property
+    def table(self) -> BinnedTable:
+        """The binned rows."""
+        return BinnedTable.of(
+            self.columns.coded(self.F, self.max_bins, self.repeats), self.monotone
+        )
+
+    @cached_property
+    def y(self) -> Array:
+        """Targets as the loss takes them, (n,)."""
+        return targets_of(self.loss, self.outputs.y[:, 0])
+
+    @property
+    def classes(self) -> Array:
+        """The classes, where there are classes."""
+        assert self.outputs.classes is not None
+        return self.outputs.classes[0]
+
+    @property
+    def weights(self) -> Array:
+        """Weights of the rows in the loss."""
+        return self.outputs.weights
+
+    @property
+    def repeats(self) -> Array:
+        """How many rows each row stands for."""
+        return self.outputs.sample_weight
+
+    @property
+    def scores(self) -> int:
+        """How many scores a row has."""
+        classes = self.outputs.classes
+        return len(classes[0]) if classes and self.loss.task == "multiclass" else 1
+
+    @cached_property
+    def population(self) -> Population:
+        """The distinct rows (x, y), by content."""
+        labels = equal_rows(self.F, self.outputs.y)
+        _, first, place = np.unique(labels, return_index=True, return_inverse=True)
+        return Population(first, place, np.bincount(place, self.repeats))
+
+    def given(self) -> Array:
+        """Targets as the caller gave them."""
+        y, classes = self.outputs.y[:, 0], self.outputs.classes
+        return y if classes is None else classes[0][y.astype(int)]
+
+    def check_parts(self, weights: Array, is_aside: Array, fraction: float | int) -> None:
+        """Refuse a split that leaves one of the parts without rows."""
+        if not np.any((weights > 0) & ~is_aside) or not is_aside.any():
+            raise ValueError(
+                "The training data after the early stopping split leaves one part without any of "
+                f"the {len(self.population.weights)} distinct rows; "
+                f"change validation_fraction={fraction:g}."
+            )
+
+    def aside(self, fraction: float | int, seed: int, weights: Array | None = None) -> Array:
+        """Which rows with a weight are held out: equal x together, of each class a like share.
+
+        A class of which no other row would be left stays to be learned. Drawn from the distinct
+        rows by content, so that neither the order of the rows nor how often they repeat matters.
+        """
+        population = self.population
+        repeats = population.weights
+        if fraction >= 1:
+            fraction = fraction / float(repeats.sum())
+        strata = np.zeros(len(repeats))
+        if self.outputs.classes is not None:
+            strata = self.outputs.y[population.first, 0]
+        order = np.random.default_rng(seed).permutation(len(repeats))
+        chosen = np.zeros(len(repeats), dtype=bool)
+        for stratum in np.unique(strata):
+            own = order[strata[order] == stratum]
+            before = np.cumsum(repeats[own]) - repeats[own]
+            chosen[own] = before < fraction * repeats[own].sum() * (1 - 1e-12)
+        counted = (self.weights if weights is None else weights) > 0
+        if self.outputs.classes is None:
+            return chosen[population.place] & counted
+        # Rows of one x go together: of one that has several classes, the part for training would
+        # have the others alone, and rounds be judged by the very rows that contradict it.
+        alike = equal_rows(self.F[population.first], np.zeros((len(repeats), 1)))
+        first, place = np.unique(alike, return_index=True, return_inverse=True)[1:]
+        is_aside = chosen[first][place][population.place] & counted
+        label = self.outputs.y[:, 0]
+        return is_aside & np.isin(label, label[counted & ~is_aside])
+
+
+def with_weight(X: Any, y: Array, sample_weight: Any) -> tuple[Any, Array, Any]:
+    """Rows of weight 0 are no rows: they are dropped before anything is learned from them."""
+    if sample_weight is None:
+        return X, y, None
+    weights = np.asarray(readable(sample_weight, name="sample_weight"))
+    is_right = weights.ndim == 1 and len(weights) == len(y) == _num_samples(X)
+    kept = np.flatnonzero(weights != 0) if is_right else ()
+    if not is_right or len(kept) in (0, len(weights)):
+        return X, y, sample_weight
+    return _safe_indexing(X, kept), y[kept], weights[kept]

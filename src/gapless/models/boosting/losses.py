@@ -1,0 +1,134 @@
+"""The losses of boosting: by the names of scikit-learn, by those of gapless, or as instances."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ... import losses
+from ...losses import Loss
+from ...problem import minimise_bias, minimise_biases
+
+Array = np.ndarray
+
+# scikit-learn's names; those of gapless are known to `losses.by_name`.
+REGRESSION = {
+    "squared_error": losses.Squared(),
+    "absolute_error": losses.EpsilonInsensitive(0.0),
+}
+LOG_LOSS = "log_loss"
+# Where scikit-learn keeps its losses; and those, by the names of their classes.
+PEERS_HOME = "sklearn._loss."
+PEERS: dict[str, Callable[[Any], Loss]] = {
+    "HalfSquaredError": lambda peer: losses.Squared(),
+    "AbsoluteError": lambda peer: losses.EpsilonInsensitive(0.0),
+    "PinballLoss": lambda peer: losses.Quantile(peer.closs.quantile),
+    "HuberLoss": lambda peer: losses.Huber(peer.closs.delta),
+    "HalfPoissonLoss": lambda peer: losses.Poisson(),
+    "HalfGammaLoss": lambda peer: losses.Gamma(),
+    "HalfBinomialLoss": lambda peer: losses.Logistic(),
+    "ExponentialLoss": lambda peer: losses.Exponential(),
+    "HalfMultinomialLoss": lambda peer: losses.Softmax(),
+}
+
+
+def ours(loss: Any) -> Any:
+    """The loss of gapless that is the same as one of scikit-learn's; all else as it is."""
+    cls = type(loss)
+    if not cls.__module__.startswith(PEERS_HOME):
+        return loss
+    if cls.__name__ not in PEERS:
+        raise ValueError(
+            f"the loss {cls.__name__} of scikit-learn has no counterpart; pass one of "
+            "gapless.losses."
+        )
+    return PEERS[cls.__name__](loss)
+
+
+@dataclass(frozen=True)
+class MeanLoss:
+    """A loss that is called as scikit-learn's are; `closs` holds its parameters, as theirs does."""
+
+    closs: Loss
+
+    def __call__(self, y_true: Array, raw_prediction: Array, sample_weight: Any = None) -> float:
+        """The mean loss of rows, whose classes are given by their positions."""
+        y = targets_of(self.closs, np.asarray(y_true))
+        values = self.closs.value(y, np.asarray(raw_prediction, dtype=np.float64))
+        return float(np.average(values, weights=sample_weight))
+
+
+def regression_loss(loss: Any, quantile: float | None) -> Loss:
+    """The loss of a regression; `quantile` is the level of loss="quantile"."""
+    loss = ours(loss)
+    if isinstance(loss, str) and loss in REGRESSION:
+        return REGRESSION[loss]
+    found = losses.by_name(loss)
+    if found.task != "regression":
+        raise ValueError(
+            f"loss={loss!r} is for classes; use a classifier, or a loss of numbers such as "
+            "squared_error."
+        )
+    if isinstance(loss, str) and loss == "quantile":
+        if quantile is None:
+            raise ValueError('loss="quantile" needs the parameter quantile, such as 0.9; set it.')
+        return losses.Quantile(quantile)
+    return found
+
+
+def classification_loss(loss: Any, classes: int) -> Loss:
+    """The loss of a classification among so many classes."""
+    loss = ours(loss)
+    if isinstance(loss, str) and loss == LOG_LOSS:
+        return losses.Logistic() if classes <= 2 else losses.Softmax()
+    found = losses.by_name(loss)
+    if found.task == "regression":
+        raise ValueError(
+            f"loss={loss!r} is for numbers; use a regressor, or a loss of classes such as log_loss."
+        )
+    if found.task == "binary" and classes > 2:
+        raise ValueError(
+            f"loss={loss!r} is only suitable for a binary classification, and y has {classes} "
+            'classes; use "log_loss", or a loss of several classes.'
+        )
+    return found
+
+
+def metric_of(loss: Loss) -> str:
+    """What the mean loss of unseen rows is called as a score, the larger the better."""
+    return "neg_log_loss" if loss in (losses.Logistic(), losses.Softmax()) else "neg_loss"
+
+
+def check_targets(loss: Loss, name: Any, y: Array) -> None:
+    """Refuse targets for which the loss is not defined."""
+    if loss.targets == "nonnegative" and (y.min() < 0 or not y.sum() > 0):
+        raise ValueError(
+            f"loss={name!r} requires non-negative y and sum(y) > 0. The smallest y is "
+            f"{y.min():g}; check the target, or use another loss."
+        )
+    if loss.targets == "positive" and not y.min() > 0:
+        raise ValueError(
+            f"loss={name!r} requires strictly positive y. The smallest y is {y.min():g}; check the "
+            "target, or use another loss."
+        )
+
+
+def targets_of(loss: Loss, y: Array) -> Array:
+    """Targets as the loss takes them: numbers, −1 and +1, or positions of classes."""
+    if loss.task == "regression":
+        return np.asarray(y, dtype=np.float64)
+    return 2.0 * y - 1.0 if loss.task == "binary" else y.astype(np.int64)
+
+
+def best_start(loss: Loss, y: Array, weights: Array, scores: int) -> Array:
+    """The best constant scores, (scores,)."""
+    if loss.task != "regression":
+        # Rows of a class are alike as long as nothing is known of them.
+        y, place = np.unique(y, return_inverse=True)
+        weights = np.bincount(place, weights)
+    if loss.task == "multiclass":
+        return minimise_biases(loss, y, np.zeros((len(y), scores)), weights)
+    return np.array([minimise_bias(loss, y, np.zeros(len(y)), weights)])

@@ -1,0 +1,215 @@
+"""What boosted scores mean: numbers with intervals, or classes with probabilities and sets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.metaestimators import available_if
+
+from ...unseen import leads
+from ..trees import HeldOutIntervals, HeldOutSets
+
+Array = np.ndarray
+
+
+class BoostedRegressor(HeldOutIntervals, RegressorMixin):
+    """Numbers from one score, at the end or after each round."""
+
+    def predict(self, X, *, interval=None):
+        """Predict targets, with intervals where they are asked for.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to predict.
+        interval : float, default=None
+            The share of new rows, such as 0.9, whose target is to be inside its interval. See
+            `gapless.intervals` for what is promised; the first call fits ten times again.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Predicted values. With `interval`, a tuple `(prediction, lower, upper)` of such arrays.
+        """
+        if interval is not None:
+            return self._with_intervals(X, interval)
+        return self._respond(self._raw_predict(X))[:, 0]
+
+    def staged_predict(self, X) -> Iterator[Array]:
+        """Predict targets after each round.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to predict.
+
+        Yields
+        ------
+        y : ndarray of shape (n_samples,)
+            Predicted values.
+        """
+        for z in self._staged_raw(X):
+            yield self._respond(z)[:, 0]
+
+    def _respond(self, scores: Array) -> Array:
+        return self.loss_.inverse_link(scores)
+
+    def _mean_predictions(self, X, weights, columns, donors) -> Array | None:
+        """Means over rows whose columns have the values of donors; see `trees.averages`."""
+        # The mean of what scores mean is not what their mean means.
+        return None if self.loss_.has_link else self._mean_scores(X, weights, columns, donors)
+
+
+def _has_probabilities(model) -> bool:
+    """Whether the loss says how probable each class is; before a fit, say what the name tells."""
+    loss = getattr(model, "loss_", None)
+    if loss is None or loss.has_probabilities:
+        return True
+    raise AttributeError(
+        f"loss={loss.name!r} has no probabilities; use decision_function, or loss='log_loss'."
+    )
+
+
+class BoostedClassifier(HeldOutSets, ClassifierMixin):
+    """Classes from one score, or from one for each class, at the end or after each round."""
+
+    def predict(self, X):
+        """Predict classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            The most probable class.
+        """
+        return self._classes(self._raw_predict(X))
+
+    def staged_predict(self, X) -> Iterator[Array]:
+        """Predict classes after each round.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to classify.
+
+        Yields
+        ------
+        y : ndarray of shape (n_samples,)
+            The most probable class.
+        """
+        for z in self._staged_raw(X):
+            yield self._classes(z)
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X):
+        """Probabilities of the classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`.
+        """
+        return self._probabilities(self._raw_predict(X))
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X):
+        """Logarithms of the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`.
+        """
+        z = self._raw_predict(X)
+        if len(self.classes_) == 1:
+            return np.zeros((len(z), 1))
+        return self.loss_.log_probabilities(z if z.shape[1] > 1 else z[:, 0])
+
+    @available_if(_has_probabilities)
+    def staged_predict_proba(self, X) -> Iterator[Array]:
+        """Probabilities of the classes after each round.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows.
+
+        Yields
+        ------
+        p : ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`.
+        """
+        for z in self._staged_raw(X):
+            yield self._probabilities(z)
+
+    def decision_function(self, X):
+        """Scores: of the second class, or of each of several.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            For loss="log_loss" log-odds, or logarithms of probabilities up to a constant.
+        """
+        return _flat(self._raw_predict(X))
+
+    def staged_decision_function(self, X) -> Iterator[Array]:
+        """Scores after each round.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows.
+
+        Yields
+        ------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            As `decision_function` gives them.
+        """
+        for z in self._staged_raw(X):
+            yield _flat(z)
+
+    def _classes(self, z: Array) -> Array:
+        chosen = np.argmax(z, axis=1) if z.shape[1] > 1 else (z[:, 0] > 0).astype(int)
+        return self.classes_[chosen]
+
+    def _probabilities(self, z: Array) -> Array:
+        if len(self.classes_) == 1:
+            return np.ones((len(z), 1))
+        if z.shape[1] > 1:
+            return self.loss_.inverse_link(z)
+        p = self.loss_.inverse_link(z[:, 0])
+        return np.stack([1 - p, p], axis=1)
+
+    def _scores(self, X) -> Array:
+        return self._raw_predict(X)
+
+    def _conformity(self, scores: Array) -> Array:
+        """How well each class fits rows of these scores (n, K): by probability, or by its lead."""
+        if self.loss_.has_probabilities or len(self.classes_) == 1:
+            return self._probabilities(scores)
+        return leads(scores)
+
+
+def _flat(z: Array) -> Array:
+    return z if z.shape[1] > 1 else z[:, 0]

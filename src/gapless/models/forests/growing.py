@@ -1,0 +1,172 @@
+"""How the trees of a forest are grown: in batches, each on its own draw of the rows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..._ground.threads import thread_count
+from ..._ground.validation import Outputs
+from ..trees import (
+    DecisionTree,
+    Options,
+    Targets,
+    TreeData,
+    cheapest,
+    draw_rows,
+    grow,
+    grow_forest,
+    made_leaves,
+    parents,
+    risk_of,
+)
+
+Array = np.ndarray
+
+# Trees grow in batches of about so many seconds, between which progress is shown.
+BATCH_SECONDS = 1.0
+# min_samples_leaf="oob" leaves the choice to the fit; before that, or if it cannot choose, trees
+# have the leaves of scikit-learn's.
+OOB, USUAL_SIZE = "oob", 1
+
+
+class ForestGrowing:
+    """Growing, from the parameters of a forest."""
+
+    # A subclass names its kind of tree, and how it splits.
+    _tree_class: ClassVar[type[DecisionTree]]
+    _splitter = "best"
+    # Parameters that growing reads.
+    time_limit: Any
+    ccp_alpha: Any
+    min_samples_leaf: Any
+    get_params: Any
+
+    def _batches(self, data: Any, seeds: Array, size: int) -> Iterator[list[Any]]:
+        """Trees in batches, of which there are some within the limit of time."""
+        seconds = BATCH_SECONDS
+        if self.time_limit is not None:
+            seconds = min(seconds, 0.1 * self.time_limit)
+        at, count = 0, thread_count()
+        while at < len(seeds):
+            began = time.monotonic()
+            yield self._grow(data, seeds[at : at + count], size)
+            at += count
+            took = max(time.monotonic() - began, 1e-6)
+            # Whole rounds of all threads, so that none waits.
+            rounds = max(1, min(4 * count, int(count * seconds / took)) // thread_count())
+            count = rounds * thread_count()
+
+    def _grow(self, data: Any, seeds: Array, size: int) -> list[Any]:
+        """A tree for each seed."""
+        tree_data, outputs = data.tree_data, data.tree_data.outputs
+        n_classes = tree_data.widths if tree_data.has_classes else None
+        targets = Targets(outputs.y, n_classes)
+        options = self._options(tree_data, size)
+        keys = list(keys_of(seeds))
+        factor = outputs.weights / outputs.sample_weight
+        if size == 0:
+            trees = grow_forest(
+                tree_data.columns,
+                targets,
+                options,
+                keys,
+                weights=outputs.weights,
+                counts=np.ceil(outputs.sample_weight),
+            )
+        elif self._has_own_class_weights():
+            trees = self._grow_balanced(tree_data, targets, options, keys, size)
+        else:
+            trees = grow_forest(
+                tree_data.columns,
+                targets,
+                options,
+                keys,
+                weights=factor,
+                draws=size,
+                chances=chances_of(outputs),
+            )
+        return [_pruned(tree, self.ccp_alpha) for tree in trees] if self.ccp_alpha else trees
+
+    def _has_own_class_weights(self) -> bool:
+        """Whether classes are balanced anew in every draw."""
+        return False
+
+    def _grow_balanced(
+        self, data: TreeData, targets: Targets, options: Options, keys: list[int], size: int
+    ) -> list[Any]:
+        """Trees whose classes are balanced in the rows that each has drawn."""
+        trees = []
+        y = data.outputs.y.astype(int)
+        for key in keys:
+            counts = draw_rows(len(y), size, key, chances_of(data.outputs))
+            weights = counts.astype(float)
+            for column in y.T:
+                of_class = np.bincount(column, counts)
+                present = np.sum(of_class > 0)
+                weights *= (size / (present * np.maximum(of_class, 1.0)))[column]
+            trees.append(
+                grow(data.columns, targets, options, weights=weights, counts=counts, seed=key)
+            )
+        return trees
+
+    def _options(self, data: TreeData, size: int) -> Options:
+        """How trees are grown; limits that are parts of all rows are parts of those drawn."""
+        if size == 0:
+            return self._template()._options(data, np.arange(len(data.outputs.y)))
+        # So many rows of the mean weight stand for any draw.
+        outputs = data.outputs
+        share = size / float(outputs.sample_weight.sum())
+        drawn = replace(
+            outputs, sample_weight=np.array([float(size)]), weights=share * outputs.weights
+        )
+        drawn = replace(drawn, weights=np.array([float(drawn.weights.sum())]))
+        return self._template()._options(replace(data, outputs=drawn), np.zeros(1, dtype=int))
+
+    @property
+    def _leaf_size(self) -> Any:
+        """The fewest rows of a leaf: the parameter, or what the fit has chosen for it."""
+        given = self.min_samples_leaf
+        return given if given != OOB else vars(self).get("min_samples_leaf_", USUAL_SIZE)
+
+    def _template(self, random_state: Any = None) -> Any:
+        """The kind of tree that the forest is made of."""
+        own = self.get_params(deep=False)
+        names = self._tree_class().get_params()
+        shared = {name: value for name, value in own.items() if name in names}
+        fixed = {
+            "random_state": random_state,
+            "min_samples_leaf": self._leaf_size,
+            "splitter": self._splitter,
+            "class_weight": None,
+            "max_bins": None,
+            "time_limit": None,
+        }
+        return self._tree_class(**shared | {k: v for k, v in fixed.items() if k in names})
+
+
+def keys_of(seeds: Array) -> Iterator[int]:
+    """What a tree with each of these as its random_state seeds its growth with."""
+    # To make a generator takes sixty times as long as to seed it again, a part of a small fit.
+    generator = np.random.RandomState(0)
+    for seed in seeds:
+        generator.seed(int(seed))
+        yield int(generator.randint(np.iinfo(np.int32).max))
+
+
+def chances_of(outputs: Outputs) -> Array | None:
+    """To what the chances of the rows are proportional; None where they are equal."""
+    weights = outputs.sample_weight
+    return None if np.all(weights == weights[0]) else weights
+
+
+def _pruned(tree: Any, alpha: float) -> Any:
+    """The subtree with the least impurity + α·leaves."""
+    trace = cheapest(parents(tree.children_left, tree.children_right), risk_of(tree) + alpha, "")
+    is_leaf = np.zeros(tree.node_count, dtype=bool)
+    is_leaf[trace.node[trace.is_pruned]] = True
+    return made_leaves(tree, is_leaf)[0]

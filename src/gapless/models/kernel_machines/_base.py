@@ -1,0 +1,156 @@
+"""What kernel ridge, Gaussian processes and local regression share, being regressors."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from ..._ground.design import Design
+from ..._ground.parts import OfParts
+from ..._ground.progress import CallbackSupport
+from ..._ground.stored import INPUT, Declaration
+from ..._ground.validation import Training, read_regression, read_rows
+from ...certificates import Certificate
+from ...kernels import KERNEL_INSTANCE, OF_STRINGS
+from ...unseen import JUDGED, Calibration, Fitted, Intervals, Refittable, Remembering, take_over
+
+Array = np.ndarray
+
+
+class KernelRegressor(OfParts, RegressorMixin, Remembering, CallbackSupport, BaseEstimator):
+    """Base of regressors that predict from their training rows.
+
+    A subclass gives `fit`, `_predict` for rows that have been read, `_refittable` for held-out
+    predictions and `_certify` for the data of the fit; `_stored` lists what a fit leaves.
+    """
+
+    _families = KERNEL_INSTANCE
+
+    _stored: ClassVar[Declaration] = {**JUDGED, **INPUT}
+
+    def _read(self, X, y, sample_weight=None, *, reset: bool = True) -> Training:
+        """X, y and weights, validated; with reset=False the features must be those of the fit."""
+        self._check_texts(X)
+        return read_regression(self, X, y, sample_weight, multi_output=True, reset=reset)
+
+    def _check_texts(self, X: Any) -> None:
+        """Say which machines take texts, where the kernel compares them."""
+        kernel = getattr(self, "kernel", None)
+        if getattr(kernel, "name", kernel) not in OF_STRINGS or np.ndim(X) != 1:
+            return
+        raise ValueError(
+            f"{type(self).__name__} takes rows of numbers, and got texts; use SVR or SVC with this "
+            'kernel, or KernelRidge(kernel="precomputed") with kernel.gram(texts).'
+        )
+
+    def _predict(self, X: Any) -> Array:
+        """Predictions (n, K) of rows that have been read."""
+        raise NotImplementedError
+
+    def _certify(self, data: Training) -> Certificate:
+        """The certificate of the stored model on the data of its fit."""
+        raise NotImplementedError
+
+    @property
+    def _is_flat(self) -> bool:
+        """Whether y had one dimension."""
+        raise NotImplementedError
+
+    def _keep(self, learned: dict[str, Any], data: Training) -> None:
+        """Replace what an earlier fit has left by what this one has learned, all at once."""
+        learned["n_features_in_"] = data.X.shape[1]
+        if data.feature_names is not None:
+            learned["feature_names_in_"] = data.feature_names
+        learned["_training"], learned["_calibration"] = (data,), None
+        take_over(self, learned)
+
+    # ---- predicting ------------------------------------------------------------------------------
+
+    def predict(self, X, *, interval=None):
+        """Predict targets, with intervals where they are asked for.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to predict.
+        interval : float, default=None
+            The share of new rows, such as 0.9, whose target is to be inside its interval. See
+            `gapless.intervals` for what is promised.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Predicted values. With `interval`, a tuple `(prediction, lower, upper)` of such arrays.
+        """
+        if interval is None:
+            return self._scores(X)
+        calibration = self._calibrated(
+            "gapless.intervals(model, X_train, y_train, X, coverage=..., sample_weight=...)"
+        )
+        return self._intervals(calibration, X, interval)
+
+    def _scores(self, X) -> Array:
+        """Predictions of rows as the caller gives them, (n,) or (n, K), in the precision of X."""
+        check_is_fitted(self)
+        X = read_rows(self, X)
+        z = self._predict(X).astype(X.dtype, copy=False)
+        return z[:, 0] if self._is_flat else z
+
+    def _design(self, X) -> Design:
+        """New rows as the fit sees its own."""
+        return Design(read_rows(self, X))
+
+    def _intervals(self, calibration: Calibration, X, coverage: float) -> Intervals:
+        prediction = self.predict(X)
+        ends = calibration.intervals(self._design(X), coverage, lambda z: z)
+        lower, upper = (end.reshape(prediction.shape).astype(prediction.dtype) for end in ends)
+        return Intervals(prediction, lower, upper)
+
+    # ---- both gaps -------------------------------------------------------------------------------
+
+    def _standing_in(self, z: Array) -> Any:
+        """A copy of the model that gives row i, asked for by X = [[i]], the prediction z[i]."""
+        twin: Any = copy.copy(self)
+        scores = z[:, 0] if self._is_flat else z
+        twin._scores = lambda X: scores[X[:, 0]]
+        return twin
+
+    def _certified(self, X, y, sample_weight=None) -> Certificate:
+        """The certificate, computed again from the data of the fit."""
+        check_is_fitted(self)
+        return self._certify(self._read(X, y, sample_weight, reset=False))
+
+    def _fitted_to(self, X, y, sample_weight=None) -> Refittable | Fitted:
+        """The fit, rebuilt from its data."""
+        check_is_fitted(self)
+        return self._fitted(self._read(X, y, sample_weight, reset=False))
+
+    def _fitted(self, data: Training) -> Refittable | Fitted:
+        """The fit, or an error if its data has changed."""
+        found, expected = self._objective(data), self.certificate_.primal
+        room = 1e-6 * (abs(expected) + self.certificate_.scale)
+        if np.isfinite(expected) and not abs(found - expected) <= room:
+            raise ValueError(
+                f"this is not the fit of this data: the objective is {found:.9g}, and was "
+                f"{expected:.9g} when {type(self).__name__} was fitted; X, y or the weights have "
+                "changed since. Fit again."
+            )
+        return self._refittable(data)
+
+    def _objective(self, data: Training) -> float:
+        """The objective of the stored model on the data."""
+        return self._certify(data).primal
+
+    def _refittable(self, data: Training) -> Refittable | Fitted:
+        """The fit, as far as held-out predictions need it."""
+        raise NotImplementedError
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.multi_output = True
+        return tags

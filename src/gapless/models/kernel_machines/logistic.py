@@ -1,0 +1,224 @@
+"""Kernel logistic regression: probabilities of classes whose boundary may have any shape."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import ClassVar
+
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ... import kernels
+from ..._ground.parts import OfParts
+from ..._ground.stored import Declaration, Unused
+from ...kernels import KERNEL_INSTANCE
+from ...losses import Logistic, Softmax
+from ...penalties import L2
+from ..linear import (
+    KERNEL_CONSTRAINTS,
+    LOO,
+    SELECT,
+    LinearClassifier,
+    LogisticOutputs,
+    WithKernel,
+    classification_problems,
+)
+from .logistic_tuning import rough, tune_scale
+
+
+class KernelLogisticRegression(OfParts, WithKernel, LogisticOutputs, LinearClassifier):
+    """Logistic regression with a kernel; for more than two classes by softmax.
+
+    Minimises  Σᵢ sᵢ ℓ(yᵢ, f(xᵢ) + b) + 1/(2C) ‖f‖²  over functions f of the kernel's space, ℓ the
+    log loss. The bias b is free. By the representer theorem f(x) = Σⱼ αⱼ k(zⱼ, x) for training
+    rows zⱼ.
+
+    Parameters
+    ----------
+    C : float or "loo", default=1.0
+        Weight C > 0 of the errors against the penalty; "loo" chooses it by leave-one-out.
+    kernel : str, Kernel or callable, default="rbf"
+        The kernel: a name ("linear", "poly", "rbf", "sigmoid", "laplacian", "cosine",
+        "precomputed", …), an instance of `gapless.kernels.Kernel`, or a function of (X, Z).
+    gamma : {"scale", "auto", "loo"} or float, default="scale"
+        γ of named kernels that have one; "scale" is 1/(d · variance of X), "auto" is 1/d, and
+        "loo" chooses it by leave-one-out, together with C.
+    degree : int, default=3
+        Degree of the polynomial kernel.
+    coef0 : float, default=0.0
+        Constant of the polynomial and the sigmoid kernel.
+    fit_intercept : bool, default=True
+        Whether to fit the bias b, which is not penalised.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes, by which the weights of their rows are multiplied; "balanced" gives
+        all classes the same total weight.
+    approximation : {"auto", "nystroem", "random_features"} or None, default="auto"
+        What stands for the kernel: itself (None), landmarks, or random features; "auto" takes
+        the kernel itself up to 3,000 rows, and landmarks beyond.
+    n_components : int, default=None
+        How many landmarks or random features. None doubles them until leave-one-out no longer
+        improves by half its standard error.
+    random_state : int, default=0
+        Seed of the landmarks or the random features.
+    tol : float, default=1e-6
+        Stop when the duality gap is at most `tol` times the objective at f = 0.
+    max_iter : int, default=100
+        Largest number of steps.
+    solver : str, default="auto"
+        A solver of gapless by name, or "auto".
+    warm_start : bool, default=False
+        Whether to start from the coefficients of the last fit.
+    time_limit : float, default=None
+        Seconds after which the best coefficients found so far are kept.
+    select : {"min", "1se"}, default="min"
+        With C="loo": the best strength, or the strongest penalty within one standard error.
+
+    Attributes
+    ----------
+    X_fit_ : {ndarray, sparse matrix} of shape (m, n_features)
+        The rows zⱼ; their positions if the kernel is precomputed. Not there with random features.
+    dual_coef_ : ndarray of shape (1, m) or (n_classes, m)
+        The αⱼ, float64; one row for two classes. Not there with random features.
+    coef_ : ndarray of shape (1, r) or (n_classes, r)
+        The same function as coefficients of the features.
+    features_ : KernelFeatures
+        The features of the kernel on which the model is linear; it knows the kernel with all its
+        parameters, and `transform` gives the features of any rows.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Bias b.
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    dual_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        Dual point θ, which proves the certificate.
+    certificate_ : Certificate
+        How far the fit can be from the best possible one; its verdict says if that concerns the
+        kernel or what stands for it.
+    generalization_ : Generalization
+        What the model will score on data it has not seen; computed when first asked for.
+    trace_ : Trace
+        Objective, gap and seconds of every step.
+    solver_ : str
+        The solver that ran.
+    n_iter_ : ndarray of shape (1,)
+        Number of steps.
+    C_, gamma_ : float
+        The chosen values, with C="loo" and gamma="loo".
+    path_ : Path
+        The models along all C and their scores on unseen data, with C="loo".
+    search_ : Search
+        Every pair of gamma and C that was tried, with its score on unseen data and its standard
+        error, with gamma="loo".
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had names.
+
+    Notes
+    -----
+    With the kernel itself the fit takes O(n³) operations and 16n² bytes; with r landmarks O(n·r²)
+    and 8·n·r bytes (4·n·r for float32 data). The objective is scaled by 1/C inside, so that the
+    certificate is in units of the loss. All rows have their say in f; where only few should, use
+    SVC.
+
+    References
+    ----------
+    Zhu and Hastie (2005), Kernel logistic regression and the import vector machine, J. Comput.
+    Graph. Stat. 14.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from gapless import KernelLogisticRegression
+    >>> X, y = make_moons(200, noise=0.2, random_state=0)
+    >>> model = KernelLogisticRegression(C=10.0).fit(X, y)
+    >>> model.certificate_.kind
+    'optimal'
+    >>> bool(model.score(X, y) > 0.95)
+    True
+    """
+
+    _strength_name = "C"
+    _stored: ClassVar[Declaration] = {
+        **LinearClassifier._stored,
+        **WithKernel._kernel_attributes,
+        "C_": Unused(),
+        "gamma_": Unused(),
+        "path_": Unused(),
+        "search_": Unused(),
+    }
+    _families = KERNEL_INSTANCE
+
+    _parameter_constraints: ClassVar[dict] = {
+        **LinearClassifier._parameter_constraints,
+        **SELECT,
+        **KERNEL_CONSTRAINTS,
+        "C": [Interval(Real, 0, None, closed="neither"), StrOptions({LOO})],
+        "gamma": [
+            Interval(Real, 0, None, closed="left"),
+            StrOptions({"scale", "auto", LOO}),
+        ],
+        "degree": [Interval(Integral, 0, None, closed="left")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        C=1.0,
+        *,
+        kernel="rbf",
+        gamma="scale",
+        degree=3,
+        coef0=0.0,
+        fit_intercept=True,
+        class_weight=None,
+        approximation="auto",
+        n_components=None,
+        random_state=0,
+        tol=1e-6,
+        max_iter=100,
+        solver="auto",
+        warm_start=False,
+        time_limit=None,
+        select="min",
+    ):
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.approximation = approximation
+        self.n_components = n_components
+        self.random_state = random_state
+        self.tol = tol
+        self.max_iter = max_iter
+        self.solver = solver
+        self.warm_start = warm_start
+        self.time_limit = time_limit
+        self.select = select
+
+    def _tuned(self):
+        is_open = isinstance(self.gamma, str) and self.gamma == LOO
+        return (*super()._tuned(), "gamma") if is_open else super()._tuned()
+
+    def _choose(self, data, callback):
+        if "gamma" in self._tuned():
+            return tune_scale(self, data, callback)
+        if self._tuned():
+            # Its start belongs to rougher features than those of the fit.
+            return replace(super()._choose(rough(self, data), callback), start=None)
+        return None
+
+    def _unchosen(self, status):
+        choice = super()._unchosen(status)
+        if "gamma" not in choice.values:
+            return choice
+        return replace(choice, values={**choice.values, "gamma": "scale"})
+
+    def _kernel(self):
+        return kernels.by_name(self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
+
+    def _problems(self, data):
+        loss = Logistic() if len(data.classes) == 2 else Softmax()
+        return classification_problems(data, loss, L2(1 / self.C), self.fit_intercept)

@@ -1,0 +1,38 @@
+"""Linear models as scikit-learn classes: each says what is minimised, and `_base` does the rest.
+
+Imports everything above: validation, problem, solvers, certificates. One file for each kind of
+model: `least_squares`, `ridge`, `lasso`, `multi_task`, `support_vectors`, `logistic`, and `risk`
+for any loss with any penalty; `problems` from data to what is minimised; `kernel` lets features of
+a kernel stand in for X. Strengths are chosen by `selection`, by `fold_search`, and by the files
+with "cv" in their name; `strengths`, `follow`, `walk` and `held_out` are their steps, and a `trail`
+is what they find.
+"""
+
+from typing import TYPE_CHECKING
+
+from ..._ground.first_use import on_first_use
+
+if TYPE_CHECKING:
+    from ._base import SELECT
+    from .following import follow
+    from .held_out import row_scores
+    from .kernel import AUTO, KERNEL_CONSTRAINTS, WithKernel, chosen_kind
+    from .kernel_certificates import concerning, exact_certificate, features_of, of_kernel
+    from .lasso import ElasticNet, Lasso
+    from .lasso_cv import ElasticNetCV, LassoCV
+    from .least_squares import LinearRegression
+    from .logistic import LogisticOutputs, LogisticRegression
+    from .logistic_cv import LogisticRegressionCV
+    from .multi_task import MultiTaskLasso, MultiTaskLassoCV
+    from .path import Path
+    from .path_functions import enet_path, lasso_path
+    from .problems import classification_problems, dense, unpack
+    from .ridge import Ridge, RidgeClassifier
+    from .ridge_cv import RidgeClassifierCV, RidgeCV
+    from .risk import RiskClassifier, RiskRegressor
+    from .selection import fitted_of, tune
+    from .support_vectors import LinearSVC, LinearSVR
+    from .tasks import LinearClassifier
+    from .trail import LOO, Choice, Trail
+
+__getattr__, __dir__, __all__ = on_first_use(__name__)

@@ -1,0 +1,506 @@
+"""What all linear estimators share: fit = validate → problems → solve → certify → attributes.
+
+An estimator says how its data is read (`_read`) and what is minimised (`_problems`); the rest is
+here. Several problems (one per class or per target) are solved one after the other, and their
+certificates summed.
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+import warnings
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from ..._ground.design import Design
+from ..._ground.interrupt import TimeLimit, seconds_left, time_limit
+from ..._ground.progress import CallbackSupport, watch
+from ..._ground.stored import INPUT, Declaration, Number, Numbers, Unused, column_count
+from ..._ground.threads import single_blas
+from ..._ground.validation import Training, read_rows
+from ...certificates import NO_MINIMISER, Certificate, certify_all
+from ...problem import Parameters, Problem
+from ...solvers import Solution, Trace, choose, solve_many
+from ...unseen import JUDGED, Fitted, Generalization, NotAvailable, Remembering, take_over
+from .corrected import corrected
+from .fold_search import search_by_folds
+from .problems import (
+    dense,
+    narrowed,
+    pack,
+    stored_coefficients,
+    unpack,
+    widened,
+    without_empty_columns,
+)
+from .selection import exact_starts, fitted_of, tune
+from .trail import CV, LOO, Choice
+
+Array = np.ndarray
+
+# What scikit-learn says when a solver stops early, so that filters of warnings keep working.
+NOT_CONVERGED = {
+    "lbfgs": "lbfgs failed to converge",
+    "liblinear": "Liblinear failed to converge, increase the number of iterations",
+    "sag": "The max_iter was reached which means the coef_ did not converge",
+    "saga": "The max_iter was reached which means the coef_ did not converge",
+    "newton-cg": "newton-cg failed to converge",
+    "newton-cholesky": "Newton solver did not converge after {steps} iterations",
+}
+# The parameter of every estimator that can choose its strength.
+SELECT = {"select": [StrOptions({"min", "1se"})]}
+CLOSED_FORMS = ("closed_form", "cholesky", "eigen", "svd")
+# The part of the time limit that the certificates may take after the solver has used up all of it.
+FOR_CERTIFICATES = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Mapped:
+    """What problems are made of: data whose X may be features, and what made them.
+
+    `features` is what has mapped X and will map other rows, None where nothing did; `starts` are
+    parameters near the solution, where making the features has found some, and `status` is what
+    ended that.
+    """
+
+    data: Training
+    features: Any = None
+    starts: list[Parameters] | None = None
+    status: str = "optimal"
+
+
+class LinearModel(Remembering, CallbackSupport, BaseEstimator):
+    """Base of the linear estimators.
+
+    A subclass gives `_read`, which turns X, y and weights into `Training` data, and `_problems`,
+    which says what is minimised; `_stored` lists every attribute that a fit leaves.
+    """
+
+    _stored: ClassVar[Declaration] = {
+        **INPUT,
+        "coef_": Numbers("outputs", column_count, may_lack="outputs", may_be_sparse=True),
+        "intercept_": Number() | Numbers("outputs"),
+        "dual_": Unused(),
+        "trace_": Unused(),
+        "solver_": Unused(),
+        "n_iter_": Unused(),
+        **JUDGED,
+    }
+    _not_converged: ClassVar[str] = "{name} failed to converge"
+    # How to go on from where an interrupt or the time limit has ended a fit.
+    _further: ClassVar[str] = "fit again with warm_start=True to go on"
+    # The solvers of scikit-learn's class of this name, and what they mean here. All solvers reach
+    # the same minimum, so most ask for the best one; some have a kin in gapless.
+    _peer_solvers: ClassVar[dict[str, str]] = {}
+    # Whether the objective is a mean over the rows, so that the penalty of the sum grows with Σsᵢ.
+    _averages: ClassVar[bool] = False
+    # Whether the penalty is the same for all columns, so that it can be had of some of them.
+    _treats_columns_alike: ClassVar[bool] = True
+    # The parameter that sets the strength of the penalty, if it can be chosen by leave-one-out.
+    _strength_name: ClassVar[str | None] = None
+    _parameter_constraints: ClassVar[dict] = {
+        "fit_intercept": ["boolean"],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 0, None, closed="left"), None],
+        "solver": [str],
+        "warm_start": ["boolean"],
+        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
+    }
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Training data; float32 stays float32, everything else becomes float64. Never written to.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Target values.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights ≥ 0. Weight 2 means the row twice, weight 0 means the row is not there.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. Ctrl-C keeps the best coefficients found so far and raises
+            KeyboardInterrupt; an error leaves the estimator as it was.
+        """
+        self._check_parameters()
+        data = self._read(X, y, sample_weight)
+        # Entered once: every product would switch all BLAS libraries to one thread and back.
+        with single_blas(), watch(self, data.X, data.y) as callback:
+            choice, left = self._choose_in_time(data, callback)
+            model = self if choice is None else self._at(**choice.values)
+            mapped, left = model._map_in_time(data, callback, left)
+            # What is mapped has features of its own, and a path has coefficients of all columns.
+            is_plain = choice is None and mapped.data is data and self._treats_columns_alike
+            narrow = without_empty_columns(data) if is_plain else data
+            problems = model._problems(mapped.data if mapped.data is not data else narrow)
+            solutions = self._solve(problems, callback, choice, left, mapped, narrow.columns)
+        learned = self._learned(data, problems, solutions, mapped.features)
+        for problem in problems:
+            problem.forget_products()
+        learned["coef_"] = widened(learned["coef_"], narrow.columns, data.X.shape[1])
+        if choice is not None:
+            learned |= choice.attributes()
+        learned["_training"], learned["_choice"] = (narrow, problems), choice
+        learned["_calibration"] = None
+        take_over(self, learned)
+        if _is_interrupted(solutions):
+            raise KeyboardInterrupt
+        self._warn_if_stopped(problems[0], solutions)
+        return self
+
+    # ---- what a subclass says --------------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        """Refuse, or warn of, values of parameters that do not go together."""
+
+    def _read(self, X, y, sample_weight, *, reset: bool = True) -> Training:
+        """X, y and weights, validated; with reset=False the features must be those of the fit."""
+        raise NotImplementedError
+
+    def _problems(self, data: Training) -> list[Problem]:
+        """What is minimised: one problem, or one per class or target."""
+        raise NotImplementedError
+
+    def _map(self, data: Training, callback) -> Mapped:
+        """The data that problems are made of: features of a kernel, or the data themselves."""
+        return Mapped(data)
+
+    def _map_late(self, data: Training) -> Mapped:
+        """The same when the time is up: as little as there can be."""
+        return Mapped(data)
+
+    def _remap(self, data: Training) -> Training:
+        """The same for the data of the fit, read again."""
+        return data
+
+    def _design(self, X) -> Design:
+        """Rows to predict, as the problems saw those of the fit."""
+        return Design(read_rows(self, X))
+
+    # ---- tuning ----------------------------------------------------------------------------------
+
+    def _tuned(self) -> tuple[str, ...]:
+        """The parameters whose values the fit chooses."""
+        ratio = getattr(self, "l1_ratio", None)
+        is_open = {
+            self._strength_name: _is_left_open(getattr(self, self._strength_name or "", None)),
+            "l1_ratio": _is_left_open(ratio) or isinstance(ratio, list | tuple | np.ndarray),
+        }
+        return tuple(name for name, value in is_open.items() if name and value)
+
+    def _choose(self, data: Training, callback) -> Choice | None:
+        """Choose the tuned parameters; None where there are none."""
+        tuned = self._tuned()
+        if not tuned:
+            return None
+        if self._strength_name not in tuned:
+            raise ValueError(
+                f"l1_ratio is chosen together with the strength of the penalty; set "
+                f'{self._strength_name}="loo" too, or give l1_ratio a number.'
+            )
+        is_by_folds = getattr(self, self._strength_name) == CV
+        return tune(self, data, callback, search_by_folds if is_by_folds else None)
+
+    def _unchosen(self, status: str) -> Choice:
+        """Where nothing could be chosen in time: all at 1, but for a share of one half."""
+        values = {name: 0.5 if name == "l1_ratio" else 1.0 for name in self._tuned()}
+        return Choice(values, None, None, [], status=status)
+
+    def _choose_in_time(self, data: Training, callback) -> tuple[Choice | None, float | None]:
+        """The choice, and the seconds that are left for the fit itself."""
+        began = time.monotonic()
+        try:
+            # Where numbers overflow in the search, the fit itself says so.
+            with time_limit(self.time_limit), np.errstate(all="ignore"):
+                choice = self._choose(data, callback)
+        except TimeLimit:
+            choice = self._unchosen("time_limit")
+        except KeyboardInterrupt:
+            choice = self._unchosen("interrupted")
+        except NotAvailable as reason:
+            raise ValueError(
+                f"{type(self).__name__} cannot choose a strength from n_samples = {len(data.y)}, "
+                f"since {reason}; set it by hand."
+            ) from None
+        return choice, self.time_limit if choice is None else seconds_left(self.time_limit, began)
+
+    # ---- solving ---------------------------------------------------------------------------------
+
+    def _map_in_time(
+        self, data: Training, callback, seconds: float | None
+    ) -> tuple[Mapped, float | None]:
+        """The data that problems are made of, and the seconds that are left."""
+        began = time.monotonic()
+        try:
+            with time_limit(seconds):
+                mapped = self._map(data, callback)
+        except TimeLimit:
+            mapped = self._map_late(data)
+        return mapped, seconds_left(seconds, began)
+
+    def _solve(
+        self,
+        problems: list[Problem],
+        callback,
+        choice: Choice | None,
+        seconds: float | None,
+        mapped: Mapped,
+        columns: Array | None = None,
+    ) -> list[Solution]:
+        """Solve the problems; those that Ctrl-C or a time limit left out stay where they begin."""
+        name: str = self._peer_solvers.get(self.solver) or self.solver
+        starts = self._starts(problems, columns) if mapped.starts is None else [*mapped.starts]
+        if mapped.status in ("interrupted", "time_limit"):
+            return [_unsolved(p, start, mapped.status, name) for p, start in zip(problems, starts)]
+        if choice is not None:
+            if choice.status != "optimal":
+                reached = choice.start or [problem.null for problem in problems]
+                status = choice.status
+                return [_unsolved(p, start, status, name) for p, start in zip(problems, reached)]
+            starts = [*(exact_starts(problems, choice) or starts)]
+        options = {"tol": self.tol, "max_iter": self.max_iter, "callback": callback}
+        solutions: list[Solution] = []
+        with time_limit(seconds), suppress(TimeLimit):
+            solutions = solve_many(problems, name, starts, **options)
+        status = solutions[-1].status if solutions else "time_limit"
+        for problem, start in list(zip(problems, starts))[len(solutions) :]:
+            solutions.append(_unsolved(problem, start, status, name))
+        return solutions
+
+    def _starts(
+        self, problems: list[Problem], columns: Array | None = None
+    ) -> list[Parameters | None]:
+        """The parameters of the last fit, where they are wanted and fit the problems, else None."""
+        nothing: list[Parameters | None] = [None] * len(problems)
+        if not self.warm_start or not hasattr(self, "coef_"):
+            return nothing
+        coef = np.atleast_2d(dense(self.coef_))
+        if not np.all(np.isfinite(coef)):
+            raise ValueError(
+                "Floating-point under-/overflow occurred: coef_ has entries that are not finite, "
+                "and warm_start=True would start from them; set warm_start=False."
+            )
+        coef = narrowed(coef, columns)
+        if coef.shape != (sum(problem.outputs or 1 for problem in problems), problems[0].d):
+            return nothing
+        # coef_ alone may have been set by hand.
+        rest = getattr(self, "intercept_", 0.0), getattr(self, "dual_", None)
+        starts = unpack(problems, coef, *rest)
+        feasible = all(np.isfinite(p.penalty.value(q.w)) for p, q in zip(problems, starts))
+        return [*starts] if feasible else nothing
+
+    # ---- what is learned -------------------------------------------------------------------------
+
+    def _learned(
+        self,
+        data: Training,
+        problems: list[Problem],
+        solutions: list[Solution],
+        features: Any = None,
+    ) -> dict[str, Any]:
+        """Every attribute in `_stored` that this fit has, by name."""
+        coef, intercept, dual = pack(problems, [s.parameters for s in solutions])
+        if not (np.all(np.isfinite(coef)) and np.all(np.isfinite(intercept))):
+            raise ValueError(
+                f"{type(self).__name__} reached coefficients that are not finite: the values of X "
+                "or y are too large; rescale them, e.g. with StandardScaler()."
+            )
+        dtype = data.X.dtype
+        learned = {
+            "coef_": stored_coefficients(problems, coef, dtype),
+            "intercept_": intercept.astype(dtype),
+            "dual_": dual,
+            "trace_": solutions[0].trace if len(solutions) == 1 else [s.trace for s in solutions],
+            # A name of scikit-learn's is repeated, as its users expect.
+            "solver_": self.solver if self.solver in self._peer_solvers else solutions[0].solver,
+            "n_iter_": max(s.trace.steps for s in solutions),
+            "n_features_in_": data.X.shape[1],
+        }
+        if data.feature_names is not None:
+            learned["feature_names_in_"] = data.feature_names
+        if features is not None:
+            learned["features_"] = features
+        certificates = self._certificates(problems, solutions, learned)
+        learned["certificate_"] = sum(certificates)
+        return learned | self._specifics(data, learned, solutions, certificates)
+
+    def _specifics(self, data, learned, solutions, certificates) -> dict[str, Any]:
+        """What this kind of estimator adds to the learned attributes, or shapes differently."""
+        return {}
+
+    def _certificates(self, problems, solutions, learned) -> list[Certificate]:
+        """One certificate per problem, for the parameters as they are stored."""
+        stored = unpack(problems, learned["coef_"], learned["intercept_"], learned["dual_"])
+        seconds = None if self.time_limit is None else FOR_CERTIFICATES * self.time_limit
+        try:
+            if not _is_interrupted(solutions):
+                with time_limit(seconds):
+                    exact = [solution.solver in CLOSED_FORMS for solution in solutions]
+                    return certify_all(problems, stored, self.tol, exact)
+        except TimeLimit:
+            pass
+        except KeyboardInterrupt:
+            solutions[-1] = replace(solutions[-1], status="interrupted")
+        return [_unchecked(p, s, self.tol, self._further) for p, s in zip(problems, solutions)]
+
+    def _warn_if_stopped(self, problem: Problem, solutions: list[Solution]) -> None:
+        """Say that the gap is too large, or that no minimum exists, and what would help."""
+        if self.certificate_.verdict == NO_MINIMISER:
+            message = f"{type(self).__name__}: {NO_MINIMISER}"
+            warnings.warn(message, ConvergenceWarning, stacklevel=4)
+        if self.certificate_.kind != "stopped":
+            return
+        status = next((s.status for s in solutions if s.status != "optimal"), "stalled")
+        squares = problem.design.column_square_sums()
+        squares = squares[squares > 0]
+        spread = np.sqrt(squares.max() / squares.min()) if len(squares) else 1.0
+        scaling = f"scale the features (largest/smallest column norm {spread:.1g})"
+        cure = {
+            "max_iter": f"Increase the number of iterations, max_iter, or {scaling}",
+            "time_limit": f"Increase the time_limit, or {scaling}",
+            "callback": "A callback asked to stop",
+        }.get(status, f"Increase the tolerance, tol, or {scaling}")
+        steps = np.max(self.n_iter_)
+        what = NOT_CONVERGED.get(self.solver, self._not_converged)
+        warnings.warn(
+            f"{what.format(name=type(self).__name__, steps=steps)}: stopped at relative gap "
+            f"{self.certificate_.relative_gap:.2g} > tol {self.tol:.2g} after {steps} steps. "
+            f"{cure}.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+
+    def _certification_problem(self, X, y, sample_weight=None) -> list[tuple[Problem, Parameters]]:
+        """The problems of the fit, rebuilt from the data, each with the stored parameters."""
+        data, problems = self._rebuilt(X, y, sample_weight)
+        coef = narrowed(self.coef_, data.columns)
+        return list(zip(problems, unpack(problems, coef, self.intercept_, self.dual_)))
+
+    def _rebuilt(self, X, y, sample_weight) -> tuple[Training, list[Problem]]:
+        """The data of the fit, read again, and what is minimised on it."""
+        check_is_fitted(self)
+        data = self._read(X, y, sample_weight, reset=False)
+        if data.classes is not None and not np.array_equal(data.classes, self.classes_):
+            raise ValueError(
+                f"y has the classes {data.classes.tolist()}, but {type(self).__name__} was fitted "
+                f"with {self.classes_.tolist()}; pass the data of the fit."
+            )
+        mapped = self._remap(data)
+        if mapped is data and self._treats_columns_alike:
+            narrow = without_empty_columns(data)
+            # A coefficient of an empty column is 0, unless somebody has changed it.
+            if np.count_nonzero(dense(self.coef_)) == np.count_nonzero(
+                narrowed(self.coef_, narrow.columns)
+            ):
+                data = mapped = narrow
+        return data, self._settled()._problems(mapped)
+
+    # ---- unseen data -----------------------------------------------------------------------------
+
+    def _corrected(self, fitted: Fitted, plain: Generalization) -> Generalization:
+        if self._choice is not None:
+            plain = corrected(self, fitted, self._choice, plain)
+        del self._choice
+        return plain
+
+    def _fitted_to(self, X, y, sample_weight=None) -> Fitted:
+        """The fit, rebuilt from its data."""
+        return self._fitted(*self._rebuilt(X, y, sample_weight))
+
+    def _fitted(self, data: Training, problems: list[Problem]) -> Fitted:
+        """The fit, or an error if its data has changed."""
+        coef = narrowed(self.coef_, data.columns)
+        parameters = unpack(problems, coef, self.intercept_, self.dual_)
+        fitted = fitted_of(self, data, (problems, parameters))
+        self._check_objective(fitted.objective)
+        return fitted
+
+    def _check_objective(self, found: float, rounding: float = 0.0) -> None:
+        """Refuse data or coefficients whose objective is not that of the fit."""
+        expected = self.certificate_.primal
+        room = 1e-6 * (abs(expected) + self.certificate_.scale) + rounding
+        if np.isfinite(expected) and not abs(found - expected) <= room:
+            raise ValueError(
+                f"this is not the fit of this data: the objective is {found:.9g}, and was "
+                f"{expected:.9g} when {type(self).__name__} was fitted; X, y, the weights or the "
+                "coefficients have changed since. Fit again."
+            )
+
+    def _standing_in(self, z: Array) -> Any:
+        """A copy of the model that gives row i, asked for by X = [[i]], the scores z[i]."""
+        twin: Any = copy.copy(self)
+        scores = z[:, 0] if self.coef_.ndim == 1 else z
+        twin._scores = lambda X: scores[X[:, 0]]
+        return twin
+
+    # ---- predicting ------------------------------------------------------------------------------
+
+    def _scores(self, X) -> Array:
+        """Xw + b, (n,) or (n, K) as the coefficients are."""
+        check_is_fitted(self)
+        design, coef = self._design(X), dense(self.coef_)
+        coef = np.ascontiguousarray(coef.T, dtype=np.result_type(coef, design.dtype))
+        return design.times(coef) + self.intercept_
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _is_left_open(value: Any) -> bool:
+    """Whether the fit chooses the value of a parameter: by leave-one-out, or by folds."""
+    return isinstance(value, str) and value in (LOO, CV)
+
+
+def _is_interrupted(solutions: list[Solution]) -> bool:
+    return any(solution.status == "interrupted" for solution in solutions)
+
+
+def _unsolved(problem: Problem, start: Parameters | None, status: str, name: str) -> Solution:
+    """Where a problem begins, for those that an interrupt or the time limit left untouched.
+
+    Ctrl-C must return at once, so nothing here touches X, unless the start is not w = 0.
+    """
+    at = problem.null if start is None else start
+    origin = problem.origin
+    z = problem.predictions(at.w, at.b) if np.any(at.w) else np.zeros_like(origin.theta) + at.b
+    solution = Solution(
+        Parameters(at.w, at.b, origin.theta),
+        Trace(),
+        status,
+        problem.primal(at.w, at.b, z),
+        origin.dual,
+    )
+    return replace(solution, solver=choose(problem) if name == "auto" else name)
+
+
+def _unchecked(problem: Problem, solution: Solution, tol: float, cure: str) -> Certificate:
+    """The certificate when time is up: the gap as the solver knew it, or as w = 0 bounds it."""
+    dual = max(solution.dual, problem.origin.dual)
+    rounding = 8 * np.finfo(float).eps * (abs(solution.primal) + problem.scale)
+    gap = max(solution.primal - dual, 0.0) + rounding
+    return Certificate(
+        kind="stopped",
+        verdict=f"stopped: out of time at a gap of {gap:.3g}; {cure}.",
+        primal=solution.primal,
+        dual=dual,
+        gap=gap,
+        relative_gap=gap / problem.scale if problem.scale > 0 else np.inf,
+        tolerance=tol * problem.scale,
+        scale=problem.scale,
+        rounding=rounding,
+    )

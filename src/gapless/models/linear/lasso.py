@@ -1,0 +1,275 @@
+"""Least squares with coefficients that are exactly 0: Lasso, ElasticNet."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import ClassVar
+
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ..._ground.stored import Declaration, Unused
+from ...losses import Squared
+from ...penalties import L1
+from ...penalties import ElasticNet as ElasticNetPenalty
+from .problems import regression_problems, with_sign
+from .sparse_base import PlainSparseRegressor, SparseRegressor
+from .trail import CV, LOO
+
+
+class Lasso(PlainSparseRegressor):
+    """Least squares with an L1 penalty, which makes coefficients exactly 0.
+
+    Minimises  (1/2S) Σᵢ sᵢ (yᵢ − xᵢᵀw − b)² + α‖w‖₁  with S = Σsᵢ, which is n without weights.
+
+    Parameters
+    ----------
+    alpha : float, "loo" or "cv", default=1.0
+        Strength α ≥ 0 of the penalty; "loo" chooses it by leave-one-out, "cv" by folds.
+    fit_intercept : bool, default=True
+        Whether to fit the bias b, which is not penalised.
+    precompute : bool or array-like of shape (n_features, n_features), default=False
+        Whether a Gram matrix pays is decided by the solver. A given one is compared with X, in its
+        diagonal and one row, and an error if it is another; the fit does not use it.
+    copy_X : bool, default=True
+        Accepted for scikit-learn's sake; X is never written to.
+    max_iter : int, default=1000
+        Largest number of steps; None leaves it to the solver.
+    tol : float, default=1e-6
+        Stop when the duality gap is at most `tol` times the objective at w = 0.
+    warm_start : bool, default=False
+        Whether to start from the coefficients of the last fit.
+    positive : bool, default=False
+        Whether to keep all coefficients ≥ 0.
+    random_state : int, RandomState instance or None, default=None
+        Accepted for scikit-learn's sake; nothing here is random.
+    selection : {"cyclic", "random"}, default="cyclic"
+        Accepted for scikit-learn's sake; the order of the features is decided by the solver.
+    solver : str, default="auto"
+        A solver of gapless by name, or "auto"; "ista" is iterative soft-thresholding.
+    time_limit : float, default=None
+        Seconds after which the best coefficients found so far are kept.
+    select : {"min", "1se"}, default="min"
+        With "loo" or "cv": the best strength, or the strongest penalty within one standard error.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
+        Coefficients w.
+    sparse_coef_ : sparse matrix of shape (n_targets, n_features)
+        The same as a sparse matrix.
+    intercept_ : float or ndarray of shape (n_targets,)
+        Bias b.
+    dual_gap_ : float or ndarray of shape (n_targets,)
+        Duality gap in the units of the objective above.
+    dual_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
+        Dual point θ, which proves the certificate.
+    certificate_ : Certificate
+        How far the fit can be from the best possible one.
+    generalization_ : Generalization
+        What the model will score on data it has not seen; computed when first asked for.
+    trace_ : Trace or list of Trace
+        Objective, gap and seconds of every step; one per target.
+    solver_ : str
+        The solver that ran, or the name of scikit-learn's that was asked for.
+    n_iter_ : int or list of int
+        Number of steps; one per target.
+    alpha_ : float
+        The chosen strength, with alpha="loo" or alpha="cv".
+    path_ : Path
+        The models along all strengths and their scores on unseen data, with "loo" or "cv".
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had names.
+
+    Notes
+    -----
+    A step costs n times the number of features in the working set, which is usually a small
+    multiple of the number of nonzero coefficients. Of a group of correlated features it keeps one;
+    ElasticNet keeps them together.
+
+    References
+    ----------
+    Tibshirani (1996), Regression shrinkage and selection via the lasso.
+
+    Examples
+    --------
+    >>> from gapless import Lasso
+    >>> model = Lasso(alpha=0.1).fit([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]], [0.0, 1.0, 2.0])
+    >>> float(model.coef_.sum().round(4))
+    0.85
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **SparseRegressor._parameter_constraints,
+        "precompute": ["boolean", "array-like"],
+        "positive": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        alpha=1.0,
+        *,
+        fit_intercept=True,
+        precompute=False,
+        copy_X=True,
+        max_iter=1000,
+        tol=1e-6,
+        warm_start=False,
+        positive=False,
+        random_state=None,
+        selection="cyclic",
+        solver="auto",
+        time_limit=None,
+        select="min",
+    ):
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.precompute = precompute
+        self.copy_X = copy_X
+        self.max_iter = max_iter
+        self.tol = tol
+        self.warm_start = warm_start
+        self.positive = positive
+        self.random_state = random_state
+        self.selection = selection
+        self.solver = solver
+        self.time_limit = time_limit
+        self.select = select
+
+    def _problems(self, data):
+        penalty = with_sign(L1(self.alpha * data.weights.sum()), self.positive)
+        return regression_problems(data, Squared(), penalty, self.fit_intercept, joint=False)
+
+
+class ElasticNet(PlainSparseRegressor):
+    """Least squares with a mixture of L1 and ridge penalty.
+
+    Minimises  (1/2S) Σᵢ sᵢ (yᵢ − xᵢᵀw − b)² + α(ρ‖w‖₁ + ½(1−ρ)‖w‖²)  with S = Σsᵢ, which is n
+    without weights.
+
+    Parameters
+    ----------
+    alpha : float, "loo" or "cv", default=1.0
+        Strength α ≥ 0 of the penalty; "loo" chooses it by leave-one-out, "cv" by folds.
+    l1_ratio : float, list of float, "loo" or "cv", default=0.5
+        Share ρ of the L1 penalty, between 0 (ridge) and 1 (lasso). With alpha="loo" or "cv" also a
+        list to choose from, or the same word for seven values from 0.1 to 1.
+    fit_intercept : bool, default=True
+        Whether to fit the bias b, which is not penalised.
+    precompute : bool or array-like of shape (n_features, n_features), default=False
+        Whether a Gram matrix pays is decided by the solver. A given one is compared with X, in its
+        diagonal and one row, and an error if it is another; the fit does not use it.
+    max_iter : int, default=1000
+        Largest number of steps; None leaves it to the solver.
+    copy_X : bool, default=True
+        Accepted for scikit-learn's sake; X is never written to.
+    tol : float, default=1e-6
+        Stop when the duality gap is at most `tol` times the objective at w = 0.
+    warm_start : bool, default=False
+        Whether to start from the coefficients of the last fit.
+    positive : bool, default=False
+        Whether to keep all coefficients ≥ 0.
+    random_state : int, RandomState instance or None, default=None
+        Accepted for scikit-learn's sake; nothing here is random.
+    selection : {"cyclic", "random"}, default="cyclic"
+        Accepted for scikit-learn's sake; the order of the features is decided by the solver.
+    solver : str, default="auto"
+        A solver of gapless by name, or "auto".
+    time_limit : float, default=None
+        Seconds after which the best coefficients found so far are kept.
+    select : {"min", "1se"}, default="min"
+        With "loo" or "cv": the best strength, or the strongest penalty within one standard error.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
+        Coefficients w.
+    sparse_coef_ : sparse matrix of shape (n_targets, n_features)
+        The same as a sparse matrix.
+    intercept_ : float or ndarray of shape (n_targets,)
+        Bias b.
+    dual_gap_ : float or ndarray of shape (n_targets,)
+        Duality gap in the units of the objective above.
+    dual_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
+        Dual point θ, which proves the certificate.
+    certificate_ : Certificate
+        How far the fit can be from the best possible one.
+    generalization_ : Generalization
+        What the model will score on data it has not seen; computed when first asked for.
+    trace_ : Trace or list of Trace
+        Objective, gap and seconds of every step; one per target.
+    solver_ : str
+        The solver that ran, or the name of scikit-learn's that was asked for.
+    n_iter_ : int or list of int
+        Number of steps; one per target.
+    alpha_ : float
+        The chosen strength, with alpha="loo" or alpha="cv".
+    path_ : Path
+        The models along all strengths and their scores on unseen data, with "loo" or "cv".
+    l1_ratio_ : float
+        The chosen share of the L1 penalty, where it was tuned.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had names.
+
+    Notes
+    -----
+    Costs as Lasso. Ridge is faster where no coefficient has to be 0.
+
+    References
+    ----------
+    Zou and Hastie (2005), Regularization and variable selection via the elastic net.
+
+    Examples
+    --------
+    >>> from gapless import ElasticNet
+    >>> model = ElasticNet(alpha=0.1).fit([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]], [0.0, 1.0, 2.0])
+    >>> model.coef_.round(4)
+    array([0.4458, 0.4458])
+    """
+
+    _stored: ClassVar[Declaration] = {**SparseRegressor._stored, "l1_ratio_": Unused()}
+    _parameter_constraints: ClassVar[dict] = {
+        **Lasso._parameter_constraints,
+        "l1_ratio": [Interval(Real, 0, 1, closed="both"), "array-like", StrOptions({LOO, CV})],
+    }
+
+    def __init__(
+        self,
+        alpha=1.0,
+        *,
+        l1_ratio=0.5,
+        fit_intercept=True,
+        precompute=False,
+        max_iter=1000,
+        copy_X=True,
+        tol=1e-6,
+        warm_start=False,
+        positive=False,
+        random_state=None,
+        selection="cyclic",
+        solver="auto",
+        time_limit=None,
+        select="min",
+    ):
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.fit_intercept = fit_intercept
+        self.precompute = precompute
+        self.max_iter = max_iter
+        self.copy_X = copy_X
+        self.tol = tol
+        self.warm_start = warm_start
+        self.positive = positive
+        self.random_state = random_state
+        self.selection = selection
+        self.solver = solver
+        self.time_limit = time_limit
+        self.select = select
+
+    def _problems(self, data):
+        strength = self.alpha * data.weights.sum()
+        penalty = with_sign(ElasticNetPenalty(strength, self.l1_ratio), self.positive)
+        return regression_problems(data, Squared(), penalty, self.fit_intercept, joint=False)

@@ -1,0 +1,554 @@
+"""LogisticRegressionCV: C and the share of L1 penalty, by folds or by leave-one-out."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.metrics import get_scorer
+from sklearn.utils import metadata_routing
+from sklearn.utils._metadata_requests import (
+    MetadataRouter,
+    MethodMapping,
+    _raise_for_params,
+    _routing_enabled,
+    process_routing,
+)
+from sklearn.utils._param_validation import Hidden, Interval, StrOptions
+
+from ..._ground.interrupt import TimeLimit
+from ..._ground.stored import Declaration, Unused
+from ...problem import Parameters
+from .cross_validated import (
+    SCORING,
+    CrossValidated,
+    all_rows,
+    chosen,
+    fitted_twin,
+    scored_errors,
+)
+from .folds import Scorer, fold_path, folds_of, part_of
+from .following import follow
+from .logistic import LogisticRegression
+from .problems import pack
+from .selection import fitted_of
+from .trail import LOO, SCORES, Choice, Trail, path_of
+
+Array = np.ndarray
+
+
+class LogisticRegressionCV(CrossValidated, LogisticRegression):
+    """Logistic regression that chooses C, and its share of L1 penalty, by folds or leave-one-out.
+
+    Minimises  C Σᵢ sᵢ log(1 + exp(−tᵢ(xᵢᵀw + b))) + ρ‖w‖₁ + ½(1−ρ)‖w‖²  with t = ±1; for more
+    classes the loss is −log softmax(Wᵀxᵢ + b)_y.
+
+    Parameters
+    ----------
+    Cs : int or array-like, default=10
+        Values of C to try, or how many from 1e-4 to 1e4.
+    l1_ratios : array-like, default=None
+        Shares ρ of the L1 penalty to try, between 0 (ridge) and 1 (lasso); None means 0.
+    fit_intercept : bool, default=True
+        Whether to fit the bias b, which is not penalised.
+    cv : int, splitter, iterable or "loo", default=None
+        Folds, as in scikit-learn; None means 5, and with a number of folds the rows of one x stay
+        together. "loo" leaves out one distinct x at a time, in about the time of a few fits.
+    dual : bool, default=False
+        Accepted for scikit-learn's sake; see `solver`.
+    penalty : {"l1", "l2", "elasticnet"}, default="deprecated"
+        Deprecated in scikit-learn 1.8: use `l1_ratios`.
+    scoring : str or callable, default=None
+        A scorer of scikit-learn. None is accuracy for folds, and for "loo" minus the log loss.
+    solver : str, default="auto"
+        A solver of gapless by name, or "auto". scikit-learn's names are understood.
+    tol : float, default=1e-6
+        Stop when the duality gap is at most `tol` times the objective at w = 0.
+    max_iter : int, default=100
+        Largest number of steps.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes, by which the weights of their rows are multiplied; "balanced" gives
+        all classes the same total weight.
+    n_jobs : int, default=None
+        Accepted for scikit-learn's sake; the number of threads is GAPLESS_NUM_THREADS.
+    verbose : int, default=0
+        Accepted for scikit-learn's sake; long fits show their progress on a terminal.
+    refit : bool, default=True
+        Whether to fit all rows with the chosen C. If False, the coefficients and C are the means of
+        the best of each fold, which is no minimum, and the certificate says so.
+    intercept_scaling : float, default=1.0
+        Without effect, since the bias is not penalised.
+    random_state : int, RandomState instance or None, default=None
+        Accepted for scikit-learn's sake; the answer does not depend on it.
+    use_legacy_attributes : bool, default=True
+        Whether `C_`, `l1_ratio_`, `coefs_paths_`, `scores_` and `n_iter_` have the shapes of before
+        scikit-learn 1.8: dictionaries by class, and arrays that repeat a number.
+    warm_start : bool, default=False
+        Without effect, since the search finds a better start.
+    time_limit : float, default=None
+        Seconds after which the best that was found so far is kept.
+    select : {"min", "1se"}, default="min"
+        The best C, or the smallest within one standard error of it.
+
+    Attributes
+    ----------
+    C_ : ndarray of shape (1,) or (n_classes,), or float
+        The chosen C.
+    l1_ratio_ : ndarray of shape (1,) or (n_classes,), or float
+        The chosen share of the L1 penalty.
+    Cs_ : ndarray of shape (n_cs,)
+        The values of C that were tried.
+    l1_ratios_ : ndarray of shape (n_l1_ratios,)
+        The shares that were tried.
+    scores_ : dict of ndarray of shape (n_folds, n_cs[, n_l1_ratios]), or ndarray
+        Scores of the test rows; "loo" is one fold. Without the legacy attributes an array of shape
+        (n_folds, n_l1_ratios, n_cs).
+    coefs_paths_ : dict of ndarray of shape (n_folds, n_cs[, n_l1_ratios], n_dof), or ndarray
+        Coefficients, and bias, of the models of each fold; for "loo", of all rows. Without the
+        legacy attributes of shape (n_folds, n_l1_ratios, n_cs, n_classes, n_dof).
+    path_ : Path
+        The models of all rows along C, and their scores on unseen rows.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Coefficients w; one row for two classes.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Bias b.
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    dual_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        Dual point θ, which proves the certificate.
+    certificate_ : Certificate
+        How far the fit can be from the best possible one.
+    trace_ : Trace
+        Objective, gap and seconds of every step of the last fit.
+    solver_ : str
+        The solver of the last fit.
+    n_iter_ : ndarray of shape (1, n_folds, n_cs[, n_l1_ratios]) or (n_folds, n_l1_ratios, n_cs)
+        Numbers of steps.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had names.
+
+    Notes
+    -----
+    A path of solutions for every fold and one for all rows, each beginning where the last one
+    ended; "loo" needs the latter alone.
+
+    References
+    ----------
+    Rad and Maleki (2020), A scalable estimate of the out-of-sample prediction error via approximate
+    leave-one-out cross-validation, J. R. Stat. Soc. B 82.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from gapless import LogisticRegressionCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LogisticRegressionCV(
+    ...     l1_ratios=(0,), cv="loo", scoring="neg_log_loss", use_legacy_attributes=False
+    ... ).fit(X, y)
+    >>> round(model.C_, 1)
+    21.5
+    """
+
+    # As in scikit-learn: `score` takes weights by name, without a request of its own.
+    __metadata_request__score: ClassVar[dict] = {"sample_weight": metadata_routing.UNUSED}
+
+    _plain = LogisticRegression
+    _chosen = ("C", "l1_ratio")
+    _stored: ClassVar[Declaration] = {
+        **LogisticRegression._stored,
+        "Cs_": Unused(),
+        "l1_ratios_": Unused(),
+        "scores_": Unused(),
+        "coefs_paths_": Unused(),
+    }
+    _parameter_constraints: ClassVar[dict] = {
+        **{
+            name: values
+            for name, values in LogisticRegression._parameter_constraints.items()
+            if name not in ("C", "l1_ratio")
+        },
+        "Cs": [Interval(Integral, 1, None, closed="left"), "array-like"],
+        "l1_ratios": ["array-like", None, Hidden(StrOptions({"warn"}))],
+        "cv": ["cv_object", StrOptions({LOO})],
+        "scoring": [*SCORING, Hidden(StrOptions({"warn"}))],
+        "refit": ["boolean"],
+        "penalty": [
+            StrOptions({"l1", "l2", "elasticnet"}),
+            Hidden(StrOptions({"deprecated"})),
+        ],
+        "use_legacy_attributes": ["boolean", Hidden(StrOptions({"warn"}))],
+    }
+
+    def __init__(
+        self,
+        *,
+        Cs=10,
+        l1_ratios="warn",
+        fit_intercept=True,
+        cv=None,
+        dual=False,
+        penalty="deprecated",
+        scoring="warn",
+        solver="auto",
+        tol=1e-6,
+        max_iter=100,
+        class_weight=None,
+        n_jobs=None,
+        verbose=0,
+        refit=True,
+        intercept_scaling=1.0,
+        random_state=None,
+        use_legacy_attributes="warn",
+        warm_start=False,
+        time_limit=None,
+        select="min",
+    ):
+        self.Cs = Cs
+        self.l1_ratios = l1_ratios
+        self.fit_intercept = fit_intercept
+        self.cv = cv
+        self.dual = dual
+        self.penalty = penalty
+        self.scoring = scoring
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.refit = refit
+        self.intercept_scaling = intercept_scaling
+        self.random_state = random_state
+        self.use_legacy_attributes = use_legacy_attributes
+        self.warm_start = warm_start
+        self.time_limit = time_limit
+        self.select = select
+
+    def score(self, X, y, *, sample_weight=None, **score_params):
+        """Score by the `scoring` of the search.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to score.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+        **score_params : dict
+            Further parameters of the scorer, with metadata routing.
+
+        Returns
+        -------
+        score : float
+            Higher is better.
+        """
+        _raise_for_params(score_params, self, "score")
+        if sample_weight is not None:
+            score_params["sample_weight"] = sample_weight
+        if _routing_enabled():
+            score_params = process_routing(self, "score", **score_params).scorer.score
+        return self._scorer()(self, X, y, **score_params)
+
+    def get_metadata_routing(self):
+        """What is passed on to the scorer and the splitter.
+
+        Returns
+        -------
+        routing : MetadataRouter
+            As scikit-learn has it.
+        """
+        splitting = MethodMapping().add(caller="fit", callee="split")
+        scoring = MethodMapping().add(caller="score", callee="score")
+        return (
+            MetadataRouter(owner=self)
+            .add_self_request(self)
+            .add(splitter=None if self.cv == LOO else self.cv, method_mapping=splitting)
+            .add(scorer=self._scorer(), method_mapping=scoring.add(caller="fit", callee="score"))
+        )
+
+    def _scorer(self):
+        default = "accuracy" if self.scoring in (None, "warn") else self.scoring
+        return get_scorer(default)
+
+    # ---- what is tried ---------------------------------------------------------------------------
+
+    def _check_parameters(self):
+        self._warn_of_defaults()
+        ratios = self._ratios()
+        for ratio in ratios:
+            if not (isinstance(ratio, Real) and 0 <= ratio <= 1):
+                raise ValueError(
+                    "l1_ratios must be an array-like of numbers between 0 and 1; got "
+                    f"(l1_ratios={self.l1_ratios!r})."
+                )
+        for ratio in ratios:
+            self._at(C=1.0, l1_ratio=float(ratio))._check_solver()
+
+    def _warn_of_defaults(self):
+        """The warnings of scikit-learn 1.8 and 1.9, so that both say the same of the same call."""
+        said = []
+        if isinstance(self.l1_ratios, str):
+            said.append(
+                "The default value for l1_ratios will change from None to (0.0,) in scikit-learn "
+                "1.10; set l1_ratios=(0,) now."
+            )
+        elif self.l1_ratios is None and self.penalty == "deprecated":
+            said.append("'l1_ratios=None' was deprecated in scikit-learn 1.8; use l1_ratios=(0,).")
+        if self.penalty != "deprecated":
+            said.append(
+                "'penalty' was deprecated in scikit-learn 1.8; use l1_ratios=(0,) for 'l2', "
+                "l1_ratios=(1,) for 'l1', and values between for 'elasticnet'."
+            )
+        if self.scoring == "warn" and self.cv != LOO:
+            said.append(
+                "The default value of the parameter 'scoring' will change from None, i.e. "
+                "accuracy, to 'neg_log_loss' in scikit-learn 1.11; set scoring."
+            )
+        if self.use_legacy_attributes == "warn":
+            said.append(
+                "The fitted attributes of LogisticRegressionCV will be simplified in scikit-learn "
+                "1.10. The default value of use_legacy_attributes will change from True to False; "
+                "set it to have the new ones now, or to keep the old ones."
+            )
+        for text in said:
+            warnings.warn(text, FutureWarning, stacklevel=6)
+        if self.penalty in ("l1", "l2") and not (
+            self.l1_ratios is None or isinstance(self.l1_ratios, str)
+        ):
+            warnings.warn(
+                "l1_ratios parameter is only used when penalty is 'elasticnet'. "
+                f"Got (penalty={self.penalty})",
+                UserWarning,
+                stacklevel=5,
+            )
+
+    def _ratios(self) -> list:
+        """The shares of the L1 penalty to try."""
+        if self.penalty in ("l1", "l2"):
+            return [float(self.penalty == "l1")]
+        given = None if isinstance(self.l1_ratios, str) else self.l1_ratios
+        if self.penalty == "elasticnet" and (given is None or not len(given)):
+            raise ValueError(
+                "l1_ratios must be an array-like of numbers between 0 and 1 with "
+                f"penalty='elasticnet'; got (l1_ratios={given!r})."
+            )
+        return [0.0] if given is None else list(given)
+
+    def _at(self, **values):
+        if values.get("l1_ratio", 0.0) is None:
+            values["l1_ratio"] = 0.0
+        return super()._at(**({"penalty": "deprecated", "n_jobs": None} | values))
+
+    def _settled(self):
+        ratio = np.ravel(self.l1_ratio_)[0]
+        ratio = self._ratios()[0] if ratio is None else float(ratio)
+        return self._at(C=float(np.ravel(self.C_)[0]), l1_ratio=ratio)
+
+    # ---- the search ------------------------------------------------------------------------------
+
+    def _choose(self, data, callback):
+        Cs = np.logspace(-4, 4, self.Cs) if isinstance(self.Cs, Integral) else np.array(self.Cs)
+        Cs = np.asarray(Cs, dtype=float)
+        search = self._leave_one_out if self.cv == LOO else self._folds
+        trails, tables, ratios = search(data, Cs, callback)
+        status = trails[-1].status
+        scores = np.stack([table.scores for table in tables], axis=2)
+        mean = np.mean(scores, axis=0)
+        if not np.any(np.isfinite(mean)):
+            return Choice({"C": Cs[0], "l1_ratio": ratios[0]}, None, None, trails, status=status)
+        at, k = np.unravel_index(np.nanargmax(mean), mean.shape)
+        trail = trails[k]
+        if self.select == "1se":
+            at = chosen(trail, "1se")
+        values = {"C": float(Cs[at]), "l1_ratio": float(ratios[k])}
+        by = None if self.scoring in (None, "warn") else self.scoring
+        if by is None and self.cv != LOO:
+            by = "accuracy"
+        path = path_of(trail, Cs, int(at), by or SCORES["logistic"])
+        extra = self._attributes(data, Cs, tables, scores, values)
+        start = trail.parameters[at]
+        if not self.refit:
+            start, extra, values = self._averaged(data, Cs, tables, scores, extra, ratios)
+            status, at = "averaged", -1  # no model of the trails
+        return Choice(values, start, path, trails, int(k), int(at), status, extra, by)
+
+    def _leave_one_out(self, data, Cs, callback):
+        """One path of all rows for each share of L1, and its held-out scores."""
+        order, trails, tables = np.argsort(Cs, kind="stable"), [], []
+        for ratio in self._ratios():
+            unit = self._at(C=1.0, l1_ratio=float(ratio))
+            fitted = fitted_of(unit, data)
+            trail = follow(fitted, 1 / Cs[order], callback)
+            trail = _placed(trail, 1 / Cs, fitted.problems)
+            if self.scoring not in (None, "warn"):
+                trail = self._scored(data, unit, fitted, trail)
+            trails.append(trail)
+            coefs = _dof(fitted.problems, trail.parameters, self.fit_intercept)
+            steps = np.ones(len(Cs), dtype=int)
+            tables.append(Table(trail.unseen[None], coefs[None], steps[None]))
+        return trails, tables, self._ratios()
+
+    def _scored(self, data, unit, fitted, trail: Trail) -> Trail:
+        """The trail with the scores of held-out rows by the scorer."""
+        twin = fitted_twin(unit, data, fitted.problems, [p.null for p in fitted.problems])
+        scorer, rows = Scorer(self.scoring, data.classes), trail.rows
+        part = replace(part_of(data, rows), sample_weight=trail.weights)
+        at, params = np.arange(len(rows)), {"sample_weight": trail.weights}
+        scores = np.full(len(trail.strengths), np.nan)
+        for k in np.flatnonzero(np.isfinite(trail.unseen)):
+            model = twin._standing_in(trail.z[:, k])
+            scores[k] = scorer.score(model, part, at, params, X=at[:, None])
+        errors = np.full(len(scores), np.nan)
+        if self.select == "1se":
+            errors = scored_errors(twin, fitted, trail, self.scoring)
+        return replace(trail, unseen=scores, standard_errors=errors)
+
+    def _folds(self, data, Cs, callback):
+        """One path for each fold and share of L1, and one of all rows."""
+        folds = folds_of(self.cv, data, classifier=True, params=self._routed[0])
+        scorer = Scorer(
+            "accuracy" if self.scoring in (None, "warn") else self.scoring, data.classes
+        )
+        order, trails, tables = np.argsort(Cs, kind="stable"), [], []
+        for ratio in self._ratios():
+            unit = self._at(C=1.0, l1_ratio=float(ratio))
+            parts, z = [], []
+            for train, test in folds:
+                part = part_of(data, train)
+                path = fold_path(unit, part, 1 / Cs[order], callback)
+                if len(path.parameters) < len(Cs):
+                    raise TimeLimit
+                parameters = [path.parameters[i] for i in np.argsort(order)]
+                models = [fitted_twin(unit, part, path.problems, p) for p in parameters]
+                scores = [scorer.score(m, data, test, self._routed[1]) for m in models]
+                coefs = _dof(path.problems, parameters, self.fit_intercept)
+                parts.append((scores, coefs, path.steps[np.argsort(order)]))
+                held = [m._scores(data.X[test]).reshape(len(test), -1) for m in models]
+                z.append(np.stack(held, axis=1))
+            tables.append(Table(*(np.array(column) for column in zip(*parts))))
+            kept = all_rows(z, folds, data.weights)
+            trails.append(self._trail(unit, data, Cs, order, kept, tables[-1].scores, callback))
+        return trails, tables, self._ratios()
+
+    def _trail(self, unit, data, Cs, order, z, scores: Array, callback) -> Trail:
+        """The models of all rows, with the scores of the folds."""
+        path = fold_path(unit, data, 1 / Cs[order], callback)
+        if len(path.parameters) < len(Cs):
+            raise TimeLimit
+        count = len(scores)
+        error = np.std(scores, axis=0, ddof=1) / np.sqrt(count) if count > 1 else np.zeros(len(Cs))
+        return Trail(
+            strengths=1 / Cs,
+            gaps=path.gaps[np.argsort(order)],
+            parameters=[path.parameters[i] for i in np.argsort(order)],
+            rows=np.arange(len(data.y)),
+            weights=data.weights,
+            z=z,
+            unseen=scores.mean(axis=0),
+            standard_errors=error,
+            method=f"{count}-fold",
+        )
+
+    # ---- attributes as scikit-learn has them -----------------------------------------------------
+
+    def _attributes(self, data, Cs, tables, scores, values) -> dict[str, Any]:
+        """Everything but the coefficients; `tables` has one entry per share of L1."""
+        given = None if isinstance(self.l1_ratios, str) else self.l1_ratios
+        coefs = np.stack([table.coefs for table in tables], axis=2)  # folds, Cs, ratios, K, dof
+        steps = np.stack([table.steps for table in tables], axis=2)
+        ratios = np.array(
+            [None] if given is None and self.penalty == "deprecated" else self._ratios()
+        )
+        known = {"Cs_": Cs, "l1_ratios_": ratios}
+        if self.use_legacy_attributes is False:
+            return known | {
+                "C_": values["C"],
+                "l1_ratio_": values["l1_ratio"],
+                "scores_": scores.swapaxes(1, 2),
+                "coefs_paths_": coefs.swapaxes(1, 2),
+                "n_iter_": steps.swapaxes(1, 2),
+            }
+        if given is None:
+            scores, coefs, steps = scores[:, :, 0], coefs[:, :, 0], steps[:, :, 0]
+        labels = data.classes[1:] if len(data.classes) == 2 else data.classes
+        ratio = values["l1_ratio"] if given is not None else ratios[0]
+        return known | {
+            "C_": np.full(len(labels), values["C"]),
+            "l1_ratio_": np.array([ratio] * len(labels)),
+            "scores_": dict.fromkeys(labels, scores),
+            "coefs_paths_": {label: coefs[..., k, :] for k, label in enumerate(labels)},
+            "n_iter_": steps[None],
+        }
+
+    def _averaged(self, data, Cs, tables, scores, extra, ratios):
+        """The means over folds of the best model of each, for refit=False."""
+        flat = scores.reshape(len(scores), -1).argmax(axis=1)
+        at, k = np.unravel_index(flat, scores.shape[1:])
+        best = np.mean([tables[j].coefs[f, i] for f, (i, j) in enumerate(zip(at, k))], axis=0)
+        d = data.X.shape[1]
+        w, b = best[:, :d], best[:, d] if self.fit_intercept else np.zeros(len(best))
+        single = len(data.classes) == 2
+        start = [Parameters(w[0], np.asarray(b[0])) if single else Parameters(w.T.copy(), b)]
+        values = {"C": float(np.mean(Cs[at])), "l1_ratio": float(np.mean(np.array(ratios)[k]))}
+        legacy = self.use_legacy_attributes is not False
+        count = 1 if single else len(data.classes)
+        means = {f"{name}_": np.full(count, v) if legacy else v for name, v in values.items()}
+        return start, extra | means, values
+
+    def _specifics(self, data, learned, solutions, certificates):
+        return {"classes_": data.classes}
+
+    def _warn_if_stopped(self, problem, solutions):
+        if self.refit:
+            super()._warn_if_stopped(problem, solutions)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """For each fold and C: scores (folds, m), coefficients (folds, m, K, dof), steps (folds, m)."""
+
+    scores: Array
+    coefs: Array
+    steps: Array
+
+
+def _dof(problems, parameters, fit_intercept: bool) -> Array:
+    """Coefficients of each model, the bias last where there is one: (m, K, dof)."""
+    packed = [pack(problems, p)[:2] for p in parameters]
+    return np.array([np.column_stack([w, b]) if fit_intercept else w for w, b in packed])
+
+
+def _placed(trail: Trail, strengths: Array, problems) -> Trail:
+    """A trail in the order of the values that were asked for; nan for those not reached."""
+    m = len(strengths)
+    # The same value may have been asked for twice.
+    found, reached = np.nonzero(trail.strengths[:, None] == strengths)
+    reached, first = np.unique(reached, return_index=True)
+    found = found[first]
+
+    def spread(values: Array, fill: float) -> Array:
+        whole = np.full(m, fill)
+        whole[reached] = values[found]
+        return whole
+
+    models = [[problem.null for problem in problems] for _ in range(m)]
+    z = None if trail.z is None else np.full((len(trail.rows), m, trail.z.shape[2]), np.nan)
+    for k, i in zip(found, reached):
+        models[i] = trail.parameters[k]
+        if z is not None:
+            z[:, i] = trail.z[:, k]
+    return replace(
+        trail,
+        strengths=strengths,
+        gaps=spread(trail.gaps, np.inf),
+        parameters=models,
+        z=z,
+        unseen=spread(trail.unseen, np.nan),
+        standard_errors=spread(trail.standard_errors, np.nan),
+    )

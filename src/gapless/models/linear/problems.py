@@ -1,0 +1,131 @@
+"""From data to the problems of a linear model, and from their solution to its attributes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..._ground.design import Design, drop_empty_columns
+from ..._ground.validation import Training
+from ...losses import Loss
+from ...penalties import Box, Penalty, Separable
+from ...problem import Parameters, Problem
+
+Array = np.ndarray
+
+
+def regression_problems(
+    data: Training, loss: Loss, penalty: Penalty, fit_bias: bool, *, joint: bool
+) -> list[Problem]:
+    """One problem for y (n,); for y (n, K) one over all outputs if `joint`, else one for each."""
+    design = Design(data.X)
+    if data.y.ndim == 1:
+        return [Problem(design, data.y, loss, penalty, data.weights, fit_bias)]
+    if joint:
+        return [Problem(design, data.y, loss, penalty, data.weights, fit_bias, data.y.shape[1])]
+    columns = np.asfortranarray(data.y).T
+    return [Problem(design, column, loss, penalty, data.weights, fit_bias) for column in columns]
+
+
+def classification_problems(
+    data: Training, loss: Loss, penalty: Penalty, fit_bias: bool
+) -> list[Problem]:
+    """One problem for a multi-class loss or two classes, else one per class against the rest."""
+    design = Design(data.X)
+    n_classes = len(data.classes) if data.classes is not None else 0
+    if loss.task == "multiclass":
+        return [Problem(design, data.y, loss, penalty, data.weights, fit_bias, n_classes)]
+    positive = [1] if n_classes == 2 else range(n_classes)
+    return [
+        Problem(design, np.where(data.y == k, 1.0, -1.0), loss, penalty, data.weights, fit_bias)
+        for k in positive
+    ]
+
+
+def without_empty_columns(data: Training) -> Training:
+    """The data without the columns of a sparse X that have no entry, where most have none.
+
+    Their coefficients are 0: they change no prediction, and every penalty is least there.
+    """
+    found = drop_empty_columns(data.X)
+    return data if found is None else replace(data, X=found[0], columns=found[1])
+
+
+def narrowed(coef: Any, columns: Array | None) -> Any:
+    """The coefficients of some columns; of all of them for None."""
+    return coef if columns is None else dense(coef)[..., columns]
+
+
+def widened(coef: Array, columns: Array | None, d: int) -> Array:
+    """Coefficients of all d columns, 0 for those that were left out."""
+    if columns is None:
+        return coef
+    wide = np.zeros((*coef.shape[:-1], d), coef.dtype)
+    wide[..., columns] = coef
+    return wide
+
+
+def with_sign(penalty: Separable, positive: bool) -> Separable:
+    """The penalty, with all coefficients kept ≥ 0 if wanted."""
+    return Box(lower=0.0, penalty=penalty) if positive else penalty
+
+
+def pack(problems: list[Problem], parameters: list[Parameters]) -> tuple[Array, Array, Array]:
+    """Coefficients (K, d), biases (K,) and dual points, (n,) for K = 1 and (n, K) otherwise."""
+    coefs, intercepts, thetas = [], [], []
+    for problem, p in zip(problems, parameters):
+        w, b = p.w, p.b
+        if problem.loss.task == "multiclass":
+            # Only differences of scores count: of all equal models, keep the one of smallest norm.
+            b = b - b.mean()
+            w = w.copy()
+            w[problem.free] -= w[problem.free].mean(axis=1, keepdims=True)
+        # θ = 0 is always a dual point, if a weak one.
+        theta = problem.origin.theta if p.theta is None else p.theta
+        coefs.append(w.T)
+        intercepts.append(np.atleast_1d(b))
+        thetas.append(theta.reshape(problem.n, -1))
+    dual = np.hstack(thetas)
+    return np.vstack(coefs), np.concatenate(intercepts), dual[:, 0] if dual.shape[1] == 1 else dual
+
+
+def unpack(problems: list[Problem], coef: Any, intercept: Any, dual: Any) -> list[Parameters]:
+    """The parameters of each problem, in float64; the dual point only where it has as many rows."""
+    coef = np.atleast_2d(dense(coef)).astype(np.float64)
+    intercept = np.broadcast_to(np.asarray(intercept, dtype=np.float64), len(coef))
+    theta = None
+    if dual is not None and len(dual) == problems[0].n:
+        theta = dual.reshape(len(dual), -1)
+    if problems[0].outputs is not None:
+        return [Parameters(np.ascontiguousarray(coef.T), intercept.copy(), theta)]
+    return [
+        Parameters(coef[k], np.array(intercept[k]), None if theta is None else theta[:, k].copy())
+        for k in range(len(problems))
+    ]
+
+
+def stored_coefficients(problems: list[Problem], coef: Array, dtype: np.dtype) -> Array:
+    """Coefficients (K, d) in the precision of the data."""
+    if problems[0].outputs is not None:
+        return np.ascontiguousarray(_cast(problems[0].penalty, coef.T, dtype).T)
+    return np.stack([_cast(problem.penalty, w, dtype) for problem, w in zip(problems, coef)])
+
+
+def _cast(penalty: Penalty, w: Array, dtype: np.dtype) -> Array:
+    """w in that precision; a coefficient that rounds out of its bounds is moved back in."""
+    cast = w.astype(dtype)
+    found = cast.astype(np.float64)
+    if np.isfinite(penalty.value(found)):
+        return cast
+    # A step of no length leaves everything but the constraints alone.
+    allowed = penalty.prox(found, np.finfo(float).tiny)
+    inwards = np.where(allowed > found, np.inf, -np.inf).astype(dtype)
+    return np.where(allowed != found, np.nextafter(cast, inwards), cast)
+
+
+def dense(coef: Any) -> Array:
+    """Coefficients as an ordinary array."""
+    return coef.toarray() if sp.issparse(coef) else coef

@@ -1,0 +1,364 @@
+"""Ridge regression for numbers and for classes: Ridge, RidgeClassifier."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from numbers import Real
+from typing import ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ..._ground.stored import Declaration, Flag, Labels, Number, Numbers, Unused, column_count
+from ..._ground.validation import is_multilabel, read_multilabel
+from ...losses import Squared
+from ...penalties import L2
+from ._base import SELECT
+from .problems import regression_problems, with_sign
+from .tasks import LinearClassifier, LinearRegressor
+from .trail import CV, LOO
+
+# What scikit-learn's solvers of ridge regression mean here; "cholesky" and "svd" are here, too.
+RIDGE_SOLVERS = dict.fromkeys(("lbfgs", "lsqr", "sag", "saga", "sparse_cg"), "auto")
+
+
+class Ridge(LinearRegressor):
+    """Least squares with a ridge penalty.
+
+    Minimises  ½ Σᵢ sᵢ (yᵢ − xᵢᵀw − b)² + ½α‖w‖²,  which is half of scikit-learn's objective.
+
+    Parameters
+    ----------
+    alpha : float, array-like of shape (n_targets,), "loo" or "cv", default=1.0
+        Strength α ≥ 0 of the penalty; an array gives each target its own, "loo" chooses one by
+        leave-one-out, which is exact and takes about as long as a fit, "cv" by folds, for features
+        that are many and sparse.
+    fit_intercept : bool, default=True
+        Whether to fit the bias b, which is not penalised.
+    copy_X : bool, default=True
+        Accepted for scikit-learn's sake; X is never written to.
+    max_iter : int, default=None
+        Largest number of steps; None leaves it to the solver.
+    tol : float, default=1e-6
+        Iterative solvers stop when the duality gap is at most `tol` times the objective at w = 0.
+    solver : str, default="auto"
+        A solver of gapless by name, or "auto". Of scikit-learn's names "cholesky" and "svd" are
+        here, too; "lbfgs", "lsqr", "sag", "saga" and "sparse_cg" mean "auto".
+    positive : bool, default=False
+        Whether to keep all coefficients ≥ 0.
+    random_state : int, RandomState instance or None, default=None
+        Accepted for scikit-learn's sake; nothing here is random.
+    warm_start : bool, default=False
+        Whether to start from the coefficients of the last fit.
+    time_limit : float, default=None
+        Seconds after which the best coefficients found so far are kept.
+    select : {"min", "1se"}, default="min"
+        With "loo" or "cv": the best strength, or the strongest penalty within one standard error.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
+        Coefficients w.
+    intercept_ : float or ndarray of shape (n_targets,)
+        Bias b.
+    dual_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
+        Dual point θ, which proves the certificate.
+    certificate_ : Certificate
+        How far the fit can be from the best possible one.
+    generalization_ : Generalization
+        What the model will score on data it has not seen; computed when first asked for.
+    trace_ : Trace or list of Trace
+        Objective, gap and seconds of every step; one per problem that was solved.
+    solver_ : str
+        The solver that ran, or the name of scikit-learn's that was asked for.
+    n_iter_ : int
+        Number of steps.
+    alpha_ : float
+        The chosen strength, with alpha="loo" or alpha="cv".
+    path_ : Path
+        The models along all strengths and their scores on unseen data, with "loo" or "cv".
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had names.
+
+    Notes
+    -----
+    Costs n·d² for n ≥ d and n²·d otherwise, once for all targets that share a strength. Keeps every
+    feature; Lasso selects some.
+
+    References
+    ----------
+    Hoerl and Kennard (1970), Ridge regression: biased estimation for nonorthogonal problems.
+
+    Examples
+    --------
+    >>> from gapless import Ridge
+    >>> model = Ridge(alpha=1.0).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
+    >>> model.coef_.round(4)
+    array([0.6667])
+    """
+
+    _flattens_one_column = True
+    _strength_name = "alpha"
+    _peer_solvers = RIDGE_SOLVERS
+    _stored: ClassVar[Declaration] = {
+        **LinearRegressor._stored,
+        "alpha_": Unused(),
+        "path_": Unused(),
+    }
+    _parameter_constraints: ClassVar[dict] = {
+        **LinearRegressor._parameter_constraints,
+        **SELECT,
+        "alpha": [Interval(Real, 0, None, closed="left"), "array-like", StrOptions({LOO, CV})],
+        "copy_X": ["boolean"],
+        "positive": ["boolean"],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        alpha=1.0,
+        *,
+        fit_intercept=True,
+        copy_X=True,
+        max_iter=None,
+        tol=1e-6,
+        solver="auto",
+        positive=False,
+        random_state=None,
+        warm_start=False,
+        time_limit=None,
+        select="min",
+    ):
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.copy_X = copy_X
+        self.max_iter = max_iter
+        self.tol = tol
+        self.solver = solver
+        self.positive = positive
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.time_limit = time_limit
+        self.select = select
+
+    def _problems(self, data):
+        return ridge_problems(self, data)
+
+
+class RidgeClassifier(LinearClassifier):
+    """Classifier by ridge regression on targets −1 and +1.
+
+    Minimises  ½ Σᵢ sᵢ (tᵢ − xᵢᵀw − b)² + ½α‖w‖²  with t = +1 for the class and −1 for the rest, one
+    w per class.
+
+    Parameters
+    ----------
+    alpha : float, array-like of shape (n_classes,), "loo" or "cv", default=1.0
+        Strength α ≥ 0 of the penalty; "loo" chooses it by leave-one-out, which is exact and takes
+        about as long as a fit; "cv" by folds, for features that are many and sparse.
+    fit_intercept : bool, default=True
+        Whether to fit the bias b, which is not penalised.
+    copy_X : bool, default=True
+        Accepted for scikit-learn's sake; X is never written to.
+    max_iter : int, default=None
+        Largest number of steps; None leaves it to the solver.
+    tol : float, default=1e-6
+        Iterative solvers stop when the duality gap is at most `tol` times the objective at w = 0.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes, by which the weights of their rows are multiplied; "balanced" gives
+        all classes the same total weight.
+    solver : str, default="auto"
+        A solver of gapless by name, or "auto". Of scikit-learn's names "cholesky" and "svd" are
+        here, too; "lbfgs", "lsqr", "sag", "saga" and "sparse_cg" mean "auto".
+    positive : bool, default=False
+        Whether to keep all coefficients ≥ 0.
+    random_state : int, RandomState instance or None, default=None
+        Accepted for scikit-learn's sake; nothing here is random.
+    warm_start : bool, default=False
+        Whether to start from the coefficients of the last fit.
+    time_limit : float, default=None
+        Seconds after which the best coefficients found so far are kept.
+    select : {"min", "1se"}, default="min"
+        With "loo" or "cv": the best strength, or the strongest penalty within one standard error.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,) or (n_classes, n_features)
+        Coefficients w; a vector for two classes.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Bias b.
+    classes_ : ndarray of shape (n_classes,)
+        The classes; with several labels per row, the positions of the labels.
+    dual_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        Dual point θ, which proves the certificate.
+    certificate_ : Certificate
+        How far the fit can be from the best possible one.
+    generalization_ : Generalization
+        What the model will score on data it has not seen; computed when first asked for.
+    trace_ : Trace or list of Trace
+        Objective, gap and seconds of every step; one per problem that was solved.
+    solver_ : str
+        The solver that ran, or the name of scikit-learn's that was asked for.
+    n_iter_ : int
+        Number of steps.
+    alpha_ : float
+        The chosen strength, with alpha="loo" or alpha="cv".
+    path_ : Path
+        The models along all strengths and their scores on unseen data, with "loo" or "cv".
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had names.
+
+    Notes
+    -----
+    One factorisation serves all classes, so this is the fastest classifier for many of them. It has
+    no probabilities, and rows far on the right side of the border pull at it; LogisticRegression
+    has neither flaw.
+
+    Examples
+    --------
+    >>> from gapless import RidgeClassifier
+    >>> model = RidgeClassifier().fit([[0.0], [1.0], [2.0], [3.0]], ["no", "no", "yes", "yes"])
+    >>> print(*model.predict([[0.5], [2.5]]))
+    no yes
+    """
+
+    _fewest_classes = 1
+    _strength_name = "alpha"
+    _stored: ClassVar[Declaration] = {
+        **LinearClassifier._stored,
+        "classes_": Labels(),
+        "coef_": Numbers("outputs", column_count, may_lack="outputs", may_be_sparse=True),
+        "intercept_": Number() | Numbers("outputs"),
+        "is_multilabel_": Flag(),
+        "alpha_": Unused(),
+        "path_": Unused(),
+    }
+    _peer_solvers = RIDGE_SOLVERS
+    _parameter_constraints: ClassVar[dict] = {
+        **LinearClassifier._parameter_constraints,
+        **SELECT,
+        "alpha": [Interval(Real, 0, None, closed="left"), "array-like", StrOptions({LOO, CV})],
+        "copy_X": ["boolean"],
+        "positive": ["boolean"],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        alpha=1.0,
+        *,
+        fit_intercept=True,
+        copy_X=True,
+        max_iter=None,
+        tol=1e-6,
+        class_weight=None,
+        solver="auto",
+        positive=False,
+        random_state=None,
+        warm_start=False,
+        time_limit=None,
+        select="min",
+    ):
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.copy_X = copy_X
+        self.max_iter = max_iter
+        self.tol = tol
+        self.class_weight = class_weight
+        self.solver = solver
+        self.positive = positive
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.time_limit = time_limit
+        self.select = select
+
+    def _read(self, X, y, sample_weight, *, reset=True):
+        if is_multilabel(y):
+            return read_multilabel(self, X, y, sample_weight, self.class_weight, reset=reset)
+        return super()._read(X, y, sample_weight, reset=reset)
+
+    def _misfit(self) -> str | None:
+        """What does not go together in the stored attributes, in words; None if all does."""
+        labels = np.arange(len(self.classes_))
+        if self.is_multilabel_ and not np.array_equal(self.classes_, labels):
+            return "classes_ are no numbers of labels"
+        rows = 1 if self.coef_.ndim == 1 else self.coef_.shape[0]
+        if rows != (1 if len(labels) <= 2 and not self.is_multilabel_ else len(labels)):
+            return f"coef_ has {rows} rows, and {len(labels)} classes have not"
+        return None
+
+    def _problems(self, data):
+        if data.y.ndim == 2:
+            targets = 2 * data.y - 1
+        elif len(data.classes) <= 2:
+            targets = 2.0 * data.y - 1
+        else:
+            targets = np.where(data.y[:, None] == np.arange(len(data.classes)), 1.0, -1.0)
+        return ridge_problems(self, replace(data, y=targets))
+
+    def _specifics(self, data, learned, solutions, certificates):
+        specifics = super()._specifics(data, learned, solutions, certificates)
+        several = data.y.ndim == 2
+        if not several and len(data.classes) <= 2:
+            specifics["coef_"] = learned["coef_"][0]
+        return specifics | {"is_multilabel_": several}
+
+    def predict(self, X):
+        """Predict classes, or the labels of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_labels)
+            The class with the largest score; with several labels per row, 1 for every label with a
+            positive score.
+        """
+        scores = self.decision_function(X)
+        if self.is_multilabel_:
+            return (scores > 0).astype(int)
+        if len(self.classes_) == 1:
+            return np.full(len(scores), self.classes_[0])
+        return self._classes_of(scores)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+def ridge_problems(estimator, data):
+    """The problems of Ridge and of RidgeClassifier; one per target where the strengths differ."""
+    positive, fit_bias, solver = estimator.positive, estimator.fit_intercept, estimator.solver
+    if positive and solver in ("svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga"):
+        raise ValueError(
+            f"solver='{solver}' does not support positive fitting; use solver='auto', or set "
+            "positive=False."
+        )
+    if solver == "svd" and fit_bias and sp.issparse(data.X):
+        raise ValueError(
+            "solver='svd' does not support fitting the intercept on sparse data, since it would "
+            "need a dense copy of X; use solver='auto'."
+        )
+    alphas = np.ravel(np.asarray(estimator.alpha, dtype=float))
+    if not np.all(np.isfinite(alphas)) or np.any(alphas < 0):
+        raise ValueError(f"alpha must be finite and ≥ 0, got {estimator.alpha!r}.")
+    targets = 1 if data.y.ndim == 1 else data.y.shape[1]
+    if len(alphas) not in (1, targets):
+        raise ValueError(
+            "Number of targets and number of penalties do not correspond: "
+            f"{len(alphas)} != {targets}; give one alpha, or one per target."
+        )
+    penalties = [with_sign(L2(float(a)), positive) for a in alphas]
+    if len(penalties) == 1:
+        return regression_problems(data, Squared(), penalties[0], fit_bias, joint=not positive)
+    separate = regression_problems(data, Squared(), penalties[0], fit_bias, joint=False)
+    return [replace(problem, penalty=p) for problem, p in zip(separate, penalties)]

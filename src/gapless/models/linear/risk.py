@@ -1,0 +1,378 @@
+"""Any loss, penalty and kernel: RiskRegressor and RiskClassifier, for one's own classes too."""
+
+from __future__ import annotations
+
+import copy
+from typing import ClassVar
+
+import numpy as np
+from sklearn.utils.metaestimators import available_if
+
+from ... import kernels, losses, penalties
+from ..._ground.parts import Family, OfParts
+from ..._ground.stored import Declaration
+from ...kernels import Kernel
+from ...losses import Loss
+from ...penalties import L2, Penalty
+from .kernel import KERNEL_CONSTRAINTS, WithKernel
+from .logistic import log_probabilities
+from .problems import classification_problems, regression_problems
+from .tasks import LinearClassifier, LinearRegressor
+
+
+class OfLossPenaltyKernel(OfParts):
+    """What estimators with a loss, a penalty and a kernel share."""
+
+    # A penalty may have a weight, or a group, for each column.
+    _treats_columns_alike: ClassVar[bool] = False
+    _families: ClassVar[dict[str, Family]] = {
+        "loss": Family(losses.by_name),
+        "penalty": Family(penalties.by_name),
+        "kernel": Family(kernels.by_name, Kernel.parameters, Kernel.replace),
+    }
+
+    def _check_parameters(self):
+        if self.kernel is None:
+            return
+        penalty = penalties.by_name(self.penalty)
+        if not isinstance(penalty, L2) or penalty.weights is not None:
+            raise ValueError(
+                f"with a kernel the penalty must be ½λ‖f‖², got {self.penalty!r}; use "
+                "penalty=L2(strength), or kernel=None for a linear model."
+            )
+
+    def _kernel(self):
+        return None if self.kernel is None else kernels.by_name(self.kernel)
+
+
+class RiskRegressor(OfLossPenaltyKernel, WithKernel, LinearRegressor):
+    """Regression with any loss, any penalty and any kernel.
+
+    Minimises  Σᵢ sᵢ ℓ(yᵢ, xᵢᵀw + b) + R(w),  or with a kernel  Σᵢ sᵢ ℓ(yᵢ, f(xᵢ) + b) + ½λ‖f‖².
+
+    Parameters
+    ----------
+    loss : str or Loss, default="squared"
+        The loss ℓ: a name ("squared", "huber", "epsilon_insensitive", …) for its default form, or
+        an instance, one's own class included.
+    penalty : str or Penalty, default="l2"
+        The penalty R with its strength: a name ("none", "l2", "l1", …) for strength 1, or an
+        instance such as L1(0.1).
+    fit_intercept : bool, default=True
+        Whether to fit the bias b, which is not penalised.
+    tol : float, default=1e-6
+        Stop when the duality gap is at most `tol` times the objective at w = 0.
+    max_iter : int, default=None
+        Largest number of steps; None leaves it to the solver.
+    solver : str, default="auto"
+        A solver of gapless by name, or "auto".
+    warm_start : bool, default=False
+        Whether to start from the coefficients of the last fit.
+    time_limit : float, default=None
+        Seconds after which the best coefficients found so far are kept.
+    kernel : str, Kernel, callable or None, default=None
+        None is a linear model. With a kernel, a name ("rbf", "poly", …) or an instance such as
+        Gaussian(0.5), the model is f(x) + b with f in the space of the kernel and the penalty
+        ½λ‖f‖²: the penalty must be L2.
+    approximation : {"auto", "nystroem", "random_features"} or None, default="auto"
+        What stands for the kernel: itself (None), landmarks, or random features; "auto" takes
+        the kernel itself up to 3,000 rows, and landmarks beyond.
+    n_components : int, default=None
+        How many landmarks or random features. None doubles them until leave-one-out no longer
+        improves by half its standard error.
+    random_state : int, default=0
+        Seed of the landmarks or the random features.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
+        Coefficients w.
+    intercept_ : float or ndarray of shape (n_targets,)
+        Bias b.
+    dual_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
+        Dual point θ, which proves the certificate.
+    certificate_ : Certificate
+        How far the fit can be from the best possible one.
+    generalization_ : Generalization
+        What the model will score on data it has not seen; computed when first asked for.
+    features_ : KernelFeatures
+        With a kernel: the features on which the model is linear, and of which `coef_` are the
+        coefficients.
+    X_fit_ : {ndarray, sparse matrix} of shape (m, n_features)
+        With a kernel, unless the features are random: the rows z of f(x) = Σⱼ αⱼ k(zⱼ, x).
+    dual_coef_ : ndarray of shape (m,) or (n_targets, m)
+        The αⱼ of these rows, float64.
+    trace_ : Trace or list of Trace
+        Objective, gap and seconds of every step; one per problem that was solved.
+    solver_ : str
+        The solver that ran, or the name of scikit-learn's that was asked for.
+    n_iter_ : int
+        Number of steps.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had names.
+
+    Notes
+    -----
+    Several targets are fitted one by one, unless the penalty couples them (group). Costs are those
+    of the solver that the loss and the penalty allow; a loss or penalty without the methods that
+    faster solvers need runs by proximal gradient.
+
+    Examples
+    --------
+    >>> from gapless import RiskRegressor
+    >>> from gapless.losses import Huber
+    >>> X, y = [[0], [1], [2], [3], [4], [5]], [0, 1, 2, 30, 4, 5]
+    >>> model = RiskRegressor(loss=Huber(0.1), penalty="none").fit(X, y)
+    >>> bool(abs(model.coef_[0] - 1) < 0.1)
+    True
+    """
+
+    _stored: ClassVar[Declaration] = {**LinearRegressor._stored, **WithKernel._kernel_attributes}
+    _parameter_constraints: ClassVar[dict] = {
+        **LinearRegressor._parameter_constraints,
+        **KERNEL_CONSTRAINTS,
+        "loss": [str, Loss],
+        "penalty": [str, Penalty],
+        "kernel": [*KERNEL_CONSTRAINTS["kernel"], None],
+    }
+
+    def __init__(
+        self,
+        loss="squared",
+        penalty="l2",
+        *,
+        fit_intercept=True,
+        tol=1e-6,
+        max_iter=None,
+        solver="auto",
+        warm_start=False,
+        time_limit=None,
+        kernel=None,
+        approximation="auto",
+        n_components=None,
+        random_state=0,
+    ):
+        self.loss = loss
+        self.penalty = penalty
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.solver = solver
+        self.warm_start = warm_start
+        self.time_limit = time_limit
+        self.kernel = kernel
+        self.approximation = approximation
+        self.n_components = n_components
+        self.random_state = random_state
+
+    def _problems(self, data):
+        loss, penalty = _parts(self)
+        if loss.task != "regression":
+            raise ValueError(
+                f"RiskRegressor needs a loss for regression, got {loss.name}; use RiskClassifier."
+            )
+        joint = penalty.coordinates(data.X.shape[1]) is None
+        return regression_problems(data, loss, penalty, self.fit_intercept, joint=joint)
+
+    def _response(self, scores):
+        return losses.by_name(self.loss).inverse_link(scores)
+
+
+def _parts(estimator) -> tuple[Loss, Penalty]:
+    """The loss and the penalty of a fit; a copy, so that what a penalty keeps is not older."""
+    return losses.by_name(estimator.loss), copy.copy(penalties.by_name(estimator.penalty))
+
+
+def _has_probabilities(estimator) -> bool:
+    loss = losses.by_name(estimator.loss)
+    if not loss.has_probabilities:
+        raise AttributeError(f"the {loss.name} loss has no probabilities; use logistic or softmax.")
+    return True
+
+
+class RiskClassifier(OfLossPenaltyKernel, WithKernel, LinearClassifier):
+    """Classification with any loss, any penalty and any kernel.
+
+    Minimises  Σᵢ sᵢ ℓ(tᵢ, xᵢᵀw + b) + R(w)  with t = ±1, one class against the rest where there are
+    more than two; a multi-class loss such as softmax takes all classes at once. With a kernel,
+    Σᵢ sᵢ ℓ(tᵢ, f(xᵢ) + b) + ½λ‖f‖².
+
+    Parameters
+    ----------
+    loss : str or Loss, default="logistic"
+        The loss ℓ: a name ("logistic", "hinge", "softmax", …) for its default form, or an instance,
+        one's own class included. Losses for regression are fitted to t = ±1.
+    penalty : str or Penalty, default="l2"
+        The penalty R with its strength: a name ("none", "l2", "l1", …) for strength 1, or an
+        instance such as L1(0.1).
+    fit_intercept : bool, default=True
+        Whether to fit the bias b, which is not penalised.
+    tol : float, default=1e-6
+        Stop when the duality gap is at most `tol` times the objective at w = 0.
+    max_iter : int, default=None
+        Largest number of steps; None leaves it to the solver.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes, by which the weights of their rows are multiplied; "balanced" gives
+        all classes the same total weight.
+    solver : str, default="auto"
+        A solver of gapless by name, or "auto".
+    warm_start : bool, default=False
+        Whether to start from the coefficients of the last fit.
+    time_limit : float, default=None
+        Seconds after which the best coefficients found so far are kept.
+    kernel : str, Kernel, callable or None, default=None
+        None is a linear model. With a kernel, a name ("rbf", "poly", …) or an instance such as
+        Gaussian(0.5), the model is f(x) + b with f in the space of the kernel and the penalty
+        ½λ‖f‖²: the penalty must be L2.
+    approximation : {"auto", "nystroem", "random_features"} or None, default="auto"
+        What stands for the kernel: itself (None), landmarks, or random features; "auto" takes
+        the kernel itself up to 3,000 rows, and landmarks beyond.
+    n_components : int, default=None
+        How many landmarks or random features. None doubles them until leave-one-out no longer
+        improves by half its standard error.
+    random_state : int, default=0
+        Seed of the landmarks or the random features.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Coefficients w; one row for two classes, unless the loss is a multi-class one.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Bias b.
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    dual_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        Dual point θ, which proves the certificate.
+    certificate_ : Certificate
+        How far the fit can be from the best possible one, summed over the classes.
+    generalization_ : Generalization
+        What the model will score on data it has not seen; computed when first asked for.
+    features_ : KernelFeatures
+        With a kernel: the features on which the model is linear, and of which `coef_` are the
+        coefficients.
+    X_fit_ : {ndarray, sparse matrix} of shape (m, n_features)
+        With a kernel, unless the features are random: the rows z of f(x) = Σⱼ αⱼ k(zⱼ, x).
+    dual_coef_ : ndarray of shape (1, m) or (n_classes, m)
+        The αⱼ of these rows, float64.
+    trace_ : Trace or list of Trace
+        Objective, gap and seconds of every step; one per problem that was solved.
+    solver_ : str
+        The solver that ran, or the name of scikit-learn's that was asked for.
+    n_iter_ : int
+        Largest number of steps.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had names.
+
+    Notes
+    -----
+    `predict_proba` is there when the loss has an inverse link. Costs are those of the solver that
+    the loss and the penalty allow; a loss or penalty without the methods that faster solvers need
+    runs by proximal gradient.
+
+    Examples
+    --------
+    >>> from gapless import RiskClassifier
+    >>> from gapless.penalties import L1
+    >>> model = RiskClassifier("hinge", L1(0.1)).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    >>> model.predict([[0.5], [2.5]])
+    array([0, 1])
+    """
+
+    _stored: ClassVar[Declaration] = {**LinearClassifier._stored, **WithKernel._kernel_attributes}
+    _parameter_constraints: ClassVar[dict] = {
+        **LinearClassifier._parameter_constraints,
+        **KERNEL_CONSTRAINTS,
+        "loss": [str, Loss],
+        "penalty": [str, Penalty],
+        "kernel": [*KERNEL_CONSTRAINTS["kernel"], None],
+    }
+
+    def __init__(
+        self,
+        loss="logistic",
+        penalty="l2",
+        *,
+        fit_intercept=True,
+        tol=1e-6,
+        max_iter=None,
+        class_weight=None,
+        solver="auto",
+        warm_start=False,
+        time_limit=None,
+        kernel=None,
+        approximation="auto",
+        n_components=None,
+        random_state=0,
+    ):
+        self.loss = loss
+        self.penalty = penalty
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.class_weight = class_weight
+        self.solver = solver
+        self.warm_start = warm_start
+        self.time_limit = time_limit
+        self.kernel = kernel
+        self.approximation = approximation
+        self.n_components = n_components
+        self.random_state = random_state
+
+    def _problems(self, data):
+        loss, penalty = _parts(self)
+        return classification_problems(data, loss, penalty, self.fit_intercept)
+
+    def decision_function(self, X):
+        """Scores of the classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            For two classes one score, positive where `classes_[1]` is predicted.
+        """
+        scores = super().decision_function(X)
+        return (
+            scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 and scores.ndim == 2 else scores
+        )
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X):
+        """Probabilities of the classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+            Probabilities, in the order of `classes_`; those of one class against the rest are made
+            to sum to 1.
+        """
+        return np.exp(self.predict_log_proba(X))
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X):
+        """Logarithms of the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        log_p : ndarray of shape (n_samples, n_classes)
+            Log-probabilities, in the order of `classes_`.
+        """
+        return log_probabilities(losses.by_name(self.loss), super().decision_function(X))

@@ -1,0 +1,195 @@
+"""Linear models for numbers and for classes: how data is read, and what a model says of rows."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from ..._ground.stored import Declaration, Labels, Number, Numbers, column_count, score_count
+from ..._ground.validation import read_classification, read_regression
+from ...unseen import Calibration, Intervals, leads
+from ._base import LinearModel
+from .problems import dense
+
+Array = np.ndarray
+
+
+class LinearRegressor(RegressorMixin, LinearModel):
+    """Base of the linear regressors: they predict their scores."""
+
+    _multi_output: ClassVar[bool] = True
+    _flattens_one_column: ClassVar[bool] = False
+
+    def _read(self, X, y, sample_weight, *, reset=True):
+        return read_regression(
+            self, X, y, sample_weight, multi_output=self._multi_output, reset=reset
+        )
+
+    def _specifics(self, data, learned, solutions, certificates):
+        coef, intercept = learned["coef_"], learned["intercept_"]
+        if data.y.ndim == 1 or (self._flattens_one_column and len(coef) == 1):
+            coef = coef[0]
+        if data.y.ndim == 1:
+            intercept = intercept[0]
+        return {"coef_": coef, "intercept_": intercept if self.fit_intercept else 0.0}
+
+    def predict(self, X, *, interval=None):
+        """Predict targets, with intervals where they are asked for.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to predict.
+        interval : float, default=None
+            The share of new rows, such as 0.9, whose target is to be inside its interval. See
+            `gapless.intervals` for what is promised; the first call may fit ten times again.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Predicted values: Xw + b, or what the loss says that it predicts. With `interval`, a
+            tuple `(prediction, lower, upper)` of such arrays.
+        """
+        if interval is None:
+            return self._response(self._scores(X))
+        calibration = self._calibrated(
+            "gapless.intervals(model, X_train, y_train, X, coverage=..., sample_weight=...)"
+        )
+        return self._intervals(calibration, X, interval)
+
+    def _response(self, scores: Array) -> Array:
+        """What scores predict."""
+        return scores
+
+    def _intervals(self, calibration: Calibration, X, coverage: float) -> Intervals:
+        prediction = self.predict(X)
+        ends = calibration.intervals(self._design(X), coverage, self._response)
+        lower, upper = (end.reshape(prediction.shape).astype(prediction.dtype) for end in ends)
+        return Intervals(prediction, lower, upper)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = self._multi_output
+        return tags
+
+
+class LinearClassifier(ClassifierMixin, LinearModel):
+    """Base of the linear classifiers: one row of coefficients for two classes, else one each."""
+
+    _stored: ClassVar[Declaration] = {
+        **LinearModel._stored,
+        "classes_": Labels(least=2),
+        "coef_": Numbers(score_count, column_count, may_be_sparse=True),
+        "intercept_": Number() | Numbers(score_count),
+    }
+    _fewest_classes: ClassVar[int] = 2
+    _parameter_constraints: ClassVar[dict] = {
+        **LinearModel._parameter_constraints,
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+    }
+
+    def _read(self, X, y, sample_weight, *, reset=True):
+        return read_classification(
+            self, X, y, sample_weight, self.class_weight, fewest=self._fewest_classes, reset=reset
+        )
+
+    def _specifics(self, data, learned, solutions, certificates):
+        return {"classes_": data.classes}
+
+    def decision_function(self, X):
+        """Scores of the classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            For two classes one score, positive where `classes_[1]` is predicted.
+        """
+        scores = self._scores(X)
+        return scores[:, 0] if scores.ndim == 2 and scores.shape[1] == 1 else scores
+
+    def predict(self, X):
+        """Predict classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            The class with the largest score.
+        """
+        return self._classes_of(self.decision_function(X))
+
+    def predict_set(self, X, coverage=0.9):
+        """Predict sets of classes, such that most rows have their own class in their set.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to classify.
+        coverage : float, default=0.9
+            The share of new rows whose class is to be in their set. See `gapless.prediction_sets`
+            for what is promised; the first call may fit ten times again.
+
+        Returns
+        -------
+        sets : ndarray of bool, shape (n_samples, n_classes)
+            Which classes, in the order of `classes_`, are in the set of each row; the predicted
+            class always is.
+        """
+        calibration = self._calibrated(
+            "gapless.prediction_sets(model, X_train, y_train, X, coverage=..., sample_weight=...)"
+        )
+        return self._sets(calibration, X, coverage)
+
+    def _sets(self, calibration: Calibration, X, coverage: float) -> Array:
+        if calibration.targets.ndim == 2:
+            raise ValueError("there are no sets of classes where a row has several labels.")
+        sets = calibration.sets(self._design(X), coverage, self._conformity)
+        return sets | (self.predict(X)[:, None] == self.classes_)
+
+    def _conformity(self, scores: Array) -> Array:
+        """How well each class fits rows of these scores (n, K): by probability, or by its lead."""
+        if hasattr(self, "predict_proba"):
+            return self._standing_in(scores).predict_proba(np.arange(len(scores))[:, None])
+        return leads(scores)[:, -len(self.classes_) :]
+
+    def _classes_of(self, scores: Array) -> Array:
+        position = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[position]
+
+    def sparsify(self):
+        """Keep `coef_` as a sparse matrix, which is smaller when most coefficients are 0.
+
+        Returns
+        -------
+        self : object
+            The estimator itself.
+        """
+        check_is_fitted(self)
+        self.coef_ = sp.csr_matrix(self.coef_)
+        return self
+
+    def densify(self):
+        """Keep `coef_` as an array again.
+
+        Returns
+        -------
+        self : object
+            The estimator itself.
+        """
+        check_is_fitted(self)
+        self.coef_ = dense(self.coef_)
+        return self

@@ -1,0 +1,18 @@
+"""Nearest neighbours: exact search, and votes or means of the neighbours found.
+
+`forms` says which distance is meant, `searches` finds rows (in the compiled core, or by
+scikit-learn for distances that the core does not have), `mixed` reads tables, `votes` turns
+neighbours into predictions, `held_out` and `tuning` leave rows out. The estimators are thin.
+Imports the trees' reading of tables, and nothing of other models.
+"""
+
+from typing import TYPE_CHECKING
+
+from ..._ground.first_use import on_first_use
+
+if TYPE_CHECKING:
+    from .classification import KNeighborsClassifier
+    from .regression import KNeighborsRegressor
+    from .unsupervised import NearestNeighbors
+
+__getattr__, __dir__, __all__ = on_first_use(__name__)

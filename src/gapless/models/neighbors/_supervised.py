@@ -1,0 +1,303 @@
+"""What classifiers and regressors by neighbours share: fit = read → search → choose k."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import (
+    Interval,
+    StrOptions,
+    validate_parameter_constraints,
+)
+from sklearn.utils.validation import check_is_fitted
+
+from ..._ground.design import Design
+from ..._ground.interrupt import IN_SECONDS, said_limit
+from ..._ground.progress import CallbackSupport, watch
+from ..._ground.stored import Declaration, Flag, Nothing, Numbers, Unused, Whole
+from ..._ground.validation import Outputs, is_same, read_outputs, readable_target
+from ...certificates import Certificate
+from ...unseen import JUDGED, Remembering, as_fitted, take_over
+from ._base import NeighborsModel
+from .held_out import NeighborsFit
+from .questions import NearestMixin
+from .tuning import choose_k, corrected
+from .votes import Voters
+
+Array = np.ndarray
+
+LOO = "loo"
+# What is taken where time was up before any number of neighbours was judged.
+USUAL = 5
+NONE = Certificate(
+    kind="none",
+    verdict=(
+        "no bound: nothing is minimised, so there is no best model to be far from; the model is "
+        "its data, and its neighbours are the exact ones."
+    ),
+    primal=float("nan"),
+    dual=float("-inf"),
+    gap=float("inf"),
+    relative_gap=float("inf"),
+    tolerance=0.0,
+    scale=0.0,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class NeighborsData:
+    """Validated data of a fit: rows as the search takes them, targets and weights, and units."""
+
+    rows: Any
+    outputs: Outputs
+    names: Array | None
+    mixed: Any
+    is_matrix: bool
+
+    @property
+    def is_unit(self) -> bool:
+        """Whether all rows have weight 1."""
+        return bool(np.all(self.outputs.weights == 1))
+
+
+class SupervisedNeighbors(Remembering, CallbackSupport, NearestMixin, NeighborsModel):
+    """Base of the estimators whose neighbours vote."""
+
+    _stored: ClassVar[Declaration] = {
+        **NeighborsModel._stored,
+        "n_neighbors_": Whole(1),
+        "search_": Unused(),
+        **JUDGED,
+        "outputs_2d_": Flag(),
+        "_y": Numbers("rows", "outputs"),
+        "_weights": Numbers("rows", low=0.0) | Nothing(),
+    }
+    _parameter_constraints: ClassVar[dict] = {
+        **NeighborsModel._parameter_constraints,
+        "n_neighbors": [Interval(Integral, 1, None, closed="left"), StrOptions({LOO})],
+        "weights": [StrOptions({"uniform", "distance", "squared_distance"}), callable, None],
+        "ties": [StrOptions({"first", "nearest"})],
+        "select": [StrOptions({"min", "1se"})],
+        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
+    }
+    _has_classes: ClassVar[bool]
+
+    def _misfit(self) -> str | None:
+        fault = super()._misfit()
+        # What predictions look at, and a fit would have refused.
+        asked = {name: getattr(self, name) for name in ("n_neighbors", "ties", "weights")}
+        rules = {name: self._parameter_constraints[name] for name in asked}
+        validate_parameter_constraints(rules, asked, type(self).__name__)
+        searched = np.arange(self._fit_X.shape[0]) if self._kept is None else self._kept
+        # Neighbours without a weight would have nothing to say.
+        has_say = self._weights is None or np.array_equal(searched, np.flatnonzero(self._weights))
+        if fault is None and not has_say:
+            fault = "_kept has rows without a weight, or lacks rows that have one"
+        found = self._fit_X.shape[0] if self._kept is None else len(self._kept)
+        if fault is None and self.n_neighbors_ > found:
+            fault = f"n_neighbors_ is {self.n_neighbors_}, of {found} rows"
+        if fault is None and not self.outputs_2d_ and self._y.shape[1] != 1:
+            fault = f"_y has {self._y.shape[1]} columns, and outputs_2d_ is False"
+        return fault
+
+    def __init__(
+        self,
+        n_neighbors=5,
+        *,
+        weights="uniform",
+        algorithm="auto",
+        leaf_size=30,
+        p=2,
+        metric="minkowski",
+        metric_params=None,
+        n_jobs=None,
+        categorical_features="from_dtype",
+        ties="first",
+        select="min",
+        time_limit=None,
+    ):
+        self.n_neighbors = n_neighbors
+        self.weights = weights
+        self.algorithm = algorithm
+        self.leaf_size = leaf_size
+        self.p = p
+        self.metric = metric
+        self.metric_params = metric_params
+        self.n_jobs = n_jobs
+        self.categorical_features = categorical_features
+        self.ties = ties
+        self.select = select
+        self.time_limit = time_limit
+
+    # ---- fitting ---------------------------------------------------------------------------------
+
+    def _read(self, X: Any, y: Any, sample_weight: Any, *, reset: bool = True) -> NeighborsData:
+        """X, y and weights, validated."""
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None; call "
+                "fit(X, y)."
+            )
+        y = readable_target(y)
+        rows, names, mixed = self._read_training_rows(X, sample_weight, reset=reset)
+        outputs = read_outputs(y, rows, sample_weight, has_classes=self._has_classes)
+        return NeighborsData(rows, outputs, names, mixed, np.asarray(y).ndim == 2)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        data = self._read(X, y, sample_weight)
+        learned = self._learned_rows(data.rows, data.names, data.mixed, data.outputs.weights)
+        learned |= self._learned_targets(data)
+        learned |= {"certificate_": NONE, "_training": (data,), "_calibration": None}
+        learned |= {"_choice": None, "n_neighbors_": self.n_neighbors}
+        status = "found"
+        if self.n_neighbors == LOO:
+            status = self._choose(data, learned)
+        take_over(self, learned)
+        if status == "interrupted":
+            raise KeyboardInterrupt
+        if status == "time_limit":
+            warnings.warn(
+                f"{type(self).__name__} reached {said_limit(self.time_limit, IN_SECONDS)} before "
+                "all rows were left out; n_neighbors_ is the best for those that were. Raise the "
+                "time_limit.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _learned_targets(self, data: NeighborsData) -> dict[str, Any]:
+        """What the model keeps of the targets."""
+        weights = None if data.is_unit else data.outputs.weights
+        return {
+            "_y": data.outputs.y,
+            "_weights": weights,
+            "outputs_2d_": not data.outputs.is_flat,
+        }
+
+    def _choose(self, data: NeighborsData, learned: dict[str, Any]) -> str:
+        """Choose the number of neighbours; how the search ended."""
+        twin: Any = copy.copy(self)
+        vars(twin).update(learned)
+        with watch(self, data.rows, data.outputs.y) as callback:
+            choice, status = choose_k(
+                NeighborsFit(twin, data), self.select, self.time_limit, callback
+            )
+        if choice is None and status == "interrupted":
+            raise KeyboardInterrupt
+        total = int(data.outputs.weights.sum())
+        learned["n_neighbors_"] = max(min(USUAL, total), 1) if choice is None else choice.k
+        if choice is not None:
+            learned |= {"search_": choice.search, "_choice": choice}
+        return status
+
+    # ---- predicting ------------------------------------------------------------------------------
+
+    @property
+    def _asked(self):
+        return int(self.n_neighbors_ if self.n_neighbors == LOO else self.n_neighbors)
+
+    @property
+    def _voters(self) -> Voters:
+        weights = self._weights
+        if weights is not None and self._kept is not None:
+            weights = weights[self._kept]
+        return Voters(self._searching, weights, self.weights, self.ties)
+
+    def _scores(self, X: Any) -> Array:
+        """What the neighbours of rows say, (n, ΣK): shares of the classes, or numbers."""
+        check_is_fitted(self)
+        k = self._enough(self._asked, X is None)
+        if X is None:
+            queries, own, labels = self._own_rows()
+            found = self._voters.around(queries, k, own, labels)
+        else:
+            found = self._voters.around(self._of_kept(self._read_queries(X)), k)
+        return self._told(*found[1:], self._targets())
+
+    def _enough(self, k: int, is_own: bool) -> int:
+        """The number of neighbours, if the rows, or all but one, have so much weight together."""
+        weights = np.ones(self.n_samples_fit_) if self._weights is None else self._weights
+        total, left = weights.sum(), weights.sum() - is_own * weights.max()
+        # Parts of a weight add up to a whole number but for rounding.
+        if k > left * (1 + 1e-9):
+            sign = "<" if is_own else "<="
+            counts = (
+                ""
+                if self._weights is None
+                else (
+                    ", the sum of the weights, since a row of weight 2 is two neighbours (weights "
+                    "divided by their mean count the rows)"
+                )
+            )
+            raise ValueError(
+                f"Expected n_neighbors {sign} n_samples_fit, but n_neighbors = {k}, n_samples_fit "
+                f"= {total:g}{counts}; ask for fewer, or fit to more rows."
+            )
+        return k
+
+    def _told(self, rows: Array, votes: Array, y: Array) -> Array:
+        """What neighbours say with their votes, (q, ΣK); y (n, outputs) are targets of all rows."""
+        raise NotImplementedError
+
+    def _targets(self) -> Array:
+        """Targets of the rows that are searched, (n, outputs)."""
+        return self._y if self._kept is None else self._y[self._kept]
+
+    # ---- both gaps -------------------------------------------------------------------------------
+
+    def _tuned(self):
+        return ("n_neighbors",) if self.n_neighbors == LOO else ()
+
+    def _reread(self, X, y, sample_weight) -> NeighborsData:
+        """The data of the fit, read again, or an error where it is another."""
+        check_is_fitted(self)
+        data = as_fitted(self)._read(X, y, sample_weight, reset=False)
+        self._check_same(data)
+        return data
+
+    def _check_same(self, data: NeighborsData) -> None:
+        weights = np.ones(len(self._y)) if self._weights is None else self._weights
+        pairs = ((data.rows, self._fit_X), (data.outputs.y, self._y))
+        same = all(is_same(a, b) for a, b in (*pairs, (data.outputs.weights, weights)))
+        if not same:
+            raise ValueError(
+                "this is not the data of the fit: X, y or the weights have changed since "
+                f"{type(self).__name__} was fitted. Fit again."
+            )
+
+    def _certified(self, X, y, sample_weight=None) -> Certificate:
+        """The certificate; the data must be those of the fit, for the model is its data."""
+        self._reread(X, y, sample_weight)
+        return NONE
+
+    def _fitted_to(self, X, y, sample_weight=None) -> NeighborsFit:
+        """The fit, rebuilt from its data."""
+        return NeighborsFit(as_fitted(self), self._reread(X, y, sample_weight))
+
+    def _fitted(self, data: NeighborsData) -> NeighborsFit:
+        self._check_same(data)
+        return NeighborsFit(as_fitted(self), data)
+
+    def _corrected(self, fitted, plain):
+        choice = vars(self).get("_choice")
+        return plain if choice is None else corrected(self, choice, plain)
+
+    def _standing_in(self, z: Array) -> Any:
+        """A copy of the model that gives row i, asked for by X = [[i]], the scores z[i]."""
+        twin: Any = copy.copy(self)
+        twin._scores = lambda X: z[X[:, 0]]
+        return twin
+
+    def _calibration_rows(self, X: Any) -> Design:
+        """New rows for the models of a calibration."""
+        return Design(self._read_queries(X))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags

@@ -1,0 +1,282 @@
+"""Classes by the votes of neighbours."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import ClassifierMixin, _fit_context
+from sklearn.utils.validation import check_is_fitted
+
+from ..._ground.stored import Declaration, Labels, LabelsOfOutputs
+from ...unseen import Calibration
+from ._supervised import SupervisedNeighbors
+from .votes import class_shares
+
+Array = np.ndarray
+
+
+class KNeighborsClassifier(ClassifierMixin, SupervisedNeighbors):
+    """Classify by a vote of the nearest training rows.
+
+    Parameters
+    ----------
+    n_neighbors : int or "loo", default=5
+        How many neighbours vote; "loo" chooses the number by exact leave-one-out, all at once.
+    weights : {"uniform", "distance", "squared_distance"}, callable or None, default="uniform"
+        What a neighbour's vote counts at distance d: 1, 1/d, 1/d², or what the function makes of
+        an array of distances. By 1/d and 1/d² rows at distance 0 decide alone.
+    algorithm : {"auto", "kd_tree", "ball_tree", "brute", "faiss"}, default="auto"
+        As in `NearestNeighbors`: all but the approximate "faiss" find the same neighbours.
+    leaf_size : int, default=30
+        Only for searches by scikit-learn.
+    p : float, default=2
+        The power of Minkowski's distance.
+    metric : str or callable, default="minkowski"
+        As in `NearestNeighbors`; "mixed" and "mixed_euclidean" take a table as it is, with numbers,
+        categories and missing values.
+    metric_params : dict, default=None
+        Further parameters of the metric.
+    n_jobs : int, default=None
+        Has no effect; it is here for callers of scikit-learn.
+    categorical_features : array-like or "from_dtype", default="from_dtype"
+        For mixed rows: which columns are categories; those of a table by their type.
+    ties : {"first", "nearest"}, default="first"
+        A tied vote goes to the first of the tied classes, or to that of the nearest neighbour. Of
+        rows that are as far as the last neighbour the first ones vote, or all share its vote, so
+        that the order of the rows does not matter.
+    select : {"min", "1se"}, default="min"
+        With "loo", the best number of neighbours, or the largest within one standard error of it.
+    time_limit : float, default=None
+        Seconds after which the choice by "loo" is made from the rows that were left out so far.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,), or a list of them for several outputs
+        Class labels.
+    n_neighbors_ : int
+        The number of neighbours.
+    search_ : Search
+        With "loo", the numbers that were tried and their accuracy on unseen rows.
+    certificate_ : Certificate
+        Of kind "none": nothing is minimised.
+    generalization_ : Generalization
+        What the model will score on unseen data, by exact leave-one-out.
+    effective_metric_, effective_metric_params_ : str or callable, dict
+        The metric and its parameters; Minkowski's special cases by their own names.
+    n_samples_fit_ : int
+        The number of training rows.
+    outputs_2d_ : bool
+        Whether there are several outputs.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had names.
+
+    Notes
+    -----
+    A row of weight 2 is two neighbours. Columns count by their units: put them on one scale first,
+    or use metric="mixed". With many columns of noise all rows are equally far, and other models do
+    better.
+
+    References
+    ----------
+    Cover and Hart (1967), Nearest neighbor pattern classification, IEEE Transactions on Information
+    Theory 13.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from gapless import KNeighborsClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = KNeighborsClassifier(n_neighbors="loo", select="1se").fit(X, y)
+    >>> print(model.predict([[6.0, 3.0, 4.8, 1.6]]))
+    [1]
+    """
+
+    _has_classes = True
+    _stored: ClassVar[Declaration] = {
+        **SupervisedNeighbors._stored,
+        "classes_": Labels() | LabelsOfOutputs(),
+    }
+
+    def _misfit(self) -> str | None:
+        fault = super()._misfit()
+        sizes = [len(classes) for classes in self._class_lists]
+        if fault is None and self._y.shape[1] != len(sizes):
+            fault = f"_y has {self._y.shape[1]} columns, and classes_ are of {len(sizes)} outputs"
+        if fault is None and not ((self._y >= 0) & (self._y < sizes)).all():
+            fault = "_y has classes that classes_ has not"
+        counts = [len(np.unique(own)) for own in self._y.T]
+        if fault is None and counts != sizes:
+            fault = "classes_ has classes that _y has not"
+        return fault
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y, sample_weight=None):
+        """Keep the training rows, and choose the number of neighbours.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features), or distances \
+of shape (n_samples, n_samples) if metric="precomputed"
+            Training data.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights ≥ 0. Weight 2 means the row twice, weight 0 means the row is not there.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. Ctrl-C keeps the best choice so far, if there is one, and raises
+            KeyboardInterrupt; an error leaves the estimator as it was.
+        """
+        self._fit(X, y, sample_weight)
+        return self
+
+    def _learned_targets(self, data):
+        classes = data.outputs.classes
+        found = super()._learned_targets(data)
+        return found | {"classes_": classes[0] if data.outputs.is_flat else classes}
+
+    def _told(self, rows, votes, y):
+        shares = [
+            class_shares(rows, votes, y[:, k].astype(np.int64), len(classes), self.ties)
+            for k, classes in enumerate(self._class_lists)
+        ]
+        return np.hstack(shares)
+
+    @property
+    def _class_lists(self) -> list[Array]:
+        return self.classes_ if self.outputs_2d_ else [self.classes_]
+
+    def _by_output(self, scores: Array) -> list[Array]:
+        """Shares (n, ΣK) as one array for each output."""
+        return np.split(scores, np.cumsum([len(c) for c in self._class_lists])[:-1], axis=1)
+
+    def predict(self, X):
+        """Predict classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features), or None
+            Rows to classify; None are the training rows, each without itself.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            The class with most votes.
+        """
+        return self._named(self._scores(X))
+
+    def _named(self, scores: Array) -> Array:
+        chosen = [
+            classes.take(np.argmax(shares, axis=1))
+            for classes, shares in zip(self._class_lists, self._by_output(scores))
+        ]
+        return np.stack(chosen, axis=1) if self.outputs_2d_ else chosen[0]
+
+    def predict_with_confidence(self, X):
+        """Predict classes, and how sure the vote was.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features), or None
+            Rows to classify; None are the training rows, each without itself.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            The class with most votes.
+        confidence : ndarray of the same shape
+            Its share of the vote.
+        """
+        scores = self._scores(X)
+        best = [_of_winner(shares) for shares in self._by_output(scores)]
+        return self._named(scores), np.stack(best, axis=1) if self.outputs_2d_ else best[0]
+
+    def predict_proba(self, X):
+        """Shares of the classes in the vote.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features), or None
+            Rows; None are the training rows, each without itself.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes), or a list of them for several outputs
+            In the order of `classes_`.
+        """
+        shares = self._by_output(self._scores(X))
+        return shares if self.outputs_2d_ else shares[0]
+
+    def predict_set(self, X, coverage=0.9):
+        """Predict sets of classes, such that most rows have their own class in their set.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to classify.
+        coverage : float, default=0.9
+            The share of new rows whose class is to be in their set. See `gapless.prediction_sets`
+            for what is promised.
+
+        Returns
+        -------
+        sets : ndarray of bool, shape (n_samples, n_classes)
+            Which classes, in the order of `classes_`, are in the set of each row; the predicted
+            class always is.
+        """
+        check_is_fitted(self)
+        if self.outputs_2d_:
+            raise ValueError(
+                "predict_set is for one output; fit one KNeighborsClassifier for each output."
+            )
+        calibration = self._calibrated(
+            "gapless.prediction_sets(model, X_train, y_train, X, coverage=..., sample_weight=...)"
+        )
+        return self._sets(calibration, X, coverage)
+
+    def _sets(self, calibration: Calibration, X: Any, coverage: float) -> Array:
+        sets = calibration.sets(self._calibration_rows(X), coverage, lambda z: z)
+        sets[np.arange(len(sets)), np.argmax(self._scores(X), axis=1)] = True
+        return sets
+
+    def score(self, X, y, sample_weight=None):
+        """The share of rows whose class, or classes of all outputs, are predicted.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features), or None
+            Rows; None are the training rows, each without itself: the score is then that of
+            leave-one-out.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Their classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each row counts.
+
+        Returns
+        -------
+        score : float
+            The accuracy.
+        """
+        check_is_fitted(self)
+        if not self.outputs_2d_:
+            return super().score(X, y, sample_weight)
+        is_right = np.all(self.predict(X) == np.asarray(y), axis=1)
+        return float(np.average(is_right, weights=sample_weight))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+def _of_winner(shares: Array) -> Array:
+    """The largest share of each row; of a tied vote, without the bit that decides it."""
+    if shares.shape[1] < 2:
+        return shares[:, 0]
+    second, first = np.partition(shares, -2, axis=1)[:, -2:].T
+    return np.where(first == np.nextafter(second, 2.0), second, first)

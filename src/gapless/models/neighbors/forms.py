@@ -1,0 +1,130 @@
+"""Which distance is meant, and how rows are prepared for the core to compute it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..._ground import core as _core
+
+Array = np.ndarray
+
+MIXED = {"mixed": _core.Metric.mixed_sum, "mixed_euclidean": _core.Metric.mixed_euclidean}
+# Other names of the same distances.
+SAME = {
+    "l1": "manhattan",
+    "cityblock": "manhattan",
+    "l2": "euclidean",
+    "infinity": "chebyshev",
+}
+OF_CORE = {
+    "euclidean": _core.Metric.euclidean,
+    "manhattan": _core.Metric.manhattan,
+    "chebyshev": _core.Metric.chebyshev,
+    "minkowski": _core.Metric.minkowski,
+    "hamming": _core.Metric.hamming,
+}
+# Distances in which the columns with the largest numbers have the most to say.
+OF_SCALE = ("euclidean", "manhattan", "chebyshev", "minkowski")
+
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """A distance.
+
+    Parameters
+    ----------
+    name : str or callable
+        The metric as scikit-learn calls it, with Minkowski's special cases by their own names.
+    params : dict
+        Its parameters.
+    distance : _core.Distance or None
+        How the core computes it; None where scikit-learn does.
+    factors : ndarray of shape (d,) or None
+        What the columns are multiplied with beforehand.
+    """
+
+    name: Any
+    params: dict[str, Any] = field(default_factory=dict)
+    distance: Any = None
+    factors: Array | None = None
+
+    @property
+    def is_cosine(self) -> bool:
+        """Whether rows are compared by their directions."""
+        return self.distance is not None and self.name == "cosine"
+
+    @property
+    def is_of_scale(self) -> bool:
+        """Whether columns should be on one scale."""
+        return isinstance(self.name, str) and self.name in OF_SCALE
+
+    def of_rows(self, X: Array, *, is_query: bool) -> Array:
+        """Rows as the core takes them: contiguous, in float64 or float32."""
+        if self.is_cosine:
+            X = _directions(X, is_query)
+        elif self.factors is not None:
+            X = X * self.factors.astype(X.dtype)
+        return np.ascontiguousarray(X)
+
+    def finished(self, distances: Array) -> Array:
+        """Distances from those of the core."""
+        # Of directions, ‖x − z‖² = 2 (1 − cos).
+        return 0.5 * distances**2 if self.is_cosine else distances
+
+    def for_core(self, radius: Array) -> Array:
+        """The distance of the core that a distance stands for."""
+        return np.sqrt(2 * radius) if self.is_cosine else radius
+
+
+def form_of(metric: Any, p: float | None, params: dict[str, Any] | None, X: Any) -> Form:
+    """The distance that the parameters of an estimator mean, for rows like X."""
+    given = dict(params or {})
+    name = SAME.get(metric, metric) if isinstance(metric, str) else metric
+    if name == "minkowski":
+        power, w = given.pop("p", p), given.pop("w", None)
+        power = 2 if power is None else power
+        if w is not None:
+            return _weighted(power, np.asarray(w, dtype=float), given, X)
+        name = {1: "manhattan", 2: "euclidean", np.inf: "chebyshev"}.get(power, "minkowski")
+        if name == "minkowski":
+            given["p"] = power
+    if sp.issparse(X) or not isinstance(name, str) or set(given) - {"p"}:
+        return Form(name, given)
+    if name == "cosine":
+        return Form(name, given, _core.Distance(_core.Metric.euclidean))
+    if name in OF_CORE:
+        return Form(name, given, _core.Distance(OF_CORE[name], float(given.get("p", 2))))
+    return Form(name, given)
+
+
+def mixed_form(metric: str, numbers: int) -> Form:
+    """The distance of mixed rows, of which the first columns are numbers."""
+    return Form(metric, {}, _core.Distance(MIXED[metric], numbers=numbers))
+
+
+def _weighted(power: float, w: Array, given: dict[str, Any], X: Any) -> Form:
+    """Minkowski's distance with weights of the columns, (Σ wⱼ|xⱼ − zⱼ|ᵖ)^(1/p)."""
+    shown = given | {"p": power, "w": w}
+    if sp.issparse(X) or not np.isfinite(power) or np.any(w < 0) or w.shape != X.shape[1:]:
+        return Form("minkowski", shown)
+    names: dict[float, str] = {1: "manhattan", 2: "euclidean"}
+    metric = names.get(power, "minkowski")
+    return Form("minkowski", shown, _core.Distance(OF_CORE[metric], float(power)), w ** (1 / power))
+
+
+def _directions(X: Array, is_query: bool) -> Array:
+    """Rows divided by their length, in float64; rows of zeros are at a distance of 1 to all."""
+    X = np.asarray(X, dtype=np.float64)
+    # Divided by the largest entry first, whose square may be beyond all numbers.
+    largest = np.max(np.abs(X), axis=1, keepdims=True, initial=0.0)
+    scaled = X / np.where(largest > 0, largest, 1.0)
+    length = np.sqrt(np.sum(scaled**2, axis=1, keepdims=True))
+    is_zero = largest[:, 0] == 0
+    # A column for those of the rows and one for those of the queries: at right angles to all.
+    apart = np.zeros((len(X), 2))
+    apart[is_zero, int(is_query)] = 1.0
+    return np.hstack([scaled / np.where(length > 0, length, 1.0), apart])

@@ -1,0 +1,691 @@
+"""What all support vector machines share: fit = validate → problems → solve → certify → attributes.
+
+An estimator says how its data is read (`_read`), what is minimised (`_form`) and how its scores are
+arranged (`_arrangement`); the rest is here. A fit works on the distinct rows, sorted by class; what
+is stored is on the rows of the caller, in the layout of scikit-learn.
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
+from numbers import Integral, Real
+from typing import Any, ClassVar
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from ... import kernels
+from ..._ground.design import Design
+from ..._ground.interrupt import TimeLimit, said_limit, seconds_left, time_limit
+from ..._ground.parts import OfParts
+from ..._ground.progress import CallbackSupport, watch
+from ..._ground.stored import INPUT, Declaration, Labels, Numbers, Unused, Value
+from ..._ground.threads import single_blas
+from ..._ground.validation import LARGEST, Training, is_same, read_rows
+from ...certificates import CURE, Certificate
+from ...kernels import BLOCK, KERNEL_INSTANCE, Kernel, Rows
+from ...problem import KernelMatrix
+from ...unseen import JUDGED, Generalization, Remembering, take_over
+from ..linear import dense
+from .forms import BOUNDED, INACTIVE, ON_MARGIN, Form, Point
+from .held_out import MachineFit
+from .machine import Machine, Solved, certificate_of
+from .multiclass import Arrangement, Single, Times, blocks_of
+from .reading import compares_texts
+from .rows import DistinctRows
+from .trials import Trials
+from .tuning import LOO, Choice, corrected, is_open, tune
+
+Array = np.ndarray
+
+PRECOMPUTED = "precomputed"
+# In words what a row is: absent without weight, and else by its multiplier α and bound C.
+STATUS = {INACTIVE: "inactive", ON_MARGIN: "on margin", BOUNDED: "bounded"}
+ABSENT = "absent"
+# Kernel values in float32 take half the time and memory; what they hide is corrected afterwards.
+# Below so many rows, or for so small a tolerance, it does not pay.
+FEW_ROWS, SHARP = 1000, 1e-5
+# Of so many rows the fit keeps the kernel matrix, for questions about unseen data.
+KEPT_ROWS = 3000
+# Up to so many kernel values of new rows are kept, until all classes have been looked at.
+FEW_VALUES = 1 << 16
+# Support vectors of up to so many values stay ready for the next prediction. They are no part of a
+# model: a copy or a file would take them along.
+KEPT_VALUES = 1 << 20
+_READY: WeakKeyDictionary[Any, tuple] = WeakKeyDictionary()
+# What a parameter may be that is to be chosen.
+OPEN = [StrOptions({LOO}), "array-like"]
+MAX_ITER_WARNING = (
+    "Solver terminated early (max_iter={max_iter}).  Consider pre-processing your data with "
+    "StandardScaler or MinMaxScaler."
+)
+
+# What to do where a model that was optimal is so no more.
+OTHER_DATA = "these are not the data of the fit, or the model was changed; pass those, or fit again"
+
+
+class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator):
+    """Base of the support vector machines."""
+
+    _families = KERNEL_INSTANCE
+
+    # The parameters that can be chosen by leave-one-out.
+    _tunable: ClassVar[tuple[str, ...]] = ()
+
+    _stored: ClassVar[Declaration] = {
+        "support_": Numbers("support", types="i", below="rows"),
+        "support_vectors_": Numbers("support", "features", may_be_sparse=True)
+        | Numbers(0, 0)
+        | Labels("support"),
+        "n_support_": Numbers(None, types="i", low=0),
+        "dual_coef_": Numbers(None, "support", may_be_sparse=True),
+        "intercept_": Numbers("problems"),
+        "kernel_": Value(Kernel),
+        "fit_status_": Unused(),
+        "shape_fit_": Value(tuple, rows=lambda shape: shape[0]),
+        "rows_fit_": Unused(),
+        "n_iter_": Unused(),
+        **INPUT,
+        "kkt_status_": Unused(),
+        "kkt_violation_": Unused(),
+        "margin_": Unused(),
+        **JUDGED,
+    }
+    _parameter_constraints: ClassVar[dict] = {
+        "kernel": [str, callable, Kernel],
+        "degree": [Interval(Integral, 0, None, closed="left")],
+        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="left")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "tol": [Interval(Real, 0.0, None, closed="neither")],
+        "shrinking": ["boolean"],
+        "cache_size": [Interval(Real, 0, None, closed="neither"), None],
+        "verbose": ["verbose"],
+        "max_iter": [Interval(Integral, -1, None, closed="left")],
+        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
+    }
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """Fit the machine.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Training data, or kernel values (n_samples, n_samples) with kernel="precomputed", or
+            anything that a kernel of one's own can read. Never written to.
+        y : array-like of shape (n_samples,)
+            Target values.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights ≥ 0, by which C is multiplied for each row. Weight 2 means the row twice, weight
+            0 means the row is not there.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. Ctrl-C keeps the best solution found so far and raises
+            KeyboardInterrupt; an error leaves the estimator as it was.
+        """
+        data = self._read(X, y, sample_weight)
+        with single_blas(), watch(self, data.X, data.y) as callback:
+            rows = self._distinct(data)
+            began = time.monotonic()
+            choice = self._choose(data, rows)
+            model = self if choice is None else self._at(**choice.values)
+            machine = model._machine(data, rows)
+            max_iter = None if self.max_iter < 0 else self.max_iter
+            is_interrupted = choice is not None and choice.ending == "interrupted"
+            seconds = 0.0 if is_interrupted else seconds_left(self.time_limit, began)
+            with time_limit(seconds):
+                try:
+                    solved = machine.solve(self.tol, max_iter, callback)
+                except TimeLimit:
+                    if is_interrupted:
+                        raise KeyboardInterrupt from None
+                    raise ValueError(_out_of_time(self)) from None
+        if is_interrupted:
+            solved = [replace(one, status="interrupted") for one in solved]
+        solved = self._checked(machine, solved)
+        learned = self._learned(data, rows, machine, solved)
+        if choice is not None:
+            learned |= choice.attributes()
+        # The kernel matrix of many rows is too large to be kept; it can be computed again.
+        kept = machine if machine.matrix.n <= KEPT_ROWS else None
+        learned["_training"] = (data, [one.point for one in solved], kept)
+        learned["_choice"], learned["_calibration"] = choice, None
+        take_over(self, learned)
+        if any(one.status == "interrupted" for one in solved):
+            raise KeyboardInterrupt
+        self._warn_if_stopped(solved)
+        if choice is not None:
+            self._warn_if_untried(choice)
+        return self
+
+    # ---- what a subclass says --------------------------------------------------------------------
+
+    def _read(self, X, y, sample_weight, *, reset: bool = True) -> Training:
+        """X, y and weights, validated; with reset=False the features must be those of the fit."""
+        raise NotImplementedError
+
+    def _form(self) -> Form:
+        """What is minimised."""
+        raise NotImplementedError
+
+    def _arrangement(self, count: int) -> Arrangement:
+        """How problems and scores are arranged, for so many classes."""
+        return Single()
+
+    def _as_fitted(self) -> Any:
+        """The estimator with the parameters by which its attributes are arranged."""
+        return self
+
+    def _fitted_arrangement(self, count: int) -> Arrangement:
+        """How the scores of the fit are arranged, whatever the parameters are by now."""
+        return self._as_fitted()._arrangement(count)
+
+    # ---- tuning ----------------------------------------------------------------------------------
+
+    def _tuned(self) -> tuple[str, ...]:
+        """The parameters whose values the fit chooses."""
+        return tuple(name for name in self._tunable if is_open(getattr(self, name)))
+
+    def _choose(self, data: Training, rows: DistinctRows) -> Choice | None:
+        """Choose the tuned parameters, within half of the time; None where there are none."""
+        if not self._tuned():
+            return None
+        half = None if self.time_limit is None else 0.5 * self.time_limit
+        with time_limit(half):
+            return tune(self, data, rows)
+
+    # ---- the problems ----------------------------------------------------------------------------
+
+    def _distinct(self, data: Training) -> DistinctRows:
+        classes = np.zeros(len(data.y)) if data.classes is None else data.y
+        return DistinctRows.of(data.X, data.y, data.weights, data.sample_weight, classes)
+
+    def _machine(self, data: Training, rows: DistinctRows, kernel: Kernel | None = None) -> Machine:
+        """The problems on the distinct rows; the kernel is that of the parameters by default."""
+        X = data.X[rows.first]
+        settled = self._settled()
+        if kernel is None:
+            kernel = settled._kernel().resolve(X, rows.sample_weights)
+        if self._is_precomputed:
+            X = X[:, rows.first]
+        is_small = len(rows.first) <= FEW_ROWS or self.tol < SHARP
+        limit = None if self.cache_size is None else int(self.cache_size * 1e6)
+        matrix = KernelMatrix(
+            kernel, X, dtype=np.float64 if is_small else np.float32, memory_limit=limit
+        )
+        # ½‖w‖² may be as large as the square of all weights.
+        if not rows.weights.sum() < LARGEST:
+            raise ValueError(
+                f"the weights sum to {rows.weights.sum():.3g}, whose square is too large for "
+                "float64; rescale sample_weight, e.g. to a mean of 1."
+            )
+        y = data.y[rows.first]
+        count = 1 if data.classes is None else len(data.classes)
+        blocks = blocks_of(np.zeros(len(y)) if data.classes is None else y, count)
+        parts = self._arrangement(count).parts(blocks, y)
+        return Machine(matrix, settled._form(), parts, rows.weights, blocks)
+
+    def _kernel(self) -> Kernel:
+        return kernels.by_name(self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
+
+    @property
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == PRECOMPUTED
+
+    def _checked(self, machine: Machine, solved: list[Solved]) -> list[Solved]:
+        """Refuse what has no solution, or none in finite numbers.
+
+        Of several problems some may have no margin: they predict the class of more weight.
+        """
+        if not all(one.judgement.is_void for one in solved):
+            solved = [
+                replace(one, point=machine.flat(k)) if one.judgement.is_void else one
+                for k, one in enumerate(solved)
+            ]
+        for one in solved:
+            if one.judgement.is_void and not one.point.theta.any():
+                continue
+            if one.status == "unbounded" or not np.isfinite(one.judgement.primal):
+                if one.status == "interrupted":
+                    raise KeyboardInterrupt
+                if np.isnan(one.judgement.primal) or not machine.form.missing:
+                    raise ValueError(
+                        f"{type(self).__name__}: the kernel has values that are no finite numbers "
+                        "for these rows; check the kernel and its parameters, or scale the "
+                        "features, e.g. with StandardScaler()."
+                    )
+                if one.status in ("time_limit", "max_iter", "callback"):
+                    raise ValueError(_out_of_time(self))
+                raise ValueError(f"{type(self).__name__}: {machine.form.missing}.")
+            theta, b = machine.form.stored(one.point)
+            if not (np.all(np.isfinite(theta)) and np.isfinite(b)):
+                raise ValueError(
+                    "The dual coefficients or intercepts are not finite. The input data may "
+                    "contain large values and need to be preprocessed, e.g. with StandardScaler()."
+                )
+        return solved
+
+    # ---- what is learned -------------------------------------------------------------------------
+
+    def _learned(
+        self, data: Training, rows: DistinctRows, machine: Machine, solved: list[Solved]
+    ) -> dict[str, Any]:
+        """Every attribute in `_stored` that this fit has, by name."""
+        count = 1 if data.classes is None else len(data.classes)
+        stored = [machine.form.stored(one.point) for one in solved]
+        packed = self._arrangement(count).pack(machine.blocks, [theta for theta, _ in stored])
+        support, coef = _on_rows_of_the_caller(data, rows, packed)
+        status, violations = _conditions(machine, solved)
+        steps = np.array([one.steps for one in solved], dtype=np.int32)
+        certificate = self._certificate(machine, solved, rows)
+        classes = np.zeros(len(support), dtype=int) if data.classes is None else data.y[support]
+        learned = {
+            "support_": support.astype(np.int32),
+            "support_vectors_": _support_vectors(data.X, support, self._is_precomputed),
+            "n_support_": np.bincount(classes, minlength=count).astype(np.int32),
+            "dual_coef_": _like(data.X, coef),
+            "intercept_": np.array([b for _, b in stored]),
+            "kernel_": machine.matrix.kernel,
+            "fit_status_": int(certificate.kind == "stopped"),
+            "shape_fit_": data.X.shape,
+            "n_iter_": steps if data.classes is not None else int(steps[0]),
+            "n_features_in_": data.X.shape[1] if data.X.ndim == 2 else 1,
+            "certificate_": certificate,
+            "kkt_status_": np.append(status, ABSENT)[rows.place],
+            "kkt_violation_": np.append(violations, 0.0)[rows.place],
+        }
+        if isinstance(machine.matrix.kernel, kernels.Callable):
+            learned["rows_fit_"] = data.X
+        if data.feature_names is not None:
+            learned["feature_names_in_"] = data.feature_names
+        return learned | self._specifics(data, rows, machine, solved)
+
+    def _specifics(
+        self, data: Training, rows: DistinctRows, machine: Machine, solved: list[Solved]
+    ) -> dict[str, Any]:
+        """What this kind of machine adds to the learned attributes."""
+        return {}
+
+    def _certificate(
+        self, machine: Machine, solved: list[Solved], rows: DistinctRows, cure: str = CURE
+    ) -> Certificate:
+        parts = [replace(part, rows=rows.first[part.rows]) for part in machine.parts]
+        points, judgements = zip(*((one.point, one.judgement) for one in solved))
+        unit = machine.score_unit
+        return certificate_of(judgements, parts, points, self.tol, machine.fault, cure, unit)
+
+    def _certified(self, X, y=None, sample_weight=None) -> Certificate:
+        """The certificate, recomputed from the data and what the model has stored."""
+        _, rows, machine, solved = self._rebuilt(X, y, sample_weight)
+        is_done = self.certificate_.kind != "stopped"
+        return self._certificate(machine, solved, rows, OTHER_DATA if is_done else CURE)
+
+    def _rebuilt(self, X, y, sample_weight) -> tuple[Training, DistinctRows, Machine, list[Solved]]:
+        """The problems of the fit and their solution, from the data and what the model stores."""
+        check_is_fitted(self)
+        data = self._read(X, y, sample_weight, reset=False)
+        self._check_same_data(data)
+        rows = self._distinct(data)
+        machine = self._as_fitted()._machine(data, rows, self.kernel_)
+        dual = dense(self.dual_coef_)
+        coef = np.zeros((len(dual), len(data.y)))
+        coef[:, self.support_] = dual
+        count = 1 if data.classes is None else len(data.classes)
+        thetas = self._fitted_arrangement(count).unpack(machine.blocks, rows.gather(coef))
+        scores = self._scores_of_fit(data, rows, machine)
+        restored = []
+        for k, (part, theta) in enumerate(zip(machine.parts, thetas)):
+            weights, z = machine.weights[part.rows], scores[part.rows, k]
+            b = float(self.intercept_[k])
+            restored.append(machine.form.restored(part.y, weights, theta, b, z))
+        points, of_rows = zip(*restored)
+        judgements = machine.judge(points, of_rows)
+        solved = [Solved(point, one, 0, "optimal") for point, one in zip(points, judgements)]
+        return data, rows, machine, solved
+
+    def _scores_of_fit(self, data: Training, rows: DistinctRows, machine: Machine) -> Array:
+        """Scores of the distinct rows by what the model stores, (m, problems)."""
+        return self._problem_scores(data.X)[rows.first]
+
+    def _check_same_data(self, data: Training) -> None:
+        if data.X.shape != self.shape_fit_:
+            raise ValueError(
+                f"X has shape {data.X.shape}, but {type(self).__name__} was fitted with "
+                f"{self.shape_fit_}; pass the data of the fit."
+            )
+        if not (self._is_precomputed or is_same(data.X[self.support_], self.support_vectors_)):
+            raise ValueError(
+                f"this is not the fit of this data: the support vectors of {type(self).__name__} "
+                "are not rows of X; pass the data of the fit."
+            )
+        if data.classes is not None and not np.array_equal(data.classes, self.classes_):
+            raise ValueError(
+                f"y has the classes {data.classes.tolist()}, but {type(self).__name__} was fitted "
+                f"with {self.classes_.tolist()}; pass the data of the fit."
+            )
+
+    def _warn_if_stopped(self, solved: list[Solved]) -> None:
+        """Say that the gap is too large, and what would help."""
+        if self.certificate_.kind != "stopped":
+            return
+        status = next((one.status for one in solved if one.status != "optimal"), "optimal")
+        if any(one.judgement.is_void for one in solved):
+            message = (
+                f"{type(self).__name__}: {self._settled()._form().missing}. So it is with some "
+                "pairs of classes, of which that of more weight is predicted."
+            )
+        elif status == "max_iter":
+            message = MAX_ITER_WARNING.format(max_iter=self.max_iter)
+        else:
+            cure = {
+                "time_limit": "Increase the time_limit",
+                "callback": "A callback asked to stop",
+            }.get(status, "Increase the tolerance, tol")
+            message = (
+                f"{type(self).__name__} stopped at relative gap "
+                f"{self.certificate_.relative_gap:.2g} > tol {self.tol:.2g}. {cure}, or scale the "
+                "features, e.g. with StandardScaler()."
+            )
+        warnings.warn(message, ConvergenceWarning, stacklevel=4)
+
+    def _warn_if_untried(self, choice: Choice) -> None:
+        """Say that nothing was chosen, and what would help."""
+        if choice.trials:
+            return
+        values = ", ".join(f"{name}={value:.3g}" for name, value in choice.values.items())
+        warnings.warn(
+            f"{type(self).__name__} chose nothing: half of {said_limit(self.time_limit)} was over "
+            f"before a first model was tried, so {values} are where the search begins. Increase "
+            "the time_limit, or give the parameters numbers.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+
+    # ---- unseen data -----------------------------------------------------------------------------
+
+    def _fitted(
+        self,
+        data: Training,
+        points: list[Point],
+        machine: Machine | None = None,
+        rows: DistinctRows | None = None,
+    ) -> MachineFit:
+        """The fit, as far as held-out predictions need it; what is not given is found again."""
+        rows = self._distinct(data) if rows is None else rows
+        if machine is None:
+            machine = self._as_fitted()._machine(data, rows, self.kernel_)
+        return self._fit_type(machine)(
+            machine,
+            points,
+            rows,
+            rows.units(data.X),
+            Design(data.X) if data.X.ndim == 2 else None,
+            data.y if data.classes is None else data.classes[data.y],
+            data.sample_weight,
+            tol=self.tol,
+            has_classes=data.classes is not None,
+        )
+
+    def _trials_type(self, machine: Machine) -> type[Trials]:
+        """What tries such machines at many values of their parameters."""
+        return Trials
+
+    def _fit_type(self, machine: Machine) -> type[MachineFit]:
+        """What knows how such machines treat rows that they have not seen."""
+        return MachineFit
+
+    def _fitted_to(self, X, y, sample_weight=None) -> MachineFit:
+        """The fit, rebuilt from its data, or an error if they are others."""
+        data, rows, machine, solved = self._rebuilt(X, y, sample_weight)
+        found, expected = self._certificate(machine, solved, rows).primal, self.certificate_.primal
+        room = 1e-6 * (abs(expected) + self.certificate_.scale)
+        if np.isfinite(expected) and not abs(found - expected) <= room:
+            raise ValueError(
+                f"this is not the fit of this data: the objective is {found:.9g}, and was "
+                f"{expected:.9g} when {type(self).__name__} was fitted; X, y, the weights or the "
+                "coefficients have changed since. Fit again."
+            )
+        return self._fitted(data, [one.point for one in solved], machine)
+
+    def _new_rows(self, X: Any) -> Design:
+        """New rows for the models of a calibration, which must be rows of numbers."""
+        X = self._read_rows(X)
+        if self._is_precomputed or X.ndim != 2:
+            raise ValueError(
+                f"{type(self).__name__} has no calibrated sets or intervals for kernel values or "
+                "texts; give it rows of numbers."
+            )
+        return Design(X)
+
+    def _standing_in(self, z: Array) -> Any:
+        """A copy of the model that gives row i, asked for by X = [[i]], the scores z[i]."""
+        twin: Any = copy.copy(self)
+        twin._scores = lambda X: z[X[:, 0]]
+        return twin
+
+    def _corrected(self, fitted: MachineFit, plain: Generalization) -> Generalization:
+        choice = self.__dict__.pop("_choice", None)
+        return plain if choice is None else corrected(choice, plain)
+
+    # ---- predicting ------------------------------------------------------------------------------
+
+    def _problem_scores(self, X: Any) -> Array:
+        """Scores of all problems, (n, problems), of rows that have been read."""
+        coef = dense(self.dual_coef_)
+        blocks = self._support_blocks()
+        arrangement = self._fitted_arrangement(len(blocks))
+        scores = np.empty((X.shape[0], arrangement.problems))
+        with single_blas():
+            for chunk, times in self._products(X, len(blocks)):
+                scores[chunk] = arrangement.scores(blocks, coef, times)
+        return scores + self.intercept_
+
+    def _products(self, X: Any, classes: int) -> Iterator[tuple[slice, Times]]:
+        """Rows, some at a time, and what multiplies their values with some support vectors.
+
+        Those of each of so many classes are asked for one after the other.
+        """
+        dtype = X.dtype if X.ndim == 2 else np.float64
+        if hasattr(self, "rows_fit_"):
+            # A function may look at whom it compares: it is asked as scikit-learn asks it.
+            base = self.kernel_.rows(self.rows_fit_, dtype)
+            step = max(BLOCK // len(base), 1)
+            for begin in range(0, X.shape[0], step):
+                chunk = slice(begin, min(begin + step, X.shape[0]))
+                values = base.of(X[chunk]).gram(base)[:, self.support_]
+                yield chunk, partial(_of_values, values)
+            return
+        base = self._support_rows(dtype)
+        for chunk, rows in base.chunks(X):
+            # Few values are computed at once: a call for each class takes longer than they do.
+            if classes > 1 and len(rows) * len(base) <= FEW_VALUES:
+                yield chunk, partial(_of_values, rows.gram(base))
+            else:
+                yield chunk, partial(_of_rows, rows, base)
+
+    def _support_rows(self, dtype: Any) -> Rows:
+        """The support vectors, made ready for products; kept for as long as nobody changes them."""
+        support = self.support_ if self._is_precomputed else self.support_vectors_
+        if sp.issparse(support) or support.dtype.kind != "f" or support.size > KEPT_VALUES:
+            return self.kernel_.rows(support, dtype)
+        kernel, values, rows = _READY.get(self, (None, None, None))
+        if kernel is not self.kernel_ or rows.dtype != dtype or not np.array_equal(values, support):
+            rows = self.kernel_.rows(support, dtype)
+            _READY[self] = self.kernel_, support.copy(), rows
+        return rows
+
+    def _misfit(self) -> str | None:
+        """What does not go together in the stored attributes, in words; None if all does."""
+        count = len(vars(self).get("classes_", [None]))
+        arrangement = self._fitted_arrangement(count)
+        if len(self.n_support_) != count or self.n_support_.sum() != len(self.support_):
+            return f"n_support_ does not divide {len(self.support_)} support vectors by class"
+        if self.dual_coef_.shape[0] != arrangement.width:
+            return f"dual_coef_ has {self.dual_coef_.shape[0]} rows, and {count} classes have not"
+        if len(self.intercept_) != arrangement.problems:
+            return f"intercept_ has {len(self.intercept_)} entries, and {count} classes have not"
+        if self._is_precomputed != (self.support_vectors_.shape == (0, 0)):
+            return "support_vectors_ and kernel_ contradict each other"
+        if self._is_precomputed and self.shape_fit_[0] != self.n_features_in_:
+            return "shape_fit_ and n_features_in_ contradict each other"
+        return None
+
+    def _support_blocks(self) -> list[slice]:
+        """Where the support vectors of each class are."""
+        ends, count = np.cumsum([0, *self.n_support_]), self.dual_coef_.shape[1]
+        if ends[-1] != count:
+            raise ValueError(
+                f"The internal representation of {type(self).__name__} was altered: n_support_ "
+                f"counts {ends[-1]} support vectors, dual_coef_ has {count}; fit again."
+            )
+        return [slice(int(first), int(last)) for first, last in pairwise(ends)]
+
+    def _scores(self, X) -> Array:
+        """Scores of all problems, in the precision of X."""
+        check_is_fitted(self)
+        X = self._read_rows(X)
+        scores = self._problem_scores(X)
+        return scores.astype(X.dtype) if X.ndim == 2 else scores
+
+    def _read_rows(self, X: Any) -> Any:
+        """X for prediction."""
+        if compares_texts(self, X):
+            return np.asarray(X, dtype=object)
+        X = read_rows(self, X)
+        if sp.issparse(X) and not sp.issparse(self.support_vectors_):
+            raise ValueError(
+                f"cannot use sparse input in {type(self).__name__!r} trained on dense data; pass "
+                "X.toarray(), or fit it to sparse rows."
+            )
+        if self._is_precomputed and X.shape[1] != self.shape_fit_[0]:
+            raise ValueError(
+                f"X.shape[1] = {X.shape[1]} should be equal to {self.shape_fit_[0]}, the number of "
+                "samples at training time."
+            )
+        return X
+
+    @property
+    def coef_(self):
+        """Coefficients w of the features, one row for each problem; linear kernels alone."""
+        check_is_fitted(self)
+        if not self._is_linear:
+            raise AttributeError("coef_ is only available when using a linear kernel")
+        dual, blocks = dense(self.dual_coef_), self._support_blocks()
+
+        def times(block: slice, of_block: Array) -> Array:
+            product = self.support_vectors_[block].T @ of_block.T
+            return product.toarray() if sp.issparse(product) else np.asarray(product)
+
+        coef = self._fitted_arrangement(len(blocks)).scores(blocks, dual, times).T
+        coef = _like(self.support_vectors_, coef.astype(self.support_vectors_.dtype))
+        # A change would do nothing, so it must not look as if it did.
+        (coef.data if sp.issparse(coef) else coef).flags.writeable = False
+        return coef
+
+    @property
+    def _is_linear(self) -> bool:
+        return isinstance(self.kernel_, kernels.Linear)
+
+    @property
+    def _gamma(self) -> float:
+        """γ as a number; tools that read models of scikit-learn look for it here."""
+        return float(getattr(self.kernel_, "gamma", 0.0))
+
+    @property
+    def _n_support(self) -> Array:
+        """`n_support_`, for the same tools."""
+        return self.n_support_
+
+    @property
+    def _dual_coef_(self) -> Any:
+        """`dual_coef_` with the sign that LIBSVM gives two classes, for the same tools."""
+        return self._libsvm_sign * self.dual_coef_
+
+    @_dual_coef_.setter
+    def _dual_coef_(self, value: Any) -> None:
+        self.dual_coef_ = self._libsvm_sign * value
+
+    @property
+    def _intercept_(self) -> Array:
+        """`intercept_` in the same way."""
+        return self._libsvm_sign * self.intercept_
+
+    @property
+    def _libsvm_sign(self) -> int:
+        """LIBSVM's scores of two classes are positive for the first of them."""
+        return -1 if len(getattr(self, "classes_", ())) == 2 else 1
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._is_precomputed
+        tags.input_tags.sparse = not self._is_precomputed
+        return tags
+
+
+def _out_of_time(machine: SupportVectorMachine) -> str:
+    """What is said of machines whose first solution takes time, where a finite C begins at 0."""
+    return (
+        f"{type(machine).__name__} found no solution before it was stopped; raise time_limit or "
+        "max_iter."
+    )
+
+
+def _on_rows_of_the_caller(
+    data: Training, rows: DistinctRows, packed: Array
+) -> tuple[Array, Array]:
+    """Positions of the support vectors, by class and row, and their coefficients (columns, n)."""
+    counts = np.append(np.any(packed != 0, axis=0), False)
+    support = np.flatnonzero(counts[rows.place])
+    if data.classes is not None:
+        support = support[np.argsort(data.y[support], kind="stable")]
+    return support, packed[:, rows.place[support]] * rows.shares[support]
+
+
+def _conditions(machine: Machine, solved: list[Solved]) -> tuple[Array, Array]:
+    """For each distinct row its status in words and its violation, the worst of all problems."""
+    status = np.full(machine.matrix.n, INACTIVE)
+    violations = np.zeros(machine.matrix.n)
+    for part, one in zip(machine.parts, solved):
+        for worst, values in (
+            (status, one.judgement.status),
+            (violations, one.judgement.violations),
+        ):
+            worst[part.rows] = np.maximum(worst[part.rows], values)
+    words = np.array([STATUS[code] for code in sorted(STATUS)])
+    return words[status], violations
+
+
+def _support_vectors(X: Any, support: Array, is_precomputed: bool) -> Any:
+    """The rows themselves; none for kernel values, whose rows are not known."""
+    return np.empty((0, 0)) if is_precomputed else X[support]
+
+
+def _like(X: Any, values: Array) -> Any:
+    """Values as an array, or as a sparse matrix of the kind that X is."""
+    if not sp.issparse(X):
+        return values
+    return sp.csr_array(values) if isinstance(X, sp.sparray) else sp.csr_matrix(values)
+
+
+def _of_values(values: Array, block: slice, coef: Array) -> Array:
+    """Products of kernel values with some of the support vectors, and their coefficients."""
+    with single_blas():
+        return values[:, block] @ coef.T
+
+
+def _of_rows(rows: Rows, base: Rows, block: slice, coef: Array) -> Array:
+    """Products of rows with some of the support vectors, and their coefficients."""
+    return rows.times(base.only(block), np.ascontiguousarray(coef.T))

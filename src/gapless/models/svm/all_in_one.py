@@ -1,0 +1,280 @@
+"""One hinge for all classes: what is minimised, how it is solved, and what unseen rows say of it.
+
+On a kernel matrix the core descends row by row (`class_descent`). With features Φ of the rows such
+that ΦΦᵀ is that matrix it also is a linear problem, which the solvers of `gapless.solvers` take
+where all digits are wanted, or where features stand for the kernel. It is stored as one problem for
+each class: the multipliers θₖ of a class give its score ⟨wₖ, φ(x)⟩ + bₖ, and a row's loss counts in
+the problem of its own class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from ..._ground.design import Design
+from ..._ground.interrupt import TimeLimit
+from ...losses import CrammerSinger, DualBox, Loss, WestonWatkins
+from ...penalties import L2
+from ...problem import Parameters, Problem, minimise_biases, pivoted_cholesky
+from ...solvers import solve
+from ...unseen import NotAvailable
+from .class_descent import ClassProblem, finished_descent
+from .forms import Form, Judgement, Point, outside, status_of
+from .held_out import Fittings, MachineFit, finished
+from .machine import Machine, Solved
+from .multiclass import Part
+from .on_features import ROUNDS, FeatureMatrix
+
+Array = np.ndarray
+
+HINGES: dict[str, Loss] = {
+    "crammer_singer": CrammerSinger(),
+    "weston_watkins": WestonWatkins(),
+}
+GIGABYTE = 1e9
+# The smallest violation to which rows are taken one by one; and how much smaller the next one is
+# where the gap is still too large.
+ROUGH = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-9}
+SHARPER = 0.1
+
+
+@dataclass(frozen=True)
+class ClassHinge(Form):
+    """½Σₖ‖wₖ‖² + C Σ sᵢ ℓ(yᵢ, zᵢ);   D = −C Σ sᵢ ℓ*(yᵢ, −θᵢ/Csᵢ) − ½Σₖ θₖᵀKθₖ, Σᵢθᵢₖ = 0."""
+
+    C: float
+    loss: Loss
+
+    def judge_all(self, y: Array, s: Array, points: Sequence[Point], z: Array) -> list[Judgement]:
+        """Primal, dual and conditions, class by class; y are the classes, z (n, K) the scores."""
+        theta, b = np.stack([p.theta for p in points], axis=1), np.array([p.b for p in points])
+        n, K = theta.shape
+        limit, rows = self.C * s, np.arange(n)
+        box = self.loss.class_box(y, K)
+        losses = limit * self.loss.value(y, z)
+        gains = (box.linear * theta).sum(axis=1)
+        gaps = losses - gains + (theta * z).sum(axis=1)
+        violations = _exchange(-theta / limit[:, None], z - box.linear, box)
+        squares = np.einsum("nk,nk->k", theta, z - b)
+        scale = self.scale(y, s, K)
+        # θ is positive for the own class and negative for its rivals, both up to an end.
+        ends, signed = limit[:, None] * (box.upper - box.lower), -theta
+        signed[rows, y] *= -1
+        uneven = float(np.max(np.abs(theta.sum(axis=1)) / limit))
+        return [
+            Judgement(
+                primal=0.5 * float(squares[k]) + float(losses[y == k].sum()),
+                dual=float(gains[y == k].sum()) - 0.5 * float(squares[k]),
+                scale=scale / K,
+                gaps=np.where(y == k, gaps, 0.0),
+                violations=np.where(y == k, violations, 0.0),
+                status=status_of(np.abs(theta[:, k]), ends[:, k]),
+                outside=max(outside(signed[:, k], ends[:, k]), uneven),
+                imbalance=abs(float(theta[:, k].sum())),
+                square=float(squares[k]),
+            )
+            for k in range(K)
+        ]
+
+    def scale(self, y: Array, s: Array, K: int) -> float:
+        """The objective at w = 0 with the best biases."""
+        classes, totals = np.arange(K), np.bincount(y, s, minlength=K)
+        b = minimise_biases(self.loss, classes, np.zeros((K, K)), totals)
+        return self.C * float(totals @ self.loss.value(classes, np.tile(b, (K, 1))))
+
+
+def _exchange(u: Array, pull: Array, box: DualBox) -> Array:
+    """By how much the scores of each row violate what its slopes u demand.
+
+    A slope may grow at the cost of another: at the best none that can grow has a larger pull than
+    one that can shrink.
+    """
+    room = 1e-9 * (box.upper - box.lower)
+    most = np.max(np.where(u < box.upper - room, pull, -np.inf), axis=1)
+    least = np.min(np.where(u > box.lower + room, pull, np.inf), axis=1)
+    return np.maximum(np.where(np.isfinite(most - least), most - least, 0.0), 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class JointMachine(Machine):
+    """One problem for all classes, in parts that have all rows, one for each class."""
+
+    form: ClassHinge
+
+    @cached_property
+    def classes(self) -> Array:
+        """The class of each row."""
+        return np.argmax([part.y for part in self.parts], axis=0)
+
+    @cached_property
+    def features(self) -> Array:
+        """Φ (n, r) with ΦΦᵀ = K, float64, or those that stand for the kernel."""
+        if isinstance(self.matrix, FeatureMatrix):
+            return self.matrix.X
+        needed, limit = 16.0 * self.matrix.n**2, self.matrix.memory_limit
+        if needed > limit:
+            raise MemoryError(
+                f"the kernel matrix of {self.matrix.n:,} rows and its factor take "
+                f"{needed / GIGABYTE:.2g} GB, and the limit is {limit / GIGABYTE:.2g} GB; use "
+                'multi_class="ovo", fewer rows, or approximation="nystroem".'
+            )
+        K = self.matrix.kernel.rows(self.matrix.X, np.float64).gram()
+        return pivoted_cholesky(K, self.norm)[0]
+
+    def problem(self, rows: Array, weights: Array) -> Problem:
+        """The problem on some rows, with the objective divided by C."""
+        form = self.form
+        design, y = Design(self.features[rows]), self.classes[rows]
+        return Problem(design, y, form.loss, L2(1 / form.C), weights[rows], True, len(self.parts))
+
+    def solve(
+        self, tol: float, max_iter: int | None = None, callback: Callable | None = None
+    ) -> list[Solved]:
+        """Solve the problem to the tolerance, or as far as the limits allow."""
+        points = [Point(np.zeros(self.matrix.n), 0.0) for _ in self.parts]
+        solved = self._solved(points, 0, "time_limit")
+        with suppress(TimeLimit):
+            if self.is_whole:
+                solved = self._descend_to(tol, max_iter, callback)
+            if not self.is_whole or _goes_on(solved, tol):
+                solved = self._sharpened(solved, tol, max_iter, callback)
+        return solved
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether there is a kernel matrix to descend on; features serve all else."""
+        return self.matrix.is_mercer and self.matrix.whole() is not None
+
+    def class_problem(self, rows: Array, weights: Array) -> ClassProblem:
+        """The problem on some rows of the kernel matrix."""
+        gram, form, K = self.matrix.whole(), self.form, len(self.parts)
+        assert gram is not None
+        y, s = self.classes[rows], weights[rows]
+        some = gram if len(rows) == self.matrix.n else gram[np.ix_(rows, rows)]
+        return ClassProblem(some, y, form.C * s, form.loss, K, form.scale(y, s, K))
+
+    def _descend_to(
+        self, tol: float, max_iter: int | None, callback: Callable | None
+    ) -> list[Solved]:
+        """Row by row on the kernel matrix, again with a smaller tolerance while the gap is large.
+
+        A small gap takes long in this way, and is left to Newton's method.
+        """
+        problem = self.class_problem(np.arange(self.matrix.n), self.weights)
+        least = ROUGH[problem.gram.dtype]
+        start, steps, sharper = None, 0, max(tol, least)
+        while True:
+            left = None if max_iter is None else max(max_iter - steps, 0)
+            found = problem.descend(sharper, start, left, callback)
+            start, steps = (found.theta, found.b), steps + found.steps
+            solved = self._solved(self.points_of(*start), steps, found.status)
+            if not _goes_on(solved, tol) or found.status == "stalled" or sharper == least:
+                return solved
+            sharper = max(SHARPER * sharper, least)
+
+    def _sharpened(
+        self, solved: list[Solved], tol: float, max_iter: int | None, callback: Callable | None
+    ) -> list[Solved]:
+        """The same as a linear problem on features, from where it stands."""
+        problem = self.problem(np.arange(self.matrix.n), self.weights)
+        theta = np.stack([one.point.theta for one in solved], axis=1)
+        start = None
+        if theta.any():
+            b = np.array([one.point.b for one in solved])
+            w = problem.design.transposed_times(theta)
+            start = Parameters(w, b, theta / self.form.C)
+        steps, sharper = solved[0].steps, tol
+        for _ in range(ROUNDS):
+            try:
+                found = solve(
+                    problem, "auto", start, tol=sharper, max_iter=max_iter, callback=callback
+                )
+            except TimeLimit:
+                return [replace(one, status="time_limit") for one in solved]
+            start, steps = found.parameters, steps + found.trace.steps
+            solved = _better(solved, self._solved(self.points(start), steps, found.status))
+            if found.status != "optimal" or not _goes_on(solved, tol):
+                break
+            # The solver's own w is better than w = Φᵀθ, which is what the model stores.
+            sharper = SHARPER * min(sharper, (found.primal - found.dual) / problem.scale)
+            if not sharper > 0:
+                break
+        return solved
+
+    def _solved(self, points: list[Point], steps: int, status: str) -> list[Solved]:
+        """What points are worth, by values of the kernel itself."""
+        z = self.matrix.times(np.stack([p.theta for p in points], axis=1))
+        z += np.array([p.b for p in points])
+        judgements = self.judge(points, list(z.T))
+        return [Solved(p, j, steps, status) for p, j in zip(points, judgements)]
+
+    def points(self, parameters: Parameters) -> list[Point]:
+        """The solution class by class; θ is C times that of the problem."""
+        b, theta = parameters.b, parameters.theta
+        return self.points_of(
+            np.zeros((self.matrix.n, len(b))) if theta is None else self.form.C * theta, b
+        )
+
+    def points_of(self, theta: Array, b: Array) -> list[Point]:
+        """The same of θ itself; of the biases only differences count."""
+        b = b - b.mean()
+        return [Point(np.ascontiguousarray(theta[:, k]), float(b[k])) for k in range(len(b))]
+
+    def judge(self, points: Sequence[Point], scores: Sequence[Array]) -> list[Judgement]:
+        """What the solution is worth, from the scores of each class."""
+        z = np.stack(scores, axis=1)
+        return self.form.judge_all(self.classes, self.weights, points, z)
+
+
+def _goes_on(solved: list[Solved], tol: float) -> bool:
+    """Whether the gap is too large, and nobody has ended the work."""
+    allowed = tol * sum(one.judgement.scale for one in solved)
+    return solved[0].status in ("optimal", "stalled") and not _gap(solved) <= allowed
+
+
+def _gap(solved: list[Solved]) -> float:
+    """P − D of all classes together."""
+    return sum(one.judgement.primal - one.judgement.dual for one in solved)
+
+
+def _better(before: list[Solved], after: list[Solved]) -> list[Solved]:
+    """The solution of the smaller gap: a solver that ends early may be further away than before."""
+    if not _gap(after) > _gap(before):
+        return after
+    return [replace(b, steps=a.steps, status=a.status) for b, a in zip(before, after)]
+
+
+class JointFit(MachineFit):
+    """The fit of one problem for all classes: rows are left out by refits alone."""
+
+    machine: JointMachine
+
+    def held_out(self, groups: Array | None) -> Array:
+        """No formula."""
+        raise NotAvailable(f"the {self.machine.form.loss.name} loss has no curvature")
+
+    def fit_to(self, rows: Array) -> Fittings:
+        """Machines of some rows of the data alone."""
+        place, shares = self.rows.place[rows], self.rows.shares[rows]
+        weights = np.bincount(place, shares, self.machine.matrix.n) * self.machine.weights
+        kept = np.flatnonzero(weights > 0)
+        parts = [Part(kept, part.y[kept]) for part in self.machine.parts]
+        thetas = [point.theta[kept] for point in self.points]
+        return Fittings(self, parts, self._solve(parts, weights, thetas))
+
+    def _solve(self, parts: list[Part], weights: Array, thetas: list[Array]) -> list[Point]:
+        machine, rows = self.machine, parts[0].rows
+        if machine.is_whole:
+            start = np.stack(thetas, axis=1), np.array([point.b for point in self.start])
+            problem = machine.class_problem(rows, weights)
+            tol = max(self.tol, ROUGH[problem.gram.dtype])
+            found = finished_descent(problem.descend(tol, start))
+            if found.status == "optimal":
+                return machine.points_of(found.theta, found.b)
+        solution = solve(machine.problem(rows, weights), tol=self.tol, polish=False)
+        return machine.points(finished(solution))

@@ -1,0 +1,295 @@
+"""The problems of one fit on one kernel matrix: solve them, and say how well that was done.
+
+The solver stops by the violation of the optimality conditions, as LIBSVM does. What is promised is
+a gap: where that is still above its tolerance, the solver goes on with a smaller one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from ...certificates import CURE, Certificate, Conditions, Violation, judged
+from ...kernels import mercer_check
+from ...problem import KernelMatrix
+from ...solvers import BoxProblem, BoxSolution, solve_box
+from .forms import Form, Judgement, Point
+from .free_set import FEW_VARIABLES, in_turns, polished
+from .multiclass import Part
+
+Array = np.ndarray
+EPS = np.finfo(float).eps
+# So many problems of few variables are polished; of more, the small systems take too long.
+MOST_PROBLEMS = 10
+# How often the solver is asked again, each time with a smaller tolerance.
+ROUNDS = 8
+# A violation below this part of the largest kᵢᵢ is rounding.
+RESOLVED = 1e-12
+# Of so many rows the eigenvalues of a kernel that may be indefinite are computed.
+CHECKED_ROWS = 1000
+# A lower bound holds for biases up to so many times the size of this one, since Σθ = 0 but for
+# rounding; a larger share of Σ|θ| than this is no rounding, and such a θ proves nothing.
+FAR, BALANCED = 1e3, 1e-9
+# The bias is in the middle of what KKT allows: a row misses its own condition by up to this.
+ROOM = 1.0 + 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """One problem's solution, what it is worth, and why the solver stopped."""
+
+    point: Point
+    judgement: Judgement
+    steps: int
+    status: str
+
+
+@dataclass(frozen=True, eq=False)
+class Machine:
+    """Problems on one kernel matrix.
+
+    Parameters
+    ----------
+    matrix : KernelMatrix
+        Kernel values of the distinct rows, sorted by class.
+    form : Form
+        What is minimised.
+    parts : list of Part
+        The problems.
+    weights : ndarray of shape (matrix.n,)
+        Weights of the rows.
+    blocks : sequence of slice
+        The rows of each class: two rows of a block are in the same problems.
+    """
+
+    matrix: KernelMatrix
+    form: Form
+    parts: list[Part]
+    weights: Array
+    blocks: Sequence[slice]
+
+    @cached_property
+    def fault(self) -> str:
+        """Why K is not positive semi-definite, or not known to be; nothing where it is.
+
+        The eigenvalues of few rows are computed.
+        """
+        if self.matrix.is_mercer:
+            return ""
+        if self.matrix.n > CHECKED_ROWS:
+            return "the kernel is not known to be positive semi-definite"
+        check = mercer_check(self.matrix.block(np.arange(self.matrix.n)))
+        return "" if check.holds else str(check).rstrip(".")
+
+    @cached_property
+    def norm(self) -> float:
+        """The largest k(x, x)."""
+        return float(np.max(np.abs(self.matrix.diagonal), initial=0.0))
+
+    @cached_property
+    def unit(self) -> float:
+        """The size that scores have, in the problem where they are smallest."""
+        units = [self.form.unit(p.y, self.weights[p.rows], self.norm) for p in self.parts]
+        return min((unit for unit in units if unit > 0), default=1.0)
+
+    @property
+    def score_unit(self) -> float:
+        """The same of the scores that a model keeps, whose margin is 1 where that is divided by."""
+        return 1.0 if self.form.divides else self.unit
+
+    def solve(
+        self, tol: float, max_iter: int | None = None, callback: Callable | None = None
+    ) -> list[Solved]:
+        """Solve all problems to the tolerance, or as far as the limits allow."""
+        boxes = [self._box(part) for part in self.parts]
+        solved: dict[int, Solved] = {}
+        todo, sharper, left = list(range(len(boxes))), tol * min(1.0, self.unit), max_iter
+        for _ in range(ROUNDS):
+            solutions = self._descend([boxes[k] for k in todo], sharper, left, callback)
+            excesses = {}
+            for k, solution in zip(todo, solutions):
+                before = solved[k].steps if k in solved else 0
+                solved[k] = self._look(self.parts[k], boxes[k], solution, before)
+                if len(boxes) <= MOST_PROBLEMS:
+                    solved[k] = self._polished(self.parts[k], boxes[k], solution, solved[k])
+                excess = _excess(solved[k].judgement, tol)
+                if excess > 1 and solution.status == "optimal":
+                    excesses[k] = excess
+                    boxes[k] = replace(boxes[k], start=solution.theta)
+            if not excesses or sharper < RESOLVED * min(self.norm, self.unit):
+                break
+            if max_iter is not None:
+                left = max(max_iter - max(solved[k].steps for k in excesses), 0)
+            todo, sharper = list(excesses), sharper * _factor(max(excesses.values()))
+        return [solved[k] for k in range(len(boxes))]
+
+    def _polished(
+        self, part: Part, box: BoxProblem, solution: BoxSolution, rough: Solved
+    ) -> Solved:
+        """What is solved after a last step in all free variables, if the gap is none the larger."""
+        is_open = rough.status == "optimal" and self.form.is_polished
+        is_small = len(box.linear) <= FEW_VARIABLES and self.matrix.dtype == np.float64
+        if not (is_open and is_small) or self.fault:
+            return rough
+        sharp = polished(self.matrix.block, box, solution)
+        if sharp is solution:
+            return rough
+        found = self._look(part, box, sharp, rough.steps - solution.steps)
+        gaps = [one.judgement.primal - one.judgement.dual for one in (rough, found)]
+        return found if gaps[1] <= gaps[0] else rough
+
+    def flat(self, k: int) -> Point:
+        """A solution w = 0 of problem k, with the bias of the class that has more weight."""
+        part = self.parts[k]
+        lead = float(self.weights[part.rows] @ part.y)
+        return Point(np.zeros(len(part.y)), 1.0 if lead >= 0 else -1.0, 1.0)
+
+    def judge(self, points: Sequence[Point], scores: Sequence[Array]) -> list[Judgement]:
+        """What solutions are worth, from the scores of each problem on its rows."""
+        return [
+            self.form.judge(part.y, self.weights[part.rows], point, z, self.norm)
+            for part, point, z in zip(self.parts, points, scores)
+        ]
+
+    def _descend(
+        self, boxes: list[BoxProblem], tol: float, max_iter: int | None, callback: Callable | None
+    ) -> list[BoxSolution]:
+        """Solve problems; those of few variables with Newton steps where pairs take long."""
+
+        def solve(some: list[BoxProblem], most: int | None) -> list[BoxSolution]:
+            return solve_box(self.matrix, some, tol=tol, max_iter=most, callback=callback)
+
+        if max(len(box.linear) for box in boxes) <= FEW_VARIABLES:
+            found = in_turns(solve, self.matrix.exact, boxes, max_iter)
+        else:
+            found = solve(boxes, max_iter)
+        if max_iter is not None:
+            return found
+        # Nobody has set a limit, so it is the problem that takes too long.
+        return [replace(f, status="stalled") if f.status == "max_iter" else f for f in found]
+
+    def _box(self, part: Part) -> BoxProblem:
+        """The problem of a part, on the rows of the matrix."""
+        box = self.form.box(part.y, self.weights[part.rows])
+        return replace(box, rows=part.rows if box.rows is None else part.rows[box.rows])
+
+    def _look(self, part: Part, box: BoxProblem, solution: BoxSolution, before: int) -> Solved:
+        """What a solution is worth, by its scores Kθ + b, which are its gradient less q."""
+        s = self.weights[part.rows]
+        point = self.form.point(part.y, s, solution)
+        z = (solution.gradient - box.linear)[: len(part.rows)] + point.b
+        judgement = self.form.judge(part.y, s, point, z, self.norm)
+        return Solved(point, judgement, before + solution.steps, solution.status)
+
+
+def certificate_of(
+    judgements: Sequence[Judgement],
+    parts: Sequence[Part],
+    points: Sequence[Point],
+    tol: float,
+    fault: str = "",
+    cure: str = CURE,
+    unit: float = 1.0,
+) -> Certificate:
+    """One certificate for all problems: their values add up, and the worst conditions count.
+
+    `fault` says why the kernel proves nothing, where it does not; `cure` what to do about a gap;
+    `unit` is the size of scores, to which violations are compared where there is no gap.
+    """
+    if not all(np.isfinite(j.primal) for j in judgements):
+        return _without_value(tol, "the model has no margin")
+    proofs = [_is_proof(j, q) for j, q in zip(judgements, points)]
+    # θ = 0 is what is left where θ is no dual point; its value is 0 where it is one itself.
+    dual = sum(j.dual if holds else _without(j) for j, holds in zip(judgements, proofs))
+    kkt = Conditions()
+    for j, part in zip(judgements, parts):
+        kkt = kkt.worst_of(
+            Conditions(
+                feasibility=Violation(j.imbalance) if j.imbalance > 0 else Violation(),
+                complementarity=Violation.largest(j.gaps, part.rows),
+            )
+        )
+    if fault:
+        return _stationary(judgements, kkt, tol, unit, fault)
+    if not np.isfinite(dual):
+        return _without_value(tol, "the multipliers do not have the sums that they must have")
+    return judged(
+        sum(j.primal for j in judgements),
+        dual,
+        scale=sum(j.scale for j in judgements),
+        tol=tol,
+        rounding=sum(_rounding(j, q) for j, q in zip(judgements, points)),
+        kkt=kkt,
+        method="stored" if all(proofs) else "zero",
+        cure=cure,
+    )
+
+
+def _without_value(tol: float, why: str) -> Certificate:
+    """What is said of a model of which nothing can be proved."""
+    return Certificate(
+        kind="stopped",
+        verdict=f"stopped: no finite gap: {why}; fit again.",
+        primal=np.inf,
+        dual=-np.inf,
+        gap=np.inf,
+        relative_gap=np.inf,
+        tolerance=tol,
+        scale=np.inf,
+    )
+
+
+def _stationary(
+    judgements: Sequence[Judgement], kkt: Conditions, tol: float, unit: float, fault: str
+) -> Certificate:
+    """What can be said where the kernel is indefinite, so that the problem is not convex."""
+    worst = max(float(np.max(j.violations, initial=0.0)) for j in judgements)
+    kind = "stationary" if worst <= ROOM * tol * unit else "stopped"
+    said = "no pair of multipliers improves the objective" if kind == "stationary" else "not done"
+    scale = sum(j.scale for j in judgements)
+    return Certificate(
+        kind=kind,
+        verdict=f"{kind}: {said} at first order (largest violation {worst:.2g}, tolerance "
+        f"{tol * unit:.2g}); no bound is known, since {fault[0].lower()}{fault[1:]}.",
+        primal=sum(j.primal for j in judgements),
+        dual=-np.inf,
+        gap=np.inf,
+        relative_gap=np.inf,
+        tolerance=tol * scale,
+        scale=scale,
+        kkt=kkt,
+    )
+
+
+def _is_proof(judgement: Judgement, point: Point) -> bool:
+    """Whether θ is a dual point but for rounding."""
+    size = float(np.abs(point.theta).sum())
+    return judgement.outside <= BALANCED and judgement.imbalance <= BALANCED * size
+
+
+def _without(judgement: Judgement) -> float:
+    """The dual value of θ = 0: 0, or nothing where sums of θ must not vanish."""
+    return 0.0 if judgement.has_origin else -np.inf
+
+
+def _rounding(judgement: Judgement, point: Point) -> float:
+    """How much rounding may change P − D, and what the bias may gain where Σθ is not quite 0."""
+    terms = abs(judgement.primal) + abs(judgement.dual) + float(np.abs(judgement.gaps).sum())
+    reach = FAR * (abs(point.b) + 1.0)
+    return 16 * EPS * terms + min(judgement.imbalance * reach, EPS * len(point.theta) * terms * FAR)
+
+
+def _excess(judgement: Judgement, tol: float) -> float:
+    """The gap, in units of what is allowed; 0 where nothing better is to be hoped for."""
+    if not np.isfinite(judgement.primal):
+        return 0.0 if judgement.is_void else np.inf
+    gap, allowed = judgement.primal - judgement.dual, tol * judgement.scale
+    return gap / allowed if allowed > 0 else 0.0
+
+
+def _factor(excess: float) -> float:
+    """How much smaller the next tolerance of the solver is."""
+    return min(max(0.5 / excess, 0.1), 0.5)

@@ -1,0 +1,93 @@
+"""The distinct rows of the training data, by class and content, with summed weights.
+
+So a row of weight 2 and the same row twice are one problem, a row of weight 0 is none, and neither
+the order of the rows nor how often they repeat changes a bit of the answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..._ground.design import Design
+from ...unseen import by_appearance
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class DistinctRows:
+    """Which rows of the data stand for which.
+
+    Parameters
+    ----------
+    first : ndarray of int, shape (m,)
+        For each distinct row one that has its content, ordered by class and content.
+    place : ndarray of int, shape (n,)
+        Which distinct row each row is; −1 for those without weight.
+    weights : ndarray of shape (m,)
+        The weights of equal rows, summed; class weights included.
+    sample_weights : ndarray of shape (m,)
+        The same without class weights.
+    shares : ndarray of shape (n,)
+        The part of its distinct row's weight that each row has.
+    """
+
+    first: Array
+    place: Array
+    weights: Array
+    sample_weights: Array
+    shares: Array
+
+    @classmethod
+    def of(
+        cls, X: Any, y: Array, weights: Array, sample_weight: Array, classes: Array
+    ) -> DistinctRows:
+        """Rows with the same x and y; `classes` says by what they are sorted first."""
+        kept = np.flatnonzero(weights > 0)
+        labels = _labels(X, y)[kept]
+        # By class, then by content: the problems of two classes are on rows that are neighbours.
+        keys = labels + classes[kept].astype(np.int64) * (labels.max(initial=0) + 1)
+        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        total = np.bincount(inverse, weights[kept])
+        place = np.full(len(y), -1)
+        place[kept] = inverse
+        shares = np.zeros(len(y))
+        shares[kept] = weights[kept] / total[inverse]
+        return cls(kept[first], place, total, np.bincount(inverse, sample_weight[kept]), shares)
+
+    def units(self, X: Any) -> Array:
+        """Which distinct x each distinct row has, by where it first stands: what leaves together.
+
+        Where all have the same x, each row is on its own.
+        """
+        some = X[self.first]
+        same = Design(some).equal_x if X.ndim == 2 else _numbered(some)
+        if np.all(same == same[:1]):
+            return np.arange(len(same))
+        return by_appearance(same, np.ones(len(same), dtype=bool))[0]
+
+    def spread(self, values: Array) -> Array:
+        """What the distinct rows sum up, (…, m), shared among the rows that they stand for."""
+        return np.where(self.place >= 0, values[..., self.place] * self.shares, 0.0)
+
+    def gather(self, values: Array) -> Array:
+        """The sums (k, m) over equal rows of what each row has, (k, n)."""
+        kept = self.place >= 0
+        place, count = self.place[kept], len(self.first)
+        return np.stack([np.bincount(place, row[kept], count) for row in np.atleast_2d(values)])
+
+
+def _labels(X: Any, y: Array) -> Array:
+    """Labels of the rows (x, y), the same for equal ones; objects that are no numbers by order."""
+    if X.ndim == 2:
+        return Design(X).equal_rows(y.astype(float))
+    _, targets = np.unique(y, return_inverse=True)
+    return _numbered(X) * (targets.max(initial=0) + 1) + targets
+
+
+def _numbered(X: Any) -> Array:
+    """Labels of objects that are no numbers, by their order."""
+    return np.unique(X.astype(str), return_inverse=True)[1]

@@ -1,0 +1,608 @@
+"""Support vector classification with the hinge loss: SVC."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.utils._param_validation import Hidden, Interval, StrOptions
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from ..._ground.stored import Declaration, Flag, Labels, Nothing, Numbers, Unused, Value, Word
+from ..._ground.threads import single_blas
+from ..._ground.validation import Training, read_classification
+from ...unseen import Calibration, NotAvailable, by_formula, by_refits
+from ._base import (
+    KEPT_ROWS,
+    OPEN,
+    SupportVectorMachine,
+)
+from .all_in_one import HINGES, ClassHinge, JointFit, JointMachine
+from .approximation import CONSTRAINTS, WithApproximation
+from .forms import Form, HardMargin, SoftMargin
+from .held_out import MachineFit
+from .joint_trials import JointTrials
+from .machine import Machine, Solved
+from .multiclass import ARRANGEMENTS, Arrangement, arrange
+from .probability import Probabilities, with_largest
+from .reading import check_precomputed, counted_weights, read_any
+from .rows import DistinctRows
+
+Array = np.ndarray
+
+
+class LaterProbabilities:
+    """Probabilities that are fitted when first asked for, or when a model of few rows is saved.
+
+    Parameters
+    ----------
+    sides : ndarray of int, shape (problems, 2), or None
+        The classes for which positive and negative scores of each problem speak.
+    is_offered : bool
+        Whether `predict_proba` tells them: probability=False asks for none.
+    fitted : MachineFit or None
+        The fit, if it is small enough to be kept.
+    found : Probabilities or None
+        The probabilities, if they have been asked for.
+    """
+
+    _stored: ClassVar[Declaration] = {
+        "sides": Numbers("problems", 2, types="i", low=0) | Nothing(),
+        "is_offered": Flag(),
+        "found": Value(Probabilities) | Nothing(),
+    }
+
+    def __init__(
+        self,
+        sides: Array | None,
+        is_offered: bool = True,
+        fitted: MachineFit | None = None,
+        found: Probabilities | None = None,
+    ):
+        self.fitted, self.sides, self.is_offered, self.found = fitted, sides, is_offered, found
+
+    def get(self, remembered: Callable[[], MachineFit]) -> Probabilities:
+        """The probabilities; `remembered` has the fit where it is not kept here."""
+        if self.found is None:
+            fitted = remembered() if self.fitted is None else self.fitted
+            try:
+                held = by_formula(fitted)
+            except NotAvailable as reason:
+                held = by_refits(fitted, fitted.units, str(reason))
+            weights = np.where(np.isfinite(held.z).all(axis=1), fitted.weights, 0.0)
+            self.found = Probabilities.fit(held.z, fitted.targets, weights, self.sides)
+            self.fitted = None
+        return self.found
+
+    def __getstate__(self):
+        # Neither a copy nor a file takes the training data along, so what needs them is done now.
+        if self.fitted is not None:
+            with suppress(NotAvailable):
+                self.get(lambda: self.fitted)
+        return vars(self) | {"fitted": None}
+
+
+class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
+    """Base of the classifiers."""
+
+    _stored: ClassVar[Declaration] = {
+        **SupportVectorMachine._stored,
+        "classes_": Labels(least=2),
+        "class_weight_": Unused(),
+        "multi_class_": Word(*ARRANGEMENTS),
+        "probabilities_": Value(LaterProbabilities),
+    }
+    _on_demand = (*SupportVectorMachine._on_demand, "probA_", "probB_")
+    _parameter_constraints: ClassVar[dict] = {
+        **SupportVectorMachine._parameter_constraints,
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "decision_function_shape": [StrOptions({"ovr", "ovo"})],
+        "break_ties": ["boolean", None],
+        "multi_class": [StrOptions(set(ARRANGEMENTS))],
+        "probability": ["boolean", Hidden(StrOptions({"deprecated"}))],
+        "random_state": ["random_state"],
+    }
+
+    # What is said where the weights leave one class.
+    _one_class: ClassVar[str] = (
+        "Invalid input - all samples with positive weights belong to the same class"
+    )
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit the machines.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Training data, or kernel values (n_samples, n_samples) with kernel="precomputed", or
+            texts for a kernel that reads them. Never written to.
+        y : array-like of shape (n_samples,)
+            Classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights ≥ 0, by which C is multiplied for each row. Weight 2 means the row twice, weight
+            0 means the row is not there.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. Ctrl-C keeps the best solution found so far and raises
+            KeyboardInterrupt; an error leaves the estimator as it was.
+        """
+        if self.probability != "deprecated":
+            warnings.warn(
+                f"The `probability` parameter was deprecated in scikit-learn 1.9: predict_proba of "
+                f"{type(self).__name__} is there without it, at no second fit. Leave it out.",
+                FutureWarning,
+                stacklevel=2,
+            )
+        super().fit(X, y, sample_weight)
+        if self.probability is True:
+            self._probabilities()
+        return self
+
+    def _read(self, X, y, sample_weight, *, reset=True) -> Training:
+        if self._is_precomputed:
+            check_precomputed(X)
+        sample_weight = counted_weights(sample_weight)
+        _check_two_classes(y, sample_weight, self._one_class)
+        return read_any(
+            read_classification, self, X, y, sample_weight, self.class_weight, reset=reset
+        )
+
+    def _misfit(self) -> str | None:
+        fault = super()._misfit()
+        if fault is None:
+            sides: Any = self._fitted_arrangement(len(self.classes_)).sides
+            later = self.probabilities_
+            own = [later.sides] if later.found is None else [later.sides, later.found.pairs]
+            if not all(np.array_equal(found, sides) for found in own):
+                fault = "probabilities_ are those of other pairs of classes"
+        return fault
+
+    def _arrangement(self, count: int) -> Arrangement:
+        return arrange(self.multi_class, count)
+
+    def _as_fitted(self) -> Any:
+        return self._at(multi_class=self.multi_class_)
+
+    def _fitted_arrangement(self, count: int) -> Arrangement:
+        return arrange(self.multi_class_, count)
+
+    def _specifics(
+        self, data: Training, rows: DistinctRows, machine: Machine, solved: list[Solved]
+    ) -> dict[str, Any]:
+        assert data.classes is not None
+        labels, wanted = data.classes[data.y], self.class_weight
+        if isinstance(wanted, dict):
+            # Classes of weight 0 are not there, as rows of weight 0 are not.
+            wanted = {k: v for k, v in wanted.items() if k in set(data.classes.tolist())}
+        weight = compute_class_weight(
+            wanted,
+            classes=data.classes,
+            y=labels[data.weights > 0],
+            sample_weight=data.sample_weight[data.weights > 0],
+        )
+        margins = [
+            2 * (one.point.width if machine.form.divides else 1.0) / np.sqrt(one.judgement.square)
+            if one.point.theta.any() and one.judgement.square > 0
+            else np.inf
+            for one in solved
+        ]
+        fitted = None
+        if machine.matrix.n <= KEPT_ROWS:
+            fitted = self._fitted(data, [one.point for one in solved], machine, rows)
+        sides = self._arrangement(len(data.classes)).sides
+        return {
+            "probabilities_": LaterProbabilities(sides, self.probability is not False, fitted),
+            "classes_": data.classes,
+            "class_weight_": weight,
+            "multi_class_": self.multi_class,
+            "margin_": float(margins[0]) if len(margins) == 1 else np.array(margins),
+        }
+
+    def decision_function(self, X):
+        """Scores of the classes, or of the pairs of classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to score; kernel values with the training rows if kernel="precomputed".
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_pairs)
+            For two classes one score, positive where `classes_[1]` is predicted. For more, one per
+            class; with decision_function_shape="ovo" one per pair i < j, positive for class i.
+        """
+        scores = self._scores(X)
+        arrangement = self._fitted_arrangement(len(self.classes_))
+        if self.decision_function_shape == "ovo" and len(self.classes_) > 2:
+            return scores
+        return arrangement.by_class(scores).astype(scores.dtype)
+
+    def predict(self, X):
+        """Predict classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to classify; kernel values with the training rows if kernel="precomputed".
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            The class with the largest score.
+        """
+        check_is_fitted(self)
+        if self.break_ties and self.decision_function_shape == "ovo":
+            raise ValueError(
+                "break_ties must be False when decision_function_shape is 'ovo'; leave it at None, "
+                "which breaks ties for every shape."
+            )
+        with single_blas():
+            return self.classes_[self._positions(self._scores(X))]
+
+    def _positions(self, scores: Array) -> Array:
+        """Positions of the classes that are predicted from the scores of all problems."""
+        arrangement = self._fitted_arrangement(len(self.classes_))
+        if len(self.classes_) > 2 and (self.break_ties is None or self.break_ties):
+            return arrangement.by_class(scores).argmax(axis=1)
+        return arrangement.decide(scores)
+
+    def _has_probabilities(self) -> bool:
+        """Whether nobody has said probability=False, which scikit-learn takes for "none"."""
+        return self.probability is not False
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X):
+        """Probabilities of the classes; there unless probability=False.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to classify; kernel values with the training rows if kernel="precomputed".
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+            The largest is that of the predicted class. From sigmoids on scores of rows that were
+            held out, which are found when probabilities are first asked for, or when a model of
+            few rows is saved; for one of many rows ask once before it is.
+        """
+        check_is_fitted(self)
+        if not self.probabilities_.is_offered:
+            raise NotFittedError(
+                "predict_proba is not available when fitted with probability=False; leave the "
+                "parameter out and fit again."
+            )
+        scores = self._scores(X)
+        chosen = self._positions(scores)
+        p = self._probabilities().of(scores.astype(float), chosen)
+        # Rounding may make two classes equal, of which the first would be taken for predicted.
+        return p if p.dtype == scores.dtype else with_largest(p.astype(scores.dtype), chosen)
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X):
+        """Logarithms of the probabilities of the classes; there unless probability=False.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        log_p : ndarray of shape (n_samples, n_classes)
+            Logarithms of what `predict_proba` returns, −∞ for a probability that is 0.
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def predict_set(self, X, coverage=0.9):
+        """Predict sets of classes, such that most rows have their own class in their set.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to classify.
+        coverage : float, default=0.9
+            The share of new rows whose class is to be in their set. See `gapless.prediction_sets`
+            for what is promised; the first call fits ten times again.
+
+        Returns
+        -------
+        sets : ndarray of bool, shape (n_samples, n_classes)
+            Which classes, in the order of `classes_`, are in the set of each row; the predicted
+            class always is.
+        """
+        calibration = self._calibrated(
+            "gapless.prediction_sets(model, X_train, y_train, X, coverage=..., sample_weight=...)"
+        )
+        return self._sets(calibration, X, coverage)
+
+    def _sets(self, calibration: Calibration, X, coverage: float) -> Array:
+        sets = calibration.sets(self._new_rows(X), coverage, self._conformity)
+        return sets | (self.predict(X)[:, None] == self.classes_)
+
+    def _conformity(self, scores: Array) -> Array:
+        """How well each class fits rows of these scores (n, problems): by its probability."""
+        return self._probabilities().of(scores, self._positions(scores))
+
+    def _probabilities(self) -> Probabilities:
+        """How scores become probabilities; found when first asked for."""
+        cure = "predict_proba once before a model of many rows is saved or copied, or fit it again"
+        return self.probabilities_.get(lambda: self._remembered(cure))
+
+    @property
+    def probA_(self):
+        """Slopes A of probabilities 1/(1 + exp(A·score + B)), for each pair of classes."""
+        _warn_of_sigmoids("probA_")
+        return -self._probabilities().slopes
+
+    @property
+    def probB_(self):
+        """Shifts B of the same: all 0, so that probabilities agree with predictions."""
+        _warn_of_sigmoids("probB_")
+        return np.zeros_like(self._probabilities().slopes)
+
+
+def _warn_of_sigmoids(name: str) -> None:
+    warnings.warn(
+        f"Attribute `{name}` was deprecated in scikit-learn 1.9; call predict_proba.",
+        FutureWarning,
+        stacklevel=3,
+    )
+
+
+def _check_two_classes(y: Any, sample_weight: Any, words: str) -> None:
+    """Refuse weights that leave one class, in the words of scikit-learn."""
+    if sample_weight is None:
+        return
+    weights, labels = np.asarray(sample_weight), np.asarray(y)
+    if weights.dtype.kind not in "fiub" or weights.shape != labels.shape or labels.ndim != 1:
+        return
+    counted = labels[weights > 0]
+    if len(set(labels.tolist())) > 1 and len(set(counted.tolist())) == 1:
+        raise ValueError(
+            f"{words}. There is only one class: {counted.tolist()[0]!r}; add rows of another "
+            "class, or give them weight."
+        )
+
+
+class SVC(WithApproximation, SupportVectorClassifier):
+    """Support vector classification.
+
+    Minimises  ½‖w‖² + C Σᵢ sᵢ max(0, 1 − tᵢ(⟨w, φ(xᵢ)⟩ + b))  with t = ±1, where ⟨φ(x), φ(z)⟩ is
+    the kernel: for two classes once, for more once for each pair of them.
+
+    Parameters
+    ----------
+    C : float, "loo" or array-like, default=1.0
+        Weight C > 0 of the errors; np.inf allows none, which needs separable classes. "loo" chooses
+        it by what machines say of rows that they have not seen, as does a list, among its values.
+    kernel : str, Kernel or callable, default="rbf"
+        "linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "chi2" and others, see
+        `gapless.kernels`; "precomputed" if X holds kernel values; or a function of two lists of
+        rows that returns their kernel values.
+    degree : int, default=3
+        Degree of the polynomial kernel.
+    gamma : {"scale", "auto", "loo"}, float or array-like, default="scale"
+        γ ≥ 0 of the kernels that have one; "scale" is 1/(n_features·Var(X)), "auto"
+        1/n_features. "loo", or a list, as for C, and together with it.
+    coef0 : float, default=0.0
+        The constant of the polynomial and the sigmoid kernel.
+    shrinking : bool, default=True
+        Accepted for scikit-learn's sake; the solver shrinks where that pays.
+    probability : bool, default="deprecated"
+        Deprecated in scikit-learn 1.9: `predict_proba` is there without it, unless it is False.
+    tol : float, default=1e-3
+        Stop when no optimality condition is violated by more, as LIBSVM does, and when the duality
+        gap is at most `tol` times the objective at w = 0.
+    cache_size : float, default=None
+        Megabytes that kernel values may take; None for what fits the memory.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes, by which C is multiplied; "balanced" gives all classes the same
+        total weight.
+    verbose : bool, default=False
+        Accepted for scikit-learn's sake; long fits show their progress on a terminal.
+    max_iter : int, default=-1
+        Largest number of steps for each problem; −1 for no limit.
+    decision_function_shape : {"ovr", "ovo"}, default="ovr"
+        Whether `decision_function` has a column for each class or for each pair of classes.
+    break_ties : bool, default=None
+        How `predict` decides where classes have equally many votes: by the sum of their scores
+        (None, True), or for the first of them, as LIBSVM does (False).
+    random_state : int, RandomState instance or None, default=None
+        Seed of landmarks or random features, 0 for None; nothing else here is random.
+    multi_class : {"ovo", "ovr", "crammer_singer", "weston_watkins"}, default="ovo"
+        One problem for each pair of classes, for each class against the rest, or one for all
+        classes, ½Σₖ‖wₖ‖² + C Σᵢ sᵢ ℓᵢ, where ℓ is the largest (Crammer and Singer) or the sum
+        (Weston and Watkins) of what rivals lack of the margin, max(0, 1 + zₖ − z_y) for k ≠ y. Two
+        classes are one problem in any case.
+    time_limit : float, default=None
+        Seconds after which the best solution found so far is kept; a choice of parameters takes
+        at most half of them.
+    select : {"min", "1se"}, default="min"
+        Of parameters that are chosen: the best, or the machine with the fewest support vectors
+        inside the margin's bounds that is within one standard error of it.
+    approximation : {"auto", "nystroem", "random_features"} or None, default="auto"
+        What stands for the kernel: itself (None), landmarks among the rows, or random features;
+        "auto" takes the kernel itself up to 50,000 distinct rows, and landmarks beyond. The
+        certificate says which objective it concerns.
+    n_components : int, default=None
+        How many landmarks or random features. None doubles them until leave-one-out of least
+        squares on them no longer improves by half its standard error.
+
+    Attributes
+    ----------
+    support_ : ndarray of shape (n_SV,)
+        Rows of the support vectors, by class.
+    support_vectors_ : {ndarray, sparse matrix} of shape (n_SV, n_features)
+        The support vectors; empty for kernel="precomputed".
+    n_support_ : ndarray of shape (n_classes,)
+        How many support vectors each class has.
+    dual_coef_ : {ndarray, sparse matrix} of shape (n_classes - 1, n_SV)
+        Signed multipliers: ⟨w, φ(x)⟩ is their sum over kernel values. In the layout of LIBSVM for
+        pairs of classes; (n_classes, n_SV) for more than two classes that are not in pairs, those
+        of a support vector summing to 0 where there is one problem for all.
+    intercept_ : ndarray of shape (n_problems,)
+        Biases b.
+    coef_ : ndarray of shape (n_problems, n_features)
+        Coefficients w, for a linear kernel.
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    class_weight_ : ndarray of shape (n_classes,)
+        Weights of the classes.
+    multi_class_ : str
+        How several classes were arranged, by which the other attributes are to be read.
+    kernel_ : Kernel
+        The kernel with all its parameters as numbers.
+    features_ : KernelFeatures
+        The features of landmarks, or random ones, where they stand for the kernel.
+    feature_coef_ : ndarray of shape (n_problems, n_components)
+        Their coefficients w, by which rows are then scored; `dual_coef_` are the multipliers of the
+        training rows, of which w is the sum over features.
+    margin_ : float or ndarray of shape (n_problems,)
+        Width 2/‖w‖ of the margin; of each class alone where there is one problem for all.
+    certificate_ : Certificate
+        How far the fit can be from the best possible one, over all problems.
+    kkt_status_ : ndarray of str, shape (n_samples,)
+        "inactive" (multiplier 0), "on margin" (between 0 and its bound), "bounded" (at it), or
+        "absent" for a row of weight 0; the last of these in any of its problems.
+    kkt_violation_ : ndarray of shape (n_samples,)
+        By how much the score of each row violates what its multiplier demands.
+    fit_status_ : int
+        0 if the solver reached its tolerance, else 1.
+    n_iter_ : ndarray of shape (n_problems,)
+        Number of steps for each problem.
+    shape_fit_ : tuple of int
+        Shape of the training data.
+    rows_fit_ : {ndarray, sparse matrix}
+        The training data, where the kernel is a function, which is asked about all of them.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had names.
+    C_, gamma_ : float
+        The chosen values, of parameters that were to be chosen.
+    search_ : Search
+        What was tried for them, and how it did on rows that had been left out.
+
+    Notes
+    -----
+    Time grows with n²·d for the kernel values and with the number of support vectors; memory with
+    n² as long as it is there, else with the block at hand. Equal rows are merged, so repeated rows
+    cost nothing. For a linear kernel and many rows LinearSVC is faster. With r landmarks in place
+    of the kernel a fit takes 8·n·r bytes (4·n·r for float32 data), and every step of it n·r²
+    operations.
+
+    References
+    ----------
+    Cortes and Vapnik (1995), Support-vector networks. Fan, Chen and Lin (2005), Working set
+    selection using second order information.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gapless import SVC
+    >>> model = SVC(C=np.inf, kernel="linear").fit([[0.0], [1.0], [3.0]], ["no", "no", "yes"])
+    >>> print(model.margin_, model.support_)
+    2.0 [1 2]
+    """
+
+    _tunable = ("C", "gamma")
+    _stored: ClassVar[Declaration] = {
+        **SupportVectorClassifier._stored,
+        **WithApproximation._feature_attributes,
+        "multi_class_": Word(*ARRANGEMENTS, *HINGES),
+        "C_": Unused(),
+        "gamma_": Unused(),
+        "search_": Unused(),
+    }
+    _parameter_constraints: ClassVar[dict] = {
+        **SupportVectorClassifier._parameter_constraints,
+        "C": [Interval(Real, 0.0, None, closed="right"), *OPEN],
+        "multi_class": [StrOptions({*ARRANGEMENTS, *HINGES})],
+        "gamma": [*SupportVectorMachine._parameter_constraints["gamma"], *OPEN],
+        "select": [StrOptions({"min", "1se"})],
+        **CONSTRAINTS,
+    }
+
+    def __init__(
+        self,
+        *,
+        C=1.0,
+        kernel="rbf",
+        degree=3,
+        gamma="scale",
+        coef0=0.0,
+        shrinking=True,
+        probability="deprecated",
+        tol=1e-3,
+        cache_size=None,
+        class_weight=None,
+        verbose=False,
+        max_iter=-1,
+        decision_function_shape="ovr",
+        break_ties=None,
+        random_state=None,
+        multi_class="ovo",
+        time_limit=None,
+        select="min",
+        approximation="auto",
+        n_components=None,
+    ):
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.shrinking = shrinking
+        self.probability = probability
+        self.tol = tol
+        self.cache_size = cache_size
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.random_state = random_state
+        self.multi_class = multi_class
+        self.time_limit = time_limit
+        self.select = select
+        self.approximation = approximation
+        self.n_components = n_components
+
+    def _form(self) -> Form:
+        return SoftMargin(float(self.C)) if np.isfinite(self.C) else HardMargin()
+
+    def _is_joint(self, data: Training) -> bool:
+        """Whether there is one problem for all classes."""
+        assert data.classes is not None
+        return self.multi_class in HINGES and len(data.classes) > 2
+
+    def _machine(self, data, rows, kernel=None) -> Machine:
+        machine = super()._machine(data, rows, kernel)
+        if not self._is_joint(data):
+            return machine
+        if np.isinf(self.C):
+            raise ValueError(
+                f'C=inf is not there for multi_class="{self.multi_class}"; set a large C, or use '
+                'multi_class="ovo".'
+            )
+        form = ClassHinge(float(self.C), HINGES[self.multi_class])
+        return JointMachine(machine.matrix, form, machine.parts, machine.weights, machine.blocks)
+
+    def _trials_type(self, machine):
+        return JointTrials if isinstance(machine, JointMachine) else super()._trials_type(machine)
+
+    def _fit_type(self, machine):
+        return JointFit if isinstance(machine, JointMachine) else super()._fit_type(machine)

@@ -1,0 +1,303 @@
+"""Choosing C, γ and ε by what machines say of rows that they have not seen.
+
+Values that are given as a list are all tried. For those that are left open ("loo") the search looks
+at the neighbours of the best on a logarithmic grid, first far ones, by a sample of the rows, and
+then near ones, until none is better. Estimators call `tune` when a parameter is to be chosen, and
+`corrected` when they say what the chosen machine will score.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..._ground.interrupt import TimeLimit
+from ...kernels import Kernel
+from ...unseen import Generalization, Search, correct, drawn, mean_and_error, sentence, uncorrected
+from ..linear import LOO
+from .forms import spread
+from .rows import DistinctRows
+from .trials import Trial, Trials
+
+Array = np.ndarray
+
+# By which factor an open parameter moves first, by its root in the end, and how many of those it
+# may be from where it begins.
+FACTORS = {"C": 10.0, "gamma": 4.0, "epsilon": 4.0}
+MOST_MOVES = {"C": 8, "gamma": 10, "epsilon": 6}
+# The search goes on where that is better by this part of a standard error.
+WORTH = 0.2
+# C begins here, γ at "scale", and ε at this, both in units of the spread of the targets.
+FIRST_C, FIRST_EPSILON = 10.0, 0.1
+# About how many distinct rows are searched, at first and in the end, and at least of each class.
+FIRST_ROWS, MOST_ROWS, FEWEST_OF_CLASS = 600, 4000, 2
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """The chosen values, and the trials among which they were found.
+
+    `trials` are on all x that were searched, with these `weights`, the simplest first where that
+    counts; `first` those of a first look. `ending` tells whether the search came to its end:
+    "optimal", "time_limit" or "interrupted".
+    """
+
+    values: dict[str, float]
+    first: list[Trial]
+    trials: list[Trial]
+    chosen: int
+    weights: Array
+    is_sampled: bool
+    within: float
+    metric: str
+    ending: str
+
+    @property
+    def search(self) -> Search:
+        """All trials as plain data."""
+        tried = self.first + self.trials
+        return Search(
+            {name: np.array([trial.values[name] for trial in tried]) for name in self.values},
+            np.array([trial.unseen for trial in tried]),
+            np.array([trial.standard_error for trial in tried]),
+            np.array([len(trial.shown) for trial in tried]),
+            len(self.first) + self.chosen,
+            self.metric,
+        )
+
+    def attributes(self) -> dict[str, Any]:
+        """What the fitted estimator says of the choice."""
+        return {f"{name}_": value for name, value in self.values.items()} | {"search_": self.search}
+
+
+def is_open(value: Any) -> bool:
+    """Whether a parameter is to be chosen: it is "loo", or a list of values."""
+    return (isinstance(value, str) and value == LOO) or isinstance(value, list | tuple | np.ndarray)
+
+
+def tune(model: Any, data: Any, rows: DistinctRows) -> Choice:
+    """Choose the parameters `model._tuned()` of an estimator.
+
+    Parameters
+    ----------
+    model : estimator
+        With parameters at "loo" or lists of values.
+    data : Training
+        Its data.
+    rows : DistinctRows
+        The distinct rows of those.
+
+    Returns
+    -------
+    Choice
+        Where the time limit or Ctrl-C ended the search, the best of what was tried, or where that
+        is nothing, the values with which it begins.
+    """
+    _check(model)
+    part = _sample(data, rows, MOST_ROWS)
+    begin, trials = _first_values(model, data, part), _trials(model, data, part)
+    first = trials
+    if begin and len(part.first) > 2 * FIRST_ROWS:
+        first = _trials(model, data, _sample(data, rows, FIRST_ROWS))
+    ending = "optimal"
+    try:
+        for values in _listed(model):
+            near = _climb(first, values, begin, (0,) * len(begin), 2)
+            _climb(trials, values, begin, near, 1)
+    except (TimeLimit, KeyboardInterrupt) as stop:
+        ending = "time_limit" if isinstance(stop, TimeLimit) else "interrupted"
+        trials = trials if trials.found else first
+    tried = list(trials.found.values())
+    within = 1.0 if model.select == "1se" else 0.0
+    if within:
+        # The simplest first, since the first that is good enough is taken.
+        tried.sort(key=lambda trial: (trial.freedom, *trial.values.values()))
+    chosen = _winner(tried, trials.units.weights, within) if tried else 0
+    best = tried[chosen].values if tried else next(_listed(model)) | begin
+    return Choice(
+        {name: float(best[name]) for name in model._tuned()},
+        [] if first is trials else list(first.found.values()),
+        tried,
+        chosen,
+        trials.units.weights,
+        len(trials.y) < len(rows.first),
+        within,
+        "accuracy" if trials.has_classes else "R²",
+        ending,
+    )
+
+
+def _check(model: Any) -> None:
+    """Refuse values that cannot be tried, and a γ of kernels that have none."""
+    for name in model._tuned():
+        value = getattr(model, name)
+        if isinstance(value, str):
+            continue
+        values = np.asarray(value, dtype=float).ravel()
+        is_right = np.isfinite(values) & ((values > 0) if name == "C" else (values >= 0))
+        if not (len(values) and is_right.all()):
+            least = "> 0" if name == "C" else "≥ 0"
+            raise ValueError(
+                f"the values of {name} to try must be finite and {least}, got {value}."
+            )
+    if "gamma" in model._tuned():
+        twin = model._at(gamma=1.0)._kernel()
+        if getattr(twin, "gamma", None) != 1.0 or isinstance(model.kernel, Kernel):
+            raise ValueError(
+                f"kernel={model.kernel!r} takes no gamma from {type(model).__name__}, so there is "
+                'none to choose; set gamma="scale", or give the kernel by its name.'
+            )
+
+
+def _sample(data: Any, rows: DistinctRows, most: int) -> DistinctRows:
+    """The distinct rows, or those of some x, drawn by content and with all classes."""
+    if len(rows.first) <= most:
+        return rows
+    classes, of_x = None if data.classes is None else data.y[rows.first], rows.units(data.X)
+    order = drawn(of_x, int(of_x.max()) + 1, classes)
+    enough = np.searchsorted(np.cumsum(np.bincount(of_x)[order]), most) + 1
+    chosen = [order[:enough]]
+    if classes is not None:
+        place = np.argsort(order)
+        by_place = np.argsort(place[of_x], kind="stable")
+        of_class = (by_place[classes[by_place] == k] for k in np.unique(classes))
+        chosen += [of_x[some[:FEWEST_OF_CLASS]] for some in of_class]
+    at = np.flatnonzero(np.isin(of_x, np.concatenate(chosen)))
+    return replace(
+        rows,
+        first=rows.first[at],
+        weights=rows.weights[at],
+        sample_weights=rows.sample_weights[at],
+    )
+
+
+def _trials(model: Any, data: Any, rows: DistinctRows) -> Trials:
+    """No trials yet."""
+    settled = dict.fromkeys(model._tuned(), 1.0)
+    count = 1 if data.classes is None else len(data.classes)
+    machine = model._at(**settled)._machine(data, rows)
+    return model._trials_type(machine)(
+        machine,
+        model._arrangement(count),
+        data.y[rows.first],
+        rows.sample_weights,
+        rows.units(data.X),
+        has_classes=data.classes is not None,
+    )
+
+
+# ---- where to look -------------------------------------------------------------------------------
+
+
+def _is_climbed(value: Any) -> bool:
+    return isinstance(value, str) and value == LOO
+
+
+def _listed(model: Any) -> Iterator[dict[str, float]]:
+    """All combinations of values that are given, one or several for a parameter."""
+    names = [name for name in ("gamma", "epsilon", "C") if hasattr(model, name)]
+    lists = {
+        name: np.sort(np.asarray(getattr(model, name), dtype=float).ravel())
+        for name in names
+        if not isinstance(getattr(model, name), str)
+    }
+    # C is last: it grows while all else stays.
+    for values in itertools.product(*lists.values()):
+        yield {name: float(value) for name, value in zip(lists, values)}
+
+
+def _first_values(model: Any, data: Any, rows: DistinctRows) -> dict[str, float]:
+    """Where the open parameters begin."""
+    y, s = data.y[rows.first], rows.sample_weights
+    # Scores grow with C: in another unit of the targets, another C does the same.
+    unit = (spread(y, s) if data.classes is None else 1.0) or 1.0
+    first = {"C": FIRST_C * unit} if _is_climbed(model.C) else {}
+    if _is_climbed(model.gamma):
+        kernel = model._at(gamma="scale")._kernel()
+        first["gamma"] = kernel.resolve(data.X[rows.first], rows.sample_weights).gamma
+    if _is_climbed(getattr(model, "epsilon", None)):
+        first["epsilon"] = FIRST_EPSILON * unit
+    return first
+
+
+Moves = tuple[int, ...]
+
+
+def _climb(
+    trials: Trials, values: dict[str, float], begin: dict[str, float], best: Moves, length: int
+) -> Moves:
+    """Go from neighbour to better neighbour until none is better; where that is.
+
+    Open parameters are so many moves from where they begin, the others have their values.
+    """
+
+    def at(moves: Moves) -> Trial:
+        opens = {name: of * FACTORS[name] ** (k / 2) for (name, of), k in zip(begin.items(), moves)}
+        return trials.at(values | opens)
+
+    while True:
+        enough = at(best).merit + WORTH * at(best).standard_error
+        better = (moves for moves in _neighbours(best, length, begin) if at(moves).merit > enough)
+        found = next(better, None)
+        if found is None:
+            return best
+        best = found
+
+
+def _neighbours(moves: Moves, length: int, names: Iterable[str]) -> Iterator[Moves]:
+    """Moves of one parameter; and then of C and γ against each other, along their valley."""
+    directions = [{name: step} for name in names for step in (length, -length)]
+    if {"C", "gamma"} <= set(names):
+        directions += [{"C": step, "gamma": -step} for step in (length, -length)]
+    for of in directions:
+        other = tuple(k + of.get(name, 0) for k, name in zip(moves, names))
+        if all(abs(k) <= MOST_MOVES[name] for k, name in zip(other, names)):
+            yield other
+
+
+def _winner(tried: list[Trial], weights: Array, within: float) -> int:
+    """The best, or the first that is within so many standard errors of it."""
+    merits = np.array([trial.merit for trial in tried])
+    best = int(np.argmax(merits))
+    error = mean_and_error(tried[best].by, weights)[1]
+    return int(np.argmax(merits >= merits[best] - within * error))
+
+
+# ---- the honest score ----------------------------------------------------------------------------
+
+
+def corrected(choice: Choice, plain: Generalization) -> Generalization:
+    """What the chosen machine scores on unseen data, corrected for having been chosen.
+
+    `plain` is the estimate as if nobody had chosen it.
+    """
+    if plain.kind == "unknown" or len(choice.trials) < 2:
+        return uncorrected(plain, tuple(choice.values))
+    found = correct(
+        np.stack([trial.shown for trial in choice.trials], axis=1),
+        choice.weights,
+        choose_by=np.stack([trial.by for trial in choice.trials], axis=1),
+        within=choice.within,
+        chosen=choice.chosen,
+    )
+    optimism = max(found.optimism, 0.0)
+    unseen, error = plain.unseen - optimism, max(found.standard_error, plain.standard_error)
+    if choice.is_sampled:
+        # Of all rows, fewer are up to chance than of those that were searched.
+        error = plain.standard_error
+    method = f"{plain.method}, corrected for the choice among {len(choice.trials)} models"
+    if choice.is_sampled:
+        method += f" on {len(choice.weights)} rows"
+    advice = f"being chosen had added {optimism:.2g}"
+    return replace(
+        plain,
+        unseen=unseen,
+        standard_error=error,
+        gap=plain.train - unseen,
+        method=method,
+        verdict=sentence(plain.kind, plain.metric, plain.train, unseen, error, advice),
+    )

@@ -1,0 +1,196 @@
+"""The decision tree for classes."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils._param_validation import StrOptions
+
+from ..._ground.stored import Declaration, Each, Labels, LabelsOfOutputs, Numbers, Whole
+from ._base import TreeClassifierMixin
+from .data import TreeData
+from .decision_tree import FROM_DTYPE, DecisionTree
+from .validation import PESSIMISTIC, PRE, REDUCED
+
+
+class DecisionTreeClassifier(TreeClassifierMixin, ClassifierMixin, DecisionTree):
+    """A tree of questions whose leaves predict classes (CART).
+
+    Each split lowers  Σ over leaves of  n·impurity  the most, one after the other; of the tree that
+    is grown so, pruning takes the subtree T with the least  R(T) + α·leaves,  R(T) being the mean
+    impurity of its leaves. This is what the certificate is about.
+
+    Parameters
+    ----------
+    criterion : {"gini", "entropy", "log_loss", "gain_ratio"}, default="gini"
+        The impurity: Gini's, or the entropy in bits; "gain_ratio" divides what a split gains in
+        entropy by the information of its branches, among columns of at least average gain.
+    splitter : {"best", "random"}, default="best"
+        Whether all thresholds of a column are tried, or one that is drawn.
+    max_depth : int, default=None
+        The largest number of questions.
+    min_samples_split : int or float, default=2
+        The fewest rows of a node that is split; a float is a part of all rows.
+    min_samples_leaf : int or float, default=1
+        The fewest rows of a leaf. A row of weight s counts as ⌈s⌉ rows.
+    min_weight_fraction_leaf : float, default=0.0
+        The least weight of a leaf, as a part of all.
+    max_features : int, float or {"sqrt", "log2"}, default=None
+        How many columns are tried for a split, drawn among those that vary in the node; a float is
+        a part of all columns.
+    random_state : int, RandomState instance or None, default=None
+        Seed of what is drawn. With splitter="best" and all features nothing is: ties go to the
+        first column and the lowest threshold.
+    max_leaf_nodes : int, default=None
+        The largest number of leaves; the split that gains most comes first.
+    min_impurity_decrease : float, default=0.0
+        What a split must gain, as a part of the weight of all rows.
+    class_weight : dict, list of dict or "balanced", default=None
+        What the weights of rows are multiplied with, by class; a list for several outputs.
+    ccp_alpha : float or "cv", default=0.0
+        The price α of a leaf; "cv" chooses it by 5-fold cross-validation over the whole nested
+        sequence of subtrees.
+    monotonic_cst : array-like of int of shape (n_features,), default=None
+        1 where the probability of the second class may only rise with a feature, −1 where it may
+        only fall, 0 elsewhere; two classes only.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Which columns are categories: those of a table that hold categories, text or booleans; or a
+        mask, numbers or names of columns. Any number of levels; for two classes the best of all
+        subsets is found.
+    max_bins : int, default=None
+        At most so many bins for the values of a column, at quantiles; None tries every threshold.
+        For large data 255 is about as good and faster.
+    prune : {"pre_pruning", "reduced_error", "pessimistic"}, default=None
+        Another way to prune: keep a split where it lowers the error on validation rows at once
+        ("pre_pruning"), or with all that is below it ("reduced_error"); or where it lowers an
+        upper bound of the error, from the training rows themselves ("pessimistic", as in C4.5).
+    validation_fraction : float, default=0.2
+        The part of the distinct rows that is set aside for the first two, unless `fit` is given
+        X_val and y_val.
+    select : {"min", "1se"}, default="min"
+        With ccp_alpha="cv", the best price, or the highest one within one standard error.
+    time_limit : float, default=None
+        Seconds after which the deepest tree that is complete is kept.
+
+    Attributes
+    ----------
+    tree_ : Tree
+        Arrays of nodes, under scikit-learn's names.
+    classes_ : ndarray of shape (n_classes,) or list of them
+        The classes of each output.
+    n_classes_ : int or ndarray of int
+        How many there are.
+    n_outputs_ : int
+        The number of outputs.
+    max_features_ : int
+        How many columns are tried for a split.
+    feature_importances_ : ndarray of shape (n_features,)
+        What the splits of each feature take from the impurity, as parts of 1.
+    prune_trace_ : PruneTrace
+        Every decision of the pruning, where there was any: node, cost with its split, cost as leaf.
+    ccp_alpha_ : float
+        The price that was chosen, with ccp_alpha="cv".
+    search_ : Search
+        The prices that were tried, and their scores on unseen rows.
+    certificate_ : Certificate
+        That no subtree has a lower cost.
+    generalization_ : Generalization
+        What the tree will score on unseen data, by growing it again without some rows.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had names.
+
+    Notes
+    -----
+    Growing costs about n·d·depth. Missing values (NaN) go to the side where the split gains more.
+    The best tree of all cannot be found in reasonable time; what is certified is the pruning.
+    `to_text()`, `rules()`, `path_of(x)` and `gapless.plots.tree(model)` show the tree.
+
+    References
+    ----------
+    Breiman, Friedman, Olshen and Stone (1984), Classification and Regression Trees, Wadsworth.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from gapless import DecisionTreeClassifier
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = DecisionTreeClassifier(max_depth=2).fit(X, y)
+    >>> print(model.to_text())
+    petal length (cm) ≤ 2.45: 0 (50)
+    petal length (cm) > 2.45
+    |   petal width (cm) ≤ 1.75: 1 (54, error 0.0926)
+    |   petal width (cm) > 1.75: 2 (46, error 0.0217)
+    """
+
+    _stored: ClassVar[Declaration] = {
+        **DecisionTree._stored,
+        "classes_": Labels() | LabelsOfOutputs(),
+        "n_classes_": Whole(1) | Each(Whole(1), "outputs") | Numbers("outputs", types="iu"),
+    }
+    _parameter_constraints: ClassVar[dict] = {
+        **DecisionTree._parameter_constraints,
+        "criterion": [StrOptions({"gini", "entropy", "log_loss", "gain_ratio"})],
+        "class_weight": [dict, list, StrOptions({"balanced"}), None],
+        "prune": [StrOptions({PRE, REDUCED, PESSIMISTIC}), None],
+    }
+
+    def __init__(
+        self,
+        *,
+        criterion="gini",
+        splitter="best",
+        max_depth=None,
+        min_samples_split=2,
+        min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
+        max_features=None,
+        random_state=None,
+        max_leaf_nodes=None,
+        min_impurity_decrease=0.0,
+        class_weight=None,
+        ccp_alpha=0.0,
+        monotonic_cst=None,
+        categorical_features=FROM_DTYPE,
+        max_bins=None,
+        prune=None,
+        validation_fraction=0.2,
+        select="min",
+        time_limit=None,
+    ):
+        self.criterion = criterion
+        self.splitter = splitter
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.random_state = random_state
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.class_weight = class_weight
+        self.ccp_alpha = ccp_alpha
+        self.monotonic_cst = monotonic_cst
+        self.categorical_features = categorical_features
+        self.max_bins = max_bins
+        self.prune = prune
+        self.validation_fraction = validation_fraction
+        self.select = select
+        self.time_limit = time_limit
+
+    def _described(self, data: TreeData) -> dict[str, Any]:
+        return super()._described(data) | class_attributes(data)
+
+    def _classes(self) -> list[np.ndarray]:
+        return self.classes_ if isinstance(self.classes_, list) else [self.classes_]
+
+
+def class_attributes(data: TreeData) -> dict[str, Any]:
+    """`classes_` and `n_classes_`, flat for one output as in scikit-learn."""
+    classes = data.outputs.classes or []
+    if len(classes) == 1:
+        return {"classes_": classes[0], "n_classes_": len(classes[0])}
+    return {"classes_": classes, "n_classes_": np.array([len(own) for own in classes])}

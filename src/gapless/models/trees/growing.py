@@ -1,0 +1,291 @@
+"""Growing trees: the face of the core's grower.
+
+`grow` makes one tree with all threads, `grow_forest` many, each on a thread of its own; both give
+the same bits for any number of threads, any order of the rows, and a row repeated instead of a
+weight doubled. See src/core/tree.hpp for how.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..._ground import core as _core
+from ..._ground.columns import Columns
+from ..._ground.interrupt import deadline
+from ..._ground.threads import map_in_threads, thread_count
+from .tree import Tree
+
+Array = np.ndarray
+
+# In the order of the core's enumeration. Friedman's improvement is that of the squared error.
+CRITERIA = {
+    "gini": 0,
+    "entropy": 1,
+    "log_loss": 1,
+    "gain_ratio": 2,
+    "squared_error": 3,
+    "friedman_mse": 3,
+    "poisson": 4,
+    "absolute_error": 5,
+}
+NO_LIMIT = 2**31 - 1
+# Half the range of targets that are taken as they are: nodes whose impurity is below 2⁻⁵² are not
+# split, as in scikit-learn, and squares must stay finite.
+SMALLEST_SIZE, LARGEST_SIZE = 2.0**-10, 2.0**100
+
+
+@dataclass(frozen=True, eq=False)
+class Options:
+    """How a tree is grown; all limits as numbers, in scikit-learn's names.
+
+    Parameters
+    ----------
+    criterion : str, default="gini"
+        A key of CRITERIA.
+    splitter : {"best", "random"}, default="best"
+        Try every threshold, or one drawn at random for each column.
+    max_features : int or None, default=None
+        How many columns are tried in a node, drawn among those that are not constant there; None
+        for all.
+    max_depth, max_leaf_nodes : int or None, default=None
+        Limits; with the latter the split that lowers the impurity most comes first.
+    min_samples_split, min_samples_leaf : int, default=2, 1
+        The fewest rows of a node that is split, and of a leaf.
+    min_weight_leaf : float, default=0.0
+        The least weight of a leaf.
+    min_impurity_decrease : float, default=0.0
+        A split must lower the impurity, weighted by its share of all rows, so much.
+    monotonic : ndarray of int8 or None, default=None
+        For each column 1, −1 or 0: whether the prediction (of the second of two classes) may only
+        rise or fall with it.
+    """
+
+    criterion: str = "gini"
+    splitter: str = "best"
+    max_features: int | None = None
+    max_depth: int | None = None
+    max_leaf_nodes: int | None = None
+    min_samples_split: int = 2
+    min_samples_leaf: int = 1
+    min_weight_leaf: float = 0.0
+    min_impurity_decrease: float = 0.0
+    monotonic: Array | None = None
+
+    @property
+    def _arguments(self) -> tuple:
+        return (
+            CRITERIA[self.criterion],
+            self.splitter == "random",
+            NO_LIMIT if self.max_features is None else int(self.max_features),
+            NO_LIMIT if self.max_depth is None else int(self.max_depth),
+            0 if self.max_leaf_nodes is None else int(self.max_leaf_nodes),
+            int(self.min_samples_split),
+            int(self.min_samples_leaf),
+            float(self.min_weight_leaf),
+            float(self.min_impurity_decrease),
+            None if self.monotonic is None else np.ascontiguousarray(self.monotonic, np.int8),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """What trees predict.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n, outputs)
+        Positions of the classes, or numbers.
+    n_classes : sequence of int or None, default=None
+        The number of classes of each output; None for numbers.
+    """
+
+    y: Array
+    n_classes: Sequence[int] | None = None
+
+    @property
+    def widths(self) -> Array:
+        """The number of classes of each output, 1 for numbers."""
+        ones = [1] * self.y.shape[1]
+        return np.array(ones if self.n_classes is None else self.n_classes, dtype=np.int64)
+
+    @property
+    def _arguments(self) -> tuple:
+        width = int(self.widths.max())
+        if self.n_classes is None:
+            return None, np.ascontiguousarray(self.y, dtype=np.float64), width
+        return np.ascontiguousarray(self.y, dtype=np.int32), None, width
+
+    def in_units(
+        self, options: Options, weights: Array
+    ) -> tuple[Targets, Options, tuple[int, int]]:
+        """Targets whose squares neither vanish nor overflow, and options that are meant for them.
+
+        With them the exponents of the powers of two by which targets and impurities have been
+        multiplied. Nothing is changed where the targets are of a usual size.
+        """
+        if self.n_classes is not None:
+            return self, options, (0, 0)
+        y = np.asarray(self.y, dtype=np.float64)
+        present = y[weights > 0]
+        lowest = 0.0 if options.criterion == "poisson" else present.min(initial=np.inf)
+        size = present.max(initial=-np.inf) / 2 - lowest / 2
+        if not 0 < size < np.inf or SMALLEST_SIZE <= size <= LARGEST_SIZE:
+            return self, options, (0, 0)
+        power = -int(np.frexp(size)[1])
+        of_impurity = 2 * power if options.criterion in ("squared_error", "friedman_mse") else power
+        decrease = float(np.ldexp(options.min_impurity_decrease, of_impurity))
+        with np.errstate(over="ignore"):  # of rows that are not there
+            y = np.ldexp(y, power)
+        return (
+            replace(self, y=y),
+            replace(options, min_impurity_decrease=decrease),
+            (power, of_impurity),
+        )
+
+
+def grow(
+    columns: Columns,
+    targets: Targets,
+    options: Options,
+    weights: Array | None = None,
+    counts: Array | None = None,
+    seed: int = 0,
+) -> Tree:
+    """One tree.
+
+    Parameters
+    ----------
+    columns : Columns
+        X.
+    targets : Targets
+        y.
+    options : Options
+        How.
+    weights : ndarray of shape (n,) or None, default=None
+        Weights in the impurity; a row of weight 0 is absent.
+    counts : ndarray of shape (n,) or None, default=None
+        How many rows each row stands for where rows are counted; by default ⌈weight⌉.
+    seed : int, default=0
+        Of the draws of columns and thresholds; 0 … 2⁶⁴ − 1.
+
+    Returns
+    -------
+    Tree
+
+    Raises
+    ------
+    TimeLimit, KeyboardInterrupt
+        With what is not split yet lost.
+    """
+    sample = _sample(weights, counts, len(targets.y))
+    targets, options, powers = targets.in_units(options, sample[0])
+    arguments = columns.arguments, targets._arguments, sample, options._arguments
+    grown = _core.grow_tree(*arguments, int(seed), thread_count(), deadline())
+    return _tree(grown, columns, targets, powers)
+
+
+def grow_forest(
+    columns: Columns,
+    targets: Targets,
+    options: Options,
+    seeds: Array | Sequence[int],
+    weights: Array | None = None,
+    counts: Array | None = None,
+    draws: int = 0,
+    chances: Array | None = None,
+) -> list[Tree]:
+    """A tree for each seed.
+
+    Parameters
+    ----------
+    columns, targets, options
+        As in `grow`.
+    seeds : sequence of int
+        One per tree, 0 … 2⁶⁴ − 1.
+    weights, counts : ndarray of shape (n,) or None, default=None
+        As in `grow`. With `draws`, a row's weight is its number of draws times `weights`, and its
+        count is its number of draws.
+    draws : int, default=0
+        How many rows are drawn for each tree, with replacement; 0 to grow on all rows.
+    chances : ndarray of shape (n,) or None, default=None
+        To these the chances of the rows are proportional; None for equal ones.
+
+    Returns
+    -------
+    list of Tree
+    """
+    sample = _sample(weights, counts, len(targets.y))
+    targets, options, powers = targets.in_units(options, sample[0])
+    arguments = columns.arguments, targets._arguments, sample, options._arguments
+    keys = np.ascontiguousarray(seeds, dtype=np.uint64)
+    cumulated = _cumulated(chances)
+    grown = _core.grow_forest(*arguments, int(draws), cumulated, keys, thread_count(), deadline())
+    size = sum(tree.node_count for tree in grown)
+    return map_in_threads(lambda tree: _tree(tree, columns, targets, powers), grown, size)
+
+
+def draw_rows(rows: int, draws: int, seed: int, chances: Array | None = None) -> Array:
+    """How often the tree of a seed has drawn each of its rows, as in `grow_forest`."""
+    counts = np.empty(rows, dtype=np.uint32)
+    _core.draw_rows(int(draws), _cumulated(chances), int(seed), counts)
+    return counts
+
+
+def _cumulated(chances: Array | None) -> Array | None:
+    return None if chances is None else np.cumsum(chances, dtype=np.float64)
+
+
+def _sample(weights: Array | None, counts: Array | None, rows: int) -> tuple[Array, Array]:
+    if weights is None:
+        weights = np.ones(rows)
+    if counts is None:
+        counts = np.ceil(weights)
+    most = np.iinfo(np.uint32).max
+    return (
+        np.ascontiguousarray(weights, dtype=np.float64),
+        np.minimum(counts, most).astype(np.uint32),
+    )
+
+
+def _tree(grown, columns: Columns, targets: Targets, powers: tuple[int, int]) -> Tree:
+    """The nodes of a tree of the core as arrays, in the units of the caller's targets."""
+    nodes, widths = grown.node_count, targets.widths
+    left, right, feature = (np.empty(nodes, dtype=np.int64) for _ in range(3))
+    threshold, impurity, weight = (np.empty(nodes) for _ in range(3))
+    missing, count = np.empty(nodes, dtype=np.uint8), np.empty(nodes, dtype=np.int64)
+    start, sets = np.empty(nodes + 1, np.int64), np.empty(grown.set_words, np.uint32)
+    value = np.empty((nodes, len(widths), int(widths.max())))
+    grown.write(
+        feature,
+        left,
+        right,
+        threshold,
+        missing,
+        impurity,
+        weight,
+        count,
+        start,
+        sets,
+        value.reshape(-1),
+    )
+    if any(powers):
+        with np.errstate(over="ignore", under="ignore"):
+            value, impurity = np.ldexp(value, -powers[0]), np.ldexp(impurity, -powers[1])
+    return Tree(
+        n_features=len(columns),
+        children_left=left,
+        children_right=right,
+        feature=feature,
+        threshold=threshold,
+        missing_go_to_left=missing,
+        impurity=impurity,
+        n_node_samples=count,
+        weighted_n_node_samples=weight,
+        value=value,
+        category_start=start,
+        category_bits=sets,
+        n_classes=widths,
+    )

@@ -1,0 +1,219 @@
+"""Trees packed into small nodes: how forests are kept, and how all trees predict.
+
+Every prediction by trees comes through here: which leaf a row reaches, and sums of leaf values over
+trees, for dense rows in float32 or float64. The loops are in the core; src/core/packed_trees.hpp
+says what a node is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..._ground import core as _core
+from ..._ground.interrupt import deadline
+from ..._ground.threads import map_in_threads, thread_count
+from .asked import AskedColumns, offsets
+
+Array = np.ndarray
+
+# A sparse X becomes dense for so many entries at a time.
+DENSE_ENTRIES = 1 << 22
+
+
+@dataclass(frozen=True, eq=False)
+class PackedTrees:
+    """Trees as prediction needs them.
+
+    Parameters
+    ----------
+    nodes : ndarray of uint32, shape (nodes, 2)
+        Eight bytes for each node of each tree, in preorder.
+    start : ndarray of int64, shape (trees + 1,)
+        Where the nodes of each tree begin.
+    table : ndarray of float64, shape (rows, width)
+        Values of leaves. Of several numbers every value is there once, single classes first.
+    asked : AskedColumns
+        What the nodes ask about.
+    numbers : ndarray of int32, shape (nodes,), or None
+        What each packed node is called in its tree; None if its place there.
+    groups : int
+        Sums are over every `groups`-th tree: as many sums as there are scores of a row.
+    """
+
+    nodes: Array
+    start: Array
+    table: Array
+    asked: AskedColumns
+    numbers: Array | None = None
+    groups: int = 1
+
+    @classmethod
+    def of(cls, trees: Sequence[Any], groups: int = 1) -> PackedTrees:
+        """Pack fitted trees, all with values of the same width."""
+        orders = [_preorder(tree.children_left, tree.children_right) for tree in trees]
+        are_ordered = all(order is None for order in orders)
+        trees = [
+            tree if order is None else Reordered(tree, order) for tree, order in zip(trees, orders)
+        ]
+        start = offsets([len(tree.children_left) for tree in trees])
+        nodes = np.empty((start[-1], 2), dtype=np.uint32)
+        asked, questions = AskedColumns.of(trees)
+        table, places = _table(trees)
+
+        def pack(t: int) -> None:
+            tree = trees[t]
+            part = nodes[start[t] : start[t + 1]]
+            # The columns of another library's trees may lie between each other.
+            right, rows = (
+                np.ascontiguousarray(each, dtype=np.int64)
+                for each in (tree.children_right, tree.n_node_samples)
+            )
+            _core.pack_tree(right, rows, questions[t], places[t], part)
+
+        map_in_threads(pack, range(len(trees)), len(nodes))
+        return cls(
+            nodes=nodes,
+            start=start,
+            table=table,
+            asked=asked,
+            numbers=None if are_ordered else _numbers(orders, trees),
+            groups=groups,
+        )
+
+    def __len__(self) -> int:
+        return len(self.start) - 1
+
+    def part(self, among: slice) -> PackedTrees:
+        """Some trees, one after another in the same memory."""
+        first, last, _ = among.indices(len(self))
+        start = self.start[first : last + 1]
+        nodes = slice(start[0], start[-1])
+        numbers = None if self.numbers is None else self.numbers[nodes]
+        return replace(self, nodes=self.nodes[nodes], start=start - start[0], numbers=numbers)
+
+    def apply(self, X: Any) -> Array:
+        """The leaf that each row reaches in each tree, (n, trees)."""
+        out = np.empty((X.shape[0], len(self)), dtype=np.int64)
+        for rows, part in _dense_parts(X):
+            _core.tree_leaves(self._arguments, part, out[rows], thread_count(), deadline())
+        return out if self.numbers is None else self.numbers[out + self.start[:-1]].astype(int)
+
+    def sum(self, X: Any) -> Array:
+        """The sum of the leaf values over the trees of each group, (n, groups · width)."""
+        out = np.empty((X.shape[0], self._width))
+        for rows, part in _dense_parts(X):
+            _core.tree_sums(
+                self._arguments, part, None, out[rows], None, thread_count(), deadline()
+            )
+        return out
+
+    def sum_without(self, X: Any, is_left_out: Array) -> tuple[Array, Array]:
+        """The same over the trees where `is_left_out` (trees, n) is False, and their number."""
+        out = np.empty((X.shape[0], self._width))
+        used = np.empty(X.shape[0], dtype=np.int64)
+        for rows, part in _dense_parts(X):
+            bits = np.packbits(is_left_out[:, rows], axis=1, bitorder="little")
+            _core.tree_sums(
+                self._arguments, part, bits, out[rows], used[rows], thread_count(), deadline()
+            )
+        return out, used
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that the trees take."""
+        own = (self.nodes, self.start, self.table, self.numbers)
+        return sum(a.nbytes for a in own if a is not None) + self.asked.nbytes
+
+    @property
+    def _width(self) -> int:
+        return self.table.shape[1] * self.groups
+
+    @property
+    def _arguments(self) -> tuple:
+        return (self.nodes, self.start, self.table, self.groups, *self.asked.arguments)
+
+
+def _preorder(left: Array, right: Array) -> Array | None:
+    """The nodes in the order in which packed nodes stand; None if they are."""
+    inner = np.flatnonzero(left >= 0)
+    if np.array_equal(left[inner], inner + 1):
+        return None
+    order, waiting = [], [0]
+    while waiting:
+        node = waiting.pop()
+        order.append(node)
+        if left[node] >= 0:
+            waiting += [int(right[node]), int(left[node])]
+    return np.array(order)
+
+
+def _numbers(orders: Sequence[Array | None], trees: Sequence[Any]) -> Array:
+    parts = [
+        np.arange(len(tree.children_left)) if order is None else order
+        for order, tree in zip(orders, trees)
+    ]
+    return np.concatenate(parts).astype(np.int32)
+
+
+def _table(trees: Sequence[Any]) -> tuple[Array, list[Array]]:
+    """Values of leaves, and for each tree the rows where its leaves have theirs."""
+    size = sum(tree.value.size for tree in trees)
+    values = map_in_threads(_of_leaves, trees, size)
+    width = values[0].shape[1]
+    if width == 1:
+        sizes = offsets([len(each) for each in values])
+        places = [np.arange(*sizes[t : t + 2], dtype=np.int32) for t in range(len(trees))]
+        return np.concatenate(values), places
+    each = map_in_threads(_distinct, values, size)
+    table, number = _distinct(np.concatenate([np.eye(width), *(rows for rows, _ in each)]))
+    begin = offsets([width, *(len(rows) for rows, _ in each)])
+    return table, [number[begin[t + 1] :][of_tree] for t, (_, of_tree) in enumerate(each)]
+
+
+def _of_leaves(tree: Any) -> Array:
+    return tree.value.reshape(len(tree.value), -1)[tree.children_left < 0]
+
+
+def _distinct(values: Array) -> tuple[Array, Array]:
+    """The rows that differ from all before them, and which of these each row is."""
+    number = np.empty(len(values), dtype=np.int32)
+    first = np.empty(len(values), dtype=np.int64)
+    count = _core.number_rows(values, number, first)
+    return values[first[:count]], number
+
+
+class Reordered:
+    """A tree with its nodes in another order: `order` says which one comes when."""
+
+    def __init__(self, tree: Any, order: Array):
+        place = np.empty(len(order), dtype=np.int64)
+        place[order] = np.arange(len(order))
+        self.children_left, self.children_right = (
+            np.where(child >= 0, place[child], -1)[order]
+            for child in (tree.children_left, tree.children_right)
+        )
+        for name in ("feature", "threshold", "missing_go_to_left", "value", "n_node_samples"):
+            setattr(self, name, getattr(tree, name)[order])
+        start = tree.category_start
+        parts = [tree.category_bits[start[node] : start[node + 1]] for node in order]
+        self.category_start = offsets([len(part) for part in parts])
+        self.category_bits = np.concatenate(parts)
+
+
+def _dense_parts(X: Any) -> Iterator[tuple[slice, Array]]:
+    """Pairs (rows, dense part of X); a sparse matrix comes in parts, since whole it may not fit."""
+    if not sp.issparse(X):
+        if not (X.flags.c_contiguous or X.flags.f_contiguous):
+            X = np.ascontiguousarray(X)
+        yield slice(None), X
+        return
+    X = X.tocsr()
+    size = max(1, DENSE_ENTRIES // max(1, X.shape[1]))
+    for first in range(0, X.shape[0], size):
+        rows = slice(first, first + size)
+        yield rows, X[rows].toarray()

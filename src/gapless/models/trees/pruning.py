@@ -1,0 +1,271 @@
+"""Which subtree is best, for costs that add over the leaves; the answers are exact.
+
+A tree is given by `parent`, the number of each node's parent and −1 for the root, so that trees of
+two and of more branches are pruned alike. To prune a node is to make it a leaf. Impurities with a
+price for each leaf (cost-complexity), errors on a validation set (reduced error) and upper bounds
+of error rates (pessimistic) are all sums over leaves, so one bottom-up pass minimises each of them.
+
+References
+----------
+Breiman, Friedman, Olshen and Stone (1984), Classification and Regression Trees, chapters 3 and 10.
+Quinlan (1993), C4.5: Programs for Machine Learning, chapter 4.
+Esposito, Malerba and Semeraro (1997), A comparative analysis of methods for pruning decision trees,
+IEEE PAMI 19.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy.special import betaincinv
+
+from ..._ground import core as _core
+from ..._ground.interrupt import deadline
+
+Array = np.ndarray
+
+# What rounding may hide, as a part of the cost of the root: costs so close count as equal, and the
+# smaller tree wins.
+ROUNDING = 1e-12
+# How many decisions a trace prints.
+SHOWN = 20
+
+
+@dataclass(frozen=True, eq=False)
+class PruneTrace:
+    """Every decision whether a node stays split, in the order in which they were made.
+
+    Attributes
+    ----------
+    cost : str
+        What is compared, in words.
+    node : ndarray of int, shape (m,)
+        Numbers of the nodes in the tree as it was grown.
+    with_split, as_leaf : ndarray of shape (m,)
+        The cost below the node if it stays split, and if it becomes a leaf.
+    is_pruned : ndarray of bool, shape (m,)
+        Whether it became a leaf.
+    kept_as : ndarray of int, shape (m,)
+        The number of the node in the pruned tree, −1 where it is gone with one above it.
+    """
+
+    cost: str
+    node: Array
+    with_split: Array
+    as_leaf: Array
+    is_pruned: Array
+    kept_as: Array
+
+    def __len__(self) -> int:
+        return len(self.node)
+
+    def __str__(self) -> str:
+        lines = [f"{self.is_pruned.sum()} of {len(self)} splits pruned by {self.cost}"]
+        for k in range(min(len(self), SHOWN)):
+            verdict = "leaf" if self.is_pruned[k] else "split kept"
+            lines.append(
+                f"node {self.node[k]}: {self.with_split[k]:.4g} with its split, "
+                f"{self.as_leaf[k]:.4g} as a leaf: {verdict}"
+            )
+        if len(self) > SHOWN:
+            lines.append(f"… and {len(self) - SHOWN} more")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<PruneTrace: {self.is_pruned.sum()} of {len(self)} splits pruned by {self.cost}>"
+
+    def numbered(self, kept_as: Array) -> PruneTrace:
+        """The same with the number that each node of the grown tree has in the pruned one."""
+        return replace(self, kept_as=kept_as[self.node])
+
+
+def parents(children_left: Array, children_right: Array) -> Array:
+    """The parent of each node of a binary tree, −1 for the root."""
+    parent = np.full(len(children_left), -1)
+    for children in (children_left, children_right):
+        inner = np.flatnonzero(children >= 0)
+        parent[children[inner]] = inner
+    return parent
+
+
+def made_leaves(tree: Any, is_leaf: Array) -> tuple[Any, Array]:
+    """A binary tree with some nodes made leaves, and the new number of each node, −1 for none."""
+    parent = parents(tree.children_left, tree.children_right)
+    is_gone = np.zeros(tree.node_count, dtype=bool)
+    for nodes in levels(parent)[1:]:
+        is_gone[nodes] = is_gone[parent[nodes]] | is_leaf[parent[nodes]]
+    kept = np.flatnonzero(~is_gone)
+    number = np.where(is_gone, -1, np.cumsum(~is_gone) - 1)
+    leaf = is_leaf[kept] | (tree.children_left[kept] < 0)
+    sizes = np.where(leaf, 0, np.diff(tree.category_start)[kept])
+    words = [
+        tree.category_bits[tree.category_start[node] : tree.category_start[node + 1]]
+        for node in kept[sizes > 0]
+    ]
+    return replace(
+        tree,
+        children_left=np.where(leaf, tree.TREE_LEAF, number[tree.children_left[kept]]),
+        children_right=np.where(leaf, tree.TREE_LEAF, number[tree.children_right[kept]]),
+        feature=np.where(leaf, tree.TREE_UNDEFINED, tree.feature[kept]),
+        threshold=np.where(leaf, float(tree.TREE_UNDEFINED), tree.threshold[kept]),
+        missing_go_to_left=np.where(leaf, 0, tree.missing_go_to_left[kept]).astype(np.uint8),
+        impurity=tree.impurity[kept],
+        n_node_samples=tree.n_node_samples[kept],
+        weighted_n_node_samples=tree.weighted_n_node_samples[kept],
+        value=tree.value[kept],
+        category_start=np.concatenate([[0], np.cumsum(sizes)]),
+        category_bits=np.concatenate([tree.category_bits[:0], *words]),
+    ), number
+
+
+def levels(parent: Array) -> list[Array]:
+    """The nodes of each depth, from the root down."""
+    depth, up = (parent >= 0).astype(int), np.maximum(parent, 0)
+    # Each round doubles how far up a node has looked.
+    while up.any():
+        depth, up = depth + depth[up], up[up]
+    order = np.argsort(depth, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(depth))[:-1])
+
+
+def cheapest(parent: Array, cost: Array, name: str) -> PruneTrace:
+    """Decide bottom-up for every split whether it lowers the cost, the smaller tree at a tie.
+
+    Parameters
+    ----------
+    parent : ndarray of int, shape (nodes,)
+        The tree.
+    cost : ndarray of shape (nodes,)
+        What each node would cost as a leaf; the cost of a tree is the sum over its leaves.
+    name : str
+        What the cost is, in words.
+
+    Returns
+    -------
+    PruneTrace
+        Making leaves of the nodes that are pruned gives the subtree of least cost (Breiman et al.
+        1984, section 10.2), and the smallest such one.
+    """
+    room = ROUNDING * abs(float(cost[0]))
+    best, below = np.array(cost, dtype=float), np.zeros(len(cost))
+    order = []
+    for nodes in reversed(levels(parent)[1:]):
+        np.add.at(below, parent[nodes], best[nodes])
+        split = np.unique(parent[nodes])
+        best[split] = np.where(cost[split] <= below[split] + room, cost[split], below[split])
+        order.append(split)
+    node = np.concatenate(order) if order else np.zeros(0, dtype=int)
+    is_pruned = cost[node] <= below[node] + room
+    return PruneTrace(name, node, below[node], np.asarray(cost)[node], is_pruned, node)
+
+
+def first_improvements(parent: Array, cost: Array, name: str) -> PruneTrace:
+    """Decide top-down: a split stays where the cost falls at once, with its children as leaves.
+
+    This is pre-pruning by validation: what lies below a split that was refused is never looked at.
+    """
+    order = levels(parent)
+    with_split = np.bincount(parent[1:], cost[1:], minlength=len(cost)) if len(cost) > 1 else cost
+    is_open, node, pruned = np.zeros(len(cost), dtype=bool), [], []
+    is_open[0] = True
+    room = ROUNDING * abs(float(cost[0]))
+    for nodes, children in pairwise(order):
+        split = np.intersect1d(nodes[is_open[nodes]], parent[children])
+        is_refused = cost[split] <= with_split[split] + room
+        is_open[children] = np.isin(parent[children], split[~is_refused])
+        node.append(split)
+        pruned.append(is_refused)
+    at = np.concatenate(node) if node else np.zeros(0, dtype=int)
+    flags = np.concatenate(pruned) if pruned else np.zeros(0, dtype=bool)
+    return PruneTrace(name, at, with_split[at], np.asarray(cost)[at], flags, at)
+
+
+# ---- the nested sequence -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class NestedSequence:
+    """The subtrees that minimise R + α·leaves for some α, from the whole tree to the root alone.
+
+    Attributes
+    ----------
+    parent : ndarray of int, shape (nodes,)
+        The tree.
+    alphas : ndarray of shape (m + 1,)
+        0, and the α at which each node in turn becomes a leaf.
+    step : ndarray of int, shape (nodes,)
+        When a node becomes a leaf: 1, …, m for splits, 0 for leaves, and m + 1 for splits that go
+        with one above them.
+    """
+
+    parent: Array
+    alphas: Array
+    step: Array
+
+    def sums(self, cost: Array) -> Array:
+        """Sums of any cost over the leaves of every subtree of the sequence, (m + 1, …)."""
+        gone = np.full(len(self.parent), len(self.alphas))
+        for nodes in levels(self.parent)[1:]:
+            above = self.parent[nodes]
+            gone[nodes] = np.minimum(gone[above], self.step[above])
+        # A node is a leaf from its own step on, until one above it becomes one.
+        change = np.zeros((len(self.alphas) + 1, *np.shape(cost)[1:]))
+        is_ever_leaf = self.step < gone
+        np.add.at(change, self.step[is_ever_leaf], cost[is_ever_leaf])
+        np.subtract.at(change, gone[is_ever_leaf], cost[is_ever_leaf])
+        return np.cumsum(change, axis=0)[:-1]
+
+    def at(self, alpha: float) -> Array:
+        """Which nodes are made leaves for a given α: the smallest minimiser."""
+        last = int(np.searchsorted(self.alphas, alpha, side="right"))
+        return (self.step > 0) & (self.step < last)
+
+
+def weakest_links(parent: Array, cost: Array) -> NestedSequence:
+    """Prune again and again the split that saves the least per leaf (Breiman et al. 1984, 3.3).
+
+    The α of node t is (R(t) − R(T_t))/(|T_t| − 1), with T_t what is below it now. Costs O(depth)
+    for each split, since only the splits above a pruned one change.
+    """
+    leaves, below = _branches(parent, cost)
+    steps = np.zeros(len(parent), dtype=np.int64)
+    own = np.ascontiguousarray(cost, dtype=float)
+    up = np.ascontiguousarray(parent, dtype=np.int64)
+    alphas = _core.weakest_links(up, own, below, leaves, steps, deadline())
+    is_split = np.isin(np.arange(len(parent)), parent)
+    return NestedSequence(
+        parent, np.array(alphas), np.where(is_split & (steps == 0), len(alphas), steps)
+    )
+
+
+def _branches(parent: Array, cost: Array) -> tuple[Array, Array]:
+    """The number of leaves below each node, and the sum of their costs."""
+    is_leaf = np.ones(len(parent), dtype=bool)
+    is_leaf[parent[parent >= 0]] = False
+    leaves, below = is_leaf.astype(np.int64), np.where(is_leaf, cost, 0.0)
+    for nodes in reversed(levels(parent)[1:]):
+        np.add.at(leaves, parent[nodes], leaves[nodes])
+        np.add.at(below, parent[nodes], below[nodes])
+    return leaves, below
+
+
+# ---- costs ---------------------------------------------------------------------------------------
+
+
+def pessimistic_errors(errors: Any, total: Any, confidence: float = 0.25) -> Array:
+    """Errors that a leaf is charged with: its weight times an upper bound of its error rate.
+
+    The bound is the p for which so few errors, or fewer, have the probability `confidence`
+    (Quinlan 1993, section 4.2): the Clopper–Pearson limit, here for fractional weights too.
+    """
+    errors, total = (np.asarray(v, dtype=float) for v in (errors, total))
+    right = np.maximum(total - errors, 0.0)
+    with np.errstate(all="ignore"):
+        rate = betaincinv(errors + 1.0, right, 1.0 - confidence)
+        # Weights beyond all counts: of very many rows the rate is known, of almost none it is not.
+        extreme = np.where(total > 1.0, errors / total, 1.0)
+    rate = np.where(np.isfinite(rate), rate, extreme)
+    return total * np.where(right > 0, rate, 1.0)

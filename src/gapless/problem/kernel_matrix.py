@@ -1,0 +1,251 @@
+"""KernelMatrix: the Gram matrix of the training rows, whole or by blocks, within a memory limit."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..kernels import Kernel, Rows, blank
+
+Array = np.ndarray
+
+GIGABYTE = 1e9
+# What Linux says of a control group, versions 2 and 1: its limit, its usage, and which entry of
+# memory.stat are the pages of files in it.
+CGROUP_FILES = (
+    ("memory.max", "memory.current", "inactive_file"),
+    ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+)
+
+
+class KernelMatrix:
+    """The n × n matrix K of a kernel between training rows, as solvers see it.
+
+    Blocks are computed when they are asked for; the whole matrix is computed once, if it fits.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel; parameters that depend on the data are taken from X. For `Precomputed`, X is the
+        matrix itself.
+    X : {ndarray, sparse matrix} of shape (n, d), or what the kernel takes
+        The training rows.
+    dtype : float32 or float64, default=float64
+        Precision of blocks and of the whole matrix. Products by `times` are float64 in any case.
+    memory_limit : float, optional
+        The most bytes that a block or the whole matrix may take; half of the free memory by
+        default.
+
+    Attributes
+    ----------
+    n : int
+        Number of rows.
+    kernel : Kernel
+        The kernel, all parameters numbers.
+    diagonal : ndarray of shape (n,)
+        k(xᵢ, xᵢ), float64.
+
+    Notes
+    -----
+    The whole matrix takes n² numbers and O(n²d/2) operations, a block of b rows O(bnd).
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        X: Any,
+        *,
+        dtype: Any = np.float64,
+        memory_limit: float | None = None,
+    ):
+        self.kernel = kernel.resolve(X)
+        self.X = X
+        self.dtype = np.dtype(dtype)
+        self.memory_limit = free_memory() / 2 if memory_limit is None else float(memory_limit)
+        self._rows = self.kernel.rows(X, self.dtype)
+        self.n = len(self._rows)
+        self._whole: Array | None = None
+        self._origin: tuple[KernelMatrix, Array] | None = None
+
+    def with_kernel(self, kernel: Kernel) -> KernelMatrix:
+        """The matrix of another kernel between the same rows."""
+        return KernelMatrix(kernel, self.X, dtype=self.dtype, memory_limit=self.memory_limit)
+
+    @property
+    def is_mercer(self) -> bool:
+        """Whether K is known to be positive semi-definite, whatever the rows."""
+        return self.kernel.is_mercer
+
+    @cached_property
+    def diagonal(self) -> Array:
+        """k(xᵢ, xᵢ), float64."""
+        return self._exact_rows.diagonal()
+
+    def operands(self) -> tuple | None:
+        """What the core computes values from by products, see `Rows.operands`."""
+        return self._rows.operands()
+
+    def whole(self) -> Array | None:
+        """K (n × n), or None if it does not fit the memory limit; kept, so do not write to it."""
+        if self._whole is None and self._bytes(self.n, self.n) <= self.memory_limit:
+            self._whole = self._rows.gram()
+        return self._whole
+
+    def room(self, most: int) -> Array:
+        """Memory for `part` of up to so many rows, or for what the limit allows."""
+        side = min(most, int(np.sqrt(self.memory_limit / self.dtype.itemsize)))
+        return blank((side * side,), self.dtype)
+
+    def part(self, rows: Array, room: Array) -> Array:
+        """K[rows][:, rows] in memory that is used again: getting it anew takes as long as K."""
+        out = room[: len(rows) ** 2].reshape(len(rows), len(rows))
+        if self._whole is not None:
+            out[...] = self._whole[np.ix_(rows, rows)]
+        else:
+            self._rows.only(rows).gram_into(out)
+        return out
+
+    def block(self, rows: Array, columns: Array | None = None) -> Array:
+        """K[rows][:, columns], all columns by default; a new array.
+
+        Raises MemoryError before it allocates anything if the block is over the memory limit.
+        """
+        rows = np.asarray(rows)
+        count = self.n if columns is None else len(columns)
+        if self._whole is not None:
+            return self._whole[rows] if columns is None else self._whole[np.ix_(rows, columns)]
+        self._check_memory(len(rows), count)
+        chosen = self._rows if columns is None else self._rows.only(np.asarray(columns))
+        out = self._rows.only(rows).gram(chosen)
+        # Of a row with itself the diagonal is exact, where a product would leave rounding.
+        if columns is None:
+            out[np.arange(len(rows)), rows] = self.diagonal[rows]
+        else:
+            i, j = np.nonzero(rows[:, None] == np.asarray(columns))
+            out[i, j] = self.diagonal[rows[i]]
+        return out
+
+    def exact(self, rows: Array) -> Array:
+        """K[rows][:, rows] in float64, computed again from X."""
+        return self._exact_rows.only(rows).gram()
+
+    def times(self, coef: Array, rows: Array | None = None) -> Array:
+        """K[rows] @ coef for coef (n,) or (n, k), float64: the kernel computed again from X.
+
+        Rows of zeros in coef cost nothing.
+        """
+        coef = np.asarray(coef, dtype=np.float64)
+        matrix = np.ascontiguousarray(coef if coef.ndim == 2 else coef[:, None])
+        exact = self._exact_rows
+        used = np.flatnonzero(matrix.any(axis=1))
+        left = exact if rows is None else exact.only(np.asarray(rows))
+        out = left.times(exact.only(used), np.ascontiguousarray(matrix[used]))
+        if self.kernel.noise:
+            out += self.kernel.noise * (matrix if rows is None else matrix[rows])
+        return out.reshape(len(left), *coef.shape[1:])
+
+    def times_each(self, products: Sequence[tuple[Array, Array]]) -> list[Array]:
+        """For each (rows, coef) the product K[rows][:, rows] @ coef, as `times` computes it.
+
+        Rows are different ones, positions in int64, and coef float64.
+        """
+        found = self._exact_rows.times_each(products)
+        if self.kernel.noise:
+            found = [out + self.kernel.noise * coef for out, (_, coef) in zip(found, products)]
+        return found
+
+    def scores(self, X: Any, coef: Array) -> Array:
+        """What coefficients (n, k) of the training rows give other rows, (rows, k)."""
+        return self.kernel.times(X, self.X, coef)
+
+    def only(self, rows: Array) -> KernelMatrix:
+        """The matrix of some of the rows; read off the whole one where that is there."""
+        rows = np.asarray(rows)
+        part = copy.copy(self)
+        for made in ("diagonal", "_exact_rows"):
+            part.__dict__.pop(made, None)
+        part.n = len(rows)
+        part.X = self.kernel.pick(self.X, rows)
+        part._rows = self._rows.only(rows)
+        part._whole = None if self._whole is None else self._whole[np.ix_(rows, rows)]
+        part._origin = (self, rows)
+        return part
+
+    @cached_property
+    def _exact_rows(self) -> Rows:
+        """The rows in float64."""
+        if self.dtype == np.float64:
+            return self._rows
+        if self._origin is not None:
+            matrix, rows = self._origin
+            return matrix._exact_rows.only(rows)
+        return self.kernel.rows(self.X, np.float64)
+
+    def _bytes(self, rows: int, columns: int) -> float:
+        return float(rows) * columns * self.dtype.itemsize
+
+    def _check_memory(self, rows: int, columns: int) -> None:
+        needed = self._bytes(rows, columns)
+        if needed > self.memory_limit:
+            raise MemoryError(
+                f"{rows:,} × {columns:,} kernel values take {needed / GIGABYTE:.2g} GB, and the "
+                f"limit is {self.memory_limit / GIGABYTE:.2g} GB; use fewer rows, an approximation "
+                "of the kernel, or a larger memory limit."
+            )
+
+
+def free_memory(root: str = "/") -> float:
+    """Bytes that can be allocated without swapping, as the system says; half of all if it won't.
+
+    A control group, as of a container, may allow less than the machine has. `root` is where the
+    files of the system are.
+    """
+    top = Path(root)
+    return min(_free_of_machine(top), *(_free_of_group(group) for group in _groups(top)), np.inf)
+
+
+def _free_of_machine(root: Path) -> float:
+    try:
+        for line in (root / "proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return 1024.0 * int(line.split()[1])
+    except OSError:
+        pass
+    return 0.5 * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def _groups(root: Path) -> Iterator[Path]:
+    """The folders of the control groups of this process that count memory, from the innermost."""
+    top = root / "sys/fs/cgroup"
+    try:
+        lines = (root / "proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        return
+    for line in lines:
+        # "number:what it controls:path"; version 2 controls all, and names nothing.
+        _, controls, path = line.split(":", 2)
+        if controls and "memory" not in controls.split(","):
+            continue
+        own = top / ("memory" if controls else "")
+        inner = own / path.lstrip("/")
+        # In a container the path may be that of the host, and the group is mounted at the top.
+        yield from (folder for folder in (inner, *inner.parents) if folder.is_relative_to(own))
+
+
+def _free_of_group(group: Path) -> float:
+    """What the limit of a control group leaves; pages of files are given back when needed."""
+    for limit, usage, cache in CGROUP_FILES:
+        try:
+            allowed, used = ((group / name).read_text() for name in (limit, usage))
+            lines = (group / "memory.stat").read_text().splitlines()
+            files = dict(line.split() for line in lines).get(cache, 0)
+            return max(float(allowed) - float(used) + float(files), 0.0)
+        except (OSError, ValueError):  # no such file, or no limit: "max"
+            continue
+    return np.inf

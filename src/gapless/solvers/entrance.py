@@ -1,0 +1,157 @@
+"""`solve` and `solve_many`: the solver by its name or chosen, the polish, a second try."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from .._ground.design import Design
+from ..problem import Parameters, Problem
+from ._base import Solution, Solver, registry, run
+from .auto import alternative, choose
+from .dual import descend_briefly, descend_together
+from .joint_gram import KeptGram
+from .polish import finish
+from .row_space import RowSpace, is_wide
+
+# The row space must have so many times fewer coordinates to be worth the way there and back.
+NARROWER = 4
+
+
+def solve(
+    problem: Problem,
+    solver: str = "auto",
+    start: Parameters | None = None,
+    *,
+    tol: float = 1e-6,
+    max_iter: int | None = None,
+    callback=None,
+    polish: bool = True,
+    kept: KeptGram | None = None,
+) -> Solution:
+    """Minimise the problem by the named solver until the gap is at most tol·P₀.
+
+    Without `polish` no more digits are sought than the gap asks for. A Gram matrix `kept` from one
+    call to the next serves problems that are much the same, as those along a path.
+    """
+    chosen = _look_up(solver, problem)
+    if kept is not None and chosen.name == "prox_newton":
+        chosen = replace(chosen, method=partial(chosen.method, kept=kept))
+    options = {"tol": tol, "max_iter": max_iter, "callback": callback}
+    return _solved(chosen, problem, start, options, polish, solver == "auto", {})
+
+
+def solve_many(
+    problems: Sequence[Problem],
+    solver: str = "auto",
+    starts: Sequence[Parameters | None] | None = None,
+    *,
+    tol: float = 1e-6,
+    max_iter: int | None = None,
+    callback=None,
+    polish: bool = True,
+) -> list[Solution]:
+    """Minimise several problems, such as one class against the rest for each class.
+
+    The same as `solve` for one after the other. Problems on one design that go to dual coordinate
+    descent run side by side, on a thread each. After Ctrl-C, a time limit or a callback that says
+    stop, the problems not yet begun are missing from the list. Without `polish` the gap is reached,
+    but not the last digits.
+    """
+    starts = [None] * len(problems) if starts is None else starts
+    chosen = [_look_up(solver, problem) for problem in problems]
+    options = {"tol": tol, "max_iter": max_iter, "callback": callback}
+    if all(c.name == "dual" and p.design is problems[0].design for c, p in zip(chosen, problems)):
+        together = descend_together(problems, starts, **options)
+        return [
+            _finished(p, solution, tol) if polish else solution
+            for p, solution in zip(problems, together)
+        ]
+    solutions: list[Solution] = []
+    spaces: dict[Design, RowSpace] = {}
+    for c, problem, start in zip(chosen, problems, starts):
+        how = (options, polish, solver == "auto", spaces)
+        solutions.append(_solved(c, problem, start, *how))
+        if solutions[-1].status in ("interrupted", "time_limit", "callback"):
+            break
+    return solutions
+
+
+def _solved(
+    chosen: Solver,
+    problem: Problem,
+    start: Parameters | None,
+    options: dict,
+    polish: bool,
+    again: bool,
+    spaces: dict[Design, RowSpace],
+) -> Solution:
+    """The solution by one solver, polished, or by another where `again` allows a second try.
+
+    `spaces` keeps the row spaces of designs, which problems on the same rows share.
+    """
+    if _is_moved(chosen, problem):
+        if problem.design not in spaces:
+            spaces[problem.design] = RowSpace.of(problem.design)
+        space = spaces[problem.design]
+        moved = space.problem(problem)
+        begin, rounds = None if start is None else space.enter(start), 0
+        if again and start is None and problem.loss.has_dual_box:
+            begin, rounds = descend_briefly(moved, options["max_iter"])
+        left = None if options["max_iter"] is None else options["max_iter"] - rounds
+        how = ({**options, "max_iter": left}, polish, again, spaces)
+        solution = _solved(chosen, moved, begin, *how)
+        solution.trace.steps += rounds
+        found = solution.parameters
+        return replace(solution, parameters=replace(found, w=space.leave(found.w)))
+    solution = run(chosen, problem, start, **options)
+    if not polish:
+        return solution
+    solution = _finished(problem, solution, options["tol"])
+    return _second_try(problem, solution, options) if again else solution
+
+
+def _is_moved(chosen: Solver, problem: Problem) -> bool:
+    """Whether steps and polish take less time in the row space: each makes a Gram matrix of X."""
+    is_ridge = problem.coordinates is not None and bool(np.all(problem.coordinates.l2 > 0))
+    takes_gram = chosen.name in ("augmented_lagrangian", "interior_point")
+    # Newton's method goes there by itself, unless another begins for it.
+    takes_gram |= chosen.name == "newton" and problem.loss.has_dual_box
+    return takes_gram and is_ridge and NARROWER * problem.n <= problem.d and is_wide(problem)
+
+
+def _look_up(name: str, problem: Problem) -> Solver:
+    """The solver of that name, if it takes the problem."""
+    name = choose(problem) if name == "auto" else name
+    if name not in registry:
+        known = ", ".join(sorted(registry))
+        raise ValueError(f'solver={name!r} is not known; use "auto" or one of {known}.')
+    reason = registry[name].refuses(problem)
+    if reason is not None:
+        raise ValueError(f'solver="{name}" {reason}; use "{choose(problem)}" or "auto".')
+    return registry[name]
+
+
+def _second_try(problem: Problem, solution: Solution, options: dict) -> Solution:
+    """What another solver makes of a problem on which the first could not go on, if it is better.
+
+    Rounding stops different solvers at different problems.
+    """
+    other = alternative(problem, solution.solver) if solution.status == "stalled" else None
+    if other is None:
+        return solution
+    with np.errstate(all="ignore"):  # what overflows shows in the gap
+        second = _finished(problem, run(registry[other], problem, **options), options["tol"])
+    if second.status == "interrupted":
+        return replace(solution, status="interrupted")
+    return second if second.gap < solution.gap else solution
+
+
+def _finished(problem: Problem, solution: Solution, tol: float) -> Solution:
+    if solution.status in ("optimal", "stalled"):
+        with np.errstate(over="ignore", invalid="ignore"):
+            return finish(problem, solution, tol)
+    return solution

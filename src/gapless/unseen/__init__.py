@@ -1,0 +1,50 @@
+"""The second gap: what a fitted model will score on data it has not seen, from the fit itself.
+
+`measure` does it for a `Fitted` (problems and their solution): `held_out` predicts each row by a
+model that never saw it, `scores` judges, `trial` checks, `result` says it in words. Estimators call
+it for their `generalization_`, and `gapless.generalize` for a fitted model and its data.
+"""
+
+from typing import TYPE_CHECKING
+
+from .._ground.first_use import on_first_use
+
+if TYPE_CHECKING:
+    from .conformal import (
+        MOST_ROWS,
+        Calibration,
+        Intervals,
+        check_coverage,
+        intervals,
+        leads,
+        prediction_sets,
+        quantiles,
+    )
+    from .estimate import generalize, measure
+    from .fitted import LARGE_ROWS, LARGE_WORK, Fitted, asymmetric
+    from .held_out import FOLDS, LARGE_SAMPLE, METHODS, Estimate, by_formula, by_refits, drawn
+    from .leave_one_out import NotAvailable, keep_shares, leave_out, ridge_path_leave_out
+    from .leave_one_out._base import LARGEST_SYSTEM, members, squares_of
+    from .leave_one_out.distinct import (
+        Distinct,
+        by_appearance,
+        counted_labels,
+        left_together,
+        mean_and_error,
+        sums_by,
+        units_of,
+    )
+    from .leave_one_out.forward import time_windows
+    from .leave_one_out.rows import Answer
+    from .paired import SURE, lead
+    from .refittable import Model, Refittable
+    from .remembering import GIVEN, JUDGED, Remembering, as_fitted, given_to_fit, take_over
+    from .result import Disagreement, Generalization, chosen_among, sentence, uncorrected
+    from .scores import Judge, metric_name
+    from .search import Search
+    from .selection_bias import Corrected, correct
+    from .shares import with_shares
+    from .trial import Trial
+    from .versions import Dial, Version, kernel_dial, multiple
+
+__getattr__, __dir__, __all__ = on_first_use(__name__)

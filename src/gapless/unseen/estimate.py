@@ -1,0 +1,172 @@
+"""The second gap: what a fitted model will score on data it has not seen, from the fit itself.
+
+`measure` does it for a `Fitted` (problems and their solution): `held_out` predicts each row by a
+model that never saw it, `scores` judges, `trial` checks, `result` says it in words. Estimators call
+it for their `generalization_`, and `gapless.generalize` for a fitted model and its data.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .fitted import Array, Fitted
+from .leave_one_out import NotAvailable
+from .result import Generalization, sentence, uncorrected
+from .scores import Judge
+from .trial import Outcome, Trial
+from .verdict import judgement
+
+# A fit that ended farther from the best one is another model than those that never saw a row.
+FAR = 0.01
+
+
+def generalize(
+    model: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    scoring: Any = None,
+    groups: Any = None,
+    time: Any = None,
+) -> Generalization:
+    """Estimate what a fitted model scores on data it has not seen.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted model of gapless.
+    X, y : array-like
+        The data it was fitted to; y is None for a model without targets.
+    sample_weight : array-like of shape (n,), optional
+        The weights it was fitted with.
+    scoring : str or callable, optional
+        Any scorer of scikit-learn; by default the model's own `score`, R² or accuracy.
+    groups : array-like of shape (n,), optional
+        Labels of rows that belong together, such as those of one patient: a group is left out as a
+        whole, and new data is thought to come from new groups.
+    time : array-like of shape (n,), optional
+        When each row was seen: rows are predicted by models of the past alone.
+
+    Returns
+    -------
+    Generalization
+        Prints as a sentence.
+
+    Raises
+    ------
+    ValueError
+        If X and y are not the data of the fit, or groups, time or scoring do not go with them.
+
+    Notes
+    -----
+    The cost is that of a few fits. What is left out at a time is one x with all its rows: weights
+    count as repeated rows, and targets that differ at one x do not speak against each other. The
+    standard error is over the rows that are predicted; how the model would vary with other rows to
+    learn from is no part of it. A model that has chosen a parameter, as with alpha="loo", is scored
+    as if it had been given, and `method` says so; its `generalization_` is corrected for the
+    choice.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> import gapless
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = gapless.Ridge(alpha=0.1).fit(X, y)
+    >>> result = gapless.generalize(model, X, y, scoring="neg_mean_absolute_error")
+    >>> print(f"{result.kind}: {result.unseen:.1f} ± {result.standard_error:.1f}")
+    balanced: -44.5 ± 1.5
+    """
+    rebuild = getattr(model, "_fitted_to", None)
+    if rebuild is None:
+        raise TypeError(
+            f"{type(model).__name__} does not say what it minimises; pass a fitted model of "
+            "gapless, such as gapless.Ridge, or use cross_val_score of scikit-learn."
+        )
+    fitted = rebuild(X, y, sample_weight)
+    result = measure(model, fitted, scoring=scoring, groups=groups, time=time)
+    return uncorrected(result, model._tuned())
+
+
+def measure(
+    model: Any, fitted: Fitted, *, scoring: Any = None, groups: Any = None, time: Any = None
+) -> Generalization:
+    """Estimate what a model scores on unseen data, given its fit; see `generalize`."""
+    groups, time = _read_labels("groups", groups, fitted), _read_labels("time", time, fitted)
+    if groups is not None and time is not None:
+        raise ValueError("groups and time cannot both be given; choose one.")
+    judge = Judge(model, fitted.y, np.where(fitted.is_counted, fitted.weights, 0.0), scoring)
+    trial = Trial(fitted, judge, groups, time)
+    train = judge.score(fitted.predictions)
+    if trial.units.max(initial=-1) < 1:
+        return _unknown(judge.metric, train, "all rows are equal, so none can be left out")
+    if judge.is_empty:
+        return _unknown(
+            judge.metric, train, f"all targets are equal, so {judge.metric} says nothing"
+        )
+    found = getattr(model, "certificate_", None)
+    if found is not None and found.kind == "stopped" and found.relative_gap > FAR:
+        return _unknown(
+            judge.metric,
+            train,
+            f"the fit stopped too early, at a relative gap of {found.relative_gap:.2g}, where "
+            "models without some rows would not stop; fit again with more time or steps",
+        )
+    try:
+        outcome = trial.run(fitted)
+    except NotAvailable as reason:
+        return _unknown(judge.metric, train, str(reason))
+    if not np.isfinite(outcome.score):
+        return _unknown(judge.metric, train, f"the {judge.metric} of held-out rows is not defined")
+    kind, advice = _judgement(trial, outcome)
+    return Generalization(
+        metric=judge.metric,
+        train=train,
+        unseen=outcome.score,
+        standard_error=outcome.standard_error,
+        gap=train - outcome.score,
+        method=outcome.method,
+        disagreement=outcome.disagreement,
+        verdict=sentence(kind, judge.metric, train, outcome.score, outcome.standard_error, advice),
+    )
+
+
+def _read_labels(name: str, labels: Any, fitted: Fitted) -> Array | None:
+    """Groups or times, as numbers in their order."""
+    if labels is None:
+        return None
+    values, numbers = np.unique(np.asarray(labels), return_inverse=True)
+    if numbers.shape != fitted.weights.shape:
+        raise ValueError(
+            f"{name} has shape {np.shape(labels)}, but there are {len(fitted.weights)} rows."
+        )
+    if len(np.unique(numbers[fitted.is_counted])) < 2:
+        raise ValueError(
+            f"{name} has the same value, {values.tolist()[0]!r}, in all rows; there must be at "
+            "least two."
+        )
+    return numbers
+
+
+def _unknown(metric: str, train: float, reason: str) -> Generalization:
+    nan = float("nan")
+    return Generalization(metric, train, nan, nan, nan, "none", None, f"unknown: {reason}.")
+
+
+def _judgement(trial: Trial, outcome: Outcome) -> tuple[str, str]:
+    """Over-fitted, under-fitted or balanced, and what to do."""
+    if trial.fitted.expected is not None:
+        return _judgement_of_share(outcome, trial.fitted.expected)
+    return judgement(trial, outcome)
+
+
+def _judgement_of_share(outcome: Outcome, expected: float) -> tuple[str, str]:
+    """Whether a region holds as many unseen rows as it was asked to."""
+    if expected - outcome.score > 2 * outcome.standard_error:
+        return "over-fitted", (
+            f"more than 2 standard errors below {expected:.3g}, which is asked for; take a wider "
+            "kernel, such as a smaller gamma"
+        )
+    return "balanced", f"not more than 2 standard errors below {expected:.3g}, which is asked for"

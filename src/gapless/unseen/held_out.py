@@ -1,0 +1,180 @@
+"""Held-out predictions of a fit: by a formula where one can be trusted, else by real refits.
+
+What is left out at a time is a *unit*: a distinct x with all its rows and weights, or a group of
+rows. Without some of the rows of an x, the others would speak against them: of two classes at one x
+each would be blamed for the other. Fits that are no solution of a `Problem`, as of kernel machines,
+register their own ways with the three functions: `by_formula`, `by_refits`, `by_time`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial, singledispatch
+from typing import Any
+
+import numpy as np
+
+from ..penalties import Penalty
+from ..problem import Parameters, Problem
+from ..solvers import Fold, FoldModels, solve_folds
+from .fitted import Array, Fitted
+from .leave_one_out import HeldOut, NotAvailable, forward, leave_out
+
+# Up to so many units each is left out for real, which takes no longer than checking a formula.
+FEW_UNITS = 40
+FOLDS = 5
+# Of large data a single part is held out, of so many units: the folds would take longer than three
+# fits, and a score over 2,000 rows is known well enough.
+LARGE_SAMPLE = 2000
+# The step of a finite difference in the strength of a penalty.
+LIGHTER = 0.01
+# From the best to the worst: several problems together are as good as the worst of them.
+METHODS = ("loo", "approximate loo", "span")
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Held-out predictions.
+
+    Parameters
+    ----------
+    z : ndarray of shape (n, K)
+        Predictions of all outputs on the scale of the loss; NaN for rows that were not held out.
+    method : str
+        How, in words.
+    is_exact : bool
+        Whether they are what real refits predict.
+    is_refitted : ndarray of bool, shape (n, K), optional
+        Which of them are, where not all.
+    """
+
+    z: Array
+    method: str
+    is_exact: bool
+    is_refitted: Array | None = None
+
+
+@singledispatch
+def by_formula(fitted: Any, groups: Array | None = None) -> Estimate:
+    """From the fit alone, or NotAvailable."""
+    problem = fitted.problems[0]
+    if len(fitted.problems) > 1 and problem.d > problem.n > LARGE_SAMPLE:
+        raise NotAvailable(
+            f"{len(fitted.problems)} dense systems in {problem.n} rows take longer than fits"
+        )
+    held = [leave_out(p, q, groups) for p, q in zip(fitted.problems, fitted.parameters)]
+    method = max((h.method for h in held), key=METHODS.index)
+    z = _joined(held)
+    if fitted.averages:
+        z += _by_lighter_penalty(fitted, fitted.units if groups is None else groups)
+    return Estimate(z, method, method == "loo")
+
+
+def _by_lighter_penalty(fitted: Fitted, units: Array) -> Array:
+    """What a penalty does that falls with the weight that is left out, to first order in it."""
+    lighter = fitted.scaled(1 - LIGHTER)
+    if lighter is None:
+        return np.zeros_like(fitted.predictions)
+    weights, counted = fitted.problems[0].weights, units >= 0
+    share = np.zeros(len(units))
+    share[counted] = np.bincount(units[counted], weights[counted])[units[counted]] / weights.sum()
+    return (share / LIGHTER)[:, None] * (lighter.predictions - fitted.predictions)
+
+
+@singledispatch
+def by_refits(fitted: Any, units: Array, reason: str, by: str = "row") -> Estimate:
+    """From models that were fitted without some units, −1 being none; `reason` says why."""
+    folds, method = folds_of(fitted, units, by)
+    z = _by_one_part(fitted, folds) if len(folds) == 1 else _by_folds(fitted, folds)
+    return Estimate(z, f"{method}, because {reason}" if reason else method, True)
+
+
+def _by_one_part(fitted: Fitted, folds: list[Fold]) -> Array:
+    """Predictions (n, K) of the one part of large data; all problems together, which is faster."""
+
+    def penalty_at(problem: Problem, _: float, total: float) -> Penalty:
+        return fitted.penalty_for(problem, total)
+
+    return FoldModels(fitted.problems, folds, penalty_at, tol=fitted.tol).at(1.0)[1]
+
+
+def _by_folds(fitted: Fitted, folds: list[Fold]) -> Array:
+    """Predictions (n, K) of all parts, which share the cores."""
+    narrow, problems = fitted.narrow, fitted.problems
+    if narrow is not None:
+        problems = [narrow.problem(problem) for problem in problems]
+    z = [
+        solve_folds(p, partial(_penalties_for, fitted, p), folds, tol=fitted.tol)[:, 0]
+        for p in problems
+    ]
+    return np.hstack([part.reshape(len(part), -1) for part in z])
+
+
+def _penalties_for(fitted: Fitted, problem: Problem, total: float) -> list[Penalty]:
+    return [fitted.penalty_for(problem, total)]
+
+
+@singledispatch
+def by_time(fitted: Any, time: Array) -> Estimate:
+    """Each row by models of rows that came before; NotAvailable if there is no before."""
+    held = [
+        forward(problem, partial(_solve_past, fitted, problem), time) for problem in fitted.problems
+    ]
+    return Estimate(_joined(held), "forward (each row by models of the past)", True)
+
+
+def _solve_past(
+    fitted: Fitted, problem: Problem, known: Problem, start: Parameters | None
+) -> Parameters:
+    """The solution of a problem on the rows that are known so far."""
+    known = replace(known, penalty=fitted.penalty_for(problem, float(known.weights.sum())))
+    return fitted.solve([known], [known.null if start is None else start])[0]
+
+
+def _joined(held: list[HeldOut]) -> Array:
+    return np.hstack([h.z.reshape(len(h.z), -1) for h in held])
+
+
+def drawn(units: Array, count: int, strata: Array | None = None) -> Array:
+    """Units 0, 1, … in a random order, of which any first `count` serve as a sample.
+
+    Seeded, and drawn by number: units that are numbered by content are drawn whatever the order of
+    the rows. With `strata` every stretch has a fair share of each stratum; a unit with rows in
+    several is in the first of them.
+    """
+    order = np.random.default_rng(0).permutation(units.max() + 1)
+    if strata is not None:
+        counted = units[units >= 0]
+        stratum = np.unique(strata[units >= 0], return_inverse=True)[1]
+        of_unit = np.full(len(order), len(stratum))
+        np.minimum.at(of_unit, counted, stratum)
+        of_unit = np.unique(of_unit, return_inverse=True)[1][order]
+        # The k-th unit of a stratum of size c stands at (k + ½)/c of the way.
+        by_stratum = np.argsort(of_unit, kind="stable")
+        sizes = np.bincount(of_unit)
+        rank = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        place = (rank + 0.5) / np.repeat(sizes, sizes)
+        order = order[by_stratum][np.argsort(place, kind="stable")]
+    return order[:count]
+
+
+def folds_of(fitted: Any, units: Array, by: str) -> tuple[list[Fold], str]:
+    """Pairs (train, test) of rows, and what they are called."""
+    count = int(units.max()) + 1
+    order = drawn(units, count, fitted.targets if fitted.has_classes and by == "row" else None)
+    fold = np.empty(count, dtype=int)
+    if count <= FEW_UNITS:
+        fold[order] = np.arange(count)
+        method, last = f"refits (each {by} left out)", count
+    elif not fitted.is_large:
+        fold[order] = np.arange(count) * FOLDS // count
+        method, last = f"{FOLDS}-fold", FOLDS
+    else:
+        size = min(LARGE_SAMPLE, count // FOLDS)
+        fold[order] = np.where(np.arange(count) < size, 0, 1)
+        method, last = f"hold-out of {size} {by}s", 1
+    of_row = np.where(units >= 0, fold[units], -1)
+    return [
+        (np.flatnonzero((of_row >= 0) & (of_row != k)), np.flatnonzero(of_row == k))
+        for k in range(last)
+    ], method

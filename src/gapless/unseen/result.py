@@ -1,0 +1,148 @@
+"""Generalization: what a model scores on data it has not seen, said in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from .selection_bias import Corrected
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """How far approximate held-out predictions are from those of real refits.
+
+    Attributes
+    ----------
+    refits : int
+        How many rows, or groups, were left out for real.
+    largest, mean : float
+        Differences of their predictions, on the scale of the loss: for regression in the units of
+        the target.
+    part : float
+        The same as a part of how far predictions move when their row is left out.
+    score : float
+        What it would do to the score if all predictions missed twice that part of their way.
+    """
+
+    refits: int
+    largest: float
+    mean: float
+    part: float
+    score: float
+
+
+@dataclass(frozen=True)
+class Generalization:
+    """What a model scores on data it has not seen. Prints as a sentence.
+
+    Attributes
+    ----------
+    metric : str
+        What is measured; higher is better, as for every scorer of scikit-learn.
+    train : float
+        The score on the rows of the fit.
+    unseen : float
+        The estimated score on rows that the fit has not seen.
+    standard_error : float
+        Of `unseen`, over rows drawn like these: how much it would vary with other rows to predict.
+    gap : float
+        train − unseen.
+    method : str
+        How rows were held out: "loo" (exact), "approximate loo" (one Newton step), "span", "refits"
+        (each row left out for real), "5-fold", "hold-out" or "forward", and why where a simpler one
+        was not available.
+    disagreement : Disagreement or None
+        With real refits, for approximate methods.
+    verdict : str
+        "over-fitted", "under-fitted", "balanced" or "unknown", and why, in words.
+    """
+
+    metric: str
+    train: float
+    unseen: float
+    standard_error: float
+    gap: float
+    method: str
+    disagreement: Disagreement | None
+    verdict: str
+
+    @property
+    def kind(self) -> str:
+        """The first word of the verdict."""
+        return self.verdict.partition(":")[0]
+
+    def __str__(self) -> str:
+        if not math.isfinite(self.gap):
+            return self.verdict
+        numbers = f"train − unseen = {self.gap:.3g}, by {self.method}"
+        if self.disagreement is not None:
+            numbers += (
+                f"; {self.disagreement.refits} real refits differ by {self.disagreement.mean:.2g} "
+                f"in their predictions, and {self.disagreement.score:.2g} in the score"
+            )
+        return f"{self.verdict}\n({numbers})"
+
+    def __repr__(self) -> str:
+        return (
+            f"<Generalization {self.kind}: {self.metric} {self.unseen:.3g} ± "
+            f"{self.standard_error:.2g} unseen, {self.train:.3g} train>"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same data as plain numbers and strings."""
+        return asdict(self)
+
+
+def uncorrected(result: Generalization, tuned: Sequence[str]) -> Generalization:
+    """The result for a model whose parameters were chosen, said to be as if they had been given."""
+    if not tuned or result.kind == "unknown":
+        return result
+    choice = " and ".join(tuned)
+    return replace(result, method=f"{result.method}; not corrected for the choice of {choice}")
+
+
+def chosen_among(
+    result: Generalization,
+    found: Corrected,
+    models: int,
+    *,
+    method: str = "loo",
+    kind: str | None = None,
+) -> Generalization:
+    """The result of a method for a model that was chosen among so many, corrected for that.
+
+    Its verdict is of the same kind, unless another is named.
+    """
+    how = "corrected for the choice among" if found.is_winner else "less the optimism found among"
+    numbers = result.metric, result.train, found.unseen, found.standard_error
+    advice = f"being chosen had added {max(found.optimism, 0.0):.2g}"
+    return replace(
+        result,
+        unseen=found.unseen,
+        standard_error=found.standard_error,
+        gap=result.train - found.unseen,
+        method=f"{method}, {how} {models} models",
+        verdict=sentence(kind or result.kind, *numbers, advice),
+    )
+
+
+def sentence(
+    kind: str, metric: str, train: float, unseen: float, standard_error: float, advice: str
+) -> str:
+    """The verdict in words: its kind, both scores, and what follows."""
+    digits = _decimals(standard_error, unseen)
+    return (
+        f"{kind}: {metric} {unseen:.{digits}f} ± {standard_error:.{digits}f} on unseen data, "
+        f"{train:.{digits}f} on its own; {advice}."
+    )
+
+
+def _decimals(standard_error: float, unseen: float) -> int:
+    """Decimals that show two digits of the error."""
+    size = standard_error if standard_error > 0 else abs(unseen) / 10
+    if not (math.isfinite(size) and size > 0):
+        return 3
+    return min(max(1 - math.floor(math.log10(size)), 0), 12)
