@@ -171,3 +171,20 @@ def test_a_gram_matrix_that_grows_is_the_one_of_all_its_columns(rng, fit_bias, i
     size = np.max(np.abs(whole.values))
     np.testing.assert_allclose(grown.values, whole.values, atol=1e-13 * size)
     np.testing.assert_allclose(grown.mean, whole.mean, atol=1e-13)
+
+
+@pytest.mark.parametrize("penalty", [L1(2.0), Group(2.0, [0, 0, 1, 1, 2, 2])], ids=["l1", "groups"])
+def test_the_polish_of_few_coefficients_settles_them_whatever_the_tolerance(
+    penalty, rng, monkeypatch
+):
+    # A factor of the Hessian does it: no product is asked of conjugate gradients.
+    monkeypatch.setattr("gapless.solvers.polish._joint_step", None)
+    X = rng.normal(size=(150, 6)) + 3.0
+    y = np.argmax(X[:, :3] + rng.gumbel(size=(150, 3)), axis=1)
+    problem = Problem(Design(X), y, Softmax(), penalty, np.ones(150), True, 3)
+    exact = solve(problem, tol=1e-13).parameters
+    rough = solve(problem, tol=1e-5).parameters
+    np.testing.assert_allclose(rough.w, exact.w, atol=1e-9 * np.max(np.abs(exact.w)))
+    # The same shift of all scores changes nothing.
+    shift = np.mean(rough.b - exact.b)
+    np.testing.assert_allclose(rough.b - shift, exact.b, atol=1e-9 * np.max(np.abs(exact.b)))

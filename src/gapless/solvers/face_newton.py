@@ -99,7 +99,10 @@ def _joint_step(problem: Problem, c: Coordinates | None, at: Iterate) -> Iterate
         return None
     dw = np.zeros_like(at.w)
     dw[features] = step.T[: len(features)].reshape(-1, *at.w.shape[1:])
-    db = (step[:, -1] if problem.fit_bias else np.zeros(K)).reshape(np.shape(at.b))
+    db = step[:, -1] if problem.fit_bias else np.zeros(K)
+    if problem.loss.task == "multiclass":
+        db = db - db.mean()  # the same shift of all scores changes nothing, and is rounding
+    db = db.reshape(np.shape(at.b))
 
     def along(t: float) -> Iterate:
         w = _stopped_at_kinks(c, at.w, at.w + t * dw)

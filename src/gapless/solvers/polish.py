@@ -20,8 +20,10 @@ from ..penalties import Coordinates
 from ..problem import Parameters, Problem, minimise_bias
 from ._base import Solution
 from .augmented_lagrangian import sharpen
+from .face_newton import newton_on_face
 from .newton_steps import Blocks, Damping, Iterate, Joint, inner, strengths
 from .normal_equations import NormalMatrix
+from .quadratic_model import evaluate
 
 Array = np.ndarray
 EPS = float(np.finfo(float).eps)
@@ -366,12 +368,21 @@ def _polish_classes(problem: Problem, parameters: Parameters) -> Parameters | No
 
 
 def _polish_jointly(problem: Problem, parameters: Parameters) -> Parameters | None:
-    """The same for several outputs or for groups of coefficients, by conjugate gradients."""
+    """The same for several outputs or for groups of coefficients.
+
+    By a factor of the Hessian where that is small, else by conjugate gradients.
+    """
     w, b = np.array(parameters.w, dtype=float), np.array(parameters.b, dtype=float)
     if not problem.penalty.has_curvature:
         return None
-    if problem.n * np.count_nonzero(problem.penalty.active(w)) ** 2 > MOST_WORK:
+    active = problem.penalty.active(w)
+    if problem.n * np.count_nonzero(active) ** 2 > MOST_WORK:
         return None
+    rows = np.count_nonzero(active if active.ndim == 1 else active.any(axis=1))
+    if problem.n * ((problem.outputs or 1) * (rows + 1)) ** 2 <= MOST_FACTORED:
+        polished = _polish_on_face(problem, w, b)
+        if polished is not None:
+            return polished
     last, products = np.inf, 0
     while products < MOST_PRODUCTS:
         dw, db, decrement, more = _joint_step(problem, w, b, MOST_PRODUCTS - products)
@@ -382,6 +393,23 @@ def _polish_jointly(problem: Problem, parameters: Parameters) -> Parameters | No
             return None
         w, b = w + dw, b + db
     return Parameters(w, b)
+
+
+def _polish_on_face(problem: Problem, w: Array, b: Array) -> Parameters | None:
+    """Newton steps on the face around w while they become shorter; None if one leaves it."""
+    at, last = evaluate(problem, w, b, problem.penalty.value(w)), np.inf
+    coordinates = problem.penalty.coordinates(problem.d)
+    for _ in range(STEPS):
+        new = newton_on_face(problem, coordinates, at)
+        if new is None:
+            break
+        if not _is_smooth(problem, w, new.w):
+            return None
+        change = max(float(np.max(np.abs(new.w - at.w))), float(np.max(np.abs(new.b - at.b))))
+        if not change < 0.5 * last:
+            break
+        at, last = new, change
+    return Parameters(at.w, at.b) if np.isfinite(last) else None
 
 
 def _is_smooth(problem: Problem, w: Array, moved: Array) -> bool:
