@@ -24,9 +24,9 @@ import gapless
 
 from .kernels import RESULTS as KERNEL_RESULTS
 from .kernels import Data, timed, timing
-from .models.text import newsgroups
 from .paths import show, write
 from .problems import data_folder
+from .text import newsgroups
 
 RESULTS = KERNEL_RESULTS.with_name("bayes.csv")
 LIBRARIES = {"gapless": gapless, "sklearn": sklearn.naive_bayes}

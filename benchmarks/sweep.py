@@ -42,9 +42,8 @@ from sklearn.preprocessing import StandardScaler
 
 from gapless._ground.core import processor
 
-from . import kernels, problems
+from . import kernels, neighbors, problems, trees
 from .judge import Judge
-from .models import neighbors, trees
 from .paths import correlated
 
 RESULTS = kernels.RESULTS.with_name("sweep.csv")

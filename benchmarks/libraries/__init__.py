@@ -11,7 +11,7 @@ import warnings
 
 import numpy as np
 
-from .judge import Coefficients
+from ..judge import Coefficients
 
 
 def fit_estimator(model, X, y, bias: str = "free") -> Coefficients:

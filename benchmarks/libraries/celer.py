@@ -1,7 +1,7 @@
 """celer: lasso, elastic net, and L1 logistic regression, which has no bias there."""
 
+from ..problems import Problem
 from . import fit_estimator
-from .problems import Problem
 
 
 def variants(problem: Problem) -> dict:

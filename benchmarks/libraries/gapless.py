@@ -1,7 +1,7 @@
 """gapless: the estimators with `solver="auto"`."""
 
+from ..problems import EPSILON, Problem
 from . import fit_estimator
-from .problems import EPSILON, Problem
 
 
 def variants(problem: Problem) -> dict:

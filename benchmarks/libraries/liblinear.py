@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from .judge import Coefficients
-from .problems import Problem
+from ..judge import Coefficients
+from ..problems import Problem
 
 SOLVERS = {
     # name: (-s, whether -R frees the bias)

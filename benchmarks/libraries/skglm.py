@@ -2,8 +2,8 @@
 
 import scipy.sparse as sp
 
+from ..problems import Problem
 from . import fit_estimator
-from .problems import Problem
 
 
 def variants(problem: Problem) -> dict:

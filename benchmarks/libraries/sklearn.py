@@ -1,7 +1,7 @@
 """scikit-learn: its defaults, and for logistic regression its fastest solver as well."""
 
+from ..problems import EPSILON, Problem
 from . import fit_estimator
-from .problems import EPSILON, Problem
 
 STEPS = 100_000  # never the reason to stop: the ladder of tolerances is
 

@@ -1,7 +1,7 @@
 """scikit-learn-intelex: the models it has kernels of its own for, on dense data."""
 
+from ..problems import Problem
 from . import fit_estimator
-from .problems import Problem
 
 
 def variants(problem: Problem) -> dict:
