@@ -461,12 +461,14 @@ def bounds(problems: Sequence[Problem], thetas: Sequence[Array]) -> list[Bound]:
     """`Problem.bound` of each problem and its θ; they have one design, and share the product."""
     with single_blas():
         found = [problem._known_bound(theta) for problem, theta in zip(problems, thetas)]
-        new = [k for k, bound in enumerate(found) if bound is None]
-        moved = {k: problems[k]._moved(thetas[k]) for k in new}
-        feasible = [k for k in new if moved[k] is not None]
-        products = multiply_each(problems[0].design.transposed_times, [moved[k] for k in feasible])
-        for k, product in zip(feasible, products):
-            found[k] = problems[k]._best_bound(moved[k], product)
+        moved = {}
+        for k, problem in enumerate(problems):
+            theta = problem._moved(thetas[k]) if found[k] is None else None
+            if theta is not None:
+                moved[k] = theta
+        products = multiply_each(problems[0].design.transposed_times, list(moved.values()))
+        for (k, theta), product in zip(moved.items(), products):
+            found[k] = problems[k]._best_bound(theta, product)
         return [
             problem.origin if bound is None else bound for problem, bound in zip(problems, found)
         ]
@@ -474,9 +476,9 @@ def bounds(problems: Sequence[Problem], thetas: Sequence[Array]) -> list[Bound]:
 
 def predictions(problems: Sequence[Problem], parameters: Sequence[Parameters]) -> list[Array]:
     """`Problem.predictions` of each problem; they have one design, and share the product."""
-    scores = [problem._known_scores(q.w) for problem, q in zip(problems, parameters)]
-    new = [k for k, score in enumerate(scores) if score is None]
-    products = multiply_each(problems[0].design.times, [parameters[k].w for k in new])
-    for k, product in zip(new, products):
-        scores[k] = product
-    return [score + q.b for score, q in zip(scores, parameters)]
+    known = [problem._known_scores(q.w) for problem, q in zip(problems, parameters)]
+    new = [q.w for q, scores in zip(parameters, known) if scores is None]
+    made = iter(multiply_each(problems[0].design.times, new))
+    return [
+        (next(made) if scores is None else scores) + q.b for scores, q in zip(known, parameters)
+    ]
