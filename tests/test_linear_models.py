@@ -5,12 +5,12 @@ import tracemalloc
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from gapless.design import Design
 from scipy.special import log_expit
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
 import gapless
+from gapless._ground.design import Design
 from gapless.losses import Logistic, Softmax
 from gapless.penalties import L2, Box
 
