@@ -34,6 +34,7 @@ MOST_WORK = 1e9  # the same for conjugate gradients
 MOST_PRODUCTS = 300  # that all their steps together may take: a solver takes about as many
 ROUNDS = 8  # how often the active set may be corrected
 STEPS = 10  # of Newton's method or of iterative refinement
+SETTLED = 1e-9  # the part by which the last Newton step changes the coefficients
 
 
 def finish(problem: Problem, solution: Solution, tol: float) -> Solution:
@@ -409,6 +410,9 @@ def _polish_on_face(problem: Problem, w: Array, b: Array) -> Parameters | None:
         if not change < 0.5 * last:
             break
         at, last = new, change
+        # What is left is about the square of that: another step would search among roundings.
+        if change <= SETTLED * max(float(np.max(np.abs(at.w))), float(np.max(np.abs(at.b)))):
+            break
     return Parameters(at.w, at.b) if np.isfinite(last) else None
 
 
