@@ -99,7 +99,9 @@ class Fitted:
 
     @property
     def objective(self) -> float:
-        """P at the parameters, summed over the problems."""
+        """P at the parameters, summed over the problems, on X as it is now: it may have changed."""
+        for problem in self.problems:
+            problem.forget_products()
         return sum(p.primal(q.w, q.b) for p, q in zip(self.problems, self.parameters))
 
     @property
