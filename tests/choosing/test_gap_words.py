@@ -88,7 +88,7 @@ def test_losses_are_told_in_their_own_sense():
         *("best", "Model", 2, "judged"), train=1.0, unseen=3.0, standard_error=0.1, gap=2.0
     )
     found = words(null, best, metric=LOSS)["best"]
-    assert found.startswith("balanced: mae 3.00 ± 0.10 on unseen data, 1.00 on its own")
+    assert found.startswith("balanced: mae 3.00 ± 0.10 on unseen rows, 1.00 on training rows")
     assert "the gap is 33 % of what it gains" in found
 
 

@@ -71,7 +71,7 @@ def test_score_of_the_winner_is_corrected_and_stays_at_chance_for_shuffled_class
     X, y = make_counts(n=150)
     shuffled = np.random.default_rng(3).permutation(y)
     result = MultinomialNB(alpha="loo").fit(X, shuffled).generalization_
-    assert "corrected for the choice among" in result.method
+    assert "corrected for selection among" in result.method
     assert abs(result.unseen - 1 / 3) <= 2.5 * result.standard_error
     # A later fit with a number has no choice to be corrected for.
     later = MultinomialNB(alpha="loo").fit(X, y).set_params(alpha=1.0).fit(X, y)
@@ -94,7 +94,7 @@ def test_sample_of_many_rows_decides_and_says_so(monkeypatch):
     X, y = make_counts(n=200)
     model = MultinomialNB(alpha="loo").fit(X, y)
     assert np.all(model.search_.rows == 20)
-    assert "not corrected for the choice of alpha" in model.generalization_.method
+    assert "not corrected for the selection of alpha" in model.generalization_.method
 
 
 def test_what_cannot_be_chosen_from_is_refused_in_words():

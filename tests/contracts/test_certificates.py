@@ -199,7 +199,7 @@ def test_a_gap_that_rounding_hides_is_not_called_optimal(offsets):
     y = X[:, 0] + np.random.default_rng(4).normal(size=50)
     certificate = ridge_on(X + offsets[0], y + offsets[1])
     assert certificate.kind == "stopped"
-    assert "subtract their means" in certificate.verdict
+    assert "centre the features" in certificate.verdict
     assert ridge_on(X + 1e-9 * offsets[0], y + 1e-9 * offsets[1]).kind == "optimal"
 
 
@@ -438,7 +438,7 @@ def test_a_loss_without_conjugate_gets_no_bound_and_is_told_why():
     problem = Problem(Design(X), X[:, 0], FourthPower(), L2(1.0), np.ones(9))
     certificate = certify(problem, problem.null)
     assert certificate.kind == "none"
-    assert "fourth_power does not give its conjugate" in certificate.verdict
+    assert "fourth_power does not define its conjugate" in certificate.verdict
     assert certificate.gap == np.inf and np.isfinite(certificate.primal)
     assert certificate.kkt.stationarity.value > 0
 
@@ -475,7 +475,7 @@ def test_coefficients_outside_their_constraints_are_refused():
     problem = Problem(Design(X), X[:, 0], Squared(), Box(lower=0.0), np.ones(9))
     certificate = certify(problem, Parameters(np.array([1.0, -0.25, 0.0]), np.array(0.0)))
     assert certificate.kind == "stopped"
-    assert "leave their constraints (entry (1,) by 0.25)" in certificate.verdict
+    assert "violate their constraints (entry (1,) by 0.25)" in certificate.verdict
 
 
 def test_parameters_of_another_problem_are_an_error():

@@ -54,7 +54,7 @@ def test_few_strengths_are_enough(cls):
     assert len(WINDOW) <= len(path.strengths) <= len(WINDOW) + 5
     assert np.all(np.diff(path.strengths) > 0)  # C rises where the strength falls
     assert model._choice.trails[0].method == "5-fold"
-    assert "5-fold, corrected for the choice" in model.generalization_.method
+    assert "5-fold, corrected for selection" in model.generalization_.method
     assert model.generalization_.unseen > 0.6
 
 
@@ -119,7 +119,7 @@ def test_sample_of_large_data_decides_and_all_rows_are_fitted(model, small_sampl
     again = clone(model).set_params(C=fitted.C_).fit(X, y)
     np.testing.assert_array_equal(fitted.coef_, again.coef_)
     assert fitted.path_.unseen[fitted.path_.chosen] == fitted.path_.unseen.max()
-    assert "not corrected for the choice of C" in fitted.generalization_.method
+    assert "not corrected for the selection of C" in fitted.generalization_.method
     order = np.random.default_rng(0).permutation(len(y))
     shuffled = clone(model).fit(X[order], y[order])
     np.testing.assert_allclose(shuffled.C_, fitted.C_, rtol=1e-9)

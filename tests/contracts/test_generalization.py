@@ -187,7 +187,7 @@ def test_listing_the_members_warns_of_nothing():
 def test_only_models_that_say_what_they_minimise():
     from sklearn.linear_model import Ridge
 
-    with pytest.raises(TypeError, match="use cross_val_score"):
+    with pytest.raises(TypeError, match="cross_val_score"):
         gapless.generalize(Ridge(), *regression())
 
 

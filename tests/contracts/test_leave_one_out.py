@@ -262,7 +262,7 @@ def test_a_row_that_decides_most_of_its_prediction_is_refused_on_an_active_set()
     X = problem.design.dense()
     X[4] = [0, 0, 50]
     problem = replace(problem, design=Design(X))
-    assert "some row decides more than 90 % of its own prediction" in refused(problem)
+    assert "one row determines more than 90 % of its own prediction" in refused(problem)
     assert leave_out(replace(problem, penalty=L2(0.1)), solve(problem).parameters).method == "loo"
 
 
@@ -305,7 +305,7 @@ def test_losses_and_penalties_without_curvature_are_refused():
     problem = regression(10, 3, L2(1.0))
     with pytest.raises(NotAvailable, match="the steps loss has no curvature"):
         leave_out(replace(problem, loss=Steps()), at)
-    with pytest.raises(NotAvailable, match="the norm penalty does not know its curvature"):
+    with pytest.raises(NotAvailable, match="the curvature of the norm penalty is not known"):
         leave_out(replace(problem, penalty=Norm()), at)
 
 

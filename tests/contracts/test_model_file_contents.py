@@ -32,7 +32,7 @@ OF_X = (
     # How many neighbours are asked for may be changed after a fit.
     "Expected n_neighbors <= n_samples_fit",
     # Probabilities of a machine of many rows are found when they are first asked for.
-    "no reference to the data of its fit",
+    "no longer holds its training data",
     # All that a fit leaves was taken away.
     "is not fitted yet",
 )

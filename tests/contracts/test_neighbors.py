@@ -233,7 +233,7 @@ def test_noise_stays_at_chance_after_the_choice():
     ]
     unseen = [model.generalization_.unseen for model in found]
     assert np.mean(unseen) < 0.5 + 3 * 0.07 / np.sqrt(12)
-    assert all("corrected for the choice" in model.generalization_.method for model in found)
+    assert all("corrected for selection" in model.generalization_.method for model in found)
 
 
 @every_class

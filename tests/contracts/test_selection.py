@@ -154,7 +154,7 @@ def test_winner_is_corrected_for_the_choice():
     X, y = rng.normal(size=(60, 200)), rng.integers(0, 2, size=60)
     model = gapless.RidgeClassifier("loo").fit(X, y)
     result = model.generalization_
-    assert "corrected for the choice" in result.method
+    assert "corrected for selection" in result.method
     assert abs(result.unseen - 0.5) <= 2 * result.standard_error
     assert result.gap == pytest.approx(result.train - result.unseen)
     kept = pickle.loads(pickle.dumps(model))

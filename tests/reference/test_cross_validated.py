@@ -299,7 +299,7 @@ def test_rows_without_weight_are_no_rows_for_the_corrected_score(diabetes, name)
     one = getattr(gapless, name)(**options).fit(X, y, sample_weight=weights).generalization_
     other = getattr(gapless, name)(**options).fit(X[kept], y[kept]).generalization_
     assert one.method == other.method
-    assert "corrected for the choice among" in one.method
+    assert "corrected for selection among" in one.method
     for attribute in ("train", "unseen", "standard_error"):
         assert getattr(one, attribute) == pytest.approx(getattr(other, attribute), rel=1e-5)
 
@@ -317,17 +317,17 @@ def test_rows_without_weight_are_no_rows_for_the_corrected_score(diabetes, name)
 @pytest.mark.usefixtures("no_verdict")
 def test_what_is_not_corrected_says_so(diabetes, model, names):
     X, y = diabetes
-    assert f"; not corrected for the choice of {names}" in (
+    assert f"; not corrected for the selection of {names}" in (
         gapless.generalize(model.fit(X, y), X, y).method
     )
-    is_corrected = "corrected for the choice among" in model.generalization_.method
+    is_corrected = "corrected for selection among" in model.generalization_.method
     assert is_corrected == (not isinstance(getattr(model, "cv", None), ShuffleSplit))
 
 
 def test_a_strength_for_each_target_is_not_corrected_for(diabetes):
     X, y = diabetes
     model = gapless.RidgeCV(ALPHAS, alpha_per_target=True).fit(X, np.column_stack([y, y[::-1]]))
-    assert "not corrected for the choice of alpha" in model.generalization_.method
+    assert "not corrected for the selection of alpha" in model.generalization_.method
 
 
 def test_the_same_c_twice(cancer):

@@ -80,10 +80,10 @@ def test_unseen_score_is_corrected_for_the_choice(rng):
     model = tuned().fit(X, y)
     given = tuned(min_samples_leaf=model.min_samples_leaf_).fit(X, y)
     found = model.generalization_
-    assert found.method.endswith("out of bag (30 members), corrected for the choice among 3 models")
+    assert found.method.endswith("out of bag (30 members), corrected for selection among 3 models")
     assert found.train == given.generalization_.train
     assert abs(found.unseen - given.generalization_.unseen) < given.generalization_.standard_error
-    assert "being chosen had added" in found.verdict
+    assert "selection had inflated it by" in found.verdict
 
 
 def test_folds_choose_for_themselves(rng):

@@ -263,7 +263,7 @@ def test_strength_and_scale_are_chosen_together(moons):
     assert (
         model.score(new, labels) >= KernelLogisticRegression().fit(X, y).score(new, labels) - 0.01
     )
-    assert "corrected for the choice among" in model.generalization_.method
+    assert "corrected for selection among" in model.generalization_.method
     assert "gamma" in gapless.generalize(model, X, y).method
 
 

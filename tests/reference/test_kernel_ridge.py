@@ -201,7 +201,7 @@ def test_many_rows_choose_by_a_sample(data, monkeypatch):
     monkeypatch.setattr(search, "MOST_FOR_STRENGTHS", 60)
     model = KernelRidge(alpha="loo", kernel="rbf", gamma="loo").fit(X, y)
     assert np.all(model.search_.rows == 40)
-    assert "not corrected for the choice of alpha and gamma" in model.generalization_.method
+    assert "not corrected for the selection of alpha and gamma" in model.generalization_.method
     assert model.generalization_.unseen > 0.5
 
 

@@ -107,7 +107,7 @@ def test_many_rows_are_judged_by_a_sample(data, monkeypatch):
     X, y = data
     monkeypatch.setattr("gapless.models.kernel_machines.local.MOST_ROWS", 30)
     model = KernelRegression().fit(X, y)
-    assert "not corrected for the choice of bandwidth" in model.generalization_.method
+    assert "not corrected for the selection of bandwidth" in model.generalization_.method
     assert model.generalization_.unseen > 0.5
 
 

@@ -143,7 +143,7 @@ def test_parameters_are_chosen_by_folds(name):
     search = model.search_
     assert (model.C_, model.gamma_) == tuple(of[search.chosen] for of in search.values.values())
     assert model.certificate_.kind == "optimal"
-    assert "corrected for the choice" in model.generalization_.method
+    assert "corrected for selection" in model.generalization_.method
     weights = np.random.default_rng(0).integers(1, 3, len(X))
     repeated = np.repeat(np.arange(len(X)), weights)
     weighted = SVC(C=[0.1, 5.0], gamma=0.3, multi_class=name).fit(X, y, sample_weight=weights)

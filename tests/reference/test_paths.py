@@ -255,6 +255,6 @@ def test_a_path_draws_its_numbers():
     assert "b" not in drawn
     np.testing.assert_array_equal(below.get_lines()[0].get_ydata(), unseen)
     assert below.get_lines()[1].get_xdata()[0] == strengths[3]
-    assert below.get_ylabel() == "score on unseen data"
+    assert below.get_ylabel() == "score on unseen rows"
     assert len(Path(strengths, coefficients, np.zeros(5), np.zeros(5)).plot()) == 1
     matplotlib.pyplot.close("all")

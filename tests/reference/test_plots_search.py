@@ -24,7 +24,7 @@ def test_cells_of_a_heat_map_have_the_score_of_the_nearest_model():
     half = len(drawn) // 2
     assert len(np.unique(drawn[:half, :half])) == 1  # the border is in the middle of the logarithms
     assert axes.get_xscale() == axes.get_yscale() == "log"
-    assert axes.figure.axes[1].get_ylabel() == "accuracy on unseen data"
+    assert axes.figure.axes[1].get_ylabel() == "accuracy on unseen rows"
 
 
 def test_the_chosen_model_is_marked_and_the_last_of_equal_ones_drawn():

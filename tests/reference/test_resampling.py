@@ -192,7 +192,7 @@ def test_results_print_draw_and_turn_into_plain_data(rng):
 
     X, y = numbers(rng)
     result = k_fold(Ridge(), X, y)
-    assert "on unseen data" in str(result) and "5-fold" in repr(result)
+    assert "on unseen rows" in str(result) and "5-fold" in repr(result)
     assert result.to_dict()["unseen"] == result.unseen
     axes = result.plot()
     assert len(axes.get_lines()[-1].get_xdata()) == 5

@@ -162,7 +162,7 @@ def test_models_that_learned_nothing_of_balanced_classes_say_chance(model, n, cl
     X, y = rng.standard_normal((n, 20)), rng.permutation(np.arange(n) % classes)
     result = model.fit(X, y).generalization_
     assert abs(result.unseen - 1 / classes) <= 2 * result.standard_error
-    assert "shares of the classes kept" in result.method
+    assert "stratified by class" in result.method
 
 
 def test_shares_are_kept_for_several_classes(rng):
@@ -319,7 +319,7 @@ def test_two_rows_are_enough():
 
 def test_it_prints_as_a_sentence():
     assert str(Corrected(3, 0.8123, 0.021, 0.013)) == (
-        "configuration 3 scores 0.8123 ± 0.021 on unseen data; being chosen had added 0.013."
+        "configuration 3 scores 0.8123 ± 0.021 on unseen rows; selection had inflated it by 0.013."
     )
 
 

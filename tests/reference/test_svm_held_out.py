@@ -232,7 +232,7 @@ def test_a_region_of_a_narrow_kernel_is_over_fitted(gamma, kind):
     X = np.random.default_rng(1).normal(size=(150, 2))
     found = gapless.OneClassSVM(nu=0.1, gamma=gamma).fit(X).generalization_
     assert found.kind == kind
-    assert "0.9, which is asked for" in found.verdict
+    assert "the requested 0.9" in found.verdict
 
 
 def test_features_that_say_nothing_score_as_a_guess():
@@ -240,7 +240,7 @@ def test_features_that_say_nothing_score_as_a_guess():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 2000)), np.arange(60) % 2
     found = gapless.SVC().fit(X, y).generalization_
-    assert found.method.startswith("5-fold, because without a row its class is rarer")
+    assert found.method.startswith("5-fold, because leaving a row out makes its class rarer")
     assert abs(found.unseen - 0.5) < 3 * found.standard_error
 
 

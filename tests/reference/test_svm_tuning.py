@@ -145,10 +145,10 @@ def test_the_result_says_that_it_is_corrected():
     model = SVC(C="loo", gamma="loo").fit(X, y)
     result = model.generalization_
     count = len(model.search_.unseen)
-    assert f"corrected for the choice among {count} models" in result.method
-    assert "being chosen had added" in result.verdict
+    assert f"corrected for selection among {count} models" in result.method
+    assert "selection had inflated it by" in result.verdict
     plain = gapless.generalize(model, X, y)
-    assert "not corrected for the choice of C and gamma" in plain.method
+    assert "not corrected for the selection of C and gamma" in plain.method
     assert result.unseen <= plain.unseen
 
 

@@ -444,7 +444,7 @@ def test_many_classes_of_wide_large_data_are_held_out(monkeypatch):
     y = np.arange(60) % 3
     X = rng.normal(size=(60, 80)) + np.eye(3, 80)[y]
     result = LinearSVC().fit(X, y).generalization_
-    assert "3 dense systems in 60 rows" in result.method
+    assert "3 dense systems of 60 rows" in result.method
 
 
 def test_a_penalty_without_effect_does_not_excuse_overfitting(rng):

@@ -127,7 +127,7 @@ class Certificate:
         if worse.kind not in MEASURED or not (self.is_finite and other.is_finite):
             return joined
         if not joined.is_finite:
-            verdict = f"stopped: no finite gap: {OVERFLOWS}."
+            verdict = f"stopped: the gap is not finite: {OVERFLOWS}."
             return replace(joined, kind="stopped", verdict=verdict, gap=np.inf, relative_gap=np.inf)
         if worse.kind == "stopped" and gap <= tolerance:
             joined = replace(joined, kind="optimal")
@@ -213,7 +213,7 @@ def certify_model(
     recompute = getattr(model, "_certified_exactly" if exact_kernel else "_certified", None)
     if exact_kernel and recompute is None:
         raise ValueError(
-            f"exact_kernel=True is for models with a kernel, and {type(model).__name__} has none; "
+            f"exact_kernel=True needs a model with a kernel, and {type(model).__name__} has none; "
             "leave it out."
         )
     if recompute is not None:  # a model that is no linear one, and knows its own objective
@@ -221,10 +221,10 @@ def certify_model(
     parts = getattr(model, "_certification_problem", None)
     if parts is None:
         raise TypeError(
-            f"{type(model).__name__} cannot be certified: it does not minimise a known objective; "
-            "pass a fitted model of gapless, such as gapless.Ridge, and its own X: for a pipeline "
-            "certify(pipeline[-1], pipeline[:-1].transform(X), y), for a search its "
-            "best_estimator_."
+            f"{type(model).__name__} cannot be certified: its objective is not known; pass a "
+            "fitted gapless model, such as gapless.Ridge, with the X it was fitted to: for a "
+            "pipeline call certify(pipeline[-1], pipeline[:-1].transform(X), y), for a search "
+            "pass its best_estimator_."
         )
     tol = float(getattr(model, "tol", 1e-6))
     problems, parameters = zip(*parts(X, y, sample_weight))
@@ -341,7 +341,7 @@ def judged(
         tolerance = tol * scale + _allowance(rounding, scale)
     certificate = Certificate(
         kind="stopped",
-        verdict=f"stopped: no finite gap: {OVERFLOWS}.",
+        verdict=f"stopped: the gap is not finite: {OVERFLOWS}.",
         primal=primal,
         dual=dual,
         gap=gap,
@@ -429,14 +429,16 @@ def _why_infinite(problem: Problem, w: Array) -> str:
         if np.isfinite(problem.penalty.value(w)) or outside.where is None:
             return "the objective overflows float64; " + RESCALE
     return (
-        f"the coefficients leave their constraints (entry {outside.where} by {outside.value:.3g}); "
-        "use a solver that keeps them"
+        f"the coefficients violate their constraints (entry {outside.where} by "
+        f"{outside.value:.3g}); use a solver that respects them"
     )
 
 
 def _refused(problem: Problem, tol: float, complaint: str) -> Certificate:
     """What is said of parameters without a finite objective."""
-    return _unbounded(problem, tol, "stopped", f"stopped: no finite gap: {complaint}.", np.inf)
+    return _unbounded(
+        problem, tol, "stopped", f"stopped: the gap is not finite: {complaint}.", np.inf
+    )
 
 
 def _unbounded(
@@ -467,7 +469,7 @@ def _without_bound(problem: Problem, w: Array, z: Array, primal: float, tol: flo
     if problem.loss.has_conjugate:
         culprit = f"penalty {problem.penalty.name}"
         missing = "conjugate and feasible_scales"
-    verdict = f"no bound is known: the {culprit} does not give its conjugate; add {missing}."
+    verdict = f"no bound is known: the {culprit} does not define its conjugate; add {missing}."
     return _unbounded(problem, tol, "none", verdict, primal, _first_order(problem, w, z))
 
 
@@ -492,7 +494,8 @@ def _judge_stationarity(
     verdict = f"stationary: no small change improves the objective at first order ({numbers})."
     if distance > tol * without:
         verdict = (
-            f"stopped: some coefficients still improve the objective ({numbers}); raise max_iter."
+            f"stopped: changing some coefficients would still improve the objective ({numbers}); "
+            "raise max_iter."
         )
     kind = "stationary" if distance <= tol * without else "stopped"
     return _unbounded(problem, tol, kind, verdict, primal, kkt)
@@ -502,10 +505,10 @@ def _judge_stationarity(
 
 RESCALE = "divide the features and the target by a constant"
 OVERFLOWS = "the objective, or its lower bound, overflows float64; " + RESCALE
-CENTRE = ", or subtract their means from the features and the target, whose size hides the rest"
+CENTRE = ", or centre the features and the target, whose large means hide the rest"
 NO_MINIMISER = (
-    "no minimiser exists: the data are separable along coefficients without a penalty, and the "
-    "objective falls for ever along them; add a penalty, or drop the features that separate."
+    "no minimiser exists: coefficients without a penalty separate the data, so the objective "
+    "keeps falling as they grow; add a penalty, or drop the features that separate."
 )
 
 
@@ -520,7 +523,7 @@ def _sentence(certificate: Certificate, advice: str = "", cure: str = CURE) -> s
     allowed = f"{certificate.tolerance:.3g}"
     if share <= MOST_TOLD:
         allowed = f"{_percent(share)} of the objective without features"
-    return f"stopped: {distance}, where {allowed} was allowed; {cure}{advice}."
+    return f"stopped: {distance} (tolerance: {allowed}); {cure}{advice}."
 
 
 def _in_words(certificate: Certificate) -> str:
@@ -530,7 +533,10 @@ def _in_words(certificate: Certificate) -> str:
     if certificate.scale == 0 or certificate.relative_gap > MOST_TOLD:
         return f"at most {certificate.gap:.3g} above the best possible objective"
     share = _percent(certificate.relative_gap)
-    return f"at most {share} of the objective without features above the best possible one"
+    return (
+        f"at most {share} above the best possible objective, relative to the objective without "
+        "features"
+    )
 
 
 def _percent(fraction: float) -> str:

@@ -95,7 +95,7 @@ class ModelComparison:
         best, chosen = self[self.best], self[self.chosen]
         lines = [
             f"{self.chosen}: {self.metric} {chosen.unseen:.4g} ± {chosen.standard_error:.2g} on "
-            f"unseen data, by {self.method}"
+            f"unseen rows, by {self.method}"
         ]
         if chosen is not best:
             lines[0] += (
@@ -284,16 +284,16 @@ def _verdict(
     own: tuple[str, str] | None,
 ) -> str:
     """What is wrong with a model: by its own versions, else next to the best on the same rows."""
-    kind, advice = "balanced", f"{name_of_best} does not do clearly better on unseen data"
+    kind, advice = "balanced", f"{name_of_best} does not do clearly better on unseen rows"
     if own is not None:
         kind, advice = own
     elif one is best:
-        advice = "none of the others does better on unseen data"
+        advice = "none of the others does better on unseen rows"
     elif is_behind:
         kind, more = (
             ("under-fitted", "better") if one.train < best.train else ("over-fitted", "worse")
         )
-        advice = f"{name_of_best} knows its own rows {more}, and does clearly better on unseen data"
+        advice = f"{name_of_best} knows its own rows {more}, and does clearly better on unseen rows"
     if not np.isfinite(one.unseen):
         return one.said("").verdict
     return sentence(kind, one.metric, one.train, one.unseen, one.standard_error, advice)

@@ -92,7 +92,7 @@ class ValidationCurve:
         i, j = self.best, self.chosen
         text = (
             f"{self.parameter}={self.values[i]} is best: {self.metric} {self.unseen[i]:.4g} ± "
-            f"{self.standard_errors[i]:.2g} on unseen data"
+            f"{self.standard_errors[i]:.2g} on unseen rows"
         )
         if j != i:
             text += (

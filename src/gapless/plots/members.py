@@ -19,7 +19,7 @@ def members(
     metric: str = "score",
     axes: Axes | None = None,
 ) -> Axes:
-    """Draw scores on unseen data against the number of members.
+    """Draw scores on unseen rows against the number of members.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def members(
         va="center",
         color="C0",
     )
-    axes.set(xlabel="members", ylabel=f"{metric} on unseen data", xscale="log")
+    axes.set(xlabel="members", ylabel=f"{metric} on unseen rows", xscale="log")
     axes.xaxis.set_major_formatter("{x:g}")
     axes.spines[["top", "right"]].set_visible(False)
     return axes

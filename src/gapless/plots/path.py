@@ -1,4 +1,4 @@
-"""How the coefficients of a model, and its score on unseen data, change with the strength."""
+"""How the coefficients of a model, and its score on unseen rows, change with the strength."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def path(
     coefficients : array of shape (m, d) or (m, d, K)
         One line each; those that are 0 everywhere are left out.
     unseen, standard_errors : sequence of m floats, default=None
-        Score on unseen data at each strength and its standard error, drawn in a second panel.
+        Score on unseen rows at each strength and its standard error, drawn in a second panel.
     chosen : int, default=None
         Position of the chosen strength, marked in both panels.
     metric : str, default="score"
@@ -89,7 +89,7 @@ def _draw_scores(ax: Axes, strengths, unseen, standard_errors, metric: str) -> N
     if standard_errors is not None:
         error = np.asarray(standard_errors)
         ax.fill_between(strengths, unseen - error, unseen + error, color="C0", alpha=0.2, lw=0)
-    ax.set_ylabel(f"{metric} on unseen data")
+    ax.set_ylabel(f"{metric} on unseen rows")
 
 
 def _name_the_choice(ax: Axes, strength: float) -> None:

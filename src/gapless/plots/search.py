@@ -1,4 +1,4 @@
-"""What the models of a search score on unseen data."""
+"""What the models of a search score on unseen rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def search(
     chosen: int | None = None,
     axes: Axes | None = None,
 ) -> Axes:
-    """Draw scores on unseen data against one parameter, or as a heat map of two.
+    """Draw scores on unseen rows against one parameter, or as a heat map of two.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def search(
     axes.plot(along[order], scores[order], color="C0", linewidth=1.5, marker=".")
     if chosen is not None:
         axes.plot(along[chosen], scores[chosen], "o", color="0.2", zorder=3, label="chosen")
-    axes.set(xscale="log", xlabel=name, ylabel=f"{metric} on unseen data")
+    axes.set(xscale="log", xlabel=name, ylabel=f"{metric} on unseen rows")
     axes.grid(True, which="major", color="0.9")
     axes.spines[["top", "right"]].set_visible(False)
     return axes
@@ -88,7 +88,7 @@ def _heat_map(
         at = [of[chosen] for of in values]
         axes.plot(*at, "o", mfc="none", mec="C3", mew=2, markersize=10, label="chosen")
     bar = axes.figure.colorbar(mesh, ax=axes, extend="min" if latest.min() < least else "neither")
-    bar.set_label(f"{metric} on unseen data")
+    bar.set_label(f"{metric} on unseen rows")
 
 
 def _cells(values: Array) -> tuple[Array, Array]:

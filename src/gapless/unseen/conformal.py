@@ -161,7 +161,7 @@ def calibrate(fitted: Fitted | Refittable) -> Calibration:
     units = fitted.units
     count = int(units.max(initial=-1)) + 1
     if count < 2:
-        raise ValueError("all rows are equal, so none can be left out to see how large errors are.")
+        raise ValueError("all rows are equal, so none can be left out to measure errors.")
     order = drawn(units, count, fitted.targets if fitted.has_classes else None)
     rows, weights = _calibrating(fitted, order)
     models: LeftOut
@@ -192,7 +192,7 @@ def _calibrating(fitted: Fitted | Refittable, order: Array) -> tuple[Array, Arra
 def _in_closed_form(fitted: Any, rows: Array) -> tuple[LeftOut, Array]:
     """Models without the x of each of the rows, and what these predict for their own row."""
     if fitted.averages or any(p.loss.name != "squared" for p in fitted.problems):
-        raise NotAvailable("only least squares whose penalty stays has a closed form")
+        raise NotAvailable("only least squares with a fixed penalty has a closed form")
     held = by_formula(fitted).z[rows]
     parts, start = [], 0
     for problem, parameters in zip(fitted.problems, fitted.parameters):
@@ -406,7 +406,7 @@ def _read_fit(model: Any, method: str, X: Any, y: Any, sample_weight: Any) -> Fi
     if not hasattr(model, method):
         kind = "regressor" if method == "_intervals" else "classifier"
         raise TypeError(
-            f"{type(model).__name__} is no {kind} that can be fitted again without some rows; pass "
-            f"a fitted {kind} of gapless."
+            f"{type(model).__name__} is not a {kind} that can be refitted without some rows; pass "
+            f"a fitted {kind} from gapless."
         )
     return model._fitted_to(X, y, sample_weight)

@@ -82,8 +82,9 @@ def generalize(
     rebuild = getattr(model, "_fitted_to", None)
     if rebuild is None:
         raise TypeError(
-            f"{type(model).__name__} does not say what it minimises; pass a fitted model of "
-            "gapless, such as gapless.Ridge, or use cross_val_score of scikit-learn."
+            f"{type(model).__name__} cannot be judged this way, since its objective is not known; "
+            "pass a fitted gapless model, such as gapless.Ridge, or use scikit-learn's "
+            "cross_val_score."
         )
     fitted = rebuild(X, y, sample_weight)
     result = measure(model, fitted, scoring=scoring, groups=groups, time=time)
@@ -93,7 +94,7 @@ def generalize(
 def measure(
     model: Any, fitted: Fitted, *, scoring: Any = None, groups: Any = None, time: Any = None
 ) -> Generalization:
-    """Estimate what a model scores on unseen data, given its fit; see `generalize`."""
+    """Estimate what a model scores on unseen rows, given its fit; see `generalize`."""
     groups, time = _read_labels("groups", groups, fitted), _read_labels("time", time, fitted)
     if groups is not None and time is not None:
         raise ValueError("groups and time cannot both be given; choose one.")
@@ -104,15 +105,15 @@ def measure(
         return _unknown(judge.metric, train, "all rows are equal, so none can be left out")
     if judge.is_empty:
         return _unknown(
-            judge.metric, train, f"all targets are equal, so {judge.metric} says nothing"
+            judge.metric, train, f"all targets are equal, so {judge.metric} means nothing"
         )
     found = getattr(model, "certificate_", None)
     if found is not None and found.kind == "stopped" and found.relative_gap > FAR:
         return _unknown(
             judge.metric,
             train,
-            f"the fit stopped too early, at a relative gap of {found.relative_gap:.2g}, where "
-            "models without some rows would not stop; fit again with more time or steps",
+            f"the fit stopped too early (relative gap {found.relative_gap:.2g}) to be compared "
+            "with models fitted without some rows; fit again with more time or iterations",
         )
     try:
         outcome = trial.run(fitted)
@@ -166,7 +167,7 @@ def _judgement_of_share(outcome: Outcome, expected: float) -> tuple[str, str]:
     """Whether a region holds as many unseen rows as it was asked to."""
     if expected - outcome.score > 2 * outcome.standard_error:
         return "over-fitted", (
-            f"more than 2 standard errors below {expected:.3g}, which is asked for; take a wider "
-            "kernel, such as a smaller gamma"
+            f"more than 2 standard errors below the requested {expected:.3g}; use a wider kernel, "
+            "e.g. a smaller gamma"
         )
-    return "balanced", f"not more than 2 standard errors below {expected:.3g}, which is asked for"
+    return "balanced", f"not more than 2 standard errors below the requested {expected:.3g}"

@@ -60,7 +60,7 @@ def by_formula(fitted: Any, groups: Array | None = None) -> Estimate:
     problem = fitted.problems[0]
     if len(fitted.problems) > 1 and problem.d > problem.n > LARGE_SAMPLE:
         raise NotAvailable(
-            f"{len(fitted.problems)} dense systems in {problem.n} rows take longer than fits"
+            f"{len(fitted.problems)} dense systems of {problem.n} rows take longer than refits"
         )
     held = [leave_out(p, q, groups) for p, q in zip(fitted.problems, fitted.parameters)]
     method = max((h.method for h in held), key=METHODS.index)
@@ -120,7 +120,7 @@ def by_time(fitted: Any, time: Array) -> Estimate:
     held = [
         forward(problem, partial(_solve_past, fitted, problem), time) for problem in fitted.problems
     ]
-    return Estimate(_joined(held), "forward (each row by models of the past)", True)
+    return Estimate(_joined(held), "forward (each row predicted from earlier ones)", True)
 
 
 def _solve_past(

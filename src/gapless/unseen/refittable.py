@@ -162,7 +162,7 @@ class Refittable(ABC):
 
     def sample(self, rows: Array) -> Refittable:
         """The fit to some rows, as if they were all; asked of fits that are large."""
-        raise NotAvailable("no part of the rows stands for all")
+        raise NotAvailable("no subset of the rows represents all of them")
 
     def without(self, rows: Array) -> Model:
         """A model of the other rows."""
@@ -191,9 +191,11 @@ def _by_refits(fitted: Refittable, units: Array, reason: str, by: str = "row") -
 def _by_time(fitted: Refittable, time: Array) -> Estimate:
     window = time_windows(time, fitted.weights)
     if window.max() == 0:
-        raise NotAvailable("all rows have the same time, so none has a past")
+        raise NotAvailable("all rows have the same time, so none comes before another")
     steps = _growing(window)
-    return Estimate(_predict_each(fitted, steps), "forward (each row by models of the past)", True)
+    return Estimate(
+        _predict_each(fitted, steps), "forward (each row predicted from earlier ones)", True
+    )
 
 
 def _growing(window: Array) -> Iterator[tuple[Array, Array]]:

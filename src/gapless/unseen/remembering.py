@@ -1,4 +1,4 @@
-"""What an estimator keeps of its fit, so that it can say later how it will do on unseen data.
+"""What an estimator keeps of its fit, so that it can say later how it will do on unseen rows.
 
 Estimators inherit `Remembering` and keep `_training`, what their method `_fitted` rebuilds the fit
 from. It refers to the data and does not copy them; a copy of the model, or a file, has none of it.
@@ -112,7 +112,7 @@ class Remembering:
         check_is_fitted(self)
         if "_training" not in vars(self):
             raise AttributeError(
-                f"this {type(self).__name__} has no reference to the data of its fit; call {cure}."
+                f"this {type(self).__name__} no longer holds its training data; call {cure}."
             )
         return self._fitted(*vars(self)["_training"])
 

@@ -80,8 +80,8 @@ class Generalization:
         numbers = f"train − unseen = {self.gap:.3g}, by {self.method}"
         if self.disagreement is not None:
             numbers += (
-                f"; {self.disagreement.refits} real refits differ by {self.disagreement.mean:.2g} "
-                f"in their predictions, and {self.disagreement.score:.2g} in the score"
+                f"; {self.disagreement.refits} refits differ by {self.disagreement.mean:.2g} in "
+                f"their predictions and by {self.disagreement.score:.2g} in the score"
             )
         return f"{self.verdict}\n({numbers})"
 
@@ -101,7 +101,7 @@ def uncorrected(result: Generalization, tuned: Sequence[str]) -> Generalization:
     if not tuned or result.kind == "unknown":
         return result
     choice = " and ".join(tuned)
-    return replace(result, method=f"{result.method}; not corrected for the choice of {choice}")
+    return replace(result, method=f"{result.method}; not corrected for the selection of {choice}")
 
 
 def chosen_among(
@@ -116,9 +116,9 @@ def chosen_among(
 
     Its verdict is of the same kind, unless another is named.
     """
-    how = "corrected for the choice among" if found.is_winner else "less the optimism found among"
+    how = "corrected for selection among" if found.is_winner else "minus the optimism found among"
     numbers = result.metric, result.train, found.unseen, found.standard_error
-    advice = f"being chosen had added {max(found.optimism, 0.0):.2g}"
+    advice = f"selection had inflated it by {max(found.optimism, 0.0):.2g}"
     return replace(
         result,
         unseen=found.unseen,
@@ -135,8 +135,8 @@ def sentence(
     """The verdict in words: its kind, both scores, and what follows."""
     digits = _decimals(standard_error, unseen)
     return (
-        f"{kind}: {metric} {unseen:.{digits}f} ± {standard_error:.{digits}f} on unseen data, "
-        f"{train:.{digits}f} on its own; {advice}."
+        f"{kind}: {metric} {unseen:.{digits}f} ± {standard_error:.{digits}f} on unseen rows, "
+        f"{train:.{digits}f} on training rows; {advice}."
     )
 
 

@@ -25,7 +25,7 @@ BLOCK = 1 << 22
 
 @dataclass(frozen=True)
 class Corrected:
-    """The winner of a search, and what it can be expected to score on unseen data.
+    """The winner of a search, and what it can be expected to score on unseen rows.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Corrected:
     def __str__(self) -> str:
         return (
             f"configuration {self.winner} scores {self.unseen:.4g} ± {self.standard_error:.2g} on "
-            f"unseen data; being chosen had added {self.optimism:.2g}."
+            f"unseen rows; selection had inflated it by {self.optimism:.2g}."
         )
 
 
@@ -65,7 +65,7 @@ def correct(
     chosen: int | None = None,
     seed: int = 0,
 ) -> Corrected:
-    """Choose the best of m configurations, and say what it will score on unseen data.
+    """Choose the best of m configurations, and say what it will score on unseen rows.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def _read(scores: Array, weights: Array | None) -> tuple[Array, Array]:
         raise ValueError("weights must be finite and ≥ 0.")
     scores, s = scores[s > 0], s[s > 0]
     if len(s) < 2:
-        raise ValueError(f"needs at least 2 rows with a positive weight, got {len(s)}.")
+        raise ValueError(f"at least 2 rows must have a positive weight, got {len(s)}.")
     if not np.all(np.isfinite(scores)):
         row, column = np.argwhere(~np.isfinite(scores))[0]
         raise ValueError(

@@ -46,7 +46,7 @@ class Outcome:
     def method(self) -> str:
         """How the score was found, in words."""
         method = self.estimate.method
-        return f"{method}, shares of the classes kept" if self.keeps_shares else method
+        return f"{method}, stratified by class" if self.keeps_shares else method
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +118,8 @@ class Trial:
         guess = float(np.sum((sizes / sizes.sum()) ** 2))
         if outcome.score + 2 * outcome.standard_error < guess:
             raise NotAvailable(
-                "without a row its class is rarer, which decides where x tells little"
+                "leaving a row out makes its class rarer, which decides where the features "
+                "predict little"
             )
 
     def _scored(self, estimate: Estimate) -> Outcome:
@@ -139,8 +140,8 @@ class Trial:
         outcome = self._judged(fitted, estimate)
         if disagreement.score > outcome.standard_error:
             raise NotAvailable(
-                f"the formula misses real refits by {disagreement.score:.2g}, more than a standard "
-                "error"
+                f"the formula differs from real refits by {disagreement.score:.2g}, more than a "
+                "standard error"
             )
         return replace(outcome, disagreement=disagreement)
 

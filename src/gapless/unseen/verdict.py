@@ -45,8 +45,10 @@ MUCH = 0.1
 MOST_UNITS, MOST_FEATURES = 600, 500
 # Other rows of the same x speak for all where they can for this part of the weight.
 MOST = 0.5
-NOTHING_BUT_HEART = "it has memorised its own rows, and does no better than a constant on others"
-NEITHER = "no simpler and no richer version of it does clearly better"
+NOTHING_BUT_HEART = (
+    "it has memorised its training rows, and does no better than a constant on unseen ones"
+)
+NEITHER = "no simpler or richer version does clearly better"
 
 
 @dataclass(frozen=True, eq=False)
@@ -319,7 +321,10 @@ def judgement(trial: Trial, outcome: Outcome) -> tuple[str, str]:
         return "balanced", NEITHER
     kind, rival = max(found, key=lambda pair: pair[1].lead.gain)
     if kind == "over-fitted" and comparison.lead_of_same_x(rival.answers) is not None:
-        return "balanced", f"{rival.name} would do better for a new x, but not for those it knows"
+        return (
+            "balanced",
+            f"{rival.name} would do better for new x, but not for those it was trained on",
+        )
     return kind, _advice(rival, outcome.score)
 
 

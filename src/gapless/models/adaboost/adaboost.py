@@ -81,7 +81,7 @@ class AdaBoostClassifier(VotePredictions, HeldOutSets, ClassifierMixin, WeightBo
     dual_ : ndarray
         The weights of the distinct rows that prove it: their mean over the rounds.
     generalization_ : Generalization
-        What the vote will score on unseen data, by boosting again without some rows.
+        What the vote will score on unseen rows, by boosting again without some rows.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)

@@ -68,7 +68,7 @@ class AdaBoostRegressor(HeldOutIntervals, RegressorMixin, WeightBoosting):
     certificate_ : Certificate
         Says that no bound is known, and why.
     generalization_ : Generalization
-        What the median will score on unseen data, by boosting again without some rows.
+        What the median will score on unseen rows, by boosting again without some rows.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)

@@ -74,7 +74,7 @@ class BaggingClassifier(HeldOutSets, Bagging, sklearn.ensemble.BaggingClassifier
     certificate_ : Certificate
         Of kind "none": no objective is minimised.
     generalization_ : Generalization
-        The score on unseen data, out of bag, with its standard error.
+        The score on unseen rows, out of bag, with its standard error.
 
     Notes
     -----
@@ -272,7 +272,7 @@ class BaggingRegressor(HeldOutIntervals, Bagging, sklearn.ensemble.BaggingRegres
     certificate_ : Certificate
         Of kind "none": no objective is minimised.
     generalization_ : Generalization
-        The score on unseen data, out of bag, with its standard error.
+        The score on unseen rows, out of bag, with its standard error.
 
     Notes
     -----

@@ -59,7 +59,7 @@ class BernoulliNB(CountBayes):
     certificate_ : Certificate
         That the parameters are the best ones, which are known in closed form.
     generalization_ : Generalization
-        What the model will score on unseen data, by exact leave-one-out.
+        What the model will score on unseen rows, by exact leave-one-out.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)

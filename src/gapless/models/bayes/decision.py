@@ -74,7 +74,7 @@ class BayesDecision(Remembering, MetaEstimatorMixin, ClassifierMixin, BaseEstima
     certificate_ : Certificate
         That of the classifier, where it is one of gapless.
     generalization_ : Generalization
-        Minus what a decision on unseen data costs, or the accuracy there if no costs are given,
+        Minus what a decision on unseen rows costs, or the accuracy there if no costs are given,
         where the classifier is one of gapless.
 
     Notes
@@ -288,7 +288,7 @@ class BayesDecision(Remembering, MetaEstimatorMixin, ClassifierMixin, BaseEstima
 
     @cached_property
     def generalization_(self) -> Generalization:
-        """Minus what a decision on unseen data costs; computed when first asked for.
+        """Minus what a decision on unseen rows costs; computed when first asked for.
 
         From the held-out predictions of the classifier, which must be one of gapless. Without costs
         it is the accuracy.

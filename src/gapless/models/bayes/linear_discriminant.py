@@ -70,7 +70,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     certificate_ : Certificate
         That the weights are those of the closed form.
     generalization_ : Generalization
-        What the model will score on unseen data: by exact leave-one-out, or by folds where the
+        What the model will score on unseen rows: by exact leave-one-out, or by folds where the
         covariance is shrunk automatically, estimated, or has no inverse.
     n_features_in_ : int
         Number of features.

@@ -66,7 +66,7 @@ class QuadraticDiscriminantAnalysis(Discriminant):
     certificate_ : Certificate
         That the parameters are the best ones, which are known in closed form.
     generalization_ : Generalization
-        What the model will score on unseen data: by exact leave-one-out, or by folds where
+        What the model will score on unseen rows: by exact leave-one-out, or by folds where
         covariances are shrunk automatically, estimated, or may have no inverse.
     n_features_in_ : int
         Number of features.

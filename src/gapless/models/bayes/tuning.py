@@ -187,7 +187,7 @@ class _HeldOut:
 
 
 def corrected(model: Any, choice: Choice | None, plain: Generalization) -> Generalization:
-    """What the tuned model scores on unseen data, corrected for having been chosen."""
+    """What the tuned model scores on unseen rows, corrected for having been chosen."""
     if choice is None or plain.kind == "unknown" or not choice.is_whole:
         return uncorrected(plain, model._tuned())
     found = correct(choice.right, choice.weights, choose_by=choice.by, chosen=choice.search.chosen)

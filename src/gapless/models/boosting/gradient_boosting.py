@@ -103,7 +103,7 @@ class GradientBoostingClassifier(BoostedClassifier, PlainGradientBoosting):
     certificate_ : Certificate
         What the training loss reached; no bound is known for sums of trees.
     generalization_ : Generalization
-        What the model will score on unseen data, by boosting again without some rows.
+        What the model will score on unseen rows, by boosting again without some rows.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)

@@ -83,7 +83,7 @@ class ExtraTreesClassifier(ForestClassifier):
     certificate_ : Certificate
         Of kind "none": no objective is minimised.
     generalization_ : Generalization
-        The score on unseen data, out of bag where there is a bootstrap, with its standard error.
+        The score on unseen rows, out of bag where there is a bootstrap, with its standard error.
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
         Number and names of the features.
 
@@ -232,7 +232,7 @@ class ExtraTreesRegressor(ForestRegressor):
     certificate_ : Certificate
         Of kind "none": no objective is minimised.
     generalization_ : Generalization
-        The score on unseen data, out of bag where there is a bootstrap, with its standard error.
+        The score on unseen rows, out of bag where there is a bootstrap, with its standard error.
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
         Number and names of the features.
 

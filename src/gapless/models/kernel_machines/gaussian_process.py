@@ -90,7 +90,7 @@ class GaussianProcessRegressor(KernelRegressor):
         The mean is exact. Where parameters were fitted the kind is "stationary", since their
         likelihood may have several maxima, and the verdict says how far its gradient is from 0.
     generalization_ : Generalization
-        What the mean will score on unseen data, by exact leave-one-out for this kernel.
+        What the mean will score on unseen rows, by exact leave-one-out for this kernel.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)

@@ -82,7 +82,7 @@ default="gaussian"
     certificate_ : Certificate
         Local models are solved in closed form.
     generalization_ : Generalization
-        What the model will score on unseen data, by exact leave-one-out.
+        What the model will score on unseen rows, by exact leave-one-out.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)

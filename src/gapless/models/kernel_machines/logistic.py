@@ -104,9 +104,9 @@ class KernelLogisticRegression(OfParts, WithKernel, LogisticOutputs, LinearClass
     C_, gamma_ : float
         The chosen values, with C="loo" and gamma="loo".
     path_ : Path
-        The models along all C and their scores on unseen data, with C="loo".
+        The models along all C and their scores on unseen rows, with C="loo".
     search_ : Search
-        Every pair of gamma and C that was tried, with its score on unseen data and its standard
+        Every pair of gamma and C that was tried, with its score on unseen rows and its standard
         error, with gamma="loo".
     n_features_in_ : int
         Number of features.

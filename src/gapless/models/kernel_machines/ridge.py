@@ -101,7 +101,7 @@ class KernelRidge(KernelRegressor):
     certificate_ : Certificate
         How far the fit can be from the best possible one.
     generalization_ : Generalization
-        What the model will score on unseen data, by exact leave-one-out.
+        What the model will score on unseen rows, by exact leave-one-out.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)

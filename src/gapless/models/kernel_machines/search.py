@@ -137,7 +137,7 @@ def _chosen(
 
 
 def corrected(model: Any, choice: Choice, rows: Merged, plain: Generalization) -> Generalization:
-    """What the tuned model scores on unseen data, corrected for having been chosen."""
+    """What the tuned model scores on unseen rows, corrected for having been chosen."""
     if plain.kind == "unknown" or not choice.is_whole:
         return uncorrected(plain, model._tuned())
     y, weights, units = rows.data.y[rows.first], rows.weights, rows.units

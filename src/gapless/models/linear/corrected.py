@@ -1,4 +1,4 @@
-"""What a tuned model scores on unseen data, corrected for having been chosen.
+"""What a tuned model scores on unseen rows, corrected for having been chosen.
 
 `selection` and the classes with "CV" in their name keep the held-out predictions of all models that
 they tried. Here these become one score for each row and model, those that are reported and those
@@ -45,7 +45,7 @@ class Rivals:
 
 
 def corrected(model: Any, fitted: Fitted, choice: Choice, plain: Generalization) -> Generalization:
-    """What the tuned model scores on unseen data, corrected for having been chosen.
+    """What the tuned model scores on unseen rows, corrected for having been chosen.
 
     `plain` is the estimate for the chosen model as if nobody had chosen it. It stands, and says so,
     where the model is none of those that were tried, or where folds left out some rows more often

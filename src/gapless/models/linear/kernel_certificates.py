@@ -46,7 +46,7 @@ def concerning(certificate: Certificate, features: KernelFeatures | None) -> Cer
     if features.kind == NYSTROEM:
         more += "; certify(model, X, y, exact_kernel=True) compares with the kernel itself"
     if not features.is_enough:
-        more += ". More of them would do better on unseen data: raise n_components"
+        more += ". More of them would do better on unseen rows: raise n_components"
     return replace(certificate, verdict=f"{certificate.verdict} {more}.")
 
 

@@ -76,7 +76,7 @@ class Lasso(PlainSparseRegressor):
     alpha_ : float
         The chosen strength, with alpha="loo" or alpha="cv".
     path_ : Path
-        The models along all strengths and their scores on unseen data, with "loo" or "cv".
+        The models along all strengths and their scores on unseen rows, with "loo" or "cv".
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -206,7 +206,7 @@ class ElasticNet(PlainSparseRegressor):
     alpha_ : float
         The chosen strength, with alpha="loo" or alpha="cv".
     path_ : Path
-        The models along all strengths and their scores on unseen data, with "loo" or "cv".
+        The models along all strengths and their scores on unseen rows, with "loo" or "cv".
     l1_ratio_ : float
         The chosen share of the L1 penalty, where it was tuned.
     n_features_in_ : int

@@ -127,7 +127,7 @@ class LogisticRegression(LogisticOutputs, LinearClassifier):
     C_ : float
         The chosen strength, with C="loo" or C="cv".
     path_ : Path
-        The models along all strengths and their scores on unseen data, with "loo" or "cv".
+        The models along all strengths and their scores on unseen rows, with "loo" or "cv".
     l1_ratio_ : float
         The chosen share of the L1 penalty, where it was tuned.
     n_features_in_ : int

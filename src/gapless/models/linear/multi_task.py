@@ -65,7 +65,7 @@ class MultiTaskLasso(PlainSparseRegressor):
     alpha_ : float
         The chosen strength, with alpha="loo" or alpha="cv".
     path_ : Path
-        The models along all strengths and their scores on unseen data, with "loo" or "cv".
+        The models along all strengths and their scores on unseen rows, with "loo" or "cv".
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)

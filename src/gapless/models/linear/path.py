@@ -28,7 +28,7 @@ class Path:
     gaps : ndarray of shape (m,)
         How far each objective can be above the smallest possible one.
     unseen, standard_errors : ndarray of shape (m,), default=None
-        Estimated score of each model on unseen data, and its standard error.
+        Estimated score of each model on unseen rows, and its standard error.
     chosen : int, default=None
         Position of the strength that was chosen.
     metric : str, default="score"
@@ -53,11 +53,11 @@ class Path:
         at = self.chosen
         return (
             f"{text}; {self.strengths[at]:.3g} is chosen: {self.metric} {self.unseen[at]:.4g} ± "
-            f"{self.standard_errors[at]:.2g} on unseen data>"
+            f"{self.standard_errors[at]:.2g} on unseen rows>"
         )
 
     def plot(self, *, names: Sequence[str] | None = None, axes=None):
-        """Draw coefficients and, where it is known, the score on unseen data against the strength.
+        """Draw coefficients and, where it is known, the score on unseen rows against the strength.
 
         Parameters
         ----------

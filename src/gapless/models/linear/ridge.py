@@ -77,7 +77,7 @@ class Ridge(LinearRegressor):
     alpha_ : float
         The chosen strength, with alpha="loo" or alpha="cv".
     path_ : Path
-        The models along all strengths and their scores on unseen data, with "loo" or "cv".
+        The models along all strengths and their scores on unseen rows, with "loo" or "cv".
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -207,7 +207,7 @@ class RidgeClassifier(LinearClassifier):
     alpha_ : float
         The chosen strength, with alpha="loo" or alpha="cv".
     path_ : Path
-        The models along all strengths and their scores on unseen data, with "loo" or "cv".
+        The models along all strengths and their scores on unseen rows, with "loo" or "cv".
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)

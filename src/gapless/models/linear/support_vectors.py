@@ -82,7 +82,7 @@ class LinearSVR(LinearRegressor):
     C_ : float
         The chosen strength, with C="loo" or C="cv".
     path_ : Path
-        The models along all strengths and their scores on unseen data, with "loo" or "cv".
+        The models along all strengths and their scores on unseen rows, with "loo" or "cv".
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -237,7 +237,7 @@ class LinearSVC(LinearClassifier):
     C_ : float
         The chosen strength, with C="loo" or C="cv".
     path_ : Path
-        The models along all strengths and their scores on unseen data, with "loo" or "cv".
+        The models along all strengths and their scores on unseen rows, with "loo" or "cv".
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)

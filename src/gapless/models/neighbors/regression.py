@@ -56,7 +56,7 @@ class KNeighborsRegressor(RegressorMixin, SupervisedNeighbors):
     certificate_ : Certificate
         Of kind "none": nothing is minimised.
     generalization_ : Generalization
-        What the model will score on unseen data, by exact leave-one-out.
+        What the model will score on unseen rows, by exact leave-one-out.
     effective_metric_, effective_metric_params_ : str or callable, dict
         The metric and its parameters; Minkowski's special cases by their own names.
     n_samples_fit_ : int

@@ -194,7 +194,7 @@ class _Scores:
 
 
 def corrected(model: Any, choice: Choice, plain: Generalization) -> Generalization:
-    """What the tuned model scores on unseen data, corrected for having been chosen."""
+    """What the tuned model scores on unseen rows, corrected for having been chosen."""
     if plain.kind == "unknown" or not choice.is_whole:
         return uncorrected(plain, model._tuned())
     found = correct(

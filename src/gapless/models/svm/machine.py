@@ -232,7 +232,7 @@ def _without_value(tol: float, why: str) -> Certificate:
     """What is said of a model of which nothing can be proved."""
     return Certificate(
         kind="stopped",
-        verdict=f"stopped: no finite gap: {why}; fit again.",
+        verdict=f"stopped: the gap is not finite: {why}; fit again.",
         primal=np.inf,
         dual=-np.inf,
         gap=np.inf,

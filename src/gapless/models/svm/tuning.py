@@ -271,7 +271,7 @@ def _winner(tried: list[Trial], weights: Array, within: float) -> int:
 
 
 def corrected(choice: Choice, plain: Generalization) -> Generalization:
-    """What the chosen machine scores on unseen data, corrected for having been chosen.
+    """What the chosen machine scores on unseen rows, corrected for having been chosen.
 
     `plain` is the estimate as if nobody had chosen it.
     """
@@ -289,10 +289,10 @@ def corrected(choice: Choice, plain: Generalization) -> Generalization:
     if choice.is_sampled:
         # Of all rows, fewer are up to chance than of those that were searched.
         error = plain.standard_error
-    method = f"{plain.method}, corrected for the choice among {len(choice.trials)} models"
+    method = f"{plain.method}, corrected for selection among {len(choice.trials)} models"
     if choice.is_sampled:
         method += f" on {len(choice.weights)} rows"
-    advice = f"being chosen had added {optimism:.2g}"
+    advice = f"selection had inflated it by {optimism:.2g}"
     return replace(
         plain,
         unseen=unseen,

@@ -56,7 +56,7 @@ class C45Classifier(MultiwayClassifier):
     certificate_ : Certificate
         That no subtree has a lower cost: the errors that it was pruned by, or the entropy.
     generalization_ : Generalization
-        What the tree will score on unseen data, by growing it again without some rows.
+        What the tree will score on unseen rows, by growing it again without some rows.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)

@@ -90,7 +90,7 @@ class DecisionTreeRegressor(TreeRegressorMixin, RegressorMixin, DecisionTree):
     certificate_ : Certificate
         That no subtree has a lower cost.
     generalization_ : Generalization
-        What the tree will score on unseen data, by growing it again without some rows.
+        What the tree will score on unseen rows, by growing it again without some rows.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)

@@ -44,7 +44,7 @@ class InFeatures:
         total = float(A.sum())
         if fit_bias:
             if not total > 0:
-                raise NotAvailable("no row has any curvature left")
+                raise NotAvailable("the loss has no curvature at any row")
             mean = design.transposed_times(A / total) if known is None else known[0]
             design = design.shifted(mean)
         self.design, self.A, self.g, self.z = design, A, g, z

@@ -123,7 +123,7 @@ def _estimate(
     if not loss.has_curvature:
         raise NotAvailable(f"the {loss.name} loss has no curvature")
     if not penalty.has_curvature:
-        raise NotAvailable(f"the {penalty.name} penalty does not know its curvature")
+        raise NotAvailable(f"the curvature of the {penalty.name} penalty is not known")
     if l2 is not None and loss.name == "squared":
         return *_least_squares(units.merged(problem), parameters, groups, l2), "loo"
     if l2 is None:
@@ -147,10 +147,10 @@ def _refuse_large_active_set(problem: Problem, parameters: Parameters, rows: int
 
 def _refuse_wild_steps(z: Array, leverage: Array, largest: float) -> None:
     if not (np.all(np.isfinite(z)) and np.max(leverage) < 1):
-        raise NotAvailable("some row alone decides its own prediction")
+        raise NotAvailable("one row alone determines its own prediction")
     if np.max(leverage) > largest:
         most = percent(largest, 0)
-        raise NotAvailable(f"some row decides more than {most} of its own prediction")
+        raise NotAvailable(f"one row determines more than {most} of its own prediction")
 
 
 def _by_outputs(

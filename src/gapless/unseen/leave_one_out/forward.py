@@ -45,7 +45,7 @@ def forward(problem: Problem, solve: Solve, time: Array, *, windows: int = WINDO
         raise ValueError(f"time has shape {time.shape}, but there are {problem.n} rows.")
     window = time_windows(time, problem.weights, windows)
     if window.max() == 0:
-        raise NotAvailable("all rows have the same time, so none has a past")
+        raise NotAvailable("all rows have the same time, so none comes before another")
     z = np.full_like(problem.origin.theta, np.nan)
     start = None
     for now in range(1, int(window.max()) + 1):

@@ -53,7 +53,7 @@ def _hessian_factors(problem: Problem, z: Array, units: Distinct) -> tuple[Array
     # Softmax curves the same for all targets. A mean of different ffᵀ has no such form.
     first = units.firsts(f)
     if not np.allclose(f[units.kept], first[units.inverse], rtol=ALIKE, atol=ALIKE):
-        raise NotAvailable("the curvature of the loss depends on the targets of one x")
+        raise NotAvailable("the curvature of the loss differs among rows with the same x")
     return mean, first
 
 

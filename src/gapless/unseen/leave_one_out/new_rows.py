@@ -64,7 +64,7 @@ class WithoutEach:
             raise NotAvailable("the models without a row have no closed form")
         if problem.d > n:
             if np.any(l2 == 0) or n > LARGEST_SYSTEM:
-                raise NotAvailable("there are too many free features, or too many rows")
+                raise NotAvailable("there are too many unpenalised features, or too many rows")
             design, basis = row_space(design, l2)
             l2 = np.ones(n)
         z = problem.predictions(parameters.w, parameters.b).reshape(n, -1)

@@ -100,7 +100,7 @@ def _inverse(C: Array) -> tuple[Array, float]:
     factor, failed = call_lapack(potrf, C.T, 1, 1, 1)
     condition = 0.0 if failed else dpocon(factor, norm, uplo="L")[0]
     if not condition > 16 * len(C) * EPS:
-        raise NotAvailable("the equations of the rows that answer are singular")
+        raise NotAvailable("the equations of the rows that matter are singular")
     inverse, _ = call_lapack(potri, factor, 1, 1)
     lower = np.tril(inverse)
     lower += np.tril(inverse, -1).T
@@ -121,7 +121,7 @@ class InRows:
         self.answers = np.flatnonzero(np.isfinite(softness))
         self.fixed = np.flatnonzero(np.isinf(softness) & np.any(theta != 0, axis=1))
         if not len(self.answers):
-            raise NotAvailable("no row answers when another is left out")
+            raise NotAvailable("no prediction changes when a row is left out")
         if len(self.answers) > LARGEST_SYSTEM:
             raise NotAvailable(f"{len(self.answers)} rows are too many for one dense system")
         C = kernel.among(self.answers)
@@ -208,7 +208,7 @@ def kernel_of(problem: Problem, l2: Array) -> LinearKernel:
     """The kernel of a problem with a penalty ½Σ l2ⱼwⱼ²; the features with l2ⱼ = 0 are free."""
     design, is_free = problem.design, l2 == 0
     if np.count_nonzero(is_free) >= min(problem.n, LARGEST_SYSTEM):
-        raise NotAvailable("too many features are free of a penalty")
+        raise NotAvailable("too many features have no penalty")
     if problem.fit_bias:
         share = problem.weights / problem.weights.sum()
         design = design.shifted(design.transposed_times(share))

@@ -41,8 +41,8 @@ def hold_out(
         raise NotAvailable("no support vector is strictly between its bounds")
     if count > LARGEST_ACTIVE_SHARE * (problem.d + problem.fit_bias):
         raise NotAvailable(
-            f"{count} support vectors between their bounds are more than half of the "
-            f"{problem.d} coefficients, and would change places"
+            f"{count} support vectors between their bounds are more than half of the {problem.d} "
+            "coefficients, so leaving a row out would change which they are"
         )
     refuse_large_system(count, problem)
     softness = np.where(is_at_kink, 0.0, np.inf)

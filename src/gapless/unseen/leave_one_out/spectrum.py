@@ -114,7 +114,9 @@ class Spectrum:
         )
         bottom = np.where(pinned, own, whole)
         if np.any(bottom <= 0):
-            raise NotAvailable("without some row, a free coefficient is not determined")
+            raise NotAvailable(
+                "without one of the rows, an unpenalised coefficient is not determined"
+            )
         return top / bottom[:, :, None] / self.root[rows, :, None]
 
     def _own(self, rows: slice, strengths: Array) -> tuple[Array, Array]:
@@ -154,7 +156,9 @@ class Spectrum:
             try:
                 x = vectors @ np.linalg.solve(P, right)
             except np.linalg.LinAlgError:
-                raise NotAvailable("without some group, a coefficient is not determined") from None
+                raise NotAvailable(
+                    "without one of the groups, a coefficient is not determined"
+                ) from None
         return x, 1 - float(np.linalg.eigvalsh(whole)[0])
 
 
