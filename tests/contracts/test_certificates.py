@@ -518,7 +518,7 @@ def test_the_percentage_said_is_true_of_the_best_objective():
 @pytest.mark.parametrize("is_shared", [True, False])
 def test_certified_together_is_as_certified_alone(is_shared, together, monkeypatch):
     """The first two problems have one vector of weights, the third has parameters of no use."""
-    monkeypatch.setattr("gapless.certificates.TOGETHER", together)
+    monkeypatch.setattr("gapless.certificates.certificate.PROBLEMS_PER_PRODUCT", together)
     rng = np.random.default_rng(7)
     X, y = rng.normal(size=(12, 3)), np.where(rng.random((12, 4)) < 0.5, -1.0, 1.0)
     ones, some = np.ones(12), np.arange(12) % 3.0

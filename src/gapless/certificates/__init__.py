@@ -11,8 +11,8 @@ from .._ground.first_use import on_first_use
 if TYPE_CHECKING:
     from .certificate import (
         CURE,
+        LARGEST_SHARE,
         MEASURED,
-        MOST_TOLD,
         NO_MINIMISER,
         Certificate,
         certify,

@@ -33,9 +33,9 @@ RESOLVED = 1e-4
 # Gaps below this fraction are written with an exponent.
 SMALLEST_PLAIN = 1e-8
 # A larger multiple of the objective without features, which is then next to nothing, says nothing.
-MOST_TOLD = 1e6
-# So many problems on one design share a product, which bounds the memory that takes.
-TOGETHER = 32
+LARGEST_SHARE = 1e6
+# At most this many problems on one design share a product, to bound the memory it takes.
+PROBLEMS_PER_PRODUCT = 32
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ def certify_all(
     """`certify` for several problems; those on one design share their products with it."""
     exact = [False] * len(problems) if exact is None else exact
     is_shared = all(problem.design is problems[0].design for problem in problems)
-    size = TOGETHER if is_shared else 1
+    size = PROBLEMS_PER_PRODUCT if is_shared else 1
     certificates = []
     with single_blas():
         for first in range(0, len(problems), size):
@@ -521,7 +521,7 @@ def _sentence(certificate: Certificate, advice: str = "", cure: str = CURE) -> s
         return f"optimal: {distance}."
     share = _ratio(certificate.tolerance, certificate.scale)
     allowed = f"{certificate.tolerance:.3g}"
-    if share <= MOST_TOLD:
+    if share <= LARGEST_SHARE:
         allowed = f"{_percent(share)} of the objective without features"
     return f"stopped: {distance} (tolerance: {allowed}); {cure}{advice}."
 
@@ -530,7 +530,7 @@ def _in_words(certificate: Certificate) -> str:
     if certificate.dual > 0 and certificate.gap <= 0.01 * certificate.dual:
         excess = _percent(certificate.gap / certificate.dual)
         return f"at most {excess} above the best possible objective"
-    if certificate.scale == 0 or certificate.relative_gap > MOST_TOLD:
+    if certificate.scale == 0 or certificate.relative_gap > LARGEST_SHARE:
         return f"at most {certificate.gap:.3g} above the best possible objective"
     share = _percent(certificate.relative_gap)
     return (

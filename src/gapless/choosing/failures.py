@@ -11,7 +11,7 @@ from .metric import OF_AREAS, Metric
 # Beyond this, squares of numbers and sums of them are no numbers any more.
 HUGE = 1e150
 # The most characters of an error that are told.
-MOST_TOLD = 240
+LARGEST_SHARE = 240
 
 
 def failure_in_words(error: Exception, frame: pl.DataFrame) -> str:
@@ -31,7 +31,7 @@ def failure_in_words(error: Exception, frame: pl.DataFrame) -> str:
     """
     if isinstance(error, MemoryError):
         return "it needs more memory than there is; leave columns out, or give it fewer rows"
-    text = " ".join(str(error).split("\n")[0].split())[:MOST_TOLD].rstrip(".")
+    text = " ".join(str(error).split("\n")[0].split())[:LARGEST_SHARE].rstrip(".")
     if isinstance(error, np.linalg.LinAlgError):
         return f"its equations have no solution ({text}); leave out columns that repeat others"
     if isinstance(error, ValueError) and text:

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from sklearn.utils.validation import check_is_fitted
 
-from ...certificates import CURE, MEASURED, MOST_TOLD, Certificate, judged
+from ...certificates import CURE, LARGEST_SHARE, MEASURED, Certificate, judged
 from ...problem import EXACT, NYSTROEM, PRECOMPUTED, RANDOM, UNFINISHED, KernelFeatures, Problem
 from .problems import dense, unpack
 
@@ -178,7 +178,7 @@ def features_of(model: Any) -> KernelFeatures:
 
 def of_kernel(certificate: Certificate, features: KernelFeatures) -> Certificate:
     """The certificate with a cure that helps where landmarks are the reason of the gap."""
-    is_told = certificate.relative_gap <= MOST_TOLD
+    is_told = certificate.relative_gap <= LARGEST_SHARE
     if certificate.kind != "stopped" or features.kind == EXACT or not is_told:
         return certificate
     share = 100 * certificate.relative_gap
