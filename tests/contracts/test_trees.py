@@ -18,7 +18,7 @@ from gapless._ground.threads import threads
 from gapless.models import trees
 from gapless.unseen.held_out import folds_of
 
-CLASSES = [getattr(trees, name) for name in trees.__all__]
+CLASSES = [getattr(trees, name) for name in trees.__all__ if name in gapless.__all__]
 FORMS = {
     "DecisionTreeClassifier": [
         {},

@@ -67,7 +67,7 @@ def test_packed_trees_at_odd_shapes(shape):
 
 @pytest.mark.parametrize("room", [{8: 2, 16: 4}, {8: 2, 16: 65_534}, {8: 254, 16: 65_534}])
 def test_columns_with_more_thresholds_than_codes_are_several(monkeypatch, room):
-    monkeypatch.setattr("gapless.models.trees.asked.ROOM", room)
+    monkeypatch.setattr("gapless.models.trees.packed.ROOM", room)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 2)).astype(np.float32)
     theirs = sklearn.ensemble.ExtraTreesRegressor(40, max_depth=6, random_state=0).fit(X, X[:, 0])

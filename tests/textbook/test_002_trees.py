@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from gapless import C45Classifier, DecisionTreeClassifier, ID3Classifier
-from gapless.models.trees.multiway_growing import Rule, entropy, gains
+from gapless.models.trees.multiway import Rule, entropy, gains
 from gapless.models.trees.pruning import pessimistic_errors
 
 # Quinlan (1986), table 1; the numbers of Quinlan (1993), table 2.1 take the place of two columns.

@@ -212,7 +212,7 @@ VALUES = Classes(
         "solvers.Trace": "gapless.solvers",
         "svm.LaterProbabilities": "gapless.models.svm.svc",
         "svm.Probabilities": "gapless.models.svm.probability",
-        "trees.AskedColumns": "gapless.models.trees.asked",
+        "trees.AskedColumns": "gapless.models.trees.packed",
         "trees.Bundles": "gapless._ground.columns.bundles",
         "trees.Columns": "gapless._ground.columns.coded",
         "trees.CompactTrees": "gapless.models.trees.compact",

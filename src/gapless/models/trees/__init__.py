@@ -1,9 +1,9 @@
 """Decision trees: grown, pruned, judged, and read.
 
-`columns` reads X and `growing` calls the core, `multiway` grows trees with a branch for every
-category; `pruning` finds the best subtree for a cost, `judging` proves it from the data, `outline`
-says a tree in words, `packed` predicts. Called by ensembles and by users. Imports what estimators
-share, and the core.
+`tree_model` is what all single trees share, `decision_tree` the trees of two branches, `multiway`
+those with a branch for every category. `growing` calls the core; `pruning` finds the best subtree
+for a cost, `judging` proves it from the data, `outline` says a tree in words, `packed` predicts.
+Called by ensembles and by users. Imports what estimators share, and the core.
 """
 
 from typing import TYPE_CHECKING
@@ -11,25 +11,18 @@ from typing import TYPE_CHECKING
 from ..._ground.first_use import on_first_use
 
 if TYPE_CHECKING:
-    from ._base import (
-        HeldOutIntervals,
-        HeldOutSets,
-        TreeClassifierMixin,
-        TreeData,
-        TreeRegressorMixin,
-    )
-    from .asked import ROOM, AskedColumns
     from .averages import mean_of_model
-    from .c45 import C45Classifier
     from .classifier import DecisionTreeClassifier
     from .compact import STATISTICS, CompactTrees
+    from .data import TreeData
     from .decision_tree import DecisionTree
     from .dials import ChangeDial, Changes, fewer_limits, larger_leaves, named
     from .growing import Options, Targets, draw_rows, grow, grow_forest
     from .held_out import equal_rows
-    from .id3 import ID3Classifier
     from .multiway import LEAF, MultiwayTree
-    from .packed import PackedTrees
+    from .multiway_classifiers import C45Classifier, ID3Classifier
+    from .packed import ROOM, AskedColumns, PackedTrees
+    from .predictions import HeldOutIntervals, HeldOutSets, TreeClassifierMixin, TreeRegressorMixin
     from .pruning import cheapest, made_leaves, parents
     from .regressor import OLD_NAME, DecisionTreeRegressor, check_counts, warn_of_old_name
     from .tree import Tree

@@ -9,10 +9,10 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import StrOptions
 
 from ..._ground.stored import Declaration, Each, Labels, LabelsOfOutputs, Numbers, Whole
-from ._base import TreeClassifierMixin
 from .data import TreeData
 from .decision_tree import FROM_DTYPE, DecisionTree
-from .validation import PESSIMISTIC, PRE, REDUCED
+from .predictions import TreeClassifierMixin
+from .tree_model import PESSIMISTIC, PRE, REDUCED
 
 
 class DecisionTreeClassifier(TreeClassifierMixin, ClassifierMixin, DecisionTree):

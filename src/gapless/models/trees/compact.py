@@ -15,8 +15,7 @@ import numpy as np
 
 from ..._ground import core as _core
 from ..._ground.threads import map_in_threads
-from .asked import offsets
-from .packed import PackedTrees, Reordered
+from .packed import PackedTrees, Reordered, offsets
 from .tree import Tree
 
 Array = np.ndarray

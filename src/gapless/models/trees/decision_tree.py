@@ -1,20 +1,21 @@
 """Decision trees with two branches: CART.
 
-`classifier` and `regressor` derive from `DecisionTree`. A tree is grown in full (`limits`) and then
-pruned (`pruned`).
+`classifier` and `regressor` derive from `DecisionTree`. A tree is grown as far as its limits allow,
+and then pruned: by a price for each leaf, or by errors.
 """
 
 from __future__ import annotations
 
 import time
 from dataclasses import replace
+from math import ceil
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import _fit_context, is_classifier
-from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.base import _fit_context, clone, is_classifier
+from sklearn.utils import Bunch, check_random_state
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..._ground.columns import Columns, encoded, read_features, read_new
@@ -22,24 +23,32 @@ from ..._ground.interrupt import TimeLimit, seconds_left, time_limit
 from ..._ground.progress import watch
 from ..._ground.stored import Declaration, Unused, Value
 from ..._ground.validation import read_outputs
-from ._base import TreeModel
+from ...certificates import Certificate
 from .averages import mean_of_model
-from .data import Grown, TreeData
-from .growing import NO_LIMIT
-from .in_time import grown_in_time
-from .limits import Limited, grow_on
-from .pruned import Prunable
-from .pruning import made_leaves
-from .reading import outline_of_binary
+from .data import Grown, Rows, TreeData, grown_in_time
+from .growing import NO_LIMIT, Options, Targets, grow
+from .judging import RISKS, as_bound, certificate, judge
+from .outline import outline_of_binary
+from .pruning import (
+    PruneTrace,
+    cheapest,
+    first_improvements,
+    made_leaves,
+    node_costs,
+    node_weights,
+    parents,
+    pessimistic_errors,
+)
 from .tree import Tree
-from .tuning import CV
+from .tree_model import ERRORS, PESSIMISTIC, PRE, TreeModel
+from .tuning import CV, Choice, choose_alpha, risk_of, sequence_of
 
 Array = np.ndarray
 
 FROM_DTYPE = "from_dtype"
 
 
-class DecisionTree(Limited, Prunable, TreeModel):
+class DecisionTree(TreeModel):
     """Base of the decision trees with two branches."""
 
     _stored: ClassVar[Declaration] = {
@@ -56,13 +65,48 @@ class DecisionTree(Limited, Prunable, TreeModel):
         "validation_": Unused(),
     }
     _parameter_constraints: ClassVar[dict] = {
-        **Limited._parameter_constraints,
-        **Prunable._parameter_constraints,
+        "splitter": [StrOptions({"best", "random"})],
+        "max_depth": [Interval(Integral, 1, None, closed="left"), None],
+        "min_samples_split": [
+            Interval(Integral, 2, None, closed="left"),
+            Interval(RealNotInt, 0.0, 1.0, closed="right"),
+        ],
+        "min_samples_leaf": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0.0, 1.0, closed="neither"),
+        ],
+        "min_weight_fraction_leaf": [Interval(Real, 0.0, 0.5, closed="both")],
+        "max_features": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0.0, 1.0, closed="right"),
+            StrOptions({"sqrt", "log2"}),
+            None,
+        ],
+        "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
+        "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
+        "monotonic_cst": ["array-like", None],
+        "ccp_alpha": [Interval(Real, 0.0, None, closed="left"), StrOptions({CV})],
+        **TreeModel._parameter_constraints,
+        "select": [StrOptions({"min", "1se"})],
         "random_state": ["random_state"],
         "categorical_features": ["array-like", StrOptions({FROM_DTYPE}), None],
         "max_bins": [Interval(Integral, 2, None, closed="left"), None],
         "time_limit": [Interval(Real, 0, None, closed="neither"), None],
     }
+
+    criterion: str
+    splitter: str
+    max_depth: int | None
+    min_samples_split: Any
+    min_samples_leaf: Any
+    min_weight_fraction_leaf: float
+    max_features: Any
+    max_leaf_nodes: int | None
+    min_impurity_decrease: float
+    monotonic_cst: Any
+    ccp_alpha: Any
+    ccp_alpha_: float
+    select: str
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(
@@ -108,6 +152,13 @@ class DecisionTree(Limited, Prunable, TreeModel):
         found = self._at(**learned)._certify(data, grown.tree)
         self._keep(data, grown, found, learned)
         return self
+
+    def _check_parameters(self) -> None:
+        if self.prune is not None and self.ccp_alpha != 0.0:
+            raise ValueError(
+                f"prune={self.prune!r} and ccp_alpha={self.ccp_alpha!r} are two ways to prune the "
+                "same tree; set prune=None or ccp_alpha=0.0."
+            )
 
     # ---- reading the data ------------------------------------------------------------------------
 
@@ -175,6 +226,154 @@ class DecisionTree(Limited, Prunable, TreeModel):
             trace = trace.numbered(number)
         return Grown(tree, trace, stopped, choice)
 
+    # ---- limits of growing -----------------------------------------------------------------------
+
+    def _max_features(self, d: int) -> int:
+        """How many columns are tried for a split."""
+        if self.max_features is None:
+            return d
+        if isinstance(self.max_features, str):
+            root = np.sqrt(d) if self.max_features == "sqrt" else np.log2(d)
+            return max(1, int(root))
+        if isinstance(self.max_features, Integral):
+            return int(self.max_features)
+        return max(1, int(self.max_features * d))
+
+    def _options(self, data: TreeData, rows: Array) -> Options:
+        """How to grow on some of the rows."""
+        count = float(np.ceil(data.outputs.sample_weight[rows]).sum())
+        leaf, split = self.min_samples_leaf, self.min_samples_split
+        leaf = leaf if isinstance(leaf, Integral) else ceil(leaf * count)
+        split = split if isinstance(split, Integral) else max(2, ceil(split * count))
+        return Options(
+            criterion=self.criterion,
+            splitter=self.splitter,
+            max_features=self._max_features(data.F.shape[1]),
+            max_depth=NO_LIMIT if self.max_depth is None else int(self.max_depth),
+            max_leaf_nodes=self.max_leaf_nodes,
+            min_samples_split=max(int(split), 2 * int(leaf)),
+            min_samples_leaf=int(leaf),
+            min_weight_leaf=self.min_weight_fraction_leaf * float(data.outputs.weights[rows].sum()),
+            min_impurity_decrease=float(self.min_impurity_decrease),
+            monotonic=self._monotonic(data),
+        )
+
+    def _monotonic(self, data: TreeData) -> Array | None:
+        """The constraints, checked."""
+        if self.monotonic_cst is None:
+            return None
+        if len(data.widths) > 1:
+            raise ValueError("Monotonicity constraints are not supported with multiple outputs.")
+        if data.widths[0] > 2:
+            raise ValueError(
+                "Monotonicity constraints are not supported with multiclass classification."
+            )
+        given, d = np.asarray(self.monotonic_cst), data.F.shape[1]
+        if given.ndim != 1:
+            raise ValueError(
+                f"monotonic_cst must be a list of {d} numbers -1, 0 or 1, one for each feature, "
+                f"but got {type(self.monotonic_cst).__name__}."
+            )
+        if given.shape[0] != d:
+            raise ValueError(
+                f"monotonic_cst has shape {given.shape[0]} but the input data X has {d} features."
+            )
+        if not np.all(np.isin(given, (-1, 0, 1))):
+            raise ValueError(
+                "monotonic_cst must be None or an array-like of -1, 0 or 1, but got "
+                f"{np.unique(given)}"
+            )
+        if np.any(data.columns.is_category[given != 0]):
+            raise ValueError(
+                "monotonic_cst is not 0 for a column of categories, which have no order; set 0."
+            )
+        return given.astype(np.int8)
+
+    # ---- pruning ---------------------------------------------------------------------------------
+
+    def _alpha(self, choice: Choice | None) -> float:
+        """The price of a leaf; 0 where none could be chosen in time."""
+        if self.ccp_alpha != CV:
+            return float(self.ccp_alpha)
+        return 0.0 if choice is None else choice.alpha
+
+    def _price(self):
+        return float(self.ccp_alpha_ if self.ccp_alpha == CV else self.ccp_alpha)
+
+    def _choose(
+        self, data: TreeData, rows: Array, tree: Any, options: Options, seed: int
+    ) -> Choice:
+        units = data.units(rows)
+        if units.max() < 1:
+            raise ValueError(
+                f'{type(self).__name__} cannot choose ccp_alpha="cv" from n_samples = 1 distinct '
+                "row; give a number."
+            )
+
+        def on(part: Array) -> Any:
+            return grow_on(data, part, options, seed)
+
+        return choose_alpha(on, data, units, tree, self.select)
+
+    def _trace(
+        self, tree: Any, data: TreeData, rows: Array, held: Rows | None, alpha: float
+    ) -> PruneTrace | None:
+        """What is pruned, None where nothing is to be."""
+        parent = self._parents(tree)
+        if self.prune is None:
+            price = f"{RISKS[self.criterion]} + {alpha:.4g}·leaves"
+            return cheapest(parent, risk_of(tree) + alpha, price) if alpha > 0 else None
+        cost = self._errors(tree, data.rows(rows) if held is None else held)
+        rule = first_improvements if self.prune == PRE else cheapest
+        return rule(parent, cost, ERRORS[self.prune])
+
+    def _parents(self, tree):
+        return parents(tree.children_left, tree.children_right)
+
+    def _errors(self, tree, rows):
+        widths = tree.n_classes if is_classifier(self) else np.zeros(tree.n_outputs, dtype=int)
+        errors = node_costs(tree, rows.F, rows.y, rows.weights, widths.tolist())[:, 0]
+        if self.prune == PESSIMISTIC:
+            errors = pessimistic_errors(errors, node_weights(tree, rows.F, rows.weights))
+        return errors / float(rows.weights.sum())
+
+    def cost_complexity_pruning_path(self, X, y, sample_weight=None):
+        """The nested sequence of subtrees that minimise R(T) + α·leaves for some α ≥ 0.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Training data.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Target values.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights ≥ 0.
+
+        Returns
+        -------
+        path : Bunch
+            With `ccp_alphas`, 0 and the α at which each further split goes, in increasing order,
+            and `impurities`, R(T) of the subtree that is left.
+        """
+        whole = clone(self).set_params(ccp_alpha=0.0, prune=None)
+        tree = whole.fit(X, y, sample_weight=sample_weight).tree_
+        sequence = sequence_of(tree)
+        return Bunch(ccp_alphas=sequence.alphas, impurities=sequence.sums(risk_of(tree)))
+
+    # ---- the certificate -------------------------------------------------------------------------
+
+    def _certify(self, data: TreeData, tree: Any) -> Certificate:
+        rows = np.flatnonzero(data.outputs.weights > 0)
+        if self.prune is not None:
+            held = self._parts(data, rows)[1]
+            return self._certify_errors(tree, data.rows(rows) if held is None else held)
+        part = data.rows(rows, with_class_weights=True)
+        leaf = tree.apply(part.F)
+        found = judge(tree, leaf, part.y, part.weights, self.criterion, max(data.widths))
+        proof = certificate(self._parents(tree), found, self._price(), RISKS[self.criterion])
+        # Constraints move predictions away from the best ones, which the bound does not know.
+        return proof if self.monotonic_cst is None else as_bound(proof)
+
     # ---- reading ---------------------------------------------------------------------------------
 
     def _leaf_values(self, tree, F):
@@ -229,3 +428,14 @@ class DecisionTree(Limited, Prunable, TreeModel):
         """
         check_is_fitted(self)
         return self.tree_.compute_feature_importances()
+
+
+def grow_on(data: TreeData, rows: Array, options: Options, seed: int) -> Any:
+    """A tree of some of the rows."""
+    outputs = data.outputs
+    weights, counts = (np.zeros(len(outputs.weights)) for _ in range(2))
+    weights[rows] = outputs.weights[rows]
+    counts[rows] = np.ceil(outputs.sample_weight[rows])
+    n_classes = data.widths if data.has_classes else None
+    targets = Targets(outputs.y, n_classes)
+    return grow(data.columns, targets, options, weights=weights, counts=counts, seed=seed)

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import xlogy
 
 from ...certificates import Certificate, judged
-from .costs import upwards
+from .pruning import upwards
 
 Array = np.ndarray
 

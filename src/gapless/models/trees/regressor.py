@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils._param_validation import Hidden, StrOptions
 
-from ._base import TreeRegressorMixin
 from .decision_tree import FROM_DTYPE, DecisionTree
-from .validation import PRE, REDUCED
+from .predictions import TreeRegressorMixin
+from .tree_model import PRE, REDUCED
 
 OLD_NAME = "friedman_mse"
 

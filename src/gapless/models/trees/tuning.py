@@ -14,8 +14,7 @@ import numpy as np
 
 from ..._ground.interrupt import check
 from ...unseen import FOLDS, Search, drawn
-from .costs import node_costs
-from .pruning import NestedSequence, parents, weakest_links
+from .pruning import NestedSequence, node_costs, parents, weakest_links
 
 Array = np.ndarray
 

@@ -1,0 +1,423 @@
+"""ID3 and C4.5: classifiers with a branch for every category."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import ClassifierMixin, _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from ..._ground.columns import Columns, bins_of, edges_of, encoded, read_features, read_new
+from ..._ground.progress import watch
+from ..._ground.stored import Declaration, Each, Labels, Nothing, Numbers, Unused, Value, Whole
+from ..._ground.validation import read_outputs, readable_target
+from ...certificates import Certificate
+from .classifier import class_attributes
+from .data import Grown, TreeData, grown_in_time
+from .decision_tree import FROM_DTYPE
+from .growing import NO_LIMIT
+from .judging import Judgement, certificate
+from .multiway import MultiwayTree, Rule, grow
+from .outline import outline_of_multiway
+from .predictions import TreeClassifierMixin
+from .pruning import cheapest, first_improvements, pessimistic_errors
+from .tree_model import ERRORS, PESSIMISTIC, PRE, REDUCED, TreeModel
+
+Array = np.ndarray
+
+
+class MultiwayClassifier(TreeClassifierMixin, ClassifierMixin, TreeModel):
+    """Base of the classifiers with a branch for every category.
+
+    A subclass gives `_rule`, `_edges` where it cuts numbers into bins, and `_confidence`.
+    """
+
+    _stored: ClassVar[Declaration] = {
+        **TreeModel._stored,
+        "tree_": Value(MultiwayTree, classes=lambda tree: tree.value.shape[1]),
+        "n_outputs_": Whole(1, 1),
+        "classes_": Labels(),
+        "n_classes_": Whole(1, size="classes"),
+        "bin_edges_": Each(Numbers(None, is_finite=False) | Nothing(), "features"),
+        "validation_": Unused(),
+    }
+    _parameter_constraints: ClassVar[dict] = {
+        **TreeModel._parameter_constraints,
+        "prune": [StrOptions({PRE, REDUCED, PESSIMISTIC}), None],
+        "max_depth": [Interval(Integral, 1, None, closed="left"), None],
+        "categorical_features": ["array-like", StrOptions({FROM_DTYPE}), None],
+        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
+    }
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None, *, X_val=None, y_val=None, sample_weight_val=None):
+        """Grow a tree, and prune it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Training data. NaN is a missing value. Columns of a table that hold categories, text or
+            booleans are taken as they are. Never written to.
+        y : array-like of shape (n_samples,)
+            Classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights ≥ 0. Weight 2 means the row twice, weight 0 means the row is not there.
+        X_val, y_val, sample_weight_val : array-like, default=None
+            Rows by which `prune="pre_pruning"` and `"reduced_error"` judge a split; if None, a part
+            of the training rows is set aside for it. `gapless.certify(model, X_val, y_val)` then
+            takes these rows.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. Ctrl-C and errors leave it as it was.
+        """
+        data = self._read(X, y, sample_weight)
+        data = self._with_validation(data, X_val, y_val, sample_weight_val)
+        with watch(self, data.F, data.outputs.y):
+            grown = self._grow(data)
+        found = self._certify(data, grown.tree)
+        self._keep(data, grown, found, self._validation_source(data))
+        return self
+
+    # ---- what a subclass says --------------------------------------------------------------------
+
+    def _rule(self) -> Rule:
+        """How tests are chosen."""
+        raise NotImplementedError
+
+    def _edges(self, F: Array, weights: Array, is_category: Array) -> list[Array | None]:
+        """Where the numbers of each column are cut into bins; None where they are not."""
+        return [None] * F.shape[1]
+
+    def _confidence(self) -> float:
+        """Where the upper limit of error rates is taken, for prune="pessimistic"."""
+        return 0.25
+
+    # ---- fitting ---------------------------------------------------------------------------------
+
+    def _described(self, data):
+        return super()._described(data) | class_attributes(data) | {"bin_edges_": data.edges}
+
+    def _read(self, X, y, sample_weight=None, *, reset=True):
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None; call "
+                "fit(X, y)."
+            )
+        X, names = read_features(self, X, reset=reset)
+        labels = column_or_1d(readable_target(y), warn=True, input_name="y")
+        outputs = read_outputs(labels, X, sample_weight, has_classes=True)
+        columns = Columns.read(X, categorical_features=self.categorical_features)
+        F = encoded(columns, X)
+        F = F if isinstance(F, np.ndarray) else F.toarray()
+        edges = self._edges(F, outputs.weights, columns.is_category)
+        return TreeData(cut(F, edges), outputs, names, columns, edges=edges, uncut=F)
+
+    def _read_rows(self, X):
+        F = read_new(self, self.columns_, X)
+        return cut(F if isinstance(F, np.ndarray) else F.toarray(), self.bin_edges_)
+
+    def _grow(self, data, rows=None):
+        rows = np.flatnonzero(data.outputs.weights > 0) if rows is None else rows
+        train, held = self._parts(data, rows)
+        tree, stopped = self._grow_in_time(data, train)
+        trace = None
+        if self.prune is not None:
+            rule = first_improvements if self.prune == PRE else cheapest
+            errors = self._errors(tree, data.rows(train) if held is None else held)
+            trace = rule(tree.parent, errors, ERRORS[self.prune])
+            is_leaf = np.zeros(tree.node_count, dtype=bool)
+            is_leaf[trace.node[trace.is_pruned]] = True
+            tree, number = tree.pruned(is_leaf)
+            trace = trace.numbered(number)
+        return Grown(tree, trace, stopped)
+
+    def _grow_in_time(self, data: TreeData, rows: Array) -> tuple[MultiwayTree, str]:
+        """A tree, and what ended its growth too early: then the deepest complete one is kept."""
+        F, y = data.F[rows], data.outputs.y[rows, 0].astype(int)
+        weights, counts = data.outputs.weights[rows], _level_counts(data)
+        rule = self._rule()
+
+        def grown(depth: int) -> MultiwayTree:
+            limited = replace(rule, max_depth=depth)
+            return grow(F, y, weights, data.widths[0], counts, limited)
+
+        most = NO_LIMIT if rule.max_depth is None else rule.max_depth
+        return grown_in_time(grown, most, self.time_limit)
+
+    def _parents(self, tree):
+        return tree.parent
+
+    def _errors(self, tree, rows):
+        wrong, total = tree.errors(rows.F, rows.y[:, 0].astype(int), rows.weights)
+        if self.prune == PESSIMISTIC:
+            wrong = pessimistic_errors(wrong, total, self._confidence())
+        return wrong / float(rows.weights.sum())
+
+    def _certify(self, data: TreeData, tree: MultiwayTree) -> Certificate:
+        rows = np.flatnonzero(data.outputs.weights > 0)
+        if self.prune is not None:
+            held = self._parts(data, rows)[1]
+            return self._certify_errors(tree, data.rows(rows) if held is None else held)
+        y, weights = data.outputs.y[rows, 0].astype(int), data.outputs.weights[rows]
+        counted = tree.recounted(data.F[rows], y, weights)
+        stored = float(_bits(counted, tree.shares)[tree.feature < 0].sum())
+        judgement = Judgement(_bits(counted, counted.shares), stored)
+        return certificate(tree.parent, judgement, 0.0, "entropy")
+
+    # ---- predicting and reading ------------------------------------------------------------------
+
+    def _leaf_values(self, tree, F):
+        return tree.predict(F)
+
+    def outline(self):
+        """The tree as plain data, from which text, rules and pictures are made.
+
+        Returns
+        -------
+        outline : Outline
+            Conditions, predictions, support and errors of all nodes.
+        """
+        check_is_fitted(self)
+        return outline_of_multiway(self.tree_, self._features(), self.bin_edges_, self.classes_)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = False
+        return tags
+
+
+def _bits(tree: MultiwayTree, shares: Array) -> Array:
+    """The log loss of each node with these predictions, as a part of the mean over all rows."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        bits = np.where(tree.value > 0, tree.value * np.log2(shares), 0.0)
+    return -bits.sum(axis=1) / tree.weight[0]
+
+
+def cut(F: Array, edges: list[Array | None]) -> Array:
+    """Rows with bins in place of the numbers of columns that have edges."""
+    if all(own is None for own in edges):
+        return F
+    columns: list[Any] = [
+        column if own is None else bins_of(column, own) for column, own in zip(F.T, edges)
+    ]
+    return np.column_stack(columns)
+
+
+def _level_counts(data: TreeData) -> list[int | None]:
+    """How many branches a question for each column has, None for thresholds."""
+    counts: list[int | None] = []
+    for levels, own in zip(data.columns.levels, data.edges):
+        counts.append(len(levels) if levels is not None else None if own is None else len(own) + 1)
+    return counts
+
+
+class ID3Classifier(MultiwayClassifier):
+    """ID3: a branch for every category of the attribute that gains most information.
+
+    A node asks for the attribute with the largest  H(classes) − Σ nᵥ/n·H(classes in branch v),
+    never twice for the same one, until its rows are of one class or nothing is left to ask. A
+    branch without rows predicts the majority above it.
+
+    Parameters
+    ----------
+    max_depth : int, default=None
+        The largest number of questions.
+    max_bins : int, default=5
+        ID3 knows categories alone: a column of numbers becomes one, with a category for each value
+        if there are no more than this, and else with so many bins at quantiles.
+    prune : {"pre_pruning", "reduced_error", "pessimistic"}, default=None
+        How the tree is pruned: keep a split where it lowers the error on validation rows at once
+        ("pre_pruning"), or with all that is below it ("reduced_error"); or where it lowers an upper
+        limit of the error, from the training rows themselves ("pessimistic"). None does not prune.
+    validation_fraction : float, default=0.2
+        The part of the distinct rows that is set aside for the first two, unless `fit` is given
+        X_val and y_val.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Which columns are categories: those of a table that hold categories, text or booleans; or a
+        mask, numbers or names of columns.
+    time_limit : float, default=None
+        Seconds after which the deepest tree that is complete is kept.
+
+    Attributes
+    ----------
+    tree_ : MultiwayTree
+        The nodes, with the gain of each question in bits.
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    n_classes_ : int
+        How many there are.
+    bin_edges_ : list of (ndarray or None)
+        Where the numbers of each column are cut; None for categories.
+    prune_trace_ : PruneTrace
+        Every decision of the pruning, where there was any: node, error with its split and as leaf.
+    certificate_ : Certificate
+        That no subtree has a lower cost: entropy, or the errors that it was pruned by.
+    generalization_ : Generalization
+        What the tree will score on unseen rows, by growing it again without some rows.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had names.
+
+    Notes
+    -----
+    Attributes with many values gain most however little they say, such as a number of each row;
+    C45Classifier corrects for it. A row with a missing value, or one that was never seen, goes down
+    all branches with parts of its weight, as in C4.5.
+
+    References
+    ----------
+    Quinlan (1986), Induction of decision trees, Machine Learning 1.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from gapless import ID3Classifier
+    >>> days = pd.DataFrame({"wind": ["weak", "weak", "strong", "strong"], "hot": list("ynyn")})
+    >>> print(ID3Classifier().fit(days, ["play", "play", "stay", "stay"]).to_text())
+    wind = strong: stay (2)
+    wind = weak: play (2)
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **MultiwayClassifier._parameter_constraints,
+        "max_bins": [Interval(Integral, 2, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        *,
+        max_depth=None,
+        max_bins=5,
+        prune=None,
+        validation_fraction=0.2,
+        categorical_features=FROM_DTYPE,
+        time_limit=None,
+    ):
+        self.max_depth = max_depth
+        self.max_bins = max_bins
+        self.prune = prune
+        self.validation_fraction = validation_fraction
+        self.categorical_features = categorical_features
+        self.time_limit = time_limit
+
+    def _rule(self):
+        return Rule(uses_ratio=False, max_depth=self.max_depth)
+
+    def _edges(self, F, weights, is_category):
+        return [
+            None if is_level else edges_of(column.astype(float), weights, self.max_bins)
+            for column, is_level in zip(F.T, is_category)
+        ]
+
+
+class C45Classifier(MultiwayClassifier):
+    """C4.5: gain ratio, thresholds for numbers, missing values in parts, pessimistic pruning.
+
+    A node asks for the attribute whose gain, divided by the information of its branches, is largest
+    among those of at least average gain. The grown tree is pruned to the subtree with the least
+    Σ over leaves of  n·U(errors, n),  U being the upper limit of the error rate at `confidence`.
+
+    Parameters
+    ----------
+    confidence : float, default=0.25
+        Where the upper limit of error rates is taken, 0 to 1; smaller values prune more.
+    min_samples_leaf : float, default=2
+        At least two branches must have so much weight.
+    max_depth : int, default=None
+        The largest number of questions.
+    prune : {"pre_pruning", "reduced_error", "pessimistic"}, default="pessimistic"
+        How the tree is pruned: keep a split where it lowers the error on validation rows at once
+        ("pre_pruning"), or with all that is below it ("reduced_error"); or where it lowers an upper
+        limit of the error, from the training rows themselves ("pessimistic"). None does not prune.
+    validation_fraction : float, default=0.2
+        The part of the distinct rows that is set aside for the first two, unless `fit` is given
+        X_val and y_val.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Which columns are categories: those of a table that hold categories, text or booleans; or a
+        mask, numbers or names of columns.
+    time_limit : float, default=None
+        Seconds after which the deepest tree that is complete is kept.
+
+    Attributes
+    ----------
+    tree_ : MultiwayTree
+        The nodes, with the gain and the gain ratio of each question.
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    n_classes_ : int
+        How many there are.
+    bin_edges_ : list of None
+        C4.5 cuts no numbers into bins.
+    prune_trace_ : PruneTrace
+        Every decision of the pruning: node, error with its split and as a leaf.
+    certificate_ : Certificate
+        That no subtree has a lower cost: the errors that it was pruned by, or the entropy.
+    generalization_ : Generalization
+        What the tree will score on unseen rows, by growing it again without some rows.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had names.
+
+    Notes
+    -----
+    The gain of a test counts for the part of the rows whose value is known; the others go down all
+    branches, in the same parts as the known ones, in the fit and in predictions. A threshold is a
+    value that occurs, the largest one not above the middle of two neighbours. As in the book of
+    1993, without the penalty for thresholds of release 8; subtrees are replaced by leaves, not by
+    their largest branch. Grown in Python: for many rows DecisionTreeClassifier with
+    criterion="gain_ratio" and prune="pessimistic" is much faster.
+
+    References
+    ----------
+    Quinlan (1993), C4.5: Programs for Machine Learning, Morgan Kaufmann.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from gapless import C45Classifier
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> print(C45Classifier().fit(X, y).to_text(max_depth=2))
+    petal length (cm) ≤ 1.9: 0 (50)
+    petal length (cm) > 1.9
+    |   petal width (cm) ≤ 1.7: 1 (54, error 0.0926) … 3 leaves below
+    |   petal width (cm) > 1.7: 2 (46, error 0.0217)
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **MultiwayClassifier._parameter_constraints,
+        "confidence": [Interval(Real, 0, 1, closed="neither")],
+        "min_samples_leaf": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        *,
+        confidence=0.25,
+        min_samples_leaf=2,
+        max_depth=None,
+        prune=PESSIMISTIC,
+        validation_fraction=0.2,
+        categorical_features=FROM_DTYPE,
+        time_limit=None,
+    ):
+        self.confidence = confidence
+        self.min_samples_leaf = min_samples_leaf
+        self.max_depth = max_depth
+        self.prune = prune
+        self.validation_fraction = validation_fraction
+        self.categorical_features = categorical_features
+        self.time_limit = time_limit
+
+    def _rule(self):
+        return Rule(True, float(self.min_samples_leaf), self.max_depth)
+
+    def _confidence(self):
+        return float(self.confidence)
