@@ -223,3 +223,13 @@ def test_costs_by_name_are_those_of_the_classes_that_rows_have():
     del named["a"]["c"]
     with pytest.raises(ValueError, match="'c' has no cost"):
         read_cost_matrix(named, np.array(["a", "c"]))
+
+
+def test_unseen_data_are_judged_around_a_model_of_probabilities_alone(rng):
+    X, y = rng.normal(size=(40, 3)), np.tile(["no", "yes"], 20)
+    model = gapless.GaussianNB().fit(X, y)
+    estimate = BayesDecision(gapless.GaussianNB()).fit(X, y).generalization_
+    assert (estimate.unseen, estimate.kind) == (
+        model.generalization_.unseen,
+        model.generalization_.kind,
+    )

@@ -132,7 +132,11 @@ def _scores(model: Any, rows: Array) -> Array:
     """Scores of classes, or logarithms of their probabilities where a model has no others."""
     if hasattr(model, "decision_function"):
         return model.decision_function(rows[:, None])
-    logs = model.predict_log_proba(rows[:, None])
+    if hasattr(model, "predict_log_proba"):
+        logs = model.predict_log_proba(rows[:, None])
+    else:
+        with np.errstate(divide="ignore"):
+            logs = np.log(model.predict_proba(rows[:, None]))
     return np.clip(logs - logs.max(axis=1, keepdims=True), LOWEST, 0.0)
 
 
