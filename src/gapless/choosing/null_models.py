@@ -18,6 +18,7 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
+from .._ground.about import Formula
 from .._ground.stored import Declaration, Labels, Maybe, Number, Numbers, Value, Whole
 from ..certificates import Certificate
 
@@ -195,6 +196,9 @@ class MajorityClassifier(ClassifierMixin, _NullModel):
         tags.classifier_tags.poor_score = True
         return tags
 
+    def _formula(self) -> Formula:
+        return Formula("−Σᵢ log p(yᵢ)")
+
 
 class MeanRegressor(RegressorMixin, _NullModel):
     """The mean of the target for every row.
@@ -269,3 +273,6 @@ class MeanRegressor(RegressorMixin, _NullModel):
         tags = super().__sklearn_tags__()
         tags.regressor_tags.poor_score = True
         return tags
+
+    def _formula(self) -> Formula:
+        return Formula("½ Σᵢ (yᵢ − b)²")

@@ -18,69 +18,8 @@ from sklearn.model_selection import KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from ..kernels import Gaussian, White
-from ..losses import Hinge, Huber
-from ..models.adaboost import AdaBoostClassifier, AdaBoostRegressor
-from ..models.bagging import BaggingClassifier, BaggingRegressor
-from ..models.bayes import (
-    BayesDecision,
-    BernoulliNB,
-    CategoricalNB,
-    ComplementNB,
-    GaussianNB,
-    LinearDiscriminantAnalysis,
-    MultinomialNB,
-    NaiveBayes,
-    QuadraticDiscriminantAnalysis,
-)
-from ..models.boosting import (
-    GradientBoostingClassifier,
-    GradientBoostingRegressor,
-    HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
-)
-from ..models.forests import (
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
-from ..models.kernel_machines import (
-    GaussianProcessRegressor,
-    KernelLogisticRegression,
-    KernelRegression,
-    KernelRidge,
-)
-from ..models.linear import (
-    ElasticNet,
-    ElasticNetCV,
-    Lasso,
-    LassoCV,
-    LinearRegression,
-    LinearSVC,
-    LinearSVR,
-    LogisticRegression,
-    LogisticRegressionCV,
-    MultiTaskLasso,
-    MultiTaskLassoCV,
-    Ridge,
-    RidgeClassifier,
-    RidgeClassifierCV,
-    RidgeCV,
-    RiskClassifier,
-    RiskRegressor,
-)
-from ..models.neighbors import KNeighborsClassifier, KNeighborsRegressor
-from ..models.svm import SVC, SVR, NuSVC, NuSVR
-from ..models.text import TextClassifier
-from ..models.trees import (
-    C45Classifier,
-    DecisionTreeClassifier,
-    DecisionTreeRegressor,
-    ID3Classifier,
-)
-from ..penalties import L1
-from ..penalties import ElasticNet as ElasticNetPenalty
+from ..model_io import MODELS as KNOWN
+from ..models.linear import Lasso
 from ..plots import convergence
 
 
@@ -101,75 +40,25 @@ def load_descriptions(return_X_y: bool = True) -> tuple[list[str], np.ndarray]:
     return [line for line, _ in lines], np.array([name for _, name in lines])
 
 
-# What each model is shown on: scikit-learn's bundled data, which needs no download.
+# What models are shown on, none of which needs a download; those of the same data stand together.
+DATA: dict[str, Callable] = {
+    "diabetes": datasets.load_diabetes,
+    "digit_halves": load_digit_halves,
+    "linnerud": datasets.load_linnerud,
+    "breast_cancer": datasets.load_breast_cancer,
+    "wine": datasets.load_wine,
+    "iris": datasets.load_iris,
+    "digits": datasets.load_digits,
+    "descriptions": load_descriptions,
+}
+# Each model with its data, as the classes themselves say in `_examples`.
 MODELS = [
-    (LinearRegression(), datasets.load_diabetes),
-    (Ridge(alpha=10.0), datasets.load_diabetes),
-    (RidgeCV(alphas=np.geomspace(0.1, 1000, 30)), datasets.load_diabetes),
-    (Lasso(alpha=1.0), datasets.load_diabetes),
-    (LassoCV(), datasets.load_diabetes),
-    (ElasticNet(alpha=0.1, l1_ratio=0.8), datasets.load_diabetes),
-    (ElasticNetCV(l1_ratio=[0.5, 0.9]), datasets.load_diabetes),
-    (LinearSVR(C=10.0, epsilon=5.0), datasets.load_diabetes),
-    (RiskRegressor(loss=Huber(20.0), penalty=L1(300.0)), datasets.load_diabetes),
-    (KernelRidge(alpha="loo", kernel="rbf", gamma="loo"), datasets.load_diabetes),
-    (
-        GaussianProcessRegressor(1.0 * Gaussian(0.01) + White(1.0), normalize_y=True),
-        datasets.load_diabetes,
-    ),
-    (KernelRegression(), datasets.load_diabetes),
-    (SVR(C=50.0, epsilon=5.0), datasets.load_diabetes),
-    (NuSVR(C=50.0), datasets.load_diabetes),
-    (MultiTaskLasso(alpha=0.5), load_digit_halves),
-    (MultiTaskLassoCV(alphas=10), datasets.load_linnerud),
-    (RidgeClassifier(), datasets.load_breast_cancer),
-    (RidgeClassifierCV(alphas=np.geomspace(0.1, 1000, 30)), datasets.load_breast_cancer),
-    (LogisticRegression(l1_ratio=1.0), datasets.load_breast_cancer),
-    (
-        LogisticRegressionCV(l1_ratios=(0.0,), scoring="accuracy", use_legacy_attributes=False),
-        datasets.load_breast_cancer,
-    ),
-    (LinearSVC(loss="hinge"), datasets.load_breast_cancer),
-    (
-        RiskClassifier(loss=Hinge(), penalty=ElasticNetPenalty(2.0, 0.5)),
-        datasets.load_breast_cancer,
-    ),
-    (LogisticRegression(), datasets.load_wine),
-    (LinearSVC(), datasets.load_iris),
-    (KernelLogisticRegression(), datasets.load_breast_cancer),
-    (NuSVC(nu=0.1), datasets.load_breast_cancer),
-    (SVC(C="loo", gamma="loo"), datasets.load_wine),
-    (SVC(), datasets.load_digits),
-    (KNeighborsRegressor("loo"), datasets.load_diabetes),
-    (KNeighborsClassifier("loo", ties="nearest"), datasets.load_wine),
-    (DecisionTreeRegressor(ccp_alpha="cv"), datasets.load_diabetes),
-    (RandomForestRegressor(random_state=0), datasets.load_diabetes),
-    (ExtraTreesRegressor(bootstrap=True, random_state=0), datasets.load_diabetes),
-    (BaggingRegressor(random_state=0), datasets.load_diabetes),
-    (AdaBoostRegressor(random_state=0), datasets.load_diabetes),
-    (GradientBoostingRegressor(random_state=0), datasets.load_diabetes),
-    (HistGradientBoostingRegressor(learning_rate=0.03), datasets.load_diabetes),
-    (DecisionTreeClassifier(ccp_alpha="cv"), datasets.load_breast_cancer),
-    (ID3Classifier(max_depth=2), datasets.load_digits),
-    (C45Classifier(), datasets.load_breast_cancer),
-    (RandomForestClassifier(random_state=0), datasets.load_digits),
-    (ExtraTreesClassifier(bootstrap=True, random_state=0), datasets.load_digits),
-    (BaggingClassifier(random_state=0), datasets.load_breast_cancer),
-    (AdaBoostClassifier(), datasets.load_breast_cancer),
-    (GradientBoostingClassifier(random_state=0), datasets.load_breast_cancer),
-    (HistGradientBoostingClassifier(), datasets.load_breast_cancer),
-    (GaussianNB(), datasets.load_iris),
-    (NaiveBayes(numbers="kernel"), datasets.load_iris),
-    (MultinomialNB(), datasets.load_digits),
-    (ComplementNB(), datasets.load_digits),
-    (BernoulliNB(), datasets.load_digits),
-    (CategoricalNB(min_categories=17), datasets.load_digits),
-    (LinearDiscriminantAnalysis(), datasets.load_wine),
-    (QuadraticDiscriminantAnalysis(), datasets.load_wine),
-    (BayesDecision(LogisticRegression()), datasets.load_breast_cancer),
-    (TextClassifier("linear_svm"), load_descriptions),
+    (cls(**example.parameters), load)
+    for data, load in DATA.items()
+    for cls in KNOWN.values()
+    for example in getattr(cls, "_examples", ())
+    if example.data == data
 ]
-
 
 SOLVERS = {
     "prox-Newton on a working set": "prox_newton",

@@ -14,6 +14,7 @@ from .._ground.first_use import on_first_use
 if TYPE_CHECKING:
     from .container import ModelFileError
     from .describing import Description, TrainingRows, describe
+    from .names import MODELS
     from .saving import load, save
 
 __getattr__, __dir__, __all__ = on_first_use(__name__)

@@ -72,6 +72,8 @@ class WeightBoosting(Ensemble, BaseEnsemble):
     each round adds.
     """
 
+    _guide = "adaboost"
+
     estimator_params = ()
     _stored: ClassVar[Declaration] = {
         "estimator_": Unused(),

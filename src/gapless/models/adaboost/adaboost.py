@@ -11,6 +11,7 @@ from sklearn.base import ClassifierMixin, _fit_context, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from ..._ground.about import Example, Examples, Formula
 from ..._ground.columns import Columns
 from ..._ground.progress import watch, with_callbacks
 from ..._ground.stored import Declaration, Labels, Unused, Whole
@@ -112,6 +113,8 @@ class AdaBoostClassifier(VotePredictions, HeldOutSets, ClassifierMixin, WeightBo
     >>> bool(model.trace_.loss[-1] < 0.2)
     True
     """
+
+    _examples: ClassVar[Examples] = (Example("breast_cancer"),)
 
     _stored: ClassVar[Declaration] = {
         **WeightBoosting._stored,
@@ -274,6 +277,11 @@ class AdaBoostClassifier(VotePredictions, HeldOutSets, ClassifierMixin, WeightBo
         for one in rounds:
             margins.add(one.vote, np.argmax(said(one.learner, X, _classes_of(data)), axis=1))
         return margins
+
+    def _formula(self) -> Formula:
+        return Formula(
+            "Σᵢ exp(−mᵢ), mᵢ = Σₜ αₜ(1[hₜ(xᵢ) = yᵢ] − 1/K)", {"rounds": len(self.estimators_)}
+        )
 
 
 def _classes_of(data: EnsembleData) -> Array:

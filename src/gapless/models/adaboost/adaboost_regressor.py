@@ -12,6 +12,7 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import has_fit_parameter
 
+from ..._ground.about import Example, Examples
 from ..._ground.progress import watch, with_callbacks
 from ..._ground.threads import single_blas
 from ...certificates import Certificate
@@ -94,6 +95,8 @@ class AdaBoostRegressor(HeldOutIntervals, RegressorMixin, WeightBoosting):
     >>> bool(model.score(X, y) > 0.5)
     True
     """
+
+    _examples: ClassVar[Examples] = (Example("diabetes", {"random_state": 0}),)
 
     _parameter_constraints: ClassVar[dict] = {
         **WeightBoosting._parameter_constraints,
@@ -252,6 +255,9 @@ class AdaBoostRegressor(HeldOutIntervals, RegressorMixin, WeightBoosting):
         """
         for predicted in self.staged_predict(X):
             yield r2_score(y, predicted, sample_weight=sample_weight)
+
+    def _formula(self) -> None:
+        """None: rows are drawn by their errors, and no sum of losses falls."""
 
 
 def _fit(learner: Any, X: Any, y: Array, counts: Array) -> Any:

@@ -49,6 +49,8 @@ class Bagging(Ensemble):
     scikit-learn's.
     """
 
+    _guide = "forests"
+
     # The method whose answers are the mean of the members.
     _answer = "predict"
 
@@ -309,3 +311,6 @@ class Bagging(Ensemble):
         learner = self._get_estimator()
         steps = getattr(learner, "steps", None)
         return (f"{steps[-1][0]}__", steps[-1][1]) if steps else ("", learner)
+
+    def _formula(self) -> None:
+        """None: each member minimises for itself."""

@@ -12,6 +12,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from ..._ground.about import Example, Examples
 from ..._ground.stored import Declaration, Labels, Unused, Whole
 from ..trees import DecisionTreeClassifier, DecisionTreeRegressor, HeldOutIntervals, HeldOutSets
 from ._bagging import Bagging
@@ -98,6 +99,8 @@ class BaggingClassifier(HeldOutSets, Bagging, sklearn.ensemble.BaggingClassifier
     >>> len(model.estimators_)
     10
     """
+
+    _examples: ClassVar[Examples] = (Example("breast_cancer", {"random_state": 0}),)
 
     _answer = "predict_proba"
     _stored: ClassVar[Declaration] = {
@@ -291,6 +294,8 @@ class BaggingRegressor(HeldOutIntervals, Bagging, sklearn.ensemble.BaggingRegres
     >>> model.generalization_.method
     'out of bag (10 members)'
     """
+
+    _examples: ClassVar[Examples] = (Example("diabetes", {"random_state": 0}),)
 
     _stored: ClassVar[Declaration] = {**Bagging._stored, "oob_prediction_": Unused()}
 

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils.validation import check_is_fitted
 
+from ..._ground.about import Formula
 from ..._ground.design import Design
 from ..._ground.stored import INPUT, Declaration, Labels
 from ..._ground.validation import Training, read_classification, read_rows
@@ -28,6 +29,8 @@ CURE = "these are not the data of the fit, or the model was changed; pass those,
 
 class BayesClassifier(ClassifierMixin, Remembering, BaseEstimator):
     """Base of the Bayes classifiers."""
+
+    _guide = "bayes"
 
     _stored: ClassVar[Declaration] = {"classes_": Labels(), **INPUT, **JUDGED}
     _fewest_classes = 1
@@ -316,6 +319,9 @@ class NaiveBayesClassifier(BayesClassifier):
     def _learn_more(self, data: Training) -> dict[str, Any]:
         """The attributes of a model of all rows so far, and of these."""
         raise NotImplementedError
+
+    def _formula(self) -> Formula | None:
+        return Formula("−Σᵢ log p(xᵢ, yᵢ), one distribution for each class")
 
 
 def normalised(z: Array) -> Array:

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..._ground import core as _core
+from ..._ground.about import Formula, chosen
 from ..._ground.design import Design
 from ..._ground.interrupt import deadline
 from ..._ground.stored import LOGARITHM, Declaration, Numbers, Unused
@@ -170,6 +171,11 @@ class CountBayes(NaiveBayesClassifier):
         # Of random numbers, which are no counts, little can be learned.
         tags.classifier_tags.poor_score = True
         return tags
+
+    def _formula(self) -> Formula | None:
+        return Formula(
+            "−Σᵢ log p(xᵢ, yᵢ), with α added to each count", {"α": chosen(self, "alpha")}
+        )
 
 
 def sums_by_class(X: Any, y: Array, weights: Array, classes: int) -> Array:

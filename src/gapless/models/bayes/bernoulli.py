@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from sklearn.preprocessing import binarize
 from sklearn.utils._param_validation import Interval
 
+from ..._ground.about import Example, Examples
 from ..._ground.stored import Declaration, Numbers
 from ._counts import Array, CountBayes, products, sums_by_class
 from .priors import log_costs
@@ -80,6 +81,8 @@ class BernoulliNB(CountBayes):
     >>> print(BernoulliNB().fit(X, ["c", "c", "c", "j"]).predict([[1, 0, 1], [1, 0, 0]]))
     ['j' 'c']
     """
+
+    _examples: ClassVar[Examples] = (Example("digits"),)
 
     _stored: ClassVar[Declaration] = {
         **CountBayes._stored,

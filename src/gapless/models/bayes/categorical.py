@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from ..._ground.about import Example, Examples
 from ..._ground.stored import LOGARITHM, Declaration, Each, Numbers
 from ._counts import Array, CountBayes, check_not_negative, sum_of_tables
 from .priors import log_costs
@@ -82,6 +83,8 @@ class CategoricalNB(CountBayes):
     >>> print(CategoricalNB().fit(X, ["no", "no", "yes", "yes"]).predict([[0, 1], [1, 0]]))
     ['no' 'yes']
     """
+
+    _examples: ClassVar[Examples] = (Example("digits", {"min_categories": 17}),)
 
     _stored: ClassVar[Declaration] = {
         **CountBayes._stored,

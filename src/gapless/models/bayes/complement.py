@@ -158,3 +158,6 @@ class ComplementNB(MultinomialNB):
         # What was divided by cannot be told from the result, whose distance is measured instead.
         apart = np.square(self.feature_log_prob_ - self._weights(log))
         return dual + float(raised.sum() * apart.sum()), dual, pseudo
+
+    def _formula(self) -> None:
+        """None: its weights come from the counts of the other classes."""

@@ -20,6 +20,7 @@ from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from ..._ground.about import Example, Examples
 from ..._ground.cost_matrices import (
     abstaining_label,
     cheapest,
@@ -32,6 +33,7 @@ from ..._ground.stored import INPUT, Declaration, FittedModel, Labels, Maybe, Nu
 from ..._ground.validation import read_labels, read_weights, readable_target
 from ...certificates import Certificate, certify_model
 from ...unseen import Generalization, Remembering, measure, take_over, uncorrected
+from .gaussian import GaussianNB
 
 Array = np.ndarray
 
@@ -102,6 +104,9 @@ class BayesDecision(Remembering, MetaEstimatorMixin, ClassifierMixin, BaseEstima
     >>> [int(((model.predict(X) == 1) & (y == 0)).sum()) for model in (plain, careful)]
     [5, 1]
     """
+
+    _guide = "metrics"
+    _examples: ClassVar[Examples] = (Example("breast_cancer", {"estimator": GaussianNB()}),)
 
     _stored: ClassVar[Declaration] = {
         "classes_": Labels(),
@@ -328,6 +333,9 @@ class BayesDecision(Remembering, MetaEstimatorMixin, ClassifierMixin, BaseEstima
         if is_classifier(self.estimator):
             tags.classifier_tags = copy.deepcopy(inner.classifier_tags)
         return tags
+
+    def _formula(self) -> None:
+        """None: the classifier inside minimises something, and decisions follow from it."""
 
 
 def saved(model: BayesDecision, X: Any, y: Any, sample_weight: Any = None) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from ..._ground import core as _core
+from ..._ground.about import Example, Examples
 from ..._ground.interrupt import deadline
 from ..._ground.stored import Declaration, Number, Numbers
 from ..._ground.threads import thread_count
@@ -76,6 +77,8 @@ class GaussianNB(NaiveBayesClassifier):
     >>> print(repr(model.generalization_))
     <Generalization balanced: accuracy 0.953 ± 0.017 unseen, 0.96 train>
     """
+
+    _examples: ClassVar[Examples] = (Example("iris"),)
 
     _stored: ClassVar[Declaration] = {
         **NaiveBayesClassifier._stored,

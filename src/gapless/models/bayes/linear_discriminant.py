@@ -11,6 +11,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from ..._ground.about import Example, Examples, Formula
 from ..._ground.lapack import call_lapack
 from ..._ground.stored import LOGARITHM, Declaration, Maybe, Numbers, Unused, score_count
 from ..._ground.validation import Training
@@ -95,6 +96,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     >>> print(repr(model.generalization_))
     <Generalization balanced: accuracy 0.98 ± 0.011 unseen, 0.98 train>
     """
+
+    _examples: ClassVar[Examples] = (Example("wine"),)
 
     _stored: ClassVar[Declaration] = {
         **Discriminant._stored,
@@ -288,6 +291,10 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         stored = np.finfo(self.coef_.dtype).eps ** 2 / np.finfo(float).eps
         size = abs(dual) + total + stored * float(data.weights @ np.sum(best**2, axis=1))
         return dual + excess, dual, size, total * np.log(len(means))
+
+    def _formula(self) -> Formula:
+        text = "−Σᵢ log p(xᵢ, yᵢ), a normal distribution for each class, one covariance for all"
+        return Formula(text, {"shrinkage": self.shrinkage})
 
 
 def _contrasts(z: Array) -> Array:

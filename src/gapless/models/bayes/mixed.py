@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
+from ..._ground.about import Example, Examples
 from ..._ground.columns import is_table
 from ..._ground.stored import Declaration, Each, Numbers, Value
 from ..._ground.tables import readable
@@ -105,6 +106,8 @@ class NaiveBayes(NaiveBayesClassifier):
     >>> print(model.predict(pd.DataFrame({"sky": ["rain", None], "wind": [None, 1.5]})))
     ['in' 'out']
     """
+
+    _examples: ClassVar[Examples] = (Example("iris", {"numbers": "kernel"}),)
 
     _stored: ClassVar[Declaration] = {
         **NaiveBayesClassifier._stored,

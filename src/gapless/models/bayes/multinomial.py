@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..._ground.about import Example, Examples
 from ..._ground.stored import Declaration, Numbers
 from ._counts import Array, CountBayes, check_not_negative, products, sums_by_class
 from .priors import log_costs
@@ -75,6 +76,8 @@ class MultinomialNB(CountBayes):
     >>> print(model.predict([[3, 0, 2]]), model.predict_proba([[3, 0, 2]]).round(2))
     ['j'] [[0.44 0.56]]
     """
+
+    _examples: ClassVar[Examples] = (Example("digits"),)
 
     _stored: ClassVar[Declaration] = {
         **CountBayes._stored,

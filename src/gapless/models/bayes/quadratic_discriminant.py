@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from ..._ground import lapack
+from ..._ground.about import Example, Examples, Formula
 from ..._ground.lapack import call_lapack
 from ..._ground.stored import Declaration, Each, Labels, Numbers
 from ..._ground.validation import Training
@@ -91,6 +92,8 @@ class QuadraticDiscriminantAnalysis(Discriminant):
     >>> print(repr(model.generalization_))
     <Generalization balanced: accuracy 0.973 ± 0.013 unseen, 0.98 train>
     """
+
+    _examples: ClassVar[Examples] = (Example("wine"),)
 
     _stored: ClassVar[Declaration] = {
         **Discriminant._stored,
@@ -288,6 +291,10 @@ class QuadraticDiscriminantAnalysis(Discriminant):
             size += n * float(best.sum() / best[-1]) if r > axes.shape[1] else 0.0
         # In units of its own variance each column costs ½ for each row.
         return primal, dual, size, float(count.sum()) * (np.log(len(count)) + 0.5 * len(best))
+
+    def _formula(self) -> Formula:
+        text = "−Σᵢ log p(xᵢ, yᵢ), a normal distribution for each class, with its own covariance"
+        return Formula(text, {"regularisation": self.reg_param})
 
 
 def is_regular(variances: Array) -> Array:

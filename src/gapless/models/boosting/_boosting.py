@@ -20,6 +20,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
 from ... import losses
+from ..._ground.about import Formula
 from ..._ground.columns import Columns, read_features, read_levels, read_new
 from ..._ground.design import Design
 from ..._ground.interrupt import said_limit, time_limit
@@ -68,6 +69,8 @@ class Validation:
 
 class GradientBoosting(BoostedGaps, OfParts, Remembering, CallbackSupport, BaseEstimator):
     """Base of gradient boosting."""
+
+    _guide = "boosting"
 
     _families: ClassVar[dict] = {"loss": Family(losses.by_name)}
     _stored: ClassVar[Declaration] = {
@@ -432,3 +435,9 @@ class GradientBoosting(BoostedGaps, OfParts, Remembering, CallbackSupport, BaseE
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
         return tags
+
+    def _formula(self) -> Formula:
+        return Formula(
+            "Σᵢ ℓ(yᵢ, F(xᵢ)), F a sum of trees",
+            {"ℓ": self.loss, "rounds": len(self.trees_), "learning rate": self.learning_rate},
+        )

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
+from ..._ground.about import Example, Examples
 from ...losses import Loss
 from ._plain_boosting import NOT_DEPRECATED, PlainGradientBoosting
 from .init import ZERO
@@ -129,6 +130,8 @@ class GradientBoostingClassifier(BoostedClassifier, PlainGradientBoosting):
     >>> print(model.predict(X[[0, 50, 100]]))
     [0 1 2]
     """
+
+    _examples: ClassVar[Examples] = (Example("breast_cancer", {"random_state": 0}),)
 
     _parameter_constraints: ClassVar[dict] = {
         **PlainGradientBoosting._parameter_constraints,

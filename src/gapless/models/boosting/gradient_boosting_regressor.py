@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from ... import losses
+from ..._ground.about import Example, Examples
 from ...losses import Loss
 from ._plain_boosting import NOT_DEPRECATED, PlainGradientBoosting
 from .losses import regression_loss
@@ -131,6 +132,8 @@ class GradientBoostingRegressor(BoostedRegressor, PlainGradientBoosting):
     >>> print(f"{model.score(X, y):.2f}")
     0.61
     """
+
+    _examples: ClassVar[Examples] = (Example("diabetes", {"random_state": 0}),)
 
     _parameter_constraints: ClassVar[dict] = {
         **PlainGradientBoosting._parameter_constraints,

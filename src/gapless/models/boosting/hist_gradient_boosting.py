@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import StrOptions
 
+from ..._ground.about import Example, Examples
 from ...losses import Loss
 from ._hist_boosting import HistGradientBoosting
 from .losses import classification_loss
@@ -128,6 +129,8 @@ class HistGradientBoostingClassifier(BoostedClassifier, HistGradientBoosting):
     >>> print(model.predict(X[[0, 50, 100]]))
     [0 1 2]
     """
+
+    _examples: ClassVar[Examples] = (Example("breast_cancer"),)
 
     _parameter_constraints: ClassVar[dict] = {
         **HistGradientBoosting._parameter_constraints,

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import Interval
 
+from ..._ground.about import Example, Examples
 from ...losses import Loss
 from ._hist_boosting import HistGradientBoosting
 from .losses import regression_loss
@@ -123,6 +124,8 @@ class HistGradientBoostingRegressor(BoostedRegressor, HistGradientBoosting):
     >>> print(f"{model.trace_.training[0]:.0f} to {model.trace_.training[-1]:.0f}")
     2965 to 900
     """
+
+    _examples: ClassVar[Examples] = (Example("diabetes", {"learning_rate": 0.03}),)
 
     _parameter_constraints: ClassVar[dict] = {
         **HistGradientBoosting._parameter_constraints,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
+from ..._ground.about import Example, Examples
 from ..trees import warn_of_old_name
 from ._kinds import ForestClassifier, ForestRegressor
 
@@ -107,6 +110,8 @@ class ExtraTreesClassifier(ForestClassifier):
     >>> model.predict([[5.0, 3.4, 1.5, 0.2]])
     array([0])
     """
+
+    _examples: ClassVar[Examples] = (Example("digits", {"bootstrap": True, "random_state": 0}),)
 
     _splitter = "random"
 
@@ -256,6 +261,8 @@ class ExtraTreesRegressor(ForestRegressor):
     >>> model.predict([[1.5]]).round(1)
     array([1.])
     """
+
+    _examples: ClassVar[Examples] = (Example("diabetes", {"bootstrap": True, "random_state": 0}),)
 
     _splitter = "random"
 

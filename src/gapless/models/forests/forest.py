@@ -63,6 +63,8 @@ class ForestData(EnsembleData):
 class Forest(ForestReading, ForestGrowing, LeafTuning, Ensemble, BaseEstimator):
     """Base of the forests."""
 
+    _guide = "forests"
+
     _stored: ClassVar[Declaration] = {
         **Ensemble._stored,
         "trees_": Value(
@@ -382,6 +384,9 @@ class Forest(ForestReading, ForestGrowing, LeafTuning, Ensemble, BaseEstimator):
 
     def _tree_parameters(self) -> dict[str, Any]:
         return self.get_params(deep=False) | {"min_samples_leaf": self._leaf_size}
+
+    def _formula(self) -> None:
+        """None: each tree is grown for itself."""
 
 
 def _population_of(data: EnsembleData) -> Population:

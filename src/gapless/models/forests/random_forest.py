@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
+from ..._ground.about import Example, Examples
 from ..trees import warn_of_old_name
 from ._kinds import ForestClassifier, ForestRegressor
 
@@ -105,6 +108,8 @@ class RandomForestClassifier(ForestClassifier):
     >>> model.predict([[5.0, 3.4, 1.5, 0.2]])
     array([0])
     """
+
+    _examples: ClassVar[Examples] = (Example("digits", {"random_state": 0}),)
 
     def __init__(
         self,
@@ -252,6 +257,8 @@ class RandomForestRegressor(ForestRegressor):
     >>> model.predict([[1.5]]).round(1)
     array([1.])
     """
+
+    _examples: ClassVar[Examples] = (Example("diabetes", {"random_state": 0}),)
 
     def __init__(
         self,

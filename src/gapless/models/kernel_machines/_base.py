@@ -28,6 +28,8 @@ class KernelRegressor(OfParts, RegressorMixin, Remembering, CallbackSupport, Bas
     predictions and `_certify` for the data of the fit; `_stored` lists what a fit leaves.
     """
 
+    _guide = "kernel_regression"
+
     _families = KERNEL_INSTANCE
 
     _stored: ClassVar[Declaration] = {**JUDGED, **INPUT}

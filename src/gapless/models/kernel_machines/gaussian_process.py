@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ... import kernels
+from ..._ground.about import Example, Examples, Formula, chosen
 from ..._ground.design import Design
 from ..._ground.interrupt import IN_SECONDS, said_limit
 from ..._ground.progress import watch
@@ -117,6 +118,16 @@ class GaussianProcessRegressor(KernelRegressor):
     >>> print(mean.round(1), std.round(1))
     [0.1] [0.1]
     """
+
+    _examples: ClassVar[Examples] = (
+        Example(
+            "diabetes",
+            {
+                "kernel": 1.0 * kernels.Gaussian(0.01) + kernels.White(1.0),
+                "normalize_y": True,
+            },
+        ),
+    )
 
     _stored: ClassVar[Declaration] = {
         **KernelRegressor._stored,
@@ -512,6 +523,11 @@ class GaussianProcessRegressor(KernelRegressor):
         tags = super().__sklearn_tags__()
         tags.requires_fit = False
         return tags
+
+    def _formula(self) -> Formula:
+        return Formula(
+            "½ Σᵢ (yᵢ − f(xᵢ))² + ½ν‖f‖²", {"ν": self.alpha, "kernel": chosen(self, "kernel")}
+        )
 
 
 def _of_slope(slope: float, is_flat: bool) -> str:

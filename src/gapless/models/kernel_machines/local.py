@@ -13,6 +13,7 @@ from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 
+from ..._ground.about import Example, Examples
 from ..._ground.design import Design
 from ..._ground.interrupt import IN_SECONDS, TimeLimit, check, said_limit, time_limit
 from ..._ground.progress import watch
@@ -108,6 +109,8 @@ default="gaussian"
     >>> print(model.predict([[1.5]]).round(2))
     [1.]
     """
+
+    _examples: ClassVar[Examples] = (Example("diabetes"),)
 
     _stored: ClassVar[Declaration] = {
         **KernelRegressor._stored,
@@ -294,6 +297,9 @@ default="gaussian"
     def _corrected(self, fitted, plain):
         choice = vars(self).pop("_choice", None)
         return plain if choice is None else corrected(self, *choice, plain)
+
+    def _formula(self) -> None:
+        """None: every row has an average, or a line, of its own."""
 
 
 @dataclass(frozen=True, eq=False)

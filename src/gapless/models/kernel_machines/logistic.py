@@ -9,6 +9,7 @@ from typing import ClassVar
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ... import kernels
+from ..._ground.about import Example, Examples, Formula, bias_term, chosen
 from ..._ground.parts import OfParts
 from ..._ground.stored import Declaration, Unused
 from ...kernels import KERNEL_INSTANCE
@@ -137,6 +138,9 @@ class KernelLogisticRegression(OfParts, WithKernel, LogisticOutputs, LinearClass
     True
     """
 
+    _guide = "large_kernels"
+    _examples: ClassVar[Examples] = (Example("breast_cancer"),)
+
     _strength_name = "C"
     _stored: ClassVar[Declaration] = {
         **LinearClassifier._stored,
@@ -222,3 +226,9 @@ class KernelLogisticRegression(OfParts, WithKernel, LogisticOutputs, LinearClass
     def _problems(self, data):
         loss = Logistic() if len(data.classes) == 2 else Softmax()
         return classification_problems(data, loss, L2(1 / self.C), self.fit_intercept)
+
+    def _formula(self) -> Formula:
+        return Formula(
+            f"Σᵢ log loss(yᵢ, f(xᵢ){bias_term(self)}) + (1/2C)‖f‖²",
+            {"C": chosen(self, "C"), "kernel": chosen(self, "kernel")},
+        )

@@ -19,6 +19,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from ... import kernels
+from ..._ground.about import Examples
 from ..._ground.lapack import call_lapack, eigh
 from ..._ground.parts import OfParts
 from ..._ground.stored import INPUT, Declaration, Numbers, Unused, Value
@@ -96,6 +97,9 @@ class Nystroem(OfParts, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     >>> bool(model.fit(X / 16, y).score(X / 16, y) > 0.99)
     True
     """
+
+    _guide = "large_kernels"
+    _examples: ClassVar[Examples] = ()
 
     _stored: ClassVar[Declaration] = {
         "components_": Numbers("components", None, may_be_sparse=True),
@@ -244,6 +248,9 @@ class Nystroem(OfParts, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+    def _formula(self) -> None:
+        """None: features are computed, and nothing is fitted to targets."""
 
 
 def inverse_root(K):

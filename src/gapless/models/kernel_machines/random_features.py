@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from ..._ground.about import Examples
 from ..._ground.design import Design
 from ..._ground.stored import INPUT, Declaration, Numbers, Unused
 from ..._ground.validation import read_rows, read_table
@@ -70,6 +71,9 @@ class RBFSampler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     >>> LogisticRegression(C=10.0).fit(features, y).score(features, y)
     1.0
     """
+
+    _guide = "large_kernels"
+    _examples: ClassVar[Examples] = ()
 
     _stored: ClassVar[Declaration] = {
         **INPUT,
@@ -155,3 +159,6 @@ class RBFSampler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+    def _formula(self) -> None:
+        """None: features are computed, and nothing is fitted to targets."""

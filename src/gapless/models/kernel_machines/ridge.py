@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ... import kernels
+from ..._ground.about import Example, Examples, Formula, bias_term, chosen
 from ..._ground.design import Design
 from ..._ground.interrupt import IN_SECONDS, TimeLimit, said_limit, seconds_left, time_limit
 from ..._ground.progress import watch
@@ -131,6 +132,10 @@ class KernelRidge(KernelRegressor):
     >>> print(model.certificate_.kind, round(float(model.predict([[1.5]])[0]), 3))
     exact 0.997
     """
+
+    _examples: ClassVar[Examples] = (
+        Example("diabetes", {"alpha": "loo", "kernel": "rbf", "gamma": "loo"}),
+    )
 
     _stored: ClassVar[Declaration] = {
         **KernelRegressor._stored,
@@ -469,3 +474,9 @@ class KernelRidge(KernelRegressor):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
+
+    def _formula(self) -> Formula:
+        return Formula(
+            f"½ Σᵢ (yᵢ − f(xᵢ){bias_term(self, '−')})² + ½α‖f‖²",
+            {"α": chosen(self, "alpha"), "kernel": chosen(self, "kernel")},
+        )

@@ -85,6 +85,8 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
     which says what is minimised; `_stored` lists every attribute that a fit leaves.
     """
 
+    _guide = "solvers"
+
     _stored: ClassVar[Declaration] = {
         **INPUT,
         "coef_": Numbers("outputs", column_count, may_lack="outputs", may_be_sparse=True),

@@ -32,6 +32,8 @@ SCORING = [StrOptions(set(get_scorer_names())), callable, None]
 class CrossValidated:
     """What the classes below share: routed parameters, and the estimator that they settle on."""
 
+    _guide = "tuning"
+
     # The plain estimator, and the parameters whose values are chosen.
     _plain: ClassVar[type]
     _chosen: ClassVar[tuple[str, ...]] = ("alpha",)

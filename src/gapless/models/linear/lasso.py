@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from ..._ground.about import Example, Examples, Formula, bias_term, chosen
 from ..._ground.stored import Declaration, Unused
 from ...losses import Squared
 from ...penalties import L1
@@ -100,6 +101,8 @@ class Lasso(PlainSparseRegressor):
     0.85
     """
 
+    _examples: ClassVar[Examples] = (Example("diabetes", {"alpha": 1.0}),)
+
     _parameter_constraints: ClassVar[dict] = {
         **SparseRegressor._parameter_constraints,
         "precompute": ["boolean", "array-like"],
@@ -140,6 +143,9 @@ class Lasso(PlainSparseRegressor):
     def _problems(self, data):
         penalty = with_sign(L1(self.alpha * data.weights.sum()), self.positive)
         return regression_problems(data, Squared(), penalty, self.fit_intercept, joint=False)
+
+    def _formula(self) -> Formula:
+        return squares_and_lasso(self)
 
 
 class ElasticNet(PlainSparseRegressor):
@@ -230,6 +236,8 @@ class ElasticNet(PlainSparseRegressor):
     array([0.4458, 0.4458])
     """
 
+    _examples: ClassVar[Examples] = (Example("diabetes", {"alpha": 0.1, "l1_ratio": 0.8}),)
+
     _stored: ClassVar[Declaration] = {**SparseRegressor._stored, "l1_ratio_": Unused()}
     _parameter_constraints: ClassVar[dict] = {
         **Lasso._parameter_constraints,
@@ -273,3 +281,23 @@ class ElasticNet(PlainSparseRegressor):
         strength = self.alpha * data.weights.sum()
         penalty = with_sign(ElasticNetPenalty(strength, self.l1_ratio), self.positive)
         return regression_problems(data, Squared(), penalty, self.fit_intercept, joint=False)
+
+    def _formula(self) -> Formula:
+        return squares_and_elastic_net(self)
+
+
+def squares_and_lasso(model) -> Formula:
+    """What Lasso and LassoCV minimise."""
+    return Formula(f"{_mean_squares(model)} + α‖w‖₁", {"α": chosen(model, "alpha")})
+
+
+def squares_and_elastic_net(model) -> Formula:
+    """What ElasticNet and ElasticNetCV minimise."""
+    return Formula(
+        f"{_mean_squares(model)} + α(ρ‖w‖₁ + ½(1−ρ)‖w‖²)",
+        {"α": chosen(model, "alpha"), "ρ": chosen(model, "l1_ratio")},
+    )
+
+
+def _mean_squares(model) -> str:
+    return f"(1/2n) Σᵢ (yᵢ − xᵢᵀw{bias_term(model, '−')})²"

@@ -7,8 +7,9 @@ from typing import ClassVar
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from ..._ground.about import Example, Examples, Formula
 from ..._ground.stored import Declaration, Unused
-from .lasso import ElasticNet, Lasso
+from .lasso import ElasticNet, Lasso, squares_and_elastic_net, squares_and_lasso
 from .sparse_search import SparseSearch
 
 
@@ -102,6 +103,8 @@ class LassoCV(SparseSearch):
     0.0038
     """
 
+    _examples: ClassVar[Examples] = (Example("diabetes"),)
+
     _plain = Lasso
     _multi_output = False
     _parameter_constraints: ClassVar[dict] = {
@@ -148,6 +151,9 @@ class LassoCV(SparseSearch):
         self.warm_start = warm_start
         self.time_limit = time_limit
         self.select = select
+
+    def _formula(self) -> Formula:
+        return squares_and_lasso(self)
 
 
 class ElasticNetCV(SparseSearch):
@@ -243,6 +249,8 @@ class ElasticNetCV(SparseSearch):
     1.0
     """
 
+    _examples: ClassVar[Examples] = (Example("diabetes", {"l1_ratio": [0.5, 0.9]}),)
+
     _plain = ElasticNet
     _multi_output = False
     _chosen = ("alpha", "l1_ratio")
@@ -294,3 +302,6 @@ class ElasticNetCV(SparseSearch):
         self.warm_start = warm_start
         self.time_limit = time_limit
         self.select = select
+
+    def _formula(self) -> Formula:
+        return squares_and_elastic_net(self)

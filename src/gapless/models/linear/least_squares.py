@@ -5,6 +5,7 @@ from __future__ import annotations
 from numbers import Integral
 from typing import ClassVar
 
+from ..._ground.about import Example, Examples, Formula, bias_term
 from ...losses import Squared
 from ...penalties import Box, NoPenalty
 from .problems import regression_problems
@@ -74,6 +75,8 @@ class LinearRegression(LinearRegressor):
     array([1., 2.])
     """
 
+    _examples: ClassVar[Examples] = (Example("diabetes"),)
+
     _parameter_constraints: ClassVar[dict] = {
         **LinearRegressor._parameter_constraints,
         "copy_X": ["boolean"],
@@ -109,3 +112,6 @@ class LinearRegression(LinearRegressor):
         return regression_problems(
             data, Squared(), penalty, self.fit_intercept, joint=not self.positive
         )
+
+    def _formula(self) -> Formula:
+        return Formula(f"½ Σᵢ (yᵢ − xᵢᵀw{bias_term(self, '−')})²")

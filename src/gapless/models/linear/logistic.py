@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import logsumexp
 from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 
+from ..._ground.about import Example, Examples, Formula, bias_term, chosen
 from ..._ground.stored import Declaration, Unused
 from ...losses import Logistic, Softmax
 from ...penalties import L1, L2, ElasticNet, NoPenalty
@@ -154,6 +155,8 @@ class LogisticRegression(LogisticOutputs, LinearClassifier):
     >>> model.predict_proba([[1.5]]).round(3)
     array([[0.5, 0.5]])
     """
+
+    _examples: ClassVar[Examples] = (Example("breast_cancer", {"l1_ratio": 1.0}), Example("wine"))
 
     _strength_name = "C"
     _stored: ClassVar[Declaration] = {
@@ -323,6 +326,26 @@ class LogisticRegression(LogisticOutputs, LinearClassifier):
             )
         loss = Logistic() if len(data.classes) == 2 else Softmax()
         return classification_problems(data, loss, self._penalty(), self.fit_intercept)
+
+    def _formula(self) -> Formula:
+        is_binary = len(self.classes_) <= 2
+        bias, w = bias_term(self), "w" if is_binary else "W"
+        loss = f"log(1 + exp(−tᵢ(xᵢᵀw{bias})))" if is_binary else f"−log softmax(Wᵀxᵢ{bias})_yᵢ"
+        strength = chosen(self, "C")
+        if self.penalty is None or strength == np.inf:
+            return Formula(f"Σᵢ {loss}")
+        ratio = self._share_of_l1()
+        if 0 < ratio < 1:
+            mixed = f"ρ‖{w}‖₁ + ½(1−ρ)‖{w}‖²"
+            return Formula(f"C Σᵢ {loss} + {mixed}", {"C": strength, "ρ": ratio})
+        norm = f"‖{w}‖₁" if ratio == 1 else f"½‖{w}‖²"
+        return Formula(f"C Σᵢ {loss} + {norm}", {"C": strength})
+
+    def _share_of_l1(self) -> float:
+        """The share ρ of ‖w‖₁ in the penalty."""
+        if self.penalty in ("l1", "l2"):
+            return 1.0 if self.penalty == "l1" else 0.0
+        return float(chosen(self, "l1_ratio") or 0.0)
 
 
 def log_probabilities(loss, scores):

@@ -19,6 +19,7 @@ from sklearn.utils._metadata_requests import (
 )
 from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 
+from ..._ground.about import Example, Examples
 from ..._ground.interrupt import TimeLimit
 from ..._ground.stored import Declaration, Unused
 from ...problem import Parameters
@@ -153,6 +154,13 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
     >>> round(model.C_, 1)
     21.5
     """
+
+    _examples: ClassVar[Examples] = (
+        Example(
+            "breast_cancer",
+            {"l1_ratios": (0.0,), "scoring": "accuracy", "use_legacy_attributes": False},
+        ),
+    )
 
     # As in scikit-learn: `score` takes weights by name, without a request of its own.
     __metadata_request__score: ClassVar[dict] = {"sample_weight": metadata_routing.UNUSED}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
+from ..._ground.about import Example, Examples, Formula, bias_term, chosen
 from ...losses import Squared
 from ...penalties import Group
 from .problems import regression_problems
@@ -91,6 +94,8 @@ class MultiTaskLasso(PlainSparseRegressor):
            [1.866, 0.   ]])
     """
 
+    _examples: ClassVar[Examples] = (Example("digit_halves", {"alpha": 0.5}),)
+
     _flattens_one_column = False
 
     def __init__(
@@ -132,6 +137,9 @@ class MultiTaskLasso(PlainSparseRegressor):
         tags = super().__sklearn_tags__()
         tags.target_tags.single_output = False
         return tags
+
+    def _formula(self) -> Formula:
+        return squares_and_rows(self)
 
 
 class MultiTaskLassoCV(SparseSearch):
@@ -219,6 +227,8 @@ class MultiTaskLassoCV(SparseSearch):
     (2, 100)
     """
 
+    _examples: ClassVar[Examples] = (Example("linnerud", {"alphas": 10}),)
+
     _plain = MultiTaskLasso
     _flattens_one_column = False
 
@@ -261,3 +271,12 @@ class MultiTaskLassoCV(SparseSearch):
         tags = super().__sklearn_tags__()
         tags.target_tags.single_output = False
         return tags
+
+    def _formula(self) -> Formula:
+        return squares_and_rows(self)
+
+
+def squares_and_rows(model) -> Formula:
+    """What MultiTaskLasso and MultiTaskLassoCV minimise."""
+    squares = f"(1/2n) Σᵢ ‖yᵢ − Wᵀxᵢ{bias_term(model, '−')}‖²"
+    return Formula(f"{squares} + α Σⱼ ‖Wⱼ‖₂", {"α": chosen(model, "alpha")})

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from ..._ground.about import Example, Examples, Formula, bias_term, chosen
 from ..._ground.stored import Declaration, Flag, Labels, Number, Numbers, Unused, column_count
 from ..._ground.validation import is_multilabel, read_multilabel
 from ...losses import Squared
@@ -100,6 +101,8 @@ class Ridge(LinearRegressor):
     array([0.6667])
     """
 
+    _examples: ClassVar[Examples] = (Example("diabetes", {"alpha": 10.0}),)
+
     _flattens_one_column = True
     _strength_name = "alpha"
     _peer_solvers = RIDGE_SOLVERS
@@ -146,6 +149,9 @@ class Ridge(LinearRegressor):
 
     def _problems(self, data):
         return ridge_problems(self, data)
+
+    def _formula(self) -> Formula:
+        return squares_and_ridge(self)
 
 
 class RidgeClassifier(LinearClassifier):
@@ -226,6 +232,8 @@ class RidgeClassifier(LinearClassifier):
     >>> print(*model.predict([[0.5], [2.5]]))
     no yes
     """
+
+    _examples: ClassVar[Examples] = (Example("breast_cancer"),)
 
     _fewest_classes = 1
     _strength_name = "alpha"
@@ -334,6 +342,10 @@ class RidgeClassifier(LinearClassifier):
         tags.classifier_tags.multi_label = True
         return tags
 
+    def _formula(self) -> Formula:
+        found = squares_and_ridge(self)
+        return Formula(found.text.replace("yᵢ", "tᵢ") + ", tᵢ = ±1", found.numbers)
+
 
 def ridge_problems(estimator, data):
     """The problems of Ridge and of RidgeClassifier; one per target where the strengths differ."""
@@ -362,3 +374,9 @@ def ridge_problems(estimator, data):
         return regression_problems(data, Squared(), penalties[0], fit_bias, joint=not positive)
     separate = regression_problems(data, Squared(), penalties[0], fit_bias, joint=False)
     return [replace(problem, penalty=p) for problem, p in zip(separate, penalties)]
+
+
+def squares_and_ridge(model) -> Formula:
+    """What Ridge and RidgeCV minimise."""
+    squares = f"½ Σᵢ (yᵢ − xᵢᵀw{bias_term(model, '−')})²"
+    return Formula(f"{squares} + ½α‖w‖²", {"α": chosen(model, "alpha")})

@@ -17,6 +17,7 @@ from sklearn.utils._metadata_requests import (
 )
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from ..._ground.about import Example, Examples, Formula
 from ..._ground.stored import Declaration, Unused
 from ...problem import Parameters
 from ._base import SELECT
@@ -31,7 +32,7 @@ from .cross_validated import (
 )
 from .folds import Scorer, fold_path, folds_of, part_of
 from .following import ridge_trail
-from .ridge import Ridge, RidgeClassifier
+from .ridge import Ridge, RidgeClassifier, squares_and_ridge
 from .selection import fitted_of
 from .tasks import LinearClassifier, LinearRegressor
 from .trail import SCORES, Choice, Trail, path_of
@@ -290,6 +291,8 @@ class RidgeCV(RidgeSearch, LinearRegressor):
     0.01
     """
 
+    _examples: ClassVar[Examples] = (Example("diabetes", {"alphas": np.geomspace(0.1, 1000, 30)}),)
+
     _plain = Ridge
     _default_scoring = "r2"
     _is_classifier = False
@@ -338,6 +341,9 @@ class RidgeCV(RidgeSearch, LinearRegressor):
         self.warm_start = warm_start
         self.time_limit = time_limit
         self.select = select
+
+    def _formula(self) -> Formula:
+        return squares_and_ridge(self)
 
 
 class RidgeClassifierCV(RidgeSearch, RidgeClassifier):
@@ -417,6 +423,10 @@ class RidgeClassifierCV(RidgeSearch, RidgeClassifier):
     >>> round(model.score(X, y), 2)
     0.96
     """
+
+    _examples: ClassVar[Examples] = (
+        Example("breast_cancer", {"alphas": np.geomspace(0.1, 1000, 30)}),
+    )
 
     _plain = RidgeClassifier
     _default_scoring = "accuracy"

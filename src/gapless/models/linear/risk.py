@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import copy
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from ... import kernels, losses, penalties
+from ..._ground.about import Example, Examples, Formula, bias_term
 from ..._ground.parts import Family, OfParts
 from ..._ground.stored import Declaration
 from ...kernels import Kernel
@@ -43,6 +44,12 @@ class OfLossPenaltyKernel(OfParts):
 
     def _kernel(self):
         return None if self.kernel is None else kernels.by_name(self.kernel)
+
+    def _formula(self: Any) -> Formula:
+        bias, numbers = bias_term(self), {"ℓ": self.loss, "R": self.penalty}
+        if self.kernel is None:
+            return Formula(f"Σᵢ ℓ(yᵢ, xᵢᵀw{bias}) + R(w)", numbers)
+        return Formula(f"Σᵢ ℓ(yᵢ, f(xᵢ){bias}) + ½λ‖f‖²", numbers)
 
 
 class RiskRegressor(OfLossPenaltyKernel, WithKernel, LinearRegressor):
@@ -128,6 +135,10 @@ class RiskRegressor(OfLossPenaltyKernel, WithKernel, LinearRegressor):
     >>> bool(abs(model.coef_[0] - 1) < 0.1)
     True
     """
+
+    _examples: ClassVar[Examples] = (
+        Example("diabetes", {"loss": losses.Huber(20.0), "penalty": penalties.L1(300.0)}),
+    )
 
     _stored: ClassVar[Declaration] = {**LinearRegressor._stored, **WithKernel._kernel_attributes}
     _parameter_constraints: ClassVar[dict] = {
@@ -281,6 +292,12 @@ class RiskClassifier(OfLossPenaltyKernel, WithKernel, LinearClassifier):
     >>> model.predict([[0.5], [2.5]])
     array([0, 1])
     """
+
+    _examples: ClassVar[Examples] = (
+        Example(
+            "breast_cancer", {"loss": losses.Hinge(), "penalty": penalties.ElasticNet(2.0, 0.5)}
+        ),
+    )
 
     _stored: ClassVar[Declaration] = {**LinearClassifier._stored, **WithKernel._kernel_attributes}
     _parameter_constraints: ClassVar[dict] = {

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from ..._ground.about import Example, Examples, Formula, bias_term, chosen
 from ..._ground.stored import Declaration, Unused
 from ...losses import (
     CrammerSinger,
@@ -105,6 +106,8 @@ class LinearSVR(LinearRegressor):
     array([1.])
     """
 
+    _examples: ClassVar[Examples] = (Example("diabetes", {"C": 10.0, "epsilon": 5.0}),)
+
     _not_converged = "Liblinear failed to converge, increase the number of iterations"
     _multi_output = False
     _strength_name = "C"
@@ -165,6 +168,13 @@ class LinearSVR(LinearRegressor):
     def _specifics(self, data, learned, solutions, certificates):
         specifics = super()._specifics(data, learned, solutions, certificates)
         return specifics | {"intercept_": np.atleast_1d(specifics["intercept_"])}
+
+    def _formula(self) -> Formula:
+        square = "²" if self.loss.startswith("squared") else ""
+        loss = f"max(0, |yᵢ − xᵢᵀw{bias_term(self, '−')}| − ε){square}"
+        return Formula(
+            f"C Σᵢ {loss} + ½‖w‖²", {"C": chosen(self, "C"), "ε": chosen(self, "epsilon")}
+        )
 
 
 class LinearSVC(LinearClassifier):
@@ -262,6 +272,8 @@ class LinearSVC(LinearClassifier):
     array([0, 1])
     """
 
+    _examples: ClassVar[Examples] = (Example("breast_cancer", {"loss": "hinge"}), Example("iris"))
+
     _not_converged = "Liblinear failed to converge, increase the number of iterations"
     _strength_name = "C"
     _stored: ClassVar[Declaration] = {**LinearClassifier._stored, "C_": Unused(), "path_": Unused()}
@@ -326,3 +338,10 @@ class LinearSVC(LinearClassifier):
             loss, strength = Hinge(), strength / 2 if self.penalty == "l2" else strength
         penalty = self._penalties[self.penalty](strength)
         return classification_problems(data, loss, penalty, self.fit_intercept)
+
+    def _formula(self) -> Formula:
+        square = "²" if self.loss == "squared_hinge" else ""
+        loss = f"max(0, 1 − tᵢ(xᵢᵀw{bias_term(self)})){square}"
+        penalty = "‖w‖₁" if self.penalty == "l1" else "½‖w‖²"
+        each = ", for each class against the others" if len(self.classes_) > 2 else ""
+        return Formula(f"C Σᵢ {loss} + {penalty}{each}", {"C": chosen(self, "C")})

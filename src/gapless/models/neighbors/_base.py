@@ -45,6 +45,8 @@ NO_SAY = 1e-4
 class NeighborsModel(BaseEstimator):
     """Base of the nearest-neighbour estimators."""
 
+    _guide = "neighbors"
+
     _stored: ClassVar[Declaration] = {
         "effective_metric_": Unused(),
         "effective_metric_params_": Unused(),
@@ -275,6 +277,9 @@ class NeighborsModel(BaseEstimator):
         tags.input_tags.positive_only = self._is_precomputed
         tags.input_tags.allow_nan = self._is_mixed or self.metric == NAN_EUCLIDEAN
         return tags
+
+    def _formula(self) -> None:
+        """None: rows are kept and looked up, and nothing is minimised."""
 
 
 def _by_rows(X: Any) -> Any:

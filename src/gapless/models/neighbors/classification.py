@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.utils.validation import check_is_fitted
 
+from ..._ground.about import Example, Examples
 from ..._ground.stored import Declaration, Labels, LabelsOfOutputs
 from ...unseen import Calibration
 from ._supervised import SupervisedNeighbors
@@ -93,6 +94,8 @@ class KNeighborsClassifier(ClassifierMixin, SupervisedNeighbors):
     >>> print(model.predict([[6.0, 3.0, 4.8, 1.6]]))
     [1]
     """
+
+    _examples: ClassVar[Examples] = (Example("wine", {"n_neighbors": "loo", "ties": "nearest"}),)
 
     _has_classes = True
     _stored: ClassVar[Declaration] = {

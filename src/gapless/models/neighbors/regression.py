@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin, _fit_context
 
+from ..._ground.about import Example, Examples
 from ...unseen import Calibration, Intervals
 from ._supervised import SupervisedNeighbors
 from .votes import mean_targets
@@ -84,6 +85,8 @@ class KNeighborsRegressor(RegressorMixin, SupervisedNeighbors):
     >>> print(model.predict([[1.8]]))
     [2.5]
     """
+
+    _examples: ClassVar[Examples] = (Example("diabetes", {"n_neighbors": "loo"}),)
 
     _has_classes = False
 

@@ -8,6 +8,7 @@ from typing import ClassVar
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
+from ..._ground.about import Examples
 from ...unseen import take_over
 from ._base import NeighborsModel
 from .questions import NearestMixin, WithinMixin
@@ -74,6 +75,8 @@ class NearestNeighbors(NearestMixin, WithinMixin, NeighborsModel):
     >>> print(rows)
     [[1 0]]
     """
+
+    _examples: ClassVar[Examples] = ()
 
     _parameter_constraints: ClassVar[dict] = {
         **NeighborsModel._parameter_constraints,

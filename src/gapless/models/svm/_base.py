@@ -78,6 +78,8 @@ OTHER_DATA = "these are not the data of the fit, or the model was changed; pass 
 class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator):
     """Base of the support vector machines."""
 
+    _guide = "svm"
+
     _families = KERNEL_INSTANCE
 
     # The parameters that can be chosen by leave-one-out.

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from sklearn.utils._param_validation import Interval
 
+from ..._ground.about import Example, Examples, Formula, chosen
 from ..._ground.stored import Declaration, Unused
 from ._base import SupportVectorMachine
 from .forms import Form, NuMargin, NuTube
@@ -100,6 +101,8 @@ class NuSVC(SupportVectorClassifier):
     [0 1]
     """
 
+    _examples: ClassVar[Examples] = (Example("breast_cancer", {"nu": 0.1}),)
+
     _parameter_constraints: ClassVar[dict] = {
         **SupportVectorClassifier._parameter_constraints,
         "nu": [NU],
@@ -164,6 +167,12 @@ class NuSVC(SupportVectorClassifier):
                 stacklevel=5,
             )
         return super()._specifics(data, rows, machine, solved)
+
+    def _formula(self) -> Formula:
+        return Formula(
+            "½‖w‖² − νnρ + Σᵢ max(0, ρ − tᵢ(⟨w, φ(xᵢ)⟩ + b))",
+            {"ν": self.nu, "kernel": chosen(self, "kernel")},
+        )
 
 
 class NuSVR(SupportVectorRegressor):
@@ -236,6 +245,8 @@ class NuSVR(SupportVectorRegressor):
     [1.]
     """
 
+    _examples: ClassVar[Examples] = (Example("diabetes", {"C": 50.0}),)
+
     _stored: ClassVar[Declaration] = {**SupportVectorRegressor._stored, "epsilon_": Unused()}
     _parameter_constraints: ClassVar[dict] = {
         **SupportVectorMachine._parameter_constraints,
@@ -277,3 +288,9 @@ class NuSVR(SupportVectorRegressor):
 
     def _specifics(self, data, rows, machine, solved):
         return {"epsilon_": solved[0].point.width}
+
+    def _formula(self) -> Formula:
+        return Formula(
+            "½‖w‖² + C(νnε + Σᵢ max(0, |yᵢ − ⟨w, φ(xᵢ)⟩ − b| − ε))",
+            {"C": self.C, "ν": self.nu, "kernel": chosen(self, "kernel")},
+        )

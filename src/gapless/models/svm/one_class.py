@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import OutlierMixin
 from sklearn.utils.validation import _num_samples
 
+from ..._ground.about import Examples, Formula, chosen
 from ..._ground.stored import Declaration, Number
 from ..._ground.tables import readable
 from ..._ground.validation import Training, read_regression
@@ -97,6 +98,8 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):
     >>> print(model.predict([[0.45], [3.0]]))
     [ 1 -1]
     """
+
+    _examples: ClassVar[Examples] = ()
 
     _stored: ClassVar[Declaration] = {**SupportVectorMachine._stored, "offset_": Number()}
     _parameter_constraints: ClassVar[dict] = {
@@ -212,3 +215,9 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):
             +1 inside the region, −1 outside.
         """
         return np.where(self.decision_function(X) > 0, 1, -1).astype(np.intp)
+
+    def _formula(self) -> Formula:
+        return Formula(
+            "½‖w‖² − νnρ + Σᵢ max(0, ρ − ⟨w, φ(xᵢ)⟩)",
+            {"ν": self.nu, "kernel": chosen(self, "kernel")},
+        )

@@ -16,6 +16,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from ..._ground.about import Example, Examples, Formula, chosen
 from ..._ground.stored import Declaration, Flag, Labels, Nothing, Numbers, Unused, Value, Word
 from ..._ground.threads import single_blas
 from ..._ground.validation import Training, read_classification
@@ -518,6 +519,11 @@ class SVC(WithApproximation, SupportVectorClassifier):
     2.0 [1 2]
     """
 
+    _examples: ClassVar[Examples] = (
+        Example("wine", {"C": "loo", "gamma": "loo"}),
+        Example("digits"),
+    )
+
     _tunable = ("C", "gamma")
     _stored: ClassVar[Declaration] = {
         **SupportVectorClassifier._stored,
@@ -606,3 +612,10 @@ class SVC(WithApproximation, SupportVectorClassifier):
 
     def _fit_type(self, machine):
         return JointFit if isinstance(machine, JointMachine) else super()._fit_type(machine)
+
+    def _formula(self) -> Formula:
+        pairs = ", for each pair of classes" if len(self.classes_) > 2 else ""
+        return Formula(
+            f"½‖w‖² + C Σᵢ max(0, 1 − tᵢ(⟨w, φ(xᵢ)⟩ + b)){pairs}",
+            {"C": chosen(self, "C"), "kernel": chosen(self, "kernel")},
+        )

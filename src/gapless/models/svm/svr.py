@@ -8,6 +8,7 @@ from typing import ClassVar
 from sklearn.base import RegressorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from ..._ground.about import Example, Examples, Formula, chosen
 from ..._ground.stored import Declaration, Unused
 from ..._ground.validation import Training, read_regression
 from ...unseen import Calibration, Intervals
@@ -167,6 +168,8 @@ class SVR(WithApproximation, SupportVectorRegressor):
     [1.  2.5]
     """
 
+    _examples: ClassVar[Examples] = (Example("diabetes", {"C": 50.0, "epsilon": 5.0}),)
+
     _tunable = ("C", "gamma", "epsilon")
     _stored: ClassVar[Declaration] = {
         **SupportVectorRegressor._stored,
@@ -225,3 +228,10 @@ class SVR(WithApproximation, SupportVectorRegressor):
 
     def _form(self) -> Form:
         return Tube(float(self.C), float(self.epsilon))
+
+    def _formula(self) -> Formula:
+        numbers = {"C": chosen(self, "C"), "ε": chosen(self, "epsilon")}
+        return Formula(
+            "½‖w‖² + C Σᵢ max(0, |yᵢ − ⟨w, φ(xᵢ)⟩ − b| − ε)",
+            {**numbers, "kernel": chosen(self, "kernel")},
+        )

@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, St
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from ..._ground.about import Example, Examples
 from ..._ground.design import Design
 from ..._ground.interrupt import TimeLimit, time_limit
 from ..._ground.stored import (
@@ -139,6 +140,9 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
     >>> print(model.telling_words(1)["j"][0][0])
     japan
     """
+
+    _guide = "text"
+    _examples: ClassVar[Examples] = (Example("descriptions", {"classifier": "linear_svm"}),)
 
     _stored: ClassVar[Declaration] = {
         "classes_": Labels(),
@@ -476,6 +480,9 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
         tags.input_tags.one_d_array = True
         tags.input_tags.two_d_array = False
         return tags
+
+    def _formula(self) -> None:
+        """None: the classifier inside minimises something, of the words."""
 
 
 def _no_bound(classifier: Any) -> Certificate:

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import StrOptions
 
+from ..._ground.about import Example, Examples
 from ..._ground.stored import Declaration, Each, Labels, LabelsOfOutputs, Numbers, Whole
 from .data import TreeData
 from .decision_tree import FROM_DTYPE, DecisionTree
@@ -125,6 +126,8 @@ class DecisionTreeClassifier(TreeClassifierMixin, ClassifierMixin, DecisionTree)
     |   petal width (cm) ≤ 1.75: 1 (54, error 0.0926)
     |   petal width (cm) > 1.75: 2 (46, error 0.0217)
     """
+
+    _examples: ClassVar[Examples] = (Example("breast_cancer", {"ccp_alpha": "cv"}),)
 
     _stored: ClassVar[Declaration] = {
         **DecisionTree._stored,

@@ -18,6 +18,7 @@ from sklearn.utils import Bunch, check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from ..._ground.about import Formula, chosen
 from ..._ground.columns import Columns, encoded, read_features, read_new
 from ..._ground.interrupt import TimeLimit, seconds_left, time_limit
 from ..._ground.progress import watch
@@ -428,6 +429,12 @@ class DecisionTree(TreeModel):
         """
         check_is_fitted(self)
         return self.tree_.compute_feature_importances()
+
+    def _formula(self) -> Formula:
+        return Formula(
+            f"{RISKS[self.criterion]} of the leaves + α · leaves",
+            {"α": chosen(self, "ccp_alpha"), "leaves": self.get_n_leaves()},
+        )
 
 
 def grow_on(data: TreeData, rows: Array, options: Options, seed: int) -> Any:

@@ -11,6 +11,7 @@ from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from ..._ground.about import Example, Examples
 from ..._ground.columns import Columns, bins_of, edges_of, encoded, read_features, read_new
 from ..._ground.progress import watch
 from ..._ground.stored import Declaration, Each, Labels, Nothing, Numbers, Unused, Value, Whole
@@ -191,6 +192,9 @@ class MultiwayClassifier(TreeClassifierMixin, ClassifierMixin, TreeModel):
         tags.target_tags.multi_output = False
         return tags
 
+    def _formula(self) -> None:
+        """None: each split is the best one of its node, and the tree is not."""
+
 
 def _bits(tree: MultiwayTree, shares: Array) -> Array:
     """The log loss of each node with these predictions, as a part of the mean over all rows."""
@@ -284,6 +288,8 @@ class ID3Classifier(MultiwayClassifier):
     wind = strong: stay (2)
     wind = weak: play (2)
     """
+
+    _examples: ClassVar[Examples] = (Example("digits", {"max_depth": 2}),)
 
     _parameter_constraints: ClassVar[dict] = {
         **MultiwayClassifier._parameter_constraints,
@@ -390,6 +396,8 @@ class C45Classifier(MultiwayClassifier):
     |   petal width (cm) ≤ 1.7: 1 (54, error 0.0926) … 3 leaves below
     |   petal width (cm) > 1.7: 2 (46, error 0.0217)
     """
+
+    _examples: ClassVar[Examples] = (Example("breast_cancer"),)
 
     _parameter_constraints: ClassVar[dict] = {
         **MultiwayClassifier._parameter_constraints,

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils._param_validation import Hidden, StrOptions
 
+from ..._ground.about import Example, Examples
 from .decision_tree import FROM_DTYPE, DecisionTree
 from .predictions import TreeRegressorMixin
 from .tree_model import PRE, REDUCED
@@ -116,6 +117,8 @@ class DecisionTreeRegressor(TreeRegressorMixin, RegressorMixin, DecisionTree):
     x0 ≤ 2.5: 1 (3)
     x0 > 2.5: 5 (5)
     """
+
+    _examples: ClassVar[Examples] = (Example("diabetes", {"ccp_alpha": "cv"}),)
 
     _parameter_constraints: ClassVar[dict] = {
         **DecisionTree._parameter_constraints,

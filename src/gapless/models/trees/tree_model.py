@@ -48,6 +48,8 @@ GIVEN, DRAWN = "given", "drawn"
 class TreeModel(Remembering, CallbackSupport, BaseEstimator):
     """Base of the single trees, which may be pruned by errors; `prune` says how."""
 
+    _guide = "trees"
+
     _stored: ClassVar[Declaration] = {
         "prune_trace_": Unused(),
         **JUDGED,

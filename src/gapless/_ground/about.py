@@ -1,0 +1,52 @@
+"""What an estimator says about itself: three members of its class, from which lists are made.
+
+_formula()   what the fitted model minimises, as a `Formula`, for `gapless show`; None, with the
+             reason in the docstring, where no formula says it.
+_examples    the data on which the demo shows the model, with its parameters there; () for none.
+_guide       the page of the guide that describes it: "trees" is docs/guide/trees.md.
+
+`tests/test_registration.py` goes through all public estimators and says what is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Formula:
+    """What a fit minimises, and the numbers in it by their symbols; None is left out.
+
+    Formula("½ Σᵢ (yᵢ − xᵢᵀw)² + ½α‖w‖²", {"α": 0.1})
+    """
+
+    text: str
+    numbers: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Example:
+    """The data on which the demo shows an estimator, by name, and the parameters it has there."""
+
+    data: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+# What the demo shows of one estimator.
+Examples = tuple[Example, ...]
+
+
+def chosen(model: Any, name: str) -> Any:
+    """A parameter as the fit chose it, else as it was given; the first of several."""
+    found = getattr(model, f"{name}_", None)
+    found = getattr(model, name, None) if found is None else found
+    return np.ravel(found).tolist()[0] if isinstance(found, np.ndarray) and found.size else found
+
+
+def bias_term(model: Any, sign: str = "+") -> str:
+    """The bias in a formula: " + b", or nothing for a model without one."""
+    return f" {sign} b" if getattr(model, "fit_intercept", True) else ""
