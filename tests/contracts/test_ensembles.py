@@ -26,8 +26,8 @@ from gapless import (
     RandomForestRegressor,
 )
 from gapless._ground.threads import threads
-from gapless.models.boosting.rounds_dials import more_rounds
 from gapless.models.forests.forest import Forest
+from gapless.unseen.versions import more_rounds
 
 FORESTS = [
     ExtraTreesClassifier,

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from gapless._ground.columns.coded import Columns
 from gapless._ground.interrupt import TimeLimit, time_limit
 from gapless._ground.threads import threads
-from gapless.models.trees.growing import Options, Targets, draw_rows, grow, grow_forest
+from gapless.models.trees.growing import Options, Targets, grow, grow_forest
+from gapless.unseen.population import draw_rows
 
 ARRAYS = (
     "children_left",

@@ -20,7 +20,7 @@ from gapless import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from gapless.models.bagging.draws import Population
+from gapless.unseen.population import Population
 
 
 def make_table(n=120, seed=0):

@@ -182,7 +182,7 @@ def test_price_chosen_over_the_sequence_is_that_of_refits(ours, theirs, make):
 
 def folds_of(model, X, y):
     """The fold of each row, as the choice has dealt them out."""
-    from gapless.unseen.held_out import FOLDS, drawn
+    from gapless.unseen.folds import FOLDS, drawn
 
     data = model._training[0]
     units = data.units(np.arange(len(y)))

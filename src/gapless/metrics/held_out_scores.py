@@ -18,8 +18,7 @@ from sklearn.utils.validation import column_or_1d
 
 from .._ground.validation import read_weights
 from .._ground.weighted_fits import weight_argument, weight_options
-from ..models.bagging import Population
-from ..unseen import Judge, NotAvailable, Remembering, Trial, drawn, with_shares
+from ..unseen import Judge, NotAvailable, Population, Remembering, Trial, drawn, with_shares
 
 Array = np.ndarray
 

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     )
     from .estimate import generalize, measure
     from .fitted import LARGE_ROWS, LARGE_WORK, Fitted, asymmetric
-    from .held_out import FOLDS, LARGE_SAMPLE, METHODS, Estimate, by_formula, by_refits, drawn
+    from .folds import FOLDS, drawn, folds_by_units, mean_losses
+    from .held_out import LARGE_SAMPLE, METHODS, Estimate, by_formula, by_refits
     from .leave_one_out import NotAvailable, keep_shares, leave_out, ridge_path_leave_out
     from .leave_one_out._base import LARGEST_SYSTEM, members, squares_of
     from .leave_one_out.distinct import (
@@ -37,14 +38,26 @@ if TYPE_CHECKING:
     from .leave_one_out.forward import time_windows
     from .leave_one_out.rows import Answer
     from .paired import SURE, lead
+    from .population import Population, as_numbers, cumulated, draw_rows, equal_rows
+    from .predicting import HeldOutIntervals, HeldOutSets
     from .refittable import Model, Refittable
     from .remembering import GIVEN, JUDGED, Remembering, as_fitted, given_to_fit, take_over
     from .result import Disagreement, Generalization, chosen_among, sentence, uncorrected
     from .scores import Judge, metric_name
-    from .search import Search
+    from .search import CV, LOO, Search
     from .selection_bias import Corrected, correct
     from .shares import with_shares
     from .trial import Trial
-    from .versions import Dial, Version, kernel_dial, multiple
+    from .versions import (
+        ChangeDial,
+        Changes,
+        Dial,
+        Version,
+        fewer_rounds,
+        kernel_dial,
+        more_rounds,
+        multiple,
+        named,
+    )
 
 __getattr__, __dir__, __all__ = on_first_use(__name__)

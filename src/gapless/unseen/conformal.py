@@ -17,7 +17,8 @@ import numpy as np
 
 from .._ground.design import Design
 from .fitted import Fitted
-from .held_out import FEW_UNITS, by_formula, drawn
+from .folds import drawn
+from .held_out import FEW_UNITS, by_formula
 from .leave_one_out import NotAvailable
 from .leave_one_out.new_rows import WithoutEach
 from .refittable import Refittable

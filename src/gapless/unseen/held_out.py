@@ -18,11 +18,11 @@ from ..penalties import Penalty
 from ..problem import Parameters, Problem
 from ..solvers import Fold, FoldModels, solve_folds
 from .fitted import Array, Fitted
+from .folds import FOLDS, drawn
 from .leave_one_out import HeldOut, NotAvailable, forward, leave_out
 
 # Up to so many units each is left out for real, which takes no longer than checking a formula.
 FEW_UNITS = 40
-FOLDS = 5
 # Of large data a single part is held out, of so many units: the folds would take longer than three
 # fits, and a score over 2,000 rows is known well enough.
 LARGE_SAMPLE = 2000
@@ -133,29 +133,6 @@ def _solve_past(
 
 def _joined(held: list[HeldOut]) -> Array:
     return np.hstack([h.z.reshape(len(h.z), -1) for h in held])
-
-
-def drawn(units: Array, count: int, strata: Array | None = None) -> Array:
-    """Units 0, 1, … in a random order, of which any first `count` serve as a sample.
-
-    Seeded, and drawn by number: units that are numbered by content are drawn whatever the order of
-    the rows. With `strata` every stretch has a fair share of each stratum; a unit with rows in
-    several is in the first of them.
-    """
-    order = np.random.default_rng(0).permutation(units.max() + 1)
-    if strata is not None:
-        counted = units[units >= 0]
-        stratum = np.unique(strata[units >= 0], return_inverse=True)[1]
-        of_unit = np.full(len(order), len(stratum))
-        np.minimum.at(of_unit, counted, stratum)
-        of_unit = np.unique(of_unit, return_inverse=True)[1][order]
-        # The k-th unit of a stratum of size c stands at (k + ½)/c of the way.
-        by_stratum = np.argsort(of_unit, kind="stable")
-        sizes = np.bincount(of_unit)
-        rank = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        place = (rank + 0.5) / np.repeat(sizes, sizes)
-        order = order[by_stratum][np.argsort(place, kind="stable")]
-    return order[:count]
 
 
 def folds_of(fitted: Any, units: Array, by: str) -> tuple[list[Fold], str]:

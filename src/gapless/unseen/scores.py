@@ -12,7 +12,7 @@ from sklearn.base import is_classifier, is_outlier_detector
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import check_scoring
 
-from .held_out import drawn
+from .folds import drawn
 
 Array = np.ndarray
 

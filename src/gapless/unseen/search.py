@@ -10,6 +10,9 @@ from .._ground.drawing import pictures
 
 Array = np.ndarray
 
+# What a parameter is set to so that the fit chooses it: by leaving out each row, or by folds.
+LOO, CV = "loo", "cv"
+
 
 @dataclass(frozen=True, eq=False)
 class Search:

@@ -8,15 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from .fitted import Array, Fitted
-from .held_out import (
-    FEW_UNITS,
-    LARGE_SAMPLE,
-    Estimate,
-    by_formula,
-    by_refits,
-    by_time,
-    drawn,
-)
+from .folds import drawn
+from .held_out import FEW_UNITS, LARGE_SAMPLE, Estimate, by_formula, by_refits, by_time
 from .leave_one_out import NotAvailable
 from .leave_one_out.distinct import counted_labels
 from .result import Disagreement

@@ -21,7 +21,7 @@ import numpy as np
 
 from .answers import Answering, Link
 from .fitted import Array
-from .held_out import drawn
+from .folds import drawn
 from .leave_one_out import NotAvailable
 from .leftover import corrections
 from .paired import PART, SURE, Lead, lead

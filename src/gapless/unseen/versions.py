@@ -72,3 +72,41 @@ def kernel_dial(kernel: Any, fit_of: Callable[[Any], Any], base: float) -> Dial:
         return Version(fit_of(other), f"a kernel {width}")
 
     return turned
+
+
+# ---- changes of parameters -----------------------------------------------------------------------
+
+Changes = dict[str, Any]
+# A function of a step 1, 2, … that returns changes, or None where it ends.
+ChangeDial = Callable[[int], Changes | None]
+# Rounds change by this factor with each step.
+FACTOR = 3
+# More than these, or three times as many as there are, take longer than an answer is worth.
+MOST_ROUNDS = 300
+
+
+def named(changes: Changes) -> str:
+    """Changes in words."""
+    shown = [f"{k}={v:.3g}" if isinstance(v, float) else f"{k}={v}" for k, v in changes.items()]
+    return " and ".join(shown)
+
+
+def fewer_rounds(name: str, rounds: int) -> ChangeDial:
+    """A third of the rounds, a ninth, …"""
+
+    def turned(step: int) -> Changes | None:
+        left = rounds // FACTOR**step
+        return {name: left} if left >= 1 else None
+
+    return turned
+
+
+def more_rounds(name: str, rounds: int) -> ChangeDial:
+    """Three times the rounds, nine times, …, as far as that is no end of work."""
+    most = max(MOST_ROUNDS, FACTOR * rounds)
+
+    def turned(step: int) -> Changes | None:
+        more = max(rounds, 1) * FACTOR**step
+        return {name: more} if more <= most else None
+
+    return turned

@@ -26,10 +26,9 @@ from ..._ground.interrupt import said_limit, time_limit
 from ..._ground.stored import INPUT, Declaration, Each, FittedModel, Numbers, Unused
 from ..._ground.validation import read_for_learner
 from ...certificates import Certificate
-from ...unseen import JUDGED
-from ..bagging import Ensemble, EnsembleData, EnsembleFit, Population, as_numbers, fingerprint
-from ..boosting import fewer_rounds, more_rounds
-from ..trees import Changes, fewer_limits
+from ...unseen import JUDGED, Changes, Population, as_numbers, fewer_rounds, more_rounds
+from ..bagging import Ensemble, EnsembleData, EnsembleFit, fingerprint
+from ..trees import fewer_limits
 
 Array = np.ndarray
 

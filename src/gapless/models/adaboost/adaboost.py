@@ -17,9 +17,9 @@ from ..._ground.progress import watch, with_callbacks
 from ..._ground.stored import Declaration, Labels, Unused, Whole
 from ..._ground.threads import single_blas
 from ...certificates import Certificate
-from ...unseen import take_over
-from ..bagging import EnsembleData, Population
-from ..trees import DecisionTreeClassifier, HeldOutSets
+from ...unseen import HeldOutSets, Population, take_over
+from ..bagging import EnsembleData
+from ..trees import DecisionTreeClassifier
 from ._weight_boosting import Round, WeightBoosting, chosen_rows
 from .margins import Margins, TraceKeeper
 from .stumps import Stumps

@@ -16,9 +16,9 @@ from ..._ground.about import Example, Examples
 from ..._ground.progress import watch, with_callbacks
 from ..._ground.threads import single_blas
 from ...certificates import Certificate
-from ...unseen import take_over
-from ..bagging import EnsembleData, Population
-from ..trees import DecisionTreeRegressor, HeldOutIntervals
+from ...unseen import HeldOutIntervals, Population, take_over
+from ..bagging import EnsembleData
+from ..trees import DecisionTreeRegressor
 from ._weight_boosting import Round, WeightBoosting, chosen_rows
 
 Array = np.ndarray

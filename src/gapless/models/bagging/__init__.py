@@ -7,7 +7,6 @@ from ..._ground.first_use import on_first_use
 if TYPE_CHECKING:
     from ._base import Ensemble, fingerprint
     from .bagging import BaggingClassifier, BaggingRegressor
-    from .draws import Population, as_numbers
     from .out_of_bag import EnsembleData, EnsembleFit, warn_if_unpredicted
 
 __getattr__, __dir__, __all__ = on_first_use(__name__)

@@ -21,9 +21,8 @@ from ..._ground.progress import watch, with_callbacks
 from ..._ground.stored import Declaration, Each, FittedModel, Numbers, Unused
 from ..._ground.tables import readable
 from ..._ground.validation import TEXTS, read_for_learner, read_names
-from ...unseen import take_over
+from ...unseen import Population, as_numbers, take_over
 from ._base import Ensemble, fingerprint
-from .draws import Population, as_numbers
 from .members import columns_of, fitted_member
 from .out_of_bag import EnsembleData
 

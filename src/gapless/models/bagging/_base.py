@@ -22,8 +22,7 @@ from ..._ground.progress import CallbackSupport
 from ..._ground.stored import INPUT, Declaration, Unused
 from ..._ground.validation import Outputs, read_outputs, readable_target
 from ...certificates import Certificate
-from ...unseen import JUDGED, Remembering
-from .draws import Population
+from ...unseen import JUDGED, Population, Remembering
 from .out_of_bag import BagFit, EnsembleData, EnsembleFit, Rows
 
 Array = np.ndarray

@@ -14,7 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._ground.about import Example, Examples
 from ..._ground.stored import Declaration, Labels, Unused, Whole
-from ..trees import DecisionTreeClassifier, DecisionTreeRegressor, HeldOutIntervals, HeldOutSets
+from ...unseen import HeldOutIntervals, HeldOutSets
+from ..trees import DecisionTreeClassifier, DecisionTreeRegressor
 from ._bagging import Bagging
 from .members import decisions, log_probabilities, numbers, probabilities
 from .out_of_bag import EnsembleData, warn_if_unpredicted

@@ -24,8 +24,19 @@ from sklearn.utils import _safe_indexing
 from ..._ground.design import Design
 from ..._ground.percent import percent
 from ..._ground.validation import Outputs
-from ...unseen import LARGE_ROWS, Dial, Estimate, NotAvailable, Refittable, Version, by_formula
-from ..trees import ChangeDial, Changes, fewer_limits, larger_leaves, named
+from ...unseen import (
+    LARGE_ROWS,
+    ChangeDial,
+    Changes,
+    Dial,
+    Estimate,
+    NotAvailable,
+    Refittable,
+    Version,
+    by_formula,
+    named,
+)
+from ..trees import fewer_limits, larger_leaves
 
 Array = np.ndarray
 

@@ -17,10 +17,10 @@ from ..._ground.interrupt import deadline
 from ..._ground.stored import LOGARITHM, Declaration, Numbers, Unused
 from ..._ground.threads import thread_count
 from ..._ground.validation import Training
-from ...unseen import multiple
+from ...unseen import LOO, multiple
 from ._base import NaiveBayesClassifier
 from .priors import Priors
-from .tuning import LOG_LOSS, LOO, choose_alpha, corrected
+from .tuning import LOG_LOSS, choose_alpha, corrected
 
 Array = np.ndarray
 

@@ -32,7 +32,6 @@ from .reading import only
 
 Array = np.ndarray
 
-LOO = "loo"
 # What decides: minus the log loss, or the accuracy where scores are no logarithms of probabilities.
 LOG_LOSS, ACCURACY = "neg_log_loss", "accuracy"
 # The first values, the largest first. A search goes on beyond them, up to so far, where the last

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from .hist_gradient_boosting import HistGradientBoostingClassifier
     from .hist_gradient_boosting_regressor import HistGradientBoostingRegressor
     from .losses import metric_of
-    from .rounds_dials import fewer_rounds, more_rounds
     from .run import BoostingTrace
 
 __getattr__, __dir__, __all__ = on_first_use(__name__)

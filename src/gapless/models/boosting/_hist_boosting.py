@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, St
 
 from ..._ground.stored import Declaration, Unused
 from ...losses import Loss
-from ..trees import CV
+from ...unseen import CV
 from ._boosting import GradientBoosting, Validation
 from .constraints import read_groups, read_monotone, table_of
 from .data import BoostingData

@@ -14,8 +14,7 @@ from ..._ground.columns import Columns
 from ..._ground.tables import readable
 from ..._ground.validation import Outputs
 from ...losses import Loss
-from ..bagging import Population
-from ..trees import equal_rows
+from ...unseen import Population, equal_rows
 from .losses import targets_of
 from .table import BinnedTable
 

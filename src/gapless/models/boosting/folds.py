@@ -17,8 +17,8 @@ import numpy as np
 
 from ..._ground.interrupt import TimeLimit, deadline, time_limit
 from ...losses import Loss
-from ...unseen import Search, units_of
-from ..trees import PackedTrees, equal_rows, folds_by_units, mean_losses
+from ...unseen import Search, equal_rows, folds_by_units, mean_losses, units_of
+from ..trees import PackedTrees
 from .data import BoostingData
 from .held_out import check_finished
 from .losses import metric_of

@@ -9,9 +9,21 @@ import numpy as np
 
 from ..._ground.design import Design
 from ..._ground.interrupt import TimeLimit
-from ...unseen import LARGE_ROWS, Dial, NotAvailable, Refittable, Version, asymmetric, units_of
-from ..trees import ChangeDial, equal_rows, fewer_limits, larger_leaves, named
-from .rounds_dials import fewer_rounds, more_rounds
+from ...unseen import (
+    LARGE_ROWS,
+    ChangeDial,
+    Dial,
+    NotAvailable,
+    Refittable,
+    Version,
+    asymmetric,
+    equal_rows,
+    fewer_rounds,
+    more_rounds,
+    named,
+    units_of,
+)
+from ..trees import fewer_limits, larger_leaves
 
 Array = np.ndarray
 

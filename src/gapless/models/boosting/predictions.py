@@ -8,8 +8,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
-from ...unseen import leads
-from ..trees import HeldOutIntervals, HeldOutSets
+from ...unseen import HeldOutIntervals, HeldOutSets, leads
 
 Array = np.ndarray
 

@@ -15,7 +15,7 @@ import numpy as np
 from ..._ground.drawing import pictures
 from ..._ground.interrupt import TimeLimit, check
 from ...losses import Loss
-from ..bagging import Population
+from ...unseen import Population
 from ..trees import PackedTrees, Tree
 from .plan import GrowthPlan
 from .rounds import Rounds

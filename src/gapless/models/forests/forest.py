@@ -26,9 +26,9 @@ from ..._ground.progress import watch, with_callbacks
 from ..._ground.stored import Declaration, Unused, Value, Whole
 from ..._ground.threads import threads
 from ..._ground.validation import Outputs
-from ...unseen import take_over
-from ..bagging import Ensemble, EnsembleData, Population, as_numbers, fingerprint
-from ..trees import CompactTrees, DecisionTree, PackedTrees, TreeData, draw_rows, mean_of_model
+from ...unseen import Population, as_numbers, draw_rows, take_over
+from ..bagging import Ensemble, EnsembleData, fingerprint
+from ..trees import CompactTrees, DecisionTree, PackedTrees, TreeData, mean_of_model
 from .growing import OOB, ForestGrowing, keys_of
 from .reading import ForestReading
 from .tuning import CHOSEN, LeafTuning

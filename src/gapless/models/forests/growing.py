@@ -11,13 +11,13 @@ import numpy as np
 
 from ..._ground.threads import thread_count
 from ..._ground.validation import Outputs
+from ...unseen import draw_rows
 from ..trees import (
     DecisionTree,
     Options,
     Targets,
     TreeData,
     cheapest,
-    draw_rows,
     grow,
     grow_forest,
     made_leaves,

@@ -17,8 +17,16 @@ from typing import Any
 import numpy as np
 
 from ..._ground.interrupt import TimeLimit, check, deadline, time_limit
-from ...unseen import Distinct, Generalization, Search, chosen_among, correct, mean_and_error
-from ..trees import PackedTrees, draw_rows
+from ...unseen import (
+    Distinct,
+    Generalization,
+    Search,
+    chosen_among,
+    correct,
+    draw_rows,
+    mean_and_error,
+)
+from ..trees import PackedTrees
 from .growing import OOB, USUAL_SIZE, chances_of, keys_of
 
 Array = np.ndarray

@@ -20,14 +20,13 @@ from ..._ground.progress import watch
 from ..._ground.stored import Declaration, Number, Numbers, Unused
 from ...certificates import Certificate, judged
 from ...solvers import Trace
-from ...unseen import NotAvailable, Refittable, Search, Version, drawn
+from ...unseen import LOO, NotAvailable, Refittable, Search, Version, drawn
 from ._base import Array, KernelRegressor
 from .rows import Merged
 from .search import METRIC, Choice, corrected
 from .smoothing import KERNELS, Smoother
 from .spectrum import Trail
 
-LOO = "loo"
 # Bandwidths that are tried, as multiples of n^(−1/(d + 4)): so many from the largest to the
 # smallest, and so many between the neighbours of the best, so often.
 LARGEST, SMALLEST, FIRST, FINER, ROUNDS = 10.0, 0.03, 16, 4, 2

@@ -15,9 +15,9 @@ from ..._ground.stored import Declaration, Unused
 from ...kernels import KERNEL_INSTANCE
 from ...losses import Logistic, Softmax
 from ...penalties import L2
+from ...unseen import LOO
 from ..linear import (
     KERNEL_CONSTRAINTS,
-    LOO,
     SELECT,
     LinearClassifier,
     LogisticOutputs,

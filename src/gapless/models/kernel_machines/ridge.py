@@ -24,6 +24,7 @@ from ..._ground.validation import Training
 from ...kernels import Kernel
 from ...problem import EXACT, FEATURES
 from ...solvers import Trace
+from ...unseen import LOO
 from ..linear import KERNEL_CONSTRAINTS, chosen_kind, exact_certificate, features_of
 from ._base import Array, KernelRegressor
 from .held_out import ConstantFit, KernelFit, base_rows, solve_each
@@ -32,8 +33,6 @@ from .rows import Merged, check_square
 from .search import Choice, choose, corrected
 from .spectrum import default_strengths
 from .squares import Coefficients, KernelSquares
-
-LOO = "loo"
 
 
 class KernelRidge(KernelRegressor):

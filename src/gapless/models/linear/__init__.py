@@ -33,6 +33,6 @@ if TYPE_CHECKING:
     from .selection import fitted_of, tune
     from .support_vectors import LinearSVC, LinearSVR
     from .tasks import LinearClassifier
-    from .trail import LOO, Choice, Trail
+    from .trail import Choice, Trail
 
 __getattr__, __dir__, __all__ = on_first_use(__name__)

@@ -30,7 +30,7 @@ from ..._ground.validation import Training, read_rows
 from ...certificates import NO_MINIMISER, Certificate, certify_all
 from ...problem import Parameters, Problem
 from ...solvers import Solution, Trace, choose, solve_many
-from ...unseen import JUDGED, Fitted, Generalization, NotAvailable, Remembering, take_over
+from ...unseen import CV, JUDGED, LOO, Fitted, Generalization, NotAvailable, Remembering, take_over
 from .corrected import corrected
 from .fold_search import search_by_folds
 from .problems import (
@@ -43,7 +43,7 @@ from .problems import (
     without_empty_columns,
 )
 from .selection import exact_starts, fitted_of, tune
-from .trail import CV, LOO, Choice
+from .trail import Choice
 
 Array = np.ndarray
 

@@ -12,9 +12,9 @@ from ..._ground.stored import Declaration, Unused
 from ...losses import Squared
 from ...penalties import L1
 from ...penalties import ElasticNet as ElasticNetPenalty
+from ...unseen import CV, LOO
 from .problems import regression_problems, with_sign
 from .sparse_base import PlainSparseRegressor, SparseRegressor
-from .trail import CV, LOO
 
 
 class Lasso(PlainSparseRegressor):

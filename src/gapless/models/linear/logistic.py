@@ -14,10 +14,10 @@ from ..._ground.about import Example, Examples, Formula, bias_term, chosen
 from ..._ground.stored import Declaration, Unused
 from ...losses import Logistic, Softmax
 from ...penalties import L1, L2, ElasticNet, NoPenalty
+from ...unseen import CV, LOO
 from ._base import SELECT
 from .problems import classification_problems
 from .tasks import LinearClassifier
-from .trail import CV, LOO
 
 
 class LogisticOutputs:

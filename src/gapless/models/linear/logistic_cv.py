@@ -23,20 +23,14 @@ from ..._ground.about import Example, Examples
 from ..._ground.interrupt import TimeLimit
 from ..._ground.stored import Declaration, Unused
 from ...problem import Parameters
-from .cross_validated import (
-    SCORING,
-    CrossValidated,
-    all_rows,
-    chosen,
-    fitted_twin,
-    scored_errors,
-)
+from ...unseen import LOO
+from .cross_validated import SCORING, CrossValidated, all_rows, chosen, fitted_twin, scored_errors
 from .folds import Scorer, fold_path, folds_of, part_of
 from .following import follow
 from .logistic import LogisticRegression
 from .problems import pack
 from .selection import fitted_of
-from .trail import LOO, SCORES, Choice, Trail, path_of
+from .trail import SCORES, Choice, Trail, path_of
 
 Array = np.ndarray
 

@@ -15,10 +15,10 @@ from ..._ground.stored import Declaration, Flag, Labels, Number, Numbers, Unused
 from ..._ground.validation import is_multilabel, read_multilabel
 from ...losses import Squared
 from ...penalties import L2
+from ...unseen import CV, LOO
 from ._base import SELECT
 from .problems import regression_problems, with_sign
 from .tasks import LinearClassifier, LinearRegressor
-from .trail import CV, LOO
 
 # What scikit-learn's solvers of ridge regression mean here; "cholesky" and "svd" are here, too.
 RIDGE_SOLVERS = dict.fromkeys(("lbfgs", "lsqr", "sag", "saga", "sparse_cg"), "auto")

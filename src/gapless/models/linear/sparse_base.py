@@ -13,9 +13,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..._ground.design import Design
 from ..._ground.stored import Declaration, Unused
+from ...unseen import CV, LOO
 from ._base import SELECT
 from .tasks import LinearRegressor
-from .trail import CV, LOO
 
 
 class SparseRegressor(LinearRegressor):

@@ -18,10 +18,10 @@ from ...losses import (
     SquaredHinge,
 )
 from ...penalties import L1, L2
+from ...unseen import CV, LOO
 from ._base import SELECT
 from .problems import classification_problems, regression_problems
 from .tasks import LinearClassifier, LinearRegressor
-from .trail import CV, LOO
 
 
 class LinearSVR(LinearRegressor):

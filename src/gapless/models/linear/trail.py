@@ -13,7 +13,6 @@ from ...unseen import metric_name
 from .path import Path
 
 Array = np.ndarray
-LOO, CV = "loo", "cv"
 # What minus the mean loss is called as a score, as scikit-learn does.
 SCORES = {
     "squared": "neg_mean_squared_error",

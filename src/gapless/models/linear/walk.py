@@ -10,6 +10,7 @@ import numpy as np
 from ...problem import Parameters
 from ...solvers import Station, Trace, predict_without
 from ...unseen import (
+    LOO,
     Fitted,
     NotAvailable,
     by_appearance,
@@ -20,7 +21,7 @@ from ...unseen import (
 )
 from .held_out import row_scores
 from .strengths import scaled
-from .trail import LOO, Trail
+from .trail import Trail
 
 Array = np.ndarray
 # A path may end after so many strengths that were worse than the best by so many standard errors.

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._ground.design import Design
-from ...unseen import LARGE_ROWS, LARGE_SAMPLE, NotAvailable, Refittable, Version, drawn
-from ..trees import equal_rows
+from ...unseen import LARGE_ROWS, LARGE_SAMPLE, NotAvailable, Refittable, Version, drawn, equal_rows
 from .searches import search_of
 from .votes import Voters
 

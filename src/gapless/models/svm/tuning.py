@@ -17,8 +17,16 @@ import numpy as np
 
 from ..._ground.interrupt import TimeLimit
 from ...kernels import Kernel
-from ...unseen import Generalization, Search, correct, drawn, mean_and_error, sentence, uncorrected
-from ..linear import LOO
+from ...unseen import (
+    LOO,
+    Generalization,
+    Search,
+    correct,
+    drawn,
+    mean_and_error,
+    sentence,
+    uncorrected,
+)
 from .forms import spread
 from .rows import DistinctRows
 from .trials import Trial, Trials

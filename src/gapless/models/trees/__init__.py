@@ -16,16 +16,15 @@ if TYPE_CHECKING:
     from .compact import STATISTICS, CompactTrees
     from .data import TreeData
     from .decision_tree import DecisionTree
-    from .dials import ChangeDial, Changes, fewer_limits, larger_leaves, named
-    from .growing import Options, Targets, draw_rows, grow, grow_forest
-    from .held_out import equal_rows
+    from .dials import fewer_limits, larger_leaves
+    from .growing import Options, Targets, grow, grow_forest
     from .multiway import LEAF, MultiwayTree
     from .multiway_classifiers import C45Classifier, ID3Classifier
     from .packed import ROOM, AskedColumns, PackedTrees
-    from .predictions import HeldOutIntervals, HeldOutSets, TreeClassifierMixin, TreeRegressorMixin
+    from .predictions import TreeClassifierMixin, TreeRegressorMixin
     from .pruning import cheapest, made_leaves, parents
     from .regressor import OLD_NAME, DecisionTreeRegressor, check_counts, warn_of_old_name
     from .tree import Tree
-    from .tuning import CV, folds_by_units, mean_losses, risk_of
+    from .tuning import risk_of
 
 __getattr__, __dir__, __all__ = on_first_use(__name__)

@@ -11,8 +11,7 @@ import numpy as np
 
 from ..._ground.interrupt import TimeLimit, check, time_limit
 from ..._ground.validation import Outputs
-from ...unseen import units_of
-from .held_out import equal_rows
+from ...unseen import equal_rows, units_of
 from .pruning import PruneTrace
 from .tuning import Choice
 

@@ -25,6 +25,7 @@ from ..._ground.progress import watch
 from ..._ground.stored import Declaration, Unused, Value
 from ..._ground.validation import read_outputs
 from ...certificates import Certificate
+from ...unseen import CV
 from .averages import mean_of_model
 from .data import Grown, Rows, TreeData, grown_in_time
 from .growing import NO_LIMIT, Options, Targets, grow
@@ -42,7 +43,7 @@ from .pruning import (
 )
 from .tree import Tree
 from .tree_model import ERRORS, PESSIMISTIC, PRE, TreeModel
-from .tuning import CV, Choice, choose_alpha, risk_of, sequence_of
+from .tuning import Choice, choose_alpha, risk_of, sequence_of
 
 Array = np.ndarray
 

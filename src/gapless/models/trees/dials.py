@@ -5,14 +5,11 @@ Forests, boosting and bagging ask for the same of the trees that they are made o
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import ceil
 from numbers import Integral
 from typing import Any
 
-Changes = dict[str, Any]
-# A function of a step 1, 2, … that returns changes, or None where it ends.
-ChangeDial = Callable[[int], Changes | None]
+from ...unseen import ChangeDial, Changes
 
 # Leaves grow by this factor with each step; none is larger than this part of the rows.
 LARGER, LARGEST_PART = 3, 0.25
@@ -60,12 +57,6 @@ def fewer_limits(parameters: Changes, rows: float, price: float = 0.0) -> Change
         return changes or None
 
     return turned
-
-
-def named(changes: Changes) -> str:
-    """Changes in words."""
-    shown = [f"{k}={v:.3g}" if isinstance(v, float) else f"{k}={v}" for k, v in changes.items()]
-    return " and ".join(shown)
 
 
 def _nothing(step: int) -> Changes | None:

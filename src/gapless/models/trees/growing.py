@@ -16,6 +16,7 @@ from ..._ground import core as _core
 from ..._ground.columns import Columns
 from ..._ground.interrupt import deadline
 from ..._ground.threads import map_in_threads, thread_count
+from ...unseen import cumulated
 from .tree import Tree
 
 Array = np.ndarray
@@ -220,22 +221,10 @@ def grow_forest(
     sample = _sample(weights, counts, len(targets.y))
     targets, options, powers = targets.in_units(options, sample[0])
     arguments = columns.arguments, targets._arguments, sample, options._arguments
-    keys = np.ascontiguousarray(seeds, dtype=np.uint64)
-    cumulated = _cumulated(chances)
-    grown = _core.grow_forest(*arguments, int(draws), cumulated, keys, thread_count(), deadline())
+    drawing = int(draws), cumulated(chances), np.ascontiguousarray(seeds, dtype=np.uint64)
+    grown = _core.grow_forest(*arguments, *drawing, thread_count(), deadline())
     size = sum(tree.node_count for tree in grown)
     return map_in_threads(lambda tree: _tree(tree, columns, targets, powers), grown, size)
-
-
-def draw_rows(rows: int, draws: int, seed: int, chances: Array | None = None) -> Array:
-    """How often the tree of a seed has drawn each of its rows, as in `grow_forest`."""
-    counts = np.empty(rows, dtype=np.uint32)
-    _core.draw_rows(int(draws), _cumulated(chances), int(seed), counts)
-    return counts
-
-
-def _cumulated(chances: Array | None) -> Array | None:
-    return None if chances is None else np.cumsum(chances, dtype=np.float64)
 
 
 def _sample(weights: Array | None, counts: Array | None, rows: int) -> tuple[Array, Array]:

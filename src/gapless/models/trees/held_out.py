@@ -6,12 +6,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from ..._ground.design import Design
 from ..._ground.interrupt import TimeLimit
-from ...unseen import LARGE_ROWS, Dial, NotAvailable, Refittable, Version
-from .dials import ChangeDial, fewer_limits, larger_leaves, lower, named
+from ...unseen import LARGE_ROWS, ChangeDial, Dial, NotAvailable, Refittable, Version, named
+from .dials import fewer_limits, larger_leaves, lower
 
 Array = np.ndarray
 # The numbers of levels that were seen in each column of categories.
@@ -155,19 +154,6 @@ def _without_unseen(F: Any, seen: Levels | None) -> Any:
     for j, levels in seen.items():
         F[~np.isin(F[:, j], levels), j] = np.nan
     return F
-
-
-def equal_rows(F: Any, y: Array | None = None) -> Array:
-    """Labels 0, 1, … of the rows (x, y) by content, the same for equal ones; NaN equals NaN.
-
-    Without y, of the rows x.
-    """
-    if y is None:
-        y = np.zeros((F.shape[0], 1))
-    if not sp.issparse(F):
-        # No number of a column is as large, and NaN has no order.
-        F = np.where(np.isnan(F), np.finfo(F.dtype).max, F)
-    return Design(F).equal_rows(y)
 
 
 def _as_given(outputs: Any) -> Array:

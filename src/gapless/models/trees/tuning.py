@@ -13,12 +13,10 @@ from typing import Any
 import numpy as np
 
 from ..._ground.interrupt import check
-from ...unseen import FOLDS, Search, drawn
+from ...unseen import Search, folds_by_units, mean_losses
 from .pruning import NestedSequence, node_costs, parents, weakest_links
 
 Array = np.ndarray
-
-CV = "cv"
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,25 +84,6 @@ def choose_alpha(grow: Any, data: Any, units: Array, whole: Any, select: str) ->
         metric="accuracy" if data.has_classes else "R²",
     )
     return Choice(float(alphas[chosen]), search)
-
-
-def folds_by_units(units: Array, strata: Array | None) -> Array:
-    """Which of five folds each row is in, or of fewer where there are not as many units.
-
-    Rows of one unit are together, and each fold has its share of every stratum; −1 is no unit.
-    """
-    count = int(units.max()) + 1
-    fold = np.empty(count, dtype=int)
-    fold[drawn(units, count, strata)] = np.arange(count) * min(FOLDS, count) // count
-    return np.where(units >= 0, fold[units], -1)
-
-
-def mean_losses(sums: Array, weights: Array) -> tuple[Array, Array]:
-    """Mean losses and their standard errors, from Σwℓ, Σw²ℓ and Σw²ℓ² over all held-out rows."""
-    total, count = float(weights.sum()), len(weights)
-    loss = sums[:, 0] / total
-    spread = sums[:, 2] - 2 * loss * sums[:, 1] + loss**2 * float(np.sum(weights**2))
-    return loss, np.sqrt(np.maximum(spread, 0.0) * count / max(count - 1, 1)) / total
 
 
 def _candidates(alphas: Array) -> Array:

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..._ground.columns import NUMBERS, Series, is_table, series_of
-from ..._ground.design import Design
-from ..trees import draw_rows
+from .._ground import core as _core
+from .._ground.columns import NUMBERS, Series, is_table, series_of
+from .._ground.design import Design
 
 Array = np.ndarray
 
@@ -192,3 +192,25 @@ def _by_text(values: Array) -> Array:
 def _finite(x: Array) -> Array:
     # No number of a column is as large, and NaN has no order.
     return np.where(np.isnan(x), np.finfo(x.dtype).max, x) if np.isnan(x).any() else x
+
+
+def equal_rows(F: Any, y: Array | None = None) -> Array:
+    """Labels 0, 1, … of the rows (x, y) by content, the same for equal ones; NaN equals NaN.
+
+    Without y, of the rows x.
+    """
+    if y is None:
+        y = np.zeros((F.shape[0], 1))
+    return Design(F if sp.issparse(F) else _finite(F)).equal_rows(y)
+
+
+def draw_rows(rows: int, draws: int, seed: int, chances: Array | None = None) -> Array:
+    """How often the tree of a seed has drawn each of its rows, as the core draws them."""
+    counts = np.empty(rows, dtype=np.uint32)
+    _core.draw_rows(int(draws), cumulated(chances), int(seed), counts)
+    return counts
+
+
+def cumulated(chances: Array | None) -> Array | None:
+    """Chances of the rows, summed from the first on, as the core draws by them."""
+    return None if chances is None else np.cumsum(chances, dtype=np.float64)

@@ -1,0 +1,51 @@
+"""Folds: which rows are held out together, drawn by content whatever the order of the rows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+Array = np.ndarray
+
+FOLDS = 5
+
+
+def drawn(units: Array, count: int, strata: Array | None = None) -> Array:
+    """Units 0, 1, … in a random order, of which any first `count` serve as a sample.
+
+    Seeded, and drawn by number: units that are numbered by content are drawn whatever the order of
+    the rows. With `strata` every stretch has a fair share of each stratum; a unit with rows in
+    several is in the first of them.
+    """
+    order = np.random.default_rng(0).permutation(units.max() + 1)
+    if strata is not None:
+        counted = units[units >= 0]
+        stratum = np.unique(strata[units >= 0], return_inverse=True)[1]
+        of_unit = np.full(len(order), len(stratum))
+        np.minimum.at(of_unit, counted, stratum)
+        of_unit = np.unique(of_unit, return_inverse=True)[1][order]
+        # The k-th unit of a stratum of size c stands at (k + ½)/c of the way.
+        by_stratum = np.argsort(of_unit, kind="stable")
+        sizes = np.bincount(of_unit)
+        rank = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        place = (rank + 0.5) / np.repeat(sizes, sizes)
+        order = order[by_stratum][np.argsort(place, kind="stable")]
+    return order[:count]
+
+
+def folds_by_units(units: Array, strata: Array | None) -> Array:
+    """Which of five folds each row is in, or of fewer where there are not as many units.
+
+    Rows of one unit are together, and each fold has its share of every stratum; −1 is no unit.
+    """
+    count = int(units.max()) + 1
+    fold = np.empty(count, dtype=int)
+    fold[drawn(units, count, strata)] = np.arange(count) * min(FOLDS, count) // count
+    return np.where(units >= 0, fold[units], -1)
+
+
+def mean_losses(sums: Array, weights: Array) -> tuple[Array, Array]:
+    """Mean losses and their standard errors, from Σwℓ, Σw²ℓ and Σw²ℓ² over all held-out rows."""
+    total, count = float(weights.sum()), len(weights)
+    loss = sums[:, 0] / total
+    spread = sums[:, 2] - 2 * loss * sums[:, 1] + loss**2 * float(np.sum(weights**2))
+    return loss, np.sqrt(np.maximum(spread, 0.0) * count / max(count - 1, 1)) / total
