@@ -15,8 +15,7 @@ from sklearn.linear_model import LogisticRegression
 import gapless
 from gapless import AdaBoostClassifier, AdaBoostRegressor, DecisionTreeClassifier
 from gapless._ground.threads import threads
-from gapless.models.adaboost.margins import Margins
-from gapless.models.adaboost.vote_bounds import bound_of
+from gapless.models.adaboost.margins import Margins, bound_of
 
 
 def make_data(n=300, d=5, classes=2, seed=0):

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from .leave_one_out.rows import Answer
     from .paired import SURE, lead
     from .population import Population, as_numbers, cumulated, draw_rows, equal_rows
-    from .predicting import HeldOutIntervals, HeldOutSets
+    from .predicting import intervals_of, predict_set, predict_with_intervals, sets_of
     from .refittable import Model, Refittable
     from .remembering import GIVEN, JUDGED, Remembering, as_fitted, given_to_fit, take_over
     from .result import Disagreement, Generalization, chosen_among, sentence, uncorrected

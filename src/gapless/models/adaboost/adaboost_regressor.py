@@ -16,7 +16,7 @@ from ..._ground.about import Example, Examples
 from ..._ground.progress import watch, with_callbacks
 from ..._ground.threads import single_blas
 from ...certificates import Certificate
-from ...unseen import HeldOutIntervals, Population, take_over
+from ...unseen import Population, intervals_of, predict_with_intervals, take_over
 from ..bagging import EnsembleData
 from ..trees import DecisionTreeRegressor
 from ._weight_boosting import Round, WeightBoosting, chosen_rows
@@ -31,7 +31,7 @@ NO_BOUND = (
 )
 
 
-class AdaBoostRegressor(HeldOutIntervals, RegressorMixin, WeightBoosting):
+class AdaBoostRegressor(RegressorMixin, WeightBoosting):
     """Regression by the weighted median of learners on draws of the rows (AdaBoost.R2).
 
     Each round draws rows with replacement, fits a learner to them, and lowers the weights of the
@@ -98,6 +98,7 @@ class AdaBoostRegressor(HeldOutIntervals, RegressorMixin, WeightBoosting):
 
     _examples: ClassVar[Examples] = (Example("diabetes", {"random_state": 0}),)
 
+    _intervals = intervals_of
     _parameter_constraints: ClassVar[dict] = {
         **WeightBoosting._parameter_constraints,
         "loss": [StrOptions({"linear", "square", "exponential"})],
@@ -215,7 +216,7 @@ class AdaBoostRegressor(HeldOutIntervals, RegressorMixin, WeightBoosting):
             upper)` of such arrays.
         """
         if interval is not None:
-            return self._with_intervals(X, interval)
+            return predict_with_intervals(self, X, interval)
         return self._mean_of_members(X)[:, 0]
 
     def staged_predict(self, X):

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._ground.about import Example, Examples
 from ..._ground.stored import Declaration, Labels, Unused, Whole
-from ...unseen import HeldOutIntervals, HeldOutSets
+from ...unseen import intervals_of, predict_set, predict_with_intervals, sets_of
 from ..trees import DecisionTreeClassifier, DecisionTreeRegressor
 from ._bagging import Bagging
 from .members import decisions, log_probabilities, numbers, probabilities
@@ -29,7 +29,7 @@ def _members_decide(ensemble: Any) -> bool:
     return hasattr(members[0], "decision_function")
 
 
-class BaggingClassifier(HeldOutSets, Bagging, sklearn.ensemble.BaggingClassifier):
+class BaggingClassifier(Bagging, sklearn.ensemble.BaggingClassifier):
     """Classification by the mean probabilities, or votes, of learners on random draws of the rows.
 
     Parameters
@@ -110,6 +110,8 @@ class BaggingClassifier(HeldOutSets, Bagging, sklearn.ensemble.BaggingClassifier
         "n_classes_": Whole(size="classes"),
         "oob_decision_function_": Unused(),
     }
+    predict_set = predict_set
+    _sets = sets_of
 
     def __init__(
         self,
@@ -231,7 +233,7 @@ class BaggingClassifier(HeldOutSets, Bagging, sklearn.ensemble.BaggingClassifier
         return {"oob_score_": score, "oob_decision_function_": shares}
 
 
-class BaggingRegressor(HeldOutIntervals, Bagging, sklearn.ensemble.BaggingRegressor):
+class BaggingRegressor(Bagging, sklearn.ensemble.BaggingRegressor):
     """Regression by the mean of learners on random draws of the rows.
 
     Parameters
@@ -299,6 +301,7 @@ class BaggingRegressor(HeldOutIntervals, Bagging, sklearn.ensemble.BaggingRegres
     _examples: ClassVar[Examples] = (Example("diabetes", {"random_state": 0}),)
 
     _stored: ClassVar[Declaration] = {**Bagging._stored, "oob_prediction_": Unused()}
+    _intervals = intervals_of
 
     def __init__(
         self,
@@ -357,7 +360,7 @@ class BaggingRegressor(HeldOutIntervals, Bagging, sklearn.ensemble.BaggingRegres
             The means. With `interval`, a tuple `(prediction, lower, upper)` of such arrays.
         """
         if interval is not None:
-            return self._with_intervals(X, interval)
+            return predict_with_intervals(self, X, interval)
         z = self._mean_of_members(X, **params)
         return z[:, 0] if z.shape[1] == 1 else z
 

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
-from ...unseen import HeldOutIntervals, HeldOutSets, leads
+from ...unseen import (
+    Calibration,
+    Intervals,
+    intervals_of,
+    leads,
+    predict_set,
+    predict_with_intervals,
+    sets_of,
+)
 
 Array = np.ndarray
 
 
-class BoostedRegressor(HeldOutIntervals, RegressorMixin):
+class BoostedRegressor(RegressorMixin):
     """Numbers from one score, at the end or after each round."""
 
     def predict(self, X, *, interval=None):
@@ -33,7 +42,7 @@ class BoostedRegressor(HeldOutIntervals, RegressorMixin):
             Predicted values. With `interval`, a tuple `(prediction, lower, upper)` of such arrays.
         """
         if interval is not None:
-            return self._with_intervals(X, interval)
+            return predict_with_intervals(self, X, interval)
         return self._respond(self._raw_predict(X))[:, 0]
 
     def staged_predict(self, X) -> Iterator[Array]:
@@ -55,6 +64,9 @@ class BoostedRegressor(HeldOutIntervals, RegressorMixin):
     def _respond(self, scores: Array) -> Array:
         return self.loss_.inverse_link(scores)
 
+    def _intervals(self, calibration: Calibration, X: Any, coverage: float) -> Intervals:
+        return intervals_of(self, calibration, X, coverage, self._respond)
+
     def _mean_predictions(self, X, weights, columns, donors) -> Array | None:
         """Means over rows whose columns have the values of donors; see `trees.averages`."""
         # The mean of what scores mean is not what their mean means.
@@ -71,8 +83,10 @@ def _has_probabilities(model) -> bool:
     )
 
 
-class BoostedClassifier(HeldOutSets, ClassifierMixin):
+class BoostedClassifier(ClassifierMixin):
     """Classes from one score, or from one for each class, at the end or after each round."""
+
+    predict_set = predict_set
 
     def predict(self, X):
         """Predict classes.
@@ -208,6 +222,9 @@ class BoostedClassifier(HeldOutSets, ClassifierMixin):
         if self.loss_.has_probabilities or len(self.classes_) == 1:
             return self._probabilities(scores)
         return leads(scores)
+
+    def _sets(self, calibration: Calibration, X: Any, coverage: float) -> Array:
+        return sets_of(self, calibration, X, coverage, self._conformity)
 
 
 def _flat(z: Array) -> Array:

@@ -7,16 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from ...unseen import HeldOutIntervals, HeldOutSets
+from ...unseen import intervals_of, predict_set, predict_with_intervals, sets_of
 
 Array = np.ndarray
 
 
-class TreeClassifierMixin(HeldOutSets):
+class TreeClassifierMixin:
     """Classes, probabilities and sets of classes from what the leaves say."""
 
     classes_: Any
     n_outputs_: int
+    _scores: Callable[[Any], Array]
+    predict_set = predict_set
+    _sets = sets_of
 
     def predict(self, X, check_input=True):
         """Predict classes.
@@ -80,11 +83,12 @@ class TreeClassifierMixin(HeldOutSets):
         return np.split(scores, np.cumsum([len(c) for c in classes])[:-1], axis=1)
 
 
-class TreeRegressorMixin(HeldOutIntervals):
+class TreeRegressorMixin:
     """Numbers and intervals from what the leaves say."""
 
     n_outputs_: int
     _scores: Callable[[Any], Array]
+    _intervals = intervals_of
 
     def predict(self, X, check_input=True, *, interval=None):
         """Predict targets, with intervals where they are asked for.
@@ -109,4 +113,4 @@ class TreeRegressorMixin(HeldOutIntervals):
         if interval is None:
             scores = self._scores(X)
             return scores[:, 0] if self.n_outputs_ == 1 else scores
-        return self._with_intervals(X, interval)
+        return predict_with_intervals(self, X, interval)
