@@ -18,14 +18,13 @@ from gapless.kernels import Spectrum
 from gapless.losses import Hinge
 from gapless.models.svm._base import SupportVectorMachine
 from gapless.penalties import L1
+from public_estimators import public_estimators
 
 ESTIMATORS = [
-    public
-    for public in (getattr(gapless, name) for name in gapless.__all__)
-    if isinstance(public, type)
-    and issubclass(public, (ClassifierMixin, RegressorMixin))
-    and public is not gapless.BayesDecision  # of a model: tests/contracts/test_decision.py
-    and public().__sklearn_tags__().input_tags.two_d_array  # texts: tests/contracts/test_text.py
+    cls
+    for cls in public_estimators(base=(ClassifierMixin, RegressorMixin))
+    if cls is not gapless.BayesDecision  # of a model: tests/contracts/test_decision.py
+    and cls().__sklearn_tags__().input_tags.two_d_array  # texts: tests/contracts/test_text.py
 ]
 every_estimator = pytest.mark.parametrize("cls", ESTIMATORS)
 SECONDS = 10.0

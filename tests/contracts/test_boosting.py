@@ -23,9 +23,10 @@ from gapless import (
 from gapless._ground.threads import threads
 from gapless.losses import Huber
 from gapless.models.boosting.rounds import Rounds
+from public_estimators import public_estimators
 
-HIST = [HistGradientBoostingClassifier, HistGradientBoostingRegressor]
-CLASSES = [GradientBoostingClassifier, GradientBoostingRegressor, *HIST]
+CLASSES = public_estimators("boosting")
+HIST = [cls for cls in CLASSES if cls.__name__.startswith("Hist")]
 SMALL = {"max_iter": 8, "min_samples_leaf": 3}
 FORMS = [
     (HistGradientBoostingClassifier, SMALL),
@@ -74,6 +75,10 @@ def scores(model, X):
 def assert_same_model(one, other, rtol=1e-9):
     """Scores of rows that neither has seen."""
     np.testing.assert_allclose(scores(other, PROBES), scores(one, PROBES), rtol=rtol, atol=rtol)
+
+
+def test_every_class_has_its_forms():
+    assert {cls for cls, _ in FORMS} == {*CLASSES}
 
 
 @every_class

@@ -28,14 +28,10 @@ from gapless import (
 from gapless._ground.threads import threads
 from gapless.models.forests.forest import Forest
 from gapless.unseen.versions import more_rounds
+from public_estimators import public_estimators
 
-FORESTS = [
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-]
-CLASSES = [BaggingClassifier, BaggingRegressor, *FORESTS]
+FORESTS = public_estimators("forests")
+CLASSES = public_estimators("bagging") + FORESTS
 FORMS = [
     (BaggingClassifier, {}),
     (BaggingClassifier, {"estimator": gapless.LogisticRegression(), "max_features": 2}),
@@ -60,7 +56,7 @@ TUNED_FORMS = [
     (RandomForestRegressor, {"min_samples_leaf": "oob"}),
 ]
 # Their members depend on those before: none is out of bag, and none can be added to a fit.
-BOOSTED = [AdaBoostClassifier, AdaBoostRegressor]
+BOOSTED = public_estimators("adaboost")
 BOOSTED_FORMS = [
     (AdaBoostClassifier, {}),
     (AdaBoostClassifier, {"learning_rate": 0.3, "n_estimators": 20}),
@@ -111,6 +107,10 @@ def answers(model, X):
 def assert_same_model(one, other):
     """The same answers for rows that neither has seen, to the last bits."""
     np.testing.assert_allclose(answers(other, PROBES), answers(one, PROBES), rtol=1e-9, atol=1e-9)
+
+
+def test_every_class_has_its_forms():
+    assert {cls for cls, _ in FORMS + BOOSTED_FORMS} == {*CLASSES, *BOOSTED}
 
 
 @every_kind

@@ -21,12 +21,9 @@ from gapless.kernels import Matern
 from gapless.losses import Huber
 from gapless.models.linear._base import LinearModel
 from gapless.penalties import L1, Box, ElasticNet, Group
+from public_estimators import public_estimators
 
-ESTIMATORS = [
-    public
-    for public in (getattr(gapless, name) for name in gapless.__all__)
-    if isinstance(public, type) and issubclass(public, LinearModel)
-]
+ESTIMATORS = public_estimators(base=LinearModel)
 
 # What scikit-learn's LogisticRegressionCV will do by default.
 NEW = {"l1_ratios": (0,), "scoring": "neg_log_loss", "use_legacy_attributes": False}

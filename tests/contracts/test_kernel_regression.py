@@ -15,8 +15,10 @@ import gapless
 from gapless import kernels
 from gapless._ground.threads import threads
 from gapless.models.kernel_machines import GaussianProcessRegressor, KernelRegression, KernelRidge
+from gapless.models.kernel_machines._base import KernelRegressor
+from public_estimators import public_estimators
 
-CLASSES = [GaussianProcessRegressor, KernelRegression, KernelRidge]
+CLASSES = public_estimators("kernel_machines", base=KernelRegressor)
 NOISY = 1.0 * kernels.Gaussian(0.05) + kernels.White(0.5)
 FORMS = [
     (KernelRidge, {}),
@@ -57,6 +59,10 @@ def assert_same_model(one, other, rtol=1e-7):
     """Predictions of rows that neither has seen."""
     expected = one.predict(PROBES)
     np.testing.assert_allclose(other.predict(PROBES), expected, rtol=rtol, atol=rtol)
+
+
+def test_every_class_has_its_forms():
+    assert {cls for cls, _ in FORMS} == {*CLASSES}
 
 
 @every_class

@@ -44,12 +44,9 @@ from gapless.metrics import RecalibratedClassifier
 from gapless.model_io import ModelFileError, describe
 from gapless.model_io.names import MODELS, VALUES, name_of
 from gapless.model_io.registry import fields_of
+from public_estimators import public_estimators
 
-PUBLIC = [
-    public
-    for public in (getattr(gapless, name) for name in gapless.__all__)
-    if isinstance(public, type) and issubclass(public, BaseEstimator)
-]
+PUBLIC = public_estimators()
 FEW = {
     "BayesDecision": {"estimator": gapless.LogisticRegression()},
     "LogisticRegressionCV": {

@@ -8,7 +8,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
-from sklearn.base import clone, is_classifier
+from sklearn.base import ClassifierMixin, RegressorMixin, clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -16,6 +16,7 @@ import gapless
 from gapless import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
 from gapless._ground.threads import threads
 from gapless.models.neighbors.searches import worthwhile_basis
+from public_estimators import public_estimators
 
 FORMS = [
     {},
@@ -28,13 +29,14 @@ FORMS = [
     {"n_neighbors": "loo", "select": "1se", "ties": "nearest", "weights": "distance"},
     {"n_neighbors": 3, "metric": "canberra"},
 ]
+CLASSES = public_estimators("neighbors", base=(ClassifierMixin, RegressorMixin))
 CASES = [
     pytest.param(cls, form, id=f"{cls.__name__}-{k}")
-    for cls in (KNeighborsClassifier, KNeighborsRegressor)
+    for cls in CLASSES
     for k, form in enumerate(FORMS)
 ]
 every_form = pytest.mark.parametrize("cls, form", CASES)
-every_class = pytest.mark.parametrize("cls", [KNeighborsClassifier, KNeighborsRegressor])
+every_class = pytest.mark.parametrize("cls", CLASSES)
 
 
 def make_data(cls, n=70, d=4, seed=20240608):

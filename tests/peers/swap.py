@@ -27,6 +27,8 @@ import sklearn.svm
 import sklearn.tree
 from sklearn.base import BaseEstimator
 
+from public_estimators import public_estimators
+
 MODULES = [
     "sklearn.ensemble._hist_gradient_boosting.tests.test_gradient_boosting",
     "sklearn.ensemble._hist_gradient_boosting.tests.test_monotonic_constraints",
@@ -55,53 +57,22 @@ MODULES = [
     "sklearn.tree.tests.test_tree",
 ]
 
+SWAPPED = (
+    sklearn.discriminant_analysis,
+    sklearn.ensemble,
+    sklearn.gaussian_process,
+    sklearn.kernel_approximation,
+    sklearn.kernel_ridge,
+    sklearn.linear_model,
+    sklearn.naive_bayes,
+    sklearn.neighbors,
+    sklearn.svm,
+    sklearn.tree,
+)
+# The public estimators that scikit-learn has too, by the package where it has them.
 CLASSES = {
-    sklearn.discriminant_analysis: [
-        "LinearDiscriminantAnalysis",
-        "QuadraticDiscriminantAnalysis",
-    ],
-    sklearn.ensemble: [
-        "AdaBoostClassifier",
-        "AdaBoostRegressor",
-        "BaggingClassifier",
-        "BaggingRegressor",
-        "ExtraTreesClassifier",
-        "ExtraTreesRegressor",
-        "GradientBoostingClassifier",
-        "GradientBoostingRegressor",
-        "HistGradientBoostingClassifier",
-        "HistGradientBoostingRegressor",
-        "RandomForestClassifier",
-        "RandomForestRegressor",
-    ],
-    sklearn.gaussian_process: ["GaussianProcessRegressor"],
-    sklearn.kernel_approximation: ["Nystroem", "RBFSampler"],
-    sklearn.kernel_ridge: ["KernelRidge"],
-    sklearn.linear_model: [
-        "ElasticNet",
-        "RidgeClassifierCV",
-        "RidgeCV",
-        "MultiTaskLassoCV",
-        "LogisticRegressionCV",
-        "LassoCV",
-        "ElasticNetCV",
-        "Lasso",
-        "LinearRegression",
-        "LogisticRegression",
-        "MultiTaskLasso",
-        "Ridge",
-        "RidgeClassifier",
-    ],
-    sklearn.neighbors: ["KNeighborsClassifier", "KNeighborsRegressor", "NearestNeighbors"],
-    sklearn.naive_bayes: [
-        "BernoulliNB",
-        "CategoricalNB",
-        "ComplementNB",
-        "GaussianNB",
-        "MultinomialNB",
-    ],
-    sklearn.svm: ["LinearSVC", "LinearSVR", "NuSVC", "NuSVR", "OneClassSVM", "SVC", "SVR"],
-    sklearn.tree: ["DecisionTreeClassifier", "DecisionTreeRegressor"],
+    package: [cls.__name__ for cls in public_estimators() if hasattr(package, cls.__name__)]
+    for package in SWAPPED
 }
 
 
