@@ -225,7 +225,7 @@ def test_the_latest_rows_are_for_testing():
     day = np.random.default_rng(1).permutation(300)
     choice = choose(waves(day=day), "y", models="ridge regression", time="day")
     assert day[choice.split.train].max() < day[choice.split.test].min()
-    assert choice.method == "forward (5 parts after their past)"
+    assert choice.method == "forward validation (5 parts, each after its past)"
 
 
 def test_a_past_of_one_class_is_not_learned_from():
@@ -233,7 +233,7 @@ def test_a_past_of_one_class_is_not_learned_from():
     x = np.random.default_rng(0).normal(size=240)
     table = {"x": x, "day": day, "y": np.where((x > 0) & (day > 80), "up", "down")}
     choice = choose(table, "y", models="linear discriminants", time="day", time_limit=None)
-    assert choice.method == "forward (3 parts after their past)"
+    assert choice.method == "forward validation (3 parts, each after its past)"
     assert choice["linear discriminants"].status == "judged"
 
 
@@ -319,17 +319,17 @@ def test_a_family_that_fails_does_not_end_the_others(monkeypatch):
     monkeypatch.setattr("gapless.choosing.families.FAMILIES", broken)
     choice = choose(load_builtin("iris"), "species", models=QUICK)
     assert choice["naive Bayes"].status == "failed"
-    assert choice["naive Bayes"].reason.startswith("it needs more memory than there is")
+    assert choice["naive Bayes"].reason.startswith("it needs more memory than is available")
     assert choice.chosen == "linear discriminants"
 
 
 def test_wrong_options_are_named():
     table = load_builtin("iris")
-    with pytest.raises(ValueError, match="metric 'r2' is not known for classification; use one of"):
+    with pytest.raises(ValueError, match="unknown metric 'r2' for classification; use one of"):
         choose(table, "species", metric="r2")
-    with pytest.raises(ValueError, match="there are majority class"):
+    with pytest.raises(ValueError, match="choose from majority class"):
         choose(table, "species", models="forrest gump")
-    with pytest.raises(ValueError, match="test must be a part"):
+    with pytest.raises(ValueError, match="test must be a share"):
         choose(table, "species", test=2)
     with pytest.raises(ValueError, match="more than 0 seconds"):
         choose(table, "species", time_limit=0)
@@ -370,7 +370,9 @@ def test_a_class_of_one_row_is_named_with_its_count():
     with pytest.raises(TableError, match=r"class 'yes' of 'y' has 1 row; at least 2 that differ"):
         choose(table, "y")
     table = table_of({"x": np.arange(50) * 0.7, "t": np.arange(50), "y": ["yes"] * 6 + ["no"] * 44})
-    with pytest.raises(TableError, match=r"all 10 rows .* class 'no', and none is of the 6 rows"):
+    with pytest.raises(
+        TableError, match=r"all 10 test rows .* class 'no', and the table has only 6 rows"
+    ):
         choose(table, "y", time="t", metric="roc_auc")
 
 

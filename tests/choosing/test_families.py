@@ -311,7 +311,7 @@ def test_families_are_found_by_any_spelling_and_unknown_ones_are_named():
     assert {f.name for f in found} == {"majority class", "boosted trees", "Gaussian-kernel SVM"}
     with pytest.raises(ValueError, match="Did you mean 'random forest'"):
         families_for(facts, ["randm forest"])
-    with pytest.raises(ValueError, match="no model for classification is called 'ridge'"):
+    with pytest.raises(ValueError, match="unknown model 'ridge' for classification"):
         families_for(facts, ["ridge"])
 
 

@@ -41,7 +41,7 @@ def words(*candidates, best="best", metric=ACCURACY):
 @pytest.mark.parametrize(
     ("train", "unseen", "error", "kind", "why"),
     [
-        (0.815, 0.80, 0.01, "balanced", "not more than 2 standard errors apart"),
+        (0.815, 0.80, 0.01, "balanced", "at most 2 standard errors apart"),
         # Many rows make a gap sure that is too small to matter: 0.9 % of what is gained.
         (0.8027, 0.80, 0.001, "balanced", "the gap is 0.9 % of what it gains"),
         (0.86, 0.80, 0.01, "balanced", "but nothing simpler does clearly better"),
@@ -79,7 +79,7 @@ def test_a_model_without_columns_cannot_follow_its_own_rows():
     poor = judged("poor", 4, 0.0, -0.02, behind=0.01)
     assert words(replace(null, behind=0.0, is_clearly_behind=False), poor, best="null model")[
         "null model"
-    ].endswith("it ignores the columns, and cannot follow its own rows.")
+    ].endswith("it ignores the columns, so it cannot memorise its training rows.")
 
 
 def test_losses_are_told_in_their_own_sense():

@@ -91,10 +91,10 @@ def test_all_are_judged_on_all_rows_if_there_is_time():
 def test_a_dear_family_is_judged_on_some_rows_or_skipped_and_says_what_it_needs():
     some, judging = run(20.0, {"linear discriminants": 3.0})
     assert 500 <= some["linear discriminants"].rows < judging.folds.largest
-    assert "all would have needed about" in some["linear discriminants"].reason
+    assert "all rows would have taken about" in some["linear discriminants"].reason
     none, _ = run(20.0, {"linear discriminants": 300.0})
     assert none["linear discriminants"].held is None
-    assert none["linear discriminants"].reason.startswith("would have needed about 27")
+    assert none["linear discriminants"].reason.startswith("needed about 27")
     assert none["majority class"].held is not None
 
 
@@ -213,12 +213,12 @@ def test_a_family_that_was_stopped_says_on_what_and_one_that_was_skipped_what_is
     monkeypatch.setattr(judging, "_scored", too_slow)
     stopped = judging.judge(family, 800, 1.0)
     assert stopped.held is None
-    assert stopped.reason.startswith("after 2.0 s on 800 rows; would have needed about")
+    assert stopped.reason.startswith("after 2.0 s on 800 rows; needed about")
     judging.skip(family, 30.0)
-    assert judging.trials[family.name].reason == "would have needed about 30 s, and 18 s were left"
+    assert judging.trials[family.name].reason == "needed about 30 s, with 18 s left"
     monkeypatch.setattr(judging, "end_seconds", lambda best: 5.0)
     judging.skip(family, 30.0)
-    assert judging.trials[family.name].reason.endswith("for the last fit and the test")
+    assert judging.trials[family.name].reason.endswith("reserved for the last fit and the test)")
 
 
 def test_predicting_many_held_out_rows_counts_before_the_first_fit():

@@ -23,7 +23,7 @@ def run(capsys):
 @pytest.fixture
 def no_curves(monkeypatch):
     """Reports without learning curves, which take more fits than all the rest."""
-    monkeypatch.setattr("gapless.report.summary.learning_of", lambda *given: None)
+    monkeypatch.setattr("gapless.choosing.report.summary.learning_of", lambda *given: None)
 
 
 @pytest.fixture(scope="session")

@@ -11,5 +11,5 @@ def test_of_a_command_with_a_model_the_file_may_be_damaged(capsys, monkeypatch):
     monkeypatch.setattr(show, "run", broken)
     assert main(["show", "m.gapless"]) == 2
     said = capsys.readouterr().err
-    assert said.startswith("gapless: RuntimeError: no luck\nEither m.gapless is damaged, ")
-    assert "defect of gapless; --debug" in said
+    assert said.startswith("gapless: RuntimeError: no luck\nEither m.gapless is damaged (")
+    assert "bug in gapless; --debug" in said

@@ -50,13 +50,13 @@ def test_version(capsys):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["fti", "iris"], "there is no command 'fti'; did you mean 'fit'?"),
-        (["xyzzy"], "there is no command 'xyzzy'; there are fit, "),
+        (["fti", "iris"], "unknown command 'fti'; did you mean 'fit'?"),
+        (["xyzzy"], "unknown command 'xyzzy'; choose from fit, "),
         (["fit", "iris", "--tagret", "y"], "fit has no option --tagret; did you mean --target?"),
         (["fit", "iris", "--zzz=1"], "fit has no option --zzz; see gapless fit --help."),
-        (["fit", "iris", "wine"], "'wine' is one word too many"),
-        (["fit"], "TABLE is missing; it comes first: gapless fit TABLE"),
-        (["fit", "--drop", "a", "iris"], "TABLE is missing; it comes first"),
+        (["fit", "iris", "wine"], "unexpected argument 'wine'; quote names that contain spaces"),
+        (["fit"], "TABLE is missing; it must come first: gapless fit TABLE"),
+        (["fit", "--drop", "a", "iris"], "TABLE is missing; it must come first"),
         (["fit", "iris", "--task", "guess"], "invalid choice: 'guess'"),
         (["fit", "iris", "--test", "20"], "'20' is not a share between 0 and 1"),
         (["fit", "iris", "--time-limit", "0"], "'0' is not a number of seconds above 0"),
@@ -65,7 +65,7 @@ def test_version(capsys):
         (["fit", "iris", "-q", "-v"], "not allowed with argument"),
         (["fit", "irsi"], "irsi does not exist; did you mean iris?"),
         (["report", "nowhere"], "nowhere does not exist; name a model file, or the folder"),
-        (["data", "irsi"], "no built-in set is called 'irsi'; there are "),
+        (["data", "irsi"], "unknown built-in table 'irsi'; choose from "),
     ],
 )
 def test_what_is_mistyped_is_named_with_its_cure(capsys, monkeypatch, tmp_path, words, said):
@@ -87,7 +87,7 @@ def test_the_target_is_asked_for_with_the_names_of_the_columns(capsys, monkeypat
     (tmp_path / "t.csv").write_text("size,price\n1,2\n2,3\n")
     code, _, err = run(capsys, "fit", "t.csv")
     assert code == 2
-    assert "--target COL. There are 'size', 'price'." in err
+    assert "--target COL. The columns are 'size', 'price'." in err
     (tmp_path / "t.csv").write_text("x" * 100_000 + "\n1\n")
     assert len(run(capsys, "fit", "t.csv", "--target", "y")[2]) < 300
     assert len(run(capsys, "fit", "t.csv")[2]) < 300
@@ -101,7 +101,7 @@ def test_unexpected_errors_are_called_defects_without_a_traceback(capsys, monkey
     monkeypatch.setattr(data, "run", broken)
     code, _, err = run(capsys, "data")
     assert code == 2
-    assert err.startswith("gapless: RuntimeError: no\nluck\nThis is a defect of gapless")
+    assert err.startswith("gapless: RuntimeError: no\nluck\nThis is a bug in gapless")
     code, _, err = run(capsys, "data", "--debug")
     assert code == 2
     assert err.startswith("Traceback") and err.endswith("RuntimeError: no\nluck\n")
@@ -110,7 +110,7 @@ def test_unexpected_errors_are_called_defects_without_a_traceback(capsys, monkey
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        (MemoryError(), "there is not enough memory"),
+        (MemoryError(), "not enough memory"),
         (PermissionError(13, "Permission denied", "x.csv"), "gapless: x.csv: Permission denied.\n"),
         (KeyboardInterrupt(), None),
     ],
@@ -140,7 +140,7 @@ def test_built_in_tables_are_listed_and_written(capsys, tmp_path):
     code, out, _ = run(capsys, "data", "tennis")
     assert out.startswith("outlook,temperature,humidity,wind,play\nsunny,hot,high,weak,no\n")
     path = tmp_path / "tennis.csv"
-    assert run(capsys, "data", "tennis", "-o", path)[1] == f"tennis: 14 rows are in {path}.\n"
+    assert run(capsys, "data", "tennis", "-o", path)[1] == f"tennis: 14 rows written to {path}.\n"
     assert path.read_text() == out
     code, out, _ = run(capsys, "data", "tennis", "--json")
     assert (json.loads(out)["target"], json.loads(out)["data"][0]["outlook"]) == ("play", "sunny")

@@ -71,7 +71,7 @@ def test_what_cannot_be_fitted_is_refused_in_words(capsys, tmp_path, name):
     code, out, err = fit(capsys, path, target)
     assert (code, out) == (2, "")
     assert err.startswith("gapless: ") and said in err
-    assert "Traceback" not in err and "defect" not in err
+    assert "Traceback" not in err and "bug in gapless" not in err
     assert [entry.name for entry in tmp_path.iterdir()] == ["table.csv"]
 
 

@@ -100,10 +100,10 @@ def test_a_column_that_is_not_there_is_named_with_what_to_do(run, files, tmp_pat
     HOUSES.rename({"size": "Size"}).drop("price").write_csv(path)
     code, out, err = run("predict", files.houses, path)
     assert (code, out) == (2, "")
-    assert "lacks 1 column of the model: 'size' (is 'Size' meant for 'size'?)" in err
+    assert "lacks 1 column of the model: 'size' (is 'Size' the same as 'size'?)" in err
     assert "--missing-columns fill" in err
     frame, err = predicted(run, files.houses, path, "--missing-columns", "fill")
-    assert "not there and count as missing: 'size'" in err
+    assert "absent columns, treated as missing: 'size'" in err
     assert "does not use: 'Size'" in err
     assert frame.height == HOUSES.height and "size" not in frame.columns
     empty = HOUSES.with_columns(size=pl.lit(None, pl.Float64))
@@ -128,8 +128,8 @@ def test_new_levels_and_unreadable_values_are_counted(run, files, tmp_path):
     rows.write_csv(path)
     frame, err = predicted(run, files.houses, path)
     assert frame["prediction"].is_not_null().all()
-    assert "column 'city': 3 rows with levels that training had not ('Paris', 'Lyon')" in err
-    assert "column 'size': 1 value ('big') could not be read and counts as missing" in err
+    assert "column 'city': 3 rows with categories not seen in training ('Paris', 'Lyon')" in err
+    assert "column 'size': 1 value ('big') could not be read, treated as missing" in err
 
 
 def test_names_that_are_taken_get_a_number(run, files, tmp_path):
@@ -189,7 +189,7 @@ def test_a_model_of_arrays_takes_columns_by_position_or_name(run, tmp_path):
     table.write_text("a,b\n1,2\n")
     path = gapless.save(by_position, tmp_path / "ridge.gapless")
     code, _, err = run("predict", path, table)
-    assert code == 2 and "has 2 columns, but the model takes 4 by their position" in err
+    assert code == 2 and "has 2 columns, but the model needs 4, in order" in err
 
 
 def test_a_pipeline_of_a_table_takes_tables(run, tmp_path, files):
@@ -203,11 +203,14 @@ def test_a_pipeline_of_a_table_takes_tables(run, tmp_path, files):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["{houses}", "{table}", "--proba"], "predicts numbers and has no probabilities"),
+        (["{houses}", "{table}", "--proba"], "this model predicts numbers; drop --proba"),
         (["{houses}", "{table}", "-o", "out.xyz"], "should end in .csv, .tsv, .parquet"),
         (["{houses}", "{table}", "--format", "parquet"], "Parquet needs a file"),
         (["{houses}", "{table}", "--coverage", "2"], "'2' is not a share between 0 and 1"),
-        (["{iris}", "iris", "--coverage", "0.5"], "classes, which have no intervals"),
+        (
+            ["{iris}", "iris", "--coverage", "0.5"],
+            "this model predicts classes; --coverage applies to regression",
+        ),
         (["{houses}", "{table}", "-o", "{folder}.csv"], "is a folder; name a file in it"),
         (["nowhere", "{table}"], "nowhere does not exist"),
         (["{table}", "{table}"], "is no model file"),

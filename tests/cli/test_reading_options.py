@@ -45,7 +45,7 @@ def test_predict_and_check_read_as_fit_was_told(run, odd):
     assert (code, err) == (0, ""), err
     assert out.startswith("size,count,y,prediction") and len(out.splitlines()) == 61
     code, out, _ = run("check", odd / "out", odd / "odd.csv")
-    assert code == 0 and "the table has the training rows" in out
+    assert code == 0 and "the table contains the training rows" in out
     (odd / "plain.tsv").write_text(body("\t"))
     assert run("predict", odd / "out", odd / "plain.tsv")[0] == 2
     code, out, err = run(
@@ -62,7 +62,7 @@ def test_predict_and_check_read_as_fit_was_told(run, odd):
 def test_options_that_no_table_has_are_refused(run, command, option, value):
     words = ("iris",) if command == "fit" else ("model", "iris")
     code, out, err = run(command, *words, option, value)
-    assert (code, out) == (2, "") and option in err and "defect" not in err
+    assert (code, out) == (2, "") and option in err and "bug in gapless" not in err
 
 
 def test_a_line_of_names_that_is_not_there_is_an_error():

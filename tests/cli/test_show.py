@@ -26,11 +26,11 @@ def test_the_first_line_says_what_the_model_is(run, files):
 def test_intervals_are_told(run, files, tmp_path):
     model = gapless.load(files.houses)
     reach = f"{model.reach(0.9):.4g}"
-    line = f"intervals    the targets of 90 % of unseen rows are no further than {reach} from"
+    line = f"intervals    90 % of unseen targets are within {reach} of"
     assert line in run("show", files.houses)[1]
     model.spread_ = model.pipeline_
     path = gapless.save(model, tmp_path / "model.gapless")
-    assert "on average, wider where errors are larger" in run("show", path)[1]
+    assert "on average, more where errors are larger" in run("show", path)[1]
     assert "intervals" not in run("show", files.iris)[1]
 
 
@@ -72,20 +72,20 @@ def test_coefficients_are_also_in_units_of_the_table(files):
 def test_rules_of_a_tree_and_what_its_columns_are_worth(run, files):
     out = run("show", files.tree)[1]
     assert "minimises    Gini impurity of the leaves + α · leaves   with α = 0, leaves = " in out
-    assert "\nrules\n" in out and "\nwhat columns are worth (share of" in out
+    assert "\nrules\n" in out and "\nimportance of columns (share of" in out
 
 
 def test_training_rows_in_the_file_are_named(run, tmp_path):
     model = fitted(HOUSES, "price", "numbers", gapless.KNeighborsRegressor())
     path = gapless.save(model, tmp_path / "near.gapless")
     assert (
-        "contains     of the training data: 150 training rows, 150 targets of training rows"
+        "contains     from the training data: 150 training rows, 150 targets of training rows"
         in run("show", path)[1]
     )
 
 
 def test_no_training_rows_is_said_too(run, files):
-    assert "contains     no rows of training data" in run("show", files.houses)[1]
+    assert "contains     no training rows" in run("show", files.houses)[1]
 
 
 def test_the_same_as_data(run, files):
@@ -108,8 +108,8 @@ def test_long_lists_are_cut(run, tmp_path):
     X = np.random.default_rng(0).normal(size=(60, 40))
     path = gapless.save(gapless.Ridge().fit(X, X[:, 0]), tmp_path / "ridge.gapless")
     out = run("show", path)[1]
-    assert "and 20 more; --json has all" in out
-    assert out.startswith("Ridge of 40 features; its table is not known.")
+    assert "and 20 more; --json lists all" in out
+    assert out.startswith("Ridge with 40 features; its table is unknown.")
 
 
 def test_a_pipeline_of_arrays_and_an_unfitted_model(run, tmp_path):

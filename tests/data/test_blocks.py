@@ -68,7 +68,7 @@ def test_remarks_below_a_table_are_left_out_wherever_it_is_cut(text):
 def test_a_line_without_an_end_is_refused_before_memory_is_full(monkeypatch):
     monkeypatch.setattr(delimited, "LONGEST_LINE", 1000)
     endless = ((b"1" * 100, False) for _ in iter(int, 1))
-    with pytest.raises(TableError, match="line 1 of table does not end"):
+    with pytest.raises(TableError, match="line 1 of table is longer than"):
         list(delimited_blocks(endless, "table"))
     rows = ((b"1,2\n" if k else b"a,b\n1,2\n3,4\n5,", False) for k in iter(lambda: 1, 0))
     frames = delimited_blocks(rows, "table")

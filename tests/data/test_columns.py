@@ -49,7 +49,7 @@ def test_a_few_rows_name_nothing():
 
 def test_ten_thousand_categories_stay_a_category():
     column = describe_columns(table_of({"c": [f"v{k % 10_000}" for k in range(30_000)]}))[0]
-    assert (column.role, column.reason) == ("category", "10,000 levels")
+    assert (column.role, column.reason) == ("category", "10,000 categories")
 
 
 def test_named_roles_come_first_and_are_plain_data():
@@ -89,7 +89,7 @@ def test_tasks(values, task, kind):
 def test_task_that_is_asked_for():
     table = table_of({"y": [1, 2, 3] * 20, "s": ["a", "b", "c"] * 20})
     assert read_target(table, "y", "regression").values.dtype == np.float64
-    with pytest.raises(TableError, match="holds texts such as 'a'"):
+    with pytest.raises(TableError, match="contains text such as 'a'"):
         read_target(table, "s", "regression")
 
 

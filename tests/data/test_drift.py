@@ -96,8 +96,8 @@ def test_later_dates_are_a_note():
     }
     [finding] = find_drift(PROFILE, rows(1, **later))
     assert (finding.code, finding.severity) == ("S308", "note")
-    assert "100 dates of column 'sold' (16.7 %)" in finding.detail
-    assert "between 2024-01-01 and 2024-03-30" in finding.detail
+    assert "100 dates in column 'sold' (16.7 %)" in finding.detail
+    assert "outside the training range, 2024-01-01 to 2024-03-30" in finding.detail
 
 
 @pytest.mark.parametrize(("count", "severity"), [(1, None), (12, "warning")])
@@ -108,7 +108,7 @@ def test_new_levels_are_said_where_chance_brings_none(count, severity):
     found = [finding for finding in find_drift(PROFILE, frame) if finding.code == "S304"]
     assert [finding.severity for finding in found] == [severity] * (severity is not None)
     if found:
-        assert f"1 level of column 'city' ('Paris'), in {count} rows" in found[0].detail
+        assert f"1 category of column 'city' ('Paris'), in {count} rows" in found[0].detail
 
 
 def test_a_few_dates_outside_are_expected():

@@ -35,7 +35,7 @@ def test_the_letters_of_a_country_are_found(encoding):
 def test_the_encoding_is_said():
     table = read_table("id,都市\n1,東京\n2,大阪\n".encode("shift_jis"))
     assert table.encoding == "shift-jis"
-    assert "letters are read as shift-jis" in table.notes
+    assert "decoded as shift-jis" in table.notes
     assert table.frame.columns == ["id", "都市"]
 
 
@@ -43,7 +43,7 @@ def test_a_wrong_letter_in_utf_8_does_not_change_the_others():
     data = b"stadt,x\n" + "Köln,1\nGraz,2\n".encode() * 30 + b"Z\xfcrich,3\n"
     table = read_table(data)
     assert table.frame["stadt"][0] == "Köln" and table.frame["stadt"][-1] == "Z�rich"
-    assert table.encoding == "utf-8" and "could not be read" in table.notes[0]
+    assert table.encoding == "utf-8" and "could not be decoded" in table.notes[0]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "shift_jis", "cp1251", "latin-1"])

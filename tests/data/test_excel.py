@@ -120,7 +120,7 @@ def test_numbers_written_as_texts_are_numbers():
 def test_the_first_sheet_that_has_a_table_is_read_and_said():
     table = read_table(workbook(Blank=[], Lists=[["u"], ["v"]], Data=PLAIN, hidden=("Lists",)))
     assert table.frame.rows() == [("x", 1), ("y", 2)]
-    assert "sheet 'Data' is read, of 3" in table.notes[0]
+    assert "read sheet 'Data' of 3" in table.notes[0]
     assert "'Blank', 'Lists'" in table.notes[0]
     assert not read_table(workbook(Only=PLAIN)).notes
     assert len(read_table(workbook(Only=PLAIN, hidden=("Only",)))) == 2
@@ -130,13 +130,13 @@ def test_titles_and_empty_rows_above_the_names_are_left_out():
     rows = [["Sales of 2024"], [], ["a", "b", "c"], ["x", 1, 2], [None, None, None], ["y", 3, 4]]
     table = read_table(workbook(S=rows))
     assert table.frame.rows() == [("x", 1, 2), ("y", 3, 4)]
-    assert table.notes == ("left out above the names of columns: 1 row",)
+    assert table.notes == ("skipped above the header: 1 row",)
 
 
 def test_names_of_columns_as_in_texts():
     table = read_table(workbook(S=[["a", "a", None], [1, 2, 3]]))
     assert table.frame.columns == ["a", "a_2", "column_3"]
-    assert "names of columns occur twice" in table.notes[0]
+    assert "repeated column names" in table.notes[0]
     assert read_table(workbook(S=[[1.5, 2], [3, 4]])).frame.rows() == [(1.5, 2), (3.0, 4)]
 
 
@@ -151,10 +151,10 @@ def test_batches_of_a_workbook():
         (workbook(S=[]), "is an empty workbook"),
         (workbook(), "is an empty workbook"),
         (workbook(S=PLAIN[:1]), "no rows"),
-        (workbook(S=PLAIN)[:-40], "is no whole workbook"),
-        (workbook(S=PLAIN)[:300], "is no whole workbook"),
-        (b"PK\x03\x04 and so on", "is no whole workbook"),
-        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "is no whole workbook"),
+        (workbook(S=PLAIN)[:-40], "is not a complete workbook"),
+        (workbook(S=PLAIN)[:300], "is not a complete workbook"),
+        (b"PK\x03\x04 and so on", "is not a complete workbook"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "is not a complete workbook"),
     ],
 )
 def test_workbooks_without_a_table(data, message):
@@ -167,13 +167,13 @@ def test_a_stray_cell_far_away_is_an_error(place):
     files = parts({"S": PLAIN})
     stray = f'<row><c r="{place}"><v>1</v></c></row></sheetData>'
     files[SHEET] = files[SHEET].replace("</sheetData>", stray)
-    with pytest.raises(TableError, match="delete what is beside the table"):
+    with pytest.raises(TableError, match="delete cells outside the table"):
         read_table(packed(files))
 
 
 def test_a_small_file_that_unpacks_to_a_huge_one_is_an_error(monkeypatch):
     monkeypatch.setattr("gapless.data.excel.MOST_BYTES", 1000)
-    with pytest.raises(TableError, match="bytes, too many to read"):
+    with pytest.raises(TableError, match="bytes, too large to read"):
         read_table(workbook(S=PLAIN))
 
 

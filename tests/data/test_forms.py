@@ -115,7 +115,7 @@ def test_a_few_words_among_numbers_are_missing_and_said():
     assert known.notes == ("1 text among numbers ('abc') read as missing",)
     half = recognised("1", "2", "abc", "def")
     assert half.form.kind == "string"
-    assert "2 of 4 texts are numbers" in half.notes[0]
+    assert "2 of 4 values are numbers" in half.notes[0]
 
 
 def test_dates_that_could_be_read_in_two_ways_are_said():
@@ -142,21 +142,21 @@ def test_new_texts_are_read_by_the_same_form(texts, new, values):
 
 
 def test_units_and_times_are_said():
-    assert recognised("5 kg", "7 kg").notes == ("numbers of the unit 'kg'",)
-    assert recognised("1:30", "2:00").notes == ("times are read as numbers: '1:30' is 90",)
+    assert recognised("5 kg", "7 kg").notes == ("numbers with the unit 'kg'",)
+    assert recognised("1:30", "2:00").notes == ("times read as numbers: '1:30' is 90",)
 
 
 def test_limits_and_units_that_differ_are_said():
     assert recognised("<5", "7", "8").notes == ("1 limit ('<5') read as the number itself",)
     weights = [f"{k} kg" for k in range(1, 9)] + ["300 g", "50 g"]
     (note,) = recognised(*weights).notes
-    assert note == "numbers of several units ('kg', 'g') stay texts; write all in one unit"
+    assert note == "numbers with several units ('kg', 'g') stay text; write all in one unit"
     assert recognised(*[f"{k}{letter}" for k in range(9) for letter in "ABCDEF"]).notes == ()
 
 
 def test_points_group_digits_where_other_columns_have_decimal_commas():
     table = read_table(b"size;price\n12,5;1.000\n8,25;900\n")
     assert table.frame.rows() == [(12.5, 1000), (8.25, 900)]
-    assert "'1.000' is read with groups" in " ".join(table.notes)
+    assert "the point in '1.000' groups digits" in " ".join(table.notes)
     plain = read_table(b"size;price\n12,5;0.125\n8,25;900\n")
     assert plain.frame["price"].to_list() == [0.125, 900]

@@ -35,7 +35,7 @@ def test_what_stands_above_the_names_is_left_out_and_said(above, lines):
     table = read(above + TABLE)
     assert table.frame.columns == ["id", "size", "city", "y"]
     assert table.frame.row(1) == (1, 1.5, "Oslo", 1)
-    said = [note for note in table.notes if note.startswith("left out above the names")]
+    said = [note for note in table.notes if note.startswith("skipped above the header")]
     assert len(said) == (lines > 0)
     assert all(note.endswith(f": {lines} line{'s' * (lines > 1)}") for note in said)
 
@@ -73,7 +73,7 @@ def test_a_first_line_of_values_is_data(text):
     table = read(text)
     assert table.frame.columns[0] == "column_1"
     assert len(table) == text.count("\n")
-    assert "the first row holds values" in table.notes[0]
+    assert "the first row contains values" in table.notes[0]
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_a_delimiter_at_the_end_of_each_line_shifts_no_names():
     assert table.frame.row(1) == (1, 1.5, "Oslo", 1)
     table = read("\n".join([lines[0], *(f"r{line}" for line in lines[1:])]).replace("id,", "", 1))
     assert table.frame.columns == ["row", "size", "city", "y"]
-    assert "the first column has no name, and is called 'row'" in table.notes
+    assert "the first column has no name; named 'row'" in table.notes
 
 
 def test_two_columns_below_a_word_may_be_one_of_texts():
@@ -213,7 +213,7 @@ def test_remarks_below_a_table_are_left_out_as_in_a_workbook(below):
         "Int64",
         "Float64",
     ]
-    assert "left out below the table: 1 line" in table.notes
+    assert "skipped below the table: 1 line" in table.notes
     rows = [line.split(",") for line in TABLE.splitlines()]
     workbook = read_table(written(S=[*rows, [], [below.strip()]]))
     assert workbook.frame.rows() == table.frame.rows()

@@ -41,7 +41,7 @@ def archive(files):
         (b"a,b\n1,2\n3,4,5\n", r"line 3 has 3 fields, but there are 2 columns"),
         (b'a,b\n"x\ny",2\n3,4,5\n', r"line 4 has 3 fields"),
         (b"\n\na,b\n1,2\n3,4,5\n", r"line 5 has 3 fields"),
-        (b'{"a": 1}\n{"a":\n', "line 2 of bytes is no JSON"),
+        (b'{"a": 1}\n{"a":\n', "line 2 of bytes is not valid JSON"),
         (b'{"a": 1}\n[2]\n', "entry 2 of bytes is a list"),
         (b"PAR1 but no more", "no whole parquet file"),
         (b"ARROW1 but no more", "no whole arrow file"),
@@ -135,9 +135,9 @@ def test_an_archive_of_several_files_names_them():
 
 @pytest.mark.parametrize("address", ["https://example.org/t.csv", "s3://bucket/t.csv"])
 def test_addresses_are_refused_in_words(address):
-    with pytest.raises(TableError, match="is an address, and tables are read from files; downl"):
+    with pytest.raises(TableError, match="is a URL, but tables are read from files; downl"):
         read_table(address)
-    with pytest.raises(TableError, match="leave out file://"):
+    with pytest.raises(TableError, match="drop the file://"):
         read_table("file:///t.csv")
 
 
@@ -145,7 +145,7 @@ def test_latin_letters_are_found_and_said():
     table = read_table("stadt;größe\nKöln;1\n".encode("latin-1"))
     assert (table.encoding, table.delimiter) == ("latin-1", ";")
     assert table.frame.columns == ["stadt", "größe"]
-    assert "letters are read as latin-1" in table.notes
+    assert "decoded as latin-1" in table.notes
 
 
 def test_quotes_and_newlines_inside_fields():
@@ -165,7 +165,7 @@ def test_short_lines_are_filled_and_named():
 def test_names_of_columns():
     table = read_table(b'a,a,,"<script>""x""</script>","two\nlines"\n1,2,3,4,5\n')
     assert table.frame.columns == ["a", "a_2", "column_3", '<script>"x"</script>', "two\nlines"]
-    assert "twice" in table.notes[0]
+    assert "repeated column names" in table.notes[0]
     assert read_table(b"a,a,a_2\n1,2,3\n").frame.columns == ["a", "a_3", "a_2"]
     assert read_table(b"mpg cyl\nMazda 21 6\nFord 20 4\n").frame.columns == ["row", "mpg", "cyl"]
 
@@ -173,7 +173,7 @@ def test_names_of_columns():
 def test_a_first_line_of_numbers_is_data_but_years_are_names():
     table = read_table(b"1.5,2\n3,4\n")
     assert table.frame.columns == ["column_1", "column_2"]
-    assert len(table) == 2 and "named by their position" in table.notes[0]
+    assert len(table) == 2 and "named by position" in table.notes[0]
     assert read_table(b"2019,2020\n3,4\n").frame.columns == ["2019", "2020"]
 
 
@@ -257,7 +257,7 @@ def test_built_in_sets_are_as_listed(entry):
 
 
 def test_unknown_built_in_set():
-    with pytest.raises(TableError, match="there are breast_cancer"):
+    with pytest.raises(TableError, match="choose from breast_cancer"):
         load_builtin("nothing")
 
 

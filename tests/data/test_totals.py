@@ -62,4 +62,4 @@ def test_a_word_and_one_mean_make_no_row_of_totals():
 def test_names_that_come_again_are_no_row():
     table = read_table(text(["id", "kind", "price", "units"], [31, "a", 1.5, 2]).encode())
     assert len(table) == 31 and table.frame["price"][-1] == 1.5
-    assert "left out, since they repeat the names: 1 line" in table.notes
+    assert "skipped as repeats of the header: 1 line" in table.notes

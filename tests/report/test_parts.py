@@ -45,7 +45,7 @@ def test_ceiling_is_the_share_of_the_most_frequent_class_among_equal_rows():
     told = replace(choice, findings=(Finding("D205", "note", "equal rows", "differ"),))
     assert ceiling_of(told, table) == pytest.approx(right / len(train))
     said = advice_of(told, None, None, None, ceiling_of(told, table))
-    assert any("can be right in more than" in text for text in said)
+    assert any("can get more than" in text for text in said)
     assert ceiling_of(replace(choice, findings=()), table) is None
 
 
@@ -64,7 +64,7 @@ def made_curve(unseen, *, train=1.0, error=0.01, wanted=160):
 def test_only_unseen_scores_decide_whether_more_rows_help(ridge):
     choice, _ = ridge
     rising = curve_in_words(choice, made_curve([0.6, 0.7, 0.77, 0.82]))
-    assert rising.startswith("Get more data: twice as many rows would bring accuracy from 0.82 to")
+    assert rising.startswith("Get more data: twice as many rows would take accuracy from 0.82 to")
     flat = curve_in_words(choice, made_curve([0.8, 0.81, 0.811, 0.811]))
     assert flat.startswith("More rows alone would hardly help")
     assert "simpler model" not in flat, "a score of 1 on its own rows is no fault of a forest"
@@ -77,8 +77,10 @@ def test_a_rise_that_is_not_sure_is_told_as_such(ridge):
     curve = made_curve([0.5, 0.6, 0.68, 0.74], error=0.15)
     noisy = replace(curve, of_folds=curve.of_folds + np.outer([0, 0, 0, 1], [0.2, -0.2, 0.0]))
     words = curve_in_words(replace(choice, candidates=(null, far, skipped)), noisy)
-    assert words.startswith("More rows may help, rather than a richer model: twice as many rows")
-    assert "with a standard error of 0.15" in words and "by 0.2, than on unseen ones" in words
+    assert words.startswith("More rows are likelier to help than a richer model: twice")
+    assert (
+        "with a standard error of 0.15" in words and "scores 0.2 better on training rows" in words
+    )
 
 
 def test_curve_sends_to_what_was_not_compared(ridge):
@@ -89,13 +91,13 @@ def test_curve_sends_to_what_was_not_compared(ridge):
     for gap, has_met in ((0.01, True), (0.03, False)):
         far = replace(tried, gap=gap, standard_error=0.01)
         words = curve_in_words(replace(choice, candidates=(null, far, skipped)), flat)
-        assert ("as well on unseen rows as on its own" in words) == has_met
+        assert ("as well on unseen rows as on training rows" in words) == has_met
     simple, rich = replace(tried, family="simple"), replace(tried, family="rich")
     among = (null, replace(simple, complexity=1), tried, replace(rich, complexity=5), skipped)
     words = curve_in_words(replace(choice, candidates=among), flat)
     assert (
-        "none simpler than this one comes within" in words
-        and "better columns promise most" in words
+        "no simpler one is within a standard error" in words
+        and "better columns are the most promising step" in words
     )
     words = curve_in_words(replace(choice, candidates=(null, tried, rich)), flat)
     assert "none is better by more than a standard error: try a richer one" in words
@@ -109,13 +111,15 @@ def test_model_without_columns_is_not_looked_at_closer(ridge):
     tried = replace(choice.candidates[1], complexity=5)
     choice = replace(choice, chosen="null model", candidates=(null, tried, choice.candidates[2]))
     words = curve_in_words(choice, made_curve([0.5] * 4))
-    assert words.startswith("More rows could tell whether another model is better: tried model is")
-    assert "0.02 ± 0.03 ahead" in words
+    assert words.startswith("More rows could show whether another model is better: the best")
+    assert "tried model, is 0.02 ± 0.03 ahead" in words
     alone = replace(choice, candidates=(null, choice.candidates[2]), best="null model")
-    assert answer(alone).startswith("No model could be tried for 'progression' in the time;")
-    assert "is not known" in curve_in_words(alone, made_curve([0.5] * 4))
+    assert answer(alone).startswith(
+        "There was no time to try a model for 'progression'. A baseline"
+    )
+    assert "is unknown" in curve_in_words(alone, made_curve([0.5] * 4))
     report = summarize(choice, table, time_limit=1.0)
-    assert report.answer.startswith("No model is surely better for 'progression' than one that")
+    assert report.answer.startswith("No model for 'progression' is clearly better than a baseline")
     assert report.uses.importances == () and "uses no columns" in report.left_out["importances"]
 
 
@@ -131,24 +135,24 @@ def test_dear_models_keep_their_settings_in_the_curve(ridge):
     dear = tuple(replace(one, seconds=100.0) for one in choice.candidates)
     found = learning_of(replace(choice, candidates=dear), table, 20.0, {})
     alpha = choice["tried model"].settings["alpha"]
-    assert f"every fit has alpha = {alpha:.3g}, as chosen" in found.note
+    assert f"every fit uses alpha = {alpha:.3g}, as tuned" in found.note
     assert learning_of(choice, table, None, {}).note == ""
 
 
 def test_curves_that_end_early_or_leave_nothing_to_gain_say_so(ridge):
     choice, _ = ridge
     words = curve_in_words(choice, made_curve([0.6, 0.7, 0.77], wanted=1000))
-    assert words.startswith("Whether more rows would help is not known: the learning curve ends at")
-    assert "at 80 of about 1,000 rows, and more time (--time-limit) would tell." in words
+    assert words.startswith("Whether more rows would help is unknown: the learning curve ends at")
+    assert "at 80 of about 1,000 rows; a longer time limit would extend it." in words
     perfect = tuple(replace(one, unseen=1.0) for one in choice.candidates)
     words = curve_in_words(replace(choice, candidates=perfect), made_curve([0.9, 1.0, 1.0, 1.0]))
-    assert words.startswith("Nothing better can be seen: accuracy of the rows")
+    assert words.startswith("There is nothing left to gain: accuracy on the held-out rows")
 
 
 @pytest.mark.parametrize(
     ("signal", "rows", "models", "says"),
     [
-        (lambda x: x[:, 0] ** 2, 300, "ridge regression", "take a richer one"),
+        (lambda x: x[:, 0] ** 2, 300, "ridge regression", "try a richer one, "),
         (lambda x: x[:, 0] ** 2 + x[:, 0], 300, "ridge regression", "try a richer one"),
         (lambda x: 3 * np.sin(2 * x[:, 0]) * x[:, 1], 120, "kernel ridge", "Get more data"),
         (lambda x: 0 * x[:, 0], 200, "ridge regression, kernel ridge", "Neither more rows nor"),
@@ -171,7 +175,7 @@ def test_dear_curves_are_made_of_fewer_rows_and_folds_and_say_so(ridge):
     found = learning_of(replace(choice, candidates=dear), table, 20.0, left_out)
     assert left_out == {} and len(found.sizes) == 4 and found.sizes[-1] < 100
     # Two folds leave half of the rows; the comparison, of which it speaks, had four fifths of 332.
-    assert f"The curve ends at {found.sizes[-1]:.0f} of about 266 rows" in found.note
+    assert f"the curve ends at {found.sizes[-1]:.0f} of about 266 rows" in found.note
 
 
 # ---- tuning --------------------------------------------------------------------------------------
@@ -180,10 +184,14 @@ def test_dear_curves_are_made_of_fewer_rows_and_folds_and_say_so(ridge):
 @pytest.mark.parametrize(
     ("unseen", "chosen", "says"),
     [
-        ((-3.0, -1.0, -2.0), 1, "alpha = 1 has the best score on unseen rows, and is taken"),
-        ((-3.0, -1.0, -1.1), 2, "10 makes a simpler model within one standard error"),
-        ((-3.0, -1.0, -2.0), 2, "1 has the best score on the rows held out for tuning, by 1."),
-        ((-3.0, -1.0, -1.005), 2, "is taken; 1 has about the same score on the rows held out"),
+        ((-3.0, -1.0, -2.0), 1, "alpha = 1 was chosen: it has the best score on held-out rows"),
+        (
+            (-3.0, -1.0, -1.1),
+            2,
+            "10 was chosen: it makes a simpler model, within one standard",
+        ),
+        ((-3.0, -1.0, -2.0), 2, "1 has the best score on held-out rows, by 1."),
+        ((-3.0, -1.0, -1.005), 2, "was chosen; 1 has about the same score on held-out rows"),
     ],
 )
 def test_words_of_tuning_say_what_was_taken_and_why(ridge, unseen, chosen, says):
@@ -269,8 +277,8 @@ def test_curves_of_many_classes_are_those_of_each_against_the_others(rng):
 @pytest.mark.parametrize(
     ("said", "times", "words"),
     [
-        (0.8, 2, "tell little"),
-        (0.8, 2000, "at their word"),
+        (0.8, 2, "show little"),
+        (0.8, 2000, "look reliable"),
         (0.95, 2000, "more than chance explains"),
     ],
 )
@@ -285,7 +293,7 @@ def test_few_rows_do_not_prove_that_probabilities_are_right(said, times, words):
 def test_a_negative_share_of_the_variation_is_told_as_a_number(ridge):
     choice, _ = ridge
     worse = replace(choice, test=replace(choice.test, value=-0.2, low=-0.4, high=0.1))
-    assert "explained" in answer(choice) and "R² -0.20 in" in answer(worse)
+    assert "explained" in answer(choice) and "R² -0.20 on" in answer(worse)
 
 
 # ---- the table -----------------------------------------------------------------------------------
@@ -309,9 +317,12 @@ def test_whole_numbers_have_bins_without_holes(most):
 @pytest.mark.parametrize(
     ("ends", "words"),
     [
-        ((0.05, 0.02, 0.08), "one is better by 0.050 (95 % interval of the difference 0.020 to"),
-        ((0.05, -0.01, 0.11), "one is better by 0.05, but not surely (95 % interval of the"),
-        ((-0.02, -0.05, 0.01), "one is no better (95 % interval of the difference -0.05"),
+        (
+            (0.05, 0.02, 0.08),
+            "model is better by 0.050 (95 % interval of the difference 0.020 to",
+        ),
+        ((0.05, -0.01, 0.11), "the model is better by 0.05, but not clearly (95 % interval of the"),
+        ((-0.02, -0.05, 0.01), "the model is no better (95 % interval of the difference -0.05"),
     ],
 )
 def test_columns_are_judged_by_the_difference_of_the_same_rows(ridge, ends, words):
@@ -332,13 +343,12 @@ def test_the_best_model_is_chosen_with_a_word_on_the_nearest_simpler_one(ridge):
         for k, (name, behind) in enumerate(ahead.items())
     )
     assert why_chosen(replace(choice, candidates=candidates)) == (
-        f"The best score of the 3 models compared is that of {choice.chosen}. No simpler one is "
-        "within one standard error of it: the nearest, straight line, is 0.03 ± 0.01 behind on the "
-        "same rows."
+        f"The best of the 3 models compared is {choice.chosen}. No simpler one is within one "
+        "standard error of it; the nearest, straight line, is 0.03 ± 0.01 behind on the same rows."
     )
     assert why_chosen(
         replace(choice, candidates=(*candidates[2:], replace(some, family="other", complexity=9)))
-    ).endswith(f"{choice.chosen}, the simplest of them.")
+    ).endswith(f"{choice.chosen}, also the simplest of them.")
 
 
 def test_more_rows_are_never_said_to_be_worse(ridge):
@@ -347,7 +357,7 @@ def test_more_rows_are_never_said_to_be_worse(ridge):
     curve = made_curve([0.5, 0.5, 0.5, 0.8], train=0.81, error=0.05)
     assert curve.expected(320)[0] < 0.8
     words = curve_in_words(choice, curve)
-    assert words.startswith("Get more data: accuracy still goes from 0.5 to 0.8 at the end")
+    assert words.startswith("Get more data: accuracy still moves from 0.5 to 0.8 over the second")
 
 
 def test_models_of_the_latest_rows_that_are_better_say_that_the_world_changes(ridge):
@@ -358,9 +368,9 @@ def test_models_of_the_latest_rows_that_are_better_say_that_the_world_changes(ri
     worse = tuple(replace(one, unseen=0.4, standard_error=0.02) for one in choice.candidates)
     later = replace(choice, columns=columns, candidates=worse)
     words = curve_in_words(later, made_curve([0.6, 0.7, 0.75, 0.77]))
-    assert words.startswith("What there is to learn changes with time: models of only the latest")
-    assert "160 rows have accuracy 0.77 after these, and those of the whole past 0.4." in words
-    assert "changes with time" not in curve_in_words(choice, made_curve([0.6, 0.7, 0.75, 0.77]))
+    assert words.startswith("The data change over time: on the rows that follow, accuracy is 0.77")
+    assert "only the latest 160 rows and 0.4 for models of the whole past." in words
+    assert "change over time" not in curve_in_words(choice, made_curve([0.6, 0.7, 0.75, 0.77]))
 
 
 def test_intervals_that_hold_too_few_rows_are_warned_of(ridge):
@@ -368,7 +378,7 @@ def test_intervals_that_hold_too_few_rows_are_warned_of(ridge):
     answers = choice.answers
     narrow = replace(answers, lower=answers.predicted - 1.0, upper=answers.predicted + 1.0)
     said = advice_of(replace(choice, answers=narrow), None, None, None, None)
-    assert any(text.startswith("Do not rely on prediction intervals yet") for text in said)
+    assert any(text.startswith("Do not rely on the prediction intervals yet") for text in said)
     wide = replace(answers, lower=answers.predicted - 1e4, upper=answers.predicted + 1e4)
     said = advice_of(replace(choice, answers=wide), None, None, None, None)
     assert not any("prediction intervals" in text for text in said)
@@ -381,7 +391,7 @@ def test_gains_that_matter_and_are_not_sure_are_called_so(ridge):
     rising = replace(rising, of_folds=rising.of_folds + np.array([[-0.3, 0.0, 0.3]] * 4) * 0.1)
     rising.of_folds[-1] += [0.3, 0.0, -0.3]
     words = curve_in_words(replace(choice, candidates=met), rising)
-    assert words.startswith("Whether more rows would help is not sure: twice as many rows")
+    assert words.startswith("It is uncertain whether more rows would help: twice as many rows")
     flat = made_curve([0.8, 0.81, 0.811, 0.811], train=0.815)
     flat = curve_in_words(replace(choice, candidates=met), flat)
     assert flat.startswith("More rows alone would hardly help")
@@ -390,9 +400,9 @@ def test_gains_that_matter_and_are_not_sure_are_called_so(ridge):
 @pytest.mark.parametrize(
     ("rows", "apart", "role", "says"),
     [
-        (50, 0.3, "number", "rows, and those compared from 50"),
-        (None, 0.3, "number", "the two parts of the table may differ"),
-        (None, -0.3, "time", "the latest rows are worse than its middle by 0.300: what there is"),
+        (50, 0.3, "number", "rows, the models compared from 50"),
+        (None, 0.3, "number", "training and test rows may differ"),
+        (None, -0.3, "time", "on the latest rows the score is 0.300 worse than the middle"),
     ],
 )
 def test_reasons_why_the_test_is_not_as_promised(ridge, rows, apart, role, says):
@@ -405,20 +415,23 @@ def test_reasons_why_the_test_is_not_as_promised(ridge, rows, apart, role, says)
     told = replace(choice, candidates=candidates, **told)
     assert says in " ".join(certainty(told))
     advice = " ".join(advice_of(told, None, None, None, None))
-    assert ("fit again often, and add columns that tell what changes" in advice) == (role == "time")
+    assert ("refit often, and add columns that follow what changes" in advice) == (role == "time")
 
 
 def test_scores_below_what_the_mean_would_have_are_called_bad(ridge):
     choice, _ = ridge
     bad = replace(choice, test=replace(choice.test, value=-1.0, low=-1.5, high=-0.6))
-    assert answer(bad).startswith("Tried model for 'progression' predicts badly: R² -1.0")
+    assert answer(bad).startswith("Tried model for 'progression', with poor predictions: R² -1.0")
 
 
 def test_costs_stand_in_the_report_in_words():
     choice, _ = made_wide(5)
     told = replace(choice, costs=np.array([[0.0, 20.0], [1.0, 0.0]]))
     words = " ".join(certainty(told))
-    assert "taking 'rare' for 'usual' costs 20 and taking 'usual' for 'rare' costs 1" in words
+    assert (
+        "predicting 'usual' when it is 'rare' costs 20 and "
+        "predicting 'rare' when it is 'usual' costs 1" in words
+    )
     assert "cost" not in " ".join(certainty(choice))
 
 
@@ -478,7 +491,7 @@ def test_groups_are_named_wherever_the_test_rows_are_counted(ridge):
     words = f"of 7 groups (by '{columns[0].name}')"
     assert words in answer(grouped) and "over whole groups" in " ".join(certainty(grouped))
     said = advice_of(grouped, None, None, None, None)[-1]
-    assert words in said and "with more groups" in said
+    assert words in said and "more groups would show" in said
     assert "group" not in answer(choice) + " ".join(certainty(choice))
 
 
@@ -487,7 +500,7 @@ def test_rows_in_time_are_said_to_be_alike(ridge):
     columns = tuple(
         replace(one, role="time") if k == 0 else one for k, one in enumerate(choice.columns)
     )
-    assert "follow each other in time" in " ".join(certainty(replace(choice, columns=columns)))
+    assert "close in time are often alike" in " ".join(certainty(replace(choice, columns=columns)))
 
 
 def test_classes_that_training_rows_lack_are_in_the_report():
@@ -562,11 +575,11 @@ def test_a_test_that_cannot_tell_does_not_agree(ridge):
     wide = replace(choice.test, value=0.3, low=-0.75, high=0.92)
     told = replace(choice, test=wide, expected=0.3, expected_range=(-0.5, 0.9))
     words = " ".join(certainty(told))
-    assert "the test agrees" not in words and "so few test rows cannot tell" in words
+    assert "the test score agrees" not in words and "test rows are too few" in words
     narrow = replace(choice.test, value=0.45, low=0.35, high=0.55)
     told = replace(choice, test=narrow, expected=0.45, expected_range=(0.3, 0.6))
     words = " ".join(certainty(told))
-    assert "had promised 0.30 to 0.60 for the test, at 95 %; the test agrees." in words
+    assert "estimated 0.30 to 0.60 for the test (95 % interval); the test score agrees." in words
 
 
 def test_names_on_an_axis_stay_apart():
@@ -580,4 +593,4 @@ def test_a_model_of_fewer_rows_gives_way_and_it_is_said_why(ridge):
     best = replace(tried, family="kernel", rows=500, complexity=5)
     tried = replace(tried, rows=1856, behind=0.01, behind_error=0.02)
     words = why_chosen(replace(choice, candidates=(null, tried, best, skipped), best="kernel"))
-    assert "kernel, which was judged on 500 rows only" in words
+    assert "kernel, judged on only 500 rows" in words

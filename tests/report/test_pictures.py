@@ -147,7 +147,7 @@ def test_numbers_and_names_in_words():
         *("0", "3.14", "1,234", "0.00123", "1e-09")
     ]
     roles = {"category": 2, "target": 1, "number": 1, "dropped": 2, "id": 1}
-    assert counted_roles(roles) == "2 categories, 1 number, 1 target, 2 dropped, 1 id set aside"
+    assert counted_roles(roles) == "2 categories, 1 number, 1 target, 2 dropped, 1 id excluded"
     assert shares(0.9, 0.85, 0.94) == ("90.0 %", "85.0 %", "94.0 %")
     # One row of 20,000 was wrong.
     assert shares(0.99995, 0.9998, 1.0) == ("99.995 %", "99.980 %", "100.000 %")

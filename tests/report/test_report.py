@@ -82,7 +82,7 @@ def test_first_line_of_text_is_the_answer_then_gaps_and_advice(report):
     assert lines[0] == report.answer and "\n" not in report.answer
     assert lines[1].startswith("optimality: ")
     text = to_text(report)
-    assert text.index("unseen data: ") < text.index("next: ") < text.index("* tried model")
+    assert text.index("unseen rows: ") < text.index("next: ") < text.index("* tried model")
     assert "giant model" in text and "it would need about 300 s" in text
     assert text.rstrip().endswith("print('the same model')")
 
@@ -98,11 +98,11 @@ def test_text_fits_a_terminal_of_80_columns(two_classes):
 
 def test_models_that_saw_fewer_rows_are_marked_and_say_why(of_numbers):
     some, *others = of_numbers.models
-    why = "judged on 100 of 283 rows; with more it could not have come first"
+    why = "judged on 100 of 283 rows; more rows could not have made it the best"
     few = [replace(some, family=name, is_chosen=False, reason=why) for name in ("lasso", "forest")]
     made = replace(of_numbers, models=(some, *few, *others))
     lines = to_text(made).split("\n")
-    assert "time in seconds; * is chosen, ~ is explained below" in " ".join(lines)
+    assert "time in seconds; * = chosen, ~ = see below" in " ".join(lines)
     assert [line[:8] for line in lines if line[:2] == "~ "] == ["~ lasso ", "~ forest", "~ judged"]
     assert f"~ {why}: lasso," in lines
     assert "lasso: " + why in "".join(Page(to_html(made)).words)
@@ -121,22 +121,22 @@ def test_scores_of_a_table_have_the_decimals_of_their_errors(of_numbers):
 def test_test_score_stands_beside_that_without_columns_row_by_row(two_classes):
     ahead = replace(two_classes.ahead, value=0.25, low=0.13, high=0.37)
     text = " ".join(to_text(replace(two_classes, ahead=ahead)).split())
-    assert "ahead of that by 0.25 (0.13 to 0.37) row by row" in text
+    assert "behind by 0.25 (0.13 to 0.37) row by row" in text
 
 
 def test_page_names_all_that_a_reader_needs(report):
     page = "".join(Page(to_html(report)).words)
     for heading in (
-        "How sure we are",
+        "How certain this is",
         "The models compared",
         "The two gaps of this model",
         "Would more data help?",
         "What was tuned",
-        "In the test rows",
+        "On the test rows",
         "What the model uses",
         "The data",
         "What to do next",
-        "How to get the same model again",
+        "How to reproduce this model",
     ):
         assert heading in page
     assert "it would need about 300 s" in page
@@ -166,7 +166,7 @@ def test_trees_have_rules_and_classes_a_matrix(many_classes):
     assert any("petal" in rule for rule in many_classes.uses.rules)
     assert many_classes.confusion.classes == ("setosa", "versicolor", "virginica")
     assert [one.of for one in many_classes.roc] == list(many_classes.confusion.classes)
-    assert "Each curve is that of one class against all others." in to_html(many_classes)
+    assert "Each curve shows one class against all others." in to_html(many_classes)
     assert len(many_classes.uses.dependences[0].lines) == 3
 
 
@@ -219,7 +219,7 @@ def test_without_time_the_dear_parts_are_left_out_and_named():
     assert set(report.left_out) >= {"learning", "importances", "dependences"}
     page = to_html(report)
     assert "there was no time to fit the model to parts of the rows" in page
-    assert any("is not known, without a learning curve" in text for text in report.advice)
+    assert any("is unknown without a learning curve" in text for text in report.advice)
 
 
 @pytest.mark.parametrize(("table", "target"), [("iris", "species"), ("breast_cancer", "diagnosis")])
@@ -248,7 +248,7 @@ def test_hundred_classes_are_told_by_their_worst_pairs():
     assert rows == sorted(rows, reverse=True)
     page = to_html(report)
     assert report.confusion.mistakes[0].true in page
-    assert len(report.roc) == 5 and "of 100 classes the 5 that are hardest to tell" in page
+    assert len(report.roc) == 5 and "of 100 classes, the 5 hardest to tell apart" in page
 
 
 def test_wide_tables_show_what_matters_and_say_so():
@@ -262,7 +262,7 @@ def test_wide_tables_show_what_matters_and_say_so():
     assert report.uses.tried == 60 and report.uses.features == 80
     assert report.data.columns[1].name == "x70" and len(report.data.columns) == 40
     page = to_html(report)
-    assert "40 of 81 columns are shown" in page and "Of 80 columns the 60" in page
+    assert "40 of 81 columns are shown" in page and "Of 80 columns, only the 60" in page
 
 
 def test_texts_are_reported():
@@ -287,7 +287,7 @@ def test_page_is_under_two_megabytes_whatever_the_table_holds():
     report = summarize(choice, table, time_limit=2.0)
     page = to_html(report)
     assert len(page.encode()) < 2_000_000
-    assert "The first 50 of 5,000 findings" in page
+    assert "the first 50 of 5,000 findings" in page
     assert to_text(report).count("\n") < 1000
 
 

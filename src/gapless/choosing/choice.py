@@ -246,9 +246,9 @@ class Choice:
     def __str__(self) -> str:
         lines = [
             f"{self.chosen}: {self.test.name} {self.test.value:.4g} ({self.test.low:.4g} to "
-            f"{self.test.high:.4g}) on {len(self.split.test):,} rows set aside for testing",
+            f"{self.test.high:.4g}) on {len(self.split.test):,} test rows",
             f"expected in the test: {self.expected_range[0]:.4g} to {self.expected_range[1]:.4g} "
-            f"at 95 %, by {self.method}; the null model has {self.baseline.value:.4g} there",
+            f"(95 % interval, by {self.method}); baseline {self.baseline.value:.4g}",
             *self._why(),
             *self._table(),
         ]

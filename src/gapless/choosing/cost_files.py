@@ -33,7 +33,7 @@ def read_costs(costs: Any, classes: Array) -> Array:
     Raises
     ------
     TableError
-        When a class is missing or unknown, or a cost is no number; it says which.
+        When a class is missing or unknown, or a cost is not a number; the message names it.
     """
     table = _from_file(Path(costs), classes) if isinstance(costs, str | os.PathLike) else costs
     try:
@@ -42,8 +42,8 @@ def read_costs(costs: Any, classes: Array) -> Array:
         raise TableError(f"the costs cannot be used: {error}") from error
     if not np.any(matrix != matrix.diagonal()[:, None]):
         raise TableError(
-            "all decisions cost the same, so that it does not matter which is taken; give errors a "
-            "higher cost than decisions that are right."
+            "all decisions cost the same, so it does not matter which one is taken; give mistakes "
+            "a higher cost than correct decisions."
         )
     return matrix
 
@@ -51,8 +51,8 @@ def read_costs(costs: Any, classes: Array) -> Array:
 def _from_file(path: Path, classes: Array) -> Array:
     frame = read_table(path).frame
     shape = (
-        f"{path} must have a header with the classes as decisions, and a row for each true class "
-        "that begins with its name"
+        f"{path} must have a header with the predicted classes, and a row for each true class that "
+        "begins with its name"
     )
     if frame.width < 2:
         raise TableError(f"{shape}; it has {frame.width} columns.")
@@ -70,8 +70,10 @@ def _check_classes(found: list[str], classes: list[str], where: str) -> None:
     unknown = [name for name in found if name not in classes]
     missing = [name for name in classes if name not in found]
     if unknown:
-        raise TableError(f"{where} have {unknown[0]!r}, which is none of the classes {classes}.")
+        raise TableError(
+            f"{where} contain {unknown[0]!r}, which is not one of the classes {classes}."
+        )
     if missing:
         raise TableError(f"{where} lack the class {missing[0]!r}.")
     if len(found) > len(classes):
-        raise TableError(f"{where} have a class twice.")
+        raise TableError(f"{where} name a class twice.")

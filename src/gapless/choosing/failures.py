@@ -1,4 +1,4 @@
-"""Failures: why a family could not learn from a table, in one line that says what to do."""
+"""Failures: why a family could not learn from a table, in one line with what to do."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import polars as pl
 from ..data import TableError, Target, counted
 from .metric import OF_AREAS, Metric
 
-# Beyond this, squares of numbers and sums of them are no numbers any more.
+# Beyond this, squares of numbers and sums of them overflow.
 HUGE = 1e150
-# The most characters of an error that are told.
-LARGEST_SHARE = 240
+# The most characters of an error that are shown.
+MOST_CHARACTERS = 240
 
 
 def failure_in_words(error: Exception, frame: pl.DataFrame) -> str:
@@ -30,20 +30,20 @@ def failure_in_words(error: Exception, frame: pl.DataFrame) -> str:
         One line.
     """
     if isinstance(error, MemoryError):
-        return "it needs more memory than there is; leave columns out, or give it fewer rows"
-    text = " ".join(str(error).split("\n")[0].split())[:LARGEST_SHARE].rstrip(".")
+        return "it needs more memory than is available; drop columns, or use fewer rows"
+    text = " ".join(str(error).split("\n")[0].split())[:MOST_CHARACTERS].rstrip(".")
     if isinstance(error, np.linalg.LinAlgError):
-        return f"its equations have no solution ({text}); leave out columns that repeat others"
+        return f"its equations have no solution ({text}); drop columns that repeat others"
     if isinstance(error, ValueError) and text:
         return _too_large(frame) or text
-    return f"an error that should not happen, {type(error).__name__}: {text}; please report it"
+    return f"a bug in gapless, {type(error).__name__}: {text}; please report it"
 
 
 def refuse_huge(target: Target) -> None:
     """Raise TableError for a target that no error can be measured of."""
     if target.task == "regression" and np.max(np.abs(target.values), initial=0.0) > HUGE:
         raise TableError(
-            f"{target.name!r} has {_largest(target.values):.2g}, which is too large to be squared; "
+            f"{target.name!r} contains {_largest(target.values):.2g}, too large to be squared; "
             "divide the column by a power of ten first."
         )
 
@@ -58,9 +58,9 @@ def check_test(metric: Metric, y: np.ndarray, target: Target) -> None:
         for label in np.setdiff1d(target.values, labels).tolist()
     ]
     raise TableError(
-        f"all {len(y):,} rows for testing are of class {labels.tolist()[0]!r}, and none is of the "
-        f"{' or '.join(counts)}, so that {metric.title} cannot be measured; set more rows aside "
-        "(--test), or compare by another metric, such as log_loss (--metric)."
+        f"all {len(y):,} test rows are of class {labels.tolist()[0]!r}, and the table has only "
+        f"{' and '.join(counts)}, so {metric.title} cannot be measured; set aside more test rows, "
+        "or use another metric, such as log_loss."
     )
 
 
@@ -70,8 +70,8 @@ def _too_large(frame: pl.DataFrame) -> str:
         if column.dtype.is_float() and abs(_largest(column.drop_nulls().to_numpy())) > HUGE:
             largest = _largest(column.drop_nulls().to_numpy())
             return (
-                f"column {column.name!r} has {largest:.2g}, which is too large to be squared; "
-                "divide the column by a power of ten, or leave it out"
+                f"column {column.name!r} contains {largest:.2g}, too large to be squared; "
+                "divide the column by a power of ten, or drop it"
             )
     return ""
 

@@ -297,14 +297,14 @@ def families_for(facts: Facts, names: Sequence[str] | None = None) -> list[Famil
 
 
 def _found(name: str, families: Sequence[Family]) -> str:
-    """The name of a family as it is written here; blanks, dashes and capitals do not matter."""
+    """The name of a family as it is written here; spaces, dashes and capitals do not matter."""
     by_plain = {_plain(family.name): family.name for family in families}
     if _plain(name) in by_plain:
         return by_plain[_plain(name)]
     near = difflib.get_close_matches(_plain(name), by_plain, n=1)
     hint = f" Did you mean {by_plain[near[0]]!r}?" if near else ""
     raise ValueError(
-        f"no model for {families[0].task} is called {name!r}; there are "
+        f"unknown model {name!r} for {families[0].task}; choose from "
         f"{', '.join(by_plain.values())}.{hint}"
     )
 

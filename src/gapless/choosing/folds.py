@@ -70,7 +70,7 @@ class Folds:
             latest = "the latest " if self.rows.time is not None else ""
             return f"hold-out of {latest}{len(self.splits[0][1]):,} rows"
         if self.rows.time is not None:
-            return f"forward ({len(self.splits)} parts after their past)"
+            return f"forward validation ({len(self.splits)} parts, each after its past)"
         return f"{len(self.splits)}-fold"
 
     @cached_property

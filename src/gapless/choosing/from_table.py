@@ -144,7 +144,7 @@ def choose(
     known = read_target(table, target, task)
     refuse_huge(known)
     split = set_aside(table, columns, known, test=test, seed=seed)
-    told("columns", text=f"{in_short(columns)}; looking for what may be wrong with them")
+    told("columns", text=f"{in_short(columns)}; checking them for leaks and other problems")
     findings = find_leaks(table, columns, known, split, seed=seed)
     for finding in findings:
         told("finding", text=str(finding))
@@ -168,10 +168,10 @@ def choose(
     families = families_for(judging.budget.facts, _names(models))
     told.total = len(families)
     trials = Schedule(judging).run(families)
-    told("ranking", text="correcting the best score for the choice")
+    told("ranking", text="correcting the best score for selection")
     ranking = rank(trials, judging.rows, judging.metric, _units(table, columns, split.test))
     model, learned_rows, notes = _fitted(judging, ranking, table, learned, named)
-    told("testing", ranking.chosen.family.name, text="the rows that were set aside")
+    told("testing", ranking.chosen.family.name, text="the test rows")
     asked = model.asked(table.frame[split.test], within(known, split.test).values)
     ignorant = _ignorant(judging, learned, asked)
     return Choice(
@@ -235,17 +235,17 @@ def _read_costs(costs: Any, known: Target) -> dict[Any, dict[Any, float]] | None
     if costs is None:
         return None
     if known.task == "regression":
-        raise ValueError(f"{known.name!r} is a number, and costs are those of classes; leave them.")
+        raise ValueError(f"{known.name!r} is a number; costs apply to classification only.")
     classes = np.unique(known.values)
     return named_costs(read_costs(costs, classes), classes)
 
 
 def in_short(columns: Sequence[Column]) -> str:
-    """How many columns there are of each role: 22 numbers, 8 categories, 1 id set aside."""
+    """How many columns there are of each role: 22 numbers, 8 categories, 1 id excluded."""
     counts: Counter[str] = Counter(column.role for column in columns)
     named = [counted(counts[role], role) for role in FEATURES if counts[role]]
     aside = [counted(counts[role], role) for role in ("id", "constant") if counts[role]]
-    return ", ".join([*named, *(f"{text} set aside" for text in aside)])
+    return ", ".join([*named, *(f"{text} excluded" for text in aside)])
 
 
 class _Told:
@@ -291,10 +291,10 @@ def _fitted(
         if again is not None:
             fitted, rows, which = again, others, "of_all"
         if len(rows) < most:
-            said = f"has learned from {len(rows):,} rows and not from {most:,}: {why}"
+            said = f"learned from {len(rows):,} of {most:,} rows: {why}"
             notes.append(f"{trial.family.name} {said}")
     elif most < len(judging.rows):
-        notes.append(f"{trial.family.name} has learned from {most:,} rows, as many as it can")
+        notes.append(f"{trial.family.name} learned from {most:,} rows, the most it can")
     model = TableModel(
         judging.pipeline(trial.family),
         learned.name,
@@ -302,7 +302,7 @@ def _fitted(
         metric=judging.metric.name,
         costs=named,
     )
-    judging.say("finishing", trial.family.name, text="keeping what the table looks like")
+    judging.say("finishing", trial.family.name, text="recording the profile of the table")
     model.take_over(fitted, table, within(learned, learned.rows[rows]), judging.columns)
     model.expect(ranking.expected, ranking.expected_error, ranking.residuals)
     _tell_apart(model, judging, ranking)
@@ -350,7 +350,7 @@ def _answers(model: TableModel, asked: Asked, frame: Any) -> Answers:
 
 def _decided(known: Target, judging: Judging, metric: str) -> list[str]:
     """What was decided for the caller."""
-    notes = [f"{known.name!r} is for {known.task}: {known.reason}"]
+    notes = [f"{known.name!r} is a target for {known.task}: {known.reason}"]
     if metric == "auto":
         notes.append(f"models are compared by {judging.metric.title}")
     return notes

@@ -2,7 +2,7 @@
 
 A gap matters by its size against two things: how well it is known, and how much the model gains by
 looking at the columns at all. And it is a fault only where another model does better on unseen
-rows: forests and boosting know their own rows by heart, and are often the best for new ones.
+rows: forests and boosting memorise their training rows, and are often the best on unseen ones.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SURE = 2.0
 # And wide, if it is also more than this part of what the model gains over one without columns.
 WIDE = 0.1
 NOTHING_BETTER = "nothing simpler does clearly better"
-NO_GAIN = "on unseen data it is no better than a baseline that ignores the columns"
+NO_GAIN = "on unseen rows it is no better than a baseline that ignores the columns"
 
 
 def with_gaps_in_words(
@@ -47,7 +47,7 @@ def with_gaps_in_words(
         - "balanced": none of these.
 
         A gap is wide if it is more than two standard errors, and more than a tenth of what the
-        model gains over one that knows no columns. It is no fault in itself.
+        model gains over the baseline. It is not a fault in itself.
     """
     named = {one.family: one for one in candidates}
     null = next((one for one in candidates if one.complexity == 0 and one.is_judged), None)
@@ -67,7 +67,7 @@ def _in_words(one: Candidate, best: Candidate, null: Candidate | None, metric: M
 
 
 def _gained(one: Candidate, null: Candidate | None, metric: Metric) -> float | None:
-    """How much better it is on unseen rows than a model that knows no columns, if that is known."""
+    """How much better it is on unseen rows than the baseline, if that is known."""
     if null is None or null.unseen is None or one.unseen is None or one is null:
         return None
     return float(metric.own(one.unseen) - metric.own(null.unseen))
@@ -76,19 +76,19 @@ def _gained(one: Candidate, null: Candidate | None, metric: Metric) -> float | N
 def _judged(one: Candidate, best: Candidate, gained: float | None) -> tuple[str, str]:
     """The kind of a gap, and why it is of that kind."""
     gap, error = one.gap or 0.0, one.standard_error or 0.0
-    # A model that knows no columns cannot follow its own rows.
+    # The baseline cannot follow its training rows.
     is_sure = gap > SURE * error and one.complexity > 0
     is_wide = is_sure and (gained is None or gap > WIDE * gained)
     if one.is_clearly_behind and is_wide and best.complexity < one.complexity:
-        return "over-fitted", f"{best.family}, which is simpler, does clearly better on unseen data"
+        return "over-fitted", f"{best.family}, which is simpler, does clearly better on unseen rows"
     if one.is_clearly_behind and not is_wide and best.complexity > one.complexity:
-        return "under-fitted", f"{best.family}, which is richer, does clearly better on unseen data"
+        return "under-fitted", f"{best.family}, which is richer, does clearly better on unseen rows"
     if one.complexity == 0:
-        return "balanced", "it ignores the columns, and cannot follow its own rows"
+        return "balanced", "it ignores the columns, so it cannot memorise its training rows"
     if not is_sure and gained is not None and gained <= 0:
         return "balanced", NO_GAIN
     if not is_sure:
-        return "balanced", f"not more than {SURE:g} standard errors apart"
+        return "balanced", f"at most {SURE:g} standard errors apart"
     if gained is None:
         return "balanced", f"more than {SURE:g} standard errors apart, but {NOTHING_BETTER}"
     if gained <= 0:

@@ -276,9 +276,7 @@ class Judging:
                 self.budget.learn(family, rows, took / fits)
             need = in_words(max(self.need(family, rows), took))
             seen = f"on {rows:,} rows" if rows < self.folds.largest else "on all rows"
-            trial = replace(
-                trial, reason=f"after {in_words(took)} {seen}; would have needed about {need}"
-            )
+            trial = replace(trial, reason=f"after {in_words(took)} {seen}; needed about {need}")
         except Exception as error:
             trial = replace(trial, failure=failure_in_words(error, self.rows.X))
         if trial.held is None and before.held is not None:
@@ -301,9 +299,9 @@ class Judging:
         splits = self._splits_of(rows)
         model = self._by_row(family, self.budget.on_clock(seconds))
         if self.metric.needs_probabilities and not self._has_probabilities(family):
-            by_costs = "a decision by costs"
-            what = f"the {self.metric.title}" if self.metric.costs is None else by_costs
-            raise ValueError(f"it has no probabilities, which {what} needs")
+            by_costs = "deciding by costs"
+            what = self.metric.title if self.metric.costs is None else by_costs
+            raise ValueError(f"it has no probabilities, which {what} requires")
         began = self.budget.worked
         held = HeldOut(
             model, self._numbered, splits, self.metric, most_train=MOST_TRAIN, on_fit=on_fit
@@ -311,7 +309,7 @@ class Judging:
         fitted = self.budget.worked
         check()
         if not np.isfinite(held.unseen):
-            raise ValueError(f"the {self.metric.title} of held-out rows is not defined")
+            raise ValueError(f"{self.metric.title} is undefined on the held-out rows")
         # All that is asked for later is worked out now, within the limit.
         _ = held.train, held.standard_error, held.of_rows
         check()
@@ -339,7 +337,7 @@ class Judging:
                 raise TimeLimit
             started = self.budget.seconds
             if family.complexity and not model.is_prepared(train):
-                text = f"preparing {len(train):,} rows, part {place + 1} of {len(splits)}"
+                text = f"preparing {len(train):,} rows, fold {place + 1} of {len(splits)}"
                 self.say("preparing", family.name, text=text)
             model.prepare(train).of(test)
             longest = max(longest, self.budget.seconds - started)
@@ -356,10 +354,10 @@ class Judging:
     def skip(self, family: Family, need: float) -> None:
         """Note that there is no time for a family, as yet."""
         end, left = self.end_seconds(self.best), self.budget.left
-        reason = f"would have needed about {in_words(need)}, and {in_words(left)} were left"
+        reason = f"needed about {in_words(need)}, with {in_words(left)} left"
         if left > 0 and end > TOLD * left:
-            kept = "all" if end >= left else f"{in_words(end)} of them"
-            reason += f", {kept} for the last fit and the test"
+            kept = "all" if end >= left else in_words(end)
+            reason += f" ({kept} reserved for the last fit and the test)"
         self.trials[family.name] = replace(self.untried(family), reason=reason)
 
     def _told(self, trial: Trial) -> str:

@@ -235,7 +235,7 @@ def metric_of(name: str, task: Task, y: Array, costs: Any = None) -> Metric:
     known = OF_NUMBERS if classes is None else OF_CLASSES
     if plain not in known and not (plain == MEAN_COST and costs is not None):
         raise ValueError(
-            f"metric {name!r} is not known for {task}; use one of {', '.join(known)}"
+            f"unknown metric {name!r} for {task}; use one of {', '.join(known)}"
             f"{'' if classes is None else ', or mean_cost with a table of costs'}."
         )
     given = None if classes is None or costs is None else read_cost_matrix(costs, classes)

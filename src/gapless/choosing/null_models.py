@@ -65,7 +65,7 @@ class _NullModel(BaseEstimator):
         y = column_or_1d(y, warn=True)
         check_consistent_length(X, y)
         if not len(y):
-            raise ValueError("found 0 rows; give at least one.")
+            raise ValueError("found 0 rows; pass at least one.")
         weights = _check_sample_weight(sample_weight, y, dtype=float, ensure_non_negative=True)
         self.n_features_in_ = _features(X)
         return y[weights > 0], weights[weights > 0]

@@ -69,7 +69,7 @@ def rank(
     judged = [trial for trial in order if trial.held is not None]
     held = [trial.held for trial in judged if trial.held is not None]
     if not held and not any(trial.failure for trial in order):
-        raise TimeLimit("there was no time for any model; give a longer time_limit.")
+        raise TimeLimit("there was no time for any model; allow a longer time_limit.")
     if not held:
         raise TableError(f"no model could be judged by {metric.title}. {_failures(order)}.")
     unseen = np.array([one.unseen for one in held])
@@ -88,7 +88,7 @@ def rank(
     after = corrected(held, rows, int(simplest))
     assert after is not None, "metrics of tables know what each row contributes"
     lost = max(after.optimism, 0.0)
-    # The simplest: one that knows no columns, where that was judged.
+    # The simplest: the baseline, where that was judged.
     chance = held[0]
     places = {trial.family.name: k for k, trial in enumerate(judged)}
     candidates = []

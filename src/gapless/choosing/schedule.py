@@ -227,7 +227,7 @@ class Schedule:
     # ---- words -----------------------------------------------------------------------------------
 
     def _explained(self, trial: Trial) -> Trial:
-        """Say of a family that has not learned from all rows why."""
+        """Explain why a family did not learn from all rows."""
         judging = self.judging
         most = judging.most_rows(trial.family)
         if trial.held is None or trial.rows >= judging.folds.largest:
@@ -237,20 +237,21 @@ class Schedule:
         else:
             why = f"judged on {trial.rows:,} of {most:,} rows"
             if self._is_open(trial):
-                why += f"; all would have needed about {in_words(judging.need(trial.family, most))}"
+                need = in_words(judging.need(trial.family, most))
+                why += f"; all rows would have taken about {need}"
             else:
-                why += "; with more it could not have come first"
+                why += "; more rows could not have made it the best"
         return replace(trial, reason=why)
 
     def _with_form(self, trial: Trial) -> Trial:
-        """Say of a family that was judged without its folds why."""
+        """Explain why a family was judged without its folds."""
         full = trial.family.full
         if full is None or trial.held is None:
             return trial
-        why = "its rounds were chosen by rows held out; folds "
+        why = "number of rounds tuned on one held-out part; cross-validation "
         if self._is_open(trial):
             need = self.judging.need(full, self.judging.most_rows(full))
-            why += f"would have needed about {in_words(need)}"
+            why += f"would have taken about {in_words(need)}"
         else:
-            why += "could not have brought it first"
+            why += "could not have made it the best"
         return replace(trial, reason=why)

@@ -37,8 +37,8 @@ def rows_of(
     names = [column.name for column in columns if column.is_feature]
     if not names:
         raise TableError(
-            "no column is left to learn from: all are the target, ids, the same in all rows, or "
-            "dropped. Add columns that say something about the rows, or drop fewer."
+            "no column is left to learn from: each is the target, an id, constant, or dropped. Add "
+            "columns that describe the rows, or drop fewer."
         )
     kept = np.arange(len(target.rows))
     if within is not None:
@@ -64,10 +64,10 @@ def _named(frame: pl.DataFrame, columns: Sequence[Column], role: str) -> pl.Seri
     if series.null_count():
         raise TableError(
             f"column {name!r} is the {role}, but it is missing in {series.null_count():,} rows; "
-            f"fill it in, drop these rows, or name no {role}."
+            f"fill it in, drop these rows, or do not use it as the {role}."
         )
     if series.n_unique() < 2:
-        raise TableError(f"column {name!r} is the {role}, but it is the same in all rows.")
+        raise TableError(f"column {name!r} is the {role}, but it has the same value in all rows.")
     return series
 
 
@@ -120,24 +120,24 @@ def set_aside(
 
     Notes
     -----
-    Rows with equal features stay together, so that no test row was learned by heart, unless the
+    Rows with equal features stay together, so that no test row was memorised, unless the
     columns have so few values that this is to be expected.
     """
     if not 0 < test < 1:
-        raise ValueError(f"test must be a part between 0 and 1, such as 0.2; got {test!r}.")
+        raise ValueError(f"test must be a share between 0 and 1, such as 0.2; got {test!r}.")
     rows = rows_of(table, columns, target)
     if rows.unit_count < 4:
         raise TableError(
-            f"there are {rows.unit_count} distinct rows, or groups, with a target; at least 4 are "
-            "needed to learn from some and test on others."
+            f"only {rows.unit_count} distinct rows or groups have a target; at least 4 are needed, "
+            "to learn from some and test on the others."
         )
     train, held = rows.hold_out(null_model(target.task), test, seed)
     if target.task == "classification" and rows.time is None:
         train, held = _with_both_classes(rows, train, held, target.name)
     if len(np.unique(rows.y[train])) < 2:
         raise TableError(
-            f"the rows for training have the same {target.name!r} everywhere; set fewer aside for "
-            "testing, or add rows."
+            f"all training rows have the same {target.name!r}; set aside fewer test rows, or add "
+            "rows."
         )
     return Split(target.rows[train], target.rows[held])
 
@@ -154,11 +154,11 @@ def _with_both_classes(rows: Rows, train: Array, held: Array, name: str) -> tupl
         having = np.unique(rows.units[rows.y == label])
         if len(having) < 2:
             count = int(np.sum(rows.y == label))
-            of = "" if count == len(having) else ", all of one group or equal to each other"
+            of = "" if count == len(having) else ", all in one group or equal to each other"
             raise TableError(
                 f"class {label!r} of {name!r} has {counted(count, 'row')}{of}; at least 2 that "
-                "differ are needed, to learn from one and to test on another. Add rows of it, or "
-                "choose another target."
+                "differ are needed, one to learn from and one to test on. Add rows of this class, "
+                "or choose another target."
             )
         for side, other in ((train, held), (held, train)):
             if not np.any(rows.y[side] == label):
@@ -173,5 +173,5 @@ def _with_both_classes(rows: Rows, train: Array, held: Array, name: str) -> tupl
 
 
 def null_model(task: Task) -> Any:
-    """The model of a task that looks at no feature."""
+    """The baseline of a task: a model that ignores the columns."""
     return MajorityClassifier() if task == "classification" else MeanRegressor()

@@ -383,11 +383,11 @@ class TableModel(BaseEstimator):
         check_is_fitted(self)
         check_coverage(coverage)
         if self.task_ != "regression":
-            raise ValueError(f"{self.target_!r} has classes, so there are no intervals of it.")
+            raise ValueError(f"{self.target_!r} has classes; intervals apply to regression only.")
         if not len(self.residuals_):
             raise ValueError(
-                "nothing is known of the errors of this model in rows that it has not seen; use "
-                "one that gapless.choose has found."
+                "the errors of this model on unseen rows are unknown; use a model from "
+                "gapless.choose."
             )
         return float(quantiles(self.residuals_[None], np.ones(len(self.residuals_)), coverage)[0])
 
@@ -451,8 +451,8 @@ class TableModel(BaseEstimator):
         names = [column.name for column in self.columns_ if column.name != self.target_]
         if table.ndim != 2 or table.shape[1] != len(names):
             raise TableError(
-                f"an array must have the {len(names):,} columns of the fit in their order, and has "
-                f"the shape {table.shape}; give a data frame, whose columns have names."
+                f"an array must have the {len(names):,} columns of the fit in the same order, but "
+                f"its shape is {table.shape}; pass a data frame, whose columns have names."
             )
         return frame_of({name: column.tolist() for name, column in zip(names, table.T)})
 
@@ -514,5 +514,5 @@ def within(target: Target, rows: Any) -> Target:
         return target
     kept = np.isin(target.rows, np.asarray(rows))
     if not kept.any():
-        raise TableError(f"none of these rows has a value of {target.name!r}.")
+        raise TableError(f"{target.name!r} is missing in all of these rows.")
     return replace(target, values=target.values[kept], rows=target.rows[kept])

@@ -58,7 +58,7 @@ def _after(written: Sequence[str]) -> str:
 
 
 def _main(words: Sequence[str], came: Callable[[], int], written: list[str]) -> int:
-    """Run a command; Ctrl-C and a broken pipe are the caller's, other errors are told here.
+    """Run a command; Ctrl-C and a broken pipe are the caller's, other errors are reported here.
 
     The names of files are added to the list as they are written.
     """

@@ -1,4 +1,4 @@
-"""The commands, their options, and what is said about an option that is not right."""
+"""The commands, their options, and the errors about a wrong option."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ COMMANDS: dict[str, ModuleType] = {
 EXAMPLES = """\
 examples:
   gapless fit houses.csv --target price        compare models, keep the best, write a report
-  gapless fit iris                             the same on a built-in table
+  gapless fit iris                             the same for a built-in table
   gapless predict houses.gapless new.csv       add predictions to another table
   gapless COMMAND --help                       the options of a command
 """
 
 
 class UsageError(ValueError):
-    """The command line is not right; the message says what to write instead."""
+    """The command line is wrong; the message suggests what to write instead."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -40,7 +40,7 @@ class Parser(argparse.ArgumentParser):
         missing = message.removeprefix("the following arguments are required: ")
         if missing != message:
             # An option that takes several words may have taken it.
-            raise UsageError(f"{missing} is missing; it comes first: {self.prog} {missing} …")
+            raise UsageError(f"{missing} is missing; it must come first: {self.prog} {missing} …")
         raise UsageError(f"{message}; see {self.prog} --help.")
 
 
@@ -61,12 +61,12 @@ def build() -> tuple[Parser, dict[str, Parser]]:
     """The parser of all commands, and each command's own."""
     parser = Parser(
         prog="gapless",
-        description="Fit a table: a model, how good it is on unseen rows, and a report.",
+        description="Fit a model to a table, estimate its score on unseen rows, write a report.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action=_Version, help="show the version and end")
+    parser.add_argument("--version", action=_Version, help="show the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     subparsers = {}
     for name, module in COMMANDS.items():
@@ -84,7 +84,7 @@ def build() -> tuple[Parser, dict[str, Parser]]:
 
 def _add_common(parser: Parser) -> None:
     """What every command understands."""
-    said = parser.add_argument_group("what is said")
+    said = parser.add_argument_group("output")
     level = said.add_mutually_exclusive_group()
     level.add_argument(
         *("-q", "--quiet"),
@@ -92,16 +92,16 @@ def _add_common(parser: Parser) -> None:
         action="store_const",
         const=-1,
         default=0,
-        help="the answer in one line",
+        help="print only the answer, in one line",
     )
     level.add_argument(
         *("-v", "--verbose"),
         dest="verbosity",
         action="store_const",
         const=1,
-        help="the trace of the work, on standard error",
+        help="trace the work on standard error",
     )
-    said.add_argument("--debug", action="store_true", help="show where an error comes from")
+    said.add_argument("--debug", action="store_true", help="show the traceback of an error")
 
 
 class _Version(argparse.Action):
@@ -120,16 +120,19 @@ class _Version(argparse.Action):
 def _unknown_command(word: str) -> str:
     near = difflib.get_close_matches(word, COMMANDS, n=1)
     if near:
-        return f"there is no command {word!r}; did you mean {near[0]!r}?"
+        return f"unknown command {word!r}; did you mean {near[0]!r}?"
     if Path(word).is_file():
         return f"{word!r} is a file; to fit it: gapless fit {word} --target COLUMN."
-    return f"there is no command {word!r}; there are {', '.join(COMMANDS)}."
+    return f"unknown command {word!r}; choose from {', '.join(COMMANDS)}."
 
 
 def _unknown_option(word: str, command: str, parser: Parser) -> str:
     known = [option for action in parser._actions for option in action.option_strings]
     near = difflib.get_close_matches(word.partition("=")[0], known, n=1)
     if not word.startswith("-"):
-        return f"{word!r} is one word too many; quote names with blanks (see {parser.prog} --help)."
+        return (
+            f"unexpected argument {word!r}; quote names that contain spaces "
+            f"(see {parser.prog} --help)."
+        )
     meant = f"did you mean {near[0]}?" if near else f"see {parser.prog} --help."
     return f"{command} has no option {word.partition('=')[0]}; {meant}"

@@ -36,8 +36,8 @@ from .looking import Looked, look_at
 
 # Chance leaves a score further below what was expected once in two hundred times.
 STANDARD_ERRORS = 2.6
-NOT_AGAIN = "(at the fit; it takes the training rows to compute it again)"
-# So large a share of training rows among others makes a score too good.
+NOT_AGAIN = "(from the fit; recomputing it requires the training rows)"
+# From this share of training rows among the rows on, a score is too optimistic.
 MANY = 0.05
 
 
@@ -120,15 +120,15 @@ class Checked:
         drifts = len(codes & {f"S30{k}" for k in range(10)})
         parts = [self._of_score("S311" in codes)]
         if "S312" in codes:
-            parts.append("it is not the best one for its objective")
+            parts.append("it is not optimal for its objective")
         elif self.certificate is not None and self.certificate.kind in ("exact", "optimal"):
-            parts.append(f"it is {self.certificate.verdict.partition(':')[0]}, as computed again")
+            parts.append(f"it is {self.certificate.verdict.partition(':')[0]} (recomputed)")
         if self.is_training:
-            parts.append("the table has the training rows")
+            parts.append("the table contains the training rows")
         elif not self.is_too_short or drifts:
-            parts.append(f"the table looks {'unlike' if drifts else 'like'} the training rows")
-        fine = "Too few rows to tell" if self.is_too_short else "Fine"
-        return f"{'Look at this' if codes else fine}: {'; '.join(parts)}."
+            parts.append(f"the table {'differs from' if drifts else 'resembles'} the training rows")
+        fine = "Too few rows to judge" if self.is_too_short else "Fine"
+        return f"{'Needs attention' if codes else fine}: {'; '.join(parts)}."
 
     def _of_score(self, is_behind: bool) -> str:
         if self.score is None:
@@ -141,9 +141,9 @@ class Checked:
             return f"{said}, {self.behind:.1f} standard errors worse than expected"
         if self.overlap > MANY:
             overlap = percent(self.overlap, 0)
-            return f"{said}, where {overlap} of the rows are like those of training"
+            return f"{said}, but {overlap} of the rows equal training rows"
         if self.is_too_short:
-            return f"{said} in {counted(self.rows, 'row')}"
+            return f"{said} on {counted(self.rows, 'row')}"
         return f"{said}, {'as' if self.behind > -STANDARD_ERRORS else 'better than'} expected"
 
     def __str__(self) -> str:
@@ -152,10 +152,10 @@ class Checked:
     def _lines(self) -> Iterator[str]:
         if self.is_training:
             others = self.rows - self.training_rows
-            known = counted(self.training_rows, "row")
-            yield f"table       {known} for training, {others:,} others"
+            known = counted(self.training_rows, "training row")
+            yield f"table       {known}, {others:,} others"
         else:
-            yield f"table       {counted(self.rows, 'row')}, other data than in training"
+            yield f"table       {counted(self.rows, 'row')}, not those of training"
         yield f"optimality  {self.optimality}"
         yield f"score       {self.score or self.scored}"
         if self.score is not None:
@@ -224,7 +224,7 @@ def _certified(model: TableModel, looked: Looked) -> tuple[Certificate | None, s
     inner = model.pipeline_[-1]
     stored = getattr(inner, "certificate_", None)
     if stored is None:
-        return None, "the model does not minimise an objective that is known"
+        return None, "the model does not minimise a known objective"
     if looked.training is None:
         return None, f"{stored.verdict} {NOT_AGAIN}"
     target = read_target(looked.table, model.target_, model.task_)
@@ -233,10 +233,10 @@ def _certified(model: TableModel, looked: Looked) -> tuple[Certificate | None, s
     try:
         certificate = certify_model(inner, X, target.values[kept])
     except ValueError as error:
-        # Models that know their rows again say that they do not, where a library prepares them
-        # otherwise than that of the fit.
-        return None, f"{stored.verdict} (at the fit; not computed again, since {error})"
-    return certificate, f"{certificate.verdict} (computed again from the training rows)"
+        # A model that recognises its rows refuses them where another version of a library
+        # prepares them differently.
+        return None, f"{stored.verdict} (from the fit; not recomputed: {error})"
+    return certificate, f"{certificate.verdict} (recomputed from the training rows)"
 
 
 def _of_certificate(certificate: Certificate | None) -> Iterator[Finding]:
@@ -254,7 +254,7 @@ def _scored(model: TableModel, looked: Looked) -> tuple[Score | None, str]:
         return None, f"none: the table has no column {model.target_!r}"
     absent = [c.name for c in model.columns_ if c.is_feature and c.name not in looked.tally.names]
     if absent:
-        return None, f"none: the model uses {listed(absent)}"
+        return None, f"none: the table lacks {listed(absent)}"
     rows = np.flatnonzero(table.frame[model.target_].is_not_null().to_numpy())
     rows = rows[rows != totals_row(table.frame)]
     what = "all rows with a target"
@@ -262,9 +262,9 @@ def _scored(model: TableModel, looked: Looked) -> tuple[Score | None, str]:
         others = np.setdiff1d(rows, training)
         rows = others if len(others) else rows
         what = (
-            "the rows that are not for training"
+            "the rows that are not training rows"
             if len(others)
-            else ("the training rows themselves, which says nothing of others")
+            else "the training rows themselves, so the score is too optimistic"
         )
     elif len(table) < looked.known:
         what = f"{len(rows):,} of the {looked.known:,} rows with a target, drawn at random"
@@ -312,7 +312,7 @@ def _overlap(looked: Looked) -> float:
 
 
 def _of_spellings(tally: Tally) -> Iterator[Finding]:
-    """Whether levels of the table look like one, or like a level of training written otherwise."""
+    """Whether categories of the table look like spellings of one, or of one seen in training."""
     for each in tally.columns:
         old = each.old
         if old.column.role in ("category", "target") and old.column.dtype == "String":
@@ -328,9 +328,8 @@ def _of_overlap(overlap: float) -> Iterator[Finding]:
         yield found(
             "S310",
             "note",
-            f"about {percent(overlap, 0)} of the rows are equal to training rows; for the others "
-            "alone the "
-            "score may be lower.",
+            f"about {percent(overlap, 0)} of the rows equal training rows; the score on the other "
+            "rows may be worse.",
         )
 
 

@@ -160,7 +160,7 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     print(table(fit_models()))
     draw(options.picture)
-    print(f"\nHow fast three solvers get there is drawn in {options.picture}.")
+    print(f"\n{options.picture} shows how fast three solvers get there.")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Exit codes, and what is said when a command cannot run."""
+"""Exit codes, and the message of a command that cannot run."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ DONE, FINDINGS, COULD_NOT_RUN = 0, 1, 2
 def message_of(error: BaseException, model: str | None = None) -> str:
     """An error in words, without a traceback.
 
-    Errors of ours say what to do. Others are named with their type, since nobody expected them; of
-    a command with a model file, the file may be to blame.
+    Errors of ours include what to do. Others are named with their type, since nobody expected
+    them; with a model file, the file may be to blame.
     """
     if isinstance(error, MemoryError):
-        return "there is not enough memory; give fewer rows or columns."
+        return "not enough memory; use fewer rows or columns."
     if isinstance(error, OSError) and error.strerror:
         return f"{os.fsdecode(error.filename or 'the system')}: {error.strerror}."
     if isinstance(error, ValueError) and _is_ours(error):
         return str(error)
-    whose = "This is a defect of gapless, not of your table"
+    whose = "This is a bug in gapless, not a problem with your table"
     if model is not None:
-        whose = f"Either {model} is damaged, then fit it again, or this is a defect of gapless"
-    return f"{type(error).__name__}: {error}\n{whose}; --debug shows where it comes from."
+        whose = f"Either {model} is damaged (then fit it again) or this is a bug in gapless"
+    return f"{type(error).__name__}: {error}\n{whose}; --debug shows the traceback."
 
 
 def _is_ours(error: BaseException) -> bool:

@@ -15,9 +15,9 @@ from pathlib import Path
 def new_path(text: str) -> Path:
     """The name of something to write, as an option of the command line."""
     if not text.strip():
-        raise argparse.ArgumentTypeError("a name is needed, and this one is empty")
+        raise argparse.ArgumentTypeError("the name is empty")
     if any(letter < " " or letter == "\x7f" for letter in text):
-        raise argparse.ArgumentTypeError(f"{text!r} has a control character, as no name should")
+        raise argparse.ArgumentTypeError(f"{text!r} contains a control character")
     return Path(text)
 
 
@@ -74,7 +74,7 @@ def whole_files(folder: str | os.PathLike = ".") -> Iterator[Callable[[str], Pat
                 names.append(path.name)
         made = []
     except OSError as error:
-        # Of a write to a full disk, Python does not say where.
+        # For a write to a full disk, Python does not name the file.
         error.filename = error.filename or str(folder)
         raise
     finally:
@@ -119,7 +119,7 @@ def check_file(path: Path) -> None:
         raise ValueError(f"{path} is a folder; name a file in it.")
     if path.exists() and not path.is_file():
         # A new file that takes its name would end it, for everybody.
-        raise ValueError(f"{path} is a device or a pipe, which no file can replace; name another.")
+        raise ValueError(f"{path} is a device or a pipe; name a file.")
     check_folder(path.parent)
 
 

@@ -95,7 +95,7 @@ def predictor_of(model: Any) -> Predictor:
         others = tuple(column for column in model.columns_ if not column.is_feature)
         return Predictor(model, features, len(features), levels, others, model.reading_)
     if not hasattr(model, "predict"):
-        raise ValueError(f"{type(model).__name__} does not predict; it is no model of a target.")
+        raise ValueError(f"{type(model).__name__} does not predict a target.")
     if isinstance(model, Pipeline) and isinstance(model[0], TableFeatures):
         features = tuple(column for column in model[0].columns if column.is_feature)
         return Predictor(model, features, len(features))
@@ -106,8 +106,8 @@ def predictor_of(model: Any) -> Predictor:
     width = getattr(model, "n_features_in_", None)
     if width is None:
         raise ValueError(
-            f"{type(model).__name__} does not say which columns it takes; "
-            "load it in Python by gapless.load."
+            f"{type(model).__name__} does not store which columns it needs; "
+            "use it from Python with gapless.load."
         )
     return Predictor(model, (), int(width))
 
@@ -124,18 +124,18 @@ class Noticed:
     def sentences(self) -> Iterator[str]:
         """One for each thing."""
         if self.extra:
-            yield f"columns that the model does not use: {listed(self.extra)}"
+            yield f"columns the model does not use: {listed(self.extra)}"
         if self.filled:
-            yield f"columns that are not there and count as missing: {listed(self.filled)}"
+            yield f"absent columns, treated as missing: {listed(self.filled)}"
         for name, (rows, levels) in self.unseen.items():
             yield (
-                f"column {name!r}: {counted(rows, 'row')} with levels that training had not "
+                f"column {name!r}: {counted(rows, 'row')} with categories not seen in training "
                 f"({listed(levels)}), treated as rare ones"
             )
         for name, (rows, texts) in self.unread.items():
             yield (
-                f"column {name!r}: {counted(rows, 'value')} ({listed(texts)}) could not be read "
-                f"and {'counts' if rows == 1 else 'count'} as missing"
+                f"column {name!r}: {counted(rows, 'value')} ({listed(texts)}) could not be read, "
+                "treated as missing"
             )
 
 
@@ -148,7 +148,7 @@ class Wanted:
     probabilities : bool
         Probabilities of all classes.
     coverage : float or None
-        Intervals for numbers that hold so large a share of the targets.
+        The share of targets that intervals for numbers should contain.
     fills : bool
         Whether columns that are not there count as missing; otherwise they are an error.
     typed : bool
@@ -168,7 +168,7 @@ def predictions(
     noticed: Noticed,
     options: ReadingOptions | None = None,
 ) -> Iterator[pl.DataFrame]:
-    """The rows of a table with what the model says of them, some at a time.
+    """The rows of a table with their predictions, some at a time.
 
     Parameters
     ----------
@@ -214,8 +214,8 @@ def _look_at_columns(
     if not predictor.columns:
         if len(names) < predictor.width:
             raise TableError(
-                f"the table has {counted(len(names), 'column')}, but the model takes "
-                f"{predictor.width} by their position."
+                f"the table has {counted(len(names), 'column')}, but the model needs "
+                f"{predictor.width}, in order."
             )
         noticed.extra += names[predictor.width :]
         return
@@ -224,8 +224,8 @@ def _look_at_columns(
     if absent and not fills:
         raise TableError(
             f"the table lacks {counted(len(absent), 'column')} of the model: {listed(absent)}"
-            f"{_hint(absent, names)}. Add what is missing or rename what is called otherwise; "
-            "--missing-columns fill goes on as if it were missing in all rows."
+            f"{_hint(absent, names)}. Add or rename columns, or treat them as missing in all rows "
+            "with --missing-columns fill."
         )
     noticed.filled += absent
     known = {*used, *(column.name for column in predictor.others)}
@@ -235,7 +235,7 @@ def _look_at_columns(
 def _hint(absent: Sequence[str], names: Sequence[str]) -> str:
     plain = {name.lower().strip(): name for name in reversed(names)}
     near = difflib.get_close_matches(absent[0].lower().strip(), plain, n=1)
-    return f" (is {plain[near[0]]!r} meant for {absent[0]!r}?)" if near else ""
+    return f" (is {plain[near[0]]!r} the same as {absent[0]!r}?)" if near else ""
 
 
 def _filled(frame: pl.DataFrame, absent: Sequence[str]) -> pl.DataFrame:
@@ -311,7 +311,9 @@ def _added(predictor: Predictor, frame: pl.DataFrame, wanted: Wanted) -> list[pl
     else:
         columns = [np.asarray(model.predict(rows))]
         if columns[0].ndim > 1:
-            raise ValueError("the model predicts several targets; load it in Python to use it.")
+            raise ValueError(
+                "the model predicts several targets; use it from Python with gapless.load."
+            )
     if wanted.probabilities:
         columns += [*np.asarray(model.predict_proba(rows)).T]
     return [_series(values) for values in columns]

@@ -11,22 +11,26 @@ NAMED = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " ",
 
 def add_reading_arguments(parser: argparse.ArgumentParser, *, as_fitted: bool = False) -> None:
     """The options; a command that has a model reads as its fit was told unless told otherwise."""
-    otherwise = "as for the fit" if as_fitted else "found from the table"
+    otherwise = "as for the fit" if as_fitted else "detected"
     reading = parser.add_argument_group(f"how the table is read (default: {otherwise})")
     reading.add_argument(
-        "--delimiter", type=_letter, metavar="LETTER", help="what stands between fields: ';', tab"
+        "--delimiter", type=_character, metavar="CHAR", help="what separates fields: ';', tab"
     )
     reading.add_argument(
         "--header",
         type=_row,
         metavar="ROW",
-        help="the line or row of the names, counted from 1; 0 if there are none",
+        help="the line or row of column names, counted from 1; 0 if there is none",
     )
-    reading.add_argument("--sheet", metavar="NAME", help="of a workbook: its name, or 1, 2, …")
+    reading.add_argument(
+        "--sheet", metavar="NAME", help="the sheet of a workbook: its name, or 1, 2, …"
+    )
     reading.add_argument(
         "--decimal", type=_mark, metavar="MARK", help="the decimal mark of numbers: . or ,"
     )
-    reading.add_argument("--encoding", metavar="NAME", help="of a text, e.g. utf-8 or latin-1")
+    reading.add_argument(
+        "--encoding", metavar="NAME", help="the encoding of a text file, e.g. utf-8 or latin-1"
+    )
 
 
 def reading_of(args: argparse.Namespace) -> Any:
@@ -42,21 +46,23 @@ def reading_of(args: argparse.Namespace) -> Any:
     )
 
 
-def _letter(text: str) -> str:
-    letter = NAMED.get(text.lower(), text)
-    if len(letter) != 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not one letter, such as ';' or tab")
-    return letter
+def _character(text: str) -> str:
+    character = NAMED.get(text.lower(), text)
+    if len(character) != 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a single character, such as ';' or tab")
+    return character
 
 
 def _row(text: str) -> int:
     if not (text.isascii() and text.isdecimal()):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a row, counted from 1, or 0 for none")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a row number (counted from 1; 0 for none)"
+        )
     return int(text)
 
 
 def _mark(text: str) -> str:
     mark = {"point": ".", "comma": ","}.get(text.lower(), text)
     if mark not in (".", ","):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a decimal mark; it is . or ,")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a decimal mark; use . or ,")
     return mark

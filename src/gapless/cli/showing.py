@@ -131,7 +131,7 @@ class Shown:
 
     def _lines_of_uses(self) -> Iterator[str]:
         if self.coefficients:
-            yield "\ncoefficients: for one standard deviation, and for one unit of the column"
+            yield "\ncoefficients: per standard deviation, and per unit of the column"
             yield from _cut([_line_of(each) for each in self.coefficients])
             if self.intercepts:
                 yield f"  bias {', '.join(f'{b:.4g}' for b in self.intercepts)}"
@@ -139,13 +139,13 @@ class Shown:
             yield "\nrules"
             yield from _cut([f"  {line}" for line in self.rules.splitlines()])
         if self.importances:
-            yield f"\nwhat columns are worth ({self.importance})"
+            yield f"\nimportance of columns ({self.importance})"
             width = _width([used.name for used in self.importances])
             yield from _cut([f"  {_name(u.name):{width}}  {u.value:.4g}" for u in self.importances])
 
     def _lines_of_columns(self) -> Iterator[str]:
         if self.columns:
-            yield "\ncolumns that it expects"
+            yield "\nexpected columns"
             width = _width([column.name for column in self.columns])
             yield from _cut([_line_of_column(column, width) for column in self.columns])
 
@@ -155,12 +155,12 @@ class Shown:
         yield f"\nfile         {self.file.file_bytes:,} bytes, {numbers}"
         yield f"written by   {by}"
         kept = [f"{each.rows:,} {each.kind}" for each in self.file.training_rows]
-        held = f"of the training data: {', '.join(kept)}" if kept else "no rows of training data"
+        held = f"from the training data: {', '.join(kept)}" if kept else "no training rows"
         yield f"contains     {held}"
 
 
 def shown_of(path: Path) -> Shown:
-    """Load a model and tell what there is to tell.
+    """Load a model and collect what there is to show.
 
     Parameters
     ----------
@@ -218,8 +218,8 @@ def _answer(model: Any, inner: Any) -> str:
         if not _is_fitted(inner):
             return f"{name}, not fitted."
         width = getattr(inner, "n_features_in_", None)
-        what = "" if width is None else f" of {counted(int(width), 'feature')}"
-        return f"{name}{what}; its table is not known."
+        what = "" if width is None else f" with {counted(int(width), 'feature')}"
+        return f"{name}{what}; its table is unknown."
     features = sum(column.is_feature for column in model.columns_)
     task = "a number" if model.classes_ is None else f"{len(model.classes_)} classes"
     said = (
@@ -238,7 +238,7 @@ def _answer(model: Any, inner: Any) -> str:
 
 
 def _generalization(report: Report | None, inner: Any) -> str | None:
-    """What the fit, or the choice of `gapless fit`, said of unseen rows."""
+    """The verdict on unseen rows of the fit, or of the choice of `gapless fit`."""
     known = _of(inner, "generalization_")
     if known is not None:
         return str(known.verdict)
@@ -252,8 +252,8 @@ def _intervals(model: Any) -> str | None:
         return None
     reach = model.reach(0.9)
     width = f"{reach:,.0f}" if 1e4 <= reach < 1e12 else f"{reach:.4g}"
-    said = f"the targets of 90 % of unseen rows are no further than {width} from the prediction"
-    return said if model.spread_ is None else f"{said} on average, wider where errors are larger"
+    said = f"90 % of unseen targets are within {width} of the prediction"
+    return said if model.spread_ is None else f"{said} on average, more where errors are larger"
 
 
 # ---- what the model uses -------------------------------------------------------------------------
@@ -265,10 +265,10 @@ def _intercepts(inner: Any) -> tuple[float, ...]:
 
 
 def _importances(report: Report | None, pipeline: Any) -> tuple[tuple[Used, ...], str]:
-    """What columns are worth: as the report measured it, else as the model says itself."""
+    """The importance of columns: as the report measured it, else the model's own."""
     if report is not None and report.uses.importances:
         found = tuple(Used(each.name, each.value) for each in report.uses.importances)
-        return found, f"loss of {report.uses.importance_metric} when it is shuffled"
+        return found, f"how much {report.uses.importance_metric} worsens when shuffled"
     inner = last_of(pipeline)
     if not _is_fitted(inner) or not hasattr(inner, "feature_importances_"):
         return (), ""
@@ -276,7 +276,7 @@ def _importances(report: Report | None, pipeline: Any) -> tuple[tuple[Used, ...]
     names = feature_names(pipeline, len(shares))
     order = np.argsort(-shares, kind="stable")
     used = tuple(Used(names[k], float(shares[k])) for k in order if shares[k] > 0)
-    return used, "share of what its splits have gained"
+    return used, "share of the gain of all splits"
 
 
 def _columns(model: Any, pipeline: Any) -> tuple[ShownColumn, ...]:
@@ -302,7 +302,7 @@ def _profiled(each: ColumnProfile) -> ShownColumn:
 def _cut(lines: Sequence[str]) -> Iterator[str]:
     yield from lines[:SHOWN]
     if len(lines) > SHOWN:
-        yield f"  and {len(lines) - SHOWN:,} more; --json has all"
+        yield f"  and {len(lines) - SHOWN:,} more; --json lists all"
 
 
 def _name(name: str) -> str:
@@ -339,4 +339,4 @@ def _line_of_column(column: ShownColumn, width: int) -> str:
 def _value(number: float, column: ShownColumn) -> str:
     if column.role in ("date", "time"):
         return str(np.datetime64("1970-01-01") + np.timedelta64(int(np.floor(number)), "D"))
-    return f"{number:.6g}{' letters' if column.role == 'text' else ''}"
+    return f"{number:.6g}{' characters' if column.role == 'text' else ''}"

@@ -73,6 +73,6 @@ def _check_schema(schema: pl.Schema, frame: pl.DataFrame) -> None:
     if frame.schema != schema:
         name = next(name for name in schema if frame.schema.get(name) != schema[name])
         raise TableError(
-            f"column {name!r} holds {schema[name]} at first and {frame.schema.get(name)} later, "
-            "which Parquet does not take; write CSV or JSON lines."
+            f"column {name!r} contains {schema[name]} at first and {frame.schema.get(name)} later, "
+            "which Parquet does not allow; write CSV or JSON lines."
         )

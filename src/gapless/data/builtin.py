@@ -87,15 +87,15 @@ BUILTIN = {
         ),
         BuiltIn(
             *("diabetes", 442, 11, "progression", "regression"),
-            "Age, sex, weight and blood of patients; how far is the disease a year later?",
+            "Age, sex, weight and blood values of patients; how far is the disease after a year?",
         ),
         BuiltIn(
             *("digits", 1797, 65, "digit", "classification"),
-            "Pictures of 8 by 8 pixels; which digit is it?",
+            "Images of 8 by 8 pixels; which digit is it?",
         ),
         BuiltIn(
             *("friedman", 500, 11, "y", "regression"),
-            "Made by Friedman's formula (1991) with noise; five of the ten columns mean nothing.",
+            "Friedman's formula (1991) with noise; five of the ten columns are irrelevant.",
         ),
         BuiltIn(
             *("iris", 150, 5, "species", "classification"),
@@ -103,15 +103,15 @@ BUILTIN = {
         ),
         BuiltIn(
             *("tennis", 14, 5, "play", "classification"),
-            "Weather of 14 days in words (Quinlan 1986); is it right for a game?",
+            "Weather on 14 days, in words (Quinlan 1986); will the game be played?",
         ),
         BuiltIn(
             *("watermelon", 17, 9, "ripe", "classification"),
-            "Words and two measurements of 17 melons (Zhou 2016); is it ripe?",
+            "Descriptions and two measurements of 17 melons (Zhou 2016); is the melon ripe?",
         ),
         BuiltIn(
             *("wine", 178, 14, "cultivar", "classification"),
-            "Chemistry of wines; from which of three growers?",
+            "Chemistry of wines; which of three growers made it?",
         ),
     )
 }
@@ -136,7 +136,7 @@ def load_builtin(name: str) -> Table:
     tennis: 14 rows, 5 columns
     """
     if name not in BUILTIN:
-        raise TableError(f"no built-in set is called {name!r}; there are {', '.join(BUILTIN)}.")
+        raise TableError(f"unknown built-in table {name!r}; choose from {', '.join(BUILTIN)}.")
     frame = _LOADERS[name](BUILTIN[name].target)
     return Table(frame, (), source=name, format="built-in")
 

@@ -77,7 +77,7 @@ class Column:
 
     def __post_init__(self) -> None:
         if self.role not in get_args(Role):
-            raise ValueError(f"no column has the role {self.role!r}.")
+            raise ValueError(f"unknown role {self.role!r} of a column.")
         # A column may come from a file.
         are_texts = all(isinstance(each, str) for each in (self.name, self.reason, self.dtype))
         are_counts = all(isinstance(n, int) for n in (self.rows, self.missing, self.distinct))
@@ -164,13 +164,13 @@ def _named(
 
 
 def check_name(table: Table, name: str) -> None:
-    """Refuse the name of a column that does not exist, and say which may be meant."""
+    """Refuse the name of a column that does not exist, and suggest the one that may be meant."""
     names = table.frame.columns
     if name in names:
         return
     plain = {other.lower().strip(): other for other in reversed(names)}
     near = difflib.get_close_matches(name.lower().strip(), plain, n=1)
-    hint = f"did you mean {plain[near[0]]!r}?" if near else f"columns are {listed(names, 20)}."
+    hint = f"did you mean {plain[near[0]]!r}?" if near else f"its columns are {listed(names, 20)}."
     raise TableError(f"{table.source} has no column {name!r}; {hint}")
 
 
@@ -178,7 +178,7 @@ def _described(series: pl.Series, table: Table, named: dict[str, Role]) -> Colum
     missing = series.null_count()
     distinct = series.n_unique() - (missing > 0)
     if series.name in named:
-        role, reason = named[series.name], "asked for"
+        role, reason = named[series.name], "given"
     else:
         role, reason = _role(series, missing, distinct)
     return Column(
@@ -209,14 +209,14 @@ def _role(series: pl.Series, missing: int, distinct: int) -> tuple[Role, str]:
 
 
 def _why_id(series: pl.Series, missing: int, distinct: int) -> str | None:
-    """Why whole numbers name the rows; None if they do not."""
+    """Why whole numbers identify the rows; None if they do not."""
     if series.dtype != pl.Int64 or missing or distinct < len(series) or len(series) < FEW_ROWS:
         return None
     steps = series.diff().drop_nulls()
     if (steps == 1).all():
-        return "counts the rows"
+        return "it numbers the rows"
     if CALLED_ID.search(series.name):
-        return "called an id, and different in each row"
+        return "it is called an id and differs in each row"
     return None
 
 
@@ -230,5 +230,5 @@ def _role_of_texts(series: pl.Series, missing: int, distinct: int) -> tuple[Role
     is_code = few.str.contains(LOOKS_LIKE_CODE).all()
     if present >= FEW_ROWS and (distinct >= SHARE_OF_NAMES * present or is_code):
         share = f"{counted(distinct, 'distinct value')} in {present:,} rows"
-        return "id", f"names the rows: {share}"
-    return "category", f"{counted(distinct, 'level')}"
+        return "id", f"it identifies the rows: {share}"
+    return "category", counted(distinct, "category")

@@ -108,12 +108,12 @@ def _needed(texts: pl.Series) -> tuple[str, ...]:
 def _notes(texts: pl.Series, values: pl.Series, formats: tuple[str, ...]) -> tuple[str, ...]:
     notes = []
     if len(formats) > 1:
-        notes.append(f"dates in several forms: {listed(formats)}")
+        notes.append(f"dates in several formats: {listed(formats)}")
     for form in formats:
         other = _swapped(form)
         if other and _count(read_dates(texts, (other,))) >= _count(read_dates(texts, (form,))):
             order = "month before day" if form.startswith("%m") else "day before month"
-            notes.append(f"dates could be read in two ways; read with the {order}")
+            notes.append(f"ambiguous dates, read with the {order}")
     unread = _count(texts) - _count(values)
     if unread:
         notes.append(f"{counted(unread, 'text')} among dates read as missing")

@@ -64,13 +64,13 @@ def begin_delimited(
     whole, header = data, options.header
     data = data.lstrip(b"\r\n ") if not header else _from_line(data, header, name)
     if not data.strip():
-        raise TableError(f"{name} is empty; a table needs a line of names and lines of values.")
+        raise TableError(f"{name} is empty; a table needs a header line and lines of values.")
     data, said = _said_delimiter(data)
     sample = _first_lines(data).decode("utf-8", "ignore")
     if are_pairs(sample):
         raise TableError(
-            f"{name} has pairs such as 3:0.5 behind a target, as LIBSVM writes them, and no names; "
-            "read it with sklearn.datasets.load_svmlight_file, or write it as CSV."
+            f"{name} is in the LIBSVM format, with pairs such as 3:0.5 and no column names; "
+            "load it with sklearn.datasets.load_svmlight_file, or save it as CSV."
         )
     guess = guess_dialect(sample, options.delimiter or said, has_titles=header is None)
     if header is not None:
@@ -90,7 +90,7 @@ def _from_line(data: bytes, line: int, name: str) -> bytes:
     for _ in range(line - 1):
         start = data.find(b"\n", start) + 1
         if not start:
-            raise TableError(f"{name} has no line {line:,}, where its names should be.")
+            raise TableError(f"{name} has no line {line:,}, which should be the header.")
     return data[start:]
 
 
@@ -162,7 +162,7 @@ def _dialect(guess: Guess, sample: str, has_header: bool, names: tuple[str, ...]
 
 
 def _note_of_lines(above: int) -> list[str]:
-    return [f"left out above the names of columns: {counted(above, 'line')}"] if above else []
+    return [f"skipped above the header: {counted(above, 'line')}"] if above else []
 
 
 def _commented_names(
@@ -181,7 +181,7 @@ def _names(first: list[str], others: list[list[str]]) -> tuple[tuple[str, ...], 
     extra = bool(others) and all(len(row) == len(first) + 1 for row in others)
     if extra and any(row[-1].strip() for row in others):
         names, notes = unlike_names(["row", *first])
-        return names, [*notes, f"the first column has no name, and is called {names[0]!r}"]
+        return names, [*notes, f"the first column has no name; named {names[0]!r}"]
     return unlike_names(first)
 
 
@@ -244,9 +244,7 @@ def _without_names(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
     again = pl.all_horizontal(pl.col(name).str.strip_chars() == name for name in frame.columns)
     kept = frame.filter(~again.fill_null(False))
     count = frame.height - kept.height
-    return kept, [
-        f"left out, since they repeat the names: {counted(count, 'line')}"
-    ] if count else []
+    return kept, [f"skipped as repeats of the header: {counted(count, 'line')}"] if count else []
 
 
 def _refuse_long_records(body: bytes, dialect: Dialect, records: Records, first_line: int) -> None:
@@ -261,8 +259,8 @@ def _refuse_long_records(body: bytes, dialect: Dialect, records: Records, first_
     if long:
         line, fields = long[0]
         raise TableError(
-            f"line {line:,} has {fields} fields, but there are {width} columns; "
-            f"{counted(len(long), 'line')} like this ({listed([line for line, _ in long])}). "
+            f"line {line:,} has {fields} fields, but there are {width} columns; too long: "
+            f"{counted(len(long), 'line')} ({listed([line for line, _ in long])}). "
             f"Quote fields that contain {dialect.delimiter!r}."
         )
 
@@ -306,8 +304,8 @@ def _fields_by_python(body: bytes, dialect: Dialect) -> pl.DataFrame:
     for k, row in enumerate(rows, 1):
         if any(row[width:]):
             raise TableError(
-                f"row {k:,} has {len(row)} fields, but there are {width} columns; its quotes "
-                "stand in odd places."
+                f"row {k:,} has {len(row)} fields, but there are {width} columns; its quotes are "
+                "misplaced."
             )
     padded = [(row + [None] * width)[:width] for row in rows]
     return pl.DataFrame(padded, schema=dict.fromkeys(dialect.names, pl.String), orient="row")
@@ -375,6 +373,6 @@ def _complete(text: bytes, dialect: Dialect, records: Records) -> int:
 def _refuse_long_line(text: bytes, name: str, line: int) -> None:
     if len(text) > LONGEST_LINE:
         raise TableError(
-            f"line {line:,} of {name} does not end within {LONGEST_LINE >> 20:,} MB; a table has "
-            "a line for each row, and quotes that are closed."
+            f"line {line:,} of {name} is longer than {LONGEST_LINE >> 20:,} MB; a table has one "
+            "line for each row, and every quote is closed."
         )

@@ -90,9 +90,7 @@ def judge_tally(tally: Tally) -> tuple[Finding, ...]:
     """
     findings = [*_other_columns(tally)]
     if tally.rows < FEW_ROWS:
-        findings.append(
-            found("S309", "note", f"too little can be told from {counted(tally.rows, 'row')}.")
-        )
+        findings.append(found("S309", "note", f"{counted(tally.rows, 'row')} cannot show much."))
     if tally.columns and tally.rows:
         level = LEVEL / sum(COMPARISONS[kind_of(each.old.column)] for each in tally.columns)
         for each in tally.columns:
@@ -107,12 +105,16 @@ def _other_columns(tally: Tally) -> Iterator[Finding]:
     used = [each.column.name for each in profile.columns if each.column.is_feature]
     absent = [name for name in used if name not in names]
     if absent:
-        yield found("S301", "warning", f"the model uses {listed(absent)}.", tuple(absent))
+        yield found(
+            "S301",
+            "warning",
+            f"the model uses {listed(absent)}, which the table lacks.",
+            tuple(absent),
+        )
     known = {*profile.set_aside, *(each.column.name for each in profile.columns)}
     new = [name for name in tally.names if name not in known]
     if new:
-        them = "it" if len(new) == 1 else "them"
-        yield found("S302", "note", f"{listed(new)}: the model does not use {them}.", tuple(new))
+        yield found("S302", "note", f"the model does not use {listed(new)}.", tuple(new))
 
 
 def _of_column(new: ColumnTally, level: float) -> list[Finding]:
@@ -137,8 +139,8 @@ def _unreadable(new: ColumnTally) -> Iterator[Finding]:
             "S307",
             "warning" if new.unread > RARE * new.rows else "note",
             f"{counted(new.unread, 'value')} of column {column.name!r} "
-            f"({listed(sorted(new.unread_texts), 3)}) read as no {column.given_as} and count as "
-            "missing.",
+            f"({listed(sorted(new.unread_texts), 3)}) cannot be read as a {column.given_as}; "
+            "treated as missing.",
             (column.name,),
         )
 
@@ -151,14 +153,14 @@ def _missing(new: ColumnTally, level: float) -> Iterator[Finding]:
         yield found(
             "S306",
             "warning",
-            f"column {old.column.name!r} is missing in {percent(share, 1)} of the rows, in "
-            f"training in {percent(before, 1)}.",
+            f"column {old.column.name!r} is missing in {percent(share, 1)} of the rows, against "
+            f"{percent(before, 1)} in training.",
             (old.column.name,),
         )
 
 
 def is_more(now: int, rows: int, before: int, rows_before: int, level: float) -> bool:
-    """Whether chance does not explain so many (Fisher's exact test, one-sided)."""
+    """Whether there are more than chance explains (Fisher's exact test, one-sided)."""
     return float(stats.hypergeom.sf(now - 1, rows + rows_before, now + before, rows)) < level
 
 
@@ -175,12 +177,12 @@ def _shifted(new: ColumnTally, level: float) -> Iterator[Finding]:
     chance = float(stats.kstwo.sf(distance, max(round(size), 1)))
     if chance >= level:
         return
-    what = "lengths of the texts in" if kind_of(old.column) == "text" else "values of"
+    what = "text lengths in" if kind_of(old.column) == "text" else "values in"
     yield found(
         "S303",
         "warning" if distance > SHIFT else "note",
-        f"{what} column {old.column.name!r} have the median {np.median(new.sample.values):.4g}, in "
-        f"training {_median(old):.4g}; the shares below some value differ by "
+        f"{what} column {old.column.name!r} have median {np.median(new.sample.values):.4g}, "
+        f"against {_median(old):.4g} in training; the share of rows below some value differs by "
         f"{percent(distance, 0)}.",
         (old.column.name,),
     )
@@ -201,9 +203,9 @@ def _other_dates(new: ColumnTally, level: float) -> Iterator[Finding]:
         yield found(
             "S308",
             "note",
-            f"{counted(outside, 'date')} of column {old.column.name!r} "
+            f"{counted(outside, 'date')} in column {old.column.name!r} "
             f"({percent(outside / present, 1)}) "
-            f"are not between {first} and {last}, as all of training.",
+            f"{'is' if outside == 1 else 'are'} outside the training range, {first} to {last}.",
             (old.column.name,),
         )
 
@@ -245,10 +247,9 @@ def _new_levels(new: ColumnTally) -> Finding:
     return found(
         "S304",
         "warning" if rows > RARE * new.present else "note",
-        f"{at_least}{counted(len(most), 'level')} of column {name!r} ({listed(most, 3)}), in "
+        f"{at_least}{counted(len(most), 'category')} of column {name!r} ({listed(most, 3)}), in "
         f"{counted(rows, 'row')} ({percent(rows / new.present, 1)}), "
-        f"{'is' if len(most) == 1 else 'are'} "
-        "unknown to the model.",
+        f"{'was' if len(most) == 1 else 'were'} not seen in training.",
         (name,),
     )
 
@@ -267,9 +268,10 @@ def _other_shares(new: ColumnTally, rest: int, level: float) -> Iterator[Finding
     yield found(
         "S305",
         "warning" if distance > SHIFT else "note",
-        f"{percent(distance, 0)} of the rows would have to change their level in column "
-        f"{old.column.name!r}: {old.levels[most]!r} has {percent(now[most] / now.sum(), 1)}, in "
-        f"training {percent(before[most] / before.sum(), 1)}.",
+        f"the shares of the categories in column {old.column.name!r} differ by "
+        f"{percent(distance, 0)} in total; {old.levels[most]!r} has "
+        f"{percent(now[most] / now.sum(), 1)}, against "
+        f"{percent(before[most] / before.sum(), 1)} in training.",
         (old.column.name,),
     )
 

@@ -170,7 +170,7 @@ def _decode(data: bytes, encoding: str, *, is_asked: bool) -> str:
     try:
         return data.decode(encoding)
     except LookupError:
-        raise TableError(f"no encoding is called {encoding!r}; try utf-8 or latin-1.") from None
+        raise TableError(f"unknown encoding {encoding!r}; try utf-8 or latin-1.") from None
     except UnicodeDecodeError as error:
         if encoding == WESTERN:
             return data.decode("latin-1")

@@ -27,7 +27,7 @@ from .headers import (
 )
 from .options import AS_FOUND, ReadingOptions
 
-READER_MISSING = "reading Excel needs a package: pip install 'gapless[tables]'."
+READER_MISSING = "to read Excel files: pip install 'gapless[tables]'."
 # The reader makes room for every cell between the first and the last one: some 3 GB for so many.
 MOST_CELLS = 10**8
 # What so many cells take as text; a small file may unpack to any size.
@@ -74,7 +74,7 @@ def _errors_named(name: str) -> Iterator[Any]:
         raise
     except (Exception, pl.exceptions.PanicException) as error:
         first = str(error).strip().partition("\n")[0].rstrip(".")
-        raise TableError(f"{name} is damaged: it is no whole workbook ({first}).") from None
+        raise TableError(f"{name} is damaged: it is not a complete workbook ({first}).") from None
 
 
 def _refuse_stray_cells(data: bytes, name: str) -> None:
@@ -85,7 +85,7 @@ def _refuse_stray_cells(data: bytes, name: str) -> None:
         size = sum(part.file_size for part in archive.infolist())
         if size > min(MOST_BYTES, free_memory()):
             raise TableError(
-                f"{name} unpacks to {size:,} bytes, too many to read; save the table as CSV."
+                f"{name} unpacks to {size:,} bytes, too large to read; save the table as CSV."
             )
         for part in archive.namelist():
             if part.startswith("xl/worksheets/") and part.endswith(".xml"):
@@ -93,8 +93,8 @@ def _refuse_stray_cells(data: bytes, name: str) -> None:
                     rows, columns = _extent(stream)
                 if rows * columns > MOST_CELLS:
                     raise TableError(
-                        f"{name} has a sheet of {rows:,} rows and {columns:,} columns, too many "
-                        "to read; delete what is beside the table, or save it as CSV."
+                        f"{name} has a sheet of {rows:,} rows and {columns:,} columns, too large "
+                        "to read; delete cells outside the table, or save it as CSV."
                     )
 
 
@@ -126,7 +126,7 @@ def _sheet(told: str | int | None, sheets: list[str], name: str) -> str | None:
         return None if told is None else str(told)
     place = int(told) if str(told).isdecimal() else 0
     if not 0 < place <= len(sheets):
-        raise TableError(f"{name} has no sheet {told!r}; there are {listed(sheets)}.")
+        raise TableError(f"{name} has no sheet {told!r}; its sheets are {listed(sheets)}.")
     return sheets[place - 1]
 
 
@@ -144,8 +144,8 @@ def _first_table(workbook: Any, name: str, told: str | None, header: int) -> tup
             return sheet, top
         hidden.append((sheet, top))
     if not hidden:
-        what = "an empty workbook" if told is None else f"empty on its sheet {told!r}"
-        raise TableError(f"{name} is {what}; a table needs names and values.")
+        what = "is an empty workbook" if told is None else f"has an empty sheet {told!r}"
+        raise TableError(f"{name} {what}; a table needs a header and values.")
     return hidden[0]
 
 
@@ -153,9 +153,9 @@ def _names(top: list[Row], header: int | None, name: str) -> tuple[list[str], in
     """Names of the columns, how many rows are above the values, and notes."""
     above = rows_above(top) if header is None else max(header - 1, 0)
     if above >= len(top):
-        raise TableError(f"{name} has no row {header:,}, where its names should be.")
+        raise TableError(f"{name} has no row {header:,}, which should be the header.")
     left_out = sum(filled(row) > 0 for row in top[:above])
-    notes = [f"left out above the names of columns: {counted(left_out, 'row')}"] if left_out else []
+    notes = [f"skipped above the header: {counted(left_out, 'row')}"] if left_out else []
     first, *others = [[value or "" for value in row] for row in top[above:]]
     if header == 0:
         return list(by_position(len(first))), 0, []
@@ -169,7 +169,4 @@ def _note_of_sheets(sheet: str, sheets: list[str]) -> list[str]:
     others = [other for other in sheets if other != sheet]
     if not others:
         return []
-    return [
-        f"sheet {sheet!r} is read, of {len(sheets)}; ask for another ({listed(others)}) by its "
-        "name to read it"
-    ]
+    return [f"read sheet {sheet!r} of {len(sheets)}; name another ({listed(others)}) to read it"]

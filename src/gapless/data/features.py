@@ -138,12 +138,12 @@ class TableFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         frame = X.frame if isinstance(X, Table) else frame_of(X)
         features = [column for column in self.columns if column.is_feature]
         if not features:
-            raise TableError("no column is left to learn from; all are set aside.")
+            raise TableError("no column is left to learn from; all are excluded.")
         known = set(frame.columns)
         absent = [column.name for column in features if column.name not in known]
         if absent:
             raise TableError(
-                f"the table lacks columns that the model was fitted with: {listed(absent)}."
+                f"the table lacks columns the model was fitted with: {listed(absent)}."
             )
         numbers = finite_numbers(frame, features)
         if numbers is not None:

@@ -1,4 +1,4 @@
-"""What is said about a table: an error that stops the work, or findings that do not."""
+"""Messages about a table: an error that stops the work, or findings that do not."""
 
 from __future__ import annotations
 
@@ -11,38 +11,38 @@ Severity = Literal["warning", "note"]
 # table and the training rows of a model differ, and how the model does on it.
 CODES = {
     "L101": "a column nearly gives the target away",
-    "L102": "a column names the rows",
-    "L103": "rows for testing are also rows for training",
+    "L102": "a column identifies the rows",
+    "L103": "test rows are also training rows",
     "L104": "groups are on both sides of the split",
     "L105": "a column is from the future",
-    "L106": "a column looks like groups of rows",
-    "L107": "rows follow each other in time",
+    "L106": "a column looks like a group",
+    "L107": "rows close in time are alike",
     "D201": "the target is missing in some rows",
-    "D202": "a column is always the same",
-    "D203": "the classes are of very different size",
+    "D202": "a column is constant",
+    "D203": "the classes are imbalanced",
     "D204": "rows are repeated",
     "D205": "equal rows have different targets",
     "D206": "a column is mostly missing",
     "D207": "a class has very few rows",
-    "D208": "levels look like one, written differently",
-    "D209": "a row holds totals",
-    "S301": "a column is not there",
+    "D208": "categories look like spellings of one",
+    "D209": "a row contains totals",
+    "S301": "a column is absent",
     "S302": "a column is new",
-    "S303": "values are distributed otherwise",
-    "S304": "levels are new",
-    "S305": "levels have other shares",
+    "S303": "values are distributed differently",
+    "S304": "categories are new",
+    "S305": "categories have different shares",
     "S306": "more values are missing",
     "S307": "values cannot be read",
-    "S308": "dates lie outside those of training",
-    "S309": "rows are too few for a comparison",
-    "S310": "rows for training are among the rows",
-    "S311": "the score is not what was expected",
-    "S312": "the model is not the best one for its objective",
+    "S308": "dates are outside the training range",
+    "S309": "there are too few rows to compare",
+    "S310": "training rows are among the rows",
+    "S311": "the score is not as expected",
+    "S312": "the model is not optimal for its objective",
 }
 
 
 class TableError(ValueError):
-    """A table could not be read or used; the message says why, where, and what to do."""
+    """A table could not be read or used; the message explains why, where, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +80,9 @@ class Finding:
         return f"{self.code} {self.title}: {self.detail}"
 
 
-# So many rows or names are shown of a longer list.
+# The rows or names shown of a longer list.
 SHOWN = 5
-# Letters of a name or a value that are shown.
+# The characters shown of a name or a value.
 LONGEST = 80
 
 

@@ -18,7 +18,7 @@ from .options import AS_FOUND, ReadingOptions
 
 Format = Literal["csv", "parquet", "arrow", "arrow stream", "json", "excel"]
 
-# How files begin that are no texts.
+# How files begin that are not text.
 MAGIC: tuple[tuple[bytes, Format], ...] = (
     (b"PAR1", "parquet"),
     (b"ARROW1", "arrow"),
@@ -26,35 +26,36 @@ MAGIC: tuple[tuple[bytes, Format], ...] = (
     (b"PK\x03\x04", "excel"),
     (b"\xd0\xcf\x11\xe0", "excel"),
 )
+TITLES = {"parquet": "Parquet", "arrow": "Arrow", "arrow stream": "Arrow"}
 NO_TABLES = (
     (b"SQLite format 3", "an SQLite database; export the table as CSV"),
     (b"%PDF", "a PDF; copy its table into a CSV file"),
-    (b"\x93NUMPY", "an array of NumPy; write it as CSV or Parquet with names of columns"),
+    (b"\x93NUMPY", "a NumPy array; save it as CSV or Parquet, with column names"),
     *(
-        (b"\x80" + protocol, "a pickle, which is never opened since it may run code; use Parquet")
+        (b"\x80" + protocol, "a pickle, which is never opened because it can run code; use Parquet")
         for protocol in (b"\x02", b"\x03", b"\x04", b"\x05")
     ),
-    (b"\x89HDF", "an HDF5 file; write the table as Parquet"),
-    (b"RDX", "a workspace of R; write the table with write.csv"),
-    (b"<stata_dta", "a file of Stata; export it as CSV"),
-    (b"$FL", "a file of SPSS; save it as CSV"),
-    (b"ORC", "an ORC file; write the table as Parquet"),
-    (b"Obj\x01", "an Avro file; write the table as Parquet"),
-    (b"7z\xbc\xaf", "an archive; unpack it and give the file of the table"),
-    (b"Rar!", "an archive; unpack it and give the file of the table"),
-    (b"\x89PNG", "a picture"),
-    (b"\xff\xd8\xff", "a picture"),
-    (b"GIF8", "a picture"),
+    (b"\x89HDF", "an HDF5 file; save the table as Parquet"),
+    (b"RDX", "an R workspace; save the table with write.csv"),
+    (b"<stata_dta", "a Stata file; export it as CSV"),
+    (b"$FL", "an SPSS file; save it as CSV"),
+    (b"ORC", "an ORC file; save the table as Parquet"),
+    (b"Obj\x01", "an Avro file; save the table as Parquet"),
+    (b"7z\xbc\xaf", "an archive; unpack it and name the table's file"),
+    (b"Rar!", "an archive; unpack it and name the table's file"),
+    (b"\x89PNG", "an image"),
+    (b"\xff\xd8\xff", "an image"),
+    (b"GIF8", "an image"),
 )
-# How texts begin that are no tables, in any case.
+# How text begins that is not a table, in any case.
 NO_TABLE_TEXTS = (
-    (b"<!doctype", "a page of HTML; save its table as CSV"),
-    (b"<html", "a page of HTML; save its table as CSV"),
-    (b"<table", "a table of HTML; save it as CSV"),
+    (b"<!doctype", "an HTML page; save its table as CSV"),
+    (b"<html", "an HTML page; save its table as CSV"),
+    (b"<table", "an HTML table; save it as CSV"),
     (b"<?xml", "XML; save its table as CSV"),
     (b"@relation", "an ARFF file; save it as CSV, e.g. in Weka or from OpenML"),
 )
-# Of so many bytes so large a share may be controls, as in no text but by accident.
+# The bytes looked at, and the largest share of them that may be control characters in a text.
 LOOKED_AT, MOST_CONTROLS = 1 << 16, 0.05
 CONTROLS = bytes({*range(32), 127} - set(b"\t\n\v\f\r\x1a\x1c\x1d\x1e\x1f"))
 # What a value takes in memory while it is read, as a number and its copies.
@@ -86,7 +87,7 @@ def format_of(name: str, head: bytes) -> Format:
 
 def _excel(name: str) -> Format:
     if name.endswith((".npz", ".zip", ".docx", ".pptx", ".pt")):
-        raise TableError(f"{name} is an archive of files; give the file of the table itself.")
+        raise TableError(f"{name} is an archive; unpack it and name the table's file.")
     return "excel"
 
 
@@ -113,8 +114,8 @@ def _refuse_many_rows(data: bytes, name: str) -> None:
     rows, columns = lazy.select(pl.len()).collect().item(), len(lazy.collect_schema())
     if rows * columns * BYTES_PER_VALUE > free_memory():
         raise TableError(
-            f"{name} has {rows:,} rows and {columns:,} columns, more than memory can hold; "
-            "give fewer of them."
+            f"{name} has {rows:,} rows and {columns:,} columns, too many for the free memory; "
+            "use fewer of them."
         )
 
 
@@ -127,7 +128,9 @@ def damage_named(name: str, known: Format) -> Iterator[None]:
         raise
     except (Exception, pl.exceptions.PanicException) as error:
         why = _first_line(error)
-        raise TableError(f"{name} is damaged: it is no whole {known} file ({why}).") from None
+        raise TableError(
+            f"{name} is damaged: it is not a complete {TITLES[known]} file ({why})."
+        ) from None
 
 
 def _first_line(error: BaseException) -> str:
@@ -145,7 +148,7 @@ def check_text(text: bytes, name: str) -> None:
     # A file that was cut off may be filled up with zeros.
     start = text[:LOOKED_AT].rstrip(b"\0") or text[:LOOKED_AT]
     if len(start) - len(start.translate(None, CONTROLS)) > MOST_CONTROLS * len(start):
-        raise TableError(f"{name} is no text, and of no format that is known; save it as CSV.")
+        raise TableError(f"{name} is neither text nor in a known format; save it as CSV.")
 
 
 # ---- JSON ----------------------------------------------------------------------------------------
@@ -154,12 +157,12 @@ def check_text(text: bytes, name: str) -> None:
 def read_json(data: bytes, name: str, *, are_lines: bool = False) -> pl.DataFrame:
     """A frame from one object per line, a list of objects, or columns; nested values stay so.
 
-    Where lines are known to be rows, one line alone is a row too, and no table of columns.
+    Where lines are known to be rows, one line alone is a row too, not a table of columns.
     """
     are_lines = are_lines or name.endswith(LINES_NAMES)
     text = data.strip()
     if not text:
-        raise TableError(f"{name} is empty; each line should be an object of names and values.")
+        raise TableError(f"{name} is empty; each line should be an object with names and values.")
     if text.startswith(b"["):
         return _frame(_parsed(text, name, 0), name)
     first, _, rest = text.partition(b"\n")
@@ -178,7 +181,7 @@ def _parsed(text: bytes, name: str, line: int) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         where = f"line {line:,} of {name}" if line else name
-        raise TableError(f"{where} is no JSON: {getattr(error, 'msg', error)}.") from None
+        raise TableError(f"{where} is not valid JSON: {getattr(error, 'msg', error)}.") from None
 
 
 def _frame(rows: Any, name: str) -> pl.DataFrame:
@@ -188,7 +191,7 @@ def _frame(rows: Any, name: str) -> pl.DataFrame:
         if not isinstance(row, dict):
             raise TableError(
                 f"entry {k:,} of {name} is a {type(row).__name__}; each entry should be an object "
-                "of names and values."
+                "with names and values."
             )
     names = dict.fromkeys(key for row in rows for key in row)
     return pl.DataFrame([_column(key, [row.get(key) for row in rows]) for key in names])

@@ -107,7 +107,7 @@ class Form:
         is_known = self.kind in KINDS and self.decimal in ("", ".", ",", ":")
         is_known = is_known and isinstance(self.unit, str)
         if not is_known or not set(self.formats) <= set(FORMATS):
-            raise ValueError(f"no column is written in this form: {self!r}.")
+            raise ValueError(f"unknown form of a column: {self!r}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ def regrouped(texts: pl.Series) -> Recognised | None:
     pointed = clean.filter(clean.str.contains(".", literal=True))
     if not len(pointed) or not pointed.str.contains(GROUPS_BY_POINT).all():
         return None
-    notes.append(f"other columns have decimal commas, so {pointed[0]!r} is read with groups")
+    notes.append(f"other columns have decimal commas, so the point in {pointed[0]!r} groups digits")
     return _as_numbers(clean, _undecorated(clean, ","), Form("number", ","), notes)
 
 
@@ -340,7 +340,7 @@ def _notes_of_numbers(
         how = "a decimal comma" if decimal == "," else "a decimal point"
         first = dressed.sort()[0]
         value = numbers.filter(distinct == first)[0]
-        notes.append(f"written with signs or groups, read with {how}: {first!r} is {value:g}")
+        notes.append(f"formatted numbers, read with {how}: {first!r} is {value:g}")
     return notes
 
 
@@ -354,7 +354,7 @@ def _times(texts: pl.Series, decimal: str | None = None) -> Recognised | None:
     if unread > (1 - SHARE_OF_NUMBERS) * len(texts):
         return None
     first = int((seconds.is_not_null()).arg_max() or 0)
-    notes = [f"times are read as numbers: {texts[first]!r} is {seconds[first]:g}"]
+    notes = [f"times read as numbers: {texts[first]!r} is {seconds[first]:g}"]
     if unread:
         notes.append(f"{counted(unread, 'text')} among times read as missing")
     return _as_numbers(texts, seconds, Form("number", ":", unit=unit), notes)
@@ -375,7 +375,7 @@ def _multiples(texts: pl.Series, decimal: str | None = None) -> Recognised | Non
         return None
     values = _multiplied(texts, found.form.decimal)
     k = int((factors != 1).arg_max() or 0)
-    notes = (*found.notes, f"multiples of a thousand: {texts[k]!r} is {values[k]:,g}")
+    notes = (*found.notes, f"suffixes read as multiples: {texts[k]!r} is {values[k]:,g}")
     form = replace(found.form, unit=MULTIPLES)
     return replace(_as_numbers(texts, values, form, []), notes=notes)
 
@@ -389,7 +389,7 @@ def _numbers_of_a_unit(texts: pl.Series, decimal: str | None = None) -> Recognis
     if found is None:
         return None
     form = replace(found.form, unit=unit)
-    return Recognised(found.values, form, (*found.notes, f"numbers of the unit {unit!r}"))
+    return Recognised(found.values, form, (*found.notes, f"numbers with the unit {unit!r}"))
 
 
 def _unread(texts: pl.Series, values: pl.Series) -> int:
@@ -427,7 +427,7 @@ def _strings(texts: pl.Series, decimal: str | None = None) -> Recognised:
     numbers = len(present) - _floats(present).null_count()
     notes: tuple[str, ...] = ()
     if numbers and numbers < len(present):
-        notes = (f"{numbers:,} of {len(present):,} texts are numbers; read as texts all the same",)
+        notes = (f"{numbers:,} of {len(present):,} values are numbers; the column is read as text",)
     elif units := units_of(texts):
-        notes = (f"numbers of several units ({listed(units)}) stay texts; write all in one unit",)
+        notes = (f"numbers with several units ({listed(units)}) stay text; write all in one unit",)
     return Recognised(texts, Form("string"), notes)

@@ -16,7 +16,7 @@ from .forms import MISSING, MISSING_AMONG_NUMBERS
 TOP = 20
 # What stands for a missing value in a column of numbers.
 NO_NAMES = {text.lower() for text in (*MISSING, *MISSING_AMONG_NUMBERS)}
-BY_POSITION = "the first row holds values, so columns are named by their position"
+BY_POSITION = "the first row contains values, so columns are named by position"
 # So many lines below a table may be remarks: marked ones (comments, in brackets, "Source: …"), or
 # several words.
 MOST_REMARKS = 5
@@ -183,7 +183,7 @@ def without_footer(frame: pl.DataFrame, short: int | None = None) -> tuple[pl.Da
     above = first[: frame.height - count].tail(ABOVE_REMARKS).drop_nulls()
     if not count or above.str.contains(REMARK.pattern).any():
         return frame, []
-    note = f"left out below the table: {counted(count, 'line')}"
+    note = f"skipped below the table: {counted(count, 'line')}"
     return frame[: frame.height - count], [note]
 
 
@@ -198,7 +198,7 @@ def by_position(width: int) -> tuple[str, ...]:
 
 
 def unlike_names(names: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
-    """Names without blanks around them, none empty and none twice; notes about what changed."""
+    """Names without spaces around them, none empty and none twice; notes about what changed."""
     stripped = [name.strip() for name in names]
     taken: set[str] = set()
     changed, unnamed = [], 0
@@ -210,10 +210,10 @@ def unlike_names(names: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
         while chosen in taken or (chosen != plain and chosen in stripped):
             chosen, count = f"{plain}_{count}", count + 1
         if chosen != plain:
-            changed.append(f"{plain!r} is also {chosen!r}")
+            changed.append(f"{plain!r}, now {chosen!r}")
         taken.add(chosen)
         result.append(chosen)
-    notes = [f"names of columns occur twice: {', '.join(changed[:5])}"] if changed else []
+    notes = [f"repeated column names: {'; '.join(changed[:5])}"] if changed else []
     if unnamed:
-        notes.append(f"columns without a name: {unnamed}; named by their position")
+        notes.append(f"columns without a name: {unnamed}; named by position")
     return tuple(result), notes

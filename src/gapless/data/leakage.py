@@ -28,8 +28,8 @@ MOSTLY_MISSING = 0.95
 ALIKE, FEWEST_MOMENTS = 0.2, 30
 # Of so many columns each is tried alone; of more, so many that look most like it.
 MANY_COLUMNS, MOST_TREES = 30, 20
-FEW = "the columns have so few values that this is to be expected"
-MANY = "if they are copies, the test score is too good; drop them"
+FEW = "this is to be expected, because the columns have few distinct values"
+MANY = "if they are copies, the test score is too optimistic; drop them"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,7 +123,7 @@ def _given_away(
                 "L101",
                 "warning",
                 f"column {name!r} alone predicts {target.name!r} on unseen rows with "
-                f"{score.words}; if it is known only after the target, drop it.",
+                f"{score.words}; if its value is known only after the target, drop it.",
                 (name,),
             )
 
@@ -143,7 +143,7 @@ def _from_the_future(table: Table, columns: Sequence[Column]) -> Iterator[Findin
                 "L105",
                 "warning",
                 f"column {column.name!r} is later than {time.name!r} in "
-                f"{counted(len(rows), 'row')}; what is not yet known then should be dropped.",
+                f"{counted(len(rows), 'row')}; drop columns that are not known at that time.",
                 (column.name, time.name),
                 rows,
             )
@@ -163,10 +163,10 @@ def _in_time(table: Table, columns: Sequence[Column], target: Target) -> Iterato
             yield found(
                 "L107",
                 "warning",
-                f"rows that follow each other by {column.name!r} have {target.name!r} alike "
-                f"(correlation of neighbours {alike:.2f}). A random split tests a model between "
-                "rows that it knows, so that its score may be too good for rows that come later; "
-                f"name {column.name!r} as the time (--time).",
+                f"rows close in {column.name!r} have similar {target.name!r} (correlation of "
+                f"neighbours {alike:.2f}). A random split tests a model on rows between its "
+                "training rows, so its score may be too optimistic for later rows; "
+                f"use {column.name!r} as the time column.",
                 (column.name,),
             )
             return
@@ -205,8 +205,9 @@ def _straddling(table: Table, columns: Sequence[Column], split: Split | None) ->
             yield found(
                 "L104",
                 "warning",
-                f"{counted(len(names), 'group')} of {group.name!r} ({listed(names, 3)}) have rows "
-                "for training and for testing; split by whole groups.",
+                f"{counted(len(names), 'group')} of {group.name!r} ({listed(names, 3)}) "
+                f"{'has' if len(names) == 1 else 'have'} both training and test rows; split by "
+                "whole groups.",
                 (group.name,),
                 rows,
             )
@@ -215,9 +216,9 @@ def _straddling(table: Table, columns: Sequence[Column], split: Split | None) ->
             yield found(
                 "L106",
                 "note",
-                f"column {column.name!r} is called an id and each value has "
-                f"{column.rows / column.distinct:.1f} rows on average; if rows of one value belong "
-                "together, name it as the group.",
+                f"column {column.name!r} is called an id, but each value has "
+                f"{column.rows / column.distinct:.1f} rows on average; if rows with the same value "
+                "belong together, use it as the group column.",
                 (column.name,),
             )
 
@@ -246,9 +247,10 @@ def _repeated(
             yield found(
                 "L103",
                 "note" if few or len(rows) <= 0.01 * len(split.test) else "warning",
-                f"{counted(len(rows), 'row')} for testing "
-                f"({percent(len(rows) / len(split.test), 1)}) are "
-                f"equal to one for training; {FEW if few else MANY}.",
+                f"{counted(len(rows), 'test row')} "
+                f"({percent(len(rows) / len(split.test), 1)}) "
+                f"{'equals' if len(rows) == 1 else 'equal'} a training row; "
+                f"{FEW if few else MANY}.",
                 (),
                 rows,
             )
@@ -257,8 +259,8 @@ def _repeated(
         yield found(
             "D204",
             "note",
-            f"{counted(len(again), 'row')} of {len(table):,} {'is' if len(again) == 1 else 'are'} "
-            "equal to an earlier one.",
+            f"{counted(len(again), 'row')} of {len(table):,} "
+            f"{'equals' if len(again) == 1 else 'equal'} an earlier one.",
             (),
             again,
         )
@@ -283,8 +285,8 @@ def _contradicting(features: pl.Series, whole: pl.Series, target: Target) -> Ite
         yield found(
             "D205",
             "note",
-            f"{counted(frame.height, 'row')} have the same features as another of a different "
-            "class; no model can tell them apart.",
+            f"{counted(frame.height, 'row')} have the same features as a row of another class; no "
+            "model can tell them apart.",
             (target.name,),
             frame["row"].to_numpy(),
         )
@@ -299,7 +301,7 @@ def _names_of_rows(columns: Sequence[Column]) -> Iterator[Finding]:
             yield found(
                 "L102",
                 "note",
-                f"column {column.name!r} is set aside: {column.reason}.",
+                f"column {column.name!r} is excluded: {column.reason}.",
                 (column.name,),
             )
 
@@ -311,7 +313,7 @@ def _about_target(table: Table, target: Target) -> Iterator[Finding]:
             "D201",
             "note",
             f"{target.name!r} is missing in {counted(len(missing), 'row')} of {len(table):,}, "
-            "which are left out.",
+            "which are excluded.",
             (target.name,),
             missing,
         )
@@ -324,8 +326,8 @@ def _about_target(table: Table, target: Target) -> Iterator[Finding]:
         yield found(
             "D207",
             "note",
-            f"fewer than {FEW_OF_A_CLASS} rows are of {', '.join(shown[:5])}; estimates for them "
-            "are rough.",
+            f"fewer than {FEW_OF_A_CLASS} rows each: {', '.join(shown[:5])}; estimates for these "
+            "classes are rough.",
             (target.name,),
         )
     if counts.max() >= IMBALANCE * counts.min():
@@ -335,7 +337,7 @@ def _about_target(table: Table, target: Target) -> Iterator[Finding]:
             f"{percent(counts.max() / counts.sum(), 1)} of the rows are "
             f"{labels[counts.argmax()]!s}, and {percent(counts.min() / counts.sum(), 2)} are "
             f"{labels[counts.argmin()]!s}; accuracy alone "
-            "says little, see recall and precision.",
+            "means little, so check recall and precision.",
             (target.name,),
         )
 
@@ -346,7 +348,7 @@ def _about_columns(columns: Sequence[Column]) -> Iterator[Finding]:
             yield found(
                 "D202",
                 "note",
-                f"column {column.name!r} is set aside: {column.reason}.",
+                f"column {column.name!r} is excluded: {column.reason}.",
                 (column.name,),
             )
         elif column.is_feature and column.missing > MOSTLY_MISSING * column.rows:
@@ -366,7 +368,7 @@ def _of_totals(table: Table) -> Iterator[Finding]:
         yield found(
             "D209",
             "warning",
-            f"row {row + 1:,}, the last one, holds totals of the rows above and is left out; "
+            f"row {row + 1:,}, the last one, contains totals of the rows above and is excluded; "
             "delete it from the table.",
             (),
             (row,),
@@ -381,12 +383,12 @@ def _of_spellings(table: Table, columns: Sequence[Column]) -> Iterator[Finding]:
 
 
 def spelled_alike(column: Column, groups: list[tuple[str, ...]]) -> Iterator[Finding]:
-    """The finding about levels that look like one, from `alike`; of classes it is a warning."""
+    """The finding about categories that look like one, from `alike`; of classes it is a warning."""
     if groups:
         yield found(
             "D208",
             "warning" if column.role == "target" else "note",
             f"column {column.name!r}: {', '.join(in_words(groups))} look like different spellings "
-            "of one level; write them alike.",
+            "of one category; use one spelling.",
             (column.name,),
         )

@@ -46,21 +46,23 @@ class ReadingOptions:
         if one is not None and not (
             isinstance(one, str) and len(one) == 1 and one not in "\r\n\"'"
         ):
-            raise TableError(f"a delimiter is one letter such as ';', got {one!r}.")
+            raise TableError(f"the delimiter must be one character such as ';', got {one!r}.")
         if one is not None and not one.isascii():
-            raise TableError(f"a delimiter is a letter of ASCII such as ';', got {one!r}.")
+            raise TableError(f"the delimiter must be an ASCII character such as ';', got {one!r}.")
         if not isinstance(self.encoding, str | None):
-            raise TableError(f"an encoding has a name such as utf-8, got {self.encoding!r}.")
+            raise TableError(f"the encoding must be a name such as utf-8, got {self.encoding!r}.")
         row = self.header
         if row is not None and (not isinstance(row, int) or isinstance(row, bool) or row < 0):
             raise TableError(
-                "the row of the names is counted from 1, and 0 says that there are none; "
+                "the header must be a row number, counted from 1, or 0 if there is no header; "
                 f"got {row!r}."
             )
         if not isinstance(self.sheet, str | int | None) or self.sheet == "":
-            raise TableError(f"a sheet has a name, or a place counted from 1; got {self.sheet!r}.")
+            raise TableError(
+                f"the sheet must be a name or a number counted from 1, got {self.sheet!r}."
+            )
         if self.decimal not in (None, *DECIMALS):
-            raise TableError(f"the decimal mark is '.' or ',', got {self.decimal!r}.")
+            raise TableError(f"the decimal mark must be '.' or ',', got {self.decimal!r}.")
 
     def told(self) -> dict[str, Any]:
         """Those that are not None, by name."""

@@ -101,9 +101,9 @@ def _read(opened: Opened, options: ReadingOptions) -> Table:
     data = read_whole(opened.stream, name, check=partial(_check_first, name=name))
     text, found = as_utf8(data, options.encoding)
     check_text(text, name)
-    said = () if found in ("utf-8", "utf-8-sig") else (f"letters are read as {found}",)
+    said = () if found in ("utf-8", "utf-8-sig") else (f"decoded as {found}",)
     if REPLACED in text:
-        said = (*said, "letters that could not be read are shown as \ufffd")
+        said = (*said, "characters that could not be decoded are shown as \ufffd")
     if known == "json":
         frame, between = read_json(text, name), None
         notes: list[str] = []
@@ -212,14 +212,14 @@ def _json_batches(opened: Opened, options: ReadingOptions) -> Iterator[pl.DataFr
 
 
 def _is_builtin(source: Source) -> bool:
-    """Whether the source names a built-in set; a file of that name comes first."""
+    """Whether the source names a built-in table; a file of that name comes first."""
     return isinstance(source, str) and source in BUILTIN and not Path(source).exists()
 
 
 def _check_exists(source: Source) -> None:
     if isinstance(source, str) and ADDRESS.match(source) and not Path(source).exists():
-        where = "leave out file://" if source.startswith("file:") else "download it first"
-        raise TableError(f"{source} is an address, and tables are read from files; {where}.")
+        where = "drop the file://" if source.startswith("file:") else "download it first"
+        raise TableError(f"{source} is a URL, but tables are read from files; {where}.")
     if isinstance(source, str | Path) and source != STANDARD_INPUT and not Path(source).exists():
         raise TableError(f"{source} does not exist; {_like(str(source))}")
 
@@ -231,10 +231,10 @@ def _like(name: str) -> str:
     near = difflib.get_close_matches(Path(name).name, [*beside, *BUILTIN], n=1)
     if near:
         return f"did you mean {near[0] if near[0] in BUILTIN else folder / near[0]}?"
-    return f"built-in sets are {', '.join(BUILTIN)}."
+    return f"the built-in tables are {', '.join(BUILTIN)}."
 
 
 def _not_empty(frame: pl.DataFrame, name: str) -> pl.DataFrame:
     if not frame.height:
-        raise TableError(f"{name} has names of columns but no rows; a table needs some.")
+        raise TableError(f"{name} has a header but no rows; a table needs some.")
     return frame

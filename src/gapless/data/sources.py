@@ -83,8 +83,8 @@ def read_whole(stream: IO[bytes], name: str, check: Callable[[bytes], None] | No
         size += len(block)
         if size > most:
             raise TableError(
-                f"{name} is longer than {most / 2**20:,.0f} MB, which is as much as the free "
-                "memory can hold as a table; give fewer rows or columns."
+                f"{name} is larger than {most / 2**20:,.0f} MB, the largest table that fits in "
+                "free memory; use fewer rows or columns."
             )
         blocks.append(block)
     return blocks[0] if len(blocks) == 1 else b"".join(blocks)
@@ -142,7 +142,7 @@ class _Timed(io.RawIOBase):
         left = self.deadline - time.monotonic()
         if left <= 0 or not select.select([self.number], [], [], left)[0]:
             raise TableError(
-                f"{self.name} has not ended within the time limit; give more time, or a file."
+                f"{self.name} did not end within the time limit; allow more time, or use a file."
             )
         return os.readv(self.number, [buffer])
 
@@ -222,7 +222,7 @@ def _only_table(files: list[str], name: str) -> str:
     if len(tables) != 1:
         raise TableError(
             f"{name} is an archive of {counted(len(tables), 'file')} ({listed(tables)}); "
-            "unpack it and give the file of the table."
+            "unpack it and name the table's file."
         )
     return tables[0]
 
@@ -246,7 +246,7 @@ class _Frames:
             if self.frame.eof:
                 self.packed, self.frame = self.frame.unused_data, None
         if not self.unpacked and self.frame is not None:
-            raise EOFError("it ends in the middle of a part")
+            raise EOFError("it ends in the middle of a frame")
         data, self.unpacked = self.unpacked[:size], self.unpacked[size:]
         return data
 
@@ -264,7 +264,7 @@ def _zstandard(stream: Any, name: str) -> Any:
         except ImportError:
             continue
     raise TableError(
-        f"{name} is packed with Zstandard, which needs a package: pip install 'gapless[tables]'."
+        f"{name} is compressed with Zstandard; to read it: pip install 'gapless[tables]'."
     )
 
 

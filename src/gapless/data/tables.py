@@ -112,7 +112,7 @@ def frame_of(data: Any) -> pl.DataFrame:
         )
     if hasattr(data, ARROW):
         return readable(data, name="the table")
-    raise TableError(f"a table is needed, got {type(data).__name__}; give a data frame or a path.")
+    raise TableError(f"expected a table, got {type(data).__name__}; pass a data frame or a path.")
 
 
 def _series_of_pandas(name: str, column: Any) -> pl.Series:
@@ -132,11 +132,11 @@ def usual_types(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
     columns = []
     for series in frame.iter_columns():
         if series.dtype in (pl.Binary, pl.Object):
-            notes.append(f"column {series.name!r} holds {series.dtype} values and is left out")
+            notes.append(f"column {series.name!r} contains {series.dtype} values and is dropped")
         else:
             columns.append(_usual(series))
     if not columns:
-        raise TableError("no column of the table has values that can be used.")
+        raise TableError("no column of the table has usable values.")
     return pl.DataFrame(columns), notes
 
 
@@ -170,11 +170,11 @@ def _spread(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
     """Fields of nested values as columns of their own, `outer.inner`; lists as JSON texts."""
     notes: list[str] = []
     while nested := [s.name for s in frame.iter_columns() if isinstance(s.dtype, pl.Struct)]:
-        notes.append(f"nested values are columns of their own: {listed(nested)}")
+        notes.append(f"nested values became columns: {listed(nested)}")
         frame = pl.DataFrame([part for s in frame.iter_columns() for part in _parts(s)])
     lists = [s.name for s in frame.iter_columns() if isinstance(s.dtype, pl.List | pl.Array)]
     if lists:
-        notes.append(f"lists are read as texts: {listed(lists)}")
+        notes.append(f"lists read as text: {listed(lists)}")
         frame = frame.with_columns(_joined(frame[name]) for name in lists)
     return frame, notes
 
@@ -186,7 +186,7 @@ def _parts(series: pl.Series) -> list[pl.Series]:
 
 
 def _joined(series: pl.Series) -> pl.Series:
-    """Lists as their items joined by blanks, so that a text model sees the items as words."""
+    """Lists as their items joined by spaces, so that a text model sees the items as words."""
     texts = [
         None if items is None else " ".join(str(item) for item in items)
         for items in series.to_list()

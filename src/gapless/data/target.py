@@ -91,7 +91,7 @@ def read_target(
     _check_target(present, name, len(column))
     if to_learn:
         _check_variety(present, name)
-    found, reason = _task_of(present) if task == "auto" else (task, "asked for")
+    found, reason = _task_of(present) if task == "auto" else (task, "given")
     if found == "regression":
         return Target(name, found, reason, _numbers(present, name), rows)
     if to_learn:
@@ -104,7 +104,7 @@ def _check_target(present: pl.Series, name: str, rows: int) -> None:
         raise TableError(f"the target {name!r} is missing in all {rows:,} rows.")
     if present.dtype.is_temporal():
         raise TableError(
-            f"the target {name!r} holds dates; make a number of it, e.g. the days until then."
+            f"the target {name!r} contains dates; turn it into a number, such as days until then."
         )
 
 
@@ -121,13 +121,16 @@ def _task_of(present: pl.Series) -> tuple[Task, str]:
         return "classification", f"{distinct:,} classes"
     most = min(MOST_CLASSES, len(present) // ROWS_PER_CLASS)
     if present.dtype == pl.Int64 and distinct <= max(2, most):
-        return "classification", f"whole numbers of {distinct} values; say --task regression if not"
-    return "regression", f"{distinct:,} different numbers"
+        return (
+            "classification",
+            f"{distinct} distinct whole numbers; to predict a number, set the task to regression",
+        )
+    return "regression", f"{distinct:,} distinct numbers"
 
 
 def _numbers(present: pl.Series, name: str) -> np.ndarray:
     if present.dtype == pl.String:
-        raise TableError(f"the target {name!r} holds texts such as {present[0]!r}, no numbers.")
+        raise TableError(f"the target {name!r} contains text such as {present[0]!r}, not numbers.")
     return present.cast(pl.Float64).to_numpy()
 
 
@@ -136,7 +139,7 @@ def _check_repetition(present: pl.Series, name: str) -> None:
     if distinct > max(2, 0.5 * len(present)):
         raise TableError(
             f"the target {name!r} has {distinct:,} classes in {len(present):,} rows; "
-            "choose a column whose classes repeat, or a number for regression."
+            "choose a column whose classes repeat, or a numeric one for regression."
         )
 
 

@@ -13,7 +13,7 @@ from .. import Candidate, Choice
 from .phrases import behind, joined, named
 from .row_sections import Calibration
 from .sections import Learning, Validation
-from .wording import in_time, is_null, is_worse_than_promised, test_rows
+from .wording import in_time, is_null, is_worse_than_estimated, test_rows
 
 # An interval wider than so much of a share says that the test is small.
 WIDE = 0.1
@@ -69,45 +69,44 @@ def _about_warnings(choice: Choice) -> str:
     names = list(dict.fromkeys(name for one in warned for name in one.columns))
     codes = joined(sorted({one.code for one in warned}))
     about = f" about {joined([named(name) for name in names[:3]])}" if names else ""
-    return f"First look at {codes}{about}: if the warning is right, the scores are too good."
+    return f"Check {codes}{about} first: if the warning is right, the scores are too optimistic."
 
 
 def _about_change(choice: Choice) -> str:
-    if not (in_time(choice) and is_worse_than_promised(choice)):
+    if not (in_time(choice) and is_worse_than_estimated(choice)):
         return ""
     return (
-        "The latest rows differ from those before, and the test is worse than promised: fit again "
-        "often, and add columns that tell what changes with time, such as a trend, the season, or "
-        f"what {named(choice.target)} was before."
+        "The latest rows differ from earlier ones, and the test score is worse than estimated: "
+        "refit often, and add columns that follow what changes over time, such as a trend, the "
+        f"season, or earlier values of {named(choice.target)}."
     )
 
 
 def curve_in_words(choice: Choice, curve: LearningCurve) -> str:
-    """What a learning curve says: whether more rows would help, or else what.
+    """What a learning curve shows: whether more rows would help, or else what.
 
-    Only scores of unseen rows decide. That a model does better on its own rows says little: forests
-    and boosting know theirs by heart, and are often the best for new ones all the same.
+    Only scores on unseen rows decide. A better score on training rows means little: forests and
+    boosting memorise theirs, and are often the best on unseen ones all the same.
     """
     if is_null(choice):
         return _of_null(choice)
     if choice[choice.chosen].unseen == (1.0 if choice.higher_is_better else 0.0):
         return (
-            f"Nothing better can be seen: {curve.metric} of the rows that were held out is the "
-            "best there is. Only more rows could show mistakes that are rare."
+            f"There is nothing left to gain: {curve.metric} on the held-out rows is perfect. Only "
+            "more rows could show rare mistakes."
         )
     last = int(curve.sizes[-1])
     if FAR * last < curve.wanted:
         return (
-            f"Whether more rows would help is not known: the learning curve ends at {last:,} of "
-            f"about {curve.wanted:,} rows, and more time (--time-limit) would tell. "
-            f"{_tried(choice)}"
+            f"Whether more rows would help is unknown: the learning curve ends at {last:,} of "
+            f"about {curve.wanted:,} rows; a longer time limit would extend it. {_tried(choice)}"
         )
     if in_time(choice) and _prefers_late_rows(choice, curve):
         sign = -1 if curve.is_loss else 1
         return (
-            f"What there is to learn changes with time: models of only the latest {last:,} rows "
-            f"have {curve.metric} {sign * float(curve.unseen[-1]):.3g} after these, and those of "
-            f"the whole past {choice[choice.chosen].unseen:.3g}. Leave old rows out."
+            f"The data change over time: on the rows that follow, {curve.metric} is "
+            f"{sign * float(curve.unseen[-1]):.3g} for models of only the latest {last:,} rows and "
+            f"{choice[choice.chosen].unseen:.3g} for models of the whole past. Drop old rows."
         )
     return _of_more_rows(choice, curve)
 
@@ -116,36 +115,36 @@ def _of_more_rows(choice: Choice, curve: LearningCurve) -> str:
     """What twice as many rows would bring, against what is known of the rows there are."""
     chosen, size = choice[choice.chosen], max(int(curve.sizes[-1]), curve.wanted)
     now, about = _now(choice, curve, size)
-    # The law tells what more rows add; where it begins is known better.
+    # The law of the curve gives what more rows add; where it starts is known better.
     gain = max(_not_worse(curve, 2 * size) - _not_worse(curve, size), 0.0)
     sign = -1 if curve.is_loss else 1
     here, there = f"{about}{sign * now:.3g}", f"about {sign * (now + gain):.3g}"
-    brings = f"twice as many rows would bring {curve.metric} from {here} to {there}"
+    brings = f"twice as many rows would take {curve.metric} from {here} to {there}"
     is_same = here.split()[-1] == there.split()[-1]
     if is_same:
         brings = f"twice as many rows would leave {curve.metric} at {there}"
     half, last = (f"{sign * float(curve.unseen[k]):.3g}" for k in (_half(curve), -1))
     if is_same and half != last and _still_rises(curve):
         return (
-            f"Get more data: {curve.metric} still goes from {half} to {last} at the end of the "
-            "learning curve, from about half of its rows to all of them."
+            f"Get more data: {curve.metric} still moves from {half} to {last} over the second half "
+            "of the learning curve."
         )
     is_worth_it = not is_same and gain > _little(choice, now)
     if is_worth_it and (gain > curve.error or (_still_rises(curve) and gain > PART * curve.error)):
         return f"Get more data: {brings}."
     if is_worth_it and gain > PART * curve.error and not _has_met(chosen):
         return (
-            f"More rows may help, rather than a richer model: {brings}, with a standard error of "
-            f"{curve.error:.2g}, and the model does better on its own rows, by "
-            f"{chosen.gap or 0.0:.2g}, than on unseen ones."
+            f"More rows are likelier to help than a richer model: {brings}, with a standard error "
+            f"of {curve.error:.2g}, and the model scores {chosen.gap or 0.0:.2g} better on "
+            "training rows than on unseen ones."
         )
-    within = f", less than the standard error of {curve.error:.2g}" if gain < curve.error else ""
+    within = f", a gain below the standard error of {curve.error:.2g}" if gain < curve.error else ""
     within = "" if is_same else within
     said = [f"More rows alone would hardly help: {brings}{within}."]
     if is_worth_it:
-        said = [f"Whether more rows would help is not sure: {brings}{within}."]
+        said = [f"It is uncertain whether more rows would help: {brings}{within}."]
     if _has_met(chosen):
-        said.append("The model does about as well on unseen rows as on its own.")
+        said.append("The model does about as well on unseen rows as on training rows.")
     return " ".join([*said, _tried(choice)])
 
 
@@ -174,7 +173,7 @@ def _little(choice: Choice, now: float) -> float:
 
 
 def _still_rises(curve: LearningCurve) -> bool:
-    """Whether all rows are surely better than about half of them, in the same folds."""
+    """Whether all rows are clearly better than about half of them, in the same folds."""
     apart = curve.of_folds[-1] - curve.of_folds[_half(curve)]
     error = np.nanstd(apart, ddof=1) / len(apart) ** 0.5
     return bool(np.nanmean(apart) > 2 * error)
@@ -186,7 +185,7 @@ def _half(curve: LearningCurve) -> int:
 
 
 def _prefers_late_rows(choice: Choice, curve: LearningCurve) -> bool:
-    """Whether models of the latest rows are surely better than those of the whole past."""
+    """Whether models of the latest rows are clearly better than those of the whole past."""
     chosen = choice[choice.chosen]
     if chosen.unseen is None:
         return False
@@ -196,21 +195,21 @@ def _prefers_late_rows(choice: Choice, curve: LearningCurve) -> bool:
 
 
 def _of_null(choice: Choice) -> str:
-    """What to do where no model is surely better than one that knows no columns."""
+    """What to do where no model is clearly better than the baseline."""
     if len(choice.judged) == 1:
-        return "Whether the columns tell anything is not known: no model that uses them was tried."
-    columns = "Look for columns that have more to do with the target"
+        return "Whether the columns are informative is unknown: no model that uses them was tried."
+    columns = "look for columns more closely related to the target"
     if max(one.complexity for one in choice.judged) < BENDS:
         return (
-            "Only simple models were compared, and none finds anything: take a richer one, which "
-            f"can follow bends and columns that work together. {columns}, if that does not help."
+            "Only simple models were compared, and none found a relationship: try a richer one, "
+            f"which can follow curves and interactions. If that does not help, {columns}."
         )
-    ahead = f"{choice.best} is {behind(choice[choice.chosen])} ahead"
+    ahead = f"the best of them, {choice.best}, is {behind(choice[choice.chosen])} ahead"
     if choice.best != choice.chosen and _may_matter(choice):
-        return f"More rows could tell whether another model is better: {ahead}. {columns}."
+        return f"More rows could show whether another model is better: {ahead}. Also {columns}."
     return (
-        "Neither more rows nor a richer model promises anything: none of the models compared finds "
-        f"anything in these columns. {columns}."
+        "Neither more rows nor a richer model is likely to help: none of the models compared found "
+        f"a relationship in these columns. Instead, {columns}."
     )
 
 
@@ -227,7 +226,7 @@ def _has_met(one: Candidate) -> bool:
 
 
 def _tried(choice: Choice) -> str:
-    """What the comparison says of simpler and of richer models, by the rule of the choice."""
+    """What the comparison shows about simpler and richer models, by the rule of the choice."""
     chosen = choice[choice.chosen]
     others = [
         one.complexity - chosen.complexity
@@ -238,10 +237,10 @@ def _tried(choice: Choice) -> str:
         return "No other model was compared: try a richer one, or get better columns."
     found, promise = [], "try a richer one, or get better columns"
     if min(others) < 0:
-        found.append("none simpler than this one comes within a standard error of the best")
+        found.append("no simpler one is within a standard error of the best")
     if max(others) > 0:
-        found.append("none richer is better by more than a standard error")
-        promise = "better columns promise most"
+        found.append("no richer one is better by more than a standard error")
+        promise = "better columns are the most promising step"
     said = ", and ".join(found) or "none is better by more than a standard error"
     return f"Of the models compared, {said}: {promise}."
 
@@ -251,15 +250,16 @@ def _more_data_or_richer(choice: Choice, learning: Learning | None) -> str:
         return learning.advice
     if is_null(choice):
         return _of_null(choice)
-    return f"Whether more rows would help is not known, without a learning curve. {_tried(choice)}"
+    return f"Whether more rows would help is unknown without a learning curve. {_tried(choice)}"
 
 
 def _about_columns(ceiling: float | None) -> str:
     if ceiling is None or ceiling > HIGH:
         return ""
     return (
-        "Get more columns: rows that are equal in all of them differ in the target (D205), and no "
-        f"model that sees only these can be right in more than {percent(ceiling)} of the rows here."
+        "Get more columns: some rows that are equal in all columns differ in the target (D205), so "
+        f"no model that uses only these columns can get more than {percent(ceiling)} of these rows "
+        "right."
     )
 
 
@@ -270,8 +270,8 @@ def _about_time(choice: Choice) -> str:
         names = [one.family for one in choice.candidates if one.status == status]
         missed += [f"{joined(names)} {words}"] if names else []
     if learned < there:
-        missed.append(f"the model has learned from {learned:,} of {there:,} rows")
-    return f"Give it more time (--time-limit): {'; '.join(missed)}." if missed else ""
+        missed.append(f"the model learned from {learned:,} of {there:,} rows")
+    return f"Allow more time: {'; '.join(missed)}." if missed else ""
 
 
 def _about_range(validation: Validation | None) -> str:
@@ -284,8 +284,8 @@ def _about_range(validation: Validation | None) -> str:
     if not isinstance(value, int | float) or _cannot_go_on(validation):
         return ""
     return (
-        f"The best {validation.parameter} is {value:.3g}, at the end of what was tried: values "
-        "beyond it may be better still."
+        f"The best {validation.parameter} is {value:.3g}, at the end of the range tried: values "
+        "beyond it may be better."
     )
 
 
@@ -307,13 +307,13 @@ def _about_calibration(calibration: Calibration | None) -> str:
     if calibration is None or (calibration.error.low or 0.0) < SMALL:
         return ""
     return (
-        "If you use the probabilities, correct them first (gapless.metrics.recalibrate): they are "
-        "off by more than chance explains."
+        "If you use the probabilities, recalibrate them first (gapless.metrics.recalibrate): they "
+        "are off by more than chance explains."
     )
 
 
 def _about_intervals(choice: Choice) -> str:
-    """Whether surely fewer test rows lie in their intervals than should."""
+    """Whether clearly fewer test rows lie in their intervals than should."""
     answers = choice.answers
     if answers.lower is None or answers.upper is None:
         return ""
@@ -322,8 +322,9 @@ def _about_intervals(choice: Choice) -> str:
     if held.high >= answers.coverage:
         return ""
     return (
-        f"Do not rely on prediction intervals yet: those for {percent(answers.coverage)} hold only "
-        f"{percent(held.value)} of the test rows."
+        "Do not rely on the prediction intervals yet: those meant to contain "
+        f"{percent(answers.coverage)} of unseen rows contain only {percent(held.value)} of the "
+        "test rows."
     )
 
 
@@ -335,6 +336,6 @@ def _about_test(choice: Choice) -> str:
         return ""
     more = "rows" if choice.test_groups is None else "groups"
     return (
-        f"The test rests on {test_rows(choice, 'row')}, and its interval is {width:.2g} wide: "
-        f"with more {more} one would know better how good the model is."
+        f"The test score rests on {test_rows(choice, 'row')}, and its interval is {width:.2g} "
+        f"wide: more {more} would show more precisely how good the model is."
     )

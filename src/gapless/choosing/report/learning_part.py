@@ -57,8 +57,7 @@ def learning_of(
             curve = _curve(choice, some, plan, metric, fixed)
     except TimeLimit:
         left_out["learning"] = (
-            "there was no time to fit the model to parts of the rows; gapless fit with a longer "
-            "--time-limit has it"
+            "there was no time to fit the model to parts of the rows; allow a longer time limit"
         )
         return None
     except ValueError as error:
@@ -193,15 +192,16 @@ def _said(curve: LearningCurve, fixed: dict[str, Any], is_prepared: bool) -> str
     if fixed:
         settings = [f"{name.rpartition('__')[2]} = {value:.3g}" for name, value in fixed.items()]
         said.append(
-            f"To save time, every fit has {joined(settings)}, as chosen for all training rows; "
-            "fewer rows might do better with another choice."
+            f"To save time, every fit uses {joined(settings)}, as tuned on all training rows; "
+            "fits to fewer rows might do better with other values."
         )
     if is_prepared:
         said.append(
-            "Columns are scaled and filled in as for the model, by what all training rows say."
+            "Columns are scaled, and missing values filled in, as for the model: from all training "
+            "rows."
         )
     if curve.sizes[-1] < curve.wanted:
         said.append(
-            f"The curve ends at {curve.sizes[-1]:,} of about {curve.wanted:,} rows, to save time."
+            f"To save time, the curve ends at {curve.sizes[-1]:,} of about {curve.wanted:,} rows."
         )
     return " ".join(said)

@@ -54,13 +54,13 @@ def joined(items: Sequence[str]) -> str:
 
 
 def counted_roles(roles: Mapping[str, int]) -> str:
-    """The columns in short, those that are used first: 22 numbers, 1 target, 1 id set aside."""
+    """The columns in short, those that are used first: 22 numbers, 1 target, 1 id excluded."""
     plural = {"category": "categories", "dropped": "dropped"}
     aside = ("id", "constant")
     parts = []
     for role in sorted(roles, key=("target", *aside, "dropped").__contains__):
         noun = role if roles[role] == 1 else plural.get(role, f"{role}s")
-        parts.append(f"{roles[role]:,} {noun}{' set aside' if role in aside else ''}")
+        parts.append(f"{roles[role]:,} {noun}{' excluded' if role in aside else ''}")
     return ", ".join(parts)
 
 

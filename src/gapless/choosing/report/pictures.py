@@ -103,7 +103,7 @@ def importances(found: Sequence[Importance], metric: str) -> Picture:
     shown = found[:MOST_BARS]
     errors = [2 * (one.standard_error or 0.0) for one in shown]
     ends = [one.value + side * e for one, e in zip(shown, errors) for side in (-1, 1)]
-    says = f"what {metric} loses when a column is shuffled"
+    says = f"how much {metric} worsens when a column is shuffled"
     picture = _rows_of([one.name for one in shown], ends, says, least=0.0)
     for k, (one, error) in enumerate(zip(shown, errors)):
         picture.bar(0.0, one.value, picture.y(float(k)), 10.0, "new")
@@ -223,7 +223,7 @@ def roc(curves: Sequence[Curve]) -> Picture:
     """The share of each kind that is called positive, at every threshold."""
     picture = _unit_square("ROC curve")
     of = _looked_for(curves)
-    with_axes(picture, f"share of others called {of}", f"share of {of} found")
+    with_axes(picture, f"share of others predicted as {of}", f"share of {of} found")
     picture.stroke((0.0, 0.0), (1.0, 1.0), "guide dashed")
     return _with_curves(picture, curves)
 
@@ -269,7 +269,7 @@ def swatch(place: int, kind: str = "line") -> Markup:
 def calibration(curve: Calibration) -> Picture:
     """What happened against what was said, with intervals; dots are as large as their bins."""
     picture = _unit_square("calibration")
-    with_axes(picture, f"probability of {curve.of}", "share that came true")
+    with_axes(picture, f"probability of {curve.of}", "observed share")
     picture.stroke((0.0, 0.0), (1.0, 1.0), "guide dashed")
     picture.intervals(curve.said, curve.low, curve.high, "error")
     largest = max((size or 0.0 for size in curve.sizes), default=1.0) or 1.0

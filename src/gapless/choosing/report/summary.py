@@ -77,7 +77,7 @@ def summarize(
         task=choice.task,
         metric=wording.metric_title(choice.metric),
         higher_is_better=bool(choice.higher_is_better),
-        method=choice.method,
+        method=wording.method_in_words(choice),
         train_rows=len(choice.split.train),
         test_rows=len(choice.split.test),
         seed=int(choice.seed),
@@ -163,19 +163,21 @@ def _of_test_rows(choice: Choice, table: Table, left_out: dict[str, str]) -> dic
     classes = np.union1d(learned, answers.y)
     parts["confusion"] = confusion_of(answers, classes)
     if answers.probabilities is None:
-        left_out["calibration"] = f"the model ({choice.chosen}) gives classes without probabilities"
+        left_out["calibration"] = (
+            f"the model ({choice.chosen}) predicts classes without probabilities"
+        )
     else:
         parts["calibration"] = calibration_of(answers, classes)
     scores = _scores(choice, table, len(learned))
     if wording.is_null(choice):
-        left_out["curves"] = "the model says the same of all rows"
+        left_out["curves"] = "the model predicts the same for all rows"
     elif scores is None:
-        left_out["curves"] = f"the model ({choice.chosen}) does not say how sure it is"
+        left_out["curves"] = f"the model ({choice.chosen}) gives neither probabilities nor scores"
     else:
         known = classes if scores.shape[1] == len(classes) else learned
         parts["roc"], parts["precision_recall"] = curves_of(answers.y, scores, known)
         if not parts["roc"]:
-            left_out["curves"] = "all test rows are of one class"
+            left_out["curves"] = "all test rows belong to one class"
     return parts
 
 

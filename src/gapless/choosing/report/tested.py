@@ -65,14 +65,14 @@ def _mistakes(found: ConfusionMatrix) -> tuple[Mistake, ...]:
 def _confusion_in_words(found: ConfusionMatrix, mistakes: tuple[Mistake, ...]) -> str:
     counts = np.asarray(found.counts)
     right, total = int(np.trace(counts)), int(counts.sum())
-    text = f"{right:,} of {total:,} test rows are predicted right."
+    text = f"{right:,} of {total:,} test rows are predicted correctly."
     if not mistakes:
-        return f"{text} No mistake was made."
+        return f"{text} There are no mistakes."
     worst = mistakes[0]
     of = round(worst.rows / worst.share)
     return (
-        f"{text} The most frequent mistake is to take {named(worst.true)} for "
-        f"{named(worst.predicted)}: {worst.rows:,} of {of:,} rows ({percent(worst.share)})."
+        f"{text} The most common mistake is to predict {named(worst.predicted)} when it is "
+        f"{named(worst.true)}: {worst.rows:,} of {of:,} rows ({percent(worst.share)})."
     )
 
 
@@ -140,21 +140,21 @@ def calibration_of(answers: Answers, classes: Array) -> Calibration:
 
 
 def _calibration_in_words(error: Score) -> str:
-    """Whether probabilities are wrong, as far as the test rows can tell."""
+    """Whether probabilities are wrong, as far as the test rows can show."""
     between = f"{percent(error.low)} to {percent(error.high)}"
     if error.low > 0:
         return (
-            f"Probabilities are off by {percent(error.value)} on average (95 % interval {between}):"
-            " more than chance explains."
+            f"The probabilities are off by {percent(error.value)} on average (95 % interval "
+            f"{between}), more than chance explains."
         )
     if error.high > UNCLEAR:
         return (
-            f"No fault can be seen, but the {error.n:,.0f} test rows tell little: on average, "
+            f"Nothing looks wrong, but {error.n:,.0f} test rows show little: on average, the "
             f"probabilities may be off by up to {percent(error.high)}."
         )
     return (
-        f"They can be taken at their word: on average they are off by no more than "
-        f"{percent(error.high)}, and what was seen is no more than chance explains."
+        f"The probabilities look reliable: on average they are off by at most "
+        f"{percent(error.high)}, and chance alone would explain the error seen."
     )
 
 
@@ -187,10 +187,10 @@ def _errors_in_words(errors: Array) -> str:
     mean = float(errors.mean())
     spread = float(errors.std(ddof=1) / np.sqrt(len(errors))) if len(errors) > 1 else np.inf
     text = (
-        f"Half of the test rows are predicted to within {amount(half)}, nine of ten to within "
+        f"Half of the test rows are predicted to within {amount(half)}, nine in ten to within "
         f"{amount(most)}."
     )
     if abs(mean) <= 2 * spread:
-        return f"{text} As far as these rows tell, predictions are not too high or low on average."
+        return f"{text} Predictions are not clearly too high or too low on average."
     way = "too low" if mean > 0 else "too high"
-    return f"{text} On average predictions are {way}, by {amount(abs(mean))}."
+    return f"{text} On average, predictions are {way} by {amount(abs(mean))}."

@@ -75,7 +75,7 @@ def _baseline(report: Report) -> str:
     """The score without columns, with as many decimals as that of the model."""
     base, test = report.baseline.value, report.test
     if base is None or test.low is None or test.high is None:
-        return "not known"
+        return "unknown"
     return beside(base, test.low, test.high).replace("-", "−")
 
 
@@ -87,7 +87,7 @@ def _values(column: ColumnFacts) -> str:
 def interval(one: Measured) -> str:
     """Both ends of the interval of a score."""
     if one.value is None or one.low is None or one.high is None:
-        return "not known"
+        return "unknown"
     _, low, high = told(one.value, one.low, one.high)
     return f"{low} to {high}".replace("-", "−")
 
@@ -95,5 +95,5 @@ def interval(one: Measured) -> str:
 def value(one: Measured) -> str:
     """A score with as many decimals as its interval is worth."""
     if one.value is None or one.low is None or one.high is None:
-        return "not known"
+        return "unknown"
     return told(one.value, one.low, one.high)[0].replace("-", "−")

@@ -49,14 +49,16 @@ def from_json(text: str) -> Report:
     Raises
     ------
     ValueError
-        When the text is no report of this version; the message says where.
+        When the text is not a report of this version; the message names the place.
     """
     try:
         plain = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"the report is no JSON: {error}.") from None
+        raise ValueError(f"the report is not valid JSON: {error}.") from None
     if not isinstance(plain, dict) or plain.pop("format", None) != FORMAT:
-        raise ValueError(f"the report is not of format {FORMAT}; make it again with `gapless fit`.")
+        raise ValueError(
+            f"the report does not have format {FORMAT}; write it again with this version."
+        )
     report = _read(Report, plain, "report")
     assert isinstance(report, Report)
     _check(report)
@@ -75,7 +77,7 @@ def _check(report: Report) -> None:
     }
     for name, is_right in fits.items():
         if not is_right:
-            raise ValueError(f"report.{name} does not fit the rest of it.")
+            raise ValueError(f"report.{name} does not match the rest of the report.")
 
 
 def _is_curve(one: Validation) -> bool:
@@ -118,7 +120,7 @@ def _read(kind: Any, plain: Any, where: str) -> Any:
         return plain.encode("utf-8", "replace").decode()
     if kind in (int, bool) and type(plain) is kind:
         return plain
-    raise ValueError(f"{where} does not fit: {type(plain).__name__} instead of {_name(kind)}.")
+    raise ValueError(f"{where} must be {_name(kind)}, not {type(plain).__name__}.")
 
 
 def _read_one_of(kinds: tuple[Any, ...], plain: Any, where: str) -> Any:
@@ -134,9 +136,9 @@ def _read_fields(kind: Any, plain: Mapping[str, Any], where: str) -> Any:
     names = {field.name for field in fields(kind)}
     # Reports of earlier versions lack what came later, which has a default.
     needed = {field.name for field in fields(kind) if field.default is MISSING}
-    odd = (needed - set(plain)) | (set(plain) - names)
-    if odd:
-        raise ValueError(f"{where} lacks or has too many of: {', '.join(sorted(odd))}.")
+    for what, odd in (("lacks", needed - set(plain)), ("has unknown", set(plain) - names)):
+        if odd:
+            raise ValueError(f"{where} {what} fields: {', '.join(sorted(odd))}.")
     return kind(**{name: _read(hints[name], plain[name], f"{where}.{name}") for name in plain})
 
 

@@ -13,7 +13,7 @@ from .sections import Model, Report
 WIDTH = 80
 MOST_FINDINGS = 20
 # The table of models; columns of numbers stand to the right.
-HEAD = ("", "train", "unseen", "", "optimality", "unseen data", "time")
+HEAD = ("", "train", "unseen", "", "optimality", "unseen rows", "time")
 NUMBERS = (1, 2, 6)
 
 
@@ -36,14 +36,14 @@ def to_text(report: Report) -> str:
         _columns(report),
         _table(report),
         "\n".join(_verdict(report)),
-        "\n".join(["Python code that gives the same model:", "", report.code.rstrip()]),
+        "\n".join(["Python code that fits the same model:", "", report.code.rstrip()]),
     ]
     return "\n\n".join(part for part in parts if part)
 
 
 def _gaps(report: Report) -> list[str]:
     optimal, general = report.gaps
-    return [*_wrapped("optimality", optimal), *_wrapped("unseen data", general)]
+    return [*_wrapped("optimality", optimal), *_wrapped("unseen rows", general)]
 
 
 def _wrapped(name: str, text: str) -> list[str]:
@@ -75,10 +75,10 @@ def _table(report: Report) -> str:
     widths = [name, *(max(len(row[k]) for row in rows) for k in range(1, len(HEAD)))]
     lines = [" ".join(_placed(k, row[k], widths[k]) for k in range(len(HEAD))) for row in rows]
     others = [line for one in report.models if one.unseen is None for line in _unjudged(one, name)]
-    title = f"{report.metric}, by {report.method}; time in seconds; * is chosen"
+    title = f"{report.metric}, by {report.method}; time in seconds; * = chosen"
     fewer = _fewer_rows(judged)
     if fewer:
-        title += ", ~ is explained below"
+        title += ", ~ = see below"
     above = textwrap.wrap(title, WIDTH)
     return "\n".join(line.rstrip() for line in [*above, *lines, *others, *fewer])
 
@@ -131,30 +131,30 @@ def _verdict(report: Report) -> list[str]:
     low, high = report.expected_low, report.expected_high
     if report.expected is not None and low is not None and high is not None:
         _, least, most = told(report.expected, low, high)
-        promised = f"{report.metric} {least} to {most} in the test at 95 %"
-        lines += _wrapped("expected", f"{promised}, corrected for the choice")
+        estimated = f"{report.metric} {least} to {most} in the test (95 % interval)"
+        lines += _wrapped("expected", f"{estimated}, corrected for selection")
     lines += _wrapped("test", f"{scored(report.test)}{_ahead(report)}")
     return lines
 
 
 def _ahead(report: Report) -> str:
-    """How a model that knows no columns does in the same rows, and how far behind it is."""
+    """How the baseline does on the same rows, and how far behind the model it is."""
     test, base, ahead = report.test, report.baseline.value, report.ahead
     if base is None or test.low is None or test.high is None:
         return ""
-    known = f"; knowing no columns: {beside(base, test.low, test.high)}"
+    known = f"; baseline {beside(base, test.low, test.high)}"
     if not ahead.value or ahead.low is None or ahead.high is None:
         return known
     apart, low, high = told(ahead.value, ahead.low, ahead.high)
-    return f"{known}, ahead of that by {apart} ({low} to {high}) row by row"
+    return f"{known}, behind by {apart} ({low} to {high}) row by row"
 
 
 def scored(one: Measured) -> str:
     """A score with its interval and the rows it rests on."""
     if one.value is None or one.low is None or one.high is None:
-        return f"{one.name} is not known"
+        return f"{one.name} is unknown"
     value, low, high = told(one.value, one.low, one.high)
     return (
-        f"{one.name} {value} ({low} to {high} at {100 * one.level:g} %), "
-        f"{one.n:,.0f} rows set aside"
+        f"{one.name} {value} ({100 * one.level:g} % interval {low} to {high}) "
+        f"on {one.n:,.0f} test rows"
     )

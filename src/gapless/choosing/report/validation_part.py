@@ -55,17 +55,19 @@ def _tuning_in_words(tuned: Tuning) -> str:
     """Which value was taken, and why it is not the best if it is not."""
     best, chosen = tuned.values[tuned.best], tuned.values[tuned.chosen]
     if tuned.best == tuned.chosen:
-        return f"{tuned.parameter} = {chosen:.3g} has the best score on unseen rows, and is taken."
+        return (
+            f"{tuned.parameter} = {chosen:.3g} was chosen: it has the best score on held-out rows."
+        )
     behind = tuned.unseen[tuned.best] - tuned.unseen[tuned.chosen]
     if behind <= tuned.standard_errors[tuned.best]:
         return (
-            f"{tuned.parameter} = {best:.3g} has the best score on unseen rows; {chosen:.3g} makes "
-            "a simpler model within one standard error of it, and is taken."
+            f"{tuned.parameter} = {chosen:.3g} was chosen: it makes a simpler model, within one "
+            f"standard error of the best score on held-out rows, that of {best:.3g}."
         )
-    taken = f"{tuned.parameter} = {chosen:.3g} is taken; {best:.3g} has"
+    taken = f"{tuned.parameter} = {chosen:.3g} was chosen; {best:.3g} has"
     if behind <= ALIKE * abs(tuned.unseen[tuned.best]):
-        return f"{taken} about the same score on the rows held out for tuning."
-    return f"{taken} the best score on the rows held out for tuning, by {behind:.2g}."
+        return f"{taken} about the same score on held-out rows."
+    return f"{taken} the best score on held-out rows, by {behind:.2g}."
 
 
 def _own_sense(metric: str) -> tuple[str, bool]:

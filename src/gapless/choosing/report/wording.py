@@ -9,23 +9,24 @@ from ...metrics import Score
 from .. import Candidate, Choice, Metric
 from .phrases import amount, behind, beside, joined, named, shares, told
 
-# Metrics that are shares of rows, pairs or variation, and are told in percent.
+# Metrics that are shares of rows, pairs or variation, and are written in percent. Names of families
+# are singular or plural, so these sentences have no verb that would have to agree with them.
 SHARES = {
-    "accuracy": "right in {value} of",
-    "error_rate": "wrong in {value} of",
-    "r2": "{value} of the variation explained in",
-    "roc_auc": "{value} of the pairs of different classes ranked rightly in",
+    "accuracy": "{value} of {rows} predicted correctly",
+    "error_rate": "{value} of {rows} predicted wrongly",
+    "r2": "{value} of the variation explained in {rows}",
+    "roc_auc": "{value} of pairs of different classes ranked correctly in {rows}",
 }
-# A model of more rows than those compared, by so much, may well be better.
+# A final model that learned from this many times the rows of the comparison may well be better.
 FEWER = 0.75
-# Costs of all mistakes are listed up to so many classes.
+# Up to this many classes the costs of all mistakes are listed.
 MOST_COSTS = 3
-# What one has without a look at the columns.
+# What the baseline reaches.
 WITHOUT = {
-    "accuracy": "always saying the most frequent class is right in {base}",
-    "error_rate": "always saying the most frequent class is wrong in {base}",
-    "r2": "always saying the mean explains nothing",
-    "roc_auc": "chance ranks half of them so",
+    "accuracy": "always predicting the most common class gets {base} right",
+    "error_rate": "always predicting the most common class gets {base} wrong",
+    "r2": "always predicting the mean explains none of it",
+    "roc_auc": "chance ranks half of them correctly",
 }
 
 
@@ -44,33 +45,33 @@ def _told_as_shares(score: Score) -> tuple[str, str, str]:
 
 def answer(choice: Choice) -> str:
     """The result in one sentence."""
-    rows = f"{test_rows(choice, 'test row')} not seen before"
+    rows = test_rows(choice, "unseen test row")
     level = f"{100 * choice.test.level:g} % interval"
     target, family = named(choice.target), choice.chosen
-    # Less than nothing of the variation cannot be explained: a negative R² is told as it is.
+    # A negative R² is not a share of the variation, and is written as a number.
     if choice.metric in SHARES and choice.test.value >= 0:
         value, low, high = _told_as_shares(choice.test)
-        does = SHARES[choice.metric].format(value=value)
+        does = SHARES[choice.metric].format(value=value, rows=rows)
         base = WITHOUT[choice.metric].format(base=_told_as_shares(choice.baseline)[0])
     else:
         value, low, high = _told(choice.test)
-        does = f"{metric_title(choice.metric)} {value} in"
+        does = f"{metric_title(choice.metric)} {value} on {rows}"
         base = beside(choice.baseline.value, choice.test.low, choice.test.high)
-        base = f"knowing no columns, it is {base}"
+        base = f"a baseline that ignores the columns has {base}"
+    score = f"{does} ({level} {low} to {high})"
     if is_null(choice) and len(choice.judged) == 1:
         return (
-            f"No model could be tried for {target} in the time; one that knows no columns: {does} "
-            f"{rows} ({level} {low} to {high})."
+            f"There was no time to try a model for {target}. "
+            f"A baseline that ignores the columns: {score}."
         )
     if is_null(choice):
         return (
-            f"No model is surely better for {target} than one that knows no columns: {does} {rows} "
-            f"({level} {low} to {high})."
+            f"No model for {target} is clearly better than a baseline that ignores the columns. "
+            f"Baseline: {score}."
         )
-    # Always saying the mean of the test rows, which nobody knows before, has R² 0.
-    fails = " predicts badly" if choice.metric == "r2" and choice.test.high < 0 else ""
-    said = f"{_capital(family)} for {target}{fails}"
-    return f"{said}: {does} {rows} ({level} {low} to {high}); {base}."
+    # R² is 0 for the mean of the test rows, which nobody knows in advance.
+    fails = ", with poor predictions" if choice.metric == "r2" and choice.test.high < 0 else ""
+    return f"{_capital(family)} for {target}{fails}: {score}; {base}."
 
 
 def test_rows(choice: Choice, noun: str) -> str:
@@ -91,12 +92,17 @@ def in_time(choice: Choice) -> bool:
 
 
 def is_null(choice: Choice) -> bool:
-    """Whether the chosen model knows no columns."""
+    """Whether the chosen model is the baseline, which ignores the columns."""
     return choice[choice.chosen].complexity == 0
 
 
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
+
+
+def method_in_words(choice: Choice) -> str:
+    """How rows were held out for the comparison: 5-fold cross-validation."""
+    return f"{choice.method} cross-validation" if choice.method.endswith("-fold") else choice.method
 
 
 def certainty(choice: Choice) -> tuple[str, ...]:
@@ -119,25 +125,24 @@ def _of_test(choice: Choice) -> str:
     n = len(choice.split.test)
     value, low, high = _told(choice.test)
     return (
-        f"The {n:,} test rows were set aside before anything was fitted, and nothing was chosen by "
-        "them. "
-        f"{_capital(metric_title(choice.metric))} is {value} there; for other rows of the same "
-        f"source it would lie between {low} and {high}, as far as {test_rows(choice, 'row')} can "
-        f"tell ({100 * choice.test.level:g} % interval)."
+        f"The {n:,} test rows were set aside before anything was fitted, and no choice was based "
+        f"on them. {_capital(metric_title(choice.metric))} is {value} there; its long-run value on "
+        f"such rows is likely between {low} and {high} "
+        f"({100 * choice.test.level:g} % interval, from {test_rows(choice, 'row')})."
     )
 
 
 def _of_costs(choice: Choice) -> str:
-    """What decisions cost, without which a mean cost says nothing."""
+    """What decisions cost, without which a mean cost means nothing."""
     costs, classes = choice.costs, choice.model.classes_
     if costs is None or classes is None:
         return ""
-    text = "Decisions are those of least expected cost, and not those that are most often right"
+    text = "Decisions minimise the expected cost, not the number of mistakes"
     names = [named(str(label)) for label in classes.tolist()]
     if len(names) > MOST_COSTS:
         return f"{text}; costs were given for {len(names):,} classes."
     each = [
-        f"taking {names[true]} for {names[said]} costs {costs[true][said]:g}"
+        f"predicting {names[said]} when it is {names[true]} costs {costs[true][said]:g}"
         for true in range(len(names))
         for said in range(len(names))
         if true != said or costs[true][said]
@@ -149,15 +154,15 @@ def _of_likeness(choice: Choice) -> str:
     """What intervals mean where rows are not independent of each other."""
     if choice.test_groups is not None:
         return (
-            "Rows of a group are alike, so that intervals of scores are over whole groups, all of "
-            "them new to the model. Those in the pictures below are over single rows, as if these "
-            "were independent, and are too narrow."
+            "Rows of the same group are alike, so the intervals of the scores are computed over "
+            "whole groups, none of which the model has seen. The intervals in the plots below "
+            "treat rows as independent, and are too narrow."
         )
     if in_time(choice):
         return (
-            "All test rows are later than those that were learned from. Intervals take rows as "
-            "independent; those that follow each other in time are often alike, and then intervals "
-            "are too narrow."
+            "All test rows are later than the training rows. The intervals treat rows as "
+            "independent; rows that are close in time are often alike, and then the intervals are "
+            "too narrow."
         )
     return ""
 
@@ -169,65 +174,67 @@ def _of_expected(choice: Choice) -> str:
     apart = choice.test.value - choice.expected
     _, least, most = told(choice.expected, low, high)
     text = (
-        f"The comparison, by {choice.method} and corrected for having chosen among several models, "
-        f"had promised {least} to {most} for the test, at 95 %"
+        f"The comparison, by {method_in_words(choice)} and corrected for selection, "
+        f"estimated {least} to {most} for the test (95 % interval)"
     )
     if _agrees(choice) and _says_little(choice):
         return (
-            f"{text}; so few test rows cannot tell whether that is right, since a model that knows "
-            "no columns could have such a score too."
+            f"{text}; the test rows are too few to confirm it, because a baseline that ignores the "
+            "columns could have scored the same."
         )
     if _agrees(choice):
-        return f"{text}; the test agrees."
-    better = not is_worse_than_promised(choice)
+        return f"{text}; the test score agrees."
+    better = not is_worse_than_estimated(choice)
     judged, learned = choice[choice.chosen].rows, choice.model.rows_
-    by = f"{'better' if better else 'worse'} than its middle by {amount(abs(apart))}"
+    by = f"{amount(abs(apart))} {'better' if better else 'worse'} than the middle of that range"
     if better and judged < FEWER * learned:
         return (
-            f"{text}; the test is {by}: the model has learned from {learned:,} rows, and those "
-            f"compared from {judged:,}."
+            f"{text}; the test score is {by}: the final model learned from {learned:,} rows, the "
+            f"models compared from {judged:,}."
         )
     if in_time(choice) and not better:
-        return f"{text}; the latest rows are {by}: what there is to learn changes with time."
-    return f"{text}; the test is {by}: the two parts of the table may differ."
+        return f"{text}; on the latest rows the score is {by}: the data change over time."
+    return f"{text}; the test score is {by}: training and test rows may differ."
 
 
 def _agrees(choice: Choice) -> bool:
-    """Whether the test is within what was promised, as far as that is known."""
+    """Whether the test score is within the range estimated, as far as that is known."""
     low, high = choice.expected_range
     return not (choice.test.value < low or choice.test.value > high)
 
 
 def _says_little(choice: Choice) -> bool:
-    """Whether promise and test would agree with a model that knows no columns as well."""
+    """Whether estimate and test would agree with the baseline as well."""
     low, high = choice.expected_range
     base, test = choice.baseline.value, choice.test
     return not is_null(choice) and low <= base <= high and test.low <= base <= test.high
 
 
-def is_worse_than_promised(choice: Choice) -> bool:
-    """Whether the test is worse than the comparison had promised, by more than chance explains."""
+def is_worse_than_estimated(choice: Choice) -> bool:
+    """Whether the test score is worse than estimated, by more than chance explains."""
     is_higher = choice.test.value > choice.expected
     return not _agrees(choice) and is_higher != choice.higher_is_better
 
 
 def _of_baseline(choice: Choice) -> str:
-    """Whether the columns tell anything, by the difference row by row."""
+    """Whether the columns are informative, by the difference row by row."""
     base, ahead = choice.baseline.value, choice.ahead
     if is_null(choice) or not (math.isfinite(base) and math.isfinite(ahead.value)):
         return ""
     known = beside(base, choice.test.low, choice.test.high)
     apart, low, high = _told(ahead)
-    text = f"A model that knows no columns has {known} on the same rows. Compared row by row, this"
+    text = (
+        f"A baseline that ignores the columns has {known} on the same rows. Row by row, the model"
+    )
     interval = f"{100 * ahead.level:g} % interval of the difference {low} to {high}"
     if ahead.low > 0:
-        return f"{text} one is better by {apart} ({interval}): the columns do tell something."
+        return f"{text} is better by {apart} ({interval}): the columns are informative."
     if ahead.value > 0:
         return (
-            f"{text} one is better by {apart}, but not surely ({interval}): it is open whether the "
-            "columns tell anything."
+            f"{text} is better by {apart}, but not clearly ({interval}): the columns may not be "
+            "informative."
         )
-    return f"{text} one is no better ({interval}): the columns seem to tell nothing."
+    return f"{text} is no better ({interval}): the columns do not seem to be informative."
 
 
 def _of_data(choice: Choice) -> str:
@@ -235,8 +242,8 @@ def _of_data(choice: Choice) -> str:
     if not codes:
         return ""
     return (
-        f"There are warnings about the table ({', '.join(codes)}, explained below) that may make "
-        "all scores too good."
+        f"The table has warnings ({', '.join(codes)}, explained below); if they are right, all "
+        "scores are too optimistic."
     )
 
 
@@ -247,33 +254,33 @@ def why_chosen(choice: Choice) -> str:
     if len(judged) == 1:
         return f"Only one model was compared: {chosen.family}."
     if chosen.family == best.family:
-        best_of = f"The best score of the {len(judged)} models compared is that of {chosen.family}"
+        best_of = f"The best of the {len(judged)} models compared is {chosen.family}"
         simpler = [one for one in judged if one.complexity < chosen.complexity]
         if not simpler:
-            return f"{best_of}, the simplest of them."
+            return f"{best_of}, also the simplest of them."
         nearest = min(simpler, key=lambda one: one.behind or 0.0)
         return (
-            f"{best_of}. No simpler one is within one standard error of it: the nearest, "
+            f"{best_of}. No simpler one is within one standard error of it; the nearest, "
             f"{nearest.family}, is {behind(nearest)} behind on the same rows."
         )
     if best.rows < chosen.rows:
         return (
-            f"The best score is that of {best.family}, which was judged on {best.rows:,} rows only."
-            " The simplest model within one standard error of it that was judged on all rows is "
-            f"chosen: {chosen.family}, {behind(chosen)} behind on the same rows."
+            f"The best score is that of {best.family}, judged on only {best.rows:,} rows. The "
+            "choice is the simplest model within one standard error of it that was judged on all "
+            f"rows: {chosen.family}, {behind(chosen)} behind on the same rows."
         )
     return (
-        f"The best score is that of {best.family}. The simplest model within one standard error of "
-        f"it is chosen: {chosen.family}, {behind(chosen)} behind on the same rows."
+        f"The best score is that of {best.family}. The choice is the simplest model within one "
+        f"standard error of it: {chosen.family}, {behind(chosen)} behind on the same rows."
     )
 
 
 def gaps(choice: Choice) -> tuple[str, str]:
-    """How far the chosen model is from the best possible one, and from its own score."""
+    """The optimality gap and the generalisation gap of the chosen model."""
     chosen = choice[choice.chosen]
     optimal = chosen.optimality or (
-        f"no bound is known for {chosen.family}: it is grown step by step, and not found as the "
-        "minimum of an objective"
+        f"no bound is known for {chosen.family}: the model is grown step by step, not found by "
+        "minimising an objective"
     )
     if chosen.generalization:
         general = chosen.generalization
@@ -285,4 +292,4 @@ def gaps(choice: Choice) -> tuple[str, str]:
 def _gap_in_words(one: Candidate, metric: str) -> str:
     if one.train is None or one.unseen is None:
         return "unknown: no rows were held out"
-    return f"{metric} is {one.train:.4g} on its own rows and {one.unseen:.4g} on unseen ones"
+    return f"{metric} is {one.train:.4g} on training rows and {one.unseen:.4g} on unseen rows"

@@ -1,4 +1,4 @@
-"""`gapless check MODEL TABLE`: is the model optimal, as good as expected, and at home here?"""
+"""`gapless check MODEL TABLE`: is the model optimal, and as good as expected on it?"""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..printer import Printer
 from ..reading_options import add_reading_arguments, reading_of
 from .report import model_file
 
-HELP = "certify and score a model again, and say whether a table looks like its training rows"
+HELP = "recertify and score a model, and compare a table with its training rows"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,12 +19,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "table",
         metavar="TABLE",
-        help="the table of the fit, or another one; with the target it is scored",
+        help="the table of the fit, or another one; it is scored if it has the target",
     )
     parser.add_argument(
         "--strict", action="store_true", help="exit with 1 for notes too, not only for warnings"
     )
-    parser.add_argument("--json", action="store_true", help="the result as JSON, and nothing else")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON only")
     add_reading_arguments(parser, as_fitted=True)
 
 
@@ -51,7 +51,7 @@ def _table_model(path: Any) -> Any:
     if isinstance(model, TableModel):
         return model
     raise ValueError(
-        f"{path} holds a {type(model).__name__} without the columns of a table, its target and the "
-        "score to expect, so a table cannot be checked against it; gapless show tells its "
-        "certificate, and in Python gapless.certify(model, X, y) computes it again."
+        f"{path} contains a {type(model).__name__} without columns, target and expected score, so "
+        "no table can be checked against it; gapless show prints its certificate, and in Python "
+        "gapless.certify(model, X, y) recomputes it."
     )

@@ -15,7 +15,7 @@ HELP = "list the built-in tables, or write one as CSV"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `data`."""
-    parser.add_argument("name", metavar="NAME", nargs="?", help="write this table")
+    parser.add_argument("name", metavar="NAME", nargs="?", help="the table to write")
     where = parser.add_mutually_exclusive_group()
     where.add_argument(
         *("-o", "--out"),
@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=new_path,
         help="where to write it (default: standard output)",
     )
-    where.add_argument("--json", action="store_true", help="the list, or the table, as JSON")
+    where.add_argument("--json", action="store_true", help="print the list, or the table, as JSON")
 
 
 def run(args: argparse.Namespace, printer: Printer) -> int:
@@ -34,7 +34,7 @@ def run(args: argparse.Namespace, printer: Printer) -> int:
 
     if args.name is None:
         if args.out is not None:
-            raise ValueError(f"say which table {args.out} is for: gapless data NAME -o {args.out}.")
+            raise ValueError(f"name the table to write: gapless data NAME -o {args.out}.")
         sets = list(BUILTIN.values())
         if args.json:
             printer.json({"tables": [asdict(entry) for entry in sets]})
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace, printer: Printer) -> int:
         return DONE
     write_frames([frame], "csv", out or printer.out)
     if out is not None:
-        printer.answer(f"{args.name}: {frame.height:,} rows are in {out}.")
+        printer.answer(f"{args.name}: {frame.height:,} rows written to {out}.")
     return DONE
 
 

@@ -16,7 +16,7 @@ from ..files import check_folder, new_path, whole_files
 from ..printer import Printer
 from ..reading_options import add_reading_arguments, reading_of
 
-HELP = "compare models on a table, keep the simplest good one, write a model file and a report"
+HELP = "compare models on a table, keep the simplest good one, and write it with a report"
 MODEL_FILE, REPORT_FILE = "model.gapless", "report.html"
 # Of the time limit, for the choice and for all that is not writing; the report has what is left.
 FOR_CHOOSING, FOR_ALL = 0.8, 0.96
@@ -30,55 +30,62 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "table",
         metavar="TABLE",
-        help="a file (CSV of any kind, Parquet, Arrow, JSON lines, Excel; packed or not), "
+        help="a file (any kind of CSV, Parquet, Arrow, JSON lines, Excel; compressed or not), "
         "- for standard input, or a built-in table (see gapless data)",
     )
     parser.add_argument("--target", metavar="COL", help="the column to predict")
-    what = parser.add_argument_group("what is fitted")
+    what = parser.add_argument_group("fitting")
     what.add_argument(
         "--task",
         choices=("auto", "classification", "regression"),
         default="auto",
-        help="what predicting the target is (default: found from its values)",
+        help="whether to predict classes or a number (default: detected)",
     )
     what.add_argument(
         "--models",
         metavar="NAME",
         nargs="+",
         action="extend",
-        help="only these families of models, e.g. 'boosted trees' lasso (default: all that suit)",
+        help="only these families, e.g. 'boosted trees' lasso (default: all suitable ones)",
     )
     what.add_argument(
-        "--metric", default="auto", help="what to be good at, e.g. accuracy, roc_auc, r2, mae"
+        "--metric", default="auto", help="what to compare by, e.g. accuracy, roc_auc, r2, mae"
     )
     what.add_argument(
         "--costs",
         metavar="FILE",
-        help="a table of what each decision (column) costs for each true class (row)",
+        help="a table with the cost of each decision (column) for each true class (row)",
     )
     what.add_argument(
-        *("--drop",), metavar="COL", nargs="+", action="extend", default=[], help="leave these out"
+        *("--drop",),
+        metavar="COL",
+        nargs="+",
+        action="extend",
+        default=[],
+        help="columns to ignore",
     )
-    how = parser.add_argument_group("how it is judged")
+    how = parser.add_argument_group("judging")
     how.add_argument(
         "--test",
         type=share,
         default=0.2,
         metavar="SHARE",
-        help="share of the rows that is set aside and used once, at the end (default: 0.2)",
+        help="share of the rows to set aside and use once, at the end (default: 0.2)",
     )
-    how.add_argument("--group", metavar="COL", help="rows of one group stay together")
-    how.add_argument("--time", metavar="COL", help="models learn from earlier rows only")
-    how.add_argument("--seed", type=_whole, default=0, metavar="N", help="for all random draws")
+    how.add_argument(
+        "--group", metavar="COL", help="keep rows with the same value on one side of each split"
+    )
+    how.add_argument("--time", metavar="COL", help="learn from earlier rows and test on later ones")
+    how.add_argument("--seed", type=_whole, default=0, metavar="N", help="seed of all random draws")
     how.add_argument(
         "--time-limit",
         type=_seconds,
         default=60.0,
         metavar="SECONDS",
-        help="for everything after the table is read, and for a pipe to end (default: 60)",
+        help="for everything after reading the table, and for a pipe to end (default: 60)",
     )
     add_reading_arguments(parser)
-    out = parser.add_argument_group("what comes out")
+    out = parser.add_argument_group("results")
     out.add_argument(
         "--out",
         metavar="DIR",
@@ -88,16 +95,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     out.add_argument(
         "--overwrite",
         action="store_true",
-        help="replace what the folder holds of another table too",
+        help="replace results even if they belong to another table",
     )
-    out.add_argument("--json", action="store_true", help="the result as JSON, and nothing else")
+    out.add_argument("--json", action="store_true", help="print the result as JSON only")
     out.add_argument(
-        "--strict", action="store_true", help="exit with 1 if the table has warnings, e.g. leakage"
+        "--strict",
+        action="store_true",
+        help="exit with 1 if the table has warnings, e.g. of leakage",
     )
 
 
 def run(args: argparse.Namespace, printer: Printer) -> int:
-    """Choose a model for a table, write it and its report, and say what came out."""
+    """Choose a model for a table, write it and its report, and print the result."""
     folder = args.out or default_folder(args.table)
     check_folder(folder)
 
@@ -120,7 +129,7 @@ def run(args: argparse.Namespace, printer: Printer) -> int:
         try:
             pages = _pages(choice, table, args.time_limit, began, printer)
         except Exception:
-            # What was learned is kept; the error is told as any other.
+            # The model is kept; the error is reported like any other.
             files = _write(choice, None, folder)
             _say_without_report(args, choice, files, printer)
             raise
@@ -141,7 +150,7 @@ def _load() -> None:
 
 
 def _tell(printer: Printer, text: str, seconds: float, limit: float) -> None:
-    """Tell what is being done with no model, in the form of the events of a choice."""
+    """Report work that belongs to no model, in the form of the events of a choice."""
     event = SimpleNamespace(model="", done=0, total=0, seconds=seconds, limit=limit, text=text)
     printer.progress(event)
 
@@ -236,7 +245,7 @@ def _say_without_report(
         printer.json({"answer": str(choice).partition("\n")[0], "files": files})
     else:
         printer.answer(f"{choice}\n\nmodel   {files['model']}")
-    printer.note("The model is whole and saved, but its report could not be made:")
+    printer.note("The model was saved, but its report could not be written:")
 
 
 # What is left out of the name of a table, in turn.
@@ -277,9 +286,9 @@ def check_results(folder: Path, table: Any) -> None:
     except (ValueError, OSError):
         source, is_same = "", False
     if not is_same:
-        whose = f"{source}, another table" if source else "something else"
+        whose = f"{source}, another table" if source else "another table"
         raise ValueError(
-            f"{folder} holds a model of {whose}; name another folder with --out DIR, "
+            f"{folder} already contains a model of {whose}; name another folder with --out DIR, "
             "or replace it with --overwrite."
         )
 
@@ -302,13 +311,13 @@ def _is_of(model: Any, source: str, table: Any) -> bool:
 
 
 def _target_of(table: Any) -> str:
-    """The target of a built-in table; for others it has to be said."""
+    """The target of a built-in table; for others it must be given."""
     from gapless.data import BUILTIN, listed
 
     if table.format == "built-in":
         return BUILTIN[table.source].target
     names = listed(table.frame.columns, 20)
-    raise ValueError(f"say which column to predict: --target COL. There are {names}.")
+    raise ValueError(f"name the column to predict with --target COL. The columns are {names}.")
 
 
 # ---- options -------------------------------------------------------------------------------------

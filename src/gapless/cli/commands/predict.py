@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "table",
         metavar="TABLE",
-        help="a file of any format that `fit` takes, - for standard input, or a built-in table",
+        help="a file in any format that `fit` reads, - for standard input, or a built-in table",
     )
     parser.add_argument(
         *("-o", "--out"),
@@ -43,30 +43,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a file for the result: .csv, .tsv, .jsonl or .parquet (default: CSV to standard "
         "output)",
     )
-    parser.add_argument("--format", choices=FORMATS, help="the format, if OUT does not say it")
+    parser.add_argument(
+        "--format", choices=FORMATS, help="the format of OUT, if its name does not show it"
+    )
     parser.add_argument(
         "--coverage",
         type=share,
         metavar="SHARE",
-        help="of numbers, the share of rows whose target is between lower and upper (default: 0.9)",
+        help="for regression, the share of targets between lower and upper (default: 0.9)",
     )
     parser.add_argument(
         "--proba",
         action=argparse.BooleanOptionalAction,
         default=None,
-        help="of classes, whether to add their probabilities (default: if the model has them)",
+        help="for classification, add probabilities (default: if the model has them)",
     )
     parser.add_argument(
         "--missing-columns",
         choices=("error", "fill"),
         default="error",
-        help="columns that the table lacks are an error, or count as missing in all rows",
+        help="stop if the table lacks columns, or treat them as missing in all rows",
     )
     add_reading_arguments(parser, as_fitted=True)
 
 
 def run(args: argparse.Namespace, printer: Printer) -> int:
-    """Add what a model says to each row of a table."""
+    """Add predictions to each row of a table."""
     path = model_file(args.model)
     out = args.out
     form = _format_of(args.format, out)
@@ -89,14 +91,14 @@ def run(args: argparse.Namespace, printer: Printer) -> int:
 
 
 def _format_of(asked: str | None, out: Path | None) -> str:
-    """The format that is asked for, or that the name says."""
+    """The format asked for, or that of the file name."""
     if out is None:
         if asked == "parquet":
             raise ValueError("Parquet needs a file; name it with -o OUT.parquet.")
         return asked or "csv"
     if asked is None and out.suffix.lower() not in SUFFIXES:
         raise ValueError(
-            f"{out} should end in {', '.join(SUFFIXES)}, or say --format {{{','.join(FORMATS)}}}."
+            f"{out} should end in {', '.join(SUFFIXES)}; or add --format {{{','.join(FORMATS)}}}."
         )
     check_file(out)
     return asked or SUFFIXES[out.suffix.lower()]
@@ -106,12 +108,12 @@ def _wanted(args: argparse.Namespace, predictor: Any, form: str, printer: Printe
     from ..predicting import Wanted
 
     if args.proba and not predictor.has_probabilities:
-        what = "predicts numbers" if predictor.classes is None else "tells classes alone"
-        raise ValueError(f"the model {what} and has no probabilities; leave --proba out.")
+        what = "numbers" if predictor.classes is None else "classes without probabilities"
+        raise ValueError(f"this model predicts {what}; drop --proba.")
     if args.coverage is not None and predictor.classes is not None:
-        raise ValueError("the model tells classes, which have no intervals; leave --coverage out.")
+        raise ValueError("this model predicts classes; --coverage applies to regression only.")
     if predictor.classes is None and not predictor.has_intervals:
-        printer.note("no intervals: the errors of this model in unseen rows are not known")
+        printer.note("no intervals: the errors of this model on unseen rows are unknown")
     return Wanted(
         probabilities=predictor.has_probabilities if args.proba is None else args.proba,
         coverage=(args.coverage or COVERAGE) if predictor.has_intervals else None,

@@ -12,7 +12,7 @@ from ..files import check_file, new_path, whole_files
 from ..printer import Printer
 from .fit import MODEL_FILE
 
-HELP = "show the report of a fitted model again, or write it as a page"
+HELP = "show the report of a fitted model, or write it to a file"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,9 +23,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         *("-o", "--out"),
         metavar="FILE",
         type=new_path,
-        help="write it to a file: .html, .json, or .txt",
+        help="write it to a file: .html, .json or .txt",
     )
-    where.add_argument("--json", action="store_true", help="the report as JSON, and nothing else")
+    where.add_argument("--json", action="store_true", help="print the report as JSON only")
 
 
 def run(args: argparse.Namespace, printer: Printer) -> int:
@@ -58,14 +58,14 @@ def model_file(name: str) -> Path:
             raise ValueError(f"{path} has no {MODEL_FILE}; name the folder that gapless fit wrote.")
         return path / MODEL_FILE
     if not path.is_file():
-        what = "is no file" if path.exists() else "does not exist"
+        what = "is not a file" if path.exists() else "does not exist"
         raise ValueError(f"{path} {what}; name a model file, or the folder that gapless fit wrote.")
     return path
 
 
 def _check_out(out: Path) -> None:
     if out.suffix not in (".html", ".htm", ".json", ".txt"):
-        raise ValueError(f"{out} should end in .html, .json or .txt, which says what is written.")
+        raise ValueError(f"{out} must end in .html, .json or .txt, which sets the format.")
     check_file(out)
 
 
@@ -76,7 +76,7 @@ def _report_of(path: Path) -> Any:
     record = getattr(load(path), "record_", "")
     if not record:
         raise ValueError(
-            f"{path} holds no report: gapless fit did not write it, or could not make one; "
-            f"gapless show {path} tells what is known of the model."
+            f"{path} contains no report: it was not written by gapless fit, or the report failed; "
+            f"gapless show {path} shows what is known about the model."
         )
     return from_json(record)

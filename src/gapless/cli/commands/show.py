@@ -8,17 +8,17 @@ from ..errors import DONE
 from ..printer import Printer
 from .report import model_file
 
-HELP = "show what is in a model file: objective, coefficients or rules, columns, training rows"
+HELP = "show what a model file contains: objective, coefficients or rules, columns, training rows"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `show`."""
     parser.add_argument("model", metavar="MODEL", help="a model file, or the folder of `fit`")
-    parser.add_argument("--json", action="store_true", help="all of it as JSON, and nothing else")
+    parser.add_argument("--json", action="store_true", help="print everything as JSON only")
 
 
 def run(args: argparse.Namespace, printer: Printer) -> int:
-    """Tell what is in a model file."""
+    """Show what is in a model file."""
     path = model_file(args.model)
 
     from ..showing import shown_of
