@@ -172,7 +172,7 @@ def test_text_is_named_with_row_and_column(cls):
     X, y = make_data(cls, d=2)
     columns = {"age": X[:, 0], "city": ["1.5"] * 3 + ["Rome"] * 27, "note": ["none"] * 30}
     encoder = "OrdinalEncoder" if cls is gapless.CategoricalNB else "OneHotEncoder"
-    message = f"X has 'Rome' in row 3, column 'city', which is no number; .* {encoder}"
+    message = f"X has 'Rome' in row 3, column 'city', which is not a number; .* {encoder}"
     for table in (pd.DataFrame(columns), pl.DataFrame(columns)):
         if takes_categories(cls):
             assert len(cls().fit(table, y).predict(table)) == 30
@@ -191,9 +191,12 @@ def test_text_is_named_with_row_and_column(cls):
 @pytest.mark.parametrize(
     "model, cure",
     [
-        (gapless.ID3Classifier(), "pass X as a table .* columns of text are categories"),
-        (gapless.RandomForestClassifier(), "pass X as a table"),
-        (gapless.NaiveBayes(), "pass X as a table"),
+        (
+            gapless.ID3Classifier(),
+            "pass X as a pandas or polars table, whose text columns are categories",
+        ),
+        (gapless.RandomForestClassifier(), "pass X as a pandas or polars table"),
+        (gapless.NaiveBayes(), "pass X as a pandas or polars table"),
         (gapless.CategoricalNB(), r"OrdinalEncoder\(\)"),
         (gapless.GaussianNB(), r"OneHotEncoder\(\)"),
     ],
@@ -234,7 +237,7 @@ def test_dates_are_named(cls):
     _, y = make_data(cls)
     for table in TABLES_OF_DATES:
         what = "X" if isinstance(table, np.ndarray) else "column 'day' of X"
-        with pytest.raises(ValueError, match=f"{what} holds dates .* turn them into numbers"):
+        with pytest.raises(ValueError, match=f"{what} holds dates .* convert them to numbers"):
             cls().fit(table, y)
 
 
@@ -258,7 +261,7 @@ def test_columns_of_one_name_are_named_before_any_evaluation(name):
     "values, message",
     [
         ([datetime.date(2024, 1, 1), datetime.date(2024, 1, 2)], "'day' of X holds dates"),
-        ([[1], [2]], "'day' of X holds values of type list, which are no categories"),
+        ([[1], [2]], "'day' of X holds values of type list, which cannot be categories"),
     ],
 )
 def test_trees_name_objects_that_are_no_categories(values, message):

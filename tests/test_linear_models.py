@@ -260,5 +260,5 @@ def test_a_fit_keeps_no_product_with_data_that_its_owner_may_change(rng):
     X = rng.normal(size=(50, 3))
     model = gapless.Ridge().fit(X, X @ [1.0, 2.0, 3.0] + rng.normal(size=50))
     X[:, 0] += 1.0
-    with pytest.raises(ValueError, match="not the fit of this data"):
+    with pytest.raises(ValueError, match="does not match these data"):
         model.generalization_  # noqa: B018

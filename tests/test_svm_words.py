@@ -73,7 +73,7 @@ def test_a_warning_comes_exactly_with_a_gap(max_iter):
 
 def test_kernel_values_that_are_no_numbers_are_named():
     X, y = make_data()
-    with pytest.raises(ValueError, match="values that are no finite numbers"):
+    with pytest.raises(ValueError, match="values that are not finite"):
         SVC(kernel=lambda a, b: np.full((len(a), len(b)), np.nan)).fit(X, y)
 
 
@@ -96,7 +96,7 @@ def test_an_asymmetric_matrix_is_named():
 def test_certify_takes_other_targets_for_what_they_are():
     X, y = make_data()
     model = SVC().fit(X, y)
-    assert "not the data of the fit, or" in gapless.certify(model, X, np.roll(y, 7)).verdict
+    assert "not the training data, or" in gapless.certify(model, X, np.roll(y, 7)).verdict
 
 
 def test_the_certificate_of_a_region_needs_no_targets():

@@ -110,7 +110,7 @@ def test_spreads_that_take_no_tables_are_refused(tmp_path):
     held, _ = drawn(50, "equal", np.random.default_rng(5))
     model, *_ = fitted(held, held)
     model.spread_ = make_pipeline(StandardScaler(), gapless.Ridge())
-    with pytest.raises(ModelFileError, match="takes no tables"):
+    with pytest.raises(ModelFileError, match="does not accept tables"):
         gapless.load(gapless.save(model, tmp_path / "m.gapless"))
 
 

@@ -213,7 +213,7 @@ def test_a_pipeline_of_a_table_takes_tables(run, tmp_path, files):
         ),
         (["{houses}", "{table}", "-o", "{folder}.csv"], "is a folder; name a file in it"),
         (["nowhere", "{table}"], "nowhere does not exist"),
-        (["{table}", "{table}"], "is no model file"),
+        (["{table}", "{table}"], "is not a complete model file"),
         (["{houses}", "nowhere.csv"], "nowhere.csv does not exist"),
     ],
 )

@@ -141,7 +141,7 @@ def test_other_data_are_found(cls, form):
     model = cls(**form).fit(X, y)
     order = np.random.default_rng(0).permutation(len(y))
     assert gapless.certify(model, X, y[order]).kind == "stopped"
-    with pytest.raises(ValueError, match="not the fit of this data"):
+    with pytest.raises(ValueError, match="does not match these data"):
         gapless.generalize(model, X, y[order])
 
 

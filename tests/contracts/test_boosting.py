@@ -410,5 +410,5 @@ def test_both_gaps_are_of_the_rows_that_trees_were_grown_on(cls, is_apart):
 def test_other_data_are_refused(cls):
     X, y = make_data(cls)
     model = cls().fit(X, y)
-    with pytest.raises(ValueError, match=r"not the fit of this data"):
+    with pytest.raises(ValueError, match=r"does not match these data"):
         gapless.generalize(model, X, y[::-1])

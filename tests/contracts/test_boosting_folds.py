@@ -132,7 +132,7 @@ def test_a_class_of_one_row_is_no_obstacle():
 @pytest.mark.parametrize("rows", [[0], [0, 0, 0], [0, 1]])
 def test_too_few_rows_are_named(rows):
     X, _ = make_rows(2)
-    message = f"from n_samples = {len(rows)}, of which .*give a number"
+    message = f"from n_samples = {len(rows)}, .*give a number"
     with pytest.raises(ValueError, match=message):
         HistGradientBoostingClassifier(**FORM).fit(X[rows], rows)
 
@@ -141,7 +141,9 @@ def test_too_few_rows_are_named(rows):
 def test_a_second_way_to_choose_rounds_is_refused(other):
     X, y = make_rows()
     params, given = (other, {}) if other != "X_val" else ({}, {"X_val": X, "y_val": y})
-    with pytest.raises(ValueError, match=r'max_iter="cv" chooses .* and (warm|early|X_val)'):
+    with pytest.raises(
+        ValueError, match=r'max_iter="cv" chooses .* contradicts (warm|early|X_val)'
+    ):
         HistGradientBoostingRegressor(**FORM | params).fit(X, y, **given)
 
 
@@ -177,7 +179,7 @@ def limited(monkeypatch, count):
 
 def test_without_time_the_best_so_far_is_taken(monkeypatch):
     model, words = limited(monkeypatch, 5 * boosting_folds.PATIENCE)
-    assert "before the folds that choose the number of rounds had ended" in words
+    assert "before the folds that choose the number of rounds had finished" in words
     assert len(model.search_.unseen) == boosting_folds.PATIENCE
     assert model.n_iter_ == np.argmax(model.search_.unseen) + 1
 
@@ -194,7 +196,7 @@ def test_a_fit_without_time_for_its_rounds_says_how_to_go_on(monkeypatch):
     model, words = limited(monkeypatch, 5 * tried + 4)
     chosen = model.search_.values["rounds"][model.search_.chosen]
     assert model.n_iter_ == 4 and f"after 4 of {chosen} rounds" in words
-    assert f"go on with warm_start=True and max_iter={chosen}." in words
+    assert f"continue with warm_start=True and max_iter={chosen}." in words
     monkeypatch.undo()
     model.set_params(warm_start=True, max_iter=int(chosen)).fit(X, y)
     whole = HistGradientBoostingRegressor(**FORM).fit(X, y)

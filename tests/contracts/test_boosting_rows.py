@@ -137,12 +137,12 @@ def test_warm_start_names_what_has_changed():
     model.set_params(max_iter=9)
     with pytest.raises(ValueError, match=r"X has 2 features, but .* expecting 3 features"):
         model.fit(X[:, :2], y > 0)
-    with pytest.raises(ValueError, match="trees of other classes"):
+    with pytest.raises(ValueError, match="grown with other classes"):
         model.fit(X, np.digitize(y, [-0.5, 0.5]))
     table = pd.DataFrame({"kind": np.where(y > 0, "a", "b")})
     model = HistGradientBoostingRegressor(warm_start=True, **SMALL).fit(table, y)
     model.set_params(max_iter=9)
-    with pytest.raises(ValueError, match="trees of other levels of categories"):
+    with pytest.raises(ValueError, match="grown with other categories"):
         model.fit(table.replace("a", "c"), y)
     assert model.fit(table, y).n_iter_ == 9
 

@@ -109,7 +109,7 @@ def test_uncertain_rows_are_left_to_somebody_else():
         "c",
     ]
     assert float(mean_cost([1, 1, 2], model.predict(p), abstain_cost=0.3)) == pytest.approx(1.3 / 3)
-    with pytest.raises(ValueError, match="'b' is a class and cannot stand for no decision"):
+    with pytest.raises(ValueError, match="'b' is a class and cannot also mean"):
         named.set_params(abstain_label="b").fit(None, list("abc"))
 
 
@@ -161,7 +161,7 @@ def test_any_classifier_will_do(data):
     model = BayesDecision(make_pipeline(StandardScaler(), Theirs()), COSTS).fit(table, y)
     assert list(model.feature_names_in_) == ["a", "b", "c"] and model.n_features_in_ == 3
     assert model.predict(table).shape == y.shape
-    with pytest.raises(AttributeError, match="is no model of gapless"):
+    with pytest.raises(AttributeError, match="is not a gapless model"):
         model.generalization_  # noqa: B018 - reading it is what fails
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict(table), model.predict(table))
@@ -187,7 +187,7 @@ def test_weights_are_repeats(data, rng):
     [
         ({"cost_matrix": np.eye(2)}, r"shape \(2, 2\), but there are 3 classes"),
         ({"cost_matrix": {0: 1.0, 1: 2.0}}, "2 has no cost"),
-        ({"cost_matrix": {0: 1, 1: 2, 2: 3, "x": 4}}, "'x' is no class"),
+        ({"cost_matrix": {0: 1, 1: 2, 2: 3, "x": 4}}, "'x' is not a class"),
         ({"cost_matrix": [[0, np.nan, 1]] * 3}, r"nan at \(0, 1\)"),
         ({"cost_matrix": [["a", "b", "c"]] * 3}, "must be numbers"),
         ({"abstain_cost": 0.1, "abstain_label": 2}, "2 is a class"),
@@ -209,7 +209,7 @@ def test_bad_rows_are_named(data):
     model = BayesDecision(LogisticRegression()).fit(X, y)
     with pytest.raises(ValueError, match="costs has shape"):
         model.predict(X, np.ones((3, 3)))
-    with pytest.raises(ValueError, match="7 in row 2, which was no class of the fit"):
+    with pytest.raises(ValueError, match="7 in row 2, which is not one of the training classes"):
         model.risk(X[:3], [0, 1, 7])
 
 

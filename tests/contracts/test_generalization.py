@@ -149,10 +149,10 @@ def test_other_data_than_that_of_the_fit_is_refused():
     X, y = regression()
     model = gapless.Ridge().fit(X, y)
     for other in ((X[::-1], y), (X, y + 1), (X, y, np.arange(len(y)))):
-        with pytest.raises(ValueError, match="not the fit of this data"):
+        with pytest.raises(ValueError, match="does not match these data"):
             gapless.generalize(model, *other)
     model.coef_ *= 1.1
-    with pytest.raises(ValueError, match="not the fit of this data"):
+    with pytest.raises(ValueError, match="does not match these data"):
         gapless.generalize(model, X, y)
 
 

@@ -94,13 +94,13 @@ def test_lists_of_classes_are_as_long_as_the_scores(model, count, tmp_path):
 def test_neighbours_have_classes_that_exist(tmp_path):
     path, manifest, arrays = saved(gapless.KNeighborsClassifier(3), tmp_path, X, Y)
     new_array(manifest, arrays, (*FITTED, "classes_"), np.arange(2))
-    refuse(path, manifest, arrays, "_y has classes that classes_ has not")
+    refuse(path, manifest, arrays, "_y has classes that are not in classes_")
 
 
 def test_neighbours_have_no_classes_that_no_row_has(tmp_path):
     path, manifest, arrays = saved(gapless.KNeighborsClassifier(3), tmp_path, X, Y)
     new_array(manifest, arrays, (*FITTED, "classes_"), np.arange(4))
-    refuse(path, manifest, arrays, "classes_ has classes that _y has not")
+    refuse(path, manifest, arrays, "classes_ has classes that are not in _y")
 
 
 @pytest.mark.parametrize("name, bad", [("n_neighbors", "x"), ("n_neighbors", 0), ("ties", "none")])
@@ -205,7 +205,7 @@ def test_rare_levels_are_known_where_they_are_grouped(encoder, other, tmp_path):
     else:
         change(manifest, place, other)
         leave_out_unused(manifest, arrays)
-    refuse(path, manifest, arrays, "rare levels")
+    refuse(path, manifest, arrays, "rare categories")
 
 
 @pytest.mark.parametrize("columns", [{"list": [0, 7]}, {"list": [1]}, {"slice": [0, 3, None]}, "a"])
@@ -214,7 +214,7 @@ def test_a_transformer_takes_the_columns_that_it_was_given(columns, tmp_path):
     model = ColumnTransformer([("scaled", StandardScaler(), [0, 2])])
     path, manifest, arrays = saved(model, tmp_path, X)
     change(manifest, (*FITTED, "transformers_", "list", 0, "tuple", 2), columns)
-    refuse(path, manifest, arrays, "a transformer of other columns than it was given")
+    refuse(path, manifest, arrays, "a transformer of columns other than its own")
 
 
 FRAME = pd.DataFrame(X, columns=["a", "b", "c"])
@@ -245,7 +245,7 @@ def test_an_imputer_that_tells_of_missing_values_can(tmp_path):
     path, manifest, arrays = saved(SimpleImputer(add_indicator=True), tmp_path, missing)
     change(manifest, (*FITTED, "indicator_"), None)
     leave_out_unused(manifest, arrays)
-    refuse(path, manifest, arrays, "where missing values are told of")
+    refuse(path, manifest, arrays, "where missing values are marked")
 
 
 @pytest.mark.parametrize("width", [2, 4])
@@ -270,7 +270,7 @@ def test_no_type_of_text_is_larger_than_the_file(encoder, tmp_path):
     """A column of 99,999 letters a row asked for 0.4 MB for each of its cells."""
     path, manifest, arrays = saved(encoder, tmp_path, LEVELS)
     change(manifest, (*PARAMETERS, "dtype"), {"dtype": "<U99999"})
-    refuse(path, manifest, arrays, "texts of 399996 bytes, in a file that is no larger")
+    refuse(path, manifest, arrays, "texts of 399996 bytes, more than the whole file")
 
 
 def test_columns_of_levels_grow_with_the_file(tmp_path):
@@ -282,7 +282,7 @@ def test_columns_of_levels_grow_with_the_file(tmp_path):
     change(manifest, (*FITTED, "_n_features_outs", "list"), [200_000] * 500)
     change(manifest, (*FITTED, "n_features_in_"), 500)
     arrays = {"new": arrays["new"]}
-    refuse(path, manifest, arrays, "more than is left for a file of this size")
+    refuse(path, manifest, arrays, "more than a file of this size may use")
 
 
 def test_groups_of_rare_levels_are_no_more_than_levels(tmp_path):
@@ -296,7 +296,7 @@ def test_groups_of_rare_levels_are_no_more_than_levels(tmp_path):
         np.array([199_999] * count),
     )
     change(manifest, (*FITTED, "_n_features_outs", "list", 0), 200_000)
-    refuse(path, manifest, arrays, "groups of other levels")
+    refuse(path, manifest, arrays, "groups of other categories")
 
 
 def test_products_of_columns_grow_with_the_file(tmp_path):
@@ -305,7 +305,7 @@ def test_products_of_columns_grow_with_the_file(tmp_path):
     twin = PolynomialFeatures(2).fit(np.zeros((1, 1000)))
     for name in ("n_features_in_", "n_output_features_", "_n_out_full"):
         change(manifest, (*FITTED, name), int(getattr(twin, name)))
-    refuse(path, manifest, arrays, "asks for 501501 columns, more than is left")
+    refuse(path, manifest, arrays, "needs 501501 columns, more than a file of this size")
 
 
 def test_many_transformers_together_ask_for_no_more_than_one(tmp_path):
@@ -313,7 +313,7 @@ def test_many_transformers_together_ask_for_no_more_than_one(tmp_path):
     one = {"model": manifest["model"]}
     steps = {"list": [{"tuple": [f"s{k}", one]} for k in range(5)]}
     manifest["model"] = {"class": "sklearn.Pipeline", "parameters": {"steps": steps}, "fitted": {}}
-    refuse(path, manifest, arrays, "asks for 45451 columns, more than is left")
+    refuse(path, manifest, arrays, "needs 45451 columns, more than a file of this size")
 
 
 @pytest.mark.parametrize("form", ["csr", "csc"])
@@ -344,7 +344,7 @@ def test_an_array_that_is_read_again_and_again_is_counted_each_time(tmp_path):
     place = node(manifest, (*FITTED, "_row_weights"))
     for k in range(40):
         member["model"]["fitted"]["dual_"] = {"list": [place] * k}
-    refuse(path, manifest, arrays, "bytes, more than is left")
+    refuse(path, manifest, arrays, "bytes, more than a file of this size")
 
 
 # ---- nesting and members -------------------------------------------------------------------------
@@ -360,11 +360,11 @@ def test_models_are_nested_in_few_others(tmp_path):
             "model": {"class": "sklearn.Pipeline", "parameters": {"steps": steps}, "fitted": {}}
         }
     manifest["model"] = inside["model"]
-    refuse(path, manifest, arrays, "a model in more than 10 others")
+    refuse(path, manifest, arrays, "a model nested in more than 10 others")
     model = gapless.Ridge()
     for _ in range(12):
         model = Pipeline([("a", model)])
-    with pytest.raises(ModelFileError, match="put fewer into each other"):
+    with pytest.raises(ModelFileError, match="nest fewer"):
         gapless.save(model, path)
 
 
@@ -375,7 +375,7 @@ def test_models_of_one_file_are_limited(tmp_path, monkeypatch):
     path, manifest, arrays = saved(gapless.Ridge(), tmp_path)
     few = {"model": {"class": "linear.Ridge", "parameters": {}, "fitted": {}}}
     change(manifest, (*PARAMETERS, "alpha"), {"list": [few] * 60})
-    refuse(path, manifest, arrays, "asks for 1 models, more than is left")
+    refuse(path, manifest, arrays, "needs 1 models, more than a file of this size")
     with pytest.raises(ModelFileError, match="one model too many"):
         gapless.save(make_pipeline(*[StandardScaler() for _ in range(60)]), path)
 
@@ -388,7 +388,7 @@ def test_a_multiway_tree_has_no_circle(tmp_path):
     parent = np.frombuffer(data, "<i8").copy()
     parent[1:] = np.arange(1, len(parent))
     new_array(manifest, arrays, place, parent)
-    refuse(path, manifest, arrays, "not behind its parent")
+    refuse(path, manifest, arrays, "not come after its parent")
 
 
 @pytest.mark.parametrize(
@@ -417,4 +417,4 @@ def test_a_step_of_a_pipeline_is_a_model(other, tmp_path):
     change(manifest, (*PARAMETERS, "steps", "list", 1, "tuple", 1), other)
     text = json.dumps(manifest)
     arrays = {k: v for k, v in arrays.items() if f'"tensor": "{k}"' in text}
-    refuse(path, manifest, arrays, "a step that is no model")
+    refuse(path, manifest, arrays, "a step that is not a model")

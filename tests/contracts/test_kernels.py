@@ -338,7 +338,7 @@ def test_parameters_can_be_read_and_replaced_also_in_parts():
     assert k.replace(left__kernel__gamma=3.0, left__factor=1.5) == 1.5 * Gaussian(3.0) + Linear()
     assert Gaussian().replace(gamma=1.0) == Gaussian(1.0)
     with pytest.raises(
-        ValueError, match=r"'gama' is no parameter of Gaussian\(gamma=1.0\); it has"
+        ValueError, match=r"'gama' is not a parameter of Gaussian\(gamma=1.0\); it has"
     ):
         Gaussian(1.0).replace(gama=2.0)
 
@@ -594,8 +594,8 @@ def test_sigmoid_fails_mercers_condition_and_the_check_says_so(rng):
     K = Sigmoid(gamma=1.0, coef0=-1.0).gram(X)
     assert check.smallest == pytest.approx(np.linalg.eigvalsh(K)[0])
     assert str(check).startswith(
-        "The Gram matrix of Sigmoid(gamma=1.0, coef0=-1.0) is no matrix of inner products; "
-        "it is not positive semi-definite: its smallest eigenvalue is -"
+        "The Gram matrix of Sigmoid(gamma=1.0, coef0=-1.0) is not a matrix of inner products; it "
+        "is not positive semi-definite: its smallest eigenvalue is -"
     )
 
 

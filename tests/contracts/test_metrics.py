@@ -322,12 +322,12 @@ def test_confusion_matrix_is_that_of_scikit_learn(rng):
     ("call", "message"),
     [
         (lambda: metrics.accuracy([0, 1], ["a", "b"]), "mix text and numbers"),
-        (lambda: metrics.precision([0, 1, 2], [0, 1, 2]), "say which one is positive"),
+        (lambda: metrics.precision([0, 1, 2], [0, 1, 2]), "set pos_label to the positive one"),
         (lambda: metrics.precision([0, 1], [0, 1], average="mean"), "average='mean'"),
-        (lambda: metrics.precision([0, 1], [0, 1], pos_label=7), "pos_label=7 is no class"),
+        (lambda: metrics.precision([0, 1], [0, 1], pos_label=7), "pos_label=7 is not a class"),
         (lambda: metrics.accuracy([0, 1], [0, 1], method="wald"), "method='wald'"),
         (lambda: metrics.log_loss([0, 1, 2], [0.1, 0.2, 0.3]), "3 classes"),
-        (lambda: metrics.log_loss([0, 1], [[0.5, 0.6], [0.5, 0.5]]), "sum to 1.1 and not to 1"),
+        (lambda: metrics.log_loss([0, 1], [[0.5, 0.6], [0.5, 0.5]]), "sum to 1.1, not 1"),
         (lambda: metrics.log_loss([0, 1], [1.5, 0.5]), "probabilities from 0 to 1"),
         (lambda: metrics.log_loss([0, 1], np.full((2, 3), 1 / 3)), "pass all classes"),
         (lambda: metrics.mse([1.0, 2.0], [[1.0, 2.0], [1.0, 2.0]]), "1 outputs"),
@@ -337,10 +337,10 @@ def test_confusion_matrix_is_that_of_scikit_learn(rng):
         (lambda: metrics.compare([0, 1], [0, 1], [0]), "same rows"),
         (lambda: metrics.compare([0, 1], [0, 1], [0, 1], average="macro"), "takes no average"),
         (lambda: metrics.accuracy([], []), "no rows"),
-        (lambda: metrics.roc_auc([0, 1], ["a", "b"]), "'a' in row 0, which is no number"),
+        (lambda: metrics.roc_auc([0, 1], ["a", "b"]), "'a' in row 0, which is not a number"),
         (lambda: metrics.reliability_curve([0, 1], [0.1, 0.2], n_bins=0), "n_bins"),
         (lambda: metrics.reliability_curve([0, 1], [0.1, 0.2], strategy="k"), "strategy"),
-        (lambda: metrics.mean_cost([0, 1], [0, 2], labels=[0, 1]), "2 is none of the classes"),
+        (lambda: metrics.mean_cost([0, 1], [0, 2], labels=[0, 1]), "2 is not one of the classes"),
     ],
 )
 def test_errors_say_what_is_wrong(call, message):

@@ -28,9 +28,9 @@ def test_no_file_asks_for_thousands_of_processes(tmp_path):
     path = gapless.save(model.set_params(n_jobs=-1), tmp_path / "m")
     manifest, arrays = contents(path)
     change(manifest, ("model", "parameters", "n_jobs"), 10_000)
-    with pytest.raises(ModelFileError, match="n_jobs is 10000; files hold at most 128"):
+    with pytest.raises(ModelFileError, match="n_jobs is 10000; files allow at most 128"):
         gapless.load(write(path, manifest, arrays))
-    with pytest.raises(ModelFileError, match="n_jobs is 10000; files hold at most 128"):
+    with pytest.raises(ModelFileError, match="n_jobs is 10000; files allow at most 128"):
         gapless.save(model.set_params(n_jobs=10_000), path)
 
 
@@ -92,7 +92,7 @@ def test_patterns_that_could_take_for_ever_are_refused(pattern, tmp_path):
         with pytest.raises(ModelFileError, match="token_pattern is"):
             gapless.load(write(tmp_path / "changed", manifest, arrays))
     for unsaved in (CountVectorizer, TfidfVectorizer, gapless.TextClassifier):
-        with pytest.raises(ModelFileError, match="no longer than the texts are long, such as"):
+        with pytest.raises(ModelFileError, match="run in linear time, such as"):
             gapless.save(unsaved(token_pattern=pattern), path)
 
 
@@ -121,9 +121,9 @@ def test_patterns_that_are_kept_are_quick_on_texts_made_to_be_slow():
     [
         (CountVectorizer(), "ngram_range", {"tuple": [1, 10**6]}, "two whole numbers up to 64"),
         (CountVectorizer(), "ngram_range", {"tuple": [1]}, "two whole numbers up to 64"),
-        (CountVectorizer(), "input", "filename", "models of files open no others"),
-        (CountVectorizer(), "encoding", "punycode", "decode the texts before"),
-        (make_pipeline(StandardScaler()), "memory", "folder", "keep nothing in folders"),
+        (CountVectorizer(), "input", "filename", "models in files do not open other files"),
+        (CountVectorizer(), "encoding", "punycode", "decode the texts first"),
+        (make_pipeline(StandardScaler()), "memory", "folder", "use no cache folder"),
     ],
 )
 def test_parameters_beyond_limits_are_refused(model, name, value, words, tmp_path):
@@ -173,7 +173,7 @@ def test_texts_without_room_ask_for_no_memory(tmp_path):
     manifest, arrays = contents(path)
     tensor = manifest["model"]["fitted"]["classes_"]["texts"]["tensor"]
     arrays[tensor] = "U32", [1 << 40, 0], b""
-    with pytest.raises(ModelFileError, match="texts without any room"):
+    with pytest.raises(ModelFileError, match="texts of length 0"):
         gapless.load(write(path, manifest, arrays))
 
 

@@ -375,9 +375,9 @@ class OwnRidge(gapless.Ridge):
 @pytest.mark.parametrize(
     "model, words",
     [
-        (gapless.SVC(kernel=own_kernel), "kernel is code of yours .own_kernel."),
-        (gapless.RiskRegressor(loss=OwnLoss()), "loss is code of yours .OwnLoss."),
-        (make_pipeline(FunctionTransformer(np.log1p), gapless.Ridge()), "func is code of yours"),
+        (gapless.SVC(kernel=own_kernel), "kernel is your own code .own_kernel."),
+        (gapless.RiskRegressor(loss=OwnLoss()), "loss is your own code .OwnLoss."),
+        (make_pipeline(FunctionTransformer(np.log1p), gapless.Ridge()), "func is your own code"),
         (make_pipeline(StandardScaler(), OfScikitLearn()), "LogisticRegression, which model files"),
         (gapless.RandomForestClassifier(random_state=np.random.RandomState(0)), "an integer"),
         (OwnRidge(), "OwnRidge cannot be saved"),
@@ -437,28 +437,32 @@ FITTED = ("model", "fitted")
 @pytest.mark.parametrize(
     "path, value, words",
     [
-        (("version",), [2, 0], "newer than the version 1"),
-        (("version",), ["1", 0], "does not say its version"),
-        (("format",), "another", "no model of gapless"),
-        (("more",), 1, "other entries"),
-        (("model", "class"), "os.system", "does not know"),
-        (("model", "class"), "trees.Tree", "does not know"),
-        (("model", "parameters", "more"), 1, "its class has not: more"),
-        ((*FITTED, "__class__"), 1, "its class has not: __class__"),
-        ((*FITTED, "_training"), None, "its class has not: _training"),
-        ((*FITTED, "n_features_in_"), -1, "n_features_in_ is -1, outside of"),
-        ((*FITTED, "coef_"), {"array": {"tensor": "99", "order": "C"}}, "not there"),
-        ((*FITTED, "coef_"), {"array": {"tensor": "0"}}, "other entries"),
+        (("version",), [2, 0], "newer than version 1"),
+        (("version",), ["1", 0], "does not state its version"),
+        (("format",), "another", "not a gapless model"),
+        (("more",), 1, "unexpected entries"),
+        (("model", "class"), "os.system", "unknown to this gapless"),
+        (("model", "class"), "trees.Tree", "unknown to this gapless"),
+        (("model", "parameters", "more"), 1, "its class does not have: more"),
+        ((*FITTED, "__class__"), 1, "its class does not have: __class__"),
+        ((*FITTED, "_training"), None, "its class does not have: _training"),
+        ((*FITTED, "n_features_in_"), -1, "n_features_in_ is -1, outside"),
+        ((*FITTED, "coef_"), {"array": {"tensor": "99", "order": "C"}}, "does not exist"),
+        ((*FITTED, "coef_"), {"array": {"tensor": "0"}}, "entries other than"),
         ((*FITTED, "coef_"), {"pickle": "…"}, "unknown kind"),
-        ((*FITTED, "coef_"), {"texts": {"tensor": "0"}}, "no array of text"),
-        ((*FITTED, "coef_"), {"objects": {"shape": [2], "items": [1]}}, "another number of items"),
-        ((*FITTED, "coef_"), {"objects": {"shape": [-1], "items": [1]}}, "another number"),
-        ((*FITTED, "coef_"), {"scalar": {"dtype": "object", "value": 1}}, "no number"),
+        ((*FITTED, "coef_"), {"texts": {"tensor": "0"}}, "not an array of text"),
+        (
+            (*FITTED, "coef_"),
+            {"objects": {"shape": [2], "items": [1]}},
+            "a number of items",
+        ),
+        ((*FITTED, "coef_"), {"objects": {"shape": [-1], "items": [1]}}, "a number of items"),
+        ((*FITTED, "coef_"), {"scalar": {"dtype": "object", "value": 1}}, "not a number"),
         ((*FITTED, "coef_"), {"scalar": {"dtype": "int8", "value": 300}}, "damaged"),
-        ((*FITTED, "coef_"), {"float": "1"}, "no number"),
-        ((*FITTED, "coef_"), {"type": "numpy.void"}, "no type"),
+        ((*FITTED, "coef_"), {"float": "1"}, "not a number"),
+        ((*FITTED, "coef_"), {"type": "numpy.void"}, "not a type"),
         ((*FITTED, "coef_"), {"dict": [[{"list": []}, 1]]}, "damaged"),
-        ((*FITTED, "coef_"), {"dict": [[1, 1], [1, 2]]}, "twice"),
+        ((*FITTED, "coef_"), {"dict": [[1, 1], [1, 2]]}, "duplicate key"),
         ((*FITTED, "coef_"), 10**400, None),
     ],
 )
@@ -495,14 +499,14 @@ def test_the_array_of_floats_counts_once(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "stretch, words",
     [
-        ([0, 23], "trace_.seconds is no stretch"),
-        ([22, 46], "no stretch"),
-        ([24, 46], "no stretch"),
-        ([23, 47], "no stretch"),
-        ([23, 22], "no stretch"),
-        ([23, 46.0], "no stretch"),
-        ([23], "no stretch"),
-        (None, "no stretch"),
+        ([0, 23], "trace_.seconds is not a range"),
+        ([22, 46], "not a range"),
+        ([24, 46], "not a range"),
+        ([23, 47], "not a range"),
+        ([23, 22], "not a range"),
+        ([23, 46.0], "not a range"),
+        ([23], "not a range"),
+        (None, "not a range"),
         ([23, 45], "'floats' has numbers that belong to nothing"),
     ],
 )
@@ -524,7 +528,7 @@ def test_nesting_is_bounded(saved):
     for _ in range(100):
         node = {"list": [node]}
     change(manifest, (*FITTED, "coef_"), node)
-    with pytest.raises(ModelFileError, match="nested in more than 64"):
+    with pytest.raises(ModelFileError, match="nested more than 64"):
         gapless.load(write(saved, manifest, arrays))
 
 
@@ -533,9 +537,9 @@ def test_long_names_and_equal_hashes_take_no_time(saved):
     many = 20_000
     same = [[{"tuple": [-1 - (k >> bit & 1) for bit in range(15)]}, 0] for k in range(many)]
     for name, value, words in (
-        ("x" * 1_000_000, {"list": [0] * many}, "its class has not: xxx"),
-        ("coef_", {"dict": same}, "no text and no usual number"),
-        ("coef_", {"set": [k * (2**61 - 1) for k in range(many)]}, "no usual number"),
+        ("x" * 1_000_000, {"list": [0] * many}, "its class does not have: xxx"),
+        ("coef_", {"dict": same}, "neither text nor a plain number"),
+        ("coef_", {"set": [k * (2**61 - 1) for k in range(many)]}, "a plain number"),
     ):
         manifest, arrays = contents(saved)
         manifest["model"]["fitted"][name] = value
@@ -583,7 +587,7 @@ def test_products_that_cannot_be_counted_are_refused(degree, tmp_path):
 def test_strange_types_of_arrays_are_refused(name, saved):
     manifest, arrays = contents(saved)
     change(manifest, (*FITTED, "coef_"), {"dtype": name})
-    with pytest.raises(ModelFileError, match="no type of arrays"):
+    with pytest.raises(ModelFileError, match="not an array type"):
         gapless.load(write(saved, manifest, arrays))
 
 
@@ -661,15 +665,15 @@ def set_to(place, value):
 @pytest.mark.parametrize(
     "name, place, value, words",
     [
-        ("children_left", 0, 0, "not behind its parent"),
-        ("children_right", 0, 10**9, "not behind its parent"),
+        ("children_left", 0, 0, "not come after its parent"),
+        ("children_right", 0, 10**9, "not come after its parent"),
         ("children_right", 0, 2, "exactly one parent|not behind"),
         ("children_right", -1, 1, "a leaf with a child"),
-        ("children_left", -1, 1, "not behind its parent"),
+        ("children_left", -1, 1, "not come after its parent"),
         ("feature", 0, 3, "column that does not exist"),
         ("threshold", 0, np.nan, "threshold that is NaN"),
         ("category_start", -1, 5, "offsets"),
-        ("n_classes", 0, 10**6, "numbers of classes"),
+        ("n_classes", 0, 10**6, "class counts"),
     ],
 )
 def test_a_tree_that_is_none_is_refused(name, place, value, words, tmp_path):
@@ -684,9 +688,9 @@ def test_a_tree_that_is_none_is_refused(name, place, value, words, tmp_path):
     [
         (("nodes",), (0, 1), 1, "right child"),
         (("nodes",), (0, 1), 10**9, "right child"),
-        (("nodes",), (0, 1), 0xFFFFFFFF, "no tree"),
+        (("nodes",), (0, 1), 0xFFFFFFFF, "not form a tree"),
         (("nodes",), (-1, 1), 0x80000000, "leaf without a value"),
-        (("nodes",), (0, 0), 0xFFFFFFFF, "no column"),
+        (("nodes",), (0, 0), 0xFFFFFFFF, "without a column"),
         (("start",), 1, 10**9, "offsets"),
         (("asked", "value", "fields", "feature"), 0, 99, "column that does not exist"),
         (("asked", "value", "fields", "first"), -1, 10**6, "offsets"),

@@ -181,9 +181,9 @@ def test_certificate_says_that_nothing_is_minimised(cls):
     model = cls().fit(X, y)
     assert model.certificate_.kind == gapless.certify(model, X, y).kind == "none"
     assert "nothing is minimised" in str(model.certificate_)
-    with pytest.raises(ValueError, match="not the data of the fit"):
+    with pytest.raises(ValueError, match="not the training data"):
         gapless.certify(model, X, y[::-1])
-    with pytest.raises(ValueError, match="not the data of the fit"):
+    with pytest.raises(ValueError, match="not the training data"):
         gapless.generalize(model, X + 1, y)
 
 

@@ -34,7 +34,7 @@ def test_wine_warns_of_its_scales_and_constant_columns_do_not(recwarn):
     for dtype in (np.float32, np.float64):
         KNeighborsClassifier().fit(constant.astype(dtype), y)
     assert not recwarn.list
-    with pytest.warns(UserWarning, match="no say"):
+    with pytest.warns(UserWarning, match="hardly affect"):
         KNeighborsClassifier().fit(X, y)
 
 
@@ -94,8 +94,8 @@ def test_more_neighbours_than_rows_are_an_error(cls):
 def test_functions_must_make_votes(cls):
     X, y = make_data(cls)
     for function, what in (
-        (lambda d: 1 / d, "made inf of the distance 0"),
-        (lambda d: -d, "made -"),
+        (lambda d: 1 / d, "returned inf for the distance 0"),
+        (lambda d: -d, "returned -"),
     ):
         with pytest.raises(ValueError, match=what), np.errstate(divide="ignore"):
             cls(weights=function).fit(X, y).predict(X)
@@ -118,7 +118,7 @@ def test_a_function_sees_no_more_rows_than_vote(cls):
 
 def test_parameters_without_a_use_are_refused():
     X, y = make_data(KNeighborsClassifier)
-    with pytest.raises(ValueError, match="categorical_features are for mixed rows"):
+    with pytest.raises(ValueError, match="categorical_features need mixed rows"):
         KNeighborsClassifier(categorical_features=[0]).fit(X, y)
     with pytest.raises(ValueError, match="no metric_params"):
         KNeighborsClassifier(metric="mixed", metric_params={"w": np.ones(4)}).fit(X, y)
@@ -127,5 +127,5 @@ def test_parameters_without_a_use_are_refused():
         model.radius_neighbors(X)
     with pytest.raises(ValueError, match="one for each row"):
         model.radius_neighbors(X[:3], [1.0, 2.0])
-    with pytest.raises(ValueError, match="intervals are for new rows"):
+    with pytest.raises(ValueError, match="intervals need new rows"):
         KNeighborsRegressor().fit(X, X[:, 0]).predict(None, interval=0.9)

@@ -424,10 +424,10 @@ def test_every_machine_says_how_it_will_do(cls, form, request):
     again = gapless.generalize(model, X, y)
     # Near a border the last digit of a solution decides.
     assert again.unseen == pytest.approx(result.unseen, abs=1e-6 if cls is not svm.NuSVC else 0.05)
-    with pytest.raises(ValueError, match="not the fit of this data"):
+    with pytest.raises(ValueError, match="does not match these data"):
         gapless.generalize(model, 1.1 * X, y)
     if form.get("C") != np.inf:  # whose margin is the same for all weights
-        with pytest.raises(ValueError, match="not the fit of this data"):
+        with pytest.raises(ValueError, match="does not match these data"):
             gapless.generalize(model, X, y, np.linspace(0.5, 1.5, len(y)))
     copied = pickle.loads(pickle.dumps(model))
     assert copied.generalization_ == result
@@ -458,13 +458,15 @@ def test_sets_hold_the_classes_of_most_rows(cls):
 
 def test_a_hard_margin_needs_separable_classes():
     X, y = make_data(svm.SVC, classes=2)
-    with pytest.raises(ValueError, match="not separable, so C=inf has no solution; set a finite C"):
+    with pytest.raises(
+        ValueError, match=r"not separable, .* C=inf has no solution; set a finite C"
+    ):
         svm.SVC(C=np.inf, kernel="linear").fit(X, y)
 
 
 def test_nu_must_leave_a_margin():
     X, y = make_data(svm.NuSVC, classes=2)
-    with pytest.raises(ValueError, match="the margin ρ is 0 for so small a nu; raise nu"):
+    with pytest.raises(ValueError, match="the margin ρ is 0 at this nu; raise nu"):
         svm.NuSVC(nu=0.05, kernel="linear").fit(X, y)
 
 

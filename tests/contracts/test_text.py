@@ -370,15 +370,15 @@ def test_parameters_of_the_classifier_can_be_searched():
         ("a single text", r"single text.*pass \[text\]"),
         (
             ["good", None, "poor"],
-            'None in row 1, which is no text; fill missing texts, e.g. with ""',
+            'None in row 1, which is not text; fill missing texts, e.g. with ""',
         ),
         (["good", "so", float("nan")], "nan in row 2"),
         (pd.Series(["good", pd.NA, "poor"], dtype="string"), "<NA> in row 1"),
-        (["good", 3.5, "poor"], "3.5 in row 1, which is no text; give strings"),
-        (["good", b"bytes", "poor"], "row 1, which is no text; decode it"),
-        ([["good"], ["so"], ["poor"]], "row 0, which is no text; give one string for each row"),
-        (np.array([["a", "b"]] * 3), r"shape \(3, 2\).*choose the column"),
-        (np.zeros((3, 1)), "0.0 in row 0, which is no text"),
+        (["good", 3.5, "poor"], "3.5 in row 1, which is not text; give strings"),
+        (["good", b"bytes", "poor"], "row 1, which is not text; decode it"),
+        ([["good"], ["so"], ["poor"]], "row 0, which is not text; give one string for each row"),
+        (np.array([["a", "b"]] * 3), r"shape \(3, 2\).*select one column"),
+        (np.zeros((3, 1)), "0.0 in row 0, which is not text"),
         (7, "X is a int, but texts are needed"),
         ({"good", "so", "poor"}, "X is a set, but texts are needed"),
         ({"good": 0, "so": 1, "poor": 2}, "X is a dict, but texts are needed"),
@@ -401,9 +401,9 @@ def test_errors_name_the_row_and_the_cure(X, message):
         (["good", "so", "poor"], {"min_df": 2}, "no terms remain of 3.*lower min_df"),
         (["good", "so", "poor"], {"min_df": 3, "max_df": 0.5}, "max_df=0.5 .* < documents"),
         (["good", "so", "poor"], {"ngram_range": (2, 1)}, "Invalid value for ngram_range"),
-        (["good", "so", "poor"], {"ngram_range": (1, 1.5)}, "no whole numbers"),
-        (["good", "so", "poor"], {"token_pattern": "("}, "token_pattern='.' is no regular"),
-        (["good", "so", "poor"], {"sublinear_tf": True}, 'for tf-idf.*set weighting="tfidf"'),
+        (["good", "so", "poor"], {"ngram_range": (1, 1.5)}, "not whole numbers"),
+        (["good", "so", "poor"], {"token_pattern": "("}, "token_pattern='.' is not a regular"),
+        (["good", "so", "poor"], {"sublinear_tf": True}, 'needs tf-idf.*set weighting="tfidf"'),
         (["good", "so", "poor"], {"classifier": "forest"}, "classifier"),
     ],
 )
@@ -435,7 +435,7 @@ def test_targets_and_weights_are_checked():
         TextClassifier().fit(texts, ["g", "p"])
     with pytest.raises(ValueError, match="row 1 has weight -1"):
         TextClassifier().fit(texts, ["g", "g", "p"], [1, -1, 1])
-    with pytest.raises(ValueError, match="takes no sample_weight"):
+    with pytest.raises(ValueError, match="does not accept sample_weight"):
         TextClassifier(KNeighborsClassifier(1)).fit(texts, ["g", "g", "p"], [1, 2, 1])
 
 
@@ -481,13 +481,13 @@ def test_certify_finds_the_certificate_again_from_the_texts(form):
 def test_other_texts_and_other_weights_of_words_are_found():
     texts, y = make_texts()
     model = TextClassifier("linear_svm").fit(texts, y)
-    with pytest.raises(ValueError, match="not the fit of this data"):
+    with pytest.raises(ValueError, match="does not match these data"):
         gapless.certify(model, ["other", *texts[1:]], y)
-    with pytest.raises(ValueError, match="not the fit of this data"):
+    with pytest.raises(ValueError, match="does not match these data"):
         gapless.generalize(model, [*texts[::-1], "word"], [*y, y[0]])
     assert gapless.certify(model, texts, y[::-1]).kind == "stopped"
     model.idf_ = model.idf_ * np.linspace(0.9, 1.1, len(model.idf_))
-    with pytest.raises(ValueError, match="not the fit of this data"):
+    with pytest.raises(ValueError, match="does not match these data"):
         gapless.certify(model, texts, y)
 
 

@@ -144,7 +144,7 @@ def test_other_data_are_found(cls, form):
     order = np.random.default_rng(0).permutation(len(y))
     found = gapless.certify(model, X, y[order])
     assert found.primal > model.certificate_.primal
-    with pytest.raises(ValueError, match="not the fit of this data"):
+    with pytest.raises(ValueError, match="does not match these data"):
         gapless.generalize(model, X, y[order])
 
 

@@ -211,7 +211,7 @@ def test_changed_votes_and_other_data_are_found():
     before = model.certificate_.primal
     model.estimator_weights_ = model.estimator_weights_ * 0.5
     assert gapless.certify(model, X, y).primal > before
-    with pytest.raises(ValueError, match="not the data of the fit"):
+    with pytest.raises(ValueError, match="not the training data"):
         gapless.certify(model, X, y[::-1])
 
 

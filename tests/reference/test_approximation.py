@@ -178,7 +178,7 @@ def test_kernel_ridge_that_was_interrupted_names_a_cure_that_it_has(monkeypatch)
 
 def test_time_limit_of_kernel_ridge_is_kept_and_said():
     X, y = make_data(2000)
-    with pytest.warns(ConvergenceWarning, match="raise the time_limit"):
+    with pytest.warns(ConvergenceWarning, match="raise time_limit"):
         model = ridge(approximation="nystroem", time_limit=1e-9).fit(X, y)
     assert model.certificate_.kind == "stopped"
     assert np.all(np.isfinite(model.predict(X)))

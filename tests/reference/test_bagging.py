@@ -106,7 +106,7 @@ def test_order_of_the_rows_of_a_table_does_not_matter():
 
 def test_text_that_a_learner_does_not_take_is_named():
     table, y = make_table()
-    with pytest.raises(ValueError, match=r"column 'kind', which is no number"):
+    with pytest.raises(ValueError, match=r"column 'kind', which is not a number"):
         BaggingRegressor(gapless.Ridge(), random_state=0).fit(table, y)
 
 

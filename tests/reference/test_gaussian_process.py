@@ -137,7 +137,7 @@ def test_the_unit_of_the_targets_does_not_matter(data, factor):
 
 def test_targets_below_the_noise_and_parameters_at_their_bounds_are_said(data):
     X, y = data
-    with pytest.warns(UserWarning, match="all of y counts as noise. Give normalize_y=True"):
+    with pytest.warns(UserWarning, match="all of y counts as noise. Set normalize_y=True"):
         GaussianProcessRegressor(OURS).fit(X, 1e-8 * y)
     with pytest.warns(ConvergenceWarning, match="parameter left__factor of the kernel"):
         GaussianProcessRegressor(OURS).fit(np.ones_like(X), y - y.mean())
@@ -187,7 +187,7 @@ def test_before_a_fit_the_kernel_speaks(data):
 @pytest.mark.parametrize(
     "model, error, message",
     [
-        (GaussianProcessRegressor("rbf"), TypeError, "kernel='rbf' is no kernel; use one of"),
+        (GaussianProcessRegressor("rbf"), TypeError, "kernel='rbf' is not a kernel; use one from"),
         (GaussianProcessRegressor(alpha=np.ones(3)), ValueError, "same number of entries as y"),
         (GaussianProcessRegressor(n_targets=2), ValueError, "Got 1 != 2"),
         (GaussianProcessRegressor(0.0 * Gaussian(1.0)), ValueError, "a parameter that is 0"),

@@ -24,7 +24,7 @@ def test_wrong_gradient_of_a_loss_is_found_and_located():
     assert not found.is_right
     assert (found.claimed, found.measured) == (5.0, pytest.approx(2.5))
     assert str(found) == (
-        "wrong: gradient(y=0.5, z=3.) is 5, but differences give 2.5 (relative error 1)."
+        "wrong: gradient(y=0.5, z=3.) is 5, but finite differences give 2.5 (relative error 1)."
     )
     assert gradient_check(Doubled(), at=[0.0, 1.0], y=[0.5, 0.5]).is_right
 

@@ -343,7 +343,7 @@ def test_time_limit_keeps_the_last_rank(small):
     with pytest.warns(gapless.models.linear._base.ConvergenceWarning):
         model = KernelLogisticRegression(time_limit=1e-6).fit(X, y)
     assert model.certificate_.kind == "stopped"
-    assert "before there were features" in model.certificate_.verdict
+    assert "before any kernel features" in model.certificate_.verdict
     assert gapless.certify(model, X, y).gap == pytest.approx(model.certificate_.gap)
 
 
@@ -353,7 +353,7 @@ def test_unseen_data_are_those_of_what_predicts(approximation):
     model = KernelLogisticRegression(approximation=approximation, n_components=30).fit(X, y)
     assert gapless.generalize(model, X, y).kind != "unknown"
     model.dual_coef_ = 1.1 * model.dual_coef_
-    with pytest.raises(ValueError, match="not the fit of this data"):
+    with pytest.raises(ValueError, match="does not match these data"):
         gapless.generalize(model, X, y)
 
 
@@ -369,6 +369,6 @@ def test_what_the_precision_of_features_costs_is_allowed_for_or_said(dtype, C, k
     again = gapless.certify(model, X.astype(dtype), y)
     assert model.features_.dtype == dtype
     assert (model.certificate_.kind, again.kind) == ("optimal", kind)
-    is_said = "features are float32, whose rounding costs this" in again.verdict
+    is_said = "features are float32, whose rounding causes this" in again.verdict
     assert is_said == (kind == "stopped")
     assert again.gap > model.certificate_.gap

@@ -295,7 +295,7 @@ def test_a_matrix_that_is_not_symmetric_is_refused(data):
 @pytest.mark.parametrize("cls", [KernelRidge, GaussianProcessRegressor])
 def test_texts_are_sent_to_machines_that_take_them(cls):
     texts, y = ["banana", "bandana", "kiwi", "wiki"], np.arange(4.0)
-    with pytest.raises(ValueError, match="takes rows of numbers, and got texts; use SVR"):
+    with pytest.raises(ValueError, match="needs rows of numbers, and got texts; use SVR"):
         cls(kernel=kernels.Spectrum(2)).fit(texts, y)
     K = kernels.Spectrum(2).gram(texts)
     assert KernelRidge(0.01, kernel="precomputed").fit(K, y).score(K, y) > 0.9

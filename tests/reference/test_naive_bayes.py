@@ -251,7 +251,7 @@ def test_smoothed_priors_exclude_given_ones():
         gapless.BernoulliNB(smooth_prior=True, fit_prior=False),
         gapless.NaiveBayes(smooth_prior=True, priors=[0.2, 0.3, 0.5]),
     ):
-        with pytest.raises(ValueError, match="smooth_prior=True is for priors that are counted"):
+        with pytest.raises(ValueError, match="smooth_prior=True needs priors counted"):
             model.fit(X, y)
 
 

@@ -150,7 +150,7 @@ def test_some_columns_are_shuffled_alone(data):
 
 def test_learning_curve_ends_where_time_does(data):
     X, y = data
-    with pytest.raises(TimeLimit, match="longer time_limit"):
+    with pytest.raises(TimeLimit, match="raise time_limit"):
         learning_curve(Ridge(alpha=1.0), X, y, time_limit=0.0)
     whole = learning_curve(Ridge(alpha=1.0), X, y)
     limited = learning_curve(Ridge(alpha=1.0), X, y, time_limit=600.0)

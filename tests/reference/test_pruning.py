@@ -240,7 +240,7 @@ def test_a_tree_pruned_by_given_rows_is_certified_by_them():
     assert again.kind == "optimal"
     assert again.primal == pytest.approx(np.mean(model.predict(X_val[few]) != y_val[few]))
     assert model.generalization_.unseen > 0
-    with pytest.raises(ValueError, match="pruned by rows that were given"):
+    with pytest.raises(ValueError, match="pruned by the rows of X_val"):
         gapless.generalize(model, X, y)
 
 
@@ -248,7 +248,7 @@ def test_what_does_not_go_together_is_refused():
     X, y = make_classes(40)
     with pytest.raises(ValueError, match="two ways to prune"):
         DecisionTreeClassifier(prune="pessimistic", ccp_alpha=0.1).fit(X, y)
-    with pytest.raises(ValueError, match="X_val is for"):
+    with pytest.raises(ValueError, match="X_val needs prune"):
         DecisionTreeClassifier().fit(X, y, X_val=X, y_val=y)
     with pytest.raises(ValueError, match="pass y_val too"):
         DecisionTreeClassifier(prune="reduced_error").fit(X, y, X_val=X)

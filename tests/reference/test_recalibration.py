@@ -169,7 +169,7 @@ def test_one_call_or_an_estimator():
 
 def test_errors_say_what_is_wrong():
     X, y = noisy(40)
-    with pytest.raises(ValueError, match="does not remember the data"):
+    with pytest.raises(ValueError, match="no longer holds its training data"):
         recalibrate(Theirs().fit(X, y))
     with pytest.raises(ValueError, match="method"):
         recalibrate(gapless.LogisticRegression().fit(X, y), method="beta")
@@ -182,7 +182,7 @@ def test_errors_say_what_is_wrong():
 def test_classes_that_the_model_does_not_know_are_named():
     X, y = noisy(60)
     model = Theirs().fit(X, np.where(y, "yes", "no"))
-    with pytest.raises(ValueError, match="none of the classes of the model"):
+    with pytest.raises(ValueError, match="not one of the classes of the model"):
         recalibrate(model, X, y)
 
 
@@ -195,5 +195,5 @@ def test_weights_reach_the_last_step_of_a_pipeline(rng):
         for model in (pipeline, Theirs())
     )
     np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X))
-    with pytest.raises(ValueError, match="KNeighborsClassifier takes no sample_weight"):
+    with pytest.raises(ValueError, match="KNeighborsClassifier does not accept sample_weight"):
         recalibrate(KNeighborsClassifier().fit(X, y), X, y, weights)

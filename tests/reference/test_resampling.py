@@ -171,7 +171,7 @@ def test_intervals_cover_the_score_of_new_rows(rng, way):
 
 def test_what_cannot_be_done_is_said(rng):
     X, y = numbers(rng, 10)
-    with pytest.raises(ValueError, match="between 2 and 10"):
+    with pytest.raises(ValueError, match="lower k"):
         k_fold(Ridge(), X, y, k=11)
     with pytest.raises(ValueError, match="test_size"):
         hold_out(Ridge(), X, y, test_size=1.0)
@@ -218,14 +218,16 @@ def test_what_is_wrong_with_the_rows_is_named(options, message, rng):
 
 def test_models_without_weights_are_named(rng):
     X, y = rng.normal(size=(30, 2)), np.arange(30) % 2
-    with pytest.raises(ValueError, match="KNeighborsClassifier takes no sample_weight") as caught:
+    with pytest.raises(
+        ValueError, match="KNeighborsClassifier does not accept sample_weight"
+    ) as caught:
         evaluation.compare({"near": KNeighborsClassifier()}, X, y, sample_weight=1 + y)
     assert "near" in caught.value.__notes__[0]
 
 
 def test_different_scores_are_not_compared(rng):
     X, y = rng.normal(size=(30, 2)), np.arange(30) % 2
-    with pytest.raises(ValueError, match="say what to measure with scoring"):
+    with pytest.raises(ValueError, match="set scoring"):
         evaluation.compare([gapless.GaussianNB(), gapless.Ridge()], X, y)
 
 

@@ -167,7 +167,7 @@ def test_a_search_prints_what_it_found():
         ({"C": [1.0, -1.0]}, "values of C to try must be finite and > 0"),
         ({"C": []}, "values of C"),
         ({"gamma": [0.1, np.nan]}, "values of gamma to try must be finite and ≥ 0"),
-        ({"gamma": "loo", "kernel": "linear"}, "takes no gamma"),
+        ({"gamma": "loo", "kernel": "linear"}, "does not use the gamma"),
         ({"C": "best"}, "C"),
     ],
 )

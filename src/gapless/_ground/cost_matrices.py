@@ -26,9 +26,9 @@ def read_cost_matrix(cost_matrix: Any, classes: Array) -> Array:
         return costs[:, None] * (1.0 - np.eye(K))
     if costs.shape != (K, K):
         raise ValueError(
-            f"cost_matrix has shape {costs.shape}, but there are {K} classes; give a table "
-            f"({K}, {K}) with a row for each true class and a column for each decision, or {K} "
-            "costs of missing each class."
+            f"cost_matrix has shape {costs.shape}, but there are {K} classes; give a {K} × {K} "
+            f"table with a row for each true class and a column for each decision, or {K} costs, "
+            "one for missing each class."
         )
     return costs
 
@@ -49,7 +49,7 @@ def _in_order(costs: Mapping[Any, Any], classes: list[Any]) -> list[Any]:
     rows = (costs, *costs.values()) if is_table else (costs,)
     missing = [label for row in rows for label in classes if label not in row]
     if unknown or missing:
-        wrong = f"{unknown[0]!r} is no class" if unknown else f"{missing[0]!r} has no cost"
+        wrong = f"{unknown[0]!r} is not a class" if unknown else f"{missing[0]!r} has no cost"
         raise ValueError(f"cost_matrix must have a cost for each class, {classes}: {wrong}.")
     if is_table:
         return [[costs[true][decision] for decision in classes] for true in classes]
@@ -63,8 +63,9 @@ def read_row_costs(costs: Any, n: int, K: int) -> Array:
         return values[:, :, None] * (1.0 - np.eye(K))
     if values.shape != (n, K, K):
         raise ValueError(
-            f"costs has shape {values.shape}, but there are {n} rows and {K} classes; give "
-            f"({n}, {K}, {K}), a table for each row, or ({n}, {K}), what missing each class costs."
+            f"costs has shape {values.shape}, but there are {n} rows and {K} classes; give shape "
+            f"({n}, {K}, {K}), a table for each row, or ({n}, {K}), the cost of missing each "
+            "class."
         )
     return values
 
@@ -112,7 +113,8 @@ def abstaining_label(classes: Array, label: Any) -> Any:
     chosen = ("abstain" if is_text else -1) if label is None else label
     if chosen in classes.tolist():
         raise ValueError(
-            f"{chosen!r} is a class and cannot stand for no decision; choose another abstain_label."
+            f'{chosen!r} is a class and cannot also mean "no decision"; choose another '
+            "abstain_label."
         )
     return chosen
 

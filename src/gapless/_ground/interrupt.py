@@ -59,7 +59,7 @@ def seconds_left(limit: float | None, began: float) -> float | None:
 
 def said_limit(limit: float | None, form: str = "its time_limit={:g}") -> str:
     """A limit that has passed, in words: a model's own or, where it has none, one around it."""
-    return "the time limit around it" if limit is None else form.format(limit)
+    return "an enclosing time limit" if limit is None else form.format(limit)
 
 
 def check() -> None:

@@ -127,5 +127,5 @@ def eigh(H: Array) -> tuple[Array, Array]:
     work, whole = np.empty(sizes[0], dtype=vectors.dtype), np.empty(sizes[1], dtype=np.int32)
     options = (values, work, sizes[0], whole, sizes[1])
     if _call("syevd", vectors, b"V", b"L", n, vectors, n, *options):
-        raise np.linalg.LinAlgError("the eigenvalues of a matrix were not found")
+        raise np.linalg.LinAlgError("the eigenvalues of a matrix could not be computed")
     return values, vectors

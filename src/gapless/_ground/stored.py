@@ -201,7 +201,7 @@ class Numbers(Kind):
                     high is None or (numbers <= high).all()
                 )
             if not is_within:
-                return f"has numbers outside of {_range(low, high)}"
+                return f"has numbers outside {_range(low, high)}"
         if self.is_positive and not (numbers > 0).all():
             return "has numbers that are not above 0"
         return None
@@ -234,11 +234,11 @@ class Labels(Kind):
         if value.dtype.kind == "f" and not (self.may_miss or all_finite(value)):
             return "has labels that are NaN or infinite"
         if self.is_text and not all(isinstance(v, str) for v in value.tolist()):
-            return "has names that are no text"
+            return "has names that are not text"
         if value.dtype == object and not all(
             isinstance(v, PLAIN) or (v is None and self.may_miss) for v in value.tolist()
         ):
-            return "has labels that are neither text nor number"
+            return "has labels that are neither text nor numbers"
         return None
 
 
@@ -255,7 +255,7 @@ class LabelsOfOutputs(Kind):
                 return fault
         found = len(value), sum(len(own) for own in value)
         if not _fits(("outputs", "classes"), found, sizes):
-            return f"has {found[1]} labels of {found[0]} outputs, which do not fit the rest"
+            return f"has {found[1]} labels of {found[0]} outputs, which does not match the rest"
         return None
 
 
@@ -286,7 +286,7 @@ class Number(Kind):
         if (self.low is not None and not value >= self.low) or (
             self.high is not None and not value <= self.high
         ):
-            return f"is {value}, outside of {_range(self.low, self.high)}"
+            return f"is {value}, outside {_range(self.low, self.high)}"
         if self.is_positive and not value > 0:
             return f"is {value} where a number above 0 is expected"
         if self.size is not None and not _fits((self.size,), (int(value),), sizes):
@@ -345,7 +345,7 @@ class Value(Kind):
         for name, read in self.sizes.items():
             found = read(value)
             if found is not None and not _fits((name,), (found,), sizes):
-                return f"is of {found} {name} where {sizes[name]} are expected"
+                return f"has {found} {name} where {sizes[name]} are expected"
         return None
 
 
@@ -387,12 +387,12 @@ class Places(Kind):
         if isinstance(value, dict) and len(value) < self.least:
             return "has no words"
         if not isinstance(value, dict) or not all(isinstance(word, str) for word in value):
-            return f"is {_told(value)} where words with their places are expected"
+            return f"is {_told(value)} where words with their positions are expected"
         if not all(isinstance(place, int | np.integer) for place in value.values()):
-            return "has words whose places are not 0, 1, 2, …"
+            return "has words whose positions are not 0, 1, 2, …"
         places = np.fromiter(value.values(), np.float64, len(value))
         if not np.array_equal(np.sort(places), np.arange(len(places))):
-            return "has words whose places are not 0, 1, 2, …"
+            return "has words whose positions are not 0, 1, 2, …"
         if not _fits((self.size,), (len(value),), sizes):
             return f"has {len(value)} words where {_size(self.size, sizes)} are expected"
         return None
@@ -418,7 +418,7 @@ class FittedModel(Kind):
         if self.classes is not None:
             own = getattr(value, "classes_", None)
             if not isinstance(own, np.ndarray) or not _fits((self.classes,), own.shape, sizes):
-                return f"knows other classes than {_size(self.classes, sizes)}"
+                return f"has classes other than {_size(self.classes, sizes)}"
         return None
 
 

@@ -70,7 +70,7 @@ def _refuse_fields(X: Any, name: str) -> None:
     """Say so where the entries of an array are records, whose fields would be columns."""
     if X.dtype.kind == "V":
         raise TypeError(
-            f"{name} is an array of records ({X.dtype}), which are no numbers; pass a table, e.g. "
+            f"{name} is an array of records ({X.dtype}), not numbers; pass a table, e.g. "
             f"pandas.DataFrame({name})."
         )
 
@@ -95,7 +95,7 @@ def _of_arrow(X: Any, name: str) -> Any:
     except Exception as error:
         raise TypeError(
             f"{name} is a {type(X).__name__} that cannot be read as a table ({error}); pass a "
-            "table of pandas or polars, or an array."
+            "pandas or polars table, or an array."
         ) from error
 
 
@@ -122,7 +122,7 @@ def _refuse_twice(names: list[Any]) -> None:
     for name, count in Counter(names).most_common(1):
         if count > 1:
             raise ValueError(
-                f"X has {count} columns called {name!r}, so that none of them can be named; rename "
+                f"X has {count} columns called {name!r}, so none of them can be named; rename "
                 "them, or drop all but one."
             )
 
@@ -156,8 +156,8 @@ def _refuse_kind(what: str, kind: Any) -> None:
 def dates_error(what: str, kind: Any) -> ValueError:
     """An error that says where dates are, and what to do."""
     return ValueError(
-        f"{what} holds dates ({kind}); turn them into numbers, e.g. days since the first, or drop "
-        f"{'the column' if ' ' in what else 'them'}."
+        f"{what} holds dates ({kind}); convert them to numbers, e.g. days since the first, or "
+        f"drop {'the column' if ' ' in what else 'them'}."
     )
 
 

@@ -404,8 +404,8 @@ def _cure_for_text(estimator: Any, columns: Any) -> str:
     if not knows_categories or parameters.get("metric", "mixed") != "mixed":
         return ENCODE["X"].replace("OneHotEncoder", getattr(estimator, "_encoder", "OneHotEncoder"))
     if columns is None:
-        return "pass X as a table of pandas or polars, whose columns of text are categories"
-    return 'set categorical_features="from_dtype", so that it is a category, or drop it'
+        return "pass X as a pandas or polars table, whose text columns are categories"
+    return 'set categorical_features="from_dtype"to make it a category, or drop it'
 
 
 def _with_floats(X: Any) -> Any:
@@ -451,12 +451,12 @@ def _read_objects(labels: Array) -> Array:
         raise ValueError(
             f"y mixes labels of type {type(one).__name__} and {type(other).__name__}, which have "
             f"no common order: {one!r} in row {first} and {other!r} in row {others[0]}; give "
-            "labels of one type, e.g. texts with [str(label) for label in y]."
+            "labels of one type, e.g. [str(label) for label in y]."
         )
     if not isinstance(values[first], str | bytes | list | tuple | np.ndarray):
         raise ValueError(
             f"Unknown label type: y holds labels of type {type(values[first]).__name__}; give "
-            "texts or whole numbers, e.g. [str(label) for label in y]."
+            "strings or whole numbers, e.g. [str(label) for label in y]."
         )
     return labels
 
@@ -475,8 +475,8 @@ def read_weights(sample_weight: Any, X: Any) -> Array:
     """Weights (n,) in float64: finite, ≥ 0 and not all 0."""
     if isinstance(sample_weight, str):
         raise ValueError(
-            f"sample_weight={sample_weight!r} is no vector of weights; give a number for each row, "
-            'or for a classifier class_weight="balanced".'
+            f"sample_weight={sample_weight!r} is not a vector of weights; give a number for each "
+            'row, or set class_weight="balanced" for a classifier.'
         )
     if sample_weight is not None:
         sample_weight = readable(sample_weight, name="sample_weight")
@@ -537,10 +537,10 @@ ENCODE = {
     "y": "encode the target as numbers, or use a classifier if these are classes",
     "sample_weight": "give a number for each row",
 }
-TEXTS = "turn texts into numbers, e.g. with TfidfVectorizer()"
+TEXTS = "convert texts to numbers, e.g. with TfidfVectorizer()"
 OF_TEXTS = (
-    "texts themselves are for SVC and its kin with a kernel such as Spectrum(3); here compute its "
-    'values, Spectrum(3).gram(texts), and set kernel="precomputed"'
+    "only SVC and related models take texts directly, with a kernel such as Spectrum(3); here "
+    'compute Spectrum(3).gram(texts) and set kernel="precomputed"'
 )
 
 
@@ -573,13 +573,13 @@ def naming_text(
         if isinstance(entry, str | date):
             words = ENCODE[name] if cure is None else cure()
             raise ValueError(
-                f"could not convert string to float: {name} has {entry!r} in {where}, which is no "
-                f"number; {words}."
+                f"could not convert string to float: {name} has {entry!r} in {where}, which is "
+                f"not a number; {words}."
             ) from error
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(
-            f"{_first_line(error)}: {name} has {_shortened(entry)} in {where}, which is no number "
-            "of float64; replace it by a number, or drop the row or the column."
+            f"{_first_line(error)}: {name} has {_shortened(entry)} in {where}, which is not a "
+            "float64 number; replace it with a number, or drop the row or the column."
         ) from error
 
 
@@ -590,7 +590,7 @@ def _rows_error(rows: Array, texts: str, error: Exception) -> Exception:
         return error
     if isinstance(rows[row], str):
         return ValueError(
-            f"could not convert string to float: X has {rows[row]!r} in row {row}, which is no "
+            f"could not convert string to float: X has {rows[row]!r} in row {row}, which is not a "
             f"number; {texts}."
         )
     lengths = [len(entry) if hasattr(entry, "__len__") else None for entry in rows]
@@ -601,7 +601,7 @@ def _rows_error(rows: Array, texts: str, error: Exception) -> Exception:
             f"and row {other} has {lengths[other]}; give each row a number for each column."
         )
     return TypeError(
-        f"{_first_line(error)}: X has {_shortened(rows[row])} in row {row}, which is no row of "
+        f"{_first_line(error)}: X has {_shortened(rows[row])} in row {row}, which is not a row of "
         "numbers; pass a table, e.g. pandas.DataFrame(X)."
     )
 

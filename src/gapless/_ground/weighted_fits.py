@@ -32,7 +32,7 @@ def weight_options(model: Any, weights: Any) -> dict[str, Any]:
     if not name:
         last = model[-1] if isinstance(model, Pipeline) else model
         raise ValueError(
-            f"{type(last).__name__} takes no sample_weight; leave it out, or repeat rows in its "
-            "place."
+            f"{type(last).__name__} does not accept sample_weight; leave it out, or repeat rows "
+            "instead."
         )
     return {name: weights}

@@ -84,9 +84,8 @@ class Answers:
             lowest = -np.inf
         else:
             raise ValueError(
-                f"a model was fitted without some of the {len(classes)} classes, so that its "
-                f"{name} cannot be compared; use fewer folds, or a scorer of classes or "
-                "probabilities."
+                f"a model was fitted without some of the {len(classes)} classes, so its {name} "
+                "cannot be compared; use fewer folds, or a scorer of classes or probabilities."
             )
         wide = np.full((len(answers), len(classes)), lowest)
         wide[:, np.searchsorted(classes, model.classes_)] = answers

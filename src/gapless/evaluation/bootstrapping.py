@@ -108,7 +108,7 @@ def repeated(once: Callable[[], T], times: int, seconds: float | None) -> list[T
                 break
             found.append(one)
     if len(found) < 2:
-        raise TimeLimit("there was no time for two refits; give a longer time_limit.")
+        raise TimeLimit("the time limit passed before two refits; raise time_limit.")
     return found
 
 

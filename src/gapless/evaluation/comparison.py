@@ -110,7 +110,7 @@ class ModelComparison:
                 f"{one.standard_error:.4f}  {behind:<15}  {one.seconds:7.2f}"
             )
         if self.skipped:
-            lines.append(f"not tried, for lack of time: {', '.join(self.skipped)}")
+            lines.append(f"not tried for lack of time: {', '.join(self.skipped)}")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -223,8 +223,12 @@ def compare(
             seconds = clock.monotonic() - began
             found[name] = Judged(result, fitted, seconds, _own_verdict(last_step(fitted), rows))
     if not found:
-        raise TimeLimit("there was no time for any model; give a longer time_limit.")
-    method = f"{k}-fold" if time is None else f"forward ({len(folds)} parts after their past)"
+        raise TimeLimit("the time limit passed before any model was fitted; raise time_limit.")
+    method = (
+        f"{k}-fold"
+        if time is None
+        else f"forward ({len(folds)} parts, each predicted from earlier ones)"
+    )
     skipped = tuple(name for name in named if name not in found)
     chance = by_chance(next(iter(named.values())), rows, folds, scoring)
     return _compared(found, chance, rows, method, skipped)
@@ -293,7 +297,9 @@ def _verdict(
         kind, more = (
             ("under-fitted", "better") if one.train < best.train else ("over-fitted", "worse")
         )
-        advice = f"{name_of_best} knows its own rows {more}, and does clearly better on unseen rows"
+        advice = (
+            f"{name_of_best} fits its training rows {more}, and does clearly better on unseen rows"
+        )
     if not np.isfinite(one.unseen):
         return one.said("").verdict
     return sentence(kind, one.metric, one.train, one.unseen, one.standard_error, advice)
@@ -311,7 +317,7 @@ def _compared(
     metrics = {result.metric: name for name, result in zip(names, results)}
     if len(metrics) > 1:
         of = ", ".join(f"{metric} of {name!r}" for metric, name in metrics.items())
-        raise ValueError(f"{of} cannot be compared; say what to measure with scoring.")
+        raise ValueError(f"{of} cannot be compared; set scoring.")
     unseen = np.array([result.unseen for result in results])
     if not np.any(np.isfinite(unseen)):
         raise ValueError(f"the {results[0].metric} of held-out rows is not defined for any model.")

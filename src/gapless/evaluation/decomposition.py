@@ -70,9 +70,9 @@ class BiasVariance:
             f"{self.variance:.4g}{noise}"
         )
         if self.variance <= 0:
-            return f"{parts}; variance does not add to it, a richer model can lower the bias."
+            return f"{parts}; variance does not add to it; a richer model can lower the bias."
         return (
-            f"{parts}; averaging models, simpler ones or more rows can lower the variance "
+            f"{parts}; averaging, a simpler model or more rows can lower the variance "
             f"({percent(self.variance / self.error, 0)}), a richer model the bias."
         )
 
@@ -167,10 +167,10 @@ def bias_variance(
     if refits < 2:
         raise ValueError(f"refits must be at least 2, got {refits!r}.")
     if (X_test is None) != (y_test is None):
-        raise ValueError("X_test and y_test go together; give both or none.")
+        raise ValueError("X_test and y_test go together; give both or neither.")
     rows = Rows.read(X, y, sample_weight, groups)
     if rows.y.ndim != 1:
-        raise ValueError(f"y has shape {rows.y.shape}, but one target at a time is looked at.")
+        raise ValueError(f"y has shape {rows.y.shape}, but only one target at a time is supported.")
     target = rows.y if y_test is None else np.asarray(y_test)
     counts = rows.counts if y_test is None else np.ones(len(target))
     rng = np.random.default_rng(random_state)

@@ -234,7 +234,9 @@ def partial_dependence(
     donors, values = [own for own, _ in found], [own for _, own in found]
     for place, own in zip(places, donors):
         if not len(own):
-            raise ValueError(f"column {names[place]!r} is missing in all rows; nothing can be set.")
+            raise ValueError(
+                f"column {names[place]!r} is missing in all rows; choose another column."
+            )
     if len(rows) > most_rows:
         rows = np.sort(np.random.default_rng(random_state).choice(rows, most_rows, replace=False))
     means, classes, answer = _means(model, X, rows, weights[rows], places, donors)

@@ -47,10 +47,10 @@ class GradientCheck:
     def verdict(self) -> str:
         """The finding as a sentence."""
         if self.is_right:
-            return f"right: every derivative agrees with differences, to {self.error:.1g}."
+            return f"right: every derivative agrees with finite differences to {self.error:.1g}."
         return (
-            f"wrong: {self.where} is {self.claimed:.6g}, "
-            f"but differences give {self.measured:.6g} (relative error {self.error:.1g})."
+            f"wrong: {self.where} is {self.claimed:.6g}, but finite differences give "
+            f"{self.measured:.6g} (relative error {self.error:.1g})."
         )
 
     def __str__(self) -> str:

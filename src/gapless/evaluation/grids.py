@@ -99,15 +99,15 @@ def decision_grid(model: Any, X: Any, y: Any, resolution: int = 200) -> Decision
     points = np.asarray(X, dtype=float)
     if points.ndim != 2 or points.shape[1] != 2:
         raise ValueError(
-            f"a picture of the plane needs two features, but X has shape {points.shape}; choose "
-            "two columns and fit the model to them."
+            f"a plot of the plane needs two features, but X has shape {points.shape}; choose two "
+            "columns and fit the model to them."
         )
     if resolution < 2:
         raise ValueError(f"resolution must be at least 2, got {resolution!r}.")
     if not hasattr(model, "classes_"):
         raise ValueError(
-            f"a picture of regions needs a fitted classifier, but this {type(model).__name__} has "
-            "no classes_; fit it first, or take a classifier in place of a regressor."
+            f"a plot of regions needs a fitted classifier, but this {type(model).__name__} has no "
+            "classes_; fit it first, or use a classifier instead of a regressor."
         )
     classes = np.asarray(model.classes_)
     low, high = points.min(axis=0), points.max(axis=0)

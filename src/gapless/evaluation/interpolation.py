@@ -147,7 +147,7 @@ def double_descent(
     if not shapes_agree or [len(A), len(B)] != [len(part) for part in targets]:
         raise ValueError(
             f"X {A.shape}, y {np.shape(y)}, X_test {B.shape} and y_test {np.shape(y_test)} do not "
-            "go together."
+            "match."
         )
     for name, part in (("X", A), ("X_test", B)):
         check_values(part, name, None)
@@ -187,7 +187,7 @@ def _read_features(features: Sequence[int] | None, n: int) -> Array:
     counts = np.unique(np.asarray(features, dtype=int))
     counts = counts[counts > 0]
     if not len(counts):
-        raise ValueError("features must hold at least one number above 0.")
+        raise ValueError("features must contain at least one number above 0.")
     return counts
 
 

@@ -111,24 +111,26 @@ class LearningCurve:
         error, (twice, _) = self.error, self.expected(2 * n)
         gain, gap = twice - now, float(self.train[-1]) - now
         more = (
-            f"twice as many rows would bring {self.metric} from {sign * now:.3g} to about "
+            f"twice as many rows would take {self.metric} from {sign * now:.3g} to about "
             f"{sign * twice:.3g}"
         )
         richer = {
-            "under-fitted": "take a richer model, or better features",
-            "unknown": "compare a richer model, or look for better features",
+            "under-fitted": "use a richer model, or better features",
+            "unknown": "try a richer model, or look for better features",
         }.get(self.kind, "look for better features: no richer version does clearly better")
         if self.train[-1] - self.chance <= 2 * error:
-            return f"{richer}; even of its own rows the model knows hardly more than nothing"
+            return (
+                f"{richer}; even on its training rows the model does hardly better than a baseline"
+            )
         if now < self.chance - error:
             return (
-                "take a simpler model, or a stronger penalty: on unseen rows a model that knows no "
-                f"features has {self.metric} {sign * self.chance:.3g}, and this "
-                f"one {sign * now:.3g}"
+                "use a simpler model, or a stronger penalty: on unseen rows a baseline that "
+                f"ignores the columns has {self.metric} {sign * self.chance:.3g}, and this one "
+                f"{sign * now:.3g}"
             )
         if gap <= 2 * error:
             return (
-                f"{richer}; train and unseen score have met, so that more rows alone will hardly "
+                f"{richer}; the train and unseen scores have met, so more rows alone will hardly "
                 f"bring {self.metric} {'below' if self.is_loss else 'above'} "
                 f"{sign * self.train[-1]:.3g}"
             )
@@ -136,9 +138,9 @@ class LearningCurve:
             return f"get more data: {more}"
         # A model that knows its rows by heart, such as a forest, is not too rich for that alone.
         return (
-            f"compare other models by their unseen scores, or take better features: {more}, less "
-            f"than the standard error of {error:.2g}, and train and unseen score are {gap:.2g} "
-            "apart, so that a simpler model or a stronger penalty may do as well"
+            f"compare other models by their unseen scores, or find better features: {more}, less "
+            f"than the standard error of {error:.2g}, and the train and unseen scores are "
+            f"{gap:.2g} apart, so a simpler model or a stronger penalty may do as well"
         )
 
     def __str__(self) -> str:
@@ -302,7 +304,9 @@ def _as_many_as_time_allows(
         if now + growth * (now - began) > deadline():
             break
     if len(found) < min(FEWEST, len(splits)):
-        raise TimeLimit("there was no time for a learning curve; give a longer time_limit.")
+        raise TimeLimit(
+            "the time limit passed before a learning curve was found; raise time_limit."
+        )
     return found
 
 
@@ -317,11 +321,11 @@ def _chance(model: Any, rows: Rows, folds: list[Split], scoring: Any) -> float:
 def _read_sizes(sizes: Sequence[float] | None, most: int) -> Array:
     given = np.geomspace(0.1, 1.0, 6) if sizes is None else np.asarray(sizes, dtype=float)
     if given.ndim != 1 or not len(given) or np.any(given <= 0):
-        raise ValueError("sizes must be parts of the rows up to 1, or numbers of rows above 1.")
+        raise ValueError("sizes must be fractions of the rows up to 1, or numbers of rows above 1.")
     counts = np.where(given <= 1, given * most, given).round().astype(int)
     if counts.max() > most:
         raise ValueError(
-            f"sizes has {counts.max()} rows, but the training part of a fold has {most}; take a "
+            f"sizes has {counts.max()} rows, but the training part of a fold has {most}; use a "
             "larger k, or smaller sizes."
         )
     return np.unique(np.maximum(counts, min(most, 2)))

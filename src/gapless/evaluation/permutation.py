@@ -53,7 +53,7 @@ class PermutationImportance:
     def __str__(self) -> str:
         width = max(map(len, self.names), default=0)
         order = np.argsort(-self.means, kind="stable")
-        lines = [f"{self.metric} {self.score:.4g}; shuffled, it loses"]
+        lines = [f"{self.metric} {self.score:.4g}; loss when shuffled"]
         lines += [
             f"{self.names[j]:<{width}}  {self.means[j]:.4f} ± {self.standard_errors[j]:.4f}"
             for j in order

@@ -283,8 +283,8 @@ def in_words(
         verdict = f"unknown: the {metric} of held-out rows is not defined."
     elif train - unseen > 2 * standard_error:
         advice = (
-            "more than 2 standard errors apart; compare it with simpler and richer models to know "
-            "whether that is a fault"
+            "more than 2 standard errors apart; compare it with simpler and richer models to see "
+            "whether it over-fits"
         )
         verdict = sentence("unknown", metric, train, unseen, standard_error, advice)
     else:
@@ -402,7 +402,11 @@ def k_fold(
     """
     rows = Rows.read(X, y, sample_weight, groups, time)
     splits = rows.folds(model, k, random_state)
-    method = f"{k}-fold" if time is None else f"forward ({len(splits)} parts after their past)"
+    method = (
+        f"{k}-fold"
+        if time is None
+        else f"forward ({len(splits)} parts, each predicted from earlier ones)"
+    )
     return HeldOut(model, rows, splits, scoring).said(method)
 
 

@@ -73,9 +73,7 @@ class Rows:
                 raise ValueError("sample_weight must be finite, ≥ 0, and not 0 everywhere.")
         rows = cls(X, y, weights, labels["groups"], labels["time"])
         if rows.units.max(initial=-1) < 1:
-            raise ValueError(
-                "there must be at least two distinct rows, or groups, to hold some of them out."
-            )
+            raise ValueError("at least two distinct rows, or groups, are needed to hold some out.")
         return rows
 
     def __len__(self) -> int:
@@ -153,13 +151,13 @@ class Rows:
     def folds(self, model: Any, k: int, seed: int = 0) -> list[Split]:
         """Pairs (train, test) of rows: k parts in turn, or by time each part after its past."""
         if not isinstance(k, Integral) or k < 2:
-            raise ValueError(f"k must be a whole number from 2 on, got {k!r}.")
+            raise ValueError(f"k must be a whole number ≥ 2, got {k!r}.")
         if self.time is not None:
             return list(self._forward(self.time, k))
         if k > self.unit_count:
             raise ValueError(
-                f"there are {self.unit_count} distinct rows or groups to make {k} folds of; k must "
-                f"be between 2 and {self.unit_count}."
+                f"{k} folds need at least {k} distinct rows or groups, and there are "
+                f"{self.unit_count}; lower k."
             )
         fold = np.empty(self.unit_count, dtype=int)
         fold[self.shuffled(model, seed)] = np.arange(self.unit_count) * k // self.unit_count
@@ -181,7 +179,7 @@ class Rows:
         first = np.searchsorted(past, (1 - part) * past[-1] * (1 + 1e-12), side="right")
         late = moment >= min(first, moment[self.is_counted].max())
         if not np.any(~late & self.is_counted):
-            raise ValueError("no row came before those that are held out; take a smaller part.")
+            raise ValueError("no row comes before the held-out ones; hold out a smaller part.")
         return np.flatnonzero(~late & self.is_counted), np.flatnonzero(late & self.is_counted)
 
     def split(self, is_held: Array) -> Split:
@@ -192,7 +190,9 @@ class Rows:
     def _forward(self, time: Array, k: int) -> Iterator[Split]:
         window = time_windows(time, self.counts, k + 1)
         if window[self.is_counted].max() < 1:
-            raise ValueError("all rows have the same time, so none has a past; leave time out.")
+            raise ValueError(
+                "all rows have the same time, so none comes before another; leave time out."
+            )
         for now in np.unique(window[self.is_counted])[1:]:
             past = (window < now) & self.is_counted
             yield np.flatnonzero(past), np.flatnonzero((window == now) & self.is_counted)

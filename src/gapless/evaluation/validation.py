@@ -104,7 +104,7 @@ class ValidationCurve:
             if some:
                 text += f"; {kind}: {', '.join(some)}"
         if self.skipped:
-            text += f"; not tried, for lack of time: {', '.join(map(str, self.skipped))}"
+            text += f"; not tried for lack of time: {', '.join(map(str, self.skipped))}"
         return text + "."
 
     def __repr__(self) -> str:
@@ -227,7 +227,7 @@ def validation_curve(
                 break
             found.append(one)
     if not found:
-        raise TimeLimit("there was no time for any value; give a longer time_limit.")
+        raise TimeLimit("the time limit passed before any value was tried; raise time_limit.")
     values, skipped = values[: len(found)], values[len(found) :]
     unseen = np.array([one.unseen for one in found])
     errors = np.array([one.standard_error for one in found])

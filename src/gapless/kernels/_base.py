@@ -66,7 +66,7 @@ class Kernel:
 
     def features(self, X: Any) -> Array:
         """φ(xᵢ) with ⟨φ(x), φ(z)⟩ = k(x, z), one row each; kernels with a short φ have it."""
-        raise NotImplementedError(f"the {self.name} kernel has no short list of features.")
+        raise NotImplementedError(f"the {self.name} kernel has no small set of features.")
 
     def frequencies(self, rng: np.random.Generator, d: int, count: int) -> Array:
         """ω in columns (d, count) with k(x, z) the mean of cos(ωᵀ(x − z)), drawn at random.
@@ -74,8 +74,8 @@ class Kernel:
         Kernels that depend on x − z alone have them (Bochner's theorem).
         """
         raise ValueError(
-            f"the {self.name} kernel has no random features, as it is no known function of x − z; "
-            "use landmarks (nystroem), or the gaussian, laplacian or matern kernel."
+            f"the {self.name} kernel has no random features, since it is not a known function of "
+            "x − z; use landmarks (nystroem), or the gaussian, laplacian or matern kernel."
         )
 
     def resolve(self, X: Any, weights: Array | None = None) -> Kernel:
@@ -141,7 +141,7 @@ class Kernel:
         for key, value in parameters.items():
             if key not in known:
                 raise ValueError(
-                    f"{key!r} is no parameter of {self!r}; it has {', '.join(known) or 'none'}."
+                    f"{key!r} is not a parameter of {self!r}; it has {', '.join(known) or 'none'}."
                 )
             part, _, name = key.partition("__")
             if name:
@@ -225,7 +225,7 @@ class _Combined(Kernel):
         for field in dataclasses.fields(self):
             part = getattr(self, field.name)
             if field.name != "factor" and not isinstance(part, Kernel):
-                raise TypeError(f"{type(self).__name__} is made of kernels, got {part!r}.")
+                raise TypeError(f"{type(self).__name__} combines kernels, got {part!r}.")
 
     @property
     def is_mercer(self):
@@ -289,7 +289,9 @@ class Product(_Combined):
         super().__post_init__()
         for part in (self.left, self.right):
             if part.noise:
-                raise ValueError(f"{part!r} has noise; add it to the product, do not multiply it.")
+                raise ValueError(
+                    f"{part!r} has noise; add it to the product instead of multiplying it."
+                )
 
     def __repr__(self):
         return f"{_as_factor(self.left)} * {_as_factor(self.right)}"

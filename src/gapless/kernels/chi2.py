@@ -64,6 +64,6 @@ def check_histograms(X):
         row, column = wrong[0]
         raise ValueError(
             f"X contains negative values, the first in row {row}, column {column}; a chi-squared "
-            "kernel compares histograms: shift or bin the features, or use another kernel."
+            "kernel compares histograms; shift or bin the features, or use another kernel."
         )
     return X

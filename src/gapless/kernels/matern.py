@@ -55,8 +55,9 @@ class Matern(_Compiled):
             check_positive("nu", self.nu)
             if self.nu > LARGEST_NU:
                 raise ValueError(
-                    f"nu must be at most {LARGEST_NU} or inf, got {self.nu!r}; beyond, the kernel "
-                    "is as good as nu=inf, the Gaussian, and its Bessel function overflows."
+                    f"nu must be at most {LARGEST_NU} or inf, got {self.nu!r}; above that the "
+                    "kernel is practically nu=inf, the Gaussian, and its Bessel function "
+                    "overflows."
                 )
 
     def narrowed(self, factor):

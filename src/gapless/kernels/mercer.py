@@ -63,7 +63,7 @@ class MercerCheck:
     def __str__(self) -> str:
         if self.holds:
             return (
-                f"{self.of} is symmetric and positive semi-definite: its eigenvalues lie from "
+                f"{self.of} is symmetric and positive semi-definite: its eigenvalues range from "
                 f"{self.smallest:.3g} to {self.largest:.3g}."
             )
         i, j = self.worst_pair
@@ -79,7 +79,7 @@ class MercerCheck:
                 f"not positive semi-definite: its smallest eigenvalue is {self.smallest:.3g}, "
                 f"{share:.2g} times the largest, {self.largest:.3g}"
             )
-        return f"{self.of} is no matrix of inner products; it is {', and '.join(faults)}."
+        return f"{self.of} is not a matrix of inner products; it is {', and '.join(faults)}."
 
 
 def mercer_check(kernel: Any, X: Any = None) -> MercerCheck:
@@ -106,8 +106,8 @@ def mercer_check(kernel: Any, X: Any = None) -> MercerCheck:
     --------
     >>> from gapless.kernels import mercer_check
     >>> print(mercer_check([[1.0, 2.0], [2.0, 1.0]]))
-    The given matrix is no matrix of inner products; it is not positive semi-definite: its smallest
-    eigenvalue is -1, 0.33 times the largest, 3.
+    The given matrix is not a matrix of inner products; it is not positive semi-definite: its
+    smallest eigenvalue is -1, 0.33 times the largest, 3.
     """
     if X is None:
         K = np.asarray(kernel.toarray() if sp.issparse(kernel) else kernel)

@@ -259,6 +259,6 @@ def need_both(data: Ranking) -> None:
     if data.is_positive.all() or not data.is_positive.any():
         kind = "positive" if data.is_positive.all() else "negative"
         raise ValueError(
-            f"all rows are {kind}, so that no curve compares two classes; add rows of the other "
-            "class, or check pos_label."
+            f"all rows are {kind}, so there is no curve to draw; add rows of the other class, or "
+            "check pos_label."
         )

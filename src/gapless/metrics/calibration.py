@@ -56,9 +56,10 @@ class ReliabilityCurve:
     of: str
 
     def __str__(self) -> str:
-        lines = [str(self.ece), f"{'said':>7}  {'happened':>8}  {'between':>14}  {'rows':>6}"]
+        header = f"{'predicted':>9}  {'observed':>8}  {'between':>14}  {'rows':>6}"
+        lines = [str(self.ece), header]
         lines += [
-            f"{said:7.3f}  {happened:8.3f}  {low:6.3f} – {high:5.3f}  {size:6.0f}"
+            f"{said:9.3f}  {happened:8.3f}  {low:6.3f} – {high:5.3f}  {size:6.0f}"
             for said, happened, low, high, size in zip(
                 self.said, self.happened, self.low, self.high, self.sizes
             )

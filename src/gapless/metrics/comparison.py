@@ -58,9 +58,9 @@ class Comparison:
         a, b, value, low, high = (
             written(x, digits) for x in (self.a, self.b, d.value, d.low, d.high)
         )
-        verdict = f"{self.better} is better" if self.better else "no difference is shown"
+        verdict = f"{self.better} is better" if self.better else "no clear difference"
         return (
-            f"{verdict}: {self.metric} {a} of a, {b} of b; a − b = {value} ({low} to {high} at "
+            f"{verdict}: {self.metric} {a} for a, {b} for b; a − b = {value} ({low} to {high} at "
             f"{100 * d.level:g} %, {d.method}), p = {self.p_value:.2g}"
         )
 
@@ -144,7 +144,7 @@ def compare(
     measure, is_loss = METRICS[name]
     unknown = set(options) - set(inspect.signature(measure).parameters)
     if unknown:
-        raise ValueError(f"{name} takes no {', '.join(sorted(unknown))}; leave it out.")
+        raise ValueError(f"{name} does not accept {', '.join(sorted(unknown))}; leave it out.")
     one, other = (measure(y, z, sample_weight, **options) for z in (a, b))
     # R² is what errors leave: measured by errors, it has the opposite sign.
     sign = -1.0 if name == "r2" else 1.0

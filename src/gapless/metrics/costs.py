@@ -76,8 +76,8 @@ def mean_cost(
         i, j = (np.array([place[label] for label in part.tolist()]) for part in (true, decided))
     except KeyError as error:
         raise ValueError(
-            f"{error.args[0]!r} is none of the classes {classes.tolist()}; pass all classes as "
-            "labels, or abstain_cost if it stands for no decision."
+            f"{error.args[0]!r} is not one of the classes {classes.tolist()}; pass all classes as "
+            'labels, or abstain_cost if it means "no decision".'
         ) from error
     if costs is None:
         table = read_cost_matrix(cost_matrix, classes)

@@ -70,7 +70,7 @@ def scores_of(model: Any, X: Any) -> Array:
     scores = np.asarray(model.decision_function(X), dtype=float)
     if scores.ndim == 2 and scores.shape[1] != len(model.classes_):
         raise ValueError(
-            f"{type(model).__name__} has decision values of pairs of classes and not of classes; "
+            f"{type(model).__name__} has decision values for pairs of classes, not for classes; "
             'set decision_function_shape="ovr".'
         )
     return scores.reshape(len(scores), -1)
@@ -82,8 +82,8 @@ def held_out(model: Any, X: Any, y: Any, sample_weight: Any) -> HeldOut:
         return _from_the_fit(model, X, y, sample_weight)
     if X is None or y is None:
         raise ValueError(
-            f"{type(model).__name__} does not remember the data of its fit; pass them, "
-            "recalibrate(model, X, y)."
+            f"{type(model).__name__} no longer holds its training data; call recalibrate(model, "
+            "X, y)."
         )
     return _from_folds(model, X, y, sample_weight)
 
@@ -125,8 +125,8 @@ def _from_folds(model: Any, X: Any, y: Any, sample_weight: Any) -> HeldOut:
     others = set(np.unique(y).tolist()) - set(model.classes_.tolist())
     if others:
         raise ValueError(
-            f"y has {next(iter(others))!r}, which is none of the classes of the model, "
-            f"{model.classes_.tolist()}; pass the y that it was fitted to."
+            f"y has {next(iter(others))!r}, which is not one of the classes of the model, "
+            f"{model.classes_.tolist()}; pass the y it was fitted to."
         )
     code = np.searchsorted(model.classes_, y).astype(float)
     population = Population.of(X, code, read_weights(sample_weight, y))

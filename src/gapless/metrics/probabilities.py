@@ -19,7 +19,7 @@ from .result import Score
 
 Array = np.ndarray
 
-NO_SAMPLE = "no sample: known as it is"
+NO_SAMPLE = "known exactly, no sample"
 
 
 def log_loss(

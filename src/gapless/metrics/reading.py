@@ -99,13 +99,13 @@ def positive_class(classes: Array, pos_label: Any) -> Any:
     if pos_label is not None:
         if len(classes) and pos_label not in classes.tolist():
             raise ValueError(
-                f"pos_label={pos_label!r} is no class of these rows: {_listed(classes)}."
+                f"pos_label={pos_label!r} is not a class of these rows: {_listed(classes)}."
             )
         return pos_label
     if len(classes) > 2:
         raise ValueError(
-            f"there are {len(classes)} classes, {_listed(classes)}; say which one is positive with "
-            "pos_label, or use an average over classes."
+            f"there are {len(classes)} classes, {_listed(classes)}; set pos_label to the positive "
+            "one, or average over classes."
         )
     # With one class alone, 1 and True are positive and 0, False and −1 are not.
     if len(classes) == 1 and classes[0] in (0, -1):
@@ -127,7 +127,7 @@ def read_forecasts(
     if labels is not None:
         classes = _read_classes(labels, classes)
         if np.any(np.sort(classes) != classes):
-            raise ValueError(f"labels must be sorted, as the columns of y_proba; got {labels!r}.")
+            raise ValueError(f"labels must be sorted like the columns of y_proba; got {labels!r}.")
     if probabilities.ndim == 1:
         classes = _two_classes(classes, pos_label)
         probabilities = np.column_stack([1 - probabilities, probabilities])
@@ -171,8 +171,8 @@ def read_distributions(values: Any, name: str) -> Array:
         if np.any(wrong):
             row = int(np.argmax(wrong))
             raise ValueError(
-                f"the probabilities of row {row} of {name} sum to {sums[row]:.6g} and not to 1; "
-                "divide each row by its sum."
+                f"the probabilities of row {row} of {name} sum to {sums[row]:.6g}, not 1; divide "
+                "each row by its sum."
             )
     return p
 
@@ -190,8 +190,8 @@ def read_numbers(y_true: Any, y_pred: Any, sample_weight: Any) -> Numbers:
     check_consistent_length(*both)
     if both[0].shape != both[1].shape:
         raise ValueError(
-            f"y_true has {both[0].shape[1]} outputs and y_pred has {both[1].shape[1]}; pass as "
-            "many of both."
+            f"y_true has {both[0].shape[1]} outputs and y_pred has {both[1].shape[1]}; pass the "
+            "same number for both."
         )
     (true, predicted), rows = _counted(sample_weight, *both)
     return Numbers(true, predicted, rows)
@@ -200,7 +200,7 @@ def read_numbers(y_true: Any, y_pred: Any, sample_weight: Any) -> Numbers:
 def _counted(sample_weight: Any, *arrays: Array) -> tuple[list[Array], Rows]:
     """The rows that have any weight."""
     if not len(arrays[0]):
-        raise ValueError("there are no rows to measure; pass at least one.")
+        raise ValueError("there are no rows to score; pass at least one.")
     weights = read_weights(sample_weight, arrays[0])
     is_counted = weights > 0
     if np.all(is_counted):
@@ -241,7 +241,7 @@ def _positive_last(classes: Array, probabilities: Array, pos_label: Any) -> tupl
     if len(classes) > 2:
         raise ValueError(
             f"pos_label={pos_label!r} chooses one of two classes, but there are {len(classes)}; "
-            "leave it out, or pass the column of that class and y_true == pos_label."
+            "leave it out, or pass that class's column with y_true == pos_label."
         )
     is_last = classes[-1] == positive_class(classes, pos_label)
     return (classes, probabilities) if is_last else (classes[::-1], probabilities[:, ::-1])

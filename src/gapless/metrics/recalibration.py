@@ -252,7 +252,7 @@ def _learned(model: Any, data: tuple[Any, Any, Any], method: str) -> dict[str, A
             'use "auto".'
         )
     if len(model.classes_) == 1 and has_probabilities:
-        of_one = {"method_": NONE, "log_losses_": {}, "held_out_": "none: there is one class"}
+        of_one = {"method_": NONE, "log_losses_": {}, "held_out_": "none: there is only one class"}
         return learned | of_one | {"_maps": []}
     held = held_out(model, *data)
     usable = [NONE] * has_probabilities + [SIGMOID, ISOTONIC]

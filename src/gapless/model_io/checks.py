@@ -52,12 +52,12 @@ def check_sparse(data: Any, indices: Any, indptr: Any, shape: tuple[int, int], w
     are_arrays = all(isinstance(a, np.ndarray) and a.ndim == 1 for a in (data, indices, indptr))
     require(are_arrays and len(data) == len(indices), where, "no sparse matrix")
     is_typed = indices.dtype == indptr.dtype and indices.dtype in (np.int32, np.int64)
-    require(is_typed, where, "places of an unknown type")
+    require(is_typed, where, "indices of an unknown type")
     check_offsets(indptr.astype(np.int64), where, lines, len(data))
-    require(((indices >= 0) & (indices < across)).all(), where, "a place beyond the matrix")
+    require(((indices >= 0) & (indices < across)).all(), where, "an index beyond the matrix")
     line = np.repeat(np.arange(lines), np.diff(indptr))
     falls = (np.diff(indices) <= 0) & (np.diff(line) == 0)
-    require(not falls.any(), where, "places that do not rise")
+    require(not falls.any(), where, "indices that do not increase")
 
 
 def check_value(value: Any, name: str, where: str) -> None:
@@ -75,7 +75,7 @@ def check_model(model: Any, name: str, learned: dict[str, Any], where: str, budg
     cls: Any = type(model)
     check_limits(model, where)
     learned = {**learned}
-    require(learned.pop(OUTPUT, {}) in OUTPUT_KINDS, where, "tables of an unknown kind as output")
+    require(learned.pop(OUTPUT, {}) in OUTPUT_KINDS, where, "an unknown kind of output table")
     was_fitted = _check_declared(_of_attributes(cls), learned, where)
     _check_given(model, learned.get(GIVEN) or {}, where)
     if was_fitted and name in ATTRIBUTES:
@@ -117,9 +117,7 @@ def _check_declared(declared: Checks, found: dict[str, Any], where: str) -> bool
 def _check_given(model: Any, given: dict[str, Any], where: str) -> None:
     """Parameters of the fit that predictions look at: those that a fit would have taken."""
     cls: Any = type(model)
-    require(
-        given.keys() <= parameter_names(cls), where, "parameters of the fit that its class has not"
-    )
+    require(given.keys() <= parameter_names(cls), where, "parameters that its class does not have")
     rules = {name: cls._parameter_constraints[name] for name in given} if given else {}
     validate_parameter_constraints(rules, given, cls.__name__)
 
@@ -127,17 +125,17 @@ def _check_given(model: Any, given: dict[str, Any], where: str) -> None:
 def _check_trees(known: dict[str, Any], d: int, where: str) -> None:
     tree, trees, packed = (known.get(name) for name in ("tree_", "trees_", "_packed"))
     if isinstance(tree, MultiwayTree):
-        require((tree.feature < d).all(), where, "a question about a column that does not exist")
+        require((tree.feature < d).all(), where, "a split on a column that does not exist")
     if isinstance(tree, Tree | CompactTrees) or isinstance(tree := trees, Tree | CompactTrees):
-        require(tree.n_features == d, where, "trees of other columns")
+        require(tree.n_features == d, where, "trees on other columns")
     if isinstance(trees, list):
         flat = [each for of_round in trees for each in of_round]
         require(all(isinstance(each, Tree) for each in flat), where, "no trees")
-        require(all(each.n_features == d for each in flat), where, "trees of other columns")
+        require(all(each.n_features == d for each in flat), where, "trees on other columns")
         check_kinds(flat, where)
     if isinstance(packed, PackedTrees):
         is_column = (packed.asked.feature < d).all()
-        require(is_column, where, "a question about a column that does not exist")
+        require(is_column, where, "a split on a column that does not exist")
     columns = known.get("columns_", known.get("encoding_"))
     if isinstance(columns, Columns):
         require(len(columns) == d, where, "columns other than those of X")
@@ -160,9 +158,9 @@ def _check_column_transformer(transformer: Any, where: str) -> None:
         require(is_right, where, "a transformer of columns that do not exist")
         names = vars(transformer).get("feature_names_in_")
         is_right = _places(columns, d, names) == [int(place) for place in taken]
-        require(is_right, where, "a transformer of other columns than it was given")
+        require(is_right, where, "a transformer of columns other than its own")
         filled = transformer.output_indices_.get(name)
-        require(isinstance(filled, slice), where, "a transformer without columns of the output")
+        require(isinstance(filled, slice), where, "a transformer without output columns")
         # One without columns is left as it was.
         if len(taken) and hasattr(type(model), "get_params"):
             fault = FittedModel("transform").fault(model, {})
@@ -195,11 +193,11 @@ def _check_steps(steps: Any, where: str) -> None:
         isinstance(step, tuple | list) and len(step) in (2, 3) and isinstance(step[0], str)
         for step in steps
     )
-    require(is_list, where, "steps that are no pairs of a name and a model")
+    require(is_list, where, "steps that are not pairs of a name and a model")
     for step in steps:
         is_model = hasattr(type(step[1]), "get_params")
         is_none = step[1] is None or (isinstance(step[1], str) and step[1] in NO_STEP)
-        require(is_model or is_none, where, "a step that is no model")
+        require(is_model or is_none, where, "a step that is not a model")
 
 
 def _check_one_hot(encoder: Any, where: str) -> None:
@@ -212,13 +210,13 @@ def _check_one_hot(encoder: Any, where: str) -> None:
     dropped = encoder._drop_idx_after_grouping
     dropped = [None] * len(levels) if dropped is None else dropped
     is_right = len(levels) == len(outs) == len(groups) == len(dropped) == encoder.n_features_in_
-    require(is_right, where, "levels of other columns")
+    require(is_right, where, "categories of other columns")
     for own, out, group, drop in zip(levels, outs, groups, dropped):
-        require(group is None or len(group) == len(own), where, "groups of other levels")
+        require(group is None or len(group) == len(own), where, "groups of other categories")
         count = len(own) if group is None else int(np.max(group, initial=-1)) + 1
         is_group = group is None or (len(own) and np.min(group) >= 0 and np.max(group) < len(own))
-        require(is_group, where, "groups of other levels")
-        require(out == count - (drop is not None), where, "columns of other levels")
+        require(is_group, where, "groups of other categories")
+        require(out == count - (drop is not None), where, "columns of other categories")
 
 
 def _check_groups(encoder: Any, where: str) -> None:
@@ -227,12 +225,12 @@ def _check_groups(encoder: Any, where: str) -> None:
         groups = vars(encoder).get("_default_to_infrequent_mappings")
         rare = vars(encoder).get("_infrequent_indices")
         are_lists = isinstance(groups, list) and isinstance(rare, list)
-        require(are_lists and len(groups) == len(rare), where, "no groups of rare levels")
+        require(are_lists and len(groups) == len(rare), where, "no groups of rare categories")
         for group, own in zip(groups, rare):
             is_right = (group is None) == (own is None) and (
                 group is None or (len(own) and own.max() < len(group))
             )
-            require(is_right, where, "rare levels that do not exist")
+            require(is_right, where, "rare categories that do not exist")
 
 
 def _check_scaler(scaler: Any, where: str) -> None:
@@ -242,14 +240,14 @@ def _check_scaler(scaler: Any, where: str) -> None:
     for flag, name in pairs.items():
         if getattr(scaler, flag, False) and "n_features_in_" in vars(scaler):
             is_there = vars(scaler).get(name) is not None
-            require(is_there, f"{where}.{name}", "nothing, where numbers are needed")
+            require(is_there, f"{where}.{name}", "nothing where numbers are needed")
 
 
 def _check_imputer(imputer: Any, where: str) -> None:
     """What tells of missing values is there where it is asked for."""
     is_there = vars(imputer).get("indicator_") is not None
     is_right = is_there or not imputer.add_indicator or "statistics_" not in vars(imputer)
-    require(is_right, f"{where}.indicator_", "nothing, where missing values are told of")
+    require(is_right, f"{where}.indicator_", "nothing where missing values are marked")
 
 
 def _check_bins(discretizer: Any, where: str) -> None:
@@ -281,7 +279,7 @@ def _check_polynomial(features: Any, where: str) -> None:
     twin = clone(features).fit(np.zeros((1, features.n_features_in_)))
     for name in ("n_output_features_", "_min_degree", "_max_degree", "_n_out_full"):
         is_same = vars(features).get(name) == vars(twin)[name]
-        require(is_same, f"{where}.{name}", "another number than follows from the parameters")
+        require(is_same, f"{where}.{name}", "a number that contradicts the parameters")
 
 
 def _check_splines(splines: Any, where: str) -> None:
@@ -291,7 +289,7 @@ def _check_splines(splines: Any, where: str) -> None:
     curves, d = splines.bsplines_, splines.n_features_in_
     require(len(curves) == d > 0, where, "curves of other columns")
     require(all(curve.k == splines.degree for curve in curves), where, "curves of another degree")
-    require(curves[0].c.ndim == 2, where, "curves that are no table of numbers")
+    require(curves[0].c.ndim == 2, where, "curves that are not a table of numbers")
     for curve in curves:
         check_array(curve.c, where, np.float64, *curves[0].c.shape)
         require(all_finite(curve.c), where, "curves of numbers that are NaN or infinite")
@@ -311,7 +309,7 @@ def _check_target_encoder(encoder: Any, where: str) -> None:
         return
     for k, own in enumerate(encoder.encodings_):
         levels = encoder.categories_[k // each]
-        require(len(own) == len(levels), where, "encodings of other levels")
+        require(len(own) == len(levels), where, "encodings of other categories")
 
 
 def _check_table_model(model: Any, where: str) -> None:
@@ -328,7 +326,7 @@ def _check_table_model(model: Any, where: str) -> None:
         and name_of(type(spread[0])) == "data.TableFeatures"
         and len(spread[0].columns)
     )
-    require(takes_tables, where, "a spread of errors that takes no tables")
+    require(takes_tables, where, "an error spread that does not accept tables")
 
 
 # How many columns a fitted transformer makes that could make any number of them.

@@ -40,8 +40,8 @@ def write(path: Path, manifest: dict[str, Any], tensors: dict[str, Array]) -> No
     size = len(text) + text.count('"') + text.count("\\") + 160 * len(tensors)
     if size > LARGEST_HEADER:
         raise ModelFileError(
-            f"the model has {len(tensors)} arrays and {len(text) >> 20} MB of names and words, too "
-            "many for one file; fit fewer trees or columns, or a smaller vocabulary."
+            f"the model has {len(tensors)} arrays and {len(text) >> 20} MB of names and words, "
+            "too much for one file; use fewer trees or columns, or a smaller vocabulary."
         )
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
@@ -95,7 +95,7 @@ class Tensors:
         """A copy of an array."""
         array: Array = self._file.get_tensor(name)
         if array.dtype == bool and (array.view(np.uint8) > 1).any():
-            raise ModelFileError(f"array {name!r} has truth values other than 0 and 1.")
+            raise ModelFileError(f"array {name!r} has booleans other than 0 and 1.")
         return array
 
 
@@ -115,12 +115,12 @@ def _check_header(path: Path) -> None:
     """Refuse what is no file of this kind before anything of its size is read."""
     # A pipe or a device could make the reader wait for ever.
     if not stat.S_ISREG(path.stat().st_mode):
-        raise ModelFileError(f"{path} is no file, but a folder, a pipe or a device.")
+        raise ModelFileError(f"{path} is not a file, but a folder, a pipe or a device.")
     with path.open("rb") as file:
         size = int.from_bytes(file.read(8), "little")
         begin = file.read(1)
     if begin != b"{" or size > path.stat().st_size - 8:
-        raise ModelFileError(f"{path} is no model file, or a part of one.")
+        raise ModelFileError(f"{path} is not a complete model file.")
     if size > LARGEST_HEADER:
         raise ModelFileError(f"{path} has a header of {size >> 20} MB; at most 64 MB are read.")
 
@@ -128,7 +128,7 @@ def _check_header(path: Path) -> None:
 def _manifest(metadata: dict[str, str], path: Path) -> dict[str, Any]:
     if set(metadata) != {KEY}:
         raise ModelFileError(
-            f"{path} is a safetensors file but no model of gapless; gapless.save writes these."
+            f"{path} is a safetensors file but not a gapless model; gapless.save writes these."
         )
     try:
         manifest = json.loads(
@@ -142,28 +142,28 @@ def _manifest(metadata: dict[str, str], path: Path) -> dict[str, Any]:
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found := dict(pairs)) < len(pairs):
-        raise ModelFileError("a name is there twice")
+        raise ModelFileError("a name appears twice")
     return found
 
 
 def _refuse_constant(name: str) -> None:
-    raise ModelFileError(f"{name} is no number of JSON")
+    raise ModelFileError(f"{name} is not a JSON number")
 
 
 def _check_version(manifest: Any, path: Path) -> None:
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise ModelFileError(f"{path} is no model of gapless.")
+        raise ModelFileError(f"{path} is not a gapless model.")
     version = manifest.get("version")
     if not (isinstance(version, list) and [type(part) for part in version] == [int, int]):
-        raise ModelFileError(f"{path} does not say its version.")
+        raise ModelFileError(f"{path} does not state its version.")
     if version[0] != VERSION[0]:
         age = "newer" if version[0] > VERSION[0] else "older"
         raise ModelFileError(
-            f"{path} is a model file of version {version[0]}, {age} than the version {VERSION[0]} "
-            f"that this gapless reads; load it with the gapless that wrote it, or a later one."
+            f"{path} is a model file of version {version[0]}, {age} than version {VERSION[0]}, "
+            "which this gapless reads; load it with the gapless that wrote it, or a later one."
         )
     if set(manifest) != {"format", "version", "written_by", "model"}:
-        raise ModelFileError(f"{path} has a manifest with other entries than it may have.")
+        raise ModelFileError(f"{path} has a manifest with unexpected entries.")
     writers = manifest["written_by"]
     if not (isinstance(writers, dict) and all(isinstance(v, str) for v in writers.values())):
-        raise ModelFileError(f"{path} does not say what wrote it.")
+        raise ModelFileError(f"{path} does not state what wrote it.")

@@ -75,30 +75,30 @@ def _are_short(ngrams: Any) -> bool:
 LIMITS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "encoding": (
         lambda name: isinstance(name, str) and name.lower() in ENCODINGS,
-        f"files know the encodings {', '.join(ENCODINGS)}; decode the texts before",
+        f"files allow the encodings {', '.join(ENCODINGS)}; decode the texts first",
     ),
     "input": (
         lambda kind: kind == "content",
-        "models of files open no others; give the texts themselves, input='content'",
+        "models in files do not open other files; pass the texts themselves, input='content'",
     ),
     "memory": (
         lambda folder: folder is None,
-        "models of files keep nothing in folders; set it to None before saving",
+        "models in files use no cache folder; set it to None before saving",
     ),
     "n_jobs": (
         _may_start,
-        f"files hold at most {MOST_JOBS}, so that none can fill a computer with processes; set it "
-        "to None or −1 before saving",
+        f"files allow at most {MOST_JOBS}, so that none can flood a computer with processes; set "
+        "it to None or −1 before saving",
     ),
     "ngram_range": (
         _are_short,
-        f"files hold two whole numbers up to {LONGEST_NGRAM}, not falling",
+        f"files allow two whole numbers up to {LONGEST_NGRAM}, the second not below the first",
     ),
     "token_pattern": (
         is_linear,
-        "files hold only patterns that take no longer than the texts are long, such as "
-        r"'\\b\\w+\\b', '[a-z]{3,}', '\\w+|[!?]' or '\\w+(?:-\\w+)*'; find the words before, and "
-        "join them by blanks",
+        "files allow only patterns that run in linear time, such as "
+        r"'\\b\\w+\\b', '[a-z]{3,}', '\\w+|[!?]' or '\\w+(?:-\\w+)*'; find the words first, and "
+        "join them with spaces",
     ),
 }
 
@@ -143,10 +143,10 @@ class Budget:
         self._left[unit] -= amount
         if self._left[unit] < 0:
             raise ModelFileError(
-                f"{where} asks for {amount} {unit}, more than is left for a file of this size."
+                f"{where} needs {amount} {unit}, more than a file of this size may use."
             )
 
     def check_text(self, size: int, where: str) -> None:
         """Refuse texts of so many bytes that no file of this size can have been fitted to them."""
         if size > self._text:
-            raise ModelFileError(f"{where} has texts of {size} bytes, in a file that is no larger.")
+            raise ModelFileError(f"{where} has texts of {size} bytes, more than the whole file.")

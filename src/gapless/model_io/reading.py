@@ -74,9 +74,9 @@ class Reader:
                 raise ModelFileError(f"{where} is too large a number.")
             return node
         if depth > DEEPEST:
-            raise ModelFileError(f"{where} is nested in more than {DEEPEST} others.")
+            raise ModelFileError(f"{where} is nested more than {DEEPEST} levels deep.")
         if not (isinstance(node, dict) and len(node) == 1):
-            raise ModelFileError(f"{where} is no value.")
+            raise ModelFileError(f"{where} is not a value.")
         [(kind, content)] = node.items()
         if kind not in self._readers:
             raise ModelFileError(f"{where} is of an unknown kind, {kind!r}.")
@@ -93,14 +93,14 @@ class Reader:
 
     def _float(self, node: Node, where: str, depth: int) -> float:
         if node not in ("nan", "inf", "-inf"):
-            raise ModelFileError(f"{where} is no number.")
+            raise ModelFileError(f"{where} is not a number.")
         return float(node)
 
     def _items(self, node: Node, where: str, depth: int) -> list[Any]:
         if isinstance(node, dict):
             return self._floats(node, where)
         if not isinstance(node, list):
-            raise ModelFileError(f"{where} is no list.")
+            raise ModelFileError(f"{where} is not a list.")
         return [
             item if type(item) in PLAIN else self.value(item, f"{where}[{i}]", depth)
             for i, item in enumerate(node)
@@ -116,7 +116,7 @@ class Reader:
         is_stretch = isinstance(place, list) and [type(end) for end in place] == [int, int]
         is_right = is_stretch and place[0] == self._taken <= place[1] <= floats.size
         if not is_right or floats.dtype != np.float64 or floats.ndim != 1:
-            raise ModelFileError(f"{where} is no stretch of the array {FLOATS!r}.")
+            raise ModelFileError(f"{where} is not a range of the array {FLOATS!r}.")
         begin, self._taken = place
         return floats[begin : self._taken].tolist()
 
@@ -124,23 +124,23 @@ class Reader:
         """Members of a set, or keys of a dictionary; `is_key` says which and why."""
         keys = self._items(node, where, depth)
         if not all(is_key(key) for key in keys):
-            raise ModelFileError(f"{where} has a key that is no text and no usual number.")
+            raise ModelFileError(f"{where} has a key that is neither text nor a plain number.")
         return keys
 
     def _dict(self, node: Node, where: str, depth: int) -> dict[Any, Any]:
         if not (isinstance(node, list) and all(isinstance(p, list) and len(p) == 2 for p in node)):
-            raise ModelFileError(f"{where} is no list of pairs.")
+            raise ModelFileError(f"{where} is not a list of pairs.")
         keys = self._keys([key for key, _ in node], where, depth)
         values = [self.value(value, f"{where}[…]", depth) for _, value in node]
         found = dict(zip(keys, values))
         if len(found) < len(node):
-            raise ModelFileError(f"{where} has a key twice.")
+            raise ModelFileError(f"{where} has a duplicate key.")
         return found
 
     def _slice(self, node: Node, where: str, depth: int) -> slice:
         ends = self._items(node, where, depth)
         if len(ends) != 3:
-            raise ModelFileError(f"{where} is no slice.")
+            raise ModelFileError(f"{where} is not a slice.")
         return slice(*ends)
 
     def _scalar(self, node: Node, where: str, depth: int) -> Any:
@@ -149,7 +149,7 @@ class Reader:
         if name == "str" and type(plain) is str:
             return np.str_(plain)
         if name not in NUMBERS or type(plain) not in (bool, int, float):
-            raise ModelFileError(f"{where} is no number.")
+            raise ModelFileError(f"{where} is not a number.")
         return np.dtype(name).type(plain)
 
     def _dtype(self, node: Node, where: str, depth: int) -> np.dtype:
@@ -158,18 +158,18 @@ class Reader:
             dtype = np.dtype(node)
             self._budget.check_text(dtype.itemsize, where)
             return dtype
-        raise ModelFileError(f"{where} is no type of arrays.")
+        raise ModelFileError(f"{where} is not an array type.")
 
     def _type(self, node: Node, where: str, depth: int) -> type:
         if not (isinstance(node, str) and node in TYPES):
-            raise ModelFileError(f"{where} is no type.")
+            raise ModelFileError(f"{where} is not a type.")
         return TYPES[node]
 
     # ---- arrays ----------------------------------------------------------------------------------
 
     def _stored(self, name: Node, where: str) -> Array:
         if not (isinstance(name, str) and name in self._tensors.names):
-            raise ModelFileError(f"{where} refers to an array that is not there.")
+            raise ModelFileError(f"{where} refers to an array that does not exist.")
         if name not in self._arrays:
             if len(self._tensors.shape(name)) > MOST_AXES:
                 raise ModelFileError(f"{where} has more than {MOST_AXES} axes.")
@@ -186,17 +186,17 @@ class Reader:
         name, order = _entries(node, where, "tensor", "order")
         array = self._referred_to(name, where)
         if array.dtype.name not in NUMBERS or order not in ("C", "F"):
-            raise ModelFileError(f"{where} is no array of numbers.")
+            raise ModelFileError(f"{where} is not an array of numbers.")
         return array if order == "C" else array.T
 
     def _texts(self, node: Node, where: str, depth: int) -> Array:
         [name] = _entries(node, where, "tensor")
         points = self._referred_to(name, where)
         if points.dtype != np.uint32 or points.ndim == 0 or (points > LAST_CODE_POINT).any():
-            raise ModelFileError(f"{where} is no array of text.")
+            raise ModelFileError(f"{where} is not an array of text.")
         *shape, width = points.shape
         if width == 0:
-            raise ModelFileError(f"{where} has texts without any room.")
+            raise ModelFileError(f"{where} has texts of length 0.")
         if points.size == 0:
             return np.zeros(shape, dtype=f"<U{width}")
         return points.reshape(-1).view(f"<U{width}").reshape(shape)
@@ -205,7 +205,7 @@ class Reader:
         shape, items = _entries(node, where, "shape", "items")
         values = self._items(items, where, depth)
         if not _is_shape(shape) or math.prod(shape) != len(values):
-            raise ModelFileError(f"{where} has another number of items than its shape says.")
+            raise ModelFileError(f"{where} has a number of items that contradicts its shape.")
         array = np.empty(len(values), dtype=object)
         # One by one: NumPy would make one array of several that are equally long.
         for i, value in enumerate(values):
@@ -217,7 +217,7 @@ class Reader:
         form, is_array, shape, *parts = _entries(node, where, *names)
         data, indices, indptr = (self.value(part, where, depth) for part in parts)
         if form not in SPARSE or type(is_array) is not bool or not _is_shape(shape, 2):
-            raise ModelFileError(f"{where} is no sparse matrix.")
+            raise ModelFileError(f"{where} is not a sparse matrix.")
         lines, across = shape if form == "csr" else shape[::-1]
         check_sparse(data, indices, indptr, (lines, across), where)
         make = getattr(sp, f"{form}_{'array' if is_array else 'matrix'}")
@@ -232,7 +232,7 @@ class Reader:
         # Before any is read: names are part of `where`, and long ones would take for ever.
         if strange := sorted(node.keys() - known):
             names = ", ".join(name[:LONGEST_NAME] for name in strange[:MOST_NAMES])
-            raise ModelFileError(f"{where} has entries that its class has not: {names}.")
+            raise ModelFileError(f"{where} has entries that its class does not have: {names}.")
         return {
             name: v if type(v) in PLAIN else self.value(v, f"{where}.{name}", depth)
             for name, v in node.items()
@@ -250,7 +250,7 @@ class Reader:
         cls = _known(name, MODELS, where)
         self._budget.spend(1, "models", where)
         if self._around > MOST_AROUND:
-            raise ModelFileError(f"{where} is a model in more than {MOST_AROUND} others.")
+            raise ModelFileError(f"{where} is a model nested in more than {MOST_AROUND} others.")
         self._around += 1
         model = cls(**self._named(parameters, parameter_names(cls), where, depth))
         learned = self._named(fitted, left_by_fit(cls).keys(), where, depth)
@@ -263,15 +263,15 @@ class Reader:
 def _entries(node: Node, where: str, *names: str) -> list[Any]:
     """The entries of an object that has these and no others."""
     if not (isinstance(node, dict) and node.keys() == set(names)):
-        raise ModelFileError(f"{where} has other entries than {', '.join(names)}.")
+        raise ModelFileError(f"{where} has entries other than {', '.join(names)}.")
     return [node[name] for name in names]
 
 
 def _known(name: Any, registry: Classes, where: str) -> Any:
     if not (isinstance(name, str) and name in registry):
         raise ModelFileError(
-            f"{where} is of the class {name!r}, which this gapless does not know; the file may be "
-            "of a later version."
+            f"{where} is of the class {name!r}, which is unknown to this gapless; the file may "
+            "come from a later version."
         )
     return registry[name]
 

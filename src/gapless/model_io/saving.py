@@ -59,7 +59,7 @@ def save(model: Any, path: str | os.PathLike) -> Path:
     """
     if name_of(type(model)) not in MODELS:
         raise ModelFileError(
-            f"{type(model).__name__} cannot be saved: files hold the estimators of gapless, and "
+            f"{type(model).__name__} cannot be saved: files hold gapless estimators, and "
             "pipelines of scikit-learn's preprocessing that end in one."
         )
     writer = Writer()
@@ -108,7 +108,7 @@ def load(path: str | os.PathLike) -> Any:
             reader.check_all_read()
         except ModelFileError as error:
             raise ModelFileError(
-                f"{path} is damaged or no model of this version: {error} {CURE}"
+                f"{path} is damaged or not a model of this version: {error} {CURE}"
             ) from error
         # Constructors may refuse a value in any way they like; for the caller the file is wrong.
         except Exception as error:

@@ -52,7 +52,7 @@ def check_offsets(start: Any, where: str, parts: int | None, total: int) -> None
     """Refuse what does not say where parts of an array begin, one after another."""
     check_array(start, where, np.int64, None if parts is None else parts + 1)
     is_right = len(start) and start[0] == 0 and start[-1] == total and (np.diff(start) >= 0).all()
-    require(is_right, where, "offsets that do not fit what they divide")
+    require(is_right, where, "offsets that do not match their array")
 
 
 def check_whole(number: Any, where: str, low: int, high: int) -> None:
@@ -75,8 +75,8 @@ def check_tree(tree: Tree, where: str) -> None:
     for name in ("threshold", "impurity", "weighted_n_node_samples"):
         check_array(getattr(tree, name), f"{where}.{name}", np.float64, nodes)
     check_array(tree.missing_go_to_left, where, np.uint8, nodes)
-    require((tree.missing_go_to_left <= 1).all(), where, "truth values other than 0 and 1")
-    require((tree.n_node_samples >= 0).all(), where, "fewer than no rows")
+    require((tree.missing_go_to_left <= 1).all(), where, "booleans other than 0 and 1")
+    require((tree.n_node_samples >= 0).all(), where, "a negative number of rows")
     _check_children(tree, where)
     _check_values(tree, where)
     _check_questions(tree, where)
@@ -90,7 +90,7 @@ def _check_children(tree: Tree, where: str) -> None:
     below = children[:, is_inner]
     # Each node but the first has one parent, in front of it: that is a tree.
     is_behind = (below > nodes[is_inner]).all() and (below < len(nodes)).all()
-    require(is_behind, where, "a child that is not behind its parent")
+    require(is_behind, where, "a child that does not come after its parent")
     is_once = np.array_equal(np.sort(below, axis=None), nodes[1:])
     require(is_once, where, "a node without exactly one parent")
 
@@ -101,18 +101,18 @@ def _check_values(tree: Tree, where: str) -> None:
     check_array(tree.n_classes, where, np.int64, outputs)
     is_right = outputs and (tree.n_classes >= 1).all() and (tree.n_classes.max() == width)
     require(all_finite(tree.value), where, "values of nodes that are NaN or infinite")
-    require(is_right, where, "numbers of classes that do not fit the values")
+    require(is_right, where, "class counts that do not match the values")
 
 
 def _check_questions(tree: Tree, where: str) -> None:
     inner = tree.children_left >= 0
     feature = tree.feature[inner]
     is_column = (feature >= 0) & (feature < tree.n_features)
-    require(is_column.all(), where, "a question about a column that does not exist")
+    require(is_column.all(), where, "a split on a column that does not exist")
     check_array(tree.category_bits, where, np.uint32, None)
     check_offsets(tree.category_start, where, len(tree.feature), len(tree.category_bits))
     has_set = np.diff(tree.category_start) > 0
-    require(not has_set[~inner].any(), where, "a leaf that asks")
+    require(not has_set[~inner].any(), where, "a leaf with a split")
     require(not np.isnan(tree.threshold[inner & ~has_set]).any(), where, "a threshold that is NaN")
     check_kinds([tree], where)
 
@@ -125,7 +125,7 @@ def check_kinds(trees: Iterable[Tree], where: str) -> None:
         is_inner = tree.children_left >= 0
         for kind in (False, True):
             asked[kind].update(np.unique(tree.feature[is_inner & (has_set == kind)]).tolist())
-    require(asked[0].isdisjoint(asked[1]), where, "a column that is number and category")
+    require(asked[0].isdisjoint(asked[1]), where, "a column that is both a number and a category")
 
 
 def check_multiway(tree: MultiwayTree, where: str) -> None:
@@ -141,9 +141,9 @@ def check_multiway(tree: MultiwayTree, where: str) -> None:
     require(all_finite(tree.value), where, "values of nodes that are NaN or infinite")
     above = tree.parent[1:]
     is_behind = tree.parent[0] == -1 and (above >= 0).all() and (above < np.arange(1, nodes)).all()
-    require(is_behind, where, "a child that is not behind its parent")
+    require(is_behind, where, "a child that does not come after its parent")
     require((tree.feature[above] >= 0).all(), where, "a leaf with a child")
-    require((tree.feature >= LEAF).all(), where, "a question about a column that does not exist")
+    require((tree.feature >= LEAF).all(), where, "a split on a column that does not exist")
     is_branch = (tree.branch[1:] >= 0) & (tree.branch[1:] < nodes)
     require(is_branch.all(), where, "a branch that does not exist")
 
@@ -156,7 +156,7 @@ def check_asked(asked: AskedColumns, where: str) -> None:
     require(asked.code_bits in ROOM, where, "codes of an unknown width")
     check_array(asked.feature, where, np.int32, None)
     columns = len(asked.feature)
-    require((asked.feature >= 0).all(), where, "a question about a column that does not exist")
+    require((asked.feature >= 0).all(), where, "a split on a column that does not exist")
     check_array(asked.is_category, where, np.uint8, columns)
     check_array(asked.content, where, np.float64, None)
     check_offsets(asked.first, where, columns, len(asked.content))
@@ -172,7 +172,7 @@ def check_asked(asked: AskedColumns, where: str) -> None:
     # Searched by halving, within each column.
     column = np.repeat(np.arange(columns), sizes)
     falls = (np.diff(asked.content) <= 0) & (np.diff(column) == 0) & ~is_set[1:]
-    require(not falls.any(), where, "thresholds that do not rise")
+    require(not falls.any(), where, "thresholds that do not increase")
 
 
 def check_packed(packed: PackedTrees, where: str) -> None:
@@ -182,7 +182,7 @@ def check_packed(packed: PackedTrees, where: str) -> None:
     sizes = np.diff(packed.start)
     require((sizes > 0).all(), where, "a tree without nodes")
     check_whole(packed.groups, where, 1, max(len(sizes), 1))
-    require(len(sizes) % packed.groups == 0, where, "groups of different size")
+    require(len(sizes) % packed.groups == 0, where, "groups of different sizes")
     check_array(packed.table, where, np.float64, None, None)
     require(all_finite(packed.table), where, "values of leaves that are NaN or infinite")
     question, after = packed.nodes[:, 0], packed.nodes[:, 1].view(np.int32)
@@ -194,7 +194,7 @@ def check_packed(packed: PackedTrees, where: str) -> None:
     if packed.numbers is not None:
         check_array(packed.numbers, where, np.int32, len(tree))
         own = packed.numbers[np.lexsort((packed.numbers, tree))]
-        require(np.array_equal(own, _place(packed.start, tree)), where, "numbers of nodes twice")
+        require(np.array_equal(own, _place(packed.start, tree)), where, "duplicate node numbers")
 
 
 def _place(start: Array, tree: Array) -> Array:
@@ -215,7 +215,7 @@ def _check_preorder(start: Array, tree: Array, is_leaf: Array, after: Array, whe
     waiting = waiting - waiting[start[:-1]][tree]
     ends = np.append(start[1:-1] - 1, len(tree) - 1)
     is_whole = (waiting >= 0).all() and (waiting[ends] + step[ends] == -1).all()
-    require(is_whole, where, "nodes that are no tree")
+    require(is_whole, where, "nodes that do not form a tree")
     order = np.lexsort((waiting, tree))
     follower = np.full(len(tree), -1)
     follower[order[:-1]] = order[1:]
@@ -228,11 +228,11 @@ def _check_preorder(start: Array, tree: Array, is_leaf: Array, after: Array, whe
 
 def _check_packed_questions(asked: AskedColumns, question: Array, where: str) -> None:
     column = question >> (asked.code_bits + 1)
-    require((column < len(asked.feature)).all(), where, "a question about no column")
+    require((column < len(asked.feature)).all(), where, "a split without a column")
     missing = (question >> asked.code_bits & 1).astype(np.int64)
     code = (question & ((1 << asked.code_bits) - 1)).astype(np.int64) - missing
     is_known = (code >= 0) & (code < np.diff(asked.first)[column])
-    require(is_known.all(), where, "a question about no threshold")
+    require(is_known.all(), where, "a split without a threshold")
     is_set = asked.is_category[column] > 0
     sets = asked.content[asked.first[column[is_set]] + code[is_set]]
     require((np.diff(sets) == 1).all(), where, "sets that are not in the order of the nodes")
@@ -245,12 +245,12 @@ def check_compact(trees: CompactTrees, where: str) -> None:
     require(packed.groups == 1 and len(packed), where, "a forest without trees")
     check_whole(trees.n_features, where, 0, np.iinfo(np.int32).max)
     is_column = packed.asked.feature < trees.n_features
-    require(is_column.all(), where, "a question about a column that does not exist")
+    require(is_column.all(), where, "a split on a column that does not exist")
     check_array(trees.n_classes, where, np.int64, None)
     outputs, width = len(trees.n_classes), packed.table.shape[1]
-    require(outputs and width % outputs == 0, where, "values of another width than the classes")
+    require(outputs and width % outputs == 0, where, "values whose width differs from the classes")
     is_right = (trees.n_classes >= 1).all() and (trees.n_classes <= width // outputs).all()
-    require(is_right, where, "numbers of classes that do not fit the values")
+    require(is_right, where, "class counts that do not match the values")
     require(isinstance(trees.criterion, str), where, "no criterion")
     leaves = int(np.sum(packed.nodes[:, 1] >> 31))
     sizes = {"leaf": leaves, "inner": len(packed.nodes) - leaves}
@@ -259,7 +259,7 @@ def check_compact(trees: CompactTrees, where: str) -> None:
         is_known = isinstance(key, tuple) and len(key) == 2 and key[0] in STATISTICS
         require(is_known and key[1] in sizes, where, "an unknown statistic of nodes")
         shape = (outputs, width // outputs) if key[0] == "value" else ()
-        require(isinstance(array, np.ndarray), where, "statistics that are no array")
+        require(isinstance(array, np.ndarray), where, "statistics that are not an array")
         require(array.shape == (sizes[key[1]], *shape), where, "statistics of other nodes")
 
 
@@ -283,10 +283,10 @@ def check_columns(columns: Columns, where: str) -> None:
     ):
         check_array(getattr(columns, name), f"{where}.{name}", dtype, d)
     levels = columns.levels
-    require(isinstance(levels, tuple) and len(levels) == d, where, "levels of other columns")
+    require(isinstance(levels, tuple) and len(levels) == d, where, "categories of other columns")
     for is_category, own in zip(columns.is_category, levels):
         fault = (LEVELS if is_category else Nothing()).fault(own, {})
-        require(fault is None, where, f"levels of a column, of which one {fault}")
+        require(fault is None, where, f"categories of a column, one of which {fault}")
     is_named = columns.names is None or (
         isinstance(columns.names, tuple) and len(columns.names) == d
     )

@@ -59,7 +59,9 @@ class Writer:
     def node(self, value: Any, where: str, depth: int = 0) -> Node:
         """What stands for a value; `where` tells it in errors."""
         if depth > DEEPEST:
-            raise ModelFileError(f"{where} is nested in more than {DEEPEST} others, or in itself.")
+            raise ModelFileError(
+                f"{where} is nested more than {DEEPEST} levels deep, or contains itself."
+            )
         kind = type(value)
         if kind in PLAIN:
             return value
@@ -124,7 +126,7 @@ class Writer:
             return {"texts": {"tensor": name}}
         if array.dtype.name not in NUMBERS or not array.dtype.isnative:
             raise ModelFileError(
-                f"{where} is an array of {array.dtype}; files hold numbers, truth values and text."
+                f"{where} is an array of {array.dtype}; files hold numbers, booleans and text."
             )
         # Sums depend in their last bits on how an array lies in memory, so that is kept.
         order = "C" if array.flags.c_contiguous or not array.flags.f_contiguous else "F"
@@ -176,7 +178,8 @@ class Writer:
     def _key(self, key: Any, where: str, depth: int) -> Node:
         if not is_key(key):
             raise ModelFileError(
-                f"{where} is a key or a member of a set, where files hold texts and usual numbers."
+                f"{where} is a key or a member of a set, where files allow only text and plain "
+                "numbers."
             )
         return self.node(key, where, depth)
 
@@ -194,8 +197,8 @@ class Writer:
         self._models += 1
         if self._models > MOST_MODELS or self._around > MOST_AROUND:
             raise ModelFileError(
-                f"{where} is one model too many: a file holds {MOST_MODELS}, and none of them in "
-                f"more than {MOST_AROUND} others; fit fewer, or put fewer into each other."
+                f"{where} is one model too many: a file holds {MOST_MODELS}, nested at most "
+                f"{MOST_AROUND} deep; use fewer, or nest fewer."
             )
         self._around += 1
         node = self._parts(model, name, where, depth)
@@ -234,8 +237,8 @@ def _learned(model: Any, parameters: dict[str, Any], where: str) -> dict[str, An
     learned = {name: value for name, value in state.items() if name in declared}
     for name in state.keys() - learned.keys() - ignored:
         raise ModelFileError(
-            f"{where} has an attribute {name!r} that files do not know; "
-            f"delete it, del model.{name}, if it is yours."
+            f"{where} has an attribute {name!r} that files cannot hold; delete it, del "
+            f"model.{name}, if it is yours."
         )
     return learned
 
@@ -244,17 +247,17 @@ def _refusal(value: Any, where: str) -> str:
     """Why a value cannot be stored, and what to do."""
     kind = type(value).__name__
     if isinstance(value, np.random.RandomState | np.random.Generator):
-        return f"{where} is a generator of random numbers; use an integer, e.g. 0, as its seed."
+        return f"{where} is a random number generator; use an integer seed, e.g. 0."
     if isinstance(value, BaseEstimator):
         return (
-            f"{where} is a {kind}, which model files do not know: they hold the estimators of "
-            "gapless, and pipelines of scikit-learn's preprocessing. Take one of those instead, or "
-            "keep this step apart and call it yourself before and after."
+            f"{where} is a {kind}, which model files cannot hold: they hold gapless estimators, "
+            "and pipelines of scikit-learn's preprocessing. Use one of those instead, or keep "
+            "this step outside and call it yourself."
         )
     if callable(value) or type(value).__module__.partition(".")[0] not in ("gapless", "builtins"):
         return (
-            f"{where} is code of yours ({getattr(value, '__name__', kind)}), and files hold none; "
-            "use a built-in one, by its name or as an instance from gapless, or keep the code that "
-            "builds the model and fit it again."
+            f"{where} is your own code ({getattr(value, '__name__', kind)}), which files cannot "
+            "hold; use a built-in one, by name or as an instance from gapless, or keep the code "
+            "that builds the model and fit it again."
         )
     return f"{where} is a {kind}, which model files cannot hold."

@@ -33,7 +33,7 @@ class Box(Separable):
                 f"and lower ≤ upper everywhere; got {self.lower!r} and {self.upper!r}."
             )
         if np.any(np.isposinf(lower)) or np.any(np.isneginf(upper)):
-            raise ValueError("lower must be below ∞ and upper above −∞, to leave room for w.")
+            raise ValueError("lower must be below ∞ and upper above −∞, so that some w is allowed.")
 
     def scaled(self, factor):
         inner = self.penalty and self.penalty.scaled(factor)

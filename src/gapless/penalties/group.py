@@ -26,7 +26,9 @@ class Group(Penalty):
         check_nonnegative("strength", self.strength)
         check_weights("weights", self.weights)
         if np.ndim(self.groups) != (0 if self.groups is None else 1):
-            raise ValueError(f"groups must be a vector of labels, one each, got {self.groups!r}.")
+            raise ValueError(
+                f"groups must be a vector of labels, one for each feature, got {self.groups!r}."
+            )
 
     def value(self, w):
         blocks = self.blocks(len(w))

@@ -337,8 +337,8 @@ def some_rows(kernel: Kernel, X: Any, positions: Array) -> Rows:
     """Training rows, ready for float64 values of a kernel among them."""
     if kernel.noise:
         raise ValueError(
-            f"{kernel!r} has noise, which no feature of a row can have; leave White out of it, "
-            "the loss takes care of noise."
+            f"{kernel!r} has noise, which features cannot express; leave White out, the loss "
+            "accounts for noise."
         )
     if kernel.name == PRECOMPUTED:
         return kernel.rows(X, np.float64).only(positions)
@@ -453,8 +453,8 @@ def _refuse_indefinite(
     if worst > INDEFINITE * largest:
         raise ValueError(
             "the kernel is not positive semi-definite on these rows: a factor of its Gram matrix "
-            f"misses an entry by {worst:.2g}, where the largest is {largest:.2g}; "
-            "gapless.kernels.mercer_check says more. Use another kernel, such as rbf."
+            f"is wrong by {worst:.2g}in one entry (largest: {largest:.2g}); "
+            "gapless.kernels.mercer_check shows details. Use another kernel, such as rbf."
         )
 
 

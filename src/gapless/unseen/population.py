@@ -74,7 +74,7 @@ class Population:
         part = self.total if max_samples is None else max_samples * self.total
         if not part <= MOST_DRAWS:
             raise ValueError(
-                f"the weights sum to {self.total:.3g}, and as many rows would be drawn; give "
+                f"the weights sum to {self.total:.3g}, which is the number of rows to draw; give "
                 "max_samples as a number of rows, or rescale sample_weight, e.g. to a mean of 1."
             )
         if max_samples is None:

@@ -337,8 +337,8 @@ def marked(
     if chosen.dtype == bool:
         if chosen.shape != (d,):
             raise ValueError(
-                f"{parameter} set as a boolean mask must have shape (n_features,) = "
-                f"({d},), got: {chosen.shape}; say True for the columns that are meant."
+                f"{parameter} set as a boolean mask must have shape (n_features,) = ({d},), got: "
+                f"{chosen.shape}; set True for the categorical columns."
             )
         return chosen.copy()
     _check_kinds(chosen, parameter)

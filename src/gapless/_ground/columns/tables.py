@@ -94,8 +94,8 @@ class Series:
             has_order = has_order and not issubclass(kind, complex)
             if kind is not type(None) and (kind.__hash__ is None or not has_order):
                 raise ValueError(
-                    f"{self._named} holds values of type {kind.__name__}, which are no "
-                    "categories; turn them into numbers or texts, or drop the column."
+                    f"{self._named} holds values of type {kind.__name__}, which cannot be "
+                    "categories; convert them to numbers or strings, or drop the column."
                 )
 
     @property

@@ -22,7 +22,7 @@ def _chosen_level() -> str:
     if wanted not in possible:
         raise ImportError(
             f"GAPLESS_ISA={wanted} cannot be used: this processor has {', '.join(possible)}; "
-            "choose one of these, or unset the variable to get the best."
+            "choose one of these, or unset the variable to use the best."
         )
     return wanted
 

@@ -37,7 +37,7 @@ Array = np.ndarray
 # Beyond this exp overflows.
 LARGEST_EXPONENT = 700.0
 OTHER_LEARNER = (
-    "how far that is from the best possible one is known for stumps on numbers, or of two classes"
+    "how far that is from the best possible is known only for stumps on numbers, or for two classes"
 )
 
 
@@ -173,8 +173,8 @@ class AdaBoostClassifier(ClassifierMixin, WeightBoosting):
         learner = self._learner()
         if not has_fit_parameter(learner, "sample_weight"):
             raise ValueError(
-                f"{type(learner).__name__} doesn't support sample_weight, by which AdaBoost tells "
-                "a learner which rows count; use another learner, or BaggingClassifier."
+                f"{type(learner).__name__} doesn't support sample_weight, which AdaBoost uses to "
+                "weight the rows; use another learner, or BaggingClassifier."
             )
         rows = self._distinct(data)
         margins, stumps = self._no_votes(data, rows), self._stumps(data, rows)

@@ -26,8 +26,8 @@ Array = np.ndarray
 # So many draws are as good as more.
 MOST_DRAWS = 10_000_000
 NO_BOUND = (
-    "no bound: the learners are fitted to random draws, and their median minimises no known "
-    "objective; what counts is the score on unseen rows, in generalization_."
+    "no bound: the learners are fitted to random samples, and their median minimises no known "
+    "objective; see the score on unseen rows in generalization_."
 )
 
 

@@ -243,8 +243,8 @@ def certificate_of_stumps(margins: Margins, bound: VoteBound) -> Certificate:
     accuracy = bound.edge + 1 / margins.classes
     verdict = (
         f"bound: the exponential loss is {loss:.4g} per row, and no vote of stumps with a total "
-        f"weight up to {margins.total_vote:.4g} gets below {least:.4g}; there are weights of the "
-        f"rows for which no stump is right on more than {100 * accuracy:.4g} %."
+        f"weight up to {margins.total_vote:.4g} gets below {least:.4g}; some weighting of the "
+        f"rows leaves no stump right on more than {100 * accuracy:.4g} %."
     )
     return replace(found, kind="bound", verdict=verdict)
 
@@ -252,7 +252,7 @@ def certificate_of_stumps(margins: Margins, bound: VoteBound) -> Certificate:
 def certificate_without_bound(margins: Margins, why: str) -> Certificate:
     """What is said of other votes: the loss that was reached, and why there is no bound."""
     loss = float(np.exp(margins.log_loss))
-    verdict = f"no bound: the exponential loss is {loss:.4g} per row, where 1 is that of no model; "
+    verdict = f"no bound: the exponential loss is {loss:.4g} per row, and 1 without a model; "
     return Certificate(
         kind="none",
         verdict=f"{verdict}{why}.",

@@ -131,7 +131,7 @@ class Bagging(Ensemble):
         for member, taken in zip(self.estimators_, self.estimators_features_):
             width = getattr(member, "n_features_in_", len(taken))
             if width != len(taken):
-                return f"estimators_ has a member of {width} columns, which is given {len(taken)}"
+                return f"estimators_ has a member of {width} columns, but it is given {len(taken)}"
         return None
 
     # ---- reading and drawing ---------------------------------------------------------------------
@@ -147,7 +147,7 @@ class Bagging(Ensemble):
     def _read_X(self, X: Any, *, reset: bool) -> tuple[Any, Array | None]:
         """X for the learners, and its feature names."""
         if isinstance(X, list) and X and isinstance(X[0], str):
-            raise ValueError(f"X has {X[0]!r} in row 0, which is no row of features; {TEXTS}.")
+            raise ValueError(f"X has {X[0]!r} in row 0, which is not a row of features; {TEXTS}.")
         X = readable(X)
         if self._hands_on_tables(X):
             return X, read_names(self, X, reset=reset)
@@ -197,8 +197,8 @@ class Bagging(Ensemble):
         is_same = self.n_features_in_ == data.X.shape[1]
         if not is_same or (classes and not np.array_equal(self.classes_, classes[0])):
             raise ValueError(
-                f"warm_start=True adds members to a {type(self).__name__} whose features or "
-                "classes were others; set warm_start=False to fit anew."
+                f"warm_start=True adds members to a {type(self).__name__} fitted with other "
+                "features or classes; set warm_start=False to start over."
             )
 
     def _fit_members(self, data: EnsembleData, seeds: Array, routed: dict) -> Iterator[list[Any]]:

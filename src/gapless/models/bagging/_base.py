@@ -28,8 +28,8 @@ from .out_of_bag import BagFit, EnsembleData, EnsembleFit, Rows
 Array = np.ndarray
 
 NO_BOUND = (
-    "no bound: the members are grown greedily on random draws and averaged, which minimises no "
-    "objective; what counts is the score out of bag, in generalization_."
+    "no bound: the members are grown greedily on random samples and averaged, which minimises no "
+    "objective; see the out-of-bag score in generalization_."
 )
 
 
@@ -130,8 +130,8 @@ class Ensemble(Remembering, CallbackSupport):
         """Say so where there are several targets, and the model has one."""
         if not outputs.is_flat:
             raise ValueError(
-                f"y should be a 1d array, got {outputs.y.shape[1]} columns; "
-                f"{type(self).__name__} has one output: fit one model for each."
+                f"y should be a 1d array, got {outputs.y.shape[1]} columns; {type(self).__name__} "
+                "has one output; fit one model for each."
             )
 
     # ---- fitting ---------------------------------------------------------------------------------
@@ -179,7 +179,7 @@ class Ensemble(Remembering, CallbackSupport):
         if new < 0:
             raise ValueError(
                 f"n_estimators={self.n_estimators} must be larger or equal to "
-                f"len(estimators_)={old} when warm_start==True; raise it, or fit anew."
+                f"len(estimators_)={old} when warm_start==True; raise it, or set warm_start=False."
             )
         if new == 0:
             warnings.warn(
@@ -241,8 +241,8 @@ class Ensemble(Remembering, CallbackSupport):
         population = Population.of(data.numbers, outputs.y, outputs.sample_weight)
         if fingerprint(population, outputs.y) != self._fingerprint:
             raise ValueError(
-                f"this is not the data of the fit of this {type(self).__name__}; X, y or the "
-                "weights have changed since. Fit again, or pass the data of the fit."
+                f"these are not the training data of this {type(self).__name__}; X, y or the "
+                "weights have changed since. Fit again, or pass the training data."
             )
 
     def _calibration_rows(self, X: Any) -> Rows:

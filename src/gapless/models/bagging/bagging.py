@@ -151,7 +151,7 @@ class BaggingClassifier(Bagging, sklearn.ensemble.BaggingClassifier):
         known = np.arange(len(self.classes_))
         for member in self.estimators_:
             if not np.isin(getattr(member, "classes_", known), known).all():
-                return "estimators_ has a member of other classes than classes_"
+                return "estimators_ has a member with classes other than classes_"
         return super()._misfit()
 
     def predict_proba(self, X, **params):

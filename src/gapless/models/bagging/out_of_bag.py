@@ -168,11 +168,11 @@ class EnsembleFit(Refittable):
 
     def held_out(self, groups: Array | None) -> Array:
         """Not known, unless members have not seen all rows."""
-        raise NotAvailable("the ensemble must be fitted again")
+        raise NotAvailable("the ensemble must be refitted")
 
     def without_each(self, rows: Array) -> Any:
         """Not known either."""
-        raise NotAvailable("the ensemble must be fitted again")
+        raise NotAvailable("the ensemble must be refitted")
 
     def _refitted(self, ensemble: Any, rows: Array) -> Any:
         """An ensemble, fitted to some of the rows."""
@@ -203,10 +203,10 @@ class BagFit(EnsembleFit):
             raise NotAvailable("every member has seen every row, with bootstrap=False")
         if self._repeated > MOST_REPEATED:
             repeated = percent(self._repeated, 0)
-            raise NotAvailable(f"{repeated} of the rows have equals, which members know")
+            raise NotAvailable(f"{repeated} of the rows have duplicates that members have seen")
         sums, used = self._sums
         if not np.any(used[self.is_counted] > 0):
-            raise NotAvailable("all rows are in the draws of all members")
+            raise NotAvailable("every member has drawn every row")
         with np.errstate(invalid="ignore"):
             return np.where(used[:, None] > 0, sums / np.maximum(used, 1)[:, None], np.nan)
 

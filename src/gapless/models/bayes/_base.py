@@ -24,7 +24,10 @@ from .reading import read_part, refuse_sparse
 
 Array = np.ndarray
 
-CURE = "these are not the data of the fit, or the model was changed; pass those, or fit again"
+CURE = (
+    "these are not the training data, or the model was changed; pass the training data, or fit "
+    "again"
+)
 
 
 class BayesClassifier(ClassifierMixin, Remembering, BaseEstimator):
@@ -245,7 +248,7 @@ class BayesClassifier(ClassifierMixin, Remembering, BaseEstimator):
         if not np.array_equal(data.classes, self.classes_):
             raise ValueError(
                 f"y has the classes {data.classes.tolist()}, but {type(self).__name__} was fitted "
-                f"with {self.classes_.tolist()}; pass the data of the fit."
+                f"with {self.classes_.tolist()}; pass the training data."
             )
         return data
 
@@ -263,8 +266,8 @@ class BayesClassifier(ClassifierMixin, Remembering, BaseEstimator):
         found = self._judge(self._learn(data), data)
         if found.kind == "stopped":
             raise ValueError(
-                f"this is not the fit of this data: the objective is {found.primal:.9g}, and can "
-                f"be {found.dual:.9g}; X, y or the weights have changed since "
+                f"the model does not match these data: its objective is {found.primal:.9g}, and "
+                f"{found.dual:.9g} is possible; X, y or the weights have changed since "
                 f"{type(self).__name__} was fitted. Fit again."
             )
         return BayesFit(self, data)

@@ -82,8 +82,8 @@ class CountBayes(NaiveBayesClassifier):
     def _learn_more(self, data):
         if self._tuned():
             raise ValueError(
-                f'{type(self).__name__} cannot choose alpha="loo" from parts of the data; give a '
-                "number, or call fit with all rows."
+                f'{type(self).__name__} cannot choose alpha="loo" in partial_fit; give a number, '
+                "or call fit with all rows."
             )
         counts = self._count(data)
         if hasattr(self, "classes_"):
@@ -103,8 +103,8 @@ class CountBayes(NaiveBayesClassifier):
     def _priors(self, classes: int) -> Priors:
         if self.smooth_prior and (self.class_prior is not None or not self.fit_prior):
             raise ValueError(
-                "smooth_prior=True is for priors that are counted; leave out class_prior, and set "
-                "fit_prior=True."
+                "smooth_prior=True needs priors counted from the data; leave out class_prior, and "
+                "set fit_prior=True."
             )
         return Priors.read(
             self.class_prior, classes, is_fitted=self.fit_prior, is_smoothed=self.smooth_prior

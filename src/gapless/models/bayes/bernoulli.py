@@ -128,8 +128,8 @@ class BernoulliNB(CountBayes):
         entries = X.data if sp.issparse(X) else X
         if entries.size and not np.all((entries == 0) | (entries == 1)):
             raise ValueError(
-                "binarize=None takes 0 and 1 alone, and X has other values; set a threshold, such "
-                "as binarize=0.0."
+                "binarize=None needs values 0 and 1, and X has others; set a threshold, such as "
+                "binarize=0.0."
             )
         return X
 

@@ -137,8 +137,9 @@ class CategoricalNB(CountBayes):
         if X.size and X.max() >= MOST:
             row, column = np.argwhere(X >= MOST)[0]
             raise ValueError(
-                f"X has {X[row, column]:.3g} in row {row}, column {column}, which is no number of "
-                "a category; number the categories 0, 1, … with OrdinalEncoder(), or rescale X."
+                f"X has {X[row, column]:.3g} in row {row}, column {column}, which is not a "
+                "category number; number the categories 0, 1, … with OrdinalEncoder(), or "
+                "rescale X."
             )
         return np.trunc(X)
 
@@ -200,10 +201,10 @@ class CategoricalNB(CountBayes):
             return
         row, column = np.argwhere(is_unseen)[0]
         warnings.warn(
-            f"{np.count_nonzero(is_unseen)} values in {np.count_nonzero(is_unseen.any(axis=1))} of "
-            f"{len(X)} rows are categories that the fit has not seen, such as {X[row, column]:g} "
-            f"in column {column}, which has {self.n_categories_[column]}; they are left out of "
-            "these rows. Set min_categories if they are known.",
+            f"{np.count_nonzero(is_unseen)} values in {np.count_nonzero(is_unseen.any(axis=1))} "
+            f"of {len(X)} rows are categories not seen in training, such as {X[row, column]:g} in "
+            f"column {column}, which has {self.n_categories_[column]}; they are ignored in these "
+            "rows. Set min_categories if you know how many there are.",
             stacklevel=4,
         )
 

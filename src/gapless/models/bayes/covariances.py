@@ -71,14 +71,15 @@ def _estimated(X: Array, weights: Array, estimator: Any) -> Array:
     times = np.round(weights if np.all(weights == np.round(weights)) else count)
     if not np.allclose(times, weights) and not np.all(count == 1):
         raise ValueError(
-            "covariance_estimator takes no weights, so they must be whole numbers; use shrinkage."
+            "covariance_estimator does not accept weights, so they must be whole numbers; use "
+            "shrinkage."
         )
     repeated = X if np.all(count == 1) else np.repeat(X, times.astype(int), axis=0)
     estimator.fit(repeated)
     if not hasattr(estimator, "covariance_"):
         raise ValueError(
-            f"{type(estimator).__name__} does not have a covariance_ attribute; take one of "
-            "sklearn.covariance."
+            f"{type(estimator).__name__} does not have a covariance_ attribute; use an estimator "
+            "from sklearn.covariance."
         )
     return np.atleast_2d(np.asarray(estimator.covariance_, dtype=np.float64))
 

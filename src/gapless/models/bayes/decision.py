@@ -268,8 +268,8 @@ class BayesDecision(Remembering, MetaEstimatorMixin, ClassifierMixin, BaseEstima
         if not np.all(is_known | (weights == 0)):
             row = int(np.argmin(is_known | (weights == 0)))
             raise ValueError(
-                f"y has {y.tolist()[row]!r} in row {row}, which was no class of the fit; what no "
-                "decision can get right has no known cost. Drop the row."
+                f"y has {y.tolist()[row]!r} in row {row}, which is not one of the training "
+                "classes, so its cost is not known; drop the row."
             )
         true = np.where(is_known, true, 0)
         each = realised_costs(true, self._decide(p, table), table, self.abstain_cost)
@@ -306,8 +306,8 @@ class BayesDecision(Remembering, MetaEstimatorMixin, ClassifierMixin, BaseEstima
         check_is_fitted(self)
         if not isinstance(self.estimator_, Remembering):
             raise AttributeError(
-                f"{type(self.estimator_).__name__} is no model of gapless and has no held-out "
-                "predictions; use cross_val_score of scikit-learn."
+                f"{type(self.estimator_).__name__} is not a gapless model and has no held-out "
+                "predictions; use scikit-learn's cross_val_score."
             )
         return self.estimator_._remembered(cure)
 

@@ -127,7 +127,7 @@ class BayesFit(Refittable):
     def held_out(self, groups):
         """Each x by the counts less those of all its rows; NaN for rows that are not asked for."""
         if groups is not None:
-            raise NotAvailable("groups are left out by fits without them")
+            raise NotAvailable("leaving groups out takes refits")
         asked = self.asked
         _, first, unit = np.unique(self.units[asked], return_index=True, return_inverse=True)
         own = np.zeros((len(first), self.outputs))
@@ -143,7 +143,7 @@ class BayesFit(Refittable):
 
     def without_each(self, rows):
         """Not known in a form that is cheaper than folds."""
-        raise NotAvailable("classifiers without a row are fitted by folds")
+        raise NotAvailable("leaving a row out takes refits, so folds are used")
 
     def of(self, estimator: Any) -> BayesFit:
         """The same rows with another classifier that was fitted to them."""

@@ -270,7 +270,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         if self.shrinkage == AUTO or self.covariance_estimator is not None:
             raise NotAvailable("the covariance is estimated again without each row")
         if self.priors is not None and self.solver != "svd":
-            raise NotAvailable("with given priors, each class has a covariance of its own")
+            raise NotAvailable("with given priors, each class has its own covariance")
         pooled = Pooled.of(data, class_moments(data), float(self.shrinkage or 0.0), self.tol)
         return pooled.without_each(X, own, self._priors(own.shape[1]))
 

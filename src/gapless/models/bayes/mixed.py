@@ -320,8 +320,8 @@ class NaiveBayes(NaiveBayesClassifier):
 def _merged(part: Any, more: Any) -> Any:
     if type(part) is not type(more):
         raise ValueError(
-            "numbers was changed between two calls of partial_fit, and what was learned of one "
-            "density does not tell the other; keep it, or call fit with all rows."
+            "numbers was changed between two calls of partial_fit, and one density cannot be "
+            "updated into the other; keep it, or call fit with all rows."
         )
     return part.merged(more)
 
@@ -341,6 +341,6 @@ def _warn_of(unseen: list[Unseen], n: int) -> None:
     )
     more = f"; and in {len(unseen) - NAMED} more columns" if len(unseen) > NAMED else ""
     warnings.warn(
-        f"categories that the fit has not seen: {named}{more}. They count as missing.",
+        f"categories not seen in training: {named}{more}. They count as missing.",
         stacklevel=5,
     )

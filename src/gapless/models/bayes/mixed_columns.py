@@ -41,7 +41,7 @@ class MixedColumns:
     kinds : tuple of {"number", "category", "text"}
         One for each column.
     known : tuple
-        For each column: None for numbers, the levels of categories in order, the words of texts
+        For each column: None for numbers, the categories in order, the words of texts
         with their numbers.
     """
 

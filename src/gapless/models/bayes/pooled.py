@@ -72,7 +72,7 @@ class Pooled:
         is_single = np.count_nonzero(own, axis=1) == 1
         others = np.flatnonzero(~is_single)
         if len(others) > FEW:
-            raise NotAvailable("many rows are equal but for their class")
+            raise NotAvailable("many rows differ only in their class")
         rows = np.flatnonzero(is_single)
         z[rows] -= 0.5 * self._distances(X[rows], own[rows])
         for i in others:

@@ -46,7 +46,9 @@ class Priors:
     def counted(cls, given: Any, classes: int, *, is_smoothed: bool) -> Priors:
         """Those that are counted, smoothed or not, or given ones that sum to 1; or an error."""
         if is_smoothed and given is not None:
-            raise ValueError("smooth_prior=True is for priors that are counted; leave out priors.")
+            raise ValueError(
+                "smooth_prior=True needs priors counted from the data; leave out priors."
+            )
         found = cls.read(given, classes, is_fitted=True, is_smoothed=is_smoothed)
         if found.given is not None and not np.isclose(found.given.sum(), 1.0):
             raise ValueError(

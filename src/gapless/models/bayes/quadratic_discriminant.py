@@ -192,8 +192,8 @@ class QuadraticDiscriminantAnalysis(Discriminant):
         name = "shrinkage" if self.solver == "eigen" else "reg_param"
         warnings.warn(
             f"The covariance of {len(self.singular_)} classes ({named}) has no inverse: they have "
-            f"too few rows, or columns depend on each other. These are shrunk by tol={self.tol:g}; "
-            f'set {name}, or solver="eigen" and shrinkage="auto".',
+            "too few rows, or their columns depend on each other. They are shrunk by "
+            f'tol={self.tol:g}; set {name}, or solver="eigen" and shrinkage="auto".',
             stacklevel=4,
         )
 
@@ -207,7 +207,7 @@ class QuadraticDiscriminantAnalysis(Discriminant):
         """What does not go together in the stored attributes, in words; None if all does."""
         pairs = zip(self.scalings_, self.rotations_)
         if any(len(own) != axes.shape[1] for own, axes in pairs):
-            return "scalings_ and rotations_ have other axes"
+            return "scalings_ and rotations_ have different axes"
         return None
 
     def _densities(self, X: Array) -> Array:

@@ -31,8 +31,8 @@ def refuse_sparse(estimator: Any, X: Any) -> None:
     """Say so where a sparse X cannot be taken."""
     if sp.issparse(X) and not estimator.__sklearn_tags__().input_tags.sparse:
         raise TypeError(
-            f"Sparse data was passed for X, but {type(estimator).__name__} takes dense data alone; "
-            "pass X.toarray()."
+            f"Sparse data was passed for X, but {type(estimator).__name__} needs dense data; pass "
+            "X.toarray()."
         )
 
 

@@ -115,8 +115,8 @@ class _HeldOut:
         if not len(self.rows):
             raise ValueError(
                 f'{type(model).__name__} cannot choose alpha="loo" from n_samples = '
-                f"{len(data.y)}: no class has rows of two kinds, of which one could be left out; "
-                "give a number."
+                f"{len(data.y)}: no class has two distinct rows, so none can be left out; give a "
+                "number."
             )
         self.fit.asked = self.rows
         self.units = Distinct.by(self.fit.units[self.rows], data.weights[self.rows])

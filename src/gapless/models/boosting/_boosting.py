@@ -97,10 +97,10 @@ class GradientBoosting(BoostedGaps, OfParts, Remembering, CallbackSupport, BaseE
         if is_classifier(self) != (classes is not None):
             return "classes_ and the task contradict each other"
         if classes is not None and outputs != score_count({"classes": len(classes)}):
-            return f"start_ has {outputs} scores, and {len(classes)} classes have not"
+            return f"start_ has {outputs} scores, which does not fit {len(classes)} classes"
         packed = 0 if self._packed is None else len(self._packed)
         if packed != len(self.trees_) * outputs:
-            return "_packed has other trees than trees_"
+            return "_packed and trees_ have different trees"
         return None
 
     # The parameter that says how many rounds there are.
@@ -180,18 +180,18 @@ class GradientBoosting(BoostedGaps, OfParts, Remembering, CallbackSupport, BaseE
         if len(data.columns) != d:
             raise ValueError(
                 f"X has {len(data.columns)} features, but {name} is expecting {d} features as "
-                "input to go on with warm_start=True; fit anew with warm_start=False."
+                "input to continue with warm_start=True; start over with warm_start=False."
             )
         classes = data.outputs.classes
         what = "" if classes is None or np.array_equal(classes[0], self.classes_) else "classes"
         for own, new in zip(self.encoding_.levels, data.columns.levels):
             is_same = own is new if own is None or new is None else own.tolist() == new.tolist()
             if not is_same:
-                what = what or "levels of categories"
+                what = what or "categories"
         if what:
             raise ValueError(
-                f"warm_start=True goes on with the trees of other {what}, which the new data does "
-                "not have; fit anew with warm_start=False, or give rows of all of them."
+                f"warm_start=True continues trees that were grown with other {what}; start over "
+                "with warm_start=False, or give rows of all of them."
             )
 
     def _check_more_rounds(self) -> None:
@@ -291,7 +291,8 @@ class GradientBoosting(BoostedGaps, OfParts, Remembering, CallbackSupport, BaseE
             unknown = np.setdiff1d(labels, own)
             if len(unknown):
                 raise ValueError(
-                    f"y_val has the classes {unknown.tolist()}, which y has not; drop their rows."
+                    f"y_val has the classes {unknown.tolist()}, which y does not have; drop their "
+                    "rows."
                 )
             y = np.searchsorted(own, labels).astype(float)
         return F, validation.X, targets_of(data.loss, y), outputs.weights
@@ -339,7 +340,7 @@ class GradientBoosting(BoostedGaps, OfParts, Remembering, CallbackSupport, BaseE
     def _unfinished(self, run: Run) -> str:
         """What there was no time for, and what to do about it."""
         return (
-            f"after {len(run.trees)} of {run.wanted} rounds; raise time_limit, or go on with "
+            f"after {len(run.trees)} of {run.wanted} rounds; raise time_limit, or continue with "
             "warm_start=True"
         )
 

@@ -108,8 +108,8 @@ class HistGradientBoosting(GradientBoosting):
         for other, is_there in others.items():
             if is_there:
                 raise ValueError(
-                    f'max_iter="cv" chooses the number of rounds by folds, and {other} is another '
-                    "way to say how many there are; leave it out, or give a number as max_iter."
+                    'max_iter="cv" chooses the number of rounds by folds, which contradicts '
+                    f"{other}; leave it out, or give a number as max_iter."
                 )
         known = (LOSS, BRIER) if is_classifier(self) else (LOSS,)
         if self.scoring not in known:
@@ -181,8 +181,8 @@ class HistGradientBoosting(GradientBoosting):
     def _unfinished(self, run: Run) -> str:
         if run.ending == "folds":
             return (
-                f"before the folds that choose the number of rounds had ended, and took "
-                f"{run.wanted} of them; raise time_limit, or give a number as max_iter"
+                "before the folds that choose the number of rounds had finished, and used "
+                f"{run.wanted} rounds; raise time_limit, or give a number as max_iter"
             )
         words = super()._unfinished(run)
         return f"{words} and max_iter={run.wanted}" if self.max_iter == CV else words
@@ -211,7 +211,7 @@ class HistGradientBoosting(GradientBoosting):
         if self.max_iter < self.n_iter_:
             raise ValueError(
                 f"max_iter={self.max_iter} must be larger than or equal to n_iter_={self.n_iter_} "
-                "when warm_start==True; raise it, or fit anew."
+                "when warm_start==True; raise it, or set warm_start=False."
             )
 
     def _learned(self, data: BoostingData, fitted: Fitted) -> dict[str, Any]:

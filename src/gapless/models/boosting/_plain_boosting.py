@@ -198,7 +198,7 @@ class PlainGradientBoosting(GradientBoosting):
             raise ValueError(
                 f"n_estimators={self.n_estimators} must be larger or equal to "
                 f"estimators_.shape[0]={self.n_estimators_} when warm_start==True; raise it, or "
-                "fit anew."
+                "set warm_start=False."
             )
 
     def _drawing(self, data: BoostingData) -> Drawing | None:
@@ -287,7 +287,7 @@ class PlainGradientBoosting(GradientBoosting):
 
     def _oob(self) -> Array:
         if self.subsample == 1.0:
-            raise AttributeError("out-of-bag losses are known with subsample < 1 alone; set it.")
+            raise AttributeError("out-of-bag losses need subsample < 1; set it.")
         return _factor(self.loss_) * self._out_of_bag
 
     @property

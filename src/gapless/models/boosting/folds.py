@@ -165,8 +165,8 @@ def folds_of(model: Any, data: BoostingData) -> list[Fold]:
             found.append(Fold(model, data.of(own), data.of(rows[is_held]), weights[is_held]))
     if not found:
         raise ValueError(
-            f'{type(model).__name__} cannot choose max_iter="cv" from n_samples = {len(y)}, of '
-            f"which {len(rows)} are distinct: none can be predicted from the others; give a number."
+            f'{type(model).__name__} cannot choose max_iter="cv" from n_samples = {len(y)}, '
+            f"{len(rows)} of them distinct: none can be predicted from the others; give a number."
         )
     return found
 

@@ -65,7 +65,7 @@ class BoostedGaps:
         expected = self.certificate_.primal
         if np.isfinite(expected) and not abs(found - expected) <= 1e-6 * (1e-3 + abs(expected)):
             raise ValueError(
-                f"this is not the fit of this data: the loss is {found:.9g}, and was "
+                f"the model does not match these data: the loss is {found:.9g}, and was "
                 f"{expected:.9g} when {type(self).__name__} was fitted; X, y or the weights have "
                 "changed since. Fit again."
             )

@@ -93,11 +93,11 @@ class BoostingFit(Refittable):
 
     def held_out(self, groups):
         """Not known: one row can change every split."""
-        raise NotAvailable("trees must be grown again")
+        raise NotAvailable("trees must be regrown")
 
     def without_each(self, rows):
         """Not known either."""
-        raise NotAvailable("trees must be grown again")
+        raise NotAvailable("trees must be regrown")
 
     def simpler(self):
         """Fewer rounds, or larger leaves."""

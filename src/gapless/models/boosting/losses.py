@@ -42,7 +42,7 @@ def ours(loss: Any) -> Any:
         return loss
     if cls.__name__ not in PEERS:
         raise ValueError(
-            f"the loss {cls.__name__} of scikit-learn has no counterpart; pass one of "
+            f"the loss {cls.__name__} of scikit-learn has no counterpart here; pass a loss from "
             "gapless.losses."
         )
     return PEERS[cls.__name__](loss)
@@ -69,7 +69,7 @@ def regression_loss(loss: Any, quantile: float | None) -> Loss:
     found = losses.by_name(loss)
     if found.task != "regression":
         raise ValueError(
-            f"loss={loss!r} is for classes; use a classifier, or a loss of numbers such as "
+            f"loss={loss!r} is for classification; use a classifier, or a regression loss such as "
             "squared_error."
         )
     if isinstance(loss, str) and loss == "quantile":
@@ -87,12 +87,13 @@ def classification_loss(loss: Any, classes: int) -> Loss:
     found = losses.by_name(loss)
     if found.task == "regression":
         raise ValueError(
-            f"loss={loss!r} is for numbers; use a regressor, or a loss of classes such as log_loss."
+            f"loss={loss!r} is for regression; use a regressor, or a classification loss such as "
+            "log_loss."
         )
     if found.task == "binary" and classes > 2:
         raise ValueError(
             f"loss={loss!r} is only suitable for a binary classification, and y has {classes} "
-            'classes; use "log_loss", or a loss of several classes.'
+            'classes; use "log_loss", or another multiclass loss.'
         )
     return found
 

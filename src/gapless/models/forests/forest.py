@@ -234,8 +234,8 @@ class Forest(ForestReading, ForestGrowing, LeafTuning, Ensemble, BaseEstimator):
             same += [np.array_equal(a, b) for a, b in zip(own, data.outputs.classes)]
         if not all(same):
             raise ValueError(
-                f"warm_start=True adds trees to a {type(self).__name__} whose features, "
-                "categories, outputs or classes were others; set warm_start=False to fit anew."
+                f"warm_start=True adds trees to a {type(self).__name__} fitted with other "
+                "features, categories, outputs or classes; set warm_start=False to start over."
             )
         return list(self.trees_)
 

@@ -105,7 +105,7 @@ class ForestReading:
         """Which training rows are in which leaves; found when first asked for."""
         known = vars(self).get("_known_leaves")
         if known is None:
-            data = self._remembered("fit again: copies and files are without them").data
+            data = self._remembered("fit again, since copies and files do not keep them").data
             known = self._known_leaves = Leaves.of(self._packed, self._training_rows(data), data)
         return known
 

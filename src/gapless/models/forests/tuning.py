@@ -66,7 +66,7 @@ class LeafTuning:
     def _check_leaves(self) -> None:
         if self._tuned() and not self.bootstrap:
             raise ValueError(
-                f'min_samples_leaf="{OOB}" chooses by rows out of bag, which there are only with '
+                f'min_samples_leaf="{OOB}" is chosen on out-of-bag rows, which need '
                 "bootstrap=True; set it, or give a number."
             )
 

@@ -45,8 +45,8 @@ class KernelRegressor(OfParts, RegressorMixin, Remembering, CallbackSupport, Bas
         if getattr(kernel, "name", kernel) not in OF_STRINGS or np.ndim(X) != 1:
             return
         raise ValueError(
-            f"{type(self).__name__} takes rows of numbers, and got texts; use SVR or SVC with this "
-            'kernel, or KernelRidge(kernel="precomputed") with kernel.gram(texts).'
+            f"{type(self).__name__} needs rows of numbers, and got texts; use SVR or SVC with "
+            'this kernel, or KernelRidge(kernel="precomputed") with kernel.gram(texts).'
         )
 
     def _predict(self, X: Any) -> Array:
@@ -137,7 +137,7 @@ class KernelRegressor(OfParts, RegressorMixin, Remembering, CallbackSupport, Bas
         room = 1e-6 * (abs(expected) + self.certificate_.scale)
         if np.isfinite(expected) and not abs(found - expected) <= room:
             raise ValueError(
-                f"this is not the fit of this data: the objective is {found:.9g}, and was "
+                f"the model does not match these data: the objective is {found:.9g}, and was "
                 f"{expected:.9g} when {type(self).__name__} was fitted; X, y or the weights have "
                 "changed since. Fit again."
             )

@@ -223,7 +223,7 @@ class GaussianProcessRegressor(KernelRegressor):
         if status == "time_limit":
             warnings.warn(
                 f"GaussianProcessRegressor reached {said_limit(self.time_limit, IN_SECONDS)}, and "
-                "keeps the best parameters so far; raise the time_limit.",
+                "keeps the best parameters so far; raise time_limit.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -501,7 +501,7 @@ class GaussianProcessRegressor(KernelRegressor):
         posterior = process.posterior(kernel)
         if posterior is None or len(posterior.c) != len(self.alpha_):
             raise ValueError(
-                "this is not the data of the fit: the kernel matrix is not the same. Fit again."
+                "these are not the training data: the kernel matrix differs. Fit again."
             )
         return posterior, (self._predict(process.X) - mean) / std
 
@@ -535,10 +535,10 @@ def _of_slope(slope: float, is_flat: bool) -> str:
     if is_flat:
         return f"may have several maxima; here its largest slope is {slope:.2g}"
     if not np.isfinite(slope):
-        return "was not looked at long enough to tell; raise time_limit"
+        return "was not followed long enough to tell; raise time_limit"
     return (
-        f"has no maximum here, its largest slope being {slope:.2g}; begin with other parameters, "
-        "raise n_restarts_optimizer, or add White noise to the kernel"
+        f"has no maximum here (largest slope {slope:.2g}); begin with other parameters, raise "
+        "n_restarts_optimizer, or add White noise to the kernel"
     )
 
 
@@ -555,8 +555,8 @@ def parametrised(kernel: Any, X: Any, weights: Array | None = None) -> Any:
     if hasattr(kernel, "clone_with_theta"):
         return Theirs(clone(kernel))
     raise TypeError(
-        f"kernel={kernel!r} is no kernel; use one of gapless.kernels, such as 1.0 * Gaussian(0.5), "
-        "or of sklearn.gaussian_process.kernels."
+        f"kernel={kernel!r} is not a kernel; use one from gapless.kernels, such as 1.0 * "
+        "Gaussian(0.5), or from sklearn.gaussian_process.kernels."
     )
 
 
@@ -564,7 +564,7 @@ def _warn_of_noise(process: Process) -> None:
     if 0 < process.size < float(np.min(process.noise)):
         warnings.warn(
             f"alpha, the variance of the noise, is at least {np.min(process.noise):.2g}, and the "
-            f"mean square of y is {process.size:.2g}: all of y counts as noise. Give "
+            f"mean square of y is {process.size:.2g}: all of y counts as noise. Set "
             "normalize_y=True, or a smaller alpha.",
             stacklevel=4,
         )

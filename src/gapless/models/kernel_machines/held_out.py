@@ -258,7 +258,7 @@ class ConstantFit(Refittable):
 
     def without_each(self, rows):
         """Not known in a form that is cheaper than folds."""
-        raise NotAvailable("constants without a row are fitted by folds")
+        raise NotAvailable("leaving a row out takes refits, so folds are used")
 
 
 def base_rows(kernel: Any, design: Design, rows: Array) -> Any:

@@ -89,7 +89,7 @@ class LikelihoodSearch:
         self.trace.steps += 1
         self.trace.primal.append(-value)
         if self.callback(self.trace, np.inf):
-            raise TimeLimit("a callback asked to stop")
+            raise TimeLimit("a callback requested a stop")
         return (-value, -slopes) if eval_gradient else -value
 
     def _look(self, kernel: Any, eval_gradient: bool) -> tuple[float, Array]:
@@ -113,6 +113,6 @@ def inward(slopes: Array, kernel: Any) -> float:
 def _check_positive(theta: Array) -> None:
     if not np.all(np.isfinite(theta)):
         raise ValueError(
-            "the kernel has a parameter that is 0, such as the factor of a part, and only positive "
-            "ones can be fitted; leave that part out, or give optimizer=None."
+            "the kernel has a parameter that is 0, such as the factor of a part, and only "
+            "positive ones can be fitted; leave that part out, or set optimizer=None."
         )

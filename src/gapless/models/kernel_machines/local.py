@@ -209,9 +209,9 @@ default="gaussian"
         """Say that the time was up."""
         kept = f"after {tried} bandwidths, and keeps the best of them"
         if not tried:
-            kept = "before any bandwidth was judged, and takes one by a rule of thumb"
+            kept = "before any bandwidth was tried, and uses a rule of thumb"
         warnings.warn(
-            f"KernelRegression reached {said_limit(self.time_limit, IN_SECONDS)} {kept}; raise the "
+            f"KernelRegression reached {said_limit(self.time_limit, IN_SECONDS)} {kept}; raise "
             "time_limit.",
             ConvergenceWarning,
             stacklevel=4,
@@ -285,7 +285,7 @@ default="gaussian"
         )
         if not all(np.array_equal(given, kept) for given, kept in pairs):
             raise ValueError(
-                "this is not the data of the fit: X, y or the weights have changed since "
+                "these are not the training data: X, y or the weights have changed since "
                 "KernelRegression was fitted. Fit again."
             )
         return self._refittable(data)
@@ -358,7 +358,7 @@ def _certificate(
         tol=tol,
         rounding=64 * np.finfo(float).eps * (primal + len(at) * size),
         exact=True,
-        cure="the model is not that of this data; fit again",
+        cure="the model does not match these data; fit again",
     )
 
 
@@ -480,7 +480,7 @@ class LocalFit(Refittable):
 
     def without_each(self, rows):
         """Not known in a form that is cheaper than folds."""
-        raise NotAvailable("local models without a row are fitted by folds")
+        raise NotAvailable("leaving a row out takes refits, so folds are used")
 
     def simpler(self):
         """A wider neighbourhood."""

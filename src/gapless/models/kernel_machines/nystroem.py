@@ -165,8 +165,7 @@ class Nystroem(OfParts, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         if self.n_components > X.shape[0]:
             warnings.warn(
                 f"n_components = {self.n_components} > n_samples = {X.shape[0]}. This is not "
-                "possible, so all rows are landmarks, and the features are those of the whole "
-                "kernel.",
+                "possible, so all rows are landmarks and the features are exact.",
                 stacklevel=2,
             )
         positions = self._draw(kernel, X, distinct)

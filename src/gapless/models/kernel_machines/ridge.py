@@ -370,7 +370,7 @@ class KernelRidge(KernelRegressor):
         if status == "time_limit":
             warnings.warn(
                 f"KernelRidge reached {said_limit(self.time_limit, IN_SECONDS)} before its "
-                f"equations were solved, and predicts {self._left_over}; raise the time_limit.",
+                f"equations were solved, and predicts {self._left_over}; raise time_limit.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -385,7 +385,7 @@ class KernelRidge(KernelRegressor):
     def _left_over(self) -> str:
         """What a fit predicts whose time was up."""
         has_learned = "features_" in vars(self) and np.any(self.coef_)
-        return "by fewer features than it should" if has_learned else "a constant"
+        return "with fewer features than requested" if has_learned else "a constant"
 
     # ---- predicting and proving ------------------------------------------------------------------
 

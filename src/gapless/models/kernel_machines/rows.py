@@ -109,7 +109,7 @@ def check_square(K: Any) -> Array:
         if difference[i, j] > ASYMMETRY * np.max(np.abs(K)):
             raise ValueError(
                 f"the kernel matrix is not symmetric: K[{start + i}, {j}] and K[{j}, {start + i}] "
-                f"differ by {difference[i, j]:.3g}, so it is no matrix of inner products; "
-                "gapless.kernels.mercer_check(K) says more."
+                f"differ by {difference[i, j]:.3g}, so it is not a matrix of inner products; "
+                "gapless.kernels.mercer_check(K) shows details."
             )
     return K

@@ -352,9 +352,9 @@ def whole_gram(matrix: KernelMatrix) -> Array:
         needed = matrix.n**2 * matrix.dtype.itemsize / GIGABYTE
         raise MemoryError(
             f"{matrix.n:,} × {matrix.n:,} kernel values take {needed:.2g} GB, and the limit is "
-            f"{matrix.memory_limit / GIGABYTE:.2g} GB; use fewer rows, or "
-            'RiskRegressor(kernel=…, approximation="auto") (for classes, '
-            "KernelLogisticRegression), which works with some columns of the matrix."
+            f"{matrix.memory_limit / GIGABYTE:.2g} GB; use fewer rows, or RiskRegressor(kernel=…, "
+            'approximation="auto") (for classes, KernelLogisticRegression), which uses only some '
+            "columns of the matrix."
         )
     return K
 

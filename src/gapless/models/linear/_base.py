@@ -99,7 +99,7 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
     }
     _not_converged: ClassVar[str] = "{name} failed to converge"
     # How to go on from where an interrupt or the time limit has ended a fit.
-    _further: ClassVar[str] = "fit again with warm_start=True to go on"
+    _further: ClassVar[str] = "fit again with warm_start=True to continue"
     # The solvers of scikit-learn's class of this name, and what they mean here. All solvers reach
     # the same minimum, so most ask for the best one; some have a kin in gapless.
     _peer_solvers: ClassVar[dict[str, str]] = {}
@@ -210,7 +210,7 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
             return None
         if self._strength_name not in tuned:
             raise ValueError(
-                f"l1_ratio is chosen together with the strength of the penalty; set "
+                "l1_ratio is chosen together with the penalty strength; set "
                 f'{self._strength_name}="loo" too, or give l1_ratio a number.'
             )
         is_by_folds = getattr(self, self._strength_name) == CV
@@ -373,7 +373,7 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
         cure = {
             "max_iter": f"Increase the number of iterations, max_iter, or {scaling}",
             "time_limit": f"Increase the time_limit, or {scaling}",
-            "callback": "A callback asked to stop",
+            "callback": "A callback requested a stop",
         }.get(status, f"Increase the tolerance, tol, or {scaling}")
         steps = np.max(self.n_iter_)
         what = NOT_CONVERGED.get(self.solver, self._not_converged)
@@ -398,7 +398,7 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
         if data.classes is not None and not np.array_equal(data.classes, self.classes_):
             raise ValueError(
                 f"y has the classes {data.classes.tolist()}, but {type(self).__name__} was fitted "
-                f"with {self.classes_.tolist()}; pass the data of the fit."
+                f"with {self.classes_.tolist()}; pass the training data."
             )
         mapped = self._remap(data)
         if mapped is data and self._treats_columns_alike:
@@ -436,7 +436,7 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
         room = 1e-6 * (abs(expected) + self.certificate_.scale) + rounding
         if np.isfinite(expected) and not abs(found - expected) <= room:
             raise ValueError(
-                f"this is not the fit of this data: the objective is {found:.9g}, and was "
+                f"the model does not match these data: the objective is {found:.9g}, and was "
                 f"{expected:.9g} when {type(self).__name__} was fitted; X, y, the weights or the "
                 "coefficients have changed since. Fit again."
             )

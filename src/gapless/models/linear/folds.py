@@ -42,7 +42,8 @@ def folds_of(
         counted = [fold for fold in folds if np.any(data.weights[fold[1]] > 0)]
         if folds and not counted:
             raise ValueError(
-                "no fold of cv tests a row with sample_weight > 0; use a cv whose tests have some."
+                "no fold of cv tests a row with sample_weight > 0; use a cv whose test folds have "
+                "such rows."
             )
         return counted
     is_counted = data.weights > 0

@@ -118,7 +118,7 @@ class WithKernel:
         if self.X_fit_.ndim == 2 and self.X_fit_.shape[1] != self.n_features_in_:
             return f"X_fit_ has {self.X_fit_.shape[1]} columns, and X has {self.n_features_in_}"
         if self.dual_coef_.shape[:-1] != self.coef_.shape[:-1]:
-            return "dual_coef_ and coef_ are of other outputs"
+            return "dual_coef_ and coef_ have different outputs"
         return None
 
     def _kernel(self) -> Kernel | None:

@@ -23,7 +23,7 @@ Array = np.ndarray
 # Scores of features are off by at most so many units in the last place of Σ|αⱼ|√k(zⱼ, zⱼ).
 FEATURE_ROUNDING = 8
 # What to do where that is too much.
-ROUNDED = "the features are {}, whose rounding costs this; take a stronger penalty"
+ROUNDED = "the features are {}, whose rounding causes this; use a stronger penalty"
 
 
 def concerning(certificate: Certificate, features: KernelFeatures | None) -> Certificate:
@@ -35,18 +35,18 @@ def concerning(certificate: Certificate, features: KernelFeatures | None) -> Cer
         return replace(
             certificate,
             kind="stopped",
-            verdict="stopped: out of time before there were features of the kernel; raise "
+            verdict="stopped: out of time before any kernel features were computed; raise "
             "time_limit, or set n_components.",
             dual=certificate.primal - certificate.scale,
             gap=certificate.scale + certificate.rounding,
             relative_gap=1.0,
         )
     of = "landmarks" if features.kind == NYSTROEM else "random features"
-    more = f"This concerns the objective with {features.rank} {of} in place of the kernel"
+    more = f"This is about the objective with {features.rank} {of} in place of the kernel"
     if features.kind == NYSTROEM:
         more += "; certify(model, X, y, exact_kernel=True) compares with the kernel itself"
     if not features.is_enough:
-        more += ". More of them would do better on unseen rows: raise n_components"
+        more += ". More of them would do better on unseen rows; raise n_components"
     return replace(certificate, verdict=f"{certificate.verdict} {more}.")
 
 
@@ -110,8 +110,9 @@ def of_both(certificate: Certificate, model: Any, X: Any, problems: list[Problem
         return found
     return replace(
         found,
-        verdict=f"stopped: dual_coef_ and X_fit_, which predict, have the objective {primal:.9g}, "
-        f"but coef_ has {certificate.primal:.9g}; some of them have changed: fit again.",
+        verdict="stopped: dual_coef_ and X_fit_, which make the predictions, give the objective "
+        f"{primal:.9g}, but coef_ gives {certificate.primal:.9g}; one of them has changed: "
+        "fit again.",
     )
 
 
@@ -169,9 +170,10 @@ def features_of(model: Any) -> KernelFeatures:
     features = vars(model).get("features_")
     if features is None or features.kind == RANDOM:
         raise ValueError(
-            f"exact_kernel=True compares with the best model of the kernel, but this "
-            f"{type(model).__name__} has {'no kernel' if features is None else 'random features'}, "
-            "so it is none of the kernel's; leave exact_kernel out."
+            "exact_kernel=True compares with the best model of the kernel, but this "
+            f"{type(model).__name__} has "
+            f"{'no kernel' if features is None else 'random features'}, so this cannot be "
+            "compared; leave exact_kernel out."
         )
     return features
 
@@ -185,7 +187,8 @@ def of_kernel(certificate: Certificate, features: KernelFeatures) -> Certificate
     return replace(
         certificate,
         verdict=f"with {features.rank} landmarks at most {share:.2g} % of the objective without "
-        "features above the best model of the kernel itself; raise n_components to come closer.",
+        "features above the best model of the kernel itself; raise n_components to get "
+        "closer.",
     )
 
 

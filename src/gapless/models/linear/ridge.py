@@ -294,10 +294,10 @@ class RidgeClassifier(LinearClassifier):
         """What does not go together in the stored attributes, in words; None if all does."""
         labels = np.arange(len(self.classes_))
         if self.is_multilabel_ and not np.array_equal(self.classes_, labels):
-            return "classes_ are no numbers of labels"
+            return "classes_ are not label numbers"
         rows = 1 if self.coef_.ndim == 1 else self.coef_.shape[0]
         if rows != (1 if len(labels) <= 2 and not self.is_multilabel_ else len(labels)):
-            return f"coef_ has {rows} rows, and {len(labels)} classes have not"
+            return f"coef_ has {rows} rows, which does not fit {len(labels)} classes"
         return None
 
     def _problems(self, data):

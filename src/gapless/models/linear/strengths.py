@@ -69,8 +69,8 @@ def scaled(penalty: Penalty, strength: float) -> Penalty:
     new = penalty.scaled(strength)
     if new is None:
         raise ValueError(
-            f"the {penalty.name} penalty has no strength that could be tuned; give it a field "
-            "`strength`, or set the strength by hand."
+            f"the {penalty.name} penalty has no strength to tune; give it a field `strength`, or "
+            "set the strength by hand."
         )
     return new
 

@@ -156,7 +156,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
 
     def _sets(self, calibration: Calibration, X, coverage: float) -> Array:
         if calibration.targets.ndim == 2:
-            raise ValueError("there are no sets of classes where a row has several labels.")
+            raise ValueError("prediction sets are not available for several labels per row.")
         sets = calibration.sets(self._design(X), coverage, self._conformity)
         return sets | (self.predict(X)[:, None] == self.classes_)
 

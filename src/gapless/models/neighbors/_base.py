@@ -124,8 +124,8 @@ class NeighborsModel(BaseEstimator):
         )
         if is_given and not self._is_mixed:
             raise ValueError(
-                "categorical_features are for mixed rows, and other metrics take numbers alone; "
-                'use metric="mixed" or "mixed_euclidean", or leave them out.'
+                "categorical_features need mixed rows, and other metrics take only numbers; use "
+                'metric="mixed" or "mixed_euclidean", or leave them out.'
             )
 
     def _read_queries(self, X: Any) -> Any:
@@ -303,10 +303,9 @@ def _warn_of_scales(X: Array, names: Array | None, weights: Array | None, model:
     small, large = np.sqrt(spread[half[0]]), np.sqrt(spread[ordered[-1]])
     called = range(X.shape[1]) if names is None else names.tolist()
     warnings.warn(
-        f"{model}: half of the columns have no say in the distances: the standard deviation of "
+        f"{model}: half of the columns hardly affect the distances: the standard deviation of "
         f"column {called[ordered[-1]]!r} is {large:.3g}, that of column {called[half[0]]!r} is "
-        f"{small:.3g}. Put them "
-        "on one scale, e.g. with make_pipeline(StandardScaler(), model), or use "
-        'metric="mixed", which divides by the ranges.',
+        f"{small:.3g}. Put them on one scale, e.g. with make_pipeline(StandardScaler(), model), "
+        'or use metric="mixed", which divides by the ranges.',
         stacklevel=6,
     )

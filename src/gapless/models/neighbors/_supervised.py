@@ -38,8 +38,8 @@ USUAL = 5
 NONE = Certificate(
     kind="none",
     verdict=(
-        "no bound: nothing is minimised, so there is no best model to be far from; the model is "
-        "its data, and its neighbours are the exact ones."
+        "no bound: nothing is minimised, so there is no best model to compare with; the "
+        "neighbours found are exact."
     ),
     primal=float("nan"),
     dual=float("-inf"),
@@ -164,8 +164,8 @@ class SupervisedNeighbors(Remembering, CallbackSupport, NearestMixin, NeighborsM
         if status == "time_limit":
             warnings.warn(
                 f"{type(self).__name__} reached {said_limit(self.time_limit, IN_SECONDS)} before "
-                "all rows were left out; n_neighbors_ is the best for those that were. Raise the "
-                "time_limit.",
+                "all rows were left out; n_neighbors_ is the best for those left out so far. "
+                "Raise time_limit.",
                 ConvergenceWarning,
                 stacklevel=4,
             )
@@ -236,7 +236,7 @@ class SupervisedNeighbors(Remembering, CallbackSupport, NearestMixin, NeighborsM
             )
             raise ValueError(
                 f"Expected n_neighbors {sign} n_samples_fit, but n_neighbors = {k}, n_samples_fit "
-                f"= {total:g}{counts}; ask for fewer, or fit to more rows."
+                f"= {total:g}{counts}; use fewer neighbours, or fit to more rows."
             )
         return k
 
@@ -266,7 +266,7 @@ class SupervisedNeighbors(Remembering, CallbackSupport, NearestMixin, NeighborsM
         same = all(is_same(a, b) for a, b in (*pairs, (data.outputs.weights, weights)))
         if not same:
             raise ValueError(
-                "this is not the data of the fit: X, y or the weights have changed since "
+                "these are not the training data: X, y or the weights have changed since "
                 f"{type(self).__name__} was fitted. Fit again."
             )
 

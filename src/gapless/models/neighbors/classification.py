@@ -109,10 +109,10 @@ class KNeighborsClassifier(ClassifierMixin, SupervisedNeighbors):
         if fault is None and self._y.shape[1] != len(sizes):
             fault = f"_y has {self._y.shape[1]} columns, and classes_ are of {len(sizes)} outputs"
         if fault is None and not ((self._y >= 0) & (self._y < sizes)).all():
-            fault = "_y has classes that classes_ has not"
+            fault = "_y has classes that are not in classes_"
         counts = [len(np.unique(own)) for own in self._y.T]
         if fault is None and counts != sizes:
-            fault = "classes_ has classes that _y has not"
+            fault = "classes_ has classes that are not in _y"
         return fault
 
     @_fit_context(prefer_skip_nested_validation=False)
@@ -235,7 +235,7 @@ of shape (n_samples, n_samples) if metric="precomputed"
         check_is_fitted(self)
         if self.outputs_2d_:
             raise ValueError(
-                "predict_set is for one output; fit one KNeighborsClassifier for each output."
+                "predict_set needs one output; fit one KNeighborsClassifier for each output."
             )
         calibration = self._calibrated(
             "gapless.prediction_sets(model, X_train, y_train, X, coverage=..., sample_weight=...)"

@@ -148,7 +148,7 @@ class NeighborsFit(Refittable):
 
     def without_each(self, rows):
         """Folds are cheaper."""
-        raise NotAvailable("neighbours without a row are found by folds")
+        raise NotAvailable("leaving a row out takes refits, so folds are used")
 
     @property
     def is_plain(self) -> bool:

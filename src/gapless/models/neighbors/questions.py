@@ -71,7 +71,7 @@ to the training rows if metric="precomputed", default=None
             sign = "<" if is_own else "<="
             raise ValueError(
                 f"Expected n_neighbors {sign} n_samples_fit, but n_neighbors = {k}, n_samples_fit "
-                f"= {there}; ask for fewer, or fit to more rows."
+                f"= {there}; use fewer neighbours, or fit to more rows."
             )
         return count
 

@@ -142,7 +142,7 @@ of shape (n_samples, n_samples) if metric="precomputed"
             return scores if self.outputs_2d_ else scores[:, 0]
         if X is None:
             raise ValueError(
-                "intervals are for new rows; pass X, or leave out interval to predict the training "
+                "intervals need new rows; pass X, or leave out interval to predict the training "
                 "rows, each without itself."
             )
         calibration = self._calibrated(

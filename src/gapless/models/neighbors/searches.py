@@ -301,7 +301,7 @@ class FaissSearch(CoreSearch):
         is_euclidean = form.distance is not None and form.distance.metric == NORMS[0]
         if sp.issparse(X) or not is_euclidean:
             raise ValueError(
-                'algorithm="faiss" is for dense rows and the metrics "euclidean" and "cosine"; use '
+                'algorithm="faiss" needs dense rows and the metric "euclidean" or "cosine"; use '
                 'algorithm="auto".'
             )
         super().__init__(form.of_rows(X, is_query=False), form, None)
@@ -326,6 +326,6 @@ def _faiss() -> Any:
         return importlib.import_module("faiss")
     except ImportError as error:
         raise ImportError(
-            'algorithm="faiss" needs the package faiss; get it by "pip install gapless[faiss]", or '
-            'use algorithm="auto", which is exact.'
+            'algorithm="faiss" needs the package faiss; install it with "pip install '
+            'gapless[faiss]", or use algorithm="auto", which is exact.'
         ) from error

@@ -82,7 +82,7 @@ def _numbers(fitted: NeighborsFit) -> Array:
     if left < 1:
         raise ValueError(
             f"{type(fitted.estimator).__name__} cannot choose n_neighbors from n_samples = "
-            f"{np.count_nonzero(is_counted)} of one kind, since nothing would be left to learn "
+            f"{np.count_nonzero(is_counted)} distinct rows, since nothing would be left to learn "
             "from; give a number."
         )
     most = int(np.clip(2 * np.sqrt(of_unit.sum()), FEWEST, MOST))

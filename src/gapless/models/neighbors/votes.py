@@ -39,7 +39,7 @@ def _by_function(distances: Array, weights: Callable) -> Array:
     votes = np.asarray(weights(distances), dtype=float)
     if votes.shape != distances.shape:
         raise ValueError(
-            f"weights={weights!r} made an array of shape {votes.shape} of distances of shape "
+            f"weights={weights!r} returned an array of shape {votes.shape} for distances of shape "
             f"{distances.shape}; it must return one number ≥ 0 for each distance."
         )
     # Where there are fewer rows than were asked for, the distance is ∞.
@@ -48,8 +48,9 @@ def _by_function(distances: Array, weights: Callable) -> Array:
     if np.any(is_wrong):
         first = tuple(np.argwhere(is_wrong)[0])
         raise ValueError(
-            f"weights={weights!r} made {votes[first]:g} of the distance {distances[first]:g}; it "
-            'must return finite numbers ≥ 0. By weights="distance" rows at distance 0 decide alone.'
+            f"weights={weights!r} returned {votes[first]:g} for the distance {distances[first]:g}; "
+            'it must return finite numbers ≥ 0. With weights="distance", rows at distance 0 '
+            "decide alone."
         )
     return np.where(is_there, votes, 0.0)
 

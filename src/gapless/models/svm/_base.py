@@ -72,7 +72,10 @@ MAX_ITER_WARNING = (
 )
 
 # What to do where a model that was optimal is so no more.
-OTHER_DATA = "these are not the data of the fit, or the model was changed; pass those, or fit again"
+OTHER_DATA = (
+    "these are not the training data, or the model was changed; pass the training data, or fit "
+    "again"
+)
 
 
 class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator):
@@ -265,9 +268,9 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
                     raise KeyboardInterrupt
                 if np.isnan(one.judgement.primal) or not machine.form.missing:
                     raise ValueError(
-                        f"{type(self).__name__}: the kernel has values that are no finite numbers "
-                        "for these rows; check the kernel and its parameters, or scale the "
-                        "features, e.g. with StandardScaler()."
+                        f"{type(self).__name__}: the kernel has values that are not finite for "
+                        "these rows; check the kernel and its parameters, or scale the features, "
+                        "e.g. with StandardScaler()."
                     )
                 if one.status in ("time_limit", "max_iter", "callback"):
                     raise ValueError(_out_of_time(self))
@@ -366,17 +369,17 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
         if data.X.shape != self.shape_fit_:
             raise ValueError(
                 f"X has shape {data.X.shape}, but {type(self).__name__} was fitted with "
-                f"{self.shape_fit_}; pass the data of the fit."
+                f"{self.shape_fit_}; pass the training data."
             )
         if not (self._is_precomputed or is_same(data.X[self.support_], self.support_vectors_)):
             raise ValueError(
-                f"this is not the fit of this data: the support vectors of {type(self).__name__} "
-                "are not rows of X; pass the data of the fit."
+                "the model does not match these data: the support vectors of "
+                f"{type(self).__name__} are not rows of X; pass the training data."
             )
         if data.classes is not None and not np.array_equal(data.classes, self.classes_):
             raise ValueError(
                 f"y has the classes {data.classes.tolist()}, but {type(self).__name__} was fitted "
-                f"with {self.classes_.tolist()}; pass the data of the fit."
+                f"with {self.classes_.tolist()}; pass the training data."
             )
 
     def _warn_if_stopped(self, solved: list[Solved]) -> None:
@@ -386,15 +389,15 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
         status = next((one.status for one in solved if one.status != "optimal"), "optimal")
         if any(one.judgement.is_void for one in solved):
             message = (
-                f"{type(self).__name__}: {self._settled()._form().missing}. So it is with some "
-                "pairs of classes, of which that of more weight is predicted."
+                f"{type(self).__name__}: {self._settled()._form().missing}. This affects some "
+                "pairs of classes; for these the class with more weight is predicted."
             )
         elif status == "max_iter":
             message = MAX_ITER_WARNING.format(max_iter=self.max_iter)
         else:
             cure = {
                 "time_limit": "Increase the time_limit",
-                "callback": "A callback asked to stop",
+                "callback": "A callback requested a stop",
             }.get(status, "Increase the tolerance, tol")
             message = (
                 f"{type(self).__name__} stopped at relative gap "
@@ -409,9 +412,9 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
             return
         values = ", ".join(f"{name}={value:.3g}" for name, value in choice.values.items())
         warnings.warn(
-            f"{type(self).__name__} chose nothing: half of {said_limit(self.time_limit)} was over "
-            f"before a first model was tried, so {values} are where the search begins. Increase "
-            "the time_limit, or give the parameters numbers.",
+            f"{type(self).__name__} chose nothing: half of {said_limit(self.time_limit)} passed "
+            f"before a first model was tried, so {values} are the starting values of the search. "
+            "Increase the time_limit, or set the parameters.",
             ConvergenceWarning,
             stacklevel=4,
         )
@@ -456,7 +459,7 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
         room = 1e-6 * (abs(expected) + self.certificate_.scale)
         if np.isfinite(expected) and not abs(found - expected) <= room:
             raise ValueError(
-                f"this is not the fit of this data: the objective is {found:.9g}, and was "
+                f"the model does not match these data: the objective is {found:.9g}, and was "
                 f"{expected:.9g} when {type(self).__name__} was fitted; X, y, the weights or the "
                 "coefficients have changed since. Fit again."
             )
@@ -468,7 +471,7 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
         if self._is_precomputed or X.ndim != 2:
             raise ValueError(
                 f"{type(self).__name__} has no calibrated sets or intervals for kernel values or "
-                "texts; give it rows of numbers."
+                "texts; use rows of numbers."
             )
         return Design(X)
 
@@ -536,9 +539,14 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
         if len(self.n_support_) != count or self.n_support_.sum() != len(self.support_):
             return f"n_support_ does not divide {len(self.support_)} support vectors by class"
         if self.dual_coef_.shape[0] != arrangement.width:
-            return f"dual_coef_ has {self.dual_coef_.shape[0]} rows, and {count} classes have not"
+            return (
+                f"dual_coef_ has {self.dual_coef_.shape[0]} rows, which does not fit {count} "
+                "classes"
+            )
         if len(self.intercept_) != arrangement.problems:
-            return f"intercept_ has {len(self.intercept_)} entries, and {count} classes have not"
+            return (
+                f"intercept_ has {len(self.intercept_)} entries, which does not fit {count} classes"
+            )
         if self._is_precomputed != (self.support_vectors_.shape == (0, 0)):
             return "support_vectors_ and kernel_ contradict each other"
         if self._is_precomputed and self.shape_fit_[0] != self.n_features_in_:

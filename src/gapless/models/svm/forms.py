@@ -165,8 +165,8 @@ class HardMargin(Form):
 
     divides: ClassVar[bool] = True
     missing: ClassVar[str] = (
-        "the classes are not separable, so C=inf has no solution; set a finite C (or their margin "
-        "is less than a thousandth of the size of the data)"
+        "the classes are not separable, or their margin is less than a thousandth of the size of "
+        "the data, so C=inf has no solution; set a finite C"
     )
 
     def box(self, y: Array, s: Array) -> BoxProblem:
@@ -218,8 +218,8 @@ class NuMargin(Form):
     divides: ClassVar[bool] = True
     has_share: ClassVar[bool] = True
     missing: ClassVar[str] = (
-        "the classes overlap so much that the margin ρ is 0 for so small a nu; raise nu, at most "
-        "to twice the share of the smaller class, or rescale the features"
+        "the classes overlap so much that the margin ρ is 0 at this nu; raise nu, up to twice the "
+        "share of the smaller class, or rescale the features"
     )
 
     def box(self, y: Array, s: Array) -> BoxProblem:

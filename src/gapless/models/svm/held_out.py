@@ -191,7 +191,7 @@ class MachineFit(Refittable):
     def held_out(self, groups: Array | None) -> Array:
         """Scores of rows by machines that have not seen them, all left out for real: (n, P)."""
         if groups is not None:
-            raise NotAvailable("rows leave in groups")
+            raise NotAvailable("rows are left out in groups")
         cases = self._support
         if self.work_of(cases) > CHEAP:
             raise NotAvailable("there are too many support vectors to leave each out")
@@ -207,11 +207,11 @@ class MachineFit(Refittable):
         the border of two classes as many as are cheap, the nearest first.
         """
         if not self.machine.form.has_span:
-            raise NotAvailable("there is no span rule where the width of the margin is free")
+            raise NotAvailable("the span rule needs a margin of fixed width")
         parts, thetas = self.machine.parts, [point.theta for point in self.points]
         statuses = [statuses_of(theta, box) for theta, box in zip(thetas, self._boxes)]
         if max(np.count_nonzero(status == ON_MARGIN) for status in statuses) > LARGEST_SYSTEM:
-            raise NotAvailable("the support vectors inside their bounds are too many")
+            raise NotAvailable("too many support vectors are inside their bounds")
         losses = span_losses(self._gram, parts, thetas, statuses, self._mates)
         z, sureness = self.scores.copy(), []
         for column, (part, lost, status) in enumerate(zip(parts, losses, statuses)):
@@ -226,7 +226,7 @@ class MachineFit(Refittable):
         is_exact = np.zeros(z.shape, dtype=bool)
         is_exact[self._rows_of(left_out), left_out[:, 0]] = is_done
         if not is_done[has_none].all():
-            raise NotAvailable("the span rule has no answer for rows that are slow to leave out")
+            raise NotAvailable("the span rule does not cover the rows that are slow to leave out")
         return self._spread(z)[self.rows.place], self._spread(is_exact)[self.rows.place]
 
     def _unsure(self, sureness: Array) -> tuple[Array, Array]:
@@ -245,7 +245,7 @@ class MachineFit(Refittable):
 
     def without_each(self, rows: Array) -> tuple[Array, Callable[[Design], Array]]:
         """No formula predicts new rows without each of many."""
-        raise NotAvailable("machines without each row must be fitted")
+        raise NotAvailable("leaving a row out takes refits")
 
     @cached_property
     def _support(self) -> Array:

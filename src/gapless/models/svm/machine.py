@@ -215,7 +215,7 @@ def certificate_of(
     if fault:
         return _stationary(judgements, kkt, tol, unit, fault)
     if not np.isfinite(dual):
-        return _without_value(tol, "the multipliers do not have the sums that they must have")
+        return _without_value(tol, "the multipliers do not have the required sums")
     return judged(
         sum(j.primal for j in judgements),
         dual,

@@ -160,9 +160,9 @@ class NuSVC(SupportVectorClassifier):
         largest = min(2 * min(positive, total - positive) / total for positive, total in sums)
         if self.nu > largest * (1 + 1e-12):
             warnings.warn(
-                f"specified nu is infeasible: nu={self.nu:g} is more than {largest:.3g}, twice the "
-                "share of the smaller of two classes; there, the largest that is possible was "
-                "taken. Lower nu.",
+                f"specified nu is infeasible: nu={self.nu:g} is more than {largest:.3g}, twice "
+                "the share of the smaller of two classes; the largest possible value was used "
+                "there. Lower nu.",
                 UserWarning,
                 stacklevel=5,
             )

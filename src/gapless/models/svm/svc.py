@@ -139,8 +139,9 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
         """
         if self.probability != "deprecated":
             warnings.warn(
-                f"The `probability` parameter was deprecated in scikit-learn 1.9: predict_proba of "
-                f"{type(self).__name__} is there without it, at no second fit. Leave it out.",
+                "The `probability` parameter was deprecated in scikit-learn 1.9: predict_proba "
+                f"of {type(self).__name__} works without it, and needs no second fit. Leave it "
+                "out.",
                 FutureWarning,
                 stacklevel=2,
             )
@@ -165,7 +166,7 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
             later = self.probabilities_
             own = [later.sides] if later.found is None else [later.sides, later.found.pairs]
             if not all(np.array_equal(found, sides) for found in own):
-                fault = "probabilities_ are those of other pairs of classes"
+                fault = "probabilities_ belong to other pairs of classes"
         return fault
 
     def _arrangement(self, count: int) -> Arrangement:
@@ -601,8 +602,8 @@ class SVC(WithApproximation, SupportVectorClassifier):
             return machine
         if np.isinf(self.C):
             raise ValueError(
-                f'C=inf is not there for multi_class="{self.multi_class}"; set a large C, or use '
-                'multi_class="ovo".'
+                f'C=inf is not available for multi_class="{self.multi_class}"; set a large C, or '
+                'use multi_class="ovo".'
             )
         form = ClassHinge(float(self.C), HINGES[self.multi_class])
         return JointMachine(machine.matrix, form, machine.parts, machine.weights, machine.blocks)

@@ -304,7 +304,7 @@ class Trials:
         kernel = self.kernel if gamma is None else self.kernel.replace(gamma=gamma)
         gram = KernelMatrix(kernel, self.X, dtype=np.float32).whole()
         if gram is None:
-            raise MemoryError("the kernel matrix of the rows that are searched does not fit.")
+            raise MemoryError("the kernel matrix of the rows searched does not fit in memory.")
         return gram
 
     def _of_numbers(self, held: Array) -> Array:

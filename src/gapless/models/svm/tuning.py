@@ -156,8 +156,8 @@ def _check(model: Any) -> None:
         twin = model._at(gamma=1.0)._kernel()
         if getattr(twin, "gamma", None) != 1.0 or isinstance(model.kernel, Kernel):
             raise ValueError(
-                f"kernel={model.kernel!r} takes no gamma from {type(model).__name__}, so there is "
-                'none to choose; set gamma="scale", or give the kernel by its name.'
+                f"kernel={model.kernel!r} does not use the gamma of {type(model).__name__}, so "
+                'there is nothing to choose; set gamma="scale", or give the kernel by its name.'
             )
 
 

@@ -125,7 +125,7 @@ def _check_some(columns: Array, frequency: Array) -> None:
     if not np.any(frequency > 0):
         raise ValueError(
             "empty vocabulary: no text has a word, perhaps because all of them are stop words, or "
-            "shorter than two letters; set stop_words=None, or another token_pattern, such as "
+            "shorter than two characters; set stop_words=None, or another token_pattern, such as "
             r'r"(?u)\b\w+\b".'
         )
     raise ValueError(

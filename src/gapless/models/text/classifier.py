@@ -303,7 +303,7 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
     def _misfit(self) -> str | None:
         """What does not go together in the stored attributes, in words; None if all does."""
         if not np.array_equal(self.classifier_.classes_, self.classes_):
-            return "classifier_ knows other classes than classes_"
+            return "classifier_ has classes other than classes_"
         return None
 
     def predict(self, X):
@@ -443,9 +443,9 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
         )
         if not is_same:
             raise ValueError(
-                f"this is not the fit of this data: {type(self).__name__} learned other words, or "
-                "other weights of words; the texts, the weights or the model have changed since. "
-                "Fit again, or pass the data of the fit."
+                f"the model does not match these data: {type(self).__name__} learned other words, "
+                "or other weights of words; the texts, the weights or the model have changed "
+                "since. Fit again, or pass the training data."
             )
         return data
 
@@ -486,5 +486,5 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
 
 
 def _no_bound(classifier: Any) -> Certificate:
-    verdict = f"no bound: {type(classifier).__name__} does not say what it minimises."
+    verdict = f"no bound: {type(classifier).__name__} does not declare its objective."
     return Certificate("none", verdict, float("nan"), -np.inf, np.inf, np.inf, 0.0, 1.0)

@@ -33,8 +33,8 @@ def fit(classifier: Any, X: Any, y: Array, weights: Array) -> None:
     name = weight_argument(classifier)
     if not name:
         raise ValueError(
-            f"{type(classifier).__name__} takes no sample_weight; repeat texts instead, or choose "
-            'another classifier, such as "bayes".'
+            f"{type(classifier).__name__} does not accept sample_weight; repeat texts instead, or "
+            'choose another classifier, such as "bayes".'
         )
     classifier.fit(X, y, **{name: weights})
 

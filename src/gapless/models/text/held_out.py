@@ -115,12 +115,12 @@ class TextFit(Refittable):
     def held_out(self, groups):
         """Each text by the counts of all others, where the classifier does nothing but count."""
         if groups is not None or not (_is_counting(self.classifier) and self.choice.is_plain):
-            raise NotAvailable("words are chosen and weighed again without a text")
+            raise NotAvailable("leaving a text out changes the words and their weights")
         return Without.of(self).log_probabilities(self.classifier)
 
     def without_each(self, rows):
         """Not known in a form that is cheaper than folds."""
-        raise NotAvailable("classifiers without a text are fitted by folds")
+        raise NotAvailable("leaving a text out takes refits, so folds are used")
 
     def scaled(self, factor):
         """The same with a classifier held back so many times as much."""

@@ -25,7 +25,7 @@ def read_texts(X: Any) -> list[str]:
     for row, text in enumerate(texts):
         if not isinstance(text, str):
             shown = text.item() if isinstance(text, np.generic) else text
-            raise ValueError(f"X has {shown!r} in row {row}, which is no text; {_cure(text)}.")
+            raise ValueError(f"X has {shown!r} in row {row}, which is not text; {_cure(text)}.")
     return texts
 
 
@@ -42,8 +42,8 @@ def _column(X: Any) -> list[Any]:
         return list(X)
     if len(shape) != 2 or shape[1] != 1:
         raise ValueError(
-            f"X has the shape {tuple(shape)}, but texts are one column; choose the column, such as "
-            'X["text"], or join the columns to one text for each row.'
+            f"X has the shape {tuple(shape)}, but texts are one column; select one column, such "
+            'as X["text"], or join the columns into one text for each row.'
         )
     return list(X[X.columns[0]] if hasattr(X, "columns") else X[:, 0])
 
@@ -53,7 +53,7 @@ def _cure(value: Any) -> str:
     if isinstance(value, bytes):
         return 'decode it, e.g. with value.decode("utf-8")'
     if isinstance(value, list | tuple | np.ndarray):
-        return "give one string for each row, such as its words joined by blanks"
+        return "give one string for each row, such as its words joined by spaces"
     if value is None or is_pandas_na(value) or is_scalar_nan(value):
         return 'fill missing texts, e.g. with "", or drop the row'
     return "give strings, e.g. by str(value), or use a model for numbers"

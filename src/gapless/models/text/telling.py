@@ -21,8 +21,8 @@ def weights_of_words(classifier: Any) -> Array:
     coef = getattr(classifier, "coef_", None)
     if coef is None:
         raise AttributeError(
-            f"{type(classifier).__name__} has no weight for each word; telling_words is for Bayes "
-            "and linear classifiers."
+            f"{type(classifier).__name__} has no weight for each word; telling_words needs a "
+            "Bayes or linear classifier."
         )
     coef = np.atleast_2d(coef.toarray() if sp.issparse(coef) else coef)
     return np.vstack([-coef, coef]) if len(coef) == 1 and len(classifier.classes_) == 2 else coef

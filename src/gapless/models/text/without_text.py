@@ -61,7 +61,7 @@ class Without:
         """Logarithms of the probabilities of the classes for each text, by the others, (n, K)."""
         words = self.texts.shape[1] - self._sums(self.is_lost)
         if words.min() < 1:
-            raise NotAvailable("without some text no word is left")
+            raise NotAvailable("without one of the texts no word is left")
         alpha, classes = float(classifier.alpha), range(len(self.counts))
         z = np.stack([self._likelihood(k, alpha, words) for k in classes], axis=1)
         z += self._priors(1.0 if classifier.smooth_prior else 0.0)

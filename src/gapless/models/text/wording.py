@@ -17,8 +17,8 @@ def choice_of(model: Any) -> Choice:
     is_tfidf = model.weighting == "tfidf" or (model.weighting == "auto" and not is_bayes)
     if model.sublinear_tf and not is_tfidf:
         raise ValueError(
-            "sublinear_tf=True is for tf-idf, but words are only counted; set "
-            'weighting="tfidf", or sublinear_tf=False.'
+            'sublinear_tf=True needs tf-idf, but words are only counted; set weighting="tfidf", '
+            "or sublinear_tf=False."
         )
     return Choice(
         model.min_df,
@@ -50,7 +50,7 @@ def wording_of(model: Any) -> CountVectorizer:
         wording.build_analyzer()
     except re.error as reason:
         raise ValueError(
-            f"token_pattern={model.token_pattern!r} is no regular expression: {reason}."
+            f"token_pattern={model.token_pattern!r} is not a regular expression: {reason}."
         ) from None
     return wording
 
@@ -60,5 +60,5 @@ def _check_sizes(sizes: tuple) -> None:
     if len(sizes) != 2 or not are_whole or not 1 <= sizes[0] <= sizes[1]:
         raise ValueError(
             f"Invalid value for ngram_range={sizes} lower boundary larger than the upper "
-            "boundary, or no whole numbers from 1 on; give (shortest, longest), such as (1, 2)."
+            "boundary, or not whole numbers ≥ 1; give (shortest, longest), such as (1, 2)."
         )

@@ -98,11 +98,11 @@ class TreeFit(Refittable):
 
     def held_out(self, groups):
         """Not known: one row can change every split."""
-        raise NotAvailable("trees must be grown again")
+        raise NotAvailable("trees must be regrown")
 
     def without_each(self, rows):
         """Not known either."""
-        raise NotAvailable("trees must be grown again")
+        raise NotAvailable("trees must be regrown")
 
     def simpler(self):
         """Larger leaves, or less depth."""

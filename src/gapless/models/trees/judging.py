@@ -34,7 +34,9 @@ RISKS = {
     "absolute_error": "absolute error",
     "poisson": "half Poisson deviance",
 }
-CURE = "these are not the data of the fit, or the tree was changed; pass those, or fit again"
+CURE = (
+    "these are not the training data, or the tree was changed; pass the training data, or fit again"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,8 +123,8 @@ def as_bound(found: Certificate) -> Certificate:
         found,
         kind="bound",
         verdict=(
-            f"bound: the cost is {found.primal:.6g} with predictions that keep to monotonic_cst; "
-            f"no subtree, with any predictions, has less than {found.dual:.6g}."
+            f"bound: the cost is {found.primal:.6g} with predictions that obey monotonic_cst; no "
+            f"subtree, whatever it predicts, costs less than {found.dual:.6g}."
         ),
     )
 
@@ -145,7 +147,7 @@ def _verdict(found: Certificate, alpha: float, leaves: int, what: str) -> str:
     name = f"the {what}{price}"
     if found.kind == "stopped":
         return (
-            f"stopped: {name} is {found.primal:.6g} by the stored predictions, and a subtree "
+            f"stopped: {name} is {found.primal:.6g} for the stored predictions, and a subtree "
             f"reaches {found.dual:.6g}; {CURE}."
         )
     many = "1 leaf" if leaves == 1 else f"{leaves} leaves"

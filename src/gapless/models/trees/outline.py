@@ -225,7 +225,7 @@ class Outline:
             assert condition is not None
             lines.append(f"{condition}: {condition.name} is {_shown(values[condition.name])}")
         rule = self.rule(node)
-        number = f"{rule.support:.6g} training rows came here, error {rule.error:.3g}"
+        number = f"{rule.support:.6g} training rows end here, error {rule.error:.3g}"
         return "\n".join([*lines, f"predict {rule.prediction}: {number}"])
 
     @property

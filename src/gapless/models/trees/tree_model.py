@@ -123,9 +123,8 @@ class TreeModel(Remembering, CallbackSupport, BaseEstimator):
             raise KeyboardInterrupt
         if grown.stopped:
             warnings.warn(
-                f"{type(self).__name__} stopped growing at {said_limit(self.time_limit)}"
-                "; what was not split yet are leaves. Increase the time_limit, or set "
-                "max_depth.",
+                f"{type(self).__name__} stopped growing at {said_limit(self.time_limit)}; nodes "
+                "not split yet are leaves. Increase the time_limit, or set max_depth.",
                 ConvergenceWarning,
                 stacklevel=4,
             )
@@ -149,7 +148,7 @@ class TreeModel(Remembering, CallbackSupport, BaseEstimator):
             return data
         if self.prune not in ON_VALIDATION:
             raise ValueError(
-                f"X_val is for prune={PRE!r} and prune={REDUCED!r}, and prune is {self.prune!r}; "
+                f"X_val needs prune={PRE!r} or prune={REDUCED!r}, but prune is {self.prune!r}; "
                 "leave X_val out, or set prune."
             )
         if y_val is None:
@@ -184,9 +183,9 @@ class TreeModel(Remembering, CallbackSupport, BaseEstimator):
         aside = round(self.validation_fraction * count)
         if not 0 < aside < count:
             raise ValueError(
-                f"validation_fraction={self.validation_fraction:g} of n_samples = {count} distinct "
-                f"rows sets {aside} of them aside, and both parts need rows; change it, or pass "
-                "X_val and y_val."
+                f"validation_fraction={self.validation_fraction:g} of n_samples = {count} "
+                f"distinct rows would set {aside} of them aside, and both parts need rows; change "
+                "it, or pass X_val and y_val."
             )
         strata = data.outputs.y[:, 0] if data.has_classes else None
         is_aside = (units >= 0) & np.isin(units, drawn(units, aside, strata))
@@ -296,7 +295,7 @@ class TreeModel(Remembering, CallbackSupport, BaseEstimator):
         row = x if getattr(x, "ndim", np.ndim(x)) == 2 else [x]
         F = self._read_rows(row)
         if F.shape[0] != 1:
-            raise ValueError(f"path_of explains one row, and got {F.shape[0]}; pass X[[i]].")
+            raise ValueError(f"path_of explains one row, got {F.shape[0]}; pass X[[i]].")
         leaf = int(self.tree_.apply(F)[0])
         return self.outline().path_in_words(leaf, self._values_of(row))
 
@@ -344,7 +343,7 @@ class TreeModel(Remembering, CallbackSupport, BaseEstimator):
             if len(own) != len(found) or not all(map(np.array_equal, found, own)):
                 raise ValueError(
                     f"y has the classes {[c.tolist() for c in found]}, but {type(self).__name__} "
-                    f"was fitted with {[c.tolist() for c in own]}; pass the data of the fit."
+                    f"was fitted with {[c.tolist() for c in own]}; pass the training data."
                 )
         return data
 
@@ -352,8 +351,8 @@ class TreeModel(Remembering, CallbackSupport, BaseEstimator):
         """The fit, rebuilt from its data."""
         if self._has_given_rows:
             raise ValueError(
-                f"{type(self).__name__} was pruned by rows that were given as X_val, which are no "
-                "part of X; ask for model.generalization_ where it was fitted, or fit again with "
+                f"{type(self).__name__} was pruned by the rows of X_val, which are not part of X; "
+                "read model.generalization_ where it was fitted, or fit again with "
                 "validation_fraction."
             )
         return self._fitted(self._reread(X, y, sample_weight))
@@ -364,7 +363,7 @@ class TreeModel(Remembering, CallbackSupport, BaseEstimator):
         room = 1e-6 * (abs(expected) + self.certificate_.scale)
         if np.isfinite(expected) and not abs(found - expected) <= room:
             raise ValueError(
-                f"this is not the fit of this data: the objective is {found:.9g}, and was "
+                f"the model does not match these data: the objective is {found:.9g}, and was "
                 f"{expected:.9g} when {type(self).__name__} was fitted; X, y or the weights have "
                 "changed since. Fit again."
             )
@@ -396,8 +395,8 @@ def _honest(found: Certificate, grown: Grown) -> Certificate:
         found,
         kind="stopped",
         verdict=(
-            f"stopped: growing ended at depth {grown.tree.max_depth}, or the choice of ccp_alpha, "
-            "when the time was over; raise time_limit, or set max_depth."
+            f"stopped: out of time at depth {grown.tree.max_depth}, or while choosing ccp_alpha; "
+            "raise time_limit, or set max_depth."
         ),
     )
 
