@@ -8,7 +8,7 @@ export PYTHONDONTWRITEBYTECODE :=
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 INSTALL := PATH="$(abspath $(BIN)):$$PATH" $(PIP) install --quiet --no-build-isolation
-CORE := $(wildcard src/core/*.hpp src/core/*.cpp)
+CORE := $(wildcard src/core/*/*.hpp src/core/*/*.cpp)
 CPP := $(CORE) $(wildcard tests/cpp/*.hpp tests/cpp/*.cpp)
 BUILT_FROM := pyproject.toml CMakeLists.txt $(CORE)
 

@@ -605,17 +605,24 @@ def main() -> None:
     if options.quick:
         chosen = chosen[::7]  # coprime to the numbers of parameters, so that all values occur
     rows, families, company = [], [case.family for case in chosen], Company(options.part)
+    alone: list[str] = []
     for k, case in enumerate(chosen):
         began = time.perf_counter()
         new = run(case, company, options)
         rows += new
+        progress = f"[{k + 1}/{len(chosen)}, {time.perf_counter() - began:.0f} s]"
         for row in new:
-            show(row, f"[{k + 1}/{len(chosen)}, {time.perf_counter() - began:.0f} s]")
+            show(row, progress)
+        if not new:
+            alone.append(case.name)
+            print(f"{progress} {case.name}: no peer comes within {MOST_EXCESS:.0%} of the best")
         if not options.quick:
             write(new)
         if case.family not in families[k + 1 :]:
             company.end()  # tables and models of a family take memory
     summarise(rows)
+    if alone:
+        print(f"\nwithout a peer, and in no mean: {'; '.join(alone)}")
 
 
 def arguments() -> argparse.Namespace:

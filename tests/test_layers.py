@@ -256,12 +256,33 @@ def test_a_door_has_no_code():
 
 
 def test_only_the_bindings_know_python():
+    core = ROOT / "src" / "core"
     knows = {
-        path.name
-        for path in (ROOT / "src" / "core").rglob("*.?pp")
+        path.relative_to(core).as_posix()
+        for path in core.rglob("*.?pp")
         if re.search(r"#include\s*[<\"](nanobind|Python\.h|pybind)", path.read_text())
     }
     # What the processor can run is asked before any level of the core is loaded.
-    assert knows == {"bindings.hpp", "bindings_processor.cpp"}, (
-        "what is bound lives in bindings_*.cpp, by way of bindings.hpp"
+    assert knows == {"bindings/bindings.hpp", "bindings/processor.cpp"}, (
+        "what is bound lives in bindings/, by way of bindings.hpp"
     )
+
+
+# What each folder of the core may include of the others.
+CORE_MAY_KNOW = {
+    "base": set(),
+    "linear": {"base"},
+    "kernels": {"base", "linear"},
+    "trees": {"base"},
+    "boosting": {"base", "trees"},
+    "neighbors": {"base"},
+    "text": {"base"},
+}
+
+
+def test_folders_of_the_core_include_one_way():
+    core = ROOT / "src" / "core"
+    for path in core.rglob("*.?pp"):
+        folder = path.parent.name
+        included = set(re.findall(r'#include "(\w+)/', path.read_text())) - {folder}
+        assert folder == "bindings" or included <= CORE_MAY_KNOW[folder], (path, included)

@@ -1,7 +1,7 @@
 // A BLAS of plain loops, so that the core is tested without any other library.
 #pragma once
 
-#include "blas.hpp"
+#include "base/blas.hpp"
 
 namespace gapless {
 

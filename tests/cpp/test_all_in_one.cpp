@@ -4,8 +4,8 @@
 #include <random>
 #include <vector>
 
-#include "all_in_one.hpp"
 #include "check.hpp"
+#include "kernels/all_in_one.hpp"
 
 using namespace gapless;
 

@@ -3,7 +3,7 @@
 #include <random>
 #include <vector>
 
-#include "boosted_trees.hpp"
+#include "boosting/trees.hpp"
 #include "check.hpp"
 
 using namespace gapless;

@@ -5,8 +5,8 @@
 #include <random>
 #include <vector>
 
-#include "box_qp.hpp"
 #include "check.hpp"
+#include "linear/box_qp.hpp"
 
 using namespace gapless;
 

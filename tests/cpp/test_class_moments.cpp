@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "check.hpp"
-#include "class_moments.hpp"
+#include "linear/class_moments.hpp"
 
 using namespace gapless;
 

@@ -7,10 +7,10 @@
 #include <thread>
 #include <vector>
 
+#include "base/products.hpp"
 #include "check.hpp"
-#include "logistic.hpp"
+#include "linear/logistic.hpp"
 #include "naive_blas.hpp"
-#include "products.hpp"
 
 using namespace gapless;
 

@@ -4,8 +4,8 @@
 #include <set>
 #include <vector>
 
+#include "base/equal_rows.hpp"
 #include "check.hpp"
-#include "equal_rows.hpp"
 
 using namespace gapless;
 

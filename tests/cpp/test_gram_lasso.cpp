@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "check.hpp"
-#include "gram_lasso.hpp"
+#include "linear/gram_lasso.hpp"
 
 using namespace gapless;
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "check.hpp"
-#include "kernel_blocks.hpp"
+#include "kernels/kernel_blocks.hpp"
 #include "naive_blas.hpp"
 
 using namespace gapless;

@@ -3,10 +3,10 @@
 #include <vector>
 
 #include "check.hpp"
-#include "kd_tree.hpp"
 #include "naive_blas.hpp"
-#include "projected_rows.hpp"
-#include "row_scan.hpp"
+#include "neighbors/kd_tree.hpp"
+#include "neighbors/projected_rows.hpp"
+#include "neighbors/row_scan.hpp"
 
 using namespace gapless;
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "check.hpp"
-#include "quadratic_cd.hpp"
+#include "linear/quadratic_cd.hpp"
 
 using namespace gapless;
 

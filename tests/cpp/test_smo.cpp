@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "check.hpp"
-#include "smo.hpp"
+#include "kernels/smo.hpp"
 
 using namespace gapless;
 

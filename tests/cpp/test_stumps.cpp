@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "check.hpp"
-#include "stumps.hpp"
+#include "trees/stumps.hpp"
 
 using namespace gapless;
 

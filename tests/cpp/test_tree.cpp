@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "check.hpp"
-#include "tree.hpp"
-#include "tree_columns.hpp"
-#include "tree_order.hpp"
-#include "tree_random.hpp"
-#include "weakest_links.hpp"
+#include "trees/columns.hpp"
+#include "trees/order.hpp"
+#include "trees/random.hpp"
+#include "trees/tree.hpp"
+#include "trees/weakest_links.hpp"
 
 using namespace gapless;
 

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "check.hpp"
-#include "tree_predict.hpp"
-#include "tree_random.hpp"
-#include "tree_statistics.hpp"
-#include "tree_walks.hpp"
+#include "trees/predict.hpp"
+#include "trees/random.hpp"
+#include "trees/statistics.hpp"
+#include "trees/walks.hpp"
 
 using namespace gapless;
 

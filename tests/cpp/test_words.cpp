@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "check.hpp"
-#include "words.hpp"
+#include "text/words.hpp"
 
 using namespace gapless;
 

@@ -1,0 +1,91 @@
+// The Python face of the core: one function per entry. What all of them share is in bindings.hpp;
+// bindings_*.cpp hold the entries of one part each.
+#include "bindings/bindings.hpp"
+
+#include <cstring>
+
+#include "base/equal_rows.hpp"
+
+namespace gapless {
+namespace {
+
+// ---- finding BLAS ----
+
+template <class Routine>
+void find_routine(nb::handle routines, const char* name, Routine& routine) {
+    nb::object capsule = routines[name];
+    const char* signature = PyCapsule_GetName(capsule.ptr());
+    if (!signature || !std::strstr(signature, "int *"))
+        throw nb::import_error("gapless needs a SciPy whose BLAS counts in 32-bit integers");
+    routine = reinterpret_cast<Routine>(PyCapsule_GetPointer(capsule.ptr(), signature));
+}
+
+void find_blas() {
+    nb::object routines = nb::module_::import_("scipy.linalg.cython_blas").attr("__pyx_capi__");
+    find_routine(routines, "sgemm", blas.sgemm);
+    find_routine(routines, "dgemm", blas.dgemm);
+    find_routine(routines, "ssyrk", blas.ssyrk);
+    find_routine(routines, "dsyrk", blas.dsyrk);
+}
+
+// ---- equal rows ----
+
+// X as an array in any order or by sparse rows, y (n × outputs); returns the number of classes.
+template <class X>
+Index equal_rows(const AnyColumns<X>& X_, Index features, const MatrixIn<double>& y,
+                 const VectorOut<std::int64_t>& labels, int threads, double deadline) {
+    Index n = extent(y, 0), classes = 0;
+    check(extent(labels, 0) == n, "labels must have one entry per row of y");
+    auto label = [&](const auto& x) {
+        Rows<std::decay_t<decltype(x)>> rows{x, y.data(), n, features, extent(y, 1)};
+        std::vector<std::uint64_t> hashes(n);
+        run(threads, deadline, [&](const Context& context) {
+            hash_rows(rows, hashes.data(), context);
+            classes = label_rows(rows, hashes.data(), labels.data(), context);
+        });
+    };
+    if (const auto* x = std::get_if<DenseIn<X>>(&X_)) {
+        check_shape(*x, n, features, "X must have a row per row of y and the given features");
+        label(dense(*x));
+    } else {
+        Compressed<X> x_rows = column_matrix<X>(std::get<SparseIn<X>>(X_), features);
+        check(x_rows.lines == n, "X must have a row per row of y");
+        label(x_rows);
+    }
+    return classes;
+}
+
+template <class X>
+void define_equal_rows(nb::module_& m) {
+    m.def("equal_rows", &equal_rows<X>, array("X"), "features"_a, array("y"), array("labels"),
+          "threads"_a, "deadline"_a);
+}
+
+}  // namespace
+
+void define_all(nb::module_& m) {
+    m.doc() = "The compiled loops of gapless: arrays in, arrays out.";
+    // Types say that they come from the package, whose level is not theirs: what is pickled on one
+    // processor can be read on another.
+    const nb::object name = m.attr("__name__");
+    m.attr("__name__") = "gapless._ground.core";
+    find_blas();
+    define_equal_rows<float>(m);
+    define_equal_rows<double>(m);
+    define_all_in_one_functions(m);
+    define_bayes_functions(m);
+    define_boosting_functions(m);
+    define_class_newton(m);
+    define_descent_functions(m);
+    define_kernel_functions(m);
+    define_loss_functions(m);
+    define_neighbor_functions(m);
+    define_product_functions(m);
+    define_stump_functions(m);
+    define_text_functions(m);
+    define_tree_functions(m);
+    define_tree_prediction_functions(m);
+    m.attr("__name__") = name;
+}
+
+}  // namespace gapless

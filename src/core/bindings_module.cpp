@@ -1,4 +1,0 @@
-// The module of one level of the instruction set; the build names the level.
-#include "bindings.hpp"
-
-NB_MODULE(GAPLESS_LEVEL, m) { gapless::define_all(m); }

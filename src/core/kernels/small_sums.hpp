@@ -1,0 +1,33 @@
+// Many small problems of smo.hpp with one sum, each on its own kernel values: with all of them side
+// by side in the cache a step is a few passes over short vectors, and nothing need be put off.
+#pragma once
+
+#include <vector>
+
+#include "base/products.hpp"
+#include "kernels/smo.hpp"
+
+namespace gapless {
+
+// Solve every problem, from its θ and gradient, until its violation is at most `tol`, or for so
+// many steps.
+template <class T>
+void descend_small(const GramRows<T>& kernel, const std::vector<SumProblem>& problems, double tol,
+                   Index steps, const Context& context);
+
+// One variable of one problem that is left out.
+struct LeftOut {
+    Index problem, variable;
+};
+
+// Of problems at their solution: scores[c] = (Kθ)ᵢ + b of the problem of case c without its
+// variable i, NaN where the others cannot take over its part of the sum; taken[c] is the number of
+// steps, `steps` where there was more to do. The problems stay as they are. With `units`, a number
+// for each row of the kernel, all variables leave with i whose rows have its number: these must
+// have the same kernel values.
+template <class T>
+void leave_out(const GramRows<T>& kernel, const std::vector<SumProblem>& problems,
+               const std::vector<LeftOut>& cases, const std::int64_t* units, double tol,
+               Index steps, double* scores, Index* taken, const Context& context);
+
+}  // namespace gapless

@@ -1,0 +1,72 @@
+// Exact nearest neighbours in low dimension: a tree of boxes (Friedman, Bentley and Finkel 1977,
+// ACM TOMS 3) with 16 children for each node and leaves of 32 rows, so that the bounds of all
+// children, or the distances of all rows of a leaf, are computed side by side. That is done in
+// float; rows that are not ruled out, with all roundings counted, are measured in full. Queries are
+// taken in the order of their leaves: those of one stretch look at the same boxes and rows.
+#pragma once
+
+#include "base/products.hpp"
+#include "neighbors/distances.hpp"
+
+namespace gapless {
+
+template <class T>
+class KdTree {
+public:
+    // At most so many columns; in more, boxes rule out little.
+    static constexpr Index most_columns = 16;
+
+    // The rows x (n × d, by rows) must live as long as this does. `distance` has one of the first
+    // four metrics, with a power of at least 1.
+    KdTree(const T* x, Index rows, Index columns, const Distance& distance, const Context& context);
+
+    Index rows() const { return rows_; }
+    Index columns() const { return columns_; }
+    const Distance& distance() const { return distance_; }
+
+    // Every query (by rows) offers its near rows to its collector, a `Nearest` or a `Within`.
+    // Returns how many rows were measured in full.
+    template <class Collector>
+    Index search(const T* queries, std::vector<Collector>& collectors, const Labels& labels,
+                 const Context& context) const;
+
+private:
+    // Rows at places begin … end, and children first … first + count; a leaf has none.
+    struct Node {
+        Index begin, end, first = 0, count = 0;
+        float length = 0;  // of a leaf: that of its longest row, in its own units
+    };
+    // A query in the units of the boxes.
+    struct Query {
+        Index number;
+        const T* row;
+        float values[most_columns];
+        double length;
+    };
+
+    void split(Index begin, Index end, Index parts, Index size);
+    void fill(Index node, std::vector<double>& ends);
+    Query placed(const T* queries, Index number) const;
+    Index leaf_of(const Query& query) const;
+    std::vector<Index> by_leaf(const T* queries, Index count, const Context& context) const;
+    float limit(double reduced, double lengths) const;
+    template <class Collector>
+    Index visit(const Query& query, Collector& collector, const Labels& labels) const;
+    template <class Collector>
+    Index look_at(const Node& leaf, const Query& query, Collector& collector,
+                  const Labels& labels) const;
+
+    const T* x_;
+    Index rows_, columns_;
+    Distance distance_;
+    Metric by_;      // what float compares: Euclid's distance in place of Minkowski's,
+    double factor_;  // which is at most so many times as large
+    std::vector<double> mean_;
+    double scale_;
+    std::vector<Node> nodes_;
+    std::vector<float> boxes_;   // of the children of a node: lowest values by columns, highest
+    std::vector<float> values_;  // of each leaf its columns, one after the other
+    std::vector<Index> row_;     // which row is at each place
+};
+
+}  // namespace gapless
