@@ -346,7 +346,7 @@ def test_several_outputs_of_several_classes_are_scored_together():
         if not form:
             assert found.unseen == pytest.approx(hits.mean())
             assert found.standard_error == pytest.approx(hits.std(ddof=1) / np.sqrt(len(hits)))
-    with pytest.raises(ValueError, match="one output"):
+    with pytest.raises(ValueError, match="several labels"):
         model.predict_set(X)
 
 

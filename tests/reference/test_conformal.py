@@ -328,13 +328,30 @@ def test_what_cannot_be_done_says_why(rng):
     X, y = regression(rng, 30)
     with pytest.raises(ValueError, match="all rows are equal"):
         Ridge().fit(X[[0, 0, 0]], y[[0, 0, 0]]).predict(X, interval=0.9)
-    with pytest.raises(TypeError, match="is no regressor"):
+    with pytest.raises(TypeError, match="is not a regressor"):
         gapless.intervals(LogisticRegression().fit(X, y > 0), X, y > 0, X)
-    with pytest.raises(TypeError, match="is no classifier"):
+    with pytest.raises(TypeError, match="is not a classifier"):
         gapless.prediction_sets(Ridge().fit(X, y), X, y, X)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        RidgeClassifier(),
+        gapless.DecisionTreeClassifier(max_depth=2),
+        gapless.RandomForestClassifier(5, random_state=0),
+        gapless.KNeighborsClassifier(3),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_no_set_of_classes_stands_for_several_labels(rng, model):
+    X, y = regression(rng, 30)
     labels = np.column_stack([y > 0, X[:, 0] > 0]).astype(int)
+    model.fit(X, labels)
     with pytest.raises(ValueError, match="several labels"):
-        RidgeClassifier().fit(X, labels).predict_set(X)
+        model.predict_set(X)
+    with pytest.raises(ValueError, match="several labels"):
+        gapless.prediction_sets(model, X, labels, X)
 
 
 def test_one_class_is_always_in_its_set(rng):

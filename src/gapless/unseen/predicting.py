@@ -28,12 +28,12 @@ def predict_set(self, X, coverage=0.9):
 
     Parameters
     ----------
-    X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-        Rows to classify.
+    X : {array-like, sparse matrix, data frame}
+        Rows to classify, as `predict` takes them.
     coverage : float, default=0.9
         The share of new rows whose class is to be in their set. See `gapless.prediction_sets`
-        for what is promised. Forests and bagging judge it out of bag; for others the first call
-        fits ten times again.
+        for what is promised. Forests and bagging judge it out of bag, and some models by a
+        formula; for others the first call fits ten times again.
 
     Returns
     -------
@@ -55,9 +55,13 @@ def sets_of(
 
     `conformity` says how well each class fits rows of scores (n, K): by its share, which they are.
     """
+    if isinstance(model.classes_, list) or calibration.targets.ndim == 2:
+        raise ValueError(
+            "prediction sets are not available for several labels per row; fit one "
+            f"{type(model).__name__} for each label."
+        )
     sets = calibration.sets(model._calibration_rows(X), coverage, conformity)
-    sets[np.arange(len(sets)), np.argmax(conformity(model._scores(X)), axis=1)] = True
-    return sets
+    return sets | (model.predict(X)[:, None] == model.classes_)
 
 
 def predict_with_intervals(model: Any, X: Any, coverage: float) -> Intervals:
@@ -75,5 +79,5 @@ def intervals_of(
     """The intervals around the predictions of rows; `respond` says what scores predict."""
     prediction = model.predict(X)
     ends = calibration.intervals(model._calibration_rows(X), coverage, respond)
-    lower, upper = (end.reshape(prediction.shape) for end in ends)
+    lower, upper = (end.reshape(prediction.shape).astype(prediction.dtype) for end in ends)
     return Intervals(prediction, lower, upper)

@@ -18,7 +18,7 @@ from ..._ground.design import Design
 from ..._ground.stored import INPUT, Declaration, Labels
 from ..._ground.validation import Training, read_classification, read_rows
 from ...certificates import Certificate, judged
-from ...unseen import JUDGED, Calibration, Remembering, take_over
+from ...unseen import JUDGED, Calibration, Remembering, predict_set, sets_of, take_over
 from .held_out import BayesFit, bounded
 from .reading import read_part, refuse_sparse
 
@@ -204,33 +204,18 @@ class BayesClassifier(ClassifierMixin, Remembering, BaseEstimator):
         """
         return np.exp(self.predict_log_proba(X))
 
-    def predict_set(self, X, coverage=0.9):
-        """Predict sets of classes, such that most rows have their own class in their set.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to classify.
-        coverage : float, default=0.9
-            The share of new rows whose class is to be in their set. See `gapless.prediction_sets`
-            for what is promised; the first call fits ten times again.
-
-        Returns
-        -------
-        sets : ndarray of bool, shape (n_samples, n_classes)
-            Which classes, in the order of `classes_`, are in the set of each row; the predicted
-            class always is.
-        """
-        calibration = self._calibrated(
-            "gapless.prediction_sets(model, X_train, y_train, X, coverage=..., sample_weight=...)"
-        )
-        return self._sets(calibration, X, coverage)
+    predict_set = predict_set
 
     def _sets(self, calibration: Calibration, X: Any, coverage: float) -> Array:
-        rows = Design(self._read_rows(X))
-        sets = calibration.sets(rows, coverage, lambda z: np.exp(normalised(z)))
-        sets[np.arange(len(sets)), np.argmax(self._joint(rows.X), axis=1)] = True
-        return sets
+        return sets_of(self, calibration, X, coverage, self._conformity)
+
+    def _calibration_rows(self, X: Any) -> Design:
+        """New rows for the models of a calibration."""
+        return Design(self._read_rows(X))
+
+    def _conformity(self, scores: Array) -> Array:
+        """How well each class fits rows of these scores (n, K): by its probability."""
+        return np.exp(normalised(scores))
 
     # ---- both gaps -------------------------------------------------------------------------------
 

@@ -16,7 +16,15 @@ from ..._ground.stored import INPUT, Declaration
 from ..._ground.validation import Training, read_regression, read_rows
 from ...certificates import Certificate
 from ...kernels import KERNEL_INSTANCE, OF_STRINGS
-from ...unseen import JUDGED, Calibration, Fitted, Intervals, Refittable, Remembering, take_over
+from ...unseen import (
+    JUDGED,
+    Fitted,
+    Refittable,
+    Remembering,
+    intervals_of,
+    predict_with_intervals,
+    take_over,
+)
 
 Array = np.ndarray
 
@@ -90,10 +98,7 @@ class KernelRegressor(OfParts, RegressorMixin, Remembering, CallbackSupport, Bas
         """
         if interval is None:
             return self._scores(X)
-        calibration = self._calibrated(
-            "gapless.intervals(model, X_train, y_train, X, coverage=..., sample_weight=...)"
-        )
-        return self._intervals(calibration, X, interval)
+        return predict_with_intervals(self, X, interval)
 
     def _scores(self, X) -> Array:
         """Predictions of rows as the caller gives them, (n,) or (n, K), in the precision of X."""
@@ -102,15 +107,11 @@ class KernelRegressor(OfParts, RegressorMixin, Remembering, CallbackSupport, Bas
         z = self._predict(X).astype(X.dtype, copy=False)
         return z[:, 0] if self._is_flat else z
 
-    def _design(self, X) -> Design:
+    _intervals = intervals_of
+
+    def _calibration_rows(self, X) -> Design:
         """New rows as the fit sees its own."""
         return Design(read_rows(self, X))
-
-    def _intervals(self, calibration: Calibration, X, coverage: float) -> Intervals:
-        prediction = self.predict(X)
-        ends = calibration.intervals(self._design(X), coverage, lambda z: z)
-        lower, upper = (end.reshape(prediction.shape).astype(prediction.dtype) for end in ends)
-        return Intervals(prediction, lower, upper)
 
     # ---- both gaps -------------------------------------------------------------------------------
 

@@ -398,8 +398,8 @@ class KernelRidge(KernelRegressor):
     def _is_flat(self):
         return (self.coef_ if self._is_approximate else self.dual_coef_).ndim == 1
 
-    def _design(self, X):
-        design = super()._design(X)
+    def _calibration_rows(self, X):
+        design = super()._calibration_rows(X)
         return Design(self.features_.transform(design.X)) if self._is_approximate else design
 
     def _misfit(self) -> str | None:

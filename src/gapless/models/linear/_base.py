@@ -192,6 +192,10 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
         """Rows to predict, as the problems saw those of the fit."""
         return Design(read_rows(self, X))
 
+    def _calibration_rows(self, X) -> Design:
+        """New rows for the models of a calibration."""
+        return self._design(X)
+
     # ---- tuning ----------------------------------------------------------------------------------
 
     def _tuned(self) -> tuple[str, ...]:

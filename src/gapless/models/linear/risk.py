@@ -187,7 +187,7 @@ class RiskRegressor(OfLossPenaltyKernel, WithKernel, LinearRegressor):
         joint = penalty.coordinates(data.X.shape[1]) is None
         return regression_problems(data, loss, penalty, self.fit_intercept, joint=joint)
 
-    def _response(self, scores):
+    def _respond(self, scores):
         return losses.by_name(self.loss).inverse_link(scores)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,7 +12,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._ground.stored import Declaration, Labels, Number, Numbers, column_count, score_count
 from ..._ground.validation import read_classification, read_regression
-from ...unseen import Calibration, Intervals, leads
+from ...unseen import (
+    Calibration,
+    Intervals,
+    intervals_of,
+    leads,
+    predict_set,
+    predict_with_intervals,
+    sets_of,
+)
 from ._base import LinearModel
 from .problems import dense
 
@@ -56,21 +64,15 @@ class LinearRegressor(RegressorMixin, LinearModel):
             tuple `(prediction, lower, upper)` of such arrays.
         """
         if interval is None:
-            return self._response(self._scores(X))
-        calibration = self._calibrated(
-            "gapless.intervals(model, X_train, y_train, X, coverage=..., sample_weight=...)"
-        )
-        return self._intervals(calibration, X, interval)
+            return self._respond(self._scores(X))
+        return predict_with_intervals(self, X, interval)
 
-    def _response(self, scores: Array) -> Array:
+    def _respond(self, scores: Array) -> Array:
         """What scores predict."""
         return scores
 
-    def _intervals(self, calibration: Calibration, X, coverage: float) -> Intervals:
-        prediction = self.predict(X)
-        ends = calibration.intervals(self._design(X), coverage, self._response)
-        lower, upper = (end.reshape(prediction.shape).astype(prediction.dtype) for end in ends)
-        return Intervals(prediction, lower, upper)
+    def _intervals(self, calibration: Calibration, X: Any, coverage: float) -> Intervals:
+        return intervals_of(self, calibration, X, coverage, self._respond)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -132,33 +134,10 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         """
         return self._classes_of(self.decision_function(X))
 
-    def predict_set(self, X, coverage=0.9):
-        """Predict sets of classes, such that most rows have their own class in their set.
+    predict_set = predict_set
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to classify.
-        coverage : float, default=0.9
-            The share of new rows whose class is to be in their set. See `gapless.prediction_sets`
-            for what is promised; the first call may fit ten times again.
-
-        Returns
-        -------
-        sets : ndarray of bool, shape (n_samples, n_classes)
-            Which classes, in the order of `classes_`, are in the set of each row; the predicted
-            class always is.
-        """
-        calibration = self._calibrated(
-            "gapless.prediction_sets(model, X_train, y_train, X, coverage=..., sample_weight=...)"
-        )
-        return self._sets(calibration, X, coverage)
-
-    def _sets(self, calibration: Calibration, X, coverage: float) -> Array:
-        if calibration.targets.ndim == 2:
-            raise ValueError("prediction sets are not available for several labels per row.")
-        sets = calibration.sets(self._design(X), coverage, self._conformity)
-        return sets | (self.predict(X)[:, None] == self.classes_)
+    def _sets(self, calibration: Calibration, X: Any, coverage: float) -> Array:
+        return sets_of(self, calibration, X, coverage, self._conformity)
 
     def _conformity(self, scores: Array) -> Array:
         """How well each class fits rows of these scores (n, K): by probability, or by its lead."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin, _fit_context
@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._ground.about import Example, Examples
 from ..._ground.stored import Declaration, Labels, LabelsOfOutputs
-from ...unseen import Calibration
+from ...unseen import predict_set, sets_of
 from ._supervised import SupervisedNeighbors
 from .votes import class_shares
 
@@ -215,37 +215,8 @@ of shape (n_samples, n_samples) if metric="precomputed"
         shares = self._by_output(self._scores(X))
         return shares if self.outputs_2d_ else shares[0]
 
-    def predict_set(self, X, coverage=0.9):
-        """Predict sets of classes, such that most rows have their own class in their set.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to classify.
-        coverage : float, default=0.9
-            The share of new rows whose class is to be in their set. See `gapless.prediction_sets`
-            for what is promised.
-
-        Returns
-        -------
-        sets : ndarray of bool, shape (n_samples, n_classes)
-            Which classes, in the order of `classes_`, are in the set of each row; the predicted
-            class always is.
-        """
-        check_is_fitted(self)
-        if self.outputs_2d_:
-            raise ValueError(
-                "predict_set needs one output; fit one KNeighborsClassifier for each output."
-            )
-        calibration = self._calibrated(
-            "gapless.prediction_sets(model, X_train, y_train, X, coverage=..., sample_weight=...)"
-        )
-        return self._sets(calibration, X, coverage)
-
-    def _sets(self, calibration: Calibration, X: Any, coverage: float) -> Array:
-        sets = calibration.sets(self._calibration_rows(X), coverage, lambda z: z)
-        sets[np.arange(len(sets)), np.argmax(self._scores(X), axis=1)] = True
-        return sets
+    predict_set = predict_set
+    _sets = sets_of
 
     def score(self, X, y, sample_weight=None):
         """The share of rows whose class, or classes of all outputs, are predicted.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin, _fit_context
 
 from ..._ground.about import Example, Examples
-from ...unseen import Calibration, Intervals
+from ...unseen import intervals_of, predict_with_intervals
 from ._supervised import SupervisedNeighbors
 from .votes import mean_targets
 
@@ -117,6 +117,8 @@ of shape (n_samples, n_samples) if metric="precomputed"
         found = super()._learned_targets(data)
         return found | {"outputs_2d_": data.is_matrix}
 
+    _intervals = intervals_of
+
     def _told(self, rows, votes, y):
         return mean_targets(rows, votes, y)
 
@@ -145,16 +147,7 @@ of shape (n_samples, n_samples) if metric="precomputed"
                 "intervals need new rows; pass X, or leave out interval to predict the training "
                 "rows, each without itself."
             )
-        calibration = self._calibrated(
-            "gapless.intervals(model, X_train, y_train, X, coverage=..., sample_weight=...)"
-        )
-        return self._intervals(calibration, X, interval)
-
-    def _intervals(self, calibration: Calibration, X: Any, coverage: float) -> Intervals:
-        prediction = self.predict(X)
-        ends = calibration.intervals(self._calibration_rows(X), coverage, lambda z: z)
-        lower, upper = (end.reshape(prediction.shape) for end in ends)
-        return Intervals(prediction, lower, upper)
+        return predict_with_intervals(self, X, interval)
 
     def score(self, X, y, sample_weight=None):
         """R², the part of the variance of the targets that is predicted.

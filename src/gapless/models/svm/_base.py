@@ -465,7 +465,7 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
             )
         return self._fitted(data, [one.point for one in solved], machine)
 
-    def _new_rows(self, X: Any) -> Design:
+    def _calibration_rows(self, X: Any) -> Design:
         """New rows for the models of a calibration, which must be rows of numbers."""
         X = self._read_rows(X)
         if self._is_precomputed or X.ndim != 2:

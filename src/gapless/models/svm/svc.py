@@ -20,12 +20,8 @@ from ..._ground.about import Example, Examples, Formula, chosen
 from ..._ground.stored import Declaration, Flag, Labels, Nothing, Numbers, Unused, Value, Word
 from ..._ground.threads import single_blas
 from ..._ground.validation import Training, read_classification
-from ...unseen import Calibration, NotAvailable, by_formula, by_refits
-from ._base import (
-    KEPT_ROWS,
-    OPEN,
-    SupportVectorMachine,
-)
+from ...unseen import Calibration, NotAvailable, by_formula, by_refits, predict_set, sets_of
+from ._base import KEPT_ROWS, OPEN, SupportVectorMachine
 from .all_in_one import HINGES, ClassHinge, JointFit, JointMachine
 from .approximation import CONSTRAINTS, WithApproximation
 from .forms import Form, HardMargin, SoftMargin
@@ -308,31 +304,10 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
-    def predict_set(self, X, coverage=0.9):
-        """Predict sets of classes, such that most rows have their own class in their set.
+    predict_set = predict_set
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to classify.
-        coverage : float, default=0.9
-            The share of new rows whose class is to be in their set. See `gapless.prediction_sets`
-            for what is promised; the first call fits ten times again.
-
-        Returns
-        -------
-        sets : ndarray of bool, shape (n_samples, n_classes)
-            Which classes, in the order of `classes_`, are in the set of each row; the predicted
-            class always is.
-        """
-        calibration = self._calibrated(
-            "gapless.prediction_sets(model, X_train, y_train, X, coverage=..., sample_weight=...)"
-        )
-        return self._sets(calibration, X, coverage)
-
-    def _sets(self, calibration: Calibration, X, coverage: float) -> Array:
-        sets = calibration.sets(self._new_rows(X), coverage, self._conformity)
-        return sets | (self.predict(X)[:, None] == self.classes_)
+    def _sets(self, calibration: Calibration, X: Any, coverage: float) -> Array:
+        return sets_of(self, calibration, X, coverage, self._conformity)
 
     def _conformity(self, scores: Array) -> Array:
         """How well each class fits rows of these scores (n, problems): by its probability."""

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ..._ground.about import Example, Examples, Formula, chosen
 from ..._ground.stored import Declaration, Unused
 from ..._ground.validation import Training, read_regression
-from ...unseen import Calibration, Intervals
+from ...unseen import intervals_of, predict_with_intervals
 from ._base import OPEN, SupportVectorMachine
 from .approximation import CONSTRAINTS, WithApproximation
 from .forms import Form, Tube
@@ -20,6 +20,8 @@ from .reading import check_precomputed, counted_weights, read_any
 
 class SupportVectorRegressor(RegressorMixin, SupportVectorMachine):
     """Base of the regressors: they predict their scores."""
+
+    _intervals = intervals_of
 
     def _read(self, X, y, sample_weight, *, reset=True) -> Training:
         if self._is_precomputed:
@@ -45,16 +47,7 @@ class SupportVectorRegressor(RegressorMixin, SupportVectorMachine):
         """
         if interval is None:
             return self._scores(X)[:, 0]
-        calibration = self._calibrated(
-            "gapless.intervals(model, X_train, y_train, X, coverage=..., sample_weight=...)"
-        )
-        return self._intervals(calibration, X, interval)
-
-    def _intervals(self, calibration: Calibration, X, coverage: float) -> Intervals:
-        prediction = self.predict(X)
-        ends = calibration.intervals(self._new_rows(X), coverage, lambda z: z)
-        lower, upper = (end[:, 0].astype(prediction.dtype) for end in ends)
-        return Intervals(prediction, lower, upper)
+        return predict_with_intervals(self, X, interval)
 
 
 class SVR(WithApproximation, SupportVectorRegressor):

@@ -30,11 +30,21 @@ from ..._ground.stored import (
 from ..._ground.validation import read_labels, read_weights
 from ..._ground.word_counts import USUAL_PATTERN, count_words, in_columns
 from ...certificates import Certificate, certify_model
-from ...unseen import GIVEN, JUDGED, Calibration, Remembering, as_fitted, given_to_fit, take_over
+from ...unseen import (
+    GIVEN,
+    JUDGED,
+    Calibration,
+    Remembering,
+    as_fitted,
+    given_to_fit,
+    predict_set,
+    sets_of,
+    take_over,
+)
 from ..bayes import MultinomialNB
 from ..linear import LinearSVC, LogisticRegression
 from .bag_of_words import BagOfWords
-from .fitting import Answered, answers, conformity, fit
+from .fitting import Answered, conformity, fit
 from .held_out import TextData, TextFit
 from .reading import read_texts
 from .telling import weights_of_words
@@ -373,36 +383,18 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
         rows = self._rows(X)
         return self.classifier_.decision_function(rows)
 
-    def predict_set(self, X, coverage=0.9):
-        """Predict sets of classes, such that most texts have their own class in their set.
-
-        Parameters
-        ----------
-        X : array-like of str, shape (n_samples,) or (n_samples, 1)
-            Texts.
-        coverage : float, default=0.9
-            The share of new texts whose class is to be in their set. See `gapless.prediction_sets`
-            for what is promised; the first call fits ten times again.
-
-        Returns
-        -------
-        sets : ndarray of bool, shape (n_samples, n_classes)
-            Which classes, in the order of `classes_`, are in the set of each text; the predicted
-            class always is.
-        """
-        calibration = self._calibrated(
-            "gapless.prediction_sets(model, X_train, y_train, X, coverage=..., sample_weight=...)"
-        )
-        return self._sets(calibration, X, coverage)
+    predict_set = predict_set
 
     def _sets(self, calibration: Calibration, X: Any, coverage: float) -> Array:
-        counts, has_probabilities = self._counts(X), hasattr(self, "predict_proba")
-        sets = calibration.sets(
-            Design(counts), coverage, lambda z: conformity(z, has_probabilities)
-        )
-        z = answers(self.classifier_, self._own_bag.rows(counts), self.classes_)
-        sets[np.arange(len(sets)), np.argmax(z, axis=1)] = True
-        return sets
+        return sets_of(self, calibration, X, coverage, self._conformity)
+
+    def _calibration_rows(self, X: Any) -> Design:
+        """New texts for the models of a calibration."""
+        return Design(self._counts(X))
+
+    def _conformity(self, scores: Array) -> Array:
+        """How well each class fits texts of these answers: by probability, or by its lead."""
+        return conformity(scores, hasattr(self, "predict_proba"))
 
     # ---- words -----------------------------------------------------------------------------------
 
