@@ -104,7 +104,7 @@ def test_rows_without_target_are_left_out():
     [
         ([None, None], "missing in all 2 rows"),
         (["a", "a"], "nothing to learn"),
-        ([datetime.date(2024, 1, 1), datetime.date(2024, 1, 2)], "holds dates"),
+        ([datetime.date(2024, 1, 1), datetime.date(2024, 1, 2)], "contains dates"),
         ([f"name {k}" for k in range(50)], "50 classes in 50 rows"),
     ],
 )

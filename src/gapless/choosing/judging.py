@@ -32,7 +32,7 @@ SMALL_PART = 0.1
 MOST_TRAIN = 10_000
 # With so many times the rows a model is fitted again at the end.
 WORTH_IT = 1.2
-NO_TIME = "there was no time"
+NO_TIME = "there was no time for more"
 # What is kept for the end is told if it is this part of what is left.
 TOLD = 0.05
 # How often rows are predicted at the end.

@@ -122,7 +122,8 @@ class Checked:
         if "S312" in codes:
             parts.append("it is not optimal for its objective")
         elif self.certificate is not None and self.certificate.kind in ("exact", "optimal"):
-            parts.append(f"it is {self.certificate.verdict.partition(':')[0]} (recomputed)")
+            how = "optimal" if self.certificate.kind == "optimal" else "solved exactly"
+            parts.append(f"it is {how} (recomputed)")
         if self.is_training:
             parts.append("the table contains the training rows")
         elif not self.is_too_short or drifts:
@@ -159,7 +160,7 @@ class Checked:
         yield f"optimality  {self.optimality}"
         yield f"score       {self.score or self.scored}"
         if self.score is not None:
-            yield f"            {self.scored}"
+            yield f"            on {self.scored}"
         if not math.isnan(self.expected):
             digits = decimals(-self.expected_error, self.expected_error, self.expected)
             error = f" ± {written(self.expected_error, digits)}" if self.expected_error else ""

@@ -125,9 +125,9 @@ def _of_test(choice: Choice) -> str:
     n = len(choice.split.test)
     value, low, high = _told(choice.test)
     return (
-        f"The {n:,} test rows were set aside before anything was fitted, and no choice was based "
-        f"on them. {_capital(metric_title(choice.metric))} is {value} there; its long-run value on "
-        f"such rows is likely between {low} and {high} "
+        f"The {n:,} test rows were set aside before anything was fitted, and played no part in any "
+        f"choice. {_capital(metric_title(choice.metric))} on them is {value}; its long-run value "
+        f"on such rows is likely between {low} and {high} "
         f"({100 * choice.test.level:g} % interval, from {test_rows(choice, 'row')})."
     )
 
