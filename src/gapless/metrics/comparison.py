@@ -126,7 +126,7 @@ def compare(
     >>> y = [0, 1] * 20
     >>> a, b = [0, 1] * 19 + [1, 0], [0, 1] * 14 + [1, 0] * 6
     >>> print(compare(y, a, b))
-    a is better: accuracy 0.95 of a, 0.70 of b; a − b = 0.25 (0.09 to 0.38 at 95 %, Bonett–Price;
+    a is better: accuracy 0.95 for a, 0.70 for b; a − b = 0.25 (0.09 to 0.38 at 95 %, Bonett–Price;
     McNemar's exact test), p = 0.002
     """
     check_level(level)
