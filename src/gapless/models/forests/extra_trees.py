@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from sklearn.base import ClassifierMixin, RegressorMixin
+
 from ..._ground.about import Example, Examples
-from ..trees import warn_of_old_name
-from ._kinds import ForestClassifier, ForestRegressor
+from ..._ground.stored import Declaration
+from ..trees import TreeClassifierMixin, TreeRegressorMixin, warn_of_old_name
+from .forest import (
+    CONSTRAINTS_FOR_CLASSES,
+    CONSTRAINTS_FOR_NUMBERS,
+    STORED_FOR_CLASSES,
+    STORED_FOR_NUMBERS,
+    Forest,
+)
+from .reading import predict_quantiles
 
 
-class ExtraTreesClassifier(ForestClassifier):
+class ExtraTreesClassifier(TreeClassifierMixin, ClassifierMixin, Forest):
     """Classes by the mean of trees whose thresholds are drawn at random.
 
     Parameters
@@ -112,7 +122,8 @@ class ExtraTreesClassifier(ForestClassifier):
     """
 
     _examples: ClassVar[Examples] = (Example("digits", {"bootstrap": True, "random_state": 0}),)
-
+    _stored: ClassVar[Declaration] = STORED_FOR_CLASSES
+    _parameter_constraints: ClassVar[dict] = CONSTRAINTS_FOR_CLASSES
     _splitter = "random"
 
     def __init__(
@@ -165,7 +176,7 @@ class ExtraTreesClassifier(ForestClassifier):
         self.time_limit = time_limit
 
 
-class ExtraTreesRegressor(ForestRegressor):
+class ExtraTreesRegressor(TreeRegressorMixin, RegressorMixin, Forest):
     """Numbers by the mean of trees whose thresholds are drawn at random.
 
     Parameters
@@ -263,7 +274,9 @@ class ExtraTreesRegressor(ForestRegressor):
     """
 
     _examples: ClassVar[Examples] = (Example("diabetes", {"bootstrap": True, "random_state": 0}),)
-
+    _stored: ClassVar[Declaration] = STORED_FOR_NUMBERS
+    _parameter_constraints: ClassVar[dict] = CONSTRAINTS_FOR_NUMBERS
+    predict_quantiles = predict_quantiles
     _splitter = "random"
 
     def __init__(

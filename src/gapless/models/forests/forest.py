@@ -7,31 +7,46 @@ and the mean over the trees. Trees are kept compactly; `estimators_` makes estim
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator
+import warnings
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import joblib
 import numpy as np
-from sklearn.base import BaseEstimator, _fit_context
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, _fit_context, is_classifier
+from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import _safe_indexing, check_random_state
-from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.utils._param_validation import Hidden, Interval, RealNotInt, StrOptions
+from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from ..._ground.columns import Columns, encoded, for_prediction, read_features, read_new
 from ..._ground.interrupt import time_limit
 from ..._ground.progress import watch, with_callbacks
-from ..._ground.stored import Declaration, Unused, Value, Whole
+from ..._ground.stored import Declaration, Each, Labels, LabelsOfOutputs, Unused, Value, Whole
 from ..._ground.threads import threads
 from ..._ground.validation import Outputs
-from ...unseen import Population, as_numbers, draw_rows, take_over
-from ..bagging import Ensemble, EnsembleData, fingerprint
-from ..trees import CompactTrees, DecisionTree, PackedTrees, TreeData, mean_of_model
-from .growing import OOB, ForestGrowing, keys_of
-from .reading import ForestReading
-from .tuning import CHOSEN, LeafTuning
+from ...unseen import Generalization, Population, as_numbers, draw_rows, take_over
+from ..bagging import Ensemble, EnsembleData, fingerprint, warn_if_unpredicted
+from ..trees import (
+    OLD_NAME,
+    CompactTrees,
+    DecisionTree,
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    PackedTrees,
+    TreeData,
+    check_counts,
+    mean_of_model,
+)
+from .growing import OOB, USUAL_SIZE, batches, grow_trees, keys_of
+from .reading import Leaves, oob_curve, oob_importances, proximity
+from .tuning import CHOSEN, choose_size, corrected
 
 Array = np.ndarray
 
@@ -42,6 +57,8 @@ MANY_ROWS, BINS = 20_000, 255
 TOGETHER = 32
 # What oob_score asks for.
 OUT_OF_BAG = ("oob_score_", "oob_decision_function_", "oob_prediction_")
+# The value of class_weight that balances the classes anew in every draw.
+SUBSAMPLE = "balanced_subsample"
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +77,13 @@ class ForestData(EnsembleData):
     population: Any = None
 
 
-class Forest(ForestReading, ForestGrowing, LeafTuning, Ensemble, BaseEstimator):
+class Forest(Ensemble, BaseEstimator):
     """Base of the forests."""
+
+    # How a subclass splits: at the best threshold, or at one that is drawn.
+    _splitter = "best"
+    n_classes_: Any
+    _by_output: Callable[[Array], list[Array]]
 
     _guide = "forests"
 
@@ -151,11 +173,11 @@ class Forest(ForestReading, ForestGrowing, LeafTuning, Ensemble, BaseEstimator):
                 if self._tuned() and not chosen:
                     chosen, first = self._choose(data, seeds, size, callback)
                 grower = self._at(min_samples_leaf=chosen.get(CHOSEN, self.min_samples_leaf))
-                batches = grower._batches(data, seeds[len(first) :], size)
-                trees, ending = self._collect(batches, new, callback, first)
+                coming = batches(grower, data, seeds[len(first) :], size)
+                trees, ending = self._collect(coming, new, callback, first)
             if not trees and new:
                 # The limit has passed; a forest has at least one tree.
-                trees = grower._grow(data, seeds[:1], size)
+                trees = grow_trees(grower, data, seeds[:1], size)
         with self._threads():
             learned = self._learned(data, old + trees, seeds[: len(trees)], size) | chosen
         take_over(self, learned)
@@ -168,6 +190,8 @@ class Forest(ForestReading, ForestGrowing, LeafTuning, Ensemble, BaseEstimator):
         """X, y and weights, validated; with reset=False the features must be those of the fit."""
         X, names = self._read_X(X, reset=reset)
         outputs = self._read_targets(y, X, sample_weight, self._fixed_class_weight())
+        if self.criterion == "poisson":
+            check_counts(outputs.y, outputs.sample_weight, "strictly positive")
         numbers = X
         if hasattr(X, "columns"):
             columns = Columns.read(X, categorical_features=self.categorical_features)
@@ -179,7 +203,14 @@ class Forest(ForestReading, ForestGrowing, LeafTuning, Ensemble, BaseEstimator):
 
     def _fixed_class_weight(self) -> Any:
         """The weights of the classes, unless every draw has its own."""
-        return None
+        if not self._has_own_class_weights():
+            return getattr(self, "class_weight", None)
+        return None if self.bootstrap else "balanced"
+
+    def _has_own_class_weights(self) -> bool:
+        """Whether classes are balanced anew in every draw."""
+        class_weight = getattr(self, "class_weight", None)
+        return isinstance(class_weight, str) and class_weight == SUBSAMPLE
 
     def _with_tree_data(self, data: EnsembleData) -> ForestData:
         """The data with its distinct rows coded for growing."""
@@ -221,8 +252,20 @@ class Forest(ForestReading, ForestGrowing, LeafTuning, Ensemble, BaseEstimator):
                 "`max_sample` cannot be set if `bootstrap=False`. Either switch to "
                 "`bootstrap=True` or set `max_sample=None`."
             )
-        self._check_leaves()
+        if self._tuned() and not self.bootstrap:
+            raise ValueError(
+                f'min_samples_leaf="{OOB}" is chosen on out-of-bag rows, which need '
+                "bootstrap=True; set it, or give a number."
+            )
         self._check_out_of_bag()
+        if self.warm_start and isinstance(getattr(self, "class_weight", None), str):
+            warnings.warn(
+                'class_weight presets "balanced" or "balanced_subsample" are not recommended for '
+                "warm_start if the fitted data differs from the full dataset. In order to use "
+                '"balanced" weights, use compute_class_weight ("balanced", classes, y), and pass '
+                "the resulting weights as the class_weight parameter.",
+                stacklevel=5,
+            )
 
     def _trees_to_keep(self, data: ForestData) -> list[Any]:
         """Trees of an earlier fit, to which others are to be added."""
@@ -244,6 +287,38 @@ class Forest(ForestReading, ForestGrowing, LeafTuning, Ensemble, BaseEstimator):
         if self.n_jobs is None:
             return nullcontext()
         return threads(joblib.effective_n_jobs(self.n_jobs))
+
+    # ---- the size of the leaves ------------------------------------------------------------------
+
+    @property
+    def _leaf_size(self) -> Any:
+        """The fewest rows of a leaf: the parameter, or what the fit has chosen for it."""
+        given = self.min_samples_leaf
+        return given if given != OOB else vars(self).get("min_samples_leaf_", USUAL_SIZE)
+
+    def _tuned(self) -> tuple[str, ...]:
+        return ("min_samples_leaf",) if self.min_samples_leaf == OOB else ()
+
+    def _choose(
+        self, data: Any, seeds: Array, draws: int, callback: Callable
+    ) -> tuple[dict[str, Any], list[Any]]:
+        """What a fit learns by choosing, as attributes, and its first trees."""
+        choice, trees = choose_size(self, data, seeds, draws, callback)
+        if choice is None:
+            return {CHOSEN: USUAL_SIZE, "_choice": None}, trees
+        return {CHOSEN: choice.size, "search_": choice.search, "_choice": choice}, trees
+
+    def _chosen_before(self) -> dict[str, Any]:
+        """The same of an earlier fit, to whose trees others are added."""
+        names = (CHOSEN, "search_", "_choice") if self._tuned() else ()
+        return {name: value for name, value in vars(self).items() if name in names}
+
+    def _corrected(self, fitted: Any, plain: Generalization) -> Generalization:
+        choice = vars(self).get("_choice")
+        if choice is None or not fitted.is_out_of_bag:
+            # Forests that were fitted to parts of the rows have each chosen for themselves.
+            return plain
+        return corrected(choice, plain)
 
     # ---- what is learned -------------------------------------------------------------------------
 
@@ -273,7 +348,7 @@ class Forest(ForestReading, ForestGrowing, LeafTuning, Ensemble, BaseEstimator):
         }
         if data.feature_names is not None:
             learned["feature_names_in_"] = data.feature_names
-        learned |= self._specifics(data.outputs)
+        learned |= _class_attributes(data.outputs)
         if self.oob_score:
             draft = copy.copy(self)
             take_over(draft, dict(learned))
@@ -281,17 +356,33 @@ class Forest(ForestReading, ForestGrowing, LeafTuning, Ensemble, BaseEstimator):
             learned |= {k: v for k, v in vars(draft).items() if k in OUT_OF_BAG}
         return learned
 
-    def _specifics(self, outputs: Outputs) -> dict[str, Any]:
-        """What a kind of forest adds to the learned attributes."""
-        return {}
-
     def _set_oob_score_and_attributes(self, grown: Forest, data: EnsembleData) -> None:
         """Give a forest that is grown its score out of bag; the name is scikit-learn's."""
         for name, value in grown._out_of_bag_attributes(data).items():
             setattr(grown, name, value)
 
     def _out_of_bag_attributes(self, data: EnsembleData) -> dict[str, Any]:
-        raise NotImplementedError
+        """The score out of bag, and the predictions that it judges."""
+        y, is_counted = data.labels, data.outputs.sample_weight > 0
+        has_classes = is_classifier(self)
+        if has_classes:
+            _check_judgeable(y)
+        sums, used = self._out_of_bag(data)
+        warn_if_unpredicted(used[is_counted], "trees")
+        mean = sums / np.maximum(used, 1)[:, None]
+        if has_classes:
+            predicted = self._standing_in(mean).predict(np.arange(len(y))[:, None])
+            parts = self._by_output(mean)
+            shares = parts[0] if len(parts) == 1 else np.stack(parts, axis=2)
+            kept = {"oob_decision_function_": shares}
+        else:
+            predicted = mean[:, 0] if data.outputs.is_flat else mean
+            kept = {"oob_prediction_": predicted}
+        usual = accuracy_score if has_classes else r2_score
+        score = partial(usual, sample_weight=data.outputs.sample_weight[is_counted])
+        if callable(self.oob_score):
+            score = self.oob_score
+        return {"oob_score_": score(y[is_counted], predicted[is_counted])} | kept
 
     # ---- predicting ------------------------------------------------------------------------------
 
@@ -388,9 +479,203 @@ class Forest(ForestReading, ForestGrowing, LeafTuning, Ensemble, BaseEstimator):
     def _formula(self) -> None:
         """None: each tree is grown for itself."""
 
+    # ---- reading the forest ----------------------------------------------------------------------
+
+    oob_curve = oob_curve
+    oob_importances = oob_importances
+
+    def __len__(self):
+        return len(self.trees_)
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            return self.estimators_[index]
+        return self._member(self.trees_[index], self._seeds[index])
+
+    def __iter__(self):
+        return iter(self.estimators_)
+
+    @property
+    def estimator(self):
+        """The kind of tree that the forest is made of, before any fit."""
+        return self._template()
+
+    @property
+    def estimators_(self):
+        """The trees as estimators, made when asked for; they predict positions of classes."""
+        if not hasattr(self, "trees_"):
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet; call fit(X, y).")
+        return [self._member(tree, seed) for tree, seed in zip(self.trees_, self._seeds)]
+
+    def _template(self, random_state: Any = None) -> Any:
+        """The kind of tree that the forest is made of."""
+        kind = DecisionTreeClassifier if is_classifier(self) else DecisionTreeRegressor
+        own, names = self.get_params(deep=False), kind().get_params()
+        shared = {name: value for name, value in own.items() if name in names}
+        if self.criterion == OLD_NAME:
+            # The caller has been told; the trees get the new name.
+            shared["criterion"] = "squared_error"
+        fixed = {
+            "random_state": random_state,
+            "min_samples_leaf": self._leaf_size,
+            "splitter": self._splitter,
+            "class_weight": None,
+            "max_bins": None,
+            "time_limit": None,
+        }
+        return kind(**shared | {k: v for k, v in fixed.items() if k in names})
+
+    def _member(self, tree: Any, seed: int) -> Any:
+        """A tree as an estimator, whose classes are positions in those of the forest."""
+        member = self._template(random_state=int(seed))
+        for name in ("columns_", "n_outputs_", "n_features_in_", "max_features_"):
+            setattr(member, name, getattr(self, name))
+        if self.columns_.is_category.any() and hasattr(self, "feature_names_in_"):
+            # Only a table has categories; of numbers, members take bare arrays, as scikit-learn's.
+            member.feature_names_in_ = self.feature_names_in_
+        member.tree_ = tree
+        if is_classifier(self):
+            counts = [self.n_classes_] if self.n_outputs_ == 1 else self.n_classes_
+            classes = [np.arange(count, dtype=float) for count in counts]
+            member.classes_ = classes[0] if self.n_outputs_ == 1 else classes
+            member.n_classes_ = self.n_classes_
+        return member
+
+    @property
+    def feature_importances_(self):
+        """What the splits of each feature take from the impurity, as parts of 1.
+
+        Features with many values have more splits to choose from and look more important than they
+        are; `oob_importances` does not have that fault.
+        """
+        check_is_fitted(self)
+        each = [t.compute_feature_importances() for t in self.trees_ if t.node_count > 1]
+        if not each:
+            return np.zeros(self.n_features_in_)
+        mean = np.mean(each, axis=0)
+        return mean / max(mean.sum(), np.finfo(float).tiny)
+
+    def apply(self, X):
+        """The leaf that each row ends up in, for each tree.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        leaves : ndarray of shape (n_samples, n_estimators)
+            Numbers of nodes.
+        """
+        F = self._read_rows(X)
+        with self._threads():
+            return self._packed.apply(F)
+
+    def decision_path(self, X):
+        """Which nodes of all trees each row comes through.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        indicator : sparse matrix of shape (n_samples, n_nodes)
+            1 where a row comes through a node; nodes of the trees side by side.
+        n_nodes_ptr : ndarray of shape (n_estimators + 1,)
+            Where the nodes of each tree begin.
+        """
+        F = self._read_rows(X)
+        paths = [tree.decision_path(F) for tree in self.trees_]
+        return sp.hstack(paths).tocsr(), self._packed.start.copy()
+
+    def _leaves(self):
+        """Which training rows are in which leaves; found when first asked for."""
+        known = vars(self).get("_known_leaves")
+        if known is None:
+            data = self._remembered("fit again, since copies and files do not keep them").data
+            known = self._known_leaves = Leaves.of(self._packed, self._training_rows(data), data)
+        return known
+
+    def __getstate__(self):
+        # What can be made again is not taken along.
+        state = super().__getstate__()
+        return {k: v for k, v in state.items() if k != "_known_leaves"}
+
+    def proximity(self, X, Y=None):
+        """How near rows are to each other: the part of the trees in which they share a leaf.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows.
+        Y : like X, default=None
+            Other rows; None compares X with itself.
+
+        Returns
+        -------
+        shares : sparse matrix of shape (n_samples, n_samples_of_Y)
+            Between 0, which is not stored, and 1.
+        """
+        F = self._read_rows(X)
+        return proximity(self._packed, F, F if Y is None else self._read_rows(Y))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        tags.target_tags.multi_output = True
+        return tags
+
 
 def _population_of(data: EnsembleData) -> Population:
     """The distinct rows that count, in the score and in the fit."""
     outputs = data.outputs
     weights = np.where(outputs.weights > 0, outputs.sample_weight, 0.0)
     return Population.of(data.numbers, outputs.y, weights)
+
+
+def _class_attributes(outputs: Outputs) -> dict[str, Any]:
+    """`classes_` and `n_classes_`, flat for one output as in scikit-learn; none for numbers."""
+    classes = outputs.classes
+    if classes is None:
+        return {}
+    if len(classes) == 1:
+        return {"classes_": classes[0], "n_classes_": len(classes[0])}
+    return {"classes_": classes, "n_classes_": [len(own) for own in classes]}
+
+
+def _check_judgeable(y: Array) -> None:
+    """Refuse classes that no score out of bag is known for."""
+    kind = type_of_target(y)
+    if kind in ("unknown", "multiclass-multioutput"):
+        raise ValueError(
+            f"The type of target cannot be used to compute OOB estimates. Got {kind} while "
+            "only the following are supported: continuous, continuous-multioutput, binary, "
+            "multiclass, multilabel-indicator."
+        )
+
+
+# ---- what the forests of one task add ------------------------------------------------------------
+
+STORED_FOR_CLASSES: Declaration = {
+    **Forest._stored,
+    "classes_": Labels() | LabelsOfOutputs(),
+    "n_classes_": Whole(1) | Each(Whole(1), "outputs"),
+    "oob_decision_function_": Unused(),
+}
+STORED_FOR_NUMBERS: Declaration = {**Forest._stored, "oob_prediction_": Unused()}
+CONSTRAINTS_FOR_CLASSES = {
+    **Forest._parameter_constraints,
+    "criterion": [StrOptions({"gini", "entropy", "log_loss", "gain_ratio"})],
+    "class_weight": [StrOptions({SUBSAMPLE, "balanced"}), dict, list, None],
+}
+CONSTRAINTS_FOR_NUMBERS = {
+    **Forest._parameter_constraints,
+    "criterion": [
+        StrOptions({"squared_error", "absolute_error", "poisson"}),
+        Hidden(StrOptions({OLD_NAME})),
+    ],
+}

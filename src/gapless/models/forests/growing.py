@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from ..._ground.threads import thread_count
 from ..._ground.validation import Outputs
 from ...unseen import draw_rows
 from ..trees import (
-    DecisionTree,
     Options,
     Targets,
     TreeData,
@@ -34,119 +33,81 @@ BATCH_SECONDS = 1.0
 OOB, USUAL_SIZE = "oob", 1
 
 
-class ForestGrowing:
-    """Growing, from the parameters of a forest."""
+def batches(forest: Any, data: Any, seeds: Array, size: int) -> Iterator[list[Any]]:
+    """Trees in batches, of which there are some within the limit of time."""
+    seconds = BATCH_SECONDS
+    if forest.time_limit is not None:
+        seconds = min(seconds, 0.1 * forest.time_limit)
+    at, count = 0, thread_count()
+    while at < len(seeds):
+        began = time.monotonic()
+        yield grow_trees(forest, data, seeds[at : at + count], size)
+        at += count
+        took = max(time.monotonic() - began, 1e-6)
+        # Whole rounds of all threads, so that none waits.
+        rounds = max(1, min(4 * count, int(count * seconds / took)) // thread_count())
+        count = rounds * thread_count()
 
-    # A subclass names its kind of tree, and how it splits.
-    _tree_class: ClassVar[type[DecisionTree]]
-    _splitter = "best"
-    # Parameters that growing reads.
-    time_limit: Any
-    ccp_alpha: Any
-    min_samples_leaf: Any
-    get_params: Any
 
-    def _batches(self, data: Any, seeds: Array, size: int) -> Iterator[list[Any]]:
-        """Trees in batches, of which there are some within the limit of time."""
-        seconds = BATCH_SECONDS
-        if self.time_limit is not None:
-            seconds = min(seconds, 0.1 * self.time_limit)
-        at, count = 0, thread_count()
-        while at < len(seeds):
-            began = time.monotonic()
-            yield self._grow(data, seeds[at : at + count], size)
-            at += count
-            took = max(time.monotonic() - began, 1e-6)
-            # Whole rounds of all threads, so that none waits.
-            rounds = max(1, min(4 * count, int(count * seconds / took)) // thread_count())
-            count = rounds * thread_count()
-
-    def _grow(self, data: Any, seeds: Array, size: int) -> list[Any]:
-        """A tree for each seed."""
-        tree_data, outputs = data.tree_data, data.tree_data.outputs
-        n_classes = tree_data.widths if tree_data.has_classes else None
-        targets = Targets(outputs.y, n_classes)
-        options = self._options(tree_data, size)
-        keys = list(keys_of(seeds))
-        factor = outputs.weights / outputs.sample_weight
-        if size == 0:
-            trees = grow_forest(
-                tree_data.columns,
-                targets,
-                options,
-                keys,
-                weights=outputs.weights,
-                counts=np.ceil(outputs.sample_weight),
-            )
-        elif self._has_own_class_weights():
-            trees = self._grow_balanced(tree_data, targets, options, keys, size)
-        else:
-            trees = grow_forest(
-                tree_data.columns,
-                targets,
-                options,
-                keys,
-                weights=factor,
-                draws=size,
-                chances=chances_of(outputs),
-            )
-        return [_pruned(tree, self.ccp_alpha) for tree in trees] if self.ccp_alpha else trees
-
-    def _has_own_class_weights(self) -> bool:
-        """Whether classes are balanced anew in every draw."""
-        return False
-
-    def _grow_balanced(
-        self, data: TreeData, targets: Targets, options: Options, keys: list[int], size: int
-    ) -> list[Any]:
-        """Trees whose classes are balanced in the rows that each has drawn."""
-        trees = []
-        y = data.outputs.y.astype(int)
-        for key in keys:
-            counts = draw_rows(len(y), size, key, chances_of(data.outputs))
-            weights = counts.astype(float)
-            for column in y.T:
-                of_class = np.bincount(column, counts)
-                present = np.sum(of_class > 0)
-                weights *= (size / (present * np.maximum(of_class, 1.0)))[column]
-            trees.append(
-                grow(data.columns, targets, options, weights=weights, counts=counts, seed=key)
-            )
-        return trees
-
-    def _options(self, data: TreeData, size: int) -> Options:
-        """How trees are grown; limits that are parts of all rows are parts of those drawn."""
-        if size == 0:
-            return self._template()._options(data, np.arange(len(data.outputs.y)))
-        # So many rows of the mean weight stand for any draw.
-        outputs = data.outputs
-        share = size / float(outputs.sample_weight.sum())
-        drawn = replace(
-            outputs, sample_weight=np.array([float(size)]), weights=share * outputs.weights
+def grow_trees(forest: Any, data: Any, seeds: Array, size: int) -> list[Any]:
+    """A tree for each seed."""
+    tree_data, outputs = data.tree_data, data.tree_data.outputs
+    n_classes = tree_data.widths if tree_data.has_classes else None
+    targets = Targets(outputs.y, n_classes)
+    options = _options(forest, tree_data, size)
+    keys = list(keys_of(seeds))
+    factor = outputs.weights / outputs.sample_weight
+    if size == 0:
+        trees = grow_forest(
+            tree_data.columns,
+            targets,
+            options,
+            keys,
+            weights=outputs.weights,
+            counts=np.ceil(outputs.sample_weight),
         )
-        drawn = replace(drawn, weights=np.array([float(drawn.weights.sum())]))
-        return self._template()._options(replace(data, outputs=drawn), np.zeros(1, dtype=int))
+    elif forest._has_own_class_weights():
+        trees = _grow_balanced(tree_data, targets, options, keys, size)
+    else:
+        trees = grow_forest(
+            tree_data.columns,
+            targets,
+            options,
+            keys,
+            weights=factor,
+            draws=size,
+            chances=chances_of(outputs),
+        )
+    return [_pruned(tree, forest.ccp_alpha) for tree in trees] if forest.ccp_alpha else trees
 
-    @property
-    def _leaf_size(self) -> Any:
-        """The fewest rows of a leaf: the parameter, or what the fit has chosen for it."""
-        given = self.min_samples_leaf
-        return given if given != OOB else vars(self).get("min_samples_leaf_", USUAL_SIZE)
 
-    def _template(self, random_state: Any = None) -> Any:
-        """The kind of tree that the forest is made of."""
-        own = self.get_params(deep=False)
-        names = self._tree_class().get_params()
-        shared = {name: value for name, value in own.items() if name in names}
-        fixed = {
-            "random_state": random_state,
-            "min_samples_leaf": self._leaf_size,
-            "splitter": self._splitter,
-            "class_weight": None,
-            "max_bins": None,
-            "time_limit": None,
-        }
-        return self._tree_class(**shared | {k: v for k, v in fixed.items() if k in names})
+def _grow_balanced(
+    data: TreeData, targets: Targets, options: Options, keys: list[int], size: int
+) -> list[Any]:
+    """Trees whose classes are balanced in the rows that each has drawn."""
+    trees = []
+    y = data.outputs.y.astype(int)
+    for key in keys:
+        counts = draw_rows(len(y), size, key, chances_of(data.outputs))
+        weights = counts.astype(float)
+        for column in y.T:
+            of_class = np.bincount(column, counts)
+            present = np.sum(of_class > 0)
+            weights *= (size / (present * np.maximum(of_class, 1.0)))[column]
+        trees.append(grow(data.columns, targets, options, weights=weights, counts=counts, seed=key))
+    return trees
+
+
+def _options(forest: Any, data: TreeData, size: int) -> Options:
+    """How trees are grown; limits that are parts of all rows are parts of those drawn."""
+    if size == 0:
+        return forest._template()._options(data, np.arange(len(data.outputs.y)))
+    # So many rows of the mean weight stand for any draw.
+    outputs = data.outputs
+    share = size / float(outputs.sample_weight.sum())
+    drawn = replace(outputs, sample_weight=np.array([float(size)]), weights=share * outputs.weights)
+    drawn = replace(drawn, weights=np.array([float(drawn.weights.sum())]))
+    return forest._template()._options(replace(data, outputs=drawn), np.zeros(1, dtype=int))
 
 
 def keys_of(seeds: Array) -> Iterator[int]:

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from sklearn.base import ClassifierMixin, RegressorMixin
+
 from ..._ground.about import Example, Examples
-from ..trees import warn_of_old_name
-from ._kinds import ForestClassifier, ForestRegressor
+from ..._ground.stored import Declaration
+from ..trees import TreeClassifierMixin, TreeRegressorMixin, warn_of_old_name
+from .forest import (
+    CONSTRAINTS_FOR_CLASSES,
+    CONSTRAINTS_FOR_NUMBERS,
+    STORED_FOR_CLASSES,
+    STORED_FOR_NUMBERS,
+    Forest,
+)
+from .reading import predict_quantiles
 
 
-class RandomForestClassifier(ForestClassifier):
+class RandomForestClassifier(TreeClassifierMixin, ClassifierMixin, Forest):
     """Classes by the mean of trees, each on random rows and with random columns to split on.
 
     Parameters
@@ -110,6 +120,8 @@ class RandomForestClassifier(ForestClassifier):
     """
 
     _examples: ClassVar[Examples] = (Example("digits", {"random_state": 0}),)
+    _stored: ClassVar[Declaration] = STORED_FOR_CLASSES
+    _parameter_constraints: ClassVar[dict] = CONSTRAINTS_FOR_CLASSES
 
     def __init__(
         self,
@@ -161,7 +173,7 @@ class RandomForestClassifier(ForestClassifier):
         self.time_limit = time_limit
 
 
-class RandomForestRegressor(ForestRegressor):
+class RandomForestRegressor(TreeRegressorMixin, RegressorMixin, Forest):
     """Numbers by the mean of trees, each on random rows and with random columns to split on.
 
     Parameters
@@ -259,6 +271,9 @@ class RandomForestRegressor(ForestRegressor):
     """
 
     _examples: ClassVar[Examples] = (Example("diabetes", {"random_state": 0}),)
+    _stored: ClassVar[Declaration] = STORED_FOR_NUMBERS
+    _parameter_constraints: ClassVar[dict] = CONSTRAINTS_FOR_NUMBERS
+    predict_quantiles = predict_quantiles
 
     def __init__(
         self,

@@ -1,216 +1,213 @@
-"""What a grown forest tells: its trees, importances, paths, nearness of rows."""
+"""What a grown forest tells of rows: quantiles, nearness, and scores out of bag.
+
+References
+----------
+Meinshausen (2006), Quantile regression forests, Journal of Machine Learning Research 7.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import Bunch
-from sklearn.utils.validation import check_is_fitted
 
+from ..._ground.interrupt import check
 from ...unseen import Judge
-from .leaves import Leaves, proximity
+from ..bagging import EnsembleData
+from ..trees import PackedTrees
 
 Array = np.ndarray
 
+# Rows of which pairs are formed at a time.
+ROWS_AT_A_TIME = 2000
 
-class ForestReading:
-    """Questions to a fitted forest."""
 
-    def __len__(self):
-        return len(self.trees_)
+def leaf_table(packed: PackedTrees, F: Any) -> sp.csr_matrix:
+    """Which leaves each row ends up in: (n, nodes of all trees), a one for each tree."""
+    leaves = packed.apply(F) + packed.start[:-1]
+    rows, trees = leaves.shape
+    start = np.arange(rows + 1) * trees
+    ones = np.ones(rows * trees)
+    return sp.csr_matrix((ones, leaves.ravel(), start), shape=(rows, int(packed.start[-1])))
 
-    def __getitem__(self, index):
-        if isinstance(index, slice):
-            return self.estimators_[index]
-        return self._member(self.trees_[index], self._seeds[index])
 
-    def __iter__(self):
-        return iter(self.estimators_)
+def proximity(packed: PackedTrees, F: Any, G: Any) -> sp.csr_matrix:
+    """The part of the trees in which a row of F and one of G share a leaf."""
+    others = leaf_table(packed, G).T.tocsr()
+    parts = []
+    for part in _blocks(leaf_table(packed, F)):
+        check()
+        parts.append((part @ others) / len(packed))
+    return sp.vstack(parts, format="csr")
 
-    @property
-    def estimator(self):
-        """The kind of tree that the forest is made of, before any fit."""
-        return self._template()
 
-    @property
-    def estimators_(self):
-        """The trees as estimators, made when asked for; they predict positions of classes."""
-        if not hasattr(self, "trees_"):
-            raise AttributeError(f"this {type(self).__name__} is not fitted yet; call fit(X, y).")
-        return [self._member(tree, seed) for tree, seed in zip(self.trees_, self._seeds)]
+@dataclass(frozen=True, eq=False)
+class Leaves:
+    """The training rows of each leaf.
 
-    def _member(self, tree, seed):
-        member = self._template(random_state=int(seed))
-        for name in ("columns_", "n_outputs_", "n_features_in_", "max_features_"):
-            setattr(member, name, getattr(self, name))
-        if self.columns_.is_category.any() and hasattr(self, "feature_names_in_"):
-            # Only a table has categories; of numbers, members take bare arrays, as scikit-learn's.
-            member.feature_names_in_ = self.feature_names_in_
-        member.tree_ = tree
-        return member
+    Parameters
+    ----------
+    packed : PackedTrees
+        The forest.
+    shares : csr_matrix of shape (nodes of all trees, n)
+        The part of its leaf's weight that each training row has.
+    y : ndarray of shape (n, outputs)
+        Targets.
+    """
 
-    @property
-    def feature_importances_(self):
-        """What the splits of each feature take from the impurity, as parts of 1.
+    packed: PackedTrees
+    shares: sp.csr_matrix
+    y: Array
 
-        Features with many values have more splits to choose from and look more important than they
-        are; `oob_importances` does not have that fault.
-        """
-        check_is_fitted(self)
-        each = [t.compute_feature_importances() for t in self.trees_ if t.node_count > 1]
-        if not each:
-            return np.zeros(self.n_features_in_)
-        mean = np.mean(each, axis=0)
-        return mean / max(mean.sum(), np.finfo(float).tiny)
+    @classmethod
+    def of(cls, packed: PackedTrees, F: Any, data: EnsembleData) -> Leaves:
+        """The leaves of the training rows F."""
+        weights = data.outputs.sample_weight
+        kept = np.flatnonzero(weights > 0)
+        members = leaf_table(packed, F[kept]).T.tocsr()
+        members = members @ sp.diags(weights[kept])
+        total = np.asarray(members.sum(axis=1)).ravel()
+        shares = sp.diags(1.0 / np.where(total > 0, total, 1.0)) @ members
+        return cls(packed, shares.tocsr(), data.outputs.y[kept])
 
-    def apply(self, X):
-        """The leaf that each row ends up in, for each tree.
+    def quantiles(self, F: Any, levels: Array) -> Array:
+        """Quantiles of the targets that share leaves with each row, (n, outputs, levels)."""
+        table = leaf_table(self.packed, F)
+        out = np.empty((F.shape[0], self.y.shape[1], len(levels)))
+        for k, y in enumerate(self.y.T):
+            order = np.argsort(y, kind="stable")
+            shares, values, at = self.shares[:, order], y[order], 0
+            for part in _blocks(table):
+                check()
+                weights = (part @ shares).tocsr()
+                weights.sort_indices()
+                out[at : at + part.shape[0], k] = _weighted_quantiles(weights, values, levels)
+                at += part.shape[0]
+        return out
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows.
 
-        Returns
-        -------
-        leaves : ndarray of shape (n_samples, n_estimators)
-            Numbers of nodes.
-        """
-        F = self._read_rows(X)
-        with self._threads():
-            return self._packed.apply(F)
+def _weighted_quantiles(weights: sp.csr_matrix, values: Array, levels: Array) -> Array:
+    """The smallest value at which the weights of a row sum up to each level, (rows, levels)."""
+    sums = np.cumsum(weights.data)
+    ends = sums[weights.indptr[1:] - 1]
+    begins = np.concatenate([[0.0], ends[:-1]])
+    # A little below: sums of many parts may miss a level by rounding.
+    wanted = begins[:, None] + (ends - begins)[:, None] * (levels - 1e-9)
+    place = np.searchsorted(sums, wanted.ravel()).reshape(wanted.shape)
+    place = np.clip(place, weights.indptr[:-1, None], weights.indptr[1:, None] - 1)
+    return values[weights.indices[place]]
 
-    def decision_path(self, X):
-        """Which nodes of all trees each row comes through.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows.
+def _blocks(table: sp.csr_matrix) -> Iterator[sp.csr_matrix]:
+    for first in range(0, table.shape[0], ROWS_AT_A_TIME):
+        yield table[first : first + ROWS_AT_A_TIME]
 
-        Returns
-        -------
-        indicator : sparse matrix of shape (n_samples, n_nodes)
-            1 where a row comes through a node; nodes of the trees side by side.
-        n_nodes_ptr : ndarray of shape (n_estimators + 1,)
-            Where the nodes of each tree begin.
-        """
-        F = self._read_rows(X)
-        paths = [tree.decision_path(F) for tree in self.trees_]
-        return sp.hstack(paths).tocsr(), self._packed.start.copy()
 
-    def _leaves(self):
-        """Which training rows are in which leaves; found when first asked for."""
-        known = vars(self).get("_known_leaves")
-        if known is None:
-            data = self._remembered("fit again, since copies and files do not keep them").data
-            known = self._known_leaves = Leaves.of(self._packed, self._training_rows(data), data)
-        return known
+# ---- questions to a forest, which are its methods ------------------------------------------------
 
-    def __getstate__(self):
-        # What can be made again is not taken along.
-        state = super().__getstate__()
-        return {k: v for k, v in state.items() if k != "_known_leaves"}
 
-    def proximity(self, X, Y=None):
-        """How near rows are to each other: the part of the trees in which they share a leaf.
+def predict_quantiles(self, X, quantiles=(0.05, 0.5, 0.95)):
+    """Quantiles of the target at each row.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows.
-        Y : like X, default=None
-            Other rows; None compares X with itself.
+    Parameters
+    ----------
+    X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+        Rows to predict.
+    quantiles : array-like of float, default=(0.05, 0.5, 0.95)
+        Levels between 0 and 1.
 
-        Returns
-        -------
-        shares : sparse matrix of shape (n_samples, n_samples_of_Y)
-            Between 0, which is not stored, and 1.
-        """
-        F = self._read_rows(X)
-        return proximity(self._packed, F, F if Y is None else self._read_rows(Y))
+    Returns
+    -------
+    values : ndarray of shape (n_samples, n_quantiles) or (n_samples, n_outputs, n_quantiles)
+        Quantiles of the training targets in the leaves of a row, each tree giving its leaf the
+        same weight (Meinshausen 2006). Leaves of several rows (min_samples_leaf=5 or so) make
+        them smoother. They need the training data, to which a fit keeps a reference.
+    """
+    levels = np.atleast_1d(np.asarray(quantiles, dtype=float))
+    if not np.all((levels >= 0) & (levels <= 1)):
+        raise ValueError(f"quantiles must be between 0 and 1, got {quantiles!r}.")
+    F = self._read_rows(X)
+    values = self._leaves().quantiles(F, levels)
+    return values[:, 0] if self.n_outputs_ == 1 else values
 
-    def oob_curve(self, counts=None):
-        """The score out of bag of the first trees alone, to see whether more would help.
 
-        Parameters
-        ----------
-        counts : array-like of int, default=None
-            Numbers of trees; None takes a dozen, at about equal ratios.
+def oob_curve(self, counts=None):
+    """The score out of bag of the first trees alone, to see whether more would help.
 
-        Returns
-        -------
-        curve : Bunch
-            With `counts`, `scores` (accuracy or R²) and `standard_errors`. Rows that all of so few
-            trees have drawn are left out of a score.
-        """
-        fitted = self._remembered("gapless.generalize(model, X, y, sample_weight)")
-        judge = Judge(self, fitted.y, fitted.weights)
-        if counts is None:
-            counts = np.geomspace(min(4, len(self)), len(self), 12).round()
-        counts = np.unique(np.asarray(counts, dtype=int))
-        if not self.bootstrap or counts[0] < 1 or counts[-1] > len(self):
-            raise ValueError(
-                f"oob_curve needs bootstrap=True and counts between 1 and {len(self)}, the number "
-                f"of trees; got bootstrap={self.bootstrap} and {counts.tolist()}."
-            )
-        F, before, sums, used = self._training_rows(fitted.data), 0, 0.0, 0
-        scores, errors = [], []
-        for count in counts.tolist():
-            bags = self._bags(fitted.distinct, slice(before, count))
-            part, by = self._sums_out_of_bag(F, bags)
-            sums, used, before = sums + part, used + by, count
-            z = _mean(sums, used)
-            scores.append(judge.score(z))
-            errors.append(judge.standard_error(z, fitted.distinct))
-        return Bunch(counts=counts, scores=np.array(scores), standard_errors=np.array(errors))
+    Parameters
+    ----------
+    counts : array-like of int, default=None
+        Numbers of trees; None takes a dozen, at about equal ratios.
 
-    def oob_importances(self, n_repeats=5, random_state=0):
-        """By how much the score out of bag falls when a column is shuffled.
-
-        Parameters
-        ----------
-        n_repeats : int, default=5
-            How often each column is shuffled.
-        random_state : int, default=0
-            Seeds the shuffling.
-
-        Returns
-        -------
-        importances : Bunch
-            With `importances_mean` and `importances_std`, (n_features,), and `importances`,
-            (n_features, n_repeats); in accuracy or R². A column that says nothing has about 0,
-            whatever its number of values (Breiman 2001). Each shuffle costs a prediction of the
-            training rows, which must be the same as in the fit.
-        """
-        fitted = self._remembered("sklearn.inspection.permutation_importance")
-        judge = Judge(self, fitted.y, fitted.weights)
-        before = judge.score(fitted.held_out(None))
-        rng = np.random.default_rng(random_state)
-        F, place = self._training_rows(fitted.data), fitted.distinct
-        bags = list(self._bags(place))
-        falls = np.zeros((self.n_features_in_, n_repeats))
-        for j in range(self.n_features_in_):
-            for r in range(n_repeats):
-                # Distinct rows are shuffled, so that repeats in place of weights change nothing.
-                donor = rng.permutation(len(self._rows))[place]
-                shuffled = _with_column(F, j, self._rows[donor])
-                sums, used = self._sums_out_of_bag(shuffled, bags)
-                falls[j, r] = before - judge.score(_mean(sums, used))
-        return Bunch(
-            importances_mean=falls.mean(axis=1),
-            importances_std=falls.std(axis=1),
-            importances=falls,
+    Returns
+    -------
+    curve : Bunch
+        With `counts`, `scores` (accuracy or R²) and `standard_errors`. Rows that all of so few
+        trees have drawn are left out of a score.
+    """
+    fitted = self._remembered("gapless.generalize(model, X, y, sample_weight)")
+    judge = Judge(self, fitted.y, fitted.weights)
+    if counts is None:
+        counts = np.geomspace(min(4, len(self)), len(self), 12).round()
+    counts = np.unique(np.asarray(counts, dtype=int))
+    if not self.bootstrap or counts[0] < 1 or counts[-1] > len(self):
+        raise ValueError(
+            f"oob_curve needs bootstrap=True and counts between 1 and {len(self)}, the number "
+            f"of trees; got bootstrap={self.bootstrap} and {counts.tolist()}."
         )
+    F, before, sums, used = self._training_rows(fitted.data), 0, 0.0, 0
+    scores, errors = [], []
+    for count in counts.tolist():
+        bags = self._bags(fitted.distinct, slice(before, count))
+        part, by = self._sums_out_of_bag(F, bags)
+        sums, used, before = sums + part, used + by, count
+        z = _mean(sums, used)
+        scores.append(judge.score(z))
+        errors.append(judge.standard_error(z, fitted.distinct))
+    return Bunch(counts=counts, scores=np.array(scores), standard_errors=np.array(errors))
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
-        tags.target_tags.multi_output = True
-        return tags
+
+def oob_importances(self, n_repeats=5, random_state=0):
+    """By how much the score out of bag falls when a column is shuffled.
+
+    Parameters
+    ----------
+    n_repeats : int, default=5
+        How often each column is shuffled.
+    random_state : int, default=0
+        Seeds the shuffling.
+
+    Returns
+    -------
+    importances : Bunch
+        With `importances_mean` and `importances_std`, (n_features,), and `importances`,
+        (n_features, n_repeats); in accuracy or R². A column that says nothing has about 0,
+        whatever its number of values (Breiman 2001). Each shuffle costs a prediction of the
+        training rows, which must be the same as in the fit.
+    """
+    fitted = self._remembered("sklearn.inspection.permutation_importance")
+    judge = Judge(self, fitted.y, fitted.weights)
+    before = judge.score(fitted.held_out(None))
+    rng = np.random.default_rng(random_state)
+    F, place = self._training_rows(fitted.data), fitted.distinct
+    bags = list(self._bags(place))
+    falls = np.zeros((self.n_features_in_, n_repeats))
+    for j in range(self.n_features_in_):
+        for r in range(n_repeats):
+            # Distinct rows are shuffled, so that repeats in place of weights change nothing.
+            donor = rng.permutation(len(self._rows))[place]
+            shuffled = _with_column(F, j, self._rows[donor])
+            sums, used = self._sums_out_of_bag(shuffled, bags)
+            falls[j, r] = before - judge.score(_mean(sums, used))
+    return Bunch(
+        importances_mean=falls.mean(axis=1),
+        importances_std=falls.std(axis=1),
+        importances=falls,
+    )
 
 
 def _mean(sums: Array, used: Array) -> Array:

@@ -27,7 +27,7 @@ from ...unseen import (
     mean_and_error,
 )
 from ..trees import PackedTrees
-from .growing import OOB, USUAL_SIZE, chances_of, keys_of
+from .growing import USUAL_SIZE, batches, chances_of, keys_of
 
 Array = np.ndarray
 
@@ -52,44 +52,6 @@ class Choice:
     shown: Array
     by: Array
     weights: Array
-
-
-class LeafTuning:
-    """How a forest chooses the size of its leaves."""
-
-    bootstrap: bool
-    min_samples_leaf: Any
-
-    def _tuned(self) -> tuple[str, ...]:
-        return ("min_samples_leaf",) if self.min_samples_leaf == OOB else ()
-
-    def _check_leaves(self) -> None:
-        if self._tuned() and not self.bootstrap:
-            raise ValueError(
-                f'min_samples_leaf="{OOB}" is chosen on out-of-bag rows, which need '
-                "bootstrap=True; set it, or give a number."
-            )
-
-    def _choose(
-        self, data: Any, seeds: Array, draws: int, callback: Callable
-    ) -> tuple[dict[str, Any], list[Any]]:
-        """What a fit learns by choosing, as attributes, and its first trees."""
-        choice, trees = choose_size(self, data, seeds, draws, callback)
-        if choice is None:
-            return {CHOSEN: USUAL_SIZE, "_choice": None}, trees
-        return {CHOSEN: choice.size, "search_": choice.search, "_choice": choice}, trees
-
-    def _chosen_before(self) -> dict[str, Any]:
-        """The same of an earlier fit, to whose trees others are added."""
-        names = (CHOSEN, "search_", "_choice") if self._tuned() else ()
-        return {name: value for name, value in vars(self).items() if name in names}
-
-    def _corrected(self, fitted: Any, plain: Generalization) -> Generalization:
-        choice = vars(self).get("_choice")
-        if choice is None or not fitted.is_out_of_bag:
-            # Forests that were fitted to parts of the rows have each chosen for themselves.
-            return plain
-        return corrected(choice, plain)
 
 
 def choose_size(
@@ -130,8 +92,8 @@ def choose_size(
         with time_limit(None if math.isinf(left) else max(PART_OF_TIME * left, 0.0)):
             for size in SIZES:
                 check()
-                batches = forest._at(min_samples_leaf=size)._batches(data, held.seeds, draws)
-                trees = list(chain.from_iterable(batches))
+                grower = forest._at(min_samples_leaf=size)
+                trees = list(chain.from_iterable(batches(grower, data, held.seeds, draws)))
                 held.add(size, trees)
                 grown[size] = trees
                 if callback(f"first trees with leaves of {size} rows or more", 0.0):
