@@ -10,7 +10,7 @@ from sklearn.datasets import make_classification
 
 import gapless
 from gapless.losses import Loss
-from gapless.models.boosting.bundles import Bundles
+from gapless.models.boosting.data import Bundles
 
 
 def numbers(n=240, seed=0):

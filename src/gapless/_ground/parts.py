@@ -1,4 +1,9 @@
-"""Estimators made of parts that have parameters of their own: losses, penalties and kernels."""
+"""Estimators made of parts that have parameters of their own: losses, penalties and kernels.
+
+`loss__delta` or `kernel__gamma` can be set and searched like any parameter. The parts are values,
+so that setting one makes another loss, penalty or kernel. An estimator lists its parts in
+`_families`, and has `get_params` and `set_params` of this file.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +11,8 @@ import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
+
+from sklearn.base import BaseEstimator
 
 
 def _fields(part: Any) -> dict[str, Any]:
@@ -21,52 +28,55 @@ class Family:
     replace: Callable[..., Any] = dataclasses.replace
 
 
+def get_params(self, deep=True):
+    """The parameters by name, with `deep` those of the parts too."""
+    params = BaseEstimator.get_params(self, deep=False)
+    if deep:
+        for part in self._families:
+            params |= {f"{part}__{name}": value for name, value in _inner(self, part).items()}
+    return params
+
+
+def set_params(self, **params):
+    """Set parameters by name, `penalty__strength` for the strength of the penalty."""
+    nested = {key: value for key, value in params.items() if "__" in key}
+    known = self.get_params()
+    for key in params:
+        if key not in known and key.partition("__")[0] not in self._families:
+            raise ValueError(
+                f"Invalid parameter {key!r} for {type(self).__name__}. "
+                f"Valid parameters are: {sorted(known)!r}."
+            )
+    BaseEstimator.set_params(self, **{key: params[key] for key in params if key not in nested})
+    for key, value in nested.items():
+        part, _, name = key.partition("__")
+        inner = _inner(self, part)
+        if name not in inner:
+            raise ValueError(
+                f"Invalid parameter {name!r} for {part}={getattr(self, part)!r}. "
+                f"Valid parameters are: {sorted(inner)!r}."
+            )
+        family = self._families[part]
+        before = family.by_name(getattr(self, part))
+        setattr(self, part, family.replace(before, **{name: value}))
+    return self
+
+
+def _inner(estimator: Any, part: str) -> dict[str, Any]:
+    """The parameters of a part; none of what is no such part, as `fit` will say."""
+    family = estimator._families[part]
+    try:
+        return family.parameters(family.by_name(getattr(estimator, part)))
+    except (TypeError, ValueError):
+        return {}
+
+
 class OfParts:
     """Base of estimators whose parts have parameters of their own.
 
-    `loss__delta` or `kernel__gamma` can be set and searched like any parameter. The parts are
-    values, so that setting one makes another loss, penalty or kernel. A subclass lists its parts in
-    `_families`.
+    A class that has no room for another base names the two methods itself.
     """
 
     _families: ClassVar[dict[str, Family]]
-
-    def get_params(self, deep=True):
-        """The parameters by name, with `deep` those of the parts too."""
-        params = super().get_params(deep=False)
-        if deep:
-            for part in self._families:
-                params |= {f"{part}__{name}": value for name, value in self._inner(part).items()}
-        return params
-
-    def set_params(self, **params):
-        """Set parameters by name, `penalty__strength` for the strength of the penalty."""
-        nested = {key: value for key, value in params.items() if "__" in key}
-        known = self.get_params()
-        for key in params:
-            if key not in known and key.partition("__")[0] not in self._families:
-                raise ValueError(
-                    f"Invalid parameter {key!r} for {type(self).__name__}. "
-                    f"Valid parameters are: {sorted(known)!r}."
-                )
-        super().set_params(**{key: params[key] for key in params if key not in nested})
-        for key, value in nested.items():
-            part, _, name = key.partition("__")
-            inner = self._inner(part)
-            if name not in inner:
-                raise ValueError(
-                    f"Invalid parameter {name!r} for {part}={getattr(self, part)!r}. "
-                    f"Valid parameters are: {sorted(inner)!r}."
-                )
-            family = self._families[part]
-            before = family.by_name(getattr(self, part))
-            setattr(self, part, family.replace(before, **{name: value}))
-        return self
-
-    def _inner(self, part):
-        """The parameters of a part; none of what is no such part, as `fit` will say."""
-        family = self._families[part]
-        try:
-            return family.parameters(family.by_name(getattr(self, part)))
-        except (TypeError, ValueError):
-            return {}
+    get_params = get_params
+    set_params = set_params

@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING
 from ..._ground.first_use import on_first_use
 
 if TYPE_CHECKING:
-    from .gradient_boosting import GradientBoostingClassifier
-    from .gradient_boosting_regressor import GradientBoostingRegressor
-    from .hist_gradient_boosting import HistGradientBoostingClassifier
-    from .hist_gradient_boosting_regressor import HistGradientBoostingRegressor
+    from .gradient_boosting import GradientBoostingClassifier, GradientBoostingRegressor
+    from .hist_gradient_boosting import (
+        HistGradientBoostingClassifier,
+        HistGradientBoostingRegressor,
+    )
     from .losses import metric_of
     from .run import BoostingTrace
 

@@ -1,7 +1,7 @@
 """What all gradient boosting shares: fit = read → rounds → attributes, predictions, both gaps.
 
 An estimator says what is minimised (`_loss_of`), how trees are grown (`_plan`), how many rounds
-there are and when they end; the rest is here. The rounds are in `boosting_rounds`.
+there are and when they end; the rest is here. `rounds` grows trees, `run` goes on until it ends.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ..._ground.about import Formula
 from ..._ground.columns import Columns, read_features, read_levels, read_new
 from ..._ground.design import Design
 from ..._ground.interrupt import said_limit, time_limit
-from ..._ground.parts import Family, OfParts
+from ..._ground.parts import Family, get_params, set_params
 from ..._ground.progress import CallbackSupport, watch
 from ..._ground.stored import (
     INPUT,
@@ -41,17 +41,15 @@ from ..._ground.stored import (
 from ..._ground.tables import readable
 from ..._ground.threads import single_blas
 from ..._ground.validation import read_outputs, readable_target
+from ...certificates import Certificate
 from ...losses import Loss
 from ...unseen import JUDGED, Remembering, take_over
 from ..trees import PackedTrees, Tree, mean_of_model
-from .constraints import check_levels
-from .data import BoostingData, with_weight
-from .gaps import BoostedGaps, packed
-from .judge import Fitted, Judge
+from .data import BoostingData, check_levels, with_weight
+from .held_out import BoostingFit, check_finished
 from .losses import best_start, check_targets, targets_of
-from .plan import GrowthPlan
-from .rounds import Rounds
-from .run import Drawing, HeldOutRows, Run, add_rounds, boost, stages
+from .rounds import GrowthPlan, Rounds
+from .run import Drawing, Fitted, HeldOutRows, Judge, Run, add_rounds, boost, mean_loss, stages
 
 Array = np.ndarray
 
@@ -67,12 +65,14 @@ class Validation:
     sample_weight: Any = None
 
 
-class GradientBoosting(BoostedGaps, OfParts, Remembering, CallbackSupport, BaseEstimator):
+class GradientBoosting(Remembering, CallbackSupport, BaseEstimator):
     """Base of gradient boosting."""
 
     _guide = "boosting"
 
     _families: ClassVar[dict] = {"loss": Family(losses.by_name)}
+    get_params = get_params
+    set_params = set_params
     _stored: ClassVar[Declaration] = {
         "loss_": Value(Loss),
         "start_": Numbers("outputs"),
@@ -427,6 +427,70 @@ class GradientBoosting(BoostedGaps, OfParts, Remembering, CallbackSupport, BaseE
         shape = F.shape[0], len(self.trees_), len(self.start_)
         return np.zeros(shape) if self._packed is None else self._packed.apply(F).reshape(shape)
 
+    # ---- both gaps -------------------------------------------------------------------------------
+
+    def _certificate(self, data: BoostingData, loss: float, run: Run | None = None) -> Certificate:
+        """What the training loss reached: no bound is known for the best sum of trees."""
+        total = float(data.weights.sum())
+        least = float(data.weights @ data.loss.smallest(data.y)) / total
+        rounds = len(self.trees_ if run is None else run.trees)
+        verdict = (
+            f"no bound: trees are grown greedily, and how good the best sum of trees is, is not "
+            f"known; {rounds} rounds brought the mean loss of the training rows to {loss:.6g}, and "
+            f"no model can go below {least:.3g}."
+        )
+        if run is not None and run.ending in ("time_limit", "interrupted", "callback"):
+            verdict = f"stopped after {rounds} of {run.wanted} rounds. {verdict.capitalize()}"
+        return Certificate(
+            "none", verdict, loss * total, -np.inf, np.inf, np.inf, 0.0, max(total, 1e-300)
+        )
+
+    def _certified(self, X, y, sample_weight=None) -> Certificate:
+        """The certificate, with the loss computed again from the data."""
+        check_is_fitted(self)
+        data = self._read(X, y, sample_weight, reset=False)
+        return self._certificate(data, self._objective(data) / float(data.weights.sum()))
+
+    def _fitted_to(self, X, y, sample_weight=None) -> BoostingFit:
+        """The fit, rebuilt from its data."""
+        check_is_fitted(self)
+        return self._fitted(self._read(X, y, sample_weight, reset=False))
+
+    def _fitted(self, data: BoostingData) -> BoostingFit:
+        """The fit, or an error if its data has changed."""
+        found = self._objective(data)
+        expected = self.certificate_.primal
+        if np.isfinite(expected) and not abs(found - expected) <= 1e-6 * (1e-3 + abs(expected)):
+            raise ValueError(
+                f"the model does not match these data: the loss is {found:.9g}, and was "
+                f"{expected:.9g} when {type(self).__name__} was fitted; X, y or the weights have "
+                "changed since. Fit again."
+            )
+        return BoostingFit(self, data)
+
+    def _objective(self, data: BoostingData) -> float:
+        """The loss of the rows that the trees were grown on."""
+        weights = data.weights
+        share = None if self._has_validation else self._held_out_share(data)
+        if share is not None:
+            weights = np.where(data.aside(share, self._random_seed), 0.0, weights)
+        z = self._raw_of(data.F, data.X)
+        return mean_loss(self.loss_, data.y, z, weights) * float(data.weights.sum())
+
+    def _refitted(self, data: BoostingData, weights: Array) -> Any:
+        """The model of the rows that have a weight."""
+        fitted = self._boost(data, self._random_seed, weights=weights)
+        check_finished(fitted.run.ending)
+        twin: Any = copy.copy(self)
+        twin.__dict__.update(fitted.learned, _packed=packed(fitted.run.trees, data.scores))
+        return twin
+
+    def _standing_in(self, z: Array) -> Any:
+        """A copy of the model that gives row i, asked for by X = [[i]], the scores z[i]."""
+        twin: Any = copy.copy(self)
+        twin._raw_predict = lambda X: z[X[:, 0]]
+        return twin
+
     def _calibration_rows(self, X: Any) -> Design:
         """New rows for the models of a calibration."""
         return Design(read_new(self, self.encoding_, X))
@@ -442,3 +506,10 @@ class GradientBoosting(BoostedGaps, OfParts, Remembering, CallbackSupport, BaseE
             "Σᵢ ℓ(yᵢ, F(xᵢ)), F a sum of trees",
             {"ℓ": self.loss, "rounds": len(self.trees_), "learning rate": self.learning_rate},
         )
+
+
+def packed(trees: list[Any], scores: int) -> PackedTrees | None:
+    """All trees, as prediction needs them; None where there are no rounds."""
+    if not trees:
+        return None
+    return PackedTrees.of([tree for each in trees for tree in each], groups=scores)

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import _fit_context, is_classifier
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
+from sklearn.utils.validation import _check_monotonic_cst
 
+from ..._ground.columns import Columns
 from ..._ground.stored import Declaration, Unused
 from ...losses import Loss
 from ...unseen import CV
+from ..trees import Tree
 from ._boosting import GradientBoosting, Validation
-from .constraints import read_groups, read_monotone, table_of
 from .data import BoostingData
 from .folds import BRIER, LOSS, choose_rounds
-from .judge import Fitted
-from .nodes import BinMapper, Predictor, Preprocessor
-from .plan import GrowthPlan, is_second_order
-from .run import Run
+from .rounds import GrowthPlan, is_second_order
+from .run import Fitted, Run
 
 Array = np.ndarray
 
@@ -257,3 +260,157 @@ class HistGradientBoosting(GradientBoosting):
     def n_trees_per_iteration_(self) -> int:
         """The number of trees of a round: one, or one for each class."""
         return len(self.start_)
+
+
+# ---- what a caller may demand of trees -----------------------------------------------------------
+
+
+def read_monotone(model: Any, columns: Columns, scores: int) -> Array:
+    """+1, −1 or 0 for each column, from a list or from names."""
+    found = np.asarray(_check_monotonic_cst(model, model.monotonic_cst), dtype=int)
+    if np.any(found != 0) and scores > 1:
+        raise ValueError(
+            "monotonic constraints are not supported for multiclass classification, where a class "
+            "becomes less probable as others become more; fit one model for each class."
+        )
+    is_wrong = (found != 0) & columns.is_category
+    if np.any(is_wrong):
+        raise ValueError(
+            "Categorical features cannot have monotonic constraints: column "
+            f"{int(np.argmax(is_wrong))} has one; set it to 0."
+        )
+    return found
+
+
+def read_groups(interaction_cst: Any, d: int) -> list[set[int]] | None:
+    """Groups of columns that may meet on one path; None where all may.
+
+    Columns that are in no group make up one of their own.
+    """
+    if interaction_cst is None:
+        return None
+    if isinstance(interaction_cst, str):
+        size = 2 if interaction_cst == "pairwise" else 1
+        return [set(group) for group in combinations(range(d), size)]
+    groups = _checked(interaction_cst, d)
+    rest = set(range(d)) - {j for group in groups for j in group}
+    return [*groups, rest] if rest else groups
+
+
+def table_of(groups: list[set[int]] | None, d: int) -> Array | None:
+    """A row of 0 and 1 for each group, as the core takes them."""
+    if groups is None:
+        return None
+    table = np.zeros((len(groups), d), dtype=np.uint8)
+    for k, group in enumerate(groups):
+        table[k, list(group)] = 1
+    return table
+
+
+def _checked(interaction_cst: Any, d: int) -> list[set[int]]:
+    try:
+        groups = [tuple(group) for group in interaction_cst]
+    except TypeError:
+        raise ValueError(
+            "Interaction constraints must be a sequence of tuples or lists, got: "
+            f"{interaction_cst!r}."
+        ) from None
+    for group in groups:
+        if not all(isinstance(j, Integral) and 0 <= int(j) < d for j in group):
+            raise ValueError(
+                "Interaction constraints must consist of integer indices in [0, n_features - 1] = "
+                f"[0, {d - 1}], specifying the position of features, got indices: {group!r}."
+            )
+    return [{int(j) for j in group} for group in groups]
+
+
+# ---- trees as tools for scikit-learn read them --------------------------------------------------
+
+NODE = np.dtype(
+    [
+        ("value", np.float64),
+        ("count", np.uint32),
+        ("feature_idx", np.intp),
+        ("num_threshold", np.float64),
+        ("missing_go_to_left", np.uint8),
+        ("left", np.uint32),
+        ("right", np.uint32),
+        ("depth", np.uint32),
+        ("is_leaf", np.uint8),
+        ("is_categorical", np.uint8),
+        ("bitset_idx", np.uint32),
+    ]
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Predictor:
+    """A tree, read as scikit-learn's TreePredictor is."""
+
+    tree: Tree
+
+    @property
+    def nodes(self) -> Array:
+        """The nodes as records."""
+        tree = self.tree
+        is_leaf = tree.children_left < 0
+        out = np.zeros(tree.node_count, dtype=NODE)
+        out["value"] = tree.value[:, 0, 0]
+        out["count"] = tree.n_node_samples
+        out["feature_idx"] = np.where(is_leaf, 0, tree.feature)
+        out["num_threshold"] = np.where(is_leaf, 0.0, tree.threshold)
+        out["missing_go_to_left"] = tree.missing_go_to_left
+        out["left"] = np.where(is_leaf, 0, tree.children_left)
+        out["right"] = np.where(is_leaf, 0, tree.children_right)
+        out["depth"] = tree.depths
+        out["is_leaf"] = is_leaf
+        out["is_categorical"] = np.diff(tree.category_start) > 0
+        out["bitset_idx"] = tree.category_start[:-1] // 8
+        return out
+
+    @property
+    def raw_left_cat_bitsets(self) -> Array:
+        """The levels that go left, eight words of bits for each split by a category."""
+        return self.tree.category_bits.reshape(-1, 8)
+
+    def get_n_leaf_nodes(self) -> int:
+        """The number of leaves."""
+        return self.tree.n_leaves
+
+    def get_max_depth(self) -> int:
+        """The largest number of questions that a row is asked."""
+        return self.tree.max_depth
+
+
+@dataclass(frozen=True, eq=False)
+class BinMapper:
+    """The bins of the training rows, read as scikit-learn's _BinMapper is."""
+
+    bin_thresholds_: Sequence[Array]
+    columns: Columns
+
+    @property
+    def n_bins_non_missing_(self) -> Array:
+        """For each column its number of bins, or of levels, without that of missing values."""
+        bins = np.array([len(own) + 1 for own in self.bin_thresholds_])
+        return np.where(self.columns.is_category, self.columns.count, bins).astype(np.uint32)
+
+
+@dataclass(frozen=True, eq=False)
+class Encoder:
+    """The names of the levels of all categories, read as those of an OrdinalEncoder."""
+
+    categories_: list[Array]
+
+
+@dataclass(frozen=True, eq=False)
+class Preprocessor:
+    """The encoder where scikit-learn has it, in a ColumnTransformer."""
+
+    columns: Columns
+
+    @property
+    def named_transformers_(self) -> dict[str, Encoder]:
+        """The encoder by its name."""
+        levels = [own for own in self.columns.levels if own is not None]
+        return {"encoder": Encoder(levels)}

@@ -8,12 +8,13 @@ HistGradientBoosting….
 from __future__ import annotations
 
 import math
+import time
 import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import _fit_context
+from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import HasMethods, Hidden, Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -24,15 +25,14 @@ from ...losses import Loss
 from ..trees import DecisionTreeRegressor
 from ._boosting import GradientBoosting
 from .data import BoostingData
-from .init import ZERO, fitted_init, init_scores
-from .judge import Fitted
 from .losses import MeanLoss
-from .plan import GrowthPlan, is_second_order
-from .report import Report
-from .run import Drawing, Run
+from .rounds import GrowthPlan, is_second_order
+from .run import Drawing, Fitted, Run
 
 Array = np.ndarray
 
+ZERO = "zero"
+EPS = np.finfo(float).eps
 NOT_DEPRECATED = "deprecated"
 # Parameters that each tree has too.
 OF_TREES = (
@@ -321,3 +321,70 @@ def _count(wanted: float, rows: float, least: int) -> int:
     if isinstance(wanted, Integral):
         return int(wanted)
     return max(least, math.ceil(wanted * rows))
+
+
+# ---- the scores to begin with --------------------------------------------------------------------
+
+
+def fitted_init(init: Any, data: BoostingData) -> Any:
+    """A fitted copy of the estimator that scores begin with."""
+    model = clone(init)
+    X, y = data.F, data.given()
+    if not data.has_weights:
+        return model.fit(X, y)
+    message = f"The initial estimator {type(model).__name__} does not support sample weights."
+    try:
+        return model.fit(X, y, sample_weight=data.weights)
+    except TypeError as error:
+        if "unexpected keyword argument 'sample_weight'" in str(error):
+            raise ValueError(message) from error
+        raise
+    except ValueError as error:
+        # What a pipeline says of parameters without the name of a step.
+        if "stepname__parameter" in str(error):
+            raise ValueError(message) from error
+        raise
+
+
+def init_scores(model: Any, X: Any, loss: Loss) -> Array:
+    """What a fitted estimator predicts, as scores of the loss, (n, K)."""
+    if loss.task == "regression":
+        y = np.asarray(model.predict(X), dtype=np.float64)
+        return (y if loss.targets == "real" else np.log(np.maximum(y, EPS))).reshape(-1, 1)
+    p = np.clip(model.predict_proba(X), EPS, 1 - EPS)
+    if loss.task == "multiclass":
+        z = np.log(p)
+        return z - z.mean(axis=1, keepdims=True)
+    return (_log_odds(p[:, 1]) / _log_odds(loss.inverse_link(np.ones(1)))).reshape(-1, 1)
+
+
+def _log_odds(p: Array) -> Array:
+    return np.log(p / (1 - p))
+
+
+# ---- lines on standard output --------------------------------------------------------------------
+
+
+class Report:
+    """Lines on standard output, as scikit-learn prints them with `verbose`."""
+
+    def __init__(self, model: Any):
+        self.model, self.began, self.first = model, time.monotonic(), 0
+        self.has_oob = model.subsample < 1
+        names = ["Train Loss", *(["OOB Improve"] if self.has_oob else []), "Remaining Time"]
+        print(" ".join([f"{'Iter':>10}", *(f"{name:>16}" for name in names)]))
+
+    def __call__(self, run: Run) -> None:
+        """Print the line of a round, if it has one."""
+        done = len(run.trees)
+        # Every round for ten of them, then every tenth, and so on; each with verbose above 1.
+        every = 1 if self.model.verbose > 1 else 10 ** max(math.ceil(math.log10(done)) - 1, 0)
+        if done % every:
+            return
+        left = (self.model.n_estimators - done) * (time.monotonic() - self.began) / done
+        words = [f"{done:>10d}", f"{run.training[-1]:>16.4f}"]
+        if self.has_oob:
+            before, after = run.out_of_bag[-1]
+            words.append(f"{before - after:>16.4f}")
+        words.append(f"{f'{left / 60:.2f}m' if left > 60 else f'{left:.2f}s':>16}")
+        print(" ".join(words))
