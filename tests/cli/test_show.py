@@ -134,7 +134,7 @@ COUNTED = (gapless.BernoulliNB, gapless.CategoricalNB, gapless.MultinomialNB)
 SAYING = [
     cls
     for cls in MODELS.values()
-    if hasattr(cls, "_formula") and cls._formula.__annotations__["return"] != "None"
+    if hasattr(cls, "_formula") and cls._formula.__annotations__.get("return") != "None"
 ]
 
 
