@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from .remembering import GIVEN, JUDGED, Remembering, as_fitted, given_to_fit, take_over
     from .result import Disagreement, Generalization, chosen_among, sentence, uncorrected
     from .scores import Judge, metric_name
-    from .search import CV, LOO, Search
+    from .search import CV, LOO, Choice, Search, best_of
     from .selection_bias import Corrected, correct
     from .shares import with_shares
     from .trial import Trial

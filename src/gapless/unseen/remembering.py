@@ -19,6 +19,7 @@ from ..certificates import Certificate
 from .conformal import Calibration, calibrate
 from .estimate import measure
 from .result import Generalization
+from .search import Choice
 
 # Where parameters of the fit are kept that predictions depend on.
 GIVEN = "_given"
@@ -98,7 +99,8 @@ class Remembering:
 
     def _corrected(self, fitted: Any, plain: Generalization) -> Generalization:
         """The estimate, corrected for parameters that were chosen."""
-        return plain
+        choice: Choice | None = vars(self).get("_choice")
+        return plain if choice is None else choice.corrected(plain)
 
     def _calibrated(self, cure: str) -> Calibration:
         """What the fit knows of its errors on unseen rows; found when first asked for."""

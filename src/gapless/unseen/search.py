@@ -1,4 +1,8 @@
-"""What a search over parameters has tried, as plain data. Made by every estimator that tunes."""
+"""What a search over parameters has tried and chosen, as plain data, and what the winner is worth.
+
+Made by every estimator that tunes: `Search` is shown to users, `Choice` is kept until the score of
+the winner has been corrected for having been chosen.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._ground.drawing import pictures
+from .leave_one_out.distinct import mean_and_error
+from .result import Generalization, chosen_among, uncorrected
+from .selection_bias import Corrected, correct
 
 Array = np.ndarray
 
@@ -65,3 +72,84 @@ class Search:
         return plots.search(
             self.values, self.unseen, metric=self.metric, chosen=self.chosen, axes=axes
         )
+
+
+def best_of(unseen: Array, standard_errors: Array, select: str) -> int:
+    """The best of m models, or with "1se" the first within a standard error of it.
+
+    The models stand in order, the simplest first.
+    """
+    best = int(np.nanargmax(unseen))
+    if select == "min":
+        return best
+    enough = unseen[best] - np.nan_to_num(standard_errors[best])
+    return int(np.flatnonzero(unseen >= enough)[0])
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """What a search has chosen, with the scores of each unit that was left out.
+
+    Parameters
+    ----------
+    search : Search
+        The m models that were tried, and which of them was chosen.
+    shown, by : ndarray of shape (units, m)
+        The scores that are reported, and those that decide.
+    weights : ndarray of shape (units,)
+        The weights of the units.
+    is_whole : bool, default=True
+        Whether all units were left out; of a sample, the score of the winner is not corrected.
+    within : float, default=0.0
+        The winner is the first model within so many standard errors of the best one.
+    families : ndarray of int, shape (m,), optional
+        With `within`, only models of the same family as the best one are looked at.
+    """
+
+    search: Search
+    shown: Array
+    by: Array
+    weights: Array
+    is_whole: bool = True
+    within: float = 0.0
+    families: Array | None = None
+
+    @classmethod
+    def of(
+        cls,
+        values: dict[str, Array],
+        shown: Array,
+        by: Array,
+        weights: Array,
+        *,
+        metric: str,
+        select: str = "min",
+        is_whole: bool = True,
+    ) -> Choice:
+        """The best of the models, or the first of them that is good enough."""
+        unseen, errors = mean_and_error(by, weights)
+        rows = np.full(len(unseen), len(weights))
+        search = Search(values, unseen, errors, rows, best_of(unseen, errors, select), metric)
+        return cls(search, shown, by, weights, is_whole, 1.0 if select == "1se" else 0.0)
+
+    @property
+    def values(self) -> dict[str, float]:
+        """The values of the parameters that were chosen, by name."""
+        return {name: float(of[self.search.chosen]) for name, of in self.search.values.items()}
+
+    def honest(self) -> Corrected:
+        """What is left of the winner's lead when it has to win on other rows."""
+        return correct(
+            self.shown,
+            self.weights,
+            choose_by=self.by,
+            within=self.within,
+            families=self.families,
+            chosen=self.search.chosen,
+        )
+
+    def corrected(self, plain: Generalization) -> Generalization:
+        """The estimate for the chosen model, corrected for its having been chosen."""
+        if plain.kind == "unknown" or not self.is_whole:
+            return uncorrected(plain, tuple(self.search.values))
+        return chosen_among(plain, self.honest(), self.by.shape[1])

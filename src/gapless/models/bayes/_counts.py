@@ -20,7 +20,7 @@ from ..._ground.validation import Training
 from ...unseen import LOO, multiple
 from ._base import NaiveBayesClassifier
 from .priors import Priors
-from .tuning import LOG_LOSS, choose_alpha, corrected
+from .tuning import LOG_LOSS, choose_alpha
 
 Array = np.ndarray
 
@@ -76,8 +76,9 @@ class CountBayes(NaiveBayesClassifier):
         if not self._tuned():
             return self._learn(data) | {"_choice": None}
         choice = choose_alpha(self, data)
-        chosen = {"alpha_": choice.alpha, "search_": choice.search, "_choice": choice}
-        return self._at(alpha=choice.alpha)._learn(data) | chosen
+        alpha = choice.values["alpha"]
+        chosen = {"alpha_": alpha, "search_": choice.search, "_choice": choice}
+        return self._at(alpha=alpha)._learn(data) | chosen
 
     def _learn_more(self, data):
         if self._tuned():
@@ -149,9 +150,6 @@ class CountBayes(NaiveBayesClassifier):
         return f"{multiple(times)} alpha", self._at(alpha=np.multiply(alpha, times))
 
     # ---- both gaps -------------------------------------------------------------------------------
-
-    def _corrected(self, fitted, plain):
-        return corrected(self, vars(self).get("_choice"), plain)
 
     def _costs(self, learned, data):
         count = learned["class_count_"]

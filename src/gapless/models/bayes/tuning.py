@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,14 +16,11 @@ import numpy as np
 from ..._ground.interrupt import check
 from ...unseen import (
     LARGE_SAMPLE,
+    Choice,
     Distinct,
-    Generalization,
     Search,
-    chosen_among,
-    correct,
     drawn,
     mean_and_error,
-    uncorrected,
 )
 from ._base import normalised
 from .held_out import BayesFit
@@ -40,22 +36,6 @@ FIRST, LARGEST, SMALLEST, GAIN = (1.0, 0.1, 0.01), 1e3, 1e-6, 0.1
 # Entries times classes of rows that are left out, a fifth of a second for each value; more rows are
 # a sample, but for so many that always are.
 MOST_WORK = 1e7
-
-
-@dataclass(frozen=True, eq=False)
-class Choice:
-    """What was chosen and what was tried.
-
-    `right` and `by` (units, m) say of each unit that was left out which share of it was classified
-    correctly, and what decides, by each value, the largest first.
-    """
-
-    alpha: float
-    search: Search
-    right: Array
-    by: Array
-    weights: Array
-    is_whole: bool
 
 
 def choose_alpha(model: Any, data: Any) -> Choice:
@@ -172,22 +152,13 @@ class _HeldOut:
         by, right = (
             np.column_stack([scores[alpha] for alpha in alphas]) for scores in (self.by, self.right)
         )
-        chosen = alphas.index(self.best)
         search = Search(
             values={"alpha": np.array(alphas)},
             unseen=np.array([self.means[alpha] for alpha in alphas]),
             standard_errors=np.array([self.errors[alpha] for alpha in alphas]),
             rows=np.full(len(alphas), len(by)),
-            chosen=chosen,
+            chosen=alphas.index(self.best),
             metric=self.model._tuned_by,
         )
         is_whole = len(self.rows) == np.count_nonzero(self.fit.is_counted)
-        return Choice(alphas[chosen], search, right, by, self.units.weights, is_whole)
-
-
-def corrected(model: Any, choice: Choice | None, plain: Generalization) -> Generalization:
-    """What the tuned model scores on unseen rows, corrected for having been chosen."""
-    if choice is None or plain.kind == "unknown" or not choice.is_whole:
-        return uncorrected(plain, model._tuned())
-    found = correct(choice.right, choice.weights, choose_by=choice.by, chosen=choice.search.chosen)
-    return chosen_among(plain, found, choice.by.shape[1])
+        return Choice(search, right, by, self.units.weights, is_whole)

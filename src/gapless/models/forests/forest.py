@@ -306,7 +306,8 @@ class Forest(Ensemble, BaseEstimator):
         choice, trees = choose_size(self, data, seeds, draws, callback)
         if choice is None:
             return {CHOSEN: USUAL_SIZE, "_choice": None}, trees
-        return {CHOSEN: choice.size, "search_": choice.search, "_choice": choice}, trees
+        size = int(choice.values["min_samples_leaf"])
+        return {CHOSEN: size, "search_": choice.search, "_choice": choice}, trees
 
     def _chosen_before(self) -> dict[str, Any]:
         """The same of an earlier fit, to whose trees others are added."""

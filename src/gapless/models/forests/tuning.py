@@ -10,22 +10,14 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from ..._ground.interrupt import TimeLimit, check, deadline, time_limit
-from ...unseen import (
-    Distinct,
-    Generalization,
-    Search,
-    chosen_among,
-    correct,
-    draw_rows,
-    mean_and_error,
-)
+from ...unseen import Choice, Distinct, Generalization, chosen_among, draw_rows
 from ..trees import PackedTrees
 from .growing import USUAL_SIZE, batches, chances_of, keys_of
 
@@ -37,21 +29,6 @@ SIZES, FIRST_TREES = (10, 3, 1), 20
 PART_OF_TIME = 0.5
 # Where a forest keeps the size that was chosen.
 CHOSEN = "min_samples_leaf_"
-
-
-@dataclass(frozen=True, eq=False)
-class Choice:
-    """What was chosen and what was tried.
-
-    `shown` and `by` (units, m) are the scores that are reported and those that decide, of each x
-    that was out of bag, by each size.
-    """
-
-    size: int
-    search: Search
-    shown: Array
-    by: Array
-    weights: Array
 
 
 def choose_size(
@@ -102,7 +79,8 @@ def choose_size(
         # What was not tried to its end is not chosen.
         pass
     choice = held.choice()
-    return choice, grown.get(USUAL_SIZE if choice is None else choice.size, [])
+    size = USUAL_SIZE if choice is None else int(choice.values["min_samples_leaf"])
+    return choice, grown.get(size, [])
 
 
 class _OutOfBag:
@@ -169,17 +147,13 @@ class _OutOfBag:
         each = np.hstack([np.column_stack(both) for both in self.scores.values()])
         merged, weights = units.means(each, self.weights), units.weights
         by, shown = merged[:, ::2], merged[:, 1::2]
-        unseen, errors = mean_and_error(by, weights)
-        sizes, best = list(self.scores), int(np.argmax(unseen))
-        search = Search(
-            values={"min_samples_leaf": np.array(sizes, dtype=float)},
-            unseen=unseen,
-            standard_errors=errors,
-            rows=np.full(len(sizes), len(weights)),
-            chosen=best,
+        return Choice.of(
+            {"min_samples_leaf": np.array(list(self.scores), dtype=float)},
+            shown,
+            by,
+            weights,
             metric="neg_brier_score" if self.data.has_classes else "neg_mean_squared_error",
         )
-        return Choice(sizes[best], search, shown, by, weights)
 
 
 def corrected(choice: Choice, plain: Generalization) -> Generalization:
@@ -189,6 +163,6 @@ def corrected(choice: Choice, plain: Generalization) -> Generalization:
     """
     if plain.kind == "unknown" or len(choice.weights) < 2:
         return plain
-    found = correct(choice.shown, choice.weights, choose_by=choice.by, chosen=choice.search.chosen)
+    found = choice.honest()
     found = replace(found, unseen=plain.unseen - found.optimism)
     return chosen_among(plain, found, choice.by.shape[1], method=plain.method)

@@ -20,10 +20,10 @@ from ..._ground.progress import watch
 from ..._ground.stored import Declaration, Number, Numbers, Unused
 from ...certificates import Certificate, judged
 from ...solvers import Trace
-from ...unseen import LOO, NotAvailable, Refittable, Search, Version, drawn
+from ...unseen import LOO, NotAvailable, Refittable, Search, Version, best_of, drawn
 from ._base import Array, KernelRegressor
 from .rows import Merged
-from .search import METRIC, Choice, corrected
+from .search import METRIC, ChosenKernel, corrected
 from .smoothing import KERNELS, Smoother
 from .spectrum import Trail
 
@@ -421,12 +421,12 @@ class BandwidthSearch:
         if not self.bandwidths:
             return self.unit
         trail = self._trail()
-        return float(trail.strengths[trail.best(self.select)])
+        return float(trail.strengths[best_of(trail.unseen, trail.standard_errors, self.select)])
 
-    def choice(self) -> Choice:
+    def choice(self) -> ChosenKernel:
         """What was tried and chosen, for `corrected`."""
         trail = self._trail()
-        at = trail.best(self.select)
+        at = best_of(trail.unseen, trail.standard_errors, self.select)
         search = Search(
             values={"bandwidth": trail.strengths},
             unseen=trail.unseen,
@@ -436,7 +436,7 @@ class BandwidthSearch:
             metric=METRIC,
         )
         is_whole = len(self.rows) == len(self.smoother.X)
-        return Choice(None, float(trail.strengths[at]), search, [trail], is_whole)
+        return ChosenKernel(None, float(trail.strengths[at]), search, [trail], is_whole)
 
 
 class LocalFit(Refittable):

@@ -30,7 +30,7 @@ from ._base import Array, KernelRegressor
 from .held_out import ConstantFit, KernelFit, base_rows, solve_each
 from .on_features import EXACT_ROWS, RidgeOnFeatures
 from .rows import Merged, check_square
-from .search import Choice, choose, corrected
+from .search import ChosenKernel, choose, corrected
 from .spectrum import default_strengths
 from .squares import Coefficients, KernelSquares
 
@@ -222,7 +222,7 @@ class KernelRidge(KernelRegressor):
         squares = rows.squares(self._kernel(data, rows), self.fit_intercept)
         kind = chosen_kind(self.approximation, squares.n, EXACT_ROWS)
         strengths, began = self._strengths(squares), time.monotonic()
-        choice: Choice | None = None
+        choice: ChosenKernel | None = None
         status, found = "solved", squares.null()
         with single_blas(), watch(self, data.X, data.y) as callback:
             try:
@@ -314,7 +314,7 @@ class KernelRidge(KernelRegressor):
             if isinstance(getattr(self, name), str) and getattr(self, name) == LOO
         )
 
-    def _choose(self, squares: KernelSquares, strengths: Array, callback) -> Choice | None:
+    def _choose(self, squares: KernelSquares, strengths: Array, callback) -> ChosenKernel | None:
         """Choose the tuned parameters; None where there are none."""
         tuned = self._tuned()
         if not tuned:
@@ -341,7 +341,7 @@ class KernelRidge(KernelRegressor):
             after_scale,
         )
 
-    def _chosen(self, choice: Choice | None, strengths: Array, kernel: Any) -> dict[str, Any]:
+    def _chosen(self, choice: ChosenKernel | None, strengths: Array, kernel: Any) -> dict[str, Any]:
         """The attributes that tell what was chosen; defaults where time ran out before."""
         found: dict[str, Any] = {}
         tuned = self._tuned()

@@ -14,7 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from ...unseen import Generalization, Judge, Search, chosen_among, correct, drawn, uncorrected
+from ...unseen import (
+    Choice,
+    Generalization,
+    Judge,
+    Search,
+    best_of,
+    drawn,
+    uncorrected,
+)
 from .rows import Merged
 from .scales import explore
 from .spectrum import Trail, follow
@@ -29,7 +37,7 @@ HALVINGS = 2
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
+class ChosenKernel:
     """What was chosen and what was tried.
 
     `trails` are those of the models in `search`, one for each scale, and `is_whole` tells whether
@@ -49,7 +57,7 @@ def choose(
     strengths: Callable[[KernelSquares], Array],
     select: str,
     callback: Callable[[float], bool],
-) -> Choice:
+) -> ChosenKernel:
     """Choose the strength and, if `scale` is given, the scale γ of the kernel.
 
     Parameters
@@ -113,13 +121,13 @@ def _sample(squares: KernelSquares, most: int) -> KernelSquares:
 
 def _chosen(
     squares: KernelSquares, part: KernelSquares, kernels: dict, trails: dict, select: str
-) -> Choice:
+) -> ChosenKernel:
     """The winner among all models of the trails."""
     gammas = sorted(trails, key=lambda g: 0.0 if g is None else g)
     ordered = [trails[gamma] for gamma in gammas]
     best = max(range(len(ordered)), key=lambda k: np.nanmax(ordered[k].unseen))
     trail = ordered[best]
-    at = trail.best(select)
+    at = best_of(trail.unseen, trail.standard_errors, select)
     sizes = [len(t.strengths) for t in ordered]
     values = {"alpha": np.concatenate([t.strengths for t in ordered]) - squares.kernel.noise}
     if gammas[0] is not None:
@@ -133,10 +141,12 @@ def _chosen(
         metric=METRIC,
     )
     kernel, strength = kernels[gammas[best]], float(trail.strengths[at])
-    return Choice(kernel, strength, search, ordered, part.n == squares.n)
+    return ChosenKernel(kernel, strength, search, ordered, part.n == squares.n)
 
 
-def corrected(model: Any, choice: Choice, rows: Merged, plain: Generalization) -> Generalization:
+def corrected(
+    model: Any, choice: ChosenKernel, rows: Merged, plain: Generalization
+) -> Generalization:
     """What the tuned model scores on unseen rows, corrected for having been chosen."""
     if plain.kind == "unknown" or not choice.is_whole:
         return uncorrected(plain, model._tuned())
@@ -146,12 +156,12 @@ def corrected(model: Any, choice: Choice, rows: Merged, plain: Generalization) -
     # R², by which regressors are judged, is a mean over rows.
     shown = np.stack([np.asarray(judge.of_rows(z[:, k])) for k in range(z.shape[1])], axis=1)
     by = -np.mean((z - y.reshape(len(y), 1, -1)) ** 2, axis=2)
-    found = correct(
+    scored = Choice(
+        choice.search,
         units.means(shown, weights),
+        units.means(by, weights),
         units.weights,
-        choose_by=units.means(by, weights),
         within=1.0 if model.select == "1se" else 0.0,
         families=np.repeat(range(len(choice.trails)), [len(t.strengths) for t in choice.trails]),
-        chosen=choice.search.chosen,
     )
-    return chosen_among(plain, found, z.shape[1])
+    return scored.corrected(plain)

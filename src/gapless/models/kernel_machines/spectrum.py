@@ -78,14 +78,6 @@ class Trail:
         spread = np.sqrt(np.sum((moved / size) ** 2, axis=0)) * size
         return cls(strengths, z, -means, spread * np.sqrt(len(y) / max(len(y) - 1, 1)))
 
-    def best(self, select: str) -> int:
-        """The best, or with "1se" the first (the strongest penalty) within a standard error."""
-        best = int(np.nanargmax(self.unseen))
-        if select == "min":
-            return best
-        enough = self.unseen[best] - np.nan_to_num(self.standard_errors[best])
-        return int(np.flatnonzero(self.unseen >= enough)[0])
-
 
 def follow(squares: KernelSquares, strengths: Array) -> Trail:
     """All strengths; in float32 where that decides, else in float64."""

@@ -7,21 +7,16 @@ fitting, certificates and generalisation are those of `_base`.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from numbers import Real
 from typing import ClassVar
 
 import numpy as np
 from sklearn.metrics import get_scorer_names
 from sklearn.utils import check_scalar
-from sklearn.utils._metadata_requests import (
-    _raise_for_params,
-    _routing_enabled,
-    process_routing,
-)
+from sklearn.utils._metadata_requests import _raise_for_params, _routing_enabled, process_routing
 from sklearn.utils._param_validation import StrOptions
 
-from ...unseen import Judge
+from ...unseen import Judge, best_of
 from .problems import pack
 from .trail import Trail
 
@@ -112,10 +107,7 @@ def chosen(trail: Trail, select: str) -> int:
     if select == "min":
         return int(np.nanargmax(trail.unseen))
     order = np.argsort(-trail.strengths, kind="stable")
-    ranked = replace(
-        trail, unseen=trail.unseen[order], standard_errors=trail.standard_errors[order]
-    )
-    return int(order[ranked.best(select)])
+    return int(order[best_of(trail.unseen[order], trail.standard_errors[order], select)])
 
 
 def fitted_twin(model, data, problems, parameters):

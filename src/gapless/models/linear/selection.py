@@ -18,7 +18,7 @@ import numpy as np
 
 from ...problem import Parameters, Problem
 from ...solvers import is_for, settled
-from ...unseen import Fitted
+from ...unseen import Fitted, best_of
 from .following import follow, ridge_trail
 from .strengths import is_quadratic, is_ridge, largest_strength
 from .trail import Choice, Trail, merged, path_of, score_of
@@ -55,7 +55,7 @@ def tune(model: Any, data: Any, callback: Any, search: Search | None = None) -> 
         return Choice(values, None, None, trails, status=trails[-1].status)
     k = max(reached, key=lambda k: np.nanmax(trails[k].unseen))
     trail = trails[k]
-    at = trail.best(model.select)
+    at = best_of(trail.unseen, trail.standard_errors, model.select)
     values = _values(model, name, float(trail.strengths[at]), data, units[k])
     strengths = [_values(model, name, s, data, None)[name] for s in trail.strengths]
     path = path_of(trail, np.array(strengths), at, score_of(fitted.problems[0].loss))

@@ -7,16 +7,14 @@ from typing import ClassVar
 
 import numpy as np
 from sklearn.model_selection import check_cv
-from sklearn.utils._metadata_requests import (
-    MetadataRouter,
-    MethodMapping,
-)
+from sklearn.utils._metadata_requests import MetadataRouter, MethodMapping
 from sklearn.utils._param_validation import Interval
 
 from ..._ground.stored import Declaration, Unused
 from ..._ground.validation import readable_target
 from ...problem import Parameters
 from ...solvers import ENDS, PathSolution, solve_path_and_folds
+from ...unseen import best_of
 from .cross_validated import CrossValidated, all_rows, check_strengths
 from .folds import folds_of
 from .sparse_base import SparseRegressor
@@ -112,7 +110,7 @@ class SparseSearch(CrossValidated, SparseRegressor):
             return Choice(values, None, None, trails, status=trails[-1].status)
         k = max(reached, key=lambda k: np.nanmax(trails[k].unseen))
         trail = trails[k]
-        at = trail.best(self.select)
+        at = best_of(trail.unseen, trail.standard_errors, self.select)
         alphas = np.array([t.strengths for t in trails])
         same = len(trails) == 1 or not isinstance(self.alphas, Integral)
         extra = {

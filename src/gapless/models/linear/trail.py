@@ -60,14 +60,6 @@ class Trail:
     status: str = "optimal"
     is_sample: bool = False
 
-    def best(self, select: str) -> int:
-        """The best, or with "1se" the first (the strongest penalty) within a standard error."""
-        best = int(np.nanargmax(self.unseen))
-        if select == "min":
-            return best
-        enough = self.unseen[best] - np.nan_to_num(self.standard_errors[best])
-        return int(np.flatnonzero(self.unseen >= enough)[0])
-
 
 def merged(one: Trail, other: Trail) -> Trail:
     """Both trails in one, by falling strength."""

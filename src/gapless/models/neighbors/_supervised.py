@@ -10,11 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import (
-    Interval,
-    StrOptions,
-    validate_parameter_constraints,
-)
+from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
 from sklearn.utils.validation import check_is_fitted
 
 from ..._ground.design import Design
@@ -27,7 +23,7 @@ from ...unseen import JUDGED, Remembering, as_fitted, take_over
 from ._base import NeighborsModel
 from .held_out import NeighborsFit
 from .questions import NearestMixin
-from .tuning import choose_k, corrected
+from .tuning import choose_k
 from .votes import Voters
 
 Array = np.ndarray
@@ -190,7 +186,8 @@ class SupervisedNeighbors(Remembering, CallbackSupport, NearestMixin, NeighborsM
         if choice is None and status == "interrupted":
             raise KeyboardInterrupt
         total = int(data.outputs.weights.sum())
-        learned["n_neighbors_"] = max(min(USUAL, total), 1) if choice is None else choice.k
+        chosen = max(min(USUAL, total), 1) if choice is None else choice.values["n_neighbors"]
+        learned["n_neighbors_"] = int(chosen)
         if choice is not None:
             learned |= {"search_": choice.search, "_choice": choice}
         return status
@@ -282,10 +279,6 @@ class SupervisedNeighbors(Remembering, CallbackSupport, NearestMixin, NeighborsM
     def _fitted(self, data: NeighborsData) -> NeighborsFit:
         self._check_same(data)
         return NeighborsFit(as_fitted(self), data)
-
-    def _corrected(self, fitted, plain):
-        choice = vars(self).get("_choice")
-        return plain if choice is None else corrected(self, choice, plain)
 
     def _standing_in(self, z: Array) -> Any:
         """A copy of the model that gives row i, asked for by X = [[i]], the scores z[i]."""

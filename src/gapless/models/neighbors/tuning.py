@@ -6,7 +6,6 @@ first k of them are those of the model with k neighbours.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,13 +13,8 @@ import numpy as np
 from ..._ground.interrupt import TimeLimit, check, time_limit
 from ...solvers import Trace
 from ...unseen import (
-    Generalization,
-    Search,
-    chosen_among,
-    correct,
+    Choice,
     drawn,
-    mean_and_error,
-    uncorrected,
 )
 from .held_out import NeighborsFit
 from .votes import counted, running_sums, weigh
@@ -31,22 +25,6 @@ Array = np.ndarray
 FEWEST, MOST = 30, 250
 # Units that are left out at most, and at a time.
 MOST_UNITS, AT_A_TIME = 10_000, 1000
-
-
-@dataclass(frozen=True, eq=False)
-class Choice:
-    """What was chosen and what was tried.
-
-    `shown` and `by` (units, m) are the scores that are reported and those that decide, of each
-    unit that was left out, by each number of neighbours, the largest first.
-    """
-
-    k: int
-    search: Search
-    shown: Array
-    by: Array
-    weights: Array
-    is_whole: bool
 
 
 def choose_k(
@@ -176,32 +154,13 @@ class _Scores:
     def choice(self, select: str, count: int) -> Choice:
         """The best number, or the largest within a standard error of it."""
         by, shown, weights = self._by_unit()
-        (unseen, errors), n = mean_and_error(by, weights), len(weights)
-        best = int(np.argmax(unseen))
-        enough = unseen[best] - (errors[best] if select == "1se" else 0.0)
-        at = int(np.argmax(unseen >= enough))
         is_class = self.fitted.data.outputs.classes is not None
-        search = Search(
-            values={"n_neighbors": self.ks.astype(float)},
-            unseen=unseen,
-            standard_errors=errors,
-            rows=np.full(len(self.ks), n),
-            chosen=at,
+        return Choice.of(
+            {"n_neighbors": self.ks.astype(float)},
+            shown,
+            by,
+            weights,
             metric="accuracy" if is_class else "neg_mean_squared_error",
+            select=select,
+            is_whole=len(weights) == count == int(self.fitted.units.max()) + 1,
         )
-        is_whole = n == count == int(self.fitted.units.max()) + 1
-        return Choice(int(self.ks[at]), search, shown, by, weights, is_whole)
-
-
-def corrected(model: Any, choice: Choice, plain: Generalization) -> Generalization:
-    """What the tuned model scores on unseen rows, corrected for having been chosen."""
-    if plain.kind == "unknown" or not choice.is_whole:
-        return uncorrected(plain, model._tuned())
-    found = correct(
-        choice.shown,
-        choice.weights,
-        choose_by=choice.by,
-        within=1.0 if model.select == "1se" else 0.0,
-        chosen=choice.search.chosen,
-    )
-    return chosen_among(plain, found, choice.by.shape[1])
