@@ -13,12 +13,12 @@ from gapless.choosing.choice import Answers
 from gapless.choosing.report import summarize
 from gapless.choosing.report.advice import advice_of, curve_in_words
 from gapless.choosing.report.learning_part import learning_of
-from gapless.choosing.report.phrases import told_apart
+from gapless.choosing.report.phrases import distinguishable
 from gapless.choosing.report.sections import Validation
 from gapless.choosing.report.table_facts import ceiling_of, data_of
 from gapless.choosing.report.tested import calibration_of, curves_of
 from gapless.choosing.report.validation_part import validation_of
-from gapless.choosing.report.wording import answer, certainty, why_chosen
+from gapless.choosing.report.words import answer, certainty, why_chosen
 from gapless.choosing.tuning import Tuning
 from gapless.data import Finding, TableFeatures, load_builtin, table_of
 from gapless.evaluation import LearningCurve
@@ -583,8 +583,8 @@ def test_a_test_that_cannot_tell_does_not_agree(ridge):
 
 
 def test_names_on_an_axis_stay_apart():
-    assert told_apart(["North-East", "North-West", "South"], 5) == ["…East", "…West", "South"]
-    assert told_apart(["abcdef", "xyz"], 5) == ["abcd…", "xyz"]
+    assert distinguishable(["North-East", "North-West", "South"], 5) == ["…East", "…West", "South"]
+    assert distinguishable(["abcdef", "xyz"], 5) == ["abcd…", "xyz"]
 
 
 def test_a_model_of_fewer_rows_gives_way_and_it_is_said_why(ridge):

@@ -10,7 +10,7 @@ from gapless.choosing.report.column_sections import Distribution
 from gapless.choosing.report.phrases import (
     amount,
     counted_roles,
-    named,
+    quoted,
     shares,
     short,
     shortened,
@@ -152,4 +152,4 @@ def test_numbers_and_names_in_words():
     # One row of 20,000 was wrong.
     assert shares(0.99995, 0.9998, 1.0) == ("99.995 %", "99.980 %", "100.000 %")
     assert shortened("a\nb" + "c" * 50, 10) == "a bcccccc…"
-    assert named("a\n'b'") == repr("a\n'b'")
+    assert quoted("a\n'b'") == repr("a\n'b'")

@@ -1,9 +1,9 @@
 """The report: what was found about a table and its model, as plain data and as text, JSON or HTML.
 
 summary makes a Report (sections, row_sections, column_sections, plain) from a choice: tested,
-model_uses, learning_part and table_facts work out its parts, wording and advice say them. to_text,
-to_json and to_html are three renderers of it, the last by pictures, svg and template.html. Called
-by cli; may import choosing and all above it.
+model_uses, learning_part, validation_part and table_facts work out its parts. Its sentences are in
+words, those on what to do next in advice. to_text, to_json and to_html are three renderers of it,
+the last by pictures, svg and template.html. Called by cli; may import choosing and all above it.
 """
 
 from .sections import Report

@@ -10,10 +10,10 @@ from ..._ground.percent import percent
 from ...evaluation import LearningCurve
 from ...metrics import accuracy
 from .. import Candidate, Choice
-from .phrases import behind, joined, named
+from .phrases import behind, joined, quoted
 from .row_sections import Calibration
 from .sections import Learning, Validation
-from .wording import in_time, is_null, is_worse_than_estimated, test_rows
+from .words import in_time, is_null, is_worse_than_estimated, test_rows
 
 # An interval wider than so much of a share says that the test is small.
 WIDE = 0.1
@@ -68,7 +68,7 @@ def _about_warnings(choice: Choice) -> str:
         return ""
     names = list(dict.fromkeys(name for one in warned for name in one.columns))
     codes = joined(sorted({one.code for one in warned}))
-    about = f" about {joined([named(name) for name in names[:3]])}" if names else ""
+    about = f" about {joined([quoted(name) for name in names[:3]])}" if names else ""
     return f"Check {codes}{about} first: if the warning is right, the scores are too optimistic."
 
 
@@ -78,7 +78,7 @@ def _about_change(choice: Choice) -> str:
     return (
         "The latest rows differ from earlier ones, and the test score is worse than estimated: "
         "refit often, and add columns that follow what changes over time, such as a trend, the "
-        f"season, or earlier values of {named(choice.target)}."
+        f"season, or earlier values of {quoted(choice.target)}."
     )
 
 

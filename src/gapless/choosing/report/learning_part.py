@@ -13,10 +13,9 @@ from ...data import Table, Task, read_target
 from ...evaluation import LearningCurve, Rows, learning_curve
 from .. import Choice, Metric, model_of, null_model, rows_of
 from .advice import curve_in_words
-from .phrases import joined
 from .plain import numbers
 from .sections import Learning
-from .wording import in_time
+from .words import curve_note, in_time
 
 Array = np.ndarray
 
@@ -68,7 +67,7 @@ def learning_of(
         # What the folds of the comparison leave to learn from.
         wanted = round((1 - 1 / FOLDS) * len(rows))
     curve = replace(curve, metric=metric.title, is_loss=metric.is_loss, wanted=wanted)
-    return _plain(curve, curve_in_words(choice, curve), _said(curve, fixed, plan.is_prepared))
+    return _plain(curve, curve_in_words(choice, curve), curve_note(curve, fixed, plan.is_prepared))
 
 
 def _curve(
@@ -184,24 +183,3 @@ def _plain(curve: LearningCurve, advice: str, note: str) -> Learning:
         advice=advice,
         note=note,
     )
-
-
-def _said(curve: LearningCurve, fixed: dict[str, Any], is_prepared: bool) -> str:
-    """How the fits of the curve differ from that of the model, and where it ends too early."""
-    said = []
-    if fixed:
-        settings = [f"{name.rpartition('__')[2]} = {value:.3g}" for name, value in fixed.items()]
-        said.append(
-            f"To save time, every fit uses {joined(settings)}, as tuned on all training rows; "
-            "fits to fewer rows might do better with other values."
-        )
-    if is_prepared:
-        said.append(
-            "Columns are scaled, and missing values filled in, as for the model: from all training "
-            "rows."
-        )
-    if curve.sizes[-1] < curve.wanted:
-        said.append(
-            f"To save time, the curve ends at {curve.sizes[-1]:,} of about {curve.wanted:,} rows."
-        )
-    return " ".join(said)

@@ -23,7 +23,7 @@ from ...evaluation import (
 from .. import Choice, Metric, coefficients_of
 from .column_sections import Coefficient, Dependence, Importance, Line, Uses
 from .plain import number, numbers
-from .wording import is_null, metric_title
+from .words import is_null, metric_title
 
 Array = np.ndarray
 

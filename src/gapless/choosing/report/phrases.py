@@ -28,7 +28,7 @@ def squeezed(text: str, most: int) -> str:
     return f"{line[: most - 1 - end]}…{line[-end:]}"
 
 
-def told_apart(names: Sequence[str], most: int) -> list[str]:
+def distinguishable(names: Sequence[str], most: int) -> list[str]:
     """Names of at most so many letters each; those that begin alike are cut where they differ."""
     lines = [" ".join(name.split()) for name in names]
     cut = [shortened(line, most) for line in lines]
@@ -41,7 +41,7 @@ def told_apart(names: Sequence[str], most: int) -> list[str]:
     return cut
 
 
-def named(text: str) -> str:
+def quoted(text: str) -> str:
     """A name in a sentence: one line, not too long, quoted so that one sees where it ends."""
     return repr(shortened(text, MOST_LETTERS) if text.isprintable() else text[:MOST_LETTERS])
 
@@ -79,7 +79,7 @@ def behind(one: Candidate) -> str:
     return f"{one.behind:.2g} ± {one.behind_error or 0.0:.2g}"
 
 
-def told(value: float, low: float, high: float) -> tuple[str, str, str]:
+def rounded(value: float, low: float, high: float) -> tuple[str, str, str]:
     """A number and the ends of its interval, with as many decimals as the interval is worth."""
     digits = decimals(low, high, value)
     return written(value, digits), written(low, digits), written(high, digits)

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from ..._ground.percent import percent
 from .column_sections import Coefficient, Dependence, Distribution, Importance
-from .phrases import shortened, squeezed, told_apart
+from .phrases import distinguishable, shortened, squeezed
 from .plain import Value
 from .row_sections import Calibration, Curve, Residuals
 from .sections import Learning, Model, Validation
@@ -213,7 +213,8 @@ def _level_of_names(picture: Picture, names: Sequence[str], label: str) -> None:
     picture.parts.append(
         ink("line", x1=scale.start, y1=floor, x2=scale.end, y2=floor, kind="floor")
     )
-    for k, (name, fits) in enumerate(zip(names, told_apart(names, max(int(room / LETTER), 2)))):
+    shown = distinguishable(names, max(int(room / LETTER), 2))
+    for k, (name, fits) in enumerate(zip(names, shown)):
         picture.words(fits, scale(float(k)), floor + 15, "tick", "middle", name)
     middle = (scale.start + scale.end) / 2
     picture.words(shortened(label, 48), middle, floor + 31, "axis", "middle", label)

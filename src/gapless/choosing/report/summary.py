@@ -13,7 +13,7 @@ import numpy as np
 from ..._ground.interrupt import seconds_left
 from ...data import Table
 from .. import Candidate, Choice
-from . import wording
+from . import words
 from .advice import advice_of
 from .learning_part import learning_of
 from .model_uses import uses_of
@@ -75,16 +75,16 @@ def summarize(
         source=choice.source,
         target=choice.target,
         task=choice.task,
-        metric=wording.metric_title(choice.metric),
+        metric=words.metric_title(choice.metric),
         higher_is_better=bool(choice.higher_is_better),
-        method=wording.method_in_words(choice),
+        method=words.method_in_words(choice),
         train_rows=len(choice.split.train),
         test_rows=len(choice.split.test),
         seed=int(choice.seed),
         seconds=float(choice.seconds + time.monotonic() - began),
         model=choice.chosen,
-        answer=wording.answer(choice),
-        certainty=wording.certainty(choice),
+        answer=words.answer(choice),
+        certainty=words.certainty(choice),
         test=measured(choice.test),
         baseline=measured(choice.baseline),
         ahead=measured(choice.ahead),
@@ -93,8 +93,8 @@ def summarize(
         expected_low=number(choice.expected_range[0]),
         expected_high=number(choice.expected_range[1]),
         models=_models(choice),
-        choice=wording.why_chosen(choice),
-        gaps=wording.gaps(choice),
+        choice=words.why_chosen(choice),
+        gaps=words.gaps(choice),
         learning=learning,
         validation=validation,
         **parts,
@@ -169,7 +169,7 @@ def _of_test_rows(choice: Choice, table: Table, left_out: dict[str, str]) -> dic
     else:
         parts["calibration"] = calibration_of(answers, classes)
     scores = _scores(choice, table, len(learned))
-    if wording.is_null(choice):
+    if words.is_null(choice):
         left_out["curves"] = "the model predicts the same for all rows"
     elif scores is None:
         left_out["curves"] = f"the model ({choice.chosen}) gives neither probabilities nor scores"

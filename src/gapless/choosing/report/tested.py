@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..._ground.percent import percent
 from ...metrics import (
     ConfusionMatrix,
     RocCurve,
-    Score,
     accuracy,
     confusion_matrix,
     precision_recall_curve,
@@ -19,16 +17,14 @@ from ...metrics import (
     roc_curve,
 )
 from .. import Answers
-from .phrases import amount, named
 from .plain import measured, number, numbers
 from .row_sections import Calibration, Confusion, Curve, Mistake, Residuals
+from .words import calibration_in_words, confusion_in_words, errors_in_words
 
 Array = np.ndarray
 
 # A matrix of more classes cannot be read; so many mistakes are named beside it.
 MOST_CLASSES, MOST_MISTAKES = 12, 8
-# From this end of its interval on, it is open whether probabilities are right.
-UNCLEAR = 0.05
 # Curves in a picture, points of a curve, and rows in a picture of single rows.
 MOST_CURVES, CURVE_POINTS, MOST_DOTS = 5, 150, 400
 
@@ -44,7 +40,7 @@ def confusion_of(answers: Answers, classes: Array) -> Confusion:
         classes=names if is_shown else (),
         counts=tuple(tuple(map(int, row)) for row in found.counts) if is_shown else (),
         mistakes=mistakes,
-        words=_confusion_in_words(found, mistakes),
+        words=confusion_in_words(found, mistakes),
     )
 
 
@@ -59,20 +55,6 @@ def _mistakes(found: ConfusionMatrix) -> tuple[Mistake, ...]:
         Mistake(names[i], names[j], int(wrong[i, j]), float(wrong[i, j] / totals[i]))
         for i, j in places
         if wrong[i, j] > 0
-    )
-
-
-def _confusion_in_words(found: ConfusionMatrix, mistakes: tuple[Mistake, ...]) -> str:
-    counts = np.asarray(found.counts)
-    right, total = int(np.trace(counts)), int(counts.sum())
-    text = f"{right:,} of {total:,} test rows are predicted correctly."
-    if not mistakes:
-        return f"{text} There are no mistakes."
-    worst = mistakes[0]
-    of = round(worst.rows / worst.share)
-    return (
-        f"{text} The most common mistake is to predict {named(worst.predicted)} when it is "
-        f"{named(worst.true)}: {worst.rows:,} of {of:,} rows ({percent(worst.share)})."
     )
 
 
@@ -135,26 +117,7 @@ def calibration_of(answers: Answers, classes: Array) -> Calibration:
         sizes=numbers(found.sizes),
         error=measured(found.ece),
         of=found.of,
-        words=_calibration_in_words(found.ece),
-    )
-
-
-def _calibration_in_words(error: Score) -> str:
-    """Whether probabilities are wrong, as far as the test rows can show."""
-    between = f"{percent(error.low)} to {percent(error.high)}"
-    if error.low > 0:
-        return (
-            f"The probabilities are off by {percent(error.value)} on average (95 % interval "
-            f"{between}), more than chance explains."
-        )
-    if error.high > UNCLEAR:
-        return (
-            f"Nothing looks wrong, but {error.n:,.0f} test rows show little: on average, the "
-            f"probabilities may be off by up to {percent(error.high)}."
-        )
-    return (
-        f"The probabilities look reliable: on average they are off by at most "
-        f"{percent(error.high)}, and chance alone would explain the error seen."
+        words=calibration_in_words(found.ece),
     )
 
 
@@ -178,19 +141,5 @@ def residuals_of(answers: Answers, seed: int) -> Residuals:
         rows=len(y),
         coverage=None if coverage is None else measured(coverage),
         level=None if coverage is None else float(answers.coverage),
-        words=_errors_in_words(y - said),
+        words=errors_in_words(y - said),
     )
-
-
-def _errors_in_words(errors: Array) -> str:
-    half, most = np.quantile(np.abs(errors), [0.5, 0.9])
-    mean = float(errors.mean())
-    spread = float(errors.std(ddof=1) / np.sqrt(len(errors))) if len(errors) > 1 else np.inf
-    text = (
-        f"Half of the test rows are predicted to within {amount(half)}, nine in ten to within "
-        f"{amount(most)}."
-    )
-    if abs(mean) <= 2 * spread:
-        return f"{text} Predictions are not clearly too high or too low on average."
-    way = "too low" if mean > 0 else "too high"
-    return f"{text} On average, predictions are {way} by {amount(abs(mean))}."

@@ -9,7 +9,7 @@ import jinja2
 from ..._ground.percent import percent
 from . import pictures
 from .column_sections import ColumnFacts
-from .phrases import amount, beside, counted_roles, shortened, squeezed, told
+from .phrases import amount, beside, counted_roles, rounded, shortened, squeezed
 from .plain import Measured
 from .sections import Report
 from .to_text import verdict
@@ -88,7 +88,7 @@ def interval(one: Measured) -> str:
     """Both ends of the interval of a score."""
     if one.value is None or one.low is None or one.high is None:
         return "unknown"
-    _, low, high = told(one.value, one.low, one.high)
+    _, low, high = rounded(one.value, one.low, one.high)
     return f"{low} to {high}".replace("-", "−")
 
 
@@ -96,4 +96,4 @@ def value(one: Measured) -> str:
     """A score with as many decimals as its interval is worth."""
     if one.value is None or one.low is None or one.high is None:
         return "unknown"
-    return told(one.value, one.low, one.high)[0].replace("-", "−")
+    return rounded(one.value, one.low, one.high)[0].replace("-", "−")

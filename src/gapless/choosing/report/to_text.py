@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 import textwrap
 
-from .phrases import beside, counted_roles, told
+from .phrases import beside, counted_roles, rounded
 from .plain import Measured
 from .sections import Model, Report
 
@@ -130,7 +130,7 @@ def _verdict(report: Report) -> list[str]:
     lines = _wrapped("chosen", report.choice)
     low, high = report.expected_low, report.expected_high
     if report.expected is not None and low is not None and high is not None:
-        _, least, most = told(report.expected, low, high)
+        _, least, most = rounded(report.expected, low, high)
         estimated = f"{report.metric} {least} to {most} in the test (95 % interval)"
         lines += _wrapped("expected", f"{estimated}, corrected for selection")
     lines += _wrapped("test", f"{scored(report.test)}{_ahead(report)}")
@@ -145,7 +145,7 @@ def _ahead(report: Report) -> str:
     known = f"; baseline {beside(base, test.low, test.high)}"
     if not ahead.value or ahead.low is None or ahead.high is None:
         return known
-    apart, low, high = told(ahead.value, ahead.low, ahead.high)
+    apart, low, high = rounded(ahead.value, ahead.low, ahead.high)
     return f"{known}, behind by {apart} ({low} to {high}) row by row"
 
 
@@ -153,7 +153,7 @@ def scored(one: Measured) -> str:
     """A score with its interval and the rows it rests on."""
     if one.value is None or one.low is None or one.high is None:
         return f"{one.name} is unknown"
-    value, low, high = told(one.value, one.low, one.high)
+    value, low, high = rounded(one.value, one.low, one.high)
     return (
         f"{one.name} {value} ({100 * one.level:g} % interval {low} to {high}) "
         f"on {one.n:,.0f} test rows"

@@ -16,11 +16,10 @@ from ...unseen import Search
 from .. import Choice, Tuning, model_of, within
 from .plain import Number, numbers, plain_value
 from .sections import Validation
+from .words import tuning_in_words
 
 # The model is fitted again with so many of the values, to see how it does on its own rows.
 MOST_FITS = 9
-# Scores that differ by less than this part are called the same.
-ALIKE = 0.01
 # Scores that scikit-learn calls otherwise.
 SCORERS = {"R²": "r2"}
 
@@ -47,27 +46,8 @@ def validation_of(
         metric=metric,
         higher_is_better=not is_loss,
         is_log=bool(tuned.is_log),
-        words=_tuning_in_words(tuned),
+        words=tuning_in_words(tuned),
     )
-
-
-def _tuning_in_words(tuned: Tuning) -> str:
-    """Which value was taken, and why it is not the best if it is not."""
-    best, chosen = tuned.values[tuned.best], tuned.values[tuned.chosen]
-    if tuned.best == tuned.chosen:
-        return (
-            f"{tuned.parameter} = {chosen:.3g} was chosen: it has the best score on held-out rows."
-        )
-    behind = tuned.unseen[tuned.best] - tuned.unseen[tuned.chosen]
-    if behind <= tuned.standard_errors[tuned.best]:
-        return (
-            f"{tuned.parameter} = {chosen:.3g} was chosen: it makes a simpler model, within one "
-            f"standard error of the best score on held-out rows, that of {best:.3g}."
-        )
-    taken = f"{tuned.parameter} = {chosen:.3g} was chosen; {best:.3g} has"
-    if behind <= ALIKE * abs(tuned.unseen[tuned.best]):
-        return f"{taken} about the same score on held-out rows."
-    return f"{taken} the best score on held-out rows, by {behind:.2g}."
 
 
 def _own_sense(metric: str) -> tuple[str, bool]:

@@ -1,13 +1,22 @@
-"""The words of a report: the answer, how sure it is, why this model, and its two gaps."""
+"""The sentences of a report, from its first line (`answer`) on.
+
+Those on what to do next are in advice; numbers and names within sentences are written by phrases.
+"""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
+import numpy as np
+
+from ..._ground.percent import percent
 from ...data import counted
-from ...metrics import Score
-from .. import Candidate, Choice, Metric
-from .phrases import amount, behind, beside, joined, named, shares, told
+from ...evaluation import LearningCurve
+from ...metrics import ConfusionMatrix, Score
+from .. import Candidate, Choice, Metric, Tuning
+from .phrases import amount, behind, beside, joined, quoted, rounded, shares
+from .row_sections import Mistake
 
 # Metrics that are shares of rows, pairs or variation, and are written in percent. Names of families
 # are singular or plural, so these sentences have no verb that would have to agree with them.
@@ -19,6 +28,10 @@ SHARES = {
 }
 # A final model that learned from this many times the rows of the comparison may well be better.
 FEWER = 0.75
+# Probabilities that may be off by more than this have not been shown to be right.
+UNCLEAR = 0.05
+# Scores that differ by less than this part are called the same.
+ALIKE = 0.01
 # Up to this many classes the costs of all mistakes are listed.
 MOST_COSTS = 3
 # What the baseline reaches.
@@ -35,11 +48,11 @@ def metric_title(name: str) -> str:
     return Metric(name).title
 
 
-def _told(score: Score) -> tuple[str, str, str]:
-    return told(score.value, score.low, score.high)
+def _rounded(score: Score) -> tuple[str, str, str]:
+    return rounded(score.value, score.low, score.high)
 
 
-def _told_as_shares(score: Score) -> tuple[str, str, str]:
+def _as_shares(score: Score) -> tuple[str, str, str]:
     return shares(score.value, score.low, score.high)
 
 
@@ -47,14 +60,14 @@ def answer(choice: Choice) -> str:
     """The result in one sentence."""
     rows = test_rows(choice, "unseen test row")
     level = f"{100 * choice.test.level:g} % interval"
-    target, family = named(choice.target), choice.chosen
+    target, family = quoted(choice.target), choice.chosen
     # A negative R² is not a share of the variation, and is written as a number.
     if choice.metric in SHARES and choice.test.value >= 0:
-        value, low, high = _told_as_shares(choice.test)
+        value, low, high = _as_shares(choice.test)
         does = SHARES[choice.metric].format(value=value, rows=rows)
-        base = WITHOUT[choice.metric].format(base=_told_as_shares(choice.baseline)[0])
+        base = WITHOUT[choice.metric].format(base=_as_shares(choice.baseline)[0])
     else:
-        value, low, high = _told(choice.test)
+        value, low, high = _rounded(choice.test)
         does = f"{metric_title(choice.metric)} {value} on {rows}"
         base = beside(choice.baseline.value, choice.test.low, choice.test.high)
         base = f"a baseline that ignores the columns has {base}"
@@ -79,7 +92,7 @@ def test_rows(choice: Choice, noun: str) -> str:
     rows = counted(len(choice.split.test), noun)
     if choice.test_groups is None:
         return rows
-    return f"{rows} of {counted(choice.test_groups, 'group')} (by {named(_grouped_by(choice))})"
+    return f"{rows} of {counted(choice.test_groups, 'group')} (by {quoted(_grouped_by(choice))})"
 
 
 def _grouped_by(choice: Choice) -> str:
@@ -123,7 +136,7 @@ def certainty(choice: Choice) -> tuple[str, ...]:
 
 def _of_test(choice: Choice) -> str:
     n = len(choice.split.test)
-    value, low, high = _told(choice.test)
+    value, low, high = _rounded(choice.test)
     return (
         f"The {n:,} test rows were set aside before anything was fitted, and played no part in any "
         f"choice. {_capital(metric_title(choice.metric))} on them is {value}; its long-run value "
@@ -138,7 +151,7 @@ def _of_costs(choice: Choice) -> str:
     if costs is None or classes is None:
         return ""
     text = "Decisions minimise the expected cost, not the number of mistakes"
-    names = [named(str(label)) for label in classes.tolist()]
+    names = [quoted(str(label)) for label in classes.tolist()]
     if len(names) > MOST_COSTS:
         return f"{text}; costs were given for {len(names):,} classes."
     each = [
@@ -172,7 +185,7 @@ def _of_expected(choice: Choice) -> str:
     if not (math.isfinite(choice.expected) and math.isfinite(low) and math.isfinite(high)):
         return ""
     apart = choice.test.value - choice.expected
-    _, least, most = told(choice.expected, low, high)
+    _, least, most = rounded(choice.expected, low, high)
     text = (
         f"The comparison, by {method_in_words(choice)} and corrected for selection, "
         f"estimated {least} to {most} for the test (95 % interval)"
@@ -222,7 +235,7 @@ def _of_baseline(choice: Choice) -> str:
     if is_null(choice) or not (math.isfinite(base) and math.isfinite(ahead.value)):
         return ""
     known = beside(base, choice.test.low, choice.test.high)
-    apart, low, high = _told(ahead)
+    apart, low, high = _rounded(ahead)
     text = (
         f"A baseline that ignores the columns has {known} on the same rows. Row by row, the model"
     )
@@ -293,3 +306,95 @@ def _gap_in_words(one: Candidate, metric: str) -> str:
     if one.train is None or one.unseen is None:
         return "unknown: no rows were held out"
     return f"{metric} is {one.train:.4g} on training rows and {one.unseen:.4g} on unseen rows"
+
+
+# ---- the learning curve, tuning, the test rows ---------------------------------------------------
+
+
+def curve_note(curve: LearningCurve, fixed: dict[str, Any], is_prepared: bool) -> str:
+    """How the fits of the curve differ from that of the model, and where it ends too early."""
+    said = []
+    if fixed:
+        settings = [f"{name.rpartition('__')[2]} = {value:.3g}" for name, value in fixed.items()]
+        said.append(
+            f"To save time, every fit uses {joined(settings)}, as tuned on all training rows; "
+            "fits to fewer rows might do better with other values."
+        )
+    if is_prepared:
+        said.append(
+            "Columns are scaled, and missing values filled in, as for the model: from all training "
+            "rows."
+        )
+    if curve.sizes[-1] < curve.wanted:
+        said.append(
+            f"To save time, the curve ends at {curve.sizes[-1]:,} of about {curve.wanted:,} rows."
+        )
+    return " ".join(said)
+
+
+def tuning_in_words(tuned: Tuning) -> str:
+    """Which value was taken, and why it is not the best if it is not."""
+    best, chosen = tuned.values[tuned.best], tuned.values[tuned.chosen]
+    if tuned.best == tuned.chosen:
+        return (
+            f"{tuned.parameter} = {chosen:.3g} was chosen: it has the best score on held-out rows."
+        )
+    apart = tuned.unseen[tuned.best] - tuned.unseen[tuned.chosen]
+    if apart <= tuned.standard_errors[tuned.best]:
+        return (
+            f"{tuned.parameter} = {chosen:.3g} was chosen: it makes a simpler model, within one "
+            f"standard error of the best score on held-out rows, that of {best:.3g}."
+        )
+    taken = f"{tuned.parameter} = {chosen:.3g} was chosen; {best:.3g} has"
+    if apart <= ALIKE * abs(tuned.unseen[tuned.best]):
+        return f"{taken} about the same score on held-out rows."
+    return f"{taken} the best score on held-out rows, by {apart:.2g}."
+
+
+def confusion_in_words(found: ConfusionMatrix, mistakes: tuple[Mistake, ...]) -> str:
+    """How many test rows are predicted correctly, and the most common mistake."""
+    counts = np.asarray(found.counts)
+    right, total = int(np.trace(counts)), int(counts.sum())
+    text = f"{right:,} of {total:,} test rows are predicted correctly."
+    if not mistakes:
+        return f"{text} There are no mistakes."
+    worst = mistakes[0]
+    of = round(worst.rows / worst.share)
+    return (
+        f"{text} The most common mistake is to predict {quoted(worst.predicted)} when it is "
+        f"{quoted(worst.true)}: {worst.rows:,} of {of:,} rows ({percent(worst.share)})."
+    )
+
+
+def calibration_in_words(error: Score) -> str:
+    """Whether probabilities are wrong, as far as the test rows can show."""
+    between = f"{percent(error.low)} to {percent(error.high)}"
+    if error.low > 0:
+        return (
+            f"The probabilities are off by {percent(error.value)} on average (95 % interval "
+            f"{between}), more than chance explains."
+        )
+    if error.high > UNCLEAR:
+        return (
+            f"Nothing looks wrong, but {error.n:,.0f} test rows show little: on average, the "
+            f"probabilities may be off by up to {percent(error.high)}."
+        )
+    return (
+        f"The probabilities look reliable: on average they are off by at most "
+        f"{percent(error.high)}, and chance alone would explain the error seen."
+    )
+
+
+def errors_in_words(errors: np.ndarray) -> str:
+    """How far predictions are from the truth, and whether they are too high or too low."""
+    half, most = np.quantile(np.abs(errors), [0.5, 0.9])
+    mean = float(errors.mean())
+    spread = float(errors.std(ddof=1) / np.sqrt(len(errors))) if len(errors) > 1 else np.inf
+    text = (
+        f"Half of the test rows are predicted to within {amount(half)}, nine in ten to within "
+        f"{amount(most)}."
+    )
+    if abs(mean) <= 2 * spread:
+        return f"{text} Predictions are not clearly too high or too low on average."
+    way = "too low" if mean > 0 else "too high"
+    return f"{text} On average, predictions are {way} by {amount(abs(mean))}."
