@@ -12,8 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sklearn.base import BaseEstimator
-
 
 def _fields(part: Any) -> dict[str, Any]:
     return {field.name: getattr(part, field.name) for field in dataclasses.fields(part)}
@@ -30,7 +28,7 @@ class Family:
 
 def get_params(self, deep=True):
     """The parameters by name, with `deep` those of the parts too."""
-    params = BaseEstimator.get_params(self, deep=False)
+    params = {name: getattr(self, name) for name in self._get_param_names()}
     if deep:
         for part in self._families:
             params |= {f"{part}__{name}": value for name, value in _inner(self, part).items()}
@@ -47,7 +45,9 @@ def set_params(self, **params):
                 f"Invalid parameter {key!r} for {type(self).__name__}. "
                 f"Valid parameters are: {sorted(known)!r}."
             )
-    BaseEstimator.set_params(self, **{key: params[key] for key in params if key not in nested})
+    for key, value in params.items():
+        if key not in nested:
+            setattr(self, key, value)
     for key, value in nested.items():
         part, _, name = key.partition("__")
         inner = _inner(self, part)
