@@ -19,7 +19,7 @@ T = TypeVar("T")
 # A context variable, so that our worker threads take it over while other threads start without it.
 _deadline: contextvars.ContextVar[float] = contextvars.ContextVar("deadline", default=math.inf)
 _SLICE_SECONDS = 0.02
-# How `said_limit` may name a limit of its own.
+# How `limit_name` may name a limit in seconds.
 IN_SECONDS = "its time_limit of {:g} s"
 
 
@@ -57,7 +57,7 @@ def seconds_left(limit: float | None, began: float) -> float | None:
     return None if limit is None else max(limit - (time.monotonic() - began), 0.0)
 
 
-def said_limit(limit: float | None, form: str = "its time_limit={:g}") -> str:
+def limit_name(limit: float | None, form: str = "its time_limit={:g}") -> str:
     """A limit that has passed, in words: a model's own or, where it has none, one around it."""
     return "an enclosing time limit" if limit is None else form.format(limit)
 

@@ -112,7 +112,7 @@ class Nothing(Kind):
 
     def fault(self, value: Any, sizes: Sizes) -> str | None:
         """Whether it is something."""
-        return None if value is None else f"is {_told(value)} where nothing is expected"
+        return None if value is None else f"is {_described(value)} where nothing is expected"
 
 
 class Unused(Kind):
@@ -180,13 +180,13 @@ class Numbers(Kind):
         """Whether it is no array, of another type or shape, or has a number that cannot be."""
         is_sparse = self.may_be_sparse and sp.issparse(value)
         if not (is_sparse or isinstance(value, np.ndarray)):
-            return f"is {_told(value)} where {self._said(sizes)} are expected"
+            return f"is {_described(value)} where {self._expected(sizes)} are expected"
         shape = value.shape
         if self.may_lack is not None and len(shape) == len(self.shape) - 1:
             lacking = self.shape.index(self.may_lack)
             shape = (*shape[:lacking], 1, *shape[lacking:])
         if value.dtype.kind not in self.types or not _fits(self.shape, shape, sizes):
-            return f"is {_told(value)} where {self._said(sizes)} are expected"
+            return f"is {_described(value)} where {self._expected(sizes)} are expected"
         numbers = value.data if is_sparse else value
         if self.is_finite and numbers.dtype.kind == "f" and not all_finite(numbers):
             return "has numbers that are NaN or infinite"
@@ -206,7 +206,7 @@ class Numbers(Kind):
             return "has numbers that are not above 0"
         return None
 
-    def _said(self, sizes: Sizes) -> str:
+    def _expected(self, sizes: Sizes) -> str:
         words = {"f": "numbers", "b": "truth values"}.get(self.types[0], "whole numbers")
         return f"{words} of shape {_shape(self.shape, sizes)}"
 
@@ -228,7 +228,7 @@ class Labels(Kind):
     def fault(self, value: Any, sizes: Sizes) -> str | None:
         """Whether it is no list of labels, or one of another length."""
         if not isinstance(value, np.ndarray) or value.ndim != 1 or len(value) < self.least:
-            return f"is {_told(value)} where a list of labels is expected"
+            return f"is {_described(value)} where a list of labels is expected"
         if not _fits((self.size,), value.shape, sizes):
             return f"has {len(value)} labels where {_shape((self.size,), sizes)} are expected"
         if value.dtype.kind == "f" and not (self.may_miss or all_finite(value)):
@@ -249,7 +249,7 @@ class LabelsOfOutputs(Kind):
     def fault(self, value: Any, sizes: Sizes) -> str | None:
         """Whether it is no list of labels for each output, or has others than are known."""
         if not isinstance(value, list) or len(value) < 2:
-            return f"is {_told(value)} where labels of several outputs are expected"
+            return f"is {_described(value)} where labels of several outputs are expected"
         for own in value:
             if (fault := Labels(None).fault(own, {})) is not None:
                 return fault
@@ -280,7 +280,7 @@ class Number(Kind):
         whole = int | np.integer
         is_number = isinstance(value, whole if self.is_whole else whole | float | np.floating)
         if not is_number or isinstance(value, bool):
-            return f"is {_told(value)} where a {'whole ' * self.is_whole}number is expected"
+            return f"is {_described(value)} where a {'whole ' * self.is_whole}number is expected"
         if self.is_finite and not np.isfinite(value):
             return f"is {value} where a finite number is expected"
         if (self.low is not None and not value >= self.low) or (
@@ -306,7 +306,7 @@ class Flag(Kind):
     def fault(self, value: Any, sizes: Sizes) -> str | None:
         """Whether it is none."""
         is_flag = isinstance(value, bool | np.bool_)
-        return None if is_flag else f"is {_told(value)} where True or False is expected"
+        return None if is_flag else f"is {_described(value)} where True or False is expected"
 
 
 @dataclass(frozen=True, init=False)
@@ -323,7 +323,7 @@ class Word(Kind):
         if isinstance(value, str) and (not self.choices or value in self.choices):
             return None
         among = f"one of {', '.join(self.choices)}" if self.choices else "a text"
-        return f"is {_told(value)} where {among} is expected"
+        return f"is {_described(value)} where {among} is expected"
 
 
 @dataclass(frozen=True, init=False)
@@ -341,7 +341,7 @@ class Value(Kind):
         """Whether it is of another class, or has other sizes."""
         if not isinstance(value, self.classes):
             expected = " or ".join(cls.__name__ for cls in self.classes)
-            return f"is {_told(value)} where a {expected} is expected"
+            return f"is {_described(value)} where a {expected} is expected"
         for name, read in self.sizes.items():
             found = read(value)
             if found is not None and not _fits((name,), (found,), sizes):
@@ -366,7 +366,7 @@ class Each(Kind):
         """Whether it is no list, of another length, or one of its members is of another kind."""
         is_list = isinstance(value, list | tuple)
         if not (is_list or (isinstance(value, np.ndarray) and value.dtype == object)):
-            return f"is {_told(value)} where a list is expected"
+            return f"is {_described(value)} where a list is expected"
         if len(value) < self.least or not _fits((self.size,), (len(value),), sizes):
             return f"has {len(value)} members where {_shape((self.size,), sizes)} are expected"
         for i, member in enumerate(value):
@@ -387,7 +387,7 @@ class Places(Kind):
         if isinstance(value, dict) and len(value) < self.least:
             return "has no words"
         if not isinstance(value, dict) or not all(isinstance(word, str) for word in value):
-            return f"is {_told(value)} where words with their positions are expected"
+            return f"is {_described(value)} where words with their positions are expected"
         if not all(isinstance(place, int | np.integer) for place in value.values()):
             return "has words whose positions are not 0, 1, 2, …"
         places = np.fromiter(value.values(), np.float64, len(value))
@@ -409,7 +409,7 @@ class FittedModel(Kind):
     def fault(self, value: Any, sizes: Sizes) -> str | None:
         """Whether it is none, has not been fitted, or knows other columns or classes."""
         if not (hasattr(type(value), "get_params") and hasattr(type(value), self.answer)):
-            return f"is {_told(value)} where a model with {self.answer} is expected"
+            return f"is {_described(value)} where a model with {self.answer} is expected"
         if not is_fitted(value):
             return f"is a {type(value).__name__} that has not been fitted"
         width = getattr(value, "n_features_in_", None)
@@ -526,21 +526,21 @@ def _fits(shape: Iterable[Size], found: tuple[int, ...], sizes: Sizes) -> bool:
 def _shape(shape: tuple[Size, ...], sizes: Sizes) -> str:
     """A shape in words: (classes = 3, 2)."""
 
-    def said(size: Size) -> str:
+    def described(size: Size) -> str:
         if size is None:
             return "any"
         if isinstance(size, str):
             return f"{size} = {sizes[size]}" if size in sizes else size
         return str(_size(size, sizes))
 
-    return f"({', '.join(map(said, shape))})" if len(shape) != 1 else said(shape[0])
+    return f"({', '.join(map(described, shape))})" if len(shape) != 1 else described(shape[0])
 
 
 def _range(low: float | None, high: float | None) -> str:
     return f"[{'−∞' if low is None else low}, {'∞' if high is None else high}]"
 
 
-def _told(value: Any) -> str:
+def _described(value: Any) -> str:
     """What a value is, in a few words."""
     if value is None:
         return "None"

@@ -40,7 +40,7 @@ PROBLEMS_PER_PRODUCT = 32
 
 @dataclass(frozen=True)
 class Certificate:
-    """How far a model is at most from the best one. Prints as a sentence; `+` joins subproblems.
+    """A bound on how far a model is from the best one. Prints as a sentence; `+` joins subproblems.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Certificate:
         P at the parameters, and a lower bound of P for all parameters (of unpenalised columns,
         up to a thousand times the size at which a column alone makes up the predictions).
     gap : float
-        P − D plus `rounding`: at most so much is the objective above the best possible one.
+        P − D plus `rounding`: the objective is at most this much above the best possible one.
     relative_gap : float
         The gap divided by `scale`.
     tolerance : float
@@ -62,7 +62,7 @@ class Certificate:
     scale : float
         P₀, the objective at w = 0 with the best bias, above the smallest conceivable loss.
     rounding : float
-        How much the sums may be wrong by the finite precision of their terms.
+        A bound on the rounding error of the sums.
     kkt : Conditions
         The largest violation of each condition of optimality, and where.
     method : str
@@ -145,7 +145,7 @@ class Certificate:
 def certify(
     problem: Problem, parameters: Parameters, tol: float = 1e-6, exact: bool = False
 ) -> Certificate:
-    """Prove how far `parameters` are at most from the minimum of `problem`.
+    """Bound how far `parameters` are from the minimum of `problem`.
 
     Parameters
     ----------

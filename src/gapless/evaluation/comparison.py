@@ -157,7 +157,7 @@ def compare(
     on_progress: Callable[[str, int, int], None] | None = None,
     random_state: int = 0,
 ) -> ModelComparison:
-    """Compare models on the same held-out rows, and choose the simplest of those that are best.
+    """Compare models on the same held-out rows, and choose the simplest of the best.
 
     Parameters
     ----------

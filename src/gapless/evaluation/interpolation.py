@@ -94,7 +94,7 @@ def double_descent(
     draws: int = 5,
     random_state: int = 0,
 ) -> DoubleDescent:
-    """Fit least squares on more and more random features, through the point of interpolation.
+    """Fit least squares on more and more random features, past the point of interpolation.
 
     Parameters
     ----------

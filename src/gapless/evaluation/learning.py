@@ -24,7 +24,7 @@ FEWEST = 3
 
 @dataclass(frozen=True, eq=False)
 class LearningCurve:
-    """Scores of models of more and more rows. Prints as a sentence.
+    """Scores of models fitted to more and more rows. Prints as a sentence.
 
     Attributes
     ----------
@@ -202,7 +202,7 @@ def learning_curve(
     time_limit: float | None = None,
     random_state: int = 0,
 ) -> LearningCurve:
-    """Score models of more and more of the rows, always on the same held-out rows.
+    """Score models fitted to more and more rows, always on the same held-out rows.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ ROWS_AT_ONCE = 1000
 
 @dataclass(frozen=True, eq=False)
 class PermutationImportance:
-    """What the score loses when a column is shuffled. Prints as a table, the largest loss first.
+    """How much the score drops when a column is shuffled. Prints as a table, the largest first.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ def permutation_importance(
     columns: Sequence[int] | None = None,
     random_state: int = 0,
 ) -> PermutationImportance:
-    """Shuffle one column at a time and see what the score of a fitted model loses.
+    """Shuffle one column at a time and measure how much the score of a fitted model drops.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ from .rows import Array, Rows, Split
 
 @dataclass(frozen=True)
 class Resampled:
-    """What a model scores on unseen rows, found by fitting it again. Prints as a sentence.
+    """What a model scores on unseen rows, found by refitting it. Prints as a sentence.
 
     Attributes
     ----------

@@ -17,7 +17,7 @@ Array = np.ndarray
 
 
 class Kernel:
-    """How alike two rows are: k(x, z) = ⟨φ(x), φ(z)⟩ for some features φ, which need not be known.
+    """The similarity of two rows: k(x, z) = ⟨φ(x), φ(z)⟩ for some features φ.
 
     To add a kernel, write one frozen dataclass in one file and give `gram` and `diagonal`. X and Z
     are arrays (or sparse matrices) of float32 or float64, one row per sample. Everything else

@@ -16,7 +16,7 @@ from ._by_name import by_name
 
 @dataclass(frozen=True)
 class MercerCheck:
-    """What a Gram matrix says about its kernel; prints as a sentence.
+    """The result of `mercer_check`; prints as a sentence.
 
     Attributes
     ----------

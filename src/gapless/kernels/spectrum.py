@@ -15,7 +15,7 @@ from .linear import Linear
 
 @dataclass(frozen=True)
 class Spectrum(Kernel):
-    """k(x, z) = Σ over all strings u of the given length, of how often u is in x times in z.
+    """k(x, z) = Σ over all strings u of the given length: count of u in x times count of u in z.
 
     X and Z are sequences of strings, such as proteins or words; rows of different lengths are
     compared fairly when normalised, k(x, z)/√(k(x, x)k(z, z)).

@@ -10,7 +10,7 @@ from ._classes import ahead, least_slopes
 
 @dataclass(frozen=True)
 class CrammerSinger(Loss):
-    """Zero where the own class leads by the margin, else what its best rival lacks of that.
+    """Zero if the true class leads by the margin, else the violation by its best rival.
 
     ℓ(y, z) = max(0, maxₖ Δ + zₖ − z_y) over k ≠ y;
     ℓ*(y, u) = Δu_y where uₖ ≥ 0 for k ≠ y, −1 ≤ u_y ≤ 0 and Σₖuₖ = 0.

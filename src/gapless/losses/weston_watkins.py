@@ -10,7 +10,7 @@ from ._classes import ahead, least_slopes
 
 @dataclass(frozen=True)
 class WestonWatkins(Loss):
-    """Zero where the own class leads by the margin, else what all its rivals lack of that.
+    """Zero if the true class leads by the margin, else the violations of all its rivals.
 
     ℓ(y, z) = Σₖ max(0, Δ + zₖ − z_y) over k ≠ y;
     ℓ*(y, u) = Δu_y where 0 ≤ uₖ ≤ 1 for k ≠ y and Σₖuₖ = 0.

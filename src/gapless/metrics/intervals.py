@@ -19,7 +19,7 @@ NAMES = {EXACT: "exact (Clopper–Pearson)", WILSON: "Wilson"}
 
 
 def check_level(level: float) -> None:
-    """Refuse what is no level of confidence."""
+    """Raise an error unless this is a confidence level."""
     if not 0 < level < 1:
         raise ValueError(f"level must be between 0 and 1, such as 0.95; got {level!r}.")
 

@@ -35,7 +35,7 @@ MAPS: dict[str, Any] = {SIGMOID: Sigmoid, ISOTONIC: Steps}
 
 
 class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
-    """A classifier whose probabilities were mapped to what happened to rows it had not seen.
+    """A classifier with probabilities recalibrated on held-out rows.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
 def recalibrate(
     model: Any, X: Any = None, y: Any = None, sample_weight: Any = None, *, method: str = AUTO
 ) -> RecalibratedClassifier:
-    """Mend the probabilities of a fitted classifier, by rows that it had not seen.
+    """Recalibrate the probabilities of a fitted classifier on held-out rows.
 
     Parameters
     ----------

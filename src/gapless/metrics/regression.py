@@ -92,7 +92,7 @@ def mae(y_true: Any, y_pred: Any, *, sample_weight: Any = None, level: float = 0
 
 
 def r2(y_true: Any, y_pred: Any, *, sample_weight: Any = None, level: float = 0.95) -> Score:
-    """The explained part of the spread of y: R² = 1 − Σ(y − z)²/Σ(y − ȳ)².
+    """The explained share of the variance of y: R² = 1 − Σ(y − z)²/Σ(y − ȳ)².
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ MOST_DECIMALS, LARGEST_PLAIN = 6, 1e7
 
 @dataclass(frozen=True)
 class Score:
-    """A measured number with its confidence interval. Prints as a sentence, float() is its value.
+    """A score with its confidence interval. Prints as a sentence; float() gives its value.
 
     Attributes
     ----------

@@ -30,7 +30,7 @@ LARGEST_HEADER = 64 << 20
 
 
 class ModelFileError(ValueError):
-    """A model cannot be written to a file, or a file is none of a model."""
+    """A model cannot be written to a file, or a file does not hold a valid model."""
 
 
 def write(path: Path, manifest: dict[str, Any], tensors: dict[str, Array]) -> None:

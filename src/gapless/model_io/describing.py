@@ -110,7 +110,7 @@ class Description:
 
 
 def describe(path: str | os.PathLike) -> Description:
-    """Tell what a model file holds, and which rows of the training data, without loading it.
+    """Describe what a model file holds, including any training rows, without loading it.
 
     Parameters
     ----------

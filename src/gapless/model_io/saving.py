@@ -19,7 +19,7 @@ PACKAGES = ("gapless", "numpy", "scikit-learn", "scipy")
 
 
 def save(model: Any, path: str | os.PathLike) -> Path:
-    """Write a model to a file that holds arrays and names, and no code.
+    """Write a model to a file of arrays and names, without code.
 
     Parameters
     ----------

@@ -78,7 +78,7 @@ class Blocks:
 
 
 class Penalty:
-    """What the coefficients w cost: R(w), strength and weights included. The bias is no part of w.
+    """The cost R(w) of the coefficients, including strength and weights. w excludes the bias.
 
     w has shape (d,) or, with K outputs or classes, (d, K). `value` and `prox` are enough to fit by
     proximal gradient, and `conjugate` lets fits be certified; `subdifferential_distance` and

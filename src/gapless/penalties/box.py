@@ -10,7 +10,7 @@ from .l2 import NoPenalty
 
 @dataclass(frozen=True, eq=False)
 class Box(Separable):
-    """Bounds for all coefficients, or for each: `Box(lower=0)` keeps them from being negative.
+    """Bounds on all coefficients, or on each: `Box(lower=0)` keeps them non-negative.
 
     R(w) = R₀(w) where lowerⱼ ≤ wⱼ ≤ upperⱼ for all j, else ∞, with R₀ the given separable `penalty`
     or 0;   R*(v) is the supremum of ⟨v, w⟩ − R₀(w) within the bounds.

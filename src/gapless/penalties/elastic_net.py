@@ -8,7 +8,7 @@ from ._base import Array, Coordinates, Separable, per_feature
 
 @dataclass(frozen=True, eq=False)
 class ElasticNet(Separable):
-    """A part ρ = `l1_ratio` of the lasso penalty, and 1−ρ of the ridge (Zou and Hastie 2005).
+    """A share ρ = `l1_ratio` of the lasso penalty, and 1−ρ of the ridge (Zou and Hastie 2005).
 
     R(w) = λ Σⱼ ωⱼ(ρ|wⱼ| + ½(1−ρ)wⱼ²);   R*(v) = Σⱼ max(0, |vⱼ| − λρωⱼ)² / (2λ(1−ρ)ωⱼ).
     """

@@ -19,7 +19,7 @@ def reliability(
     label: str = "",
     axes: Axes | None = None,
 ) -> Axes:
-    """Draw the share that happened against the probability that was said.
+    """Draw the observed share against the predicted probability.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ from .newton_steps import (
 from .preconditioners import (
     MOST_FACTORED,
     PerOutput,
-    Together,
+    SharedBlock,
     cost_of_factors,
     make_preconditioner,
 )
@@ -58,7 +58,7 @@ class ConjugateGradients:
 
     def __init__(self, problem: Problem):
         self.problem = problem
-        self._preconditioner: PerOutput | Together | None = None
+        self._preconditioner: PerOutput | SharedBlock | None = None
         self._made_at, self._before = np.zeros(0), 0.0
         self._products, self._accuracy = 0, FIRST_ACCURACY
         self._is_careful = False
@@ -112,7 +112,7 @@ def conjugate_gradients(
     hessian: Hessian,
     gradient: Change,
     near: Change,
-    preconditioner: PerOutput | Together,
+    preconditioner: PerOutput | SharedBlock,
     accuracy: float,
 ) -> tuple[Change | None, int]:
     """About −H⁻¹g: the residual, in the norm of the preconditioner, is `accuracy` times g.

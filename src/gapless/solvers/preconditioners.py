@@ -48,7 +48,7 @@ def cost_of_factors(problem: Problem) -> float:
 
 def make_preconditioner(
     problem: Problem, curvature: Array, l2: Array, *, is_whole: bool
-) -> Together | PerOutput | None:
+) -> SharedBlock | PerOutput | None:
     """One block per output, or one for classes that meet in the loss; diagonal for many features.
 
     Factored for all features if `is_whole`, else for those that curve most. None where a bias is
@@ -56,13 +56,13 @@ def make_preconditioner(
     """
     if problem.d > MOST_FACTORED:
         diagonal = DiagonalBlock.make(problem, l2, curvature)
-        return None if diagonal is None else Together(diagonal)
+        return None if diagonal is None else SharedBlock(diagonal)
     make: Any = _sampled_block if is_whole or problem.d <= LEADING else LeadingBlock.make
     if _sharing(problem) > 1:
         # The Hessian of all classes is at most ½(I − 11ᵀ/K) ⊗ XᵀX (Böhning 1992), the same block
         # for each; their mean curvature takes the place of the ½.
         block = make(problem, columns(l2).mean(axis=1), columns(curvature).mean(axis=1))
-        return None if block is None else Together(block)
+        return None if block is None else SharedBlock(block)
     blocks: list[Any] = []
     last = np.full(problem.n, np.inf)
     curvatures = columns(curvature).T
@@ -84,7 +84,7 @@ def _sharing(problem: Problem) -> int:
     return (problem.outputs or 1) if problem.loss.task == "multiclass" else 1
 
 
-class Together:
+class SharedBlock:
     """One block for all outputs; how the classes of softmax meet is left to conjugate gradients."""
 
     def __init__(self, block: Any):

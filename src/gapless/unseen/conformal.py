@@ -175,7 +175,12 @@ def calibrate(fitted: Fitted | Refittable) -> Calibration:
     # Of an ensemble whose members were all given a row, none can tell what it gets unseen.
     known = np.flatnonzero(np.isfinite(held).all(axis=1))
     if len(known) < len(rows):
-        models, held, rows, weights = Some(models, known), held[known], rows[known], weights[known]
+        models, held, rows, weights = (
+            Subset(models, known),
+            held[known],
+            rows[known],
+            weights[known],
+        )
     return Calibration(held, fitted.targets[rows], weights, models, method)
 
 
@@ -200,7 +205,7 @@ def _in_closed_form(fitted: Any, rows: Array) -> tuple[LeftOut, Array]:
         columns = slice(start, start + (problem.outputs or 1))
         parts.append(WithoutEach.of(problem, parameters, rows, held[:, columns]))
         start = columns.stop
-    return Together(parts), held
+    return PerProblem(parts), held
 
 
 @_in_closed_form.register
@@ -221,8 +226,8 @@ class ByFunction:
 
 
 @dataclass(frozen=True, eq=False)
-class Some:
-    """Some of the models without a row."""
+class Subset:
+    """The models without a row, for some of the rows."""
 
     models: LeftOut
     which: Array
@@ -233,7 +238,7 @@ class Some:
 
 
 @dataclass(frozen=True, eq=False)
-class Together:
+class PerProblem:
     """The models of several problems, one after the other."""
 
     parts: list[WithoutEach]
@@ -306,7 +311,7 @@ class Folds:
 def intervals(
     model: Any, X: Any, y: Any, X_new: Any, *, coverage: float = 0.9, sample_weight: Any = None
 ) -> Intervals:
-    """Predict new rows with intervals that hold the targets of so many of them.
+    """Predict new rows with intervals that contain a chosen share of the targets.
 
     Parameters
     ----------
@@ -356,7 +361,7 @@ def intervals(
 def prediction_sets(
     model: Any, X: Any, y: Any, X_new: Any, *, coverage: float = 0.9, sample_weight: Any = None
 ) -> Array:
-    """Classes of new rows that cannot be excluded, such that so many rows keep their own.
+    """Predict sets of classes that contain the true class for a chosen share of new rows.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ def generalize(
     groups: Any = None,
     time: Any = None,
 ) -> Generalization:
-    """Estimate what a fitted model scores on data it has not seen.
+    """Estimate what a fitted model scores on unseen rows.
 
     Parameters
     ----------

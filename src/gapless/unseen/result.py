@@ -36,7 +36,7 @@ class Disagreement:
 
 @dataclass(frozen=True)
 class Generalization:
-    """What a model scores on data it has not seen. Prints as a sentence.
+    """What a model scores on unseen rows. Prints as a sentence.
 
     Attributes
     ----------

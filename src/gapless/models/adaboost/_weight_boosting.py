@@ -22,7 +22,7 @@ from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
 from ..._ground.columns import read_features
-from ..._ground.interrupt import said_limit, time_limit
+from ..._ground.interrupt import limit_name, time_limit
 from ..._ground.stored import INPUT, Declaration, Each, FittedModel, Numbers, Unused
 from ..._ground.validation import read_for_learner
 from ...certificates import Certificate
@@ -156,7 +156,7 @@ class WeightBoosting(Ensemble, BaseEnsemble):
             learned["feature_names_in_"] = data.feature_names
         return learned
 
-    def _said(self, certificate: Certificate, done: int, ending: Any) -> Certificate:
+    def _with_end(self, certificate: Certificate, done: int, ending: Any) -> Certificate:
         """The certificate, which says so where the rounds ended before their time."""
         if not ending:
             return certificate
@@ -168,7 +168,7 @@ class WeightBoosting(Ensemble, BaseEnsemble):
             raise KeyboardInterrupt
         if ending == "time_limit":
             warnings.warn(
-                f"{type(self).__name__} stopped at {said_limit(self.time_limit)} after "
+                f"{type(self).__name__} stopped at {limit_name(self.time_limit)} after "
                 f"{grown} of {wanted} rounds; raise time_limit, or lower n_estimators.",
                 ConvergenceWarning,
                 stacklevel=4,

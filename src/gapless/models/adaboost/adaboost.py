@@ -191,7 +191,7 @@ class AdaBoostClassifier(ClassifierMixin, WeightBoosting):
             "n_classes_": margins.classes,
             "trace_": keeper.trace(),
             "dual_": dual,
-            "certificate_": self._said(_certificate(stumps, margins, dual), len(done), ending),
+            "certificate_": self._with_end(_certificate(stumps, margins, dual), len(done), ending),
         }
         take_over(self, learned)
         self._end(ending, len(done), self.n_estimators)
@@ -275,7 +275,7 @@ class AdaBoostClassifier(ClassifierMixin, WeightBoosting):
         with single_blas():
             margins = self._votes_of(rounds, data, rows)
             found = _certificate(self._stumps(data, rows), margins, self.dual_)
-        return self._said(found, len(rounds), self._is_stopped)
+        return self._with_end(found, len(rounds), self._is_stopped)
 
     def _votes_of(self, rounds: list[Round], data: EnsembleData, rows: Population) -> Margins:
         """The vote of these rounds on the data."""

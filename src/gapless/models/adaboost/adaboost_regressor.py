@@ -32,7 +32,7 @@ NO_BOUND = (
 
 
 class AdaBoostRegressor(RegressorMixin, WeightBoosting):
-    """Regression by the weighted median of learners on draws of the rows (AdaBoost.R2).
+    """Regression by the weighted median of learners on random samples of rows (AdaBoost.R2).
 
     Each round draws rows with replacement, fits a learner to them, and lowers the weights of the
     rows that it predicts well: with the losses ℓᵢ of its errors, between 0 and 1, and their mean e,
@@ -149,7 +149,7 @@ class AdaBoostRegressor(RegressorMixin, WeightBoosting):
         learned = self._learned(data, rows, done, ending)
         nan = float("nan")
         found = Certificate("none", NO_BOUND, nan, -np.inf, np.inf, np.inf, 0.0, 1.0)
-        learned["certificate_"] = self._said(found, len(done), ending)
+        learned["certificate_"] = self._with_end(found, len(done), ending)
         take_over(self, learned)
         self._end(ending, len(done), self.n_estimators)
         return self

@@ -253,10 +253,10 @@ class Bagging(Ensemble):
 
     def _mean_of_members(self, X: Any, **params) -> Array:
         check_is_fitted(self)
-        total = sum(self._said(X, self._say, self._answer, params))
+        total = sum(self._member_outputs(X, self._say, self._answer, params))
         return np.asarray(total) / len(self.estimators_)
 
-    def _said(self, X: Any, ask: Callable, caller: str, params: dict) -> Iterator[Any]:
+    def _member_outputs(self, X: Any, ask: Callable, caller: str, params: dict) -> Iterator[Any]:
         """What the members say of rows as the caller gives them, one after the other."""
         _raise_for_params(params, self, caller)
         X = self._read_X(X, reset=False)[0]

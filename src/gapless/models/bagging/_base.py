@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ..._ground.columns import is_table
-from ..._ground.interrupt import TimeLimit, said_limit
+from ..._ground.interrupt import TimeLimit, limit_name
 from ..._ground.progress import CallbackSupport
 from ..._ground.stored import INPUT, Declaration, Unused
 from ..._ground.validation import Outputs, read_outputs, readable_target
@@ -194,7 +194,7 @@ class Ensemble(Remembering, CallbackSupport):
             raise KeyboardInterrupt
         if ending == "time_limit":
             warnings.warn(
-                f"{type(self).__name__} stopped at {said_limit(self.time_limit)} with {grown} "
+                f"{type(self).__name__} stopped at {limit_name(self.time_limit)} with {grown} "
                 f"of {wanted} members; raise time_limit, or add members with warm_start=True.",
                 ConvergenceWarning,
                 stacklevel=3,

@@ -29,7 +29,7 @@ def _members_decide(ensemble: Any) -> bool:
 
 
 class BaggingClassifier(Bagging, sklearn.ensemble.BaggingClassifier):
-    """Classification by the mean probabilities, or votes, of learners on random draws of the rows.
+    """Classification by the mean probabilities, or votes, of learners on random samples of rows.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ class BaggingClassifier(Bagging, sklearn.ensemble.BaggingClassifier):
         """
         check_is_fitted(self)
         ask = partial(log_probabilities, count=self.n_classes_)
-        said = self._said(X, ask, "predict_log_proba", params)
+        said = self._member_outputs(X, ask, "predict_log_proba", params)
         return reduce(np.logaddexp, said) - np.log(len(self.estimators_))
 
     @available_if(_members_decide)
@@ -207,8 +207,12 @@ class BaggingClassifier(Bagging, sklearn.ensemble.BaggingClassifier):
             As the learner has them; without members whose draw had a single class.
         """
         check_is_fitted(self)
-        said = [z for z in self._said(X, decisions, "decision_function", params) if z is not None]
-        return sum(said) / len(said)
+        known = [
+            z
+            for z in self._member_outputs(X, decisions, "decision_function", params)
+            if z is not None
+        ]
+        return sum(known) / len(known)
 
     def _specifics(self, data: EnsembleData) -> dict[str, Any]:
         classes = (data.outputs.classes or [])[0]
@@ -233,7 +237,7 @@ class BaggingClassifier(Bagging, sklearn.ensemble.BaggingClassifier):
 
 
 class BaggingRegressor(Bagging, sklearn.ensemble.BaggingRegressor):
-    """Regression by the mean of learners on random draws of the rows.
+    """Regression by the mean of learners on random samples of rows.
 
     Parameters
     ----------

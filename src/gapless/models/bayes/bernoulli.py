@@ -19,7 +19,7 @@ from .rests import Entries, left_over, log_positive, log_ratio
 
 
 class BernoulliNB(CountBayes):
-    """Naive Bayes for features that are there or not.
+    """Naive Bayes for features that are present or absent.
 
     p(x, y = c) = π_c Πⱼ p_cj^xⱼ (1 − p_cj)^(1 − xⱼ)  with  p_cj = (N_cj + α)/(N_c + 2α),  where
     N_cj is the number of rows of class c that have feature j. A feature that is not there speaks,

@@ -22,7 +22,7 @@ MOST = 10_000_000
 
 
 class CategoricalNB(CountBayes):
-    """Naive Bayes for columns of categories, which are given as numbers 0, 1, …
+    """Naive Bayes for columns of categories, coded as numbers 0, 1, …
 
     p(x, y = c) = π_c Πⱼ θ_cj(xⱼ)  with  θ_cj(v) = (N_cj(v) + α)/(N_c + αVⱼ),  where N_cj(v) is the
     number of rows of class c with value v in column j, and Vⱼ the number of categories there.

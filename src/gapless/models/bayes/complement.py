@@ -15,7 +15,7 @@ from .tuning import ACCURACY
 
 
 class ComplementNB(MultinomialNB):
-    """Naive Bayes for counts that asks how little a row fits to all other classes.
+    """Naive Bayes for counts that scores how badly a row fits all other classes.
 
     The score of class c is  −Σⱼ xⱼ log θ_cj  with  θ_cj = (M_cj + α)/(Σⱼ M_cj + αd),  where M_cj is
     how often feature j was counted in all classes but c. It does better than `MultinomialNB` where

@@ -25,7 +25,7 @@ LEAST_SMOOTHING = 1e-9
 
 
 class GaussianNB(NaiveBayesClassifier):
-    """Naive Bayes for numbers: in each class every column has a Gaussian density of its own.
+    """Naive Bayes for numbers: in each class every column has its own Gaussian density.
 
     p(x, y = c) = π_c Πⱼ N(xⱼ; μ_cj, σ²_cj),  with the means and variances of the rows of class c.
     To each variance ε is added, `var_smoothing` times the largest variance of all columns. These

@@ -23,7 +23,7 @@ from .pooled import Pooled
 
 
 class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Discriminant):
-    """Classes with Gaussian densities of one covariance: boundaries are planes.
+    """Classes with Gaussian densities and one covariance: boundaries are planes.
 
     p(x, y = c) = π_c N(x; μ_c, Σ),  so that  log p(c | x) = xᵀΣ⁻¹μ_c − ½μ_cᵀΣ⁻¹μ_c + log π_c  up to
     a number that is the same for all classes. `transform` projects rows to where the means of the

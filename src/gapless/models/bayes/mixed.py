@@ -40,7 +40,7 @@ class MixedTraining(Training):
 
 
 class NaiveBayes(NaiveBayesClassifier):
-    """Naive Bayes for tables as they are: numbers, categories, texts and missing values.
+    """Naive Bayes for mixed tables: numbers, categories, texts and missing values.
 
     p(x, y = c) = π_c Πⱼ p_j(xⱼ | c)  over the columns that have a value. Numbers have a Gaussian or
     a kernel density for each class, categories are counted as by `CategoricalNB`, and the words of

@@ -24,7 +24,7 @@ REGULAR = 1e-13
 
 
 class QuadraticDiscriminantAnalysis(Discriminant):
-    """Classes with Gaussian densities, each of its own covariance: boundaries are quadrics.
+    """Classes with Gaussian densities, each with its own covariance: boundaries are quadrics.
 
     p(x, y = c) = π_c N(x; μ_c, Σ_c),  with the mean and the covariance of the rows of class c,
     which maximise the likelihood.

@@ -23,7 +23,7 @@ from ... import losses
 from ..._ground.about import Formula
 from ..._ground.columns import Columns, read_features, read_levels, read_new
 from ..._ground.design import Design
-from ..._ground.interrupt import said_limit, time_limit
+from ..._ground.interrupt import limit_name, time_limit
 from ..._ground.parts import Family, get_params, set_params
 from ..._ground.progress import CallbackSupport, watch
 from ..._ground.stored import (
@@ -331,7 +331,7 @@ class GradientBoosting(Remembering, CallbackSupport, BaseEstimator):
             raise KeyboardInterrupt
         if run.ending in ("time_limit", "folds"):
             warnings.warn(
-                f"{type(self).__name__} stopped at {said_limit(self.time_limit)} "
+                f"{type(self).__name__} stopped at {limit_name(self.time_limit)} "
                 f"{self._unfinished(run)}.",
                 ConvergenceWarning,
                 stacklevel=5,

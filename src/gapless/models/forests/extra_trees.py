@@ -20,7 +20,7 @@ from .reading import predict_quantiles
 
 
 class ExtraTreesClassifier(TreeClassifierMixin, ClassifierMixin, Forest):
-    """Classes by the mean of trees whose thresholds are drawn at random.
+    """Classification by the mean of trees whose thresholds are drawn at random.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ class ExtraTreesClassifier(TreeClassifierMixin, ClassifierMixin, Forest):
 
 
 class ExtraTreesRegressor(TreeRegressorMixin, RegressorMixin, Forest):
-    """Numbers by the mean of trees whose thresholds are drawn at random.
+    """Regression by the mean of trees whose thresholds are drawn at random.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ from .reading import predict_quantiles
 
 
 class RandomForestClassifier(TreeClassifierMixin, ClassifierMixin, Forest):
-    """Classes by the mean of trees, each on random rows and with random columns to split on.
+    """Classification by the mean of trees on random rows, splitting on random columns.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ class RandomForestClassifier(TreeClassifierMixin, ClassifierMixin, Forest):
 
 
 class RandomForestRegressor(TreeRegressorMixin, RegressorMixin, Forest):
-    """Numbers by the mean of trees, each on random rows and with random columns to split on.
+    """Regression by the mean of trees on random rows, splitting on random columns.
 
     Parameters
     ----------

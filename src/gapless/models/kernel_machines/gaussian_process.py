@@ -17,7 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ... import kernels
 from ..._ground.about import Example, Examples, Formula, chosen
 from ..._ground.design import Design
-from ..._ground.interrupt import IN_SECONDS, said_limit
+from ..._ground.interrupt import IN_SECONDS, limit_name
 from ..._ground.progress import watch
 from ..._ground.stored import Declaration, Number, Numbers, Unused, Value
 from ..._ground.threads import single_blas
@@ -40,7 +40,7 @@ ROWS_AT_A_TIME = 4096
 
 
 class GaussianProcessRegressor(KernelRegressor):
-    """Gaussian process regression, the kernel's parameters by maximum marginal likelihood.
+    """Gaussian process regression with kernel parameters by maximum marginal likelihood.
 
     The mean minimises  ½ Σᵢ sᵢ (yᵢ − f(xᵢ))² + ½ν‖f‖²  over the functions f of the kernel's space,
     ν being the variance of the noise: kernel ridge regression with α = ν. The process adds how
@@ -222,7 +222,7 @@ class GaussianProcessRegressor(KernelRegressor):
         _warn_of_noise(process)
         if status == "time_limit":
             warnings.warn(
-                f"GaussianProcessRegressor reached {said_limit(self.time_limit, IN_SECONDS)}, and "
+                f"GaussianProcessRegressor reached {limit_name(self.time_limit, IN_SECONDS)}, and "
                 "keeps the best parameters so far; raise time_limit.",
                 ConvergenceWarning,
                 stacklevel=3,

@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval, Options, StrOptions
 
 from ..._ground.about import Example, Examples
 from ..._ground.design import Design
-from ..._ground.interrupt import IN_SECONDS, TimeLimit, check, said_limit, time_limit
+from ..._ground.interrupt import IN_SECONDS, TimeLimit, check, limit_name, time_limit
 from ..._ground.progress import watch
 from ..._ground.stored import Declaration, Number, Numbers, Unused
 from ...certificates import Certificate, judged
@@ -211,7 +211,7 @@ default="gaussian"
         if not tried:
             kept = "before any bandwidth was tried, and uses a rule of thumb"
         warnings.warn(
-            f"KernelRegression reached {said_limit(self.time_limit, IN_SECONDS)} {kept}; raise "
+            f"KernelRegression reached {limit_name(self.time_limit, IN_SECONDS)} {kept}; raise "
             "time_limit.",
             ConvergenceWarning,
             stacklevel=4,

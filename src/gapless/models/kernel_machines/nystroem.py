@@ -35,7 +35,7 @@ SMALLEST = 1e-12
 
 
 class Nystroem(OfParts, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Features whose inner products are nearly those of a kernel, from landmarks of the data.
+    """Features whose inner products approximate a kernel, from landmarks of the data.
 
     φ(x) = K(Z, Z)^(−½) k(Z, x)  for landmarks Z among the training rows. Where as many landmarks
     as distinct rows are asked for, the kernel between training rows is exact.

@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ... import kernels
 from ..._ground.about import Example, Examples, Formula, bias_term, chosen
 from ..._ground.design import Design
-from ..._ground.interrupt import IN_SECONDS, TimeLimit, said_limit, seconds_left, time_limit
+from ..._ground.interrupt import IN_SECONDS, TimeLimit, limit_name, seconds_left, time_limit
 from ..._ground.progress import watch
 from ..._ground.stored import Declaration, Maybe, Number, Numbers, Unused, Value
 from ..._ground.threads import single_blas
@@ -369,7 +369,7 @@ class KernelRidge(KernelRegressor):
         """Say what went wrong, if anything did, and what to do."""
         if status == "time_limit":
             warnings.warn(
-                f"KernelRidge reached {said_limit(self.time_limit, IN_SECONDS)} before its "
+                f"KernelRidge reached {limit_name(self.time_limit, IN_SECONDS)} before its "
                 f"equations were solved, and predicts {self._left_over}; raise time_limit.",
                 ConvergenceWarning,
                 stacklevel=3,

@@ -174,7 +174,7 @@ def enet_path(
     alphas, coefs, dual_gaps, n_iters
         As in `lasso_path`.
     """
-    alphas = _asked(alphas, n_alphas)
+    alphas = _requested_alphas(alphas, n_alphas)
     if unknown := params.keys() - OPTIONS.keys():
         raise ValueError(f"Unexpected parameters in params: {', '.join(sorted(unknown))}.")
     options = OPTIONS | params
@@ -198,7 +198,7 @@ def enet_path(
     return (alphas, coefs, gaps, path.steps.tolist()) if return_n_iter else (alphas, coefs, gaps)
 
 
-def _asked(alphas, n_alphas):
+def _requested_alphas(alphas, n_alphas):
     """The number of strengths or the strengths, however they were asked for."""
     if n_alphas != "deprecated":
         warnings.warn(

@@ -178,7 +178,7 @@ class LinearSVR(LinearRegressor):
 
 
 class LinearSVC(LinearClassifier):
-    """Linear support vector classifier, one class against the rest where there are more than two.
+    """Linear support vector classifier; one against the rest for more than two classes.
 
     Minimises  C Σᵢ sᵢ ℓ(tᵢ(xᵢᵀw + b)) + R(w)  with t = ±1, ℓ(m) = max(0, 1 − m) or its square, and
     R = ½‖w‖² or ‖w‖₁. The bias is free; scikit-learn penalises it, so the two differ a little

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions, validate_param
 from sklearn.utils.validation import check_is_fitted
 
 from ..._ground.design import Design
-from ..._ground.interrupt import IN_SECONDS, said_limit
+from ..._ground.interrupt import IN_SECONDS, limit_name
 from ..._ground.progress import CallbackSupport, watch
 from ..._ground.stored import Declaration, Flag, Nothing, Numbers, Unused, Whole
 from ..._ground.validation import Outputs, is_same, read_outputs, readable_target
@@ -159,7 +159,7 @@ class SupervisedNeighbors(Remembering, CallbackSupport, NearestMixin, NeighborsM
             raise KeyboardInterrupt
         if status == "time_limit":
             warnings.warn(
-                f"{type(self).__name__} reached {said_limit(self.time_limit, IN_SECONDS)} before "
+                f"{type(self).__name__} reached {limit_name(self.time_limit, IN_SECONDS)} before "
                 "all rows were left out; n_neighbors_ is the best for those left out so far. "
                 "Raise time_limit.",
                 ConvergenceWarning,
@@ -195,7 +195,7 @@ class SupervisedNeighbors(Remembering, CallbackSupport, NearestMixin, NeighborsM
     # ---- predicting ------------------------------------------------------------------------------
 
     @property
-    def _asked(self):
+    def _requested_neighbors(self):
         return int(self.n_neighbors_ if self.n_neighbors == LOO else self.n_neighbors)
 
     @property
@@ -208,13 +208,13 @@ class SupervisedNeighbors(Remembering, CallbackSupport, NearestMixin, NeighborsM
     def _scores(self, X: Any) -> Array:
         """What the neighbours of rows say, (n, ΣK): shares of the classes, or numbers."""
         check_is_fitted(self)
-        k = self._enough(self._asked, X is None)
+        k = self._enough(self._requested_neighbors, X is None)
         if X is None:
             queries, own, labels = self._own_rows()
             found = self._voters.around(queries, k, own, labels)
         else:
             found = self._voters.around(self._of_kept(self._read_queries(X)), k)
-        return self._told(*found[1:], self._targets())
+        return self._from_votes(*found[1:], self._targets())
 
     def _enough(self, k: int, is_own: bool) -> int:
         """The number of neighbours, if the rows, or all but one, have so much weight together."""
@@ -237,7 +237,7 @@ class SupervisedNeighbors(Remembering, CallbackSupport, NearestMixin, NeighborsM
             )
         return k
 
-    def _told(self, rows: Array, votes: Array, y: Array) -> Array:
+    def _from_votes(self, rows: Array, votes: Array, y: Array) -> Array:
         """What neighbours say with their votes, (q, ΣK); y (n, outputs) are targets of all rows."""
         raise NotImplementedError
 

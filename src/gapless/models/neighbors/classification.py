@@ -143,7 +143,7 @@ of shape (n_samples, n_samples) if metric="precomputed"
         found = super()._learned_targets(data)
         return found | {"classes_": classes[0] if data.outputs.is_flat else classes}
 
-    def _told(self, rows, votes, y):
+    def _from_votes(self, rows, votes, y):
         shares = [
             class_shares(rows, votes, y[:, k].astype(np.int64), len(classes), self.ties)
             for k, classes in enumerate(self._class_lists)

@@ -40,7 +40,7 @@ class NeighborsFit(Refittable):
     @property
     def k(self) -> int:
         """The number of neighbours."""
-        return self.estimator._asked if self._k is None else self._k
+        return self.estimator._requested_neighbors if self._k is None else self._k
 
     @property
     def interpolates(self) -> bool:
@@ -119,7 +119,7 @@ class NeighborsFit(Refittable):
 
         def predict(design: Design) -> Array:
             X = design.X[:, rows] if self.estimator._is_precomputed else design.X
-            return self.estimator._told(*voters.around(X, k)[1:], y)
+            return self.estimator._from_votes(*voters.around(X, k)[1:], y)
 
         return predict
 
@@ -131,7 +131,7 @@ class NeighborsFit(Refittable):
         voters = self.estimator._voters
         votes = voters.weighed(*found)
         y = self.data.outputs.y[np.flatnonzero(self.is_counted)]
-        return self._spread(rows, self.estimator._told(found[1], votes, y))
+        return self._spread(rows, self.estimator._from_votes(found[1], votes, y))
 
     def neighbors_without(
         self, rows: Array, k: int, groups: Array | None = None

@@ -20,7 +20,7 @@ class NearestMixin(NeighborsModel, KNeighborsMixin):
     """The nearest rows, and the graph of them."""
 
     @property
-    def _asked(self) -> int:
+    def _requested_neighbors(self) -> int:
         """How many neighbours are asked for."""
         return int(self.n_neighbors)
 
@@ -58,7 +58,7 @@ to the training rows if metric="precomputed", default=None
     def _count(self, n_neighbors: Any, is_own: bool) -> int:
         """How many neighbours, if there are so many."""
         k: Any = self.n_neighbors if n_neighbors is None else n_neighbors
-        k = self._asked if isinstance(k, str) else k
+        k = self._requested_neighbors if isinstance(k, str) else k
         if isinstance(k, bool) or not isinstance(k, Integral):
             raise TypeError(
                 f"n_neighbors does not take {type(k)} value, enter integer value; got {k!r}."

@@ -119,7 +119,7 @@ of shape (n_samples, n_samples) if metric="precomputed"
 
     _intervals = intervals_of
 
-    def _told(self, rows, votes, y):
+    def _from_votes(self, rows, votes, y):
         return mean_targets(rows, votes, y)
 
     def predict(self, X, *, interval=None):

@@ -84,7 +84,7 @@ class _Scores:
         _, found = self.fitted.neighbors_without(rows, int(self.ks[0]))
         y = self.fitted.data.outputs.y[rows]
         by, shown = np.empty((len(rows), len(self.ks))), np.empty((len(rows), len(self.ks)))
-        for at, told in enumerate(self._told(found)):
+        for at, told in enumerate(self._predictions_by_k(found)):
             if self.fitted.data.outputs.classes is not None:
                 by[:, at] = shown[:, at] = self._hits(told, y)
             else:
@@ -99,7 +99,7 @@ class _Scores:
         right = [np.argmax(part, axis=1) == of for part, of in zip(shares, y.T)]
         return np.all(right, axis=0)
 
-    def _told(self, found: tuple[Array, Array, Array]):
+    def _predictions_by_k(self, found: tuple[Array, Array, Array]):
         """What the first k neighbours say, for each k, the largest first."""
         distances, rows, _ = found
         estimator, fitted = self.fitted.estimator, self.fitted
@@ -117,7 +117,7 @@ class _Scores:
             # Farther rows count for nothing.
             width = int(np.max(np.sum(counts > 0, axis=1), initial=1))
             near = weigh(distances[:, :width], estimator.weights) if at_all is None else at_all
-            yield estimator._told(rows[:, :width], counts[:, :width] * near[:, :width], y)
+            yield estimator._from_votes(rows[:, :width], counts[:, :width] * near[:, :width], y)
 
     def _targets(self, y: Array) -> Array:
         """What neighbours vote for: their targets, or of each output 1 for their class."""

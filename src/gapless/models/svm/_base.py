@@ -27,7 +27,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ... import kernels
 from ..._ground.design import Design
-from ..._ground.interrupt import TimeLimit, said_limit, seconds_left, time_limit
+from ..._ground.interrupt import TimeLimit, limit_name, seconds_left, time_limit
 from ..._ground.parts import OfParts
 from ..._ground.progress import CallbackSupport, watch
 from ..._ground.stored import INPUT, Declaration, Labels, Numbers, Unused, Value
@@ -412,7 +412,7 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
             return
         values = ", ".join(f"{name}={value:.3g}" for name, value in choice.values.items())
         warnings.warn(
-            f"{type(self).__name__} chose nothing: half of {said_limit(self.time_limit)} passed "
+            f"{type(self).__name__} chose nothing: half of {limit_name(self.time_limit)} passed "
             f"before a first model was tried, so {values} are the starting values of the search. "
             "Increase the time_limit, or set the parameters.",
             ConvergenceWarning,

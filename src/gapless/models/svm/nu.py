@@ -19,7 +19,7 @@ NU = Interval(Real, 0.0, 1.0, closed="right")
 
 
 class NuSVC(SupportVectorClassifier):
-    """Support vector classification with ν in place of C.
+    """Support vector classification with ν instead of C.
 
     Minimises  ½‖w‖² − νSρ + Σᵢ sᵢ max(0, ρ − tᵢ(⟨w, φ(xᵢ)⟩ + b))  over w, b and ρ ≥ 0 with t = ±1
     and S = Σsᵢ, for two classes once, for more once for each pair of them. At most a share ν of the
@@ -176,7 +176,7 @@ class NuSVC(SupportVectorClassifier):
 
 
 class NuSVR(SupportVectorRegressor):
-    """Support vector regression that finds the width ε of its tube by ν.
+    """Support vector regression with ν instead of ε, which the fit chooses.
 
     Minimises  ½‖w‖² + C(νSε + Σᵢ sᵢ max(0, |yᵢ − ⟨w, φ(xᵢ)⟩ − b| − ε))  over w, b and ε ≥ 0 with
     S = Σsᵢ. At most a share ν of the rows is outside the tube, at least a share ν are support

@@ -29,7 +29,7 @@ class RegionFit(MachineFit):
 
 
 class OneClassSVM(OutlierMixin, SupportVectorMachine):
-    """Detection of outliers by the smallest region that holds most rows.
+    """Outlier detection by the smallest region that contains most rows.
 
     Minimises  ½‖w‖² − νSρ + Σᵢ sᵢ max(0, ρ − ⟨w, φ(xᵢ)⟩)  over w and ρ with S = Σsᵢ. At most a
     share ν of the rows has ⟨w, φ(x)⟩ < ρ, and at least a share ν are support vectors.

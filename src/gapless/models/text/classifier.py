@@ -73,7 +73,7 @@ def _classifier_has(method: str):
 
 
 class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
-    r"""Classifier of raw texts by their words: counted, weighed, and given to a classifier.
+    r"""Classifier for raw texts: words are counted, weighted and passed to a classifier.
 
     Parameters
     ----------

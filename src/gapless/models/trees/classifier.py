@@ -17,7 +17,7 @@ from .tree_model import PESSIMISTIC, PRE, REDUCED
 
 
 class DecisionTreeClassifier(TreeClassifierMixin, ClassifierMixin, DecisionTree):
-    """A tree of questions whose leaves predict classes (CART).
+    """A decision tree whose leaves predict classes (CART).
 
     Each split lowers  Σ over leaves of  n·impurity  the most, one after the other; of the tree that
     is grown so, pruning takes the subtree T with the least  R(T) + α·leaves,  R(T) being the mean

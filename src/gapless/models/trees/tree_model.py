@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._ground.columns import Columns, for_prediction, read_new
 from ..._ground.design import Design
-from ..._ground.interrupt import said_limit
+from ..._ground.interrupt import limit_name
 from ..._ground.progress import CallbackSupport
 from ..._ground.stored import INPUT, Declaration, Unused, Value, Whole
 from ..._ground.validation import read_outputs
@@ -123,7 +123,7 @@ class TreeModel(Remembering, CallbackSupport, BaseEstimator):
             raise KeyboardInterrupt
         if grown.stopped:
             warnings.warn(
-                f"{type(self).__name__} stopped growing at {said_limit(self.time_limit)}; nodes "
+                f"{type(self).__name__} stopped growing at {limit_name(self.time_limit)}; nodes "
                 "not split yet are leaves. Increase the time_limit, or set max_depth.",
                 ConvergenceWarning,
                 stacklevel=4,
