@@ -5,8 +5,8 @@ import os
 
 import pytest
 
-from gapless.cli.errors import message_of
 from gapless.cli.files import check_file, check_folder, whole_files
+from gapless.cli.words import message_of
 
 
 def write_two(folder, stop=None):

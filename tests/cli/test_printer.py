@@ -8,8 +8,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from gapless.cli.live_line import LiveLine, words
+from gapless.cli.live_line import LiveLine
 from gapless.cli.printer import Printer
+from gapless.cli.words import progress_line
 
 
 class Terminal(io.StringIO):
@@ -101,8 +102,8 @@ def test_a_line_is_never_wider_than_the_terminal(monkeypatch):
 
 
 def test_words_leave_out_what_is_not_known():
-    assert words(event("reading", total=0, limit=math.inf), 7.4) == "7 s reading"
-    assert words(event("two\nlines"), 7.4) == "7 of 60 s [3/9] two lines"
+    assert progress_line(event("reading", total=0, limit=math.inf), 7.4) == "7 s reading"
+    assert progress_line(event("two\nlines"), 7.4) == "7 of 60 s [3/9] two lines"
 
 
 def test_colour_is_for_terminals_that_want_it(colour, monkeypatch):

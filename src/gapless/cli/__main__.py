@@ -45,16 +45,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             # A second one finds nothing to end.
             for number in SIGNALS:
                 signal.signal(number, signal.SIG_IGN)
-            print(f"gapless: interrupted{_after(written)}.", file=sys.stderr)
+            from .words import interrupted
+
+            print(f"gapless: {interrupted(written)}", file=sys.stderr)
             # What a shell says of a process that a signal has ended.
             return 128 + came()
-
-
-def _after(written: Sequence[str]) -> str:
-    """Which files an interrupted command has left."""
-    if not written:
-        return "; no file was written"
-    return f" after {' and '.join(written)} {'was' if len(written) == 1 else 'were'} written"
 
 
 def _main(words: Sequence[str], came: Callable[[], int], written: list[str]) -> int:
@@ -66,9 +61,10 @@ def _main(words: Sequence[str], came: Callable[[], int], written: list[str]) -> 
     import traceback
 
     from .args import UsageError, parse
-    from .errors import COULD_NOT_RUN, message_of
+    from .errors import COULD_NOT_RUN
     from .files import noting_files
     from .printer import Printer
+    from .words import message_of
 
     for stream in (sys.stdout, sys.stderr):
         # What a terminal cannot show is replaced, not an error.

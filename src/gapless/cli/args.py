@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 from collections.abc import Sequence
-from pathlib import Path
 from types import ModuleType
 from typing import NoReturn
 
 from .commands import check, data, fit, predict, report, show
+from .words import unknown_command, unknown_option
 
 COMMANDS: dict[str, ModuleType] = {
     "fit": fit,
@@ -50,10 +49,12 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     if not argv:
         argv = ["--help"]
     if not argv[0].startswith("-") and argv[0] not in COMMANDS:
-        raise UsageError(_unknown_command(argv[0]))
+        raise UsageError(unknown_command(argv[0], COMMANDS))
     args, unknown = parser.parse_known_args(argv)
     if unknown:
-        raise UsageError(_unknown_option(unknown[0], args.command, subparsers[args.command]))
+        actions = subparsers[args.command]._actions
+        known = [option for action in actions for option in action.option_strings]
+        raise UsageError(unknown_option(unknown[0], args.command, known))
     return args
 
 
@@ -115,24 +116,3 @@ class _Version(argparse.Action):
 
         print(f"gapless {version('gapless')}")
         parser.exit()
-
-
-def _unknown_command(word: str) -> str:
-    near = difflib.get_close_matches(word, COMMANDS, n=1)
-    if near:
-        return f"unknown command {word!r}; did you mean {near[0]!r}?"
-    if Path(word).is_file():
-        return f"{word!r} is a file; to fit it: gapless fit {word} --target COLUMN."
-    return f"unknown command {word!r}; choose from {', '.join(COMMANDS)}."
-
-
-def _unknown_option(word: str, command: str, parser: Parser) -> str:
-    known = [option for action in parser._actions for option in action.option_strings]
-    near = difflib.get_close_matches(word.partition("=")[0], known, n=1)
-    if not word.startswith("-"):
-        return (
-            f"unexpected argument {word!r}; quote names that contain spaces "
-            f"(see {parser.prog} --help)."
-        )
-    meant = f"did you mean {near[0]}?" if near else f"see {parser.prog} --help."
-    return f"{command} has no option {word.partition('=')[0]}; {meant}"

@@ -1,12 +1,13 @@
-"""One line of a terminal that says what is going on, and is gone at the end."""
+"""One line of a terminal that shows what is going on, and is gone at the end."""
 
 from __future__ import annotations
 
-import math
 import shutil
 import threading
 import time
 from typing import Any, TextIO
+
+from .words import progress_line
 
 REFRESH_SECONDS = 0.25
 
@@ -54,20 +55,7 @@ class LiveLine:
     def _draw(self) -> None:
         seconds = self._event.seconds + time.monotonic() - self._arrived
         # The last column stays free: some terminals go to the next line when it is written.
-        text = words(self._event, seconds)[: shutil.get_terminal_size().columns - 1]
+        text = progress_line(self._event, seconds)[: shutil.get_terminal_size().columns - 1]
         self.stream.write("\r" + text.ljust(self._width))
         self.stream.flush()
         self._width = len(text)
-
-
-def words(event: Any, seconds: float) -> str:
-    """An event as one line: how much time has passed, how far the work is, what is being done."""
-    clock = f"{seconds:.0f} of {event.limit:g} s" if event.limit < math.inf else f"{seconds:.0f} s"
-    place = f" [{event.done}/{event.total}]" if event.total else ""
-    return f"{clock}{place} {doing(event)}"
-
-
-def doing(event: Any) -> str:
-    """What is being done, and with which model."""
-    text = " ".join(event.text.split())
-    return f"{event.model}: {text}" if event.model else text

@@ -6,7 +6,8 @@ import json
 import os
 from typing import Any, TextIO
 
-from .live_line import LiveLine, doing
+from .live_line import LiveLine
+from .words import doing
 
 BOLD, RED, YELLOW = "1", "31", "33"
 # Control characters in a table's names could move the cursor or hide text.
