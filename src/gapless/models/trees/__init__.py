@@ -12,7 +12,13 @@ from ..._ground.first_use import on_first_use
 
 if TYPE_CHECKING:
     from .averages import mean_of_model
-    from .classifier import DecisionTreeClassifier
+    from .cart import (
+        OLD_NAME,
+        DecisionTreeClassifier,
+        DecisionTreeRegressor,
+        check_counts,
+        warn_of_old_name,
+    )
     from .compact import STATISTICS, CompactTrees
     from .data import TreeData
     from .decision_tree import DecisionTree
@@ -23,7 +29,6 @@ if TYPE_CHECKING:
     from .packed import ROOM, AskedColumns, PackedTrees
     from .predictions import TreeClassifierMixin, TreeRegressorMixin
     from .pruning import cheapest, made_leaves, parents
-    from .regressor import OLD_NAME, DecisionTreeRegressor, check_counts, warn_of_old_name
     from .tree import Tree
     from .tuning import risk_of
 

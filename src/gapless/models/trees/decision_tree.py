@@ -1,6 +1,6 @@
 """Decision trees with two branches: CART.
 
-`classifier` and `regressor` derive from `DecisionTree`. A tree is grown as far as its limits allow,
+Both trees in `cart` derive from `DecisionTree`. A tree is grown as far as its limits allow,
 and then pruned: by a price for each leaf, or by errors.
 """
 

@@ -17,7 +17,7 @@ from ..._ground.progress import watch
 from ..._ground.stored import Declaration, Each, Labels, Nothing, Numbers, Unused, Value, Whole
 from ..._ground.validation import read_outputs, readable_target
 from ...certificates import Certificate
-from .classifier import class_attributes
+from .cart import class_attributes
 from .data import Grown, TreeData, grown_in_time
 from .decision_tree import FROM_DTYPE
 from .growing import NO_LIMIT

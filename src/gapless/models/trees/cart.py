@@ -1,19 +1,22 @@
-"""The decision tree for classes."""
+"""The decision trees with two branches, for classes and for numbers (Breiman et al. 1984)."""
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin
-from sklearn.utils._param_validation import StrOptions
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils._param_validation import Hidden, StrOptions
 
 from ..._ground.about import Example, Examples
 from ..._ground.stored import Declaration, Each, Labels, LabelsOfOutputs, Numbers, Whole
 from .data import TreeData
 from .decision_tree import FROM_DTYPE, DecisionTree
-from .predictions import TreeClassifierMixin
+from .predictions import TreeClassifierMixin, TreeRegressorMixin
 from .tree_model import PESSIMISTIC, PRE, REDUCED
+
+OLD_NAME = "friedman_mse"
 
 
 class DecisionTreeClassifier(TreeClassifierMixin, ClassifierMixin, DecisionTree):
@@ -197,3 +200,196 @@ def class_attributes(data: TreeData) -> dict[str, Any]:
     if len(classes) == 1:
         return {"classes_": classes[0], "n_classes_": len(classes[0])}
     return {"classes_": classes, "n_classes_": np.array([len(own) for own in classes])}
+
+
+class DecisionTreeRegressor(TreeRegressorMixin, RegressorMixin, DecisionTree):
+    """A tree of questions whose leaves predict numbers (CART).
+
+    Each split lowers  Σ over leaves of  n·impurity  the most, one after the other; of the tree that
+    is grown so, pruning takes the subtree T with the least  R(T) + α·leaves,  R(T) being the mean
+    loss of its leaves. This is what the certificate is about.
+
+    Parameters
+    ----------
+    criterion : {"squared_error", "absolute_error", "poisson"}, default="squared_error"
+        The loss: squared error (leaves predict means), absolute error (medians), or half the
+        Poisson deviance (means of targets ≥ 0). "friedman_mse" is scikit-learn's old name for the
+        squared error.
+    splitter : {"best", "random"}, default="best"
+        Whether all thresholds of a column are tried, or one that is drawn.
+    max_depth : int, default=None
+        The largest number of questions.
+    min_samples_split : int or float, default=2
+        The fewest rows of a node that is split; a float is a part of all rows.
+    min_samples_leaf : int or float, default=1
+        The fewest rows of a leaf. A row of weight s counts as ⌈s⌉ rows.
+    min_weight_fraction_leaf : float, default=0.0
+        The least weight of a leaf, as a part of all.
+    max_features : int, float or {"sqrt", "log2"}, default=None
+        How many columns are tried for a split, drawn among those that vary in the node; a float is
+        a part of all columns.
+    random_state : int, RandomState instance or None, default=None
+        Seed of what is drawn. With splitter="best" and all features nothing is: ties go to the
+        first column and the lowest threshold.
+    max_leaf_nodes : int, default=None
+        The largest number of leaves; the split that gains most comes first.
+    min_impurity_decrease : float, default=0.0
+        What a split must gain, as a part of the weight of all rows.
+    ccp_alpha : float or "cv", default=0.0
+        The price α of a leaf; "cv" chooses it by 5-fold cross-validation over the whole nested
+        sequence of subtrees.
+    monotonic_cst : array-like of int of shape (n_features,), default=None
+        1 where predictions may only rise with a feature, −1 where they may only fall, 0 elsewhere.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Which columns are categories: those of a table that hold categories, text or booleans; or a
+        mask, numbers or names of columns. Any number of levels; the best of all subsets is found.
+    max_bins : int, default=None
+        At most so many bins for the values of a column, at quantiles; None tries every threshold.
+        For large data 255 is about as good and faster.
+    prune : {"pre_pruning", "reduced_error"}, default=None
+        Another way to prune: keep a split where it lowers the squared error on validation rows at
+        once ("pre_pruning"), or with all that is below it ("reduced_error").
+    validation_fraction : float, default=0.2
+        The part of the distinct rows that is set aside for it, unless `fit` is given X_val and
+        y_val.
+    select : {"min", "1se"}, default="min"
+        With ccp_alpha="cv", the best price, or the highest one within one standard error.
+    time_limit : float, default=None
+        Seconds after which the deepest tree that is complete is kept.
+
+    Attributes
+    ----------
+    tree_ : Tree
+        Arrays of nodes, under scikit-learn's names.
+    n_outputs_ : int
+        The number of outputs.
+    max_features_ : int
+        How many columns are tried for a split.
+    feature_importances_ : ndarray of shape (n_features,)
+        What the splits of each feature take from the impurity, as parts of 1.
+    prune_trace_ : PruneTrace
+        Every decision of the pruning, where there was any: node, cost with its split, cost as leaf.
+    ccp_alpha_ : float
+        The price that was chosen, with ccp_alpha="cv".
+    search_ : Search
+        The prices that were tried, and their scores on unseen rows.
+    certificate_ : Certificate
+        That no subtree has a lower cost.
+    generalization_ : Generalization
+        What the tree will score on unseen rows, by growing it again without some rows.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had names.
+
+    Notes
+    -----
+    Growing costs about n·d·depth, for absolute errors a factor log n more. Missing values (NaN) go
+    to the side where the split gains more. Predictions are constant in each leaf, so a tree never
+    goes beyond the targets it has seen.
+
+    References
+    ----------
+    Breiman, Friedman, Olshen and Stone (1984), Classification and Regression Trees, Wadsworth.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gapless import DecisionTreeRegressor
+    >>> x = np.arange(8.0)[:, None]
+    >>> model = DecisionTreeRegressor().fit(x, np.where(x[:, 0] < 3, 1.0, 5.0))
+    >>> print(model.to_text())
+    x0 ≤ 2.5: 1 (3)
+    x0 > 2.5: 5 (5)
+    """
+
+    _examples: ClassVar[Examples] = (Example("diabetes", {"ccp_alpha": "cv"}),)
+
+    _parameter_constraints: ClassVar[dict] = {
+        **DecisionTree._parameter_constraints,
+        "criterion": [
+            StrOptions({"squared_error", "absolute_error", "poisson"}),
+            Hidden(StrOptions({OLD_NAME})),
+        ],
+        "prune": [StrOptions({PRE, REDUCED}), None],
+    }
+
+    def __init__(
+        self,
+        *,
+        criterion="squared_error",
+        splitter="best",
+        max_depth=None,
+        min_samples_split=2,
+        min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
+        max_features=None,
+        random_state=None,
+        max_leaf_nodes=None,
+        min_impurity_decrease=0.0,
+        ccp_alpha=0.0,
+        monotonic_cst=None,
+        categorical_features=FROM_DTYPE,
+        max_bins=None,
+        prune=None,
+        validation_fraction=0.2,
+        select="min",
+        time_limit=None,
+    ):
+        self.criterion = criterion
+        self.splitter = splitter
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.random_state = random_state
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.ccp_alpha = ccp_alpha
+        self.monotonic_cst = monotonic_cst
+        self.categorical_features = categorical_features
+        self.max_bins = max_bins
+        self.prune = prune
+        self.validation_fraction = validation_fraction
+        self.select = select
+        self.time_limit = time_limit
+        warn_of_old_name(criterion)
+
+    def _read(self, X, y, sample_weight=None, *, reset=True):
+        if self.criterion == "poisson" and y is not None:
+            check_counts(np.asarray(y), sample_weight)
+        return super()._read(X, y, sample_weight, reset=reset)
+
+
+def warn_of_old_name(criterion: Any) -> None:
+    """Say that a name is old, at the line of the caller that has it, as scikit-learn does."""
+    if isinstance(criterion, str) and criterion == OLD_NAME:
+        warnings.warn(
+            f'criterion="{OLD_NAME}" is deprecated, as in scikit-learn: it is another name for '
+            '"squared_error"; use that.',
+            FutureWarning,
+            stacklevel=3,
+        )
+
+
+def check_counts(y: Any, sample_weight: Any, needed: str = "positive") -> None:
+    """Refuse targets that no Poisson distribution has; rows without weight do not count.
+
+    What is `needed` of their sum is in the words of scikit-learn's class of the same name.
+    """
+    if y.dtype.kind not in "biuf":
+        return
+    if sample_weight is not None and np.shape(sample_weight) == y.shape[:1]:
+        y = y[np.asarray(sample_weight) > 0]
+    cure = 'use criterion="squared_error".'
+    if np.any(y < 0):
+        raise ValueError(
+            "Some value(s) of y are negative which is not allowed for Poisson regression: the "
+            f"smallest is {y.min():g}; {cure}"
+        )
+    if np.sum(y) <= 0:
+        raise ValueError(
+            f"Sum of y is not {needed} which is necessary for Poisson regression: all targets are "
+            f"0; {cure}"
+        )
