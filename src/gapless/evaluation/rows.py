@@ -17,7 +17,7 @@ from .._ground.design import Design
 from .._ground.interrupt import check
 from .._ground.tables import readable, refuse_equal_names
 from .._ground.weighted_fits import weight_options
-from ..unseen import counted_labels, drawn, mean_and_error, time_windows
+from ..unseen import counted_labels, dealt, drawn, mean_and_error, splits, time_windows
 
 Array = np.ndarray
 Split = tuple[Array, Array]
@@ -159,9 +159,7 @@ class Rows:
                 f"{k} folds need at least {k} distinct rows or groups, and there are "
                 f"{self.unit_count}; lower k."
             )
-        fold = np.empty(self.unit_count, dtype=int)
-        fold[self.shuffled(model, seed)] = np.arange(self.unit_count) * k // self.unit_count
-        return [self.split(fold == part) for part in range(k)]
+        return splits(dealt(self.units, k, order=self.shuffled(model, seed)))
 
     def hold_out(self, model: Any, part: float, seed: int = 0) -> Split:
         """Rows to learn from, and those of a part of the units, or of the latest rows."""

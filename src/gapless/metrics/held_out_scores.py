@@ -18,11 +18,10 @@ from sklearn.utils.validation import column_or_1d
 
 from .._ground.validation import read_weights
 from .._ground.weighted_fits import weight_argument, weight_options
-from ..unseen import Judge, NotAvailable, Population, Remembering, Trial, drawn, with_shares
+from ..unseen import FOLDS, Judge, NotAvailable, Population, Remembering, Trial, dealt, with_shares
 
 Array = np.ndarray
 
-FOLDS = 5
 # Probabilities nearer to 0 or 1 than this say no more than that.
 LEAST = 1e-6
 TOO_FEW = (
@@ -56,10 +55,7 @@ class HeldOut:
     @cached_property
     def fold(self) -> Array:
         """The fold of each row, 0 to 4, with a fair part of each class in all of them."""
-        n = len(self.true)
-        fold = np.empty(n, dtype=int)
-        fold[drawn(np.arange(n), n, self.true)] = np.arange(n) % FOLDS
-        return fold
+        return dealt(np.arange(len(self.true)), strata=self.true, in_turn=True)
 
 
 def scores_of(model: Any, X: Any) -> Array:
@@ -131,8 +127,7 @@ def _from_folds(model: Any, X: Any, y: Any, sample_weight: Any) -> HeldOut:
     code = np.searchsorted(model.classes_, y).astype(float)
     population = Population.of(X, code, read_weights(sample_weight, y))
     rows, weights = population.first, population.weights
-    fold = np.empty(len(rows), dtype=int)
-    fold[drawn(np.arange(len(rows)), len(rows), y[rows])] = np.arange(len(rows)) % FOLDS
+    fold = dealt(np.arange(len(rows)), strata=y[rows], in_turn=True)
     ask = "predict_proba" if hasattr(model, "predict_proba") else "decision_function"
     answers = None
     for k in np.unique(fold):

@@ -24,8 +24,8 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .._ground.stored import INPUT, Declaration, Each, FittedModel, Labels, Unused, Value, Word
 from .._ground.weighted_fits import weight_options
-from ..unseen import take_over
-from .held_out_scores import FOLDS, HeldOut, held_out, scores_of
+from ..unseen import FOLDS, take_over
+from .held_out_scores import HeldOut, held_out, scores_of
 from .probability_maps import Sigmoid, Steps, mapped
 
 Array = np.ndarray

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     )
     from .estimate import generalize, measure
     from .fitted import LARGE_ROWS, LARGE_WORK, Fitted, asymmetric
-    from .folds import FOLDS, drawn, folds_by_units, mean_losses
+    from .folds import FOLDS, dealt, drawn, mean_losses, splits
     from .held_out import LARGE_SAMPLE, METHODS, Estimate, by_formula, by_refits
     from .leave_one_out import NotAvailable, keep_shares, leave_out, ridge_path_leave_out
     from .leave_one_out._base import LARGEST_SYSTEM, members, squares_of

@@ -17,7 +17,7 @@ import numpy as np
 
 from .._ground.design import Design
 from .fitted import Fitted
-from .folds import drawn
+from .folds import dealt, drawn
 from .held_out import FEW_UNITS, by_formula
 from .leave_one_out import NotAvailable
 from .leave_one_out.new_rows import WithoutEach
@@ -253,10 +253,7 @@ def _by_refits(
 ) -> tuple[LeftOut, Array]:
     """One model for each fold of the units, which are dealt out in a random order."""
     count = len(order)
-    folds = count if count <= FEW_UNITS else FOLDS
-    of_unit = np.empty(count, dtype=int)
-    of_unit[order] = np.arange(count) * folds // count
-    of_row = np.where(units >= 0, of_unit[units], -1)
+    of_row = dealt(units, count if count <= FEW_UNITS else FOLDS, order=order)
     # Of many rows those that calibrate are in some of the folds alone.
     used, fold = np.unique(of_row[rows], return_inverse=True)
     models = [_without(fitted, np.flatnonzero(of_row == k)) for k in used]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 Array = np.ndarray
+Fold = tuple[Array, Array]
 
 FOLDS = 5
 
@@ -32,15 +33,35 @@ def drawn(units: Array, count: int, strata: Array | None = None) -> Array:
     return order[:count]
 
 
-def folds_by_units(units: Array, strata: Array | None) -> Array:
-    """Which of five folds each row is in, or of fewer where there are not as many units.
+def dealt(
+    units: Array,
+    folds: int = FOLDS,
+    *,
+    strata: Array | None = None,
+    order: Array | None = None,
+    in_turn: bool = False,
+) -> Array:
+    """Which of so many folds each row is in, or of fewer where there are not as many units.
 
-    Rows of one unit are together, and each fold has its share of every stratum; −1 is no unit.
+    Rows of one unit 0, 1, … are together; −1 is no unit, and in no fold. Units are drawn so that
+    each fold has its share of every stratum, unless they are given in an `order`. A fold is a
+    stretch of them, or they are dealt out in turn.
     """
     count = int(units.max()) + 1
+    folds, place = min(folds, count), np.arange(count)
     fold = np.empty(count, dtype=int)
-    fold[drawn(units, count, strata)] = np.arange(count) * min(FOLDS, count) // count
+    fold[drawn(units, count, strata) if order is None else order] = (
+        place % folds if in_turn else place * folds // count
+    )
     return np.where(units >= 0, fold[units], -1)
+
+
+def splits(of_row: Array) -> list[Fold]:
+    """The rows of all other folds and those of a fold, for each fold 0, 1, …, −1 being none."""
+    return [
+        (np.flatnonzero((of_row >= 0) & (of_row != k)), np.flatnonzero(of_row == k))
+        for k in range(int(of_row.max()) + 1)
+    ]
 
 
 def mean_losses(sums: Array, weights: Array) -> tuple[Array, Array]:

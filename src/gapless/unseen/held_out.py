@@ -18,7 +18,7 @@ from ..penalties import Penalty
 from ..problem import Parameters, Problem
 from ..solvers import Fold, FoldModels, solve_folds
 from .fitted import Array, Fitted
-from .folds import FOLDS, drawn
+from .folds import FOLDS, dealt, drawn, splits
 from .leave_one_out import HeldOut, NotAvailable, forward, leave_out
 
 # Up to so many units each is left out for real, which takes no longer than checking a formula.
@@ -139,19 +139,11 @@ def folds_of(fitted: Any, units: Array, by: str) -> tuple[list[Fold], str]:
     """Pairs (train, test) of rows, and what they are called."""
     count = int(units.max()) + 1
     order = drawn(units, count, fitted.targets if fitted.has_classes and by == "row" else None)
-    fold = np.empty(count, dtype=int)
     if count <= FEW_UNITS:
-        fold[order] = np.arange(count)
-        method, last = f"refits (each {by} left out)", count
-    elif not fitted.is_large:
-        fold[order] = np.arange(count) * FOLDS // count
-        method, last = f"{FOLDS}-fold", FOLDS
-    else:
-        size = min(LARGE_SAMPLE, count // FOLDS)
-        fold[order] = np.where(np.arange(count) < size, 0, 1)
-        method, last = f"hold-out of {size} {by}s", 1
-    of_row = np.where(units >= 0, fold[units], -1)
-    return [
-        (np.flatnonzero((of_row >= 0) & (of_row != k)), np.flatnonzero(of_row == k))
-        for k in range(last)
-    ], method
+        return splits(dealt(units, count, order=order)), f"refits (each {by} left out)"
+    if not fitted.is_large:
+        return splits(dealt(units, order=order)), f"{FOLDS}-fold"
+    size = min(LARGE_SAMPLE, count // FOLDS)
+    is_held = np.isin(units, order[:size])
+    part = np.flatnonzero((units >= 0) & ~is_held), np.flatnonzero(is_held)
+    return [part], f"hold-out of {size} {by}s"

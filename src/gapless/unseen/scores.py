@@ -12,7 +12,7 @@ from sklearn.base import is_classifier, is_outlier_detector
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import check_scoring
 
-from .folds import drawn
+from .folds import dealt
 
 Array = np.ndarray
 
@@ -125,11 +125,9 @@ class Judge:
 
     def _jackknife(self, z: Array, rows: Array, of_row: Array) -> float:
         """√((B−1)/B Σ(s₍₋b₎ − s̄)²) over B blocks (Shao and Wu 1989, Annals of Statistics 17)."""
-        count = int(of_row.max()) + 1
-        blocks = min(BLOCKS, count)
-        block = np.empty(count, dtype=int)
-        block[drawn(of_row, count)] = np.arange(count) % blocks
-        left = np.array([self.score(z, rows[block[of_row] != b]) for b in range(blocks)])
+        block = dealt(of_row, BLOCKS, in_turn=True)
+        blocks = int(block.max()) + 1
+        left = np.array([self.score(z, rows[block != b]) for b in range(blocks)])
         return float(np.sqrt((blocks - 1) * np.var(left)))
 
     def _predicted(self, z: Array) -> Array:

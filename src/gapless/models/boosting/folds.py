@@ -17,7 +17,7 @@ import numpy as np
 
 from ..._ground.interrupt import TimeLimit, deadline, time_limit
 from ...losses import Loss
-from ...unseen import Search, equal_rows, folds_by_units, mean_losses, units_of
+from ...unseen import Search, dealt, equal_rows, mean_losses, units_of
 from ..trees import PackedTrees
 from .data import BoostingData
 from .held_out import check_finished
@@ -153,7 +153,7 @@ def folds_of(model: Any, data: BoostingData) -> list[Fold]:
     y, rows = data.outputs.y[:, 0], population.first
     weights = np.bincount(population.place, data.weights)
     units = units_of(equal_rows(data.F), population.place, np.ones(len(y), dtype=bool))
-    of_row = folds_by_units(units, y if has_classes else None)
+    of_row = dealt(units, strata=y if has_classes else None)
     found = []
     for k in range(of_row.max() + 1 if of_row.max() > 0 else 0):
         own = np.flatnonzero(of_row != k)

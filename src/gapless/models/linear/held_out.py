@@ -7,10 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from ...problem import Problem
-from ...unseen import Distinct, Fitted, drawn
+from ...unseen import Distinct, Fitted, dealt, splits
 
 Array = np.ndarray
-FOLDS = 5
 
 
 def merged_rows(fitted: Fitted) -> tuple[Fitted, Array, Array]:
@@ -47,19 +46,8 @@ def part_of(fitted: Fitted, rows: Array) -> Fitted:
 
 def folds_of_rows(fitted: Fitted) -> list[tuple[Array, Array]]:
     """The folds of a fit, stratified where it has classes."""
-    return content_folds(fitted.units, fitted.targets if fitted.has_classes else None)
-
-
-def content_folds(units: Array, strata: Array | None) -> list[tuple[Array, Array]]:
-    """Folds (train, test) of the units 0, 1, …, −1 being in none, whatever the rows' order."""
-    count = int(units.max()) + 1
-    fold = np.empty(count, dtype=int)
-    fold[drawn(units, count, strata)] = np.arange(count) % min(FOLDS, count)
-    of_row = np.where(units >= 0, fold[units], -1)
-    return [
-        (np.flatnonzero((of_row >= 0) & (of_row != k)), np.flatnonzero(of_row == k))
-        for k in range(min(FOLDS, count))
-    ]
+    strata = fitted.targets if fitted.has_classes else None
+    return splits(dealt(fitted.units, strata=strata, in_turn=True))
 
 
 def row_scores(problems: list[Problem], z: Array) -> Array:

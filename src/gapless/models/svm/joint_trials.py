@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..._ground.threads import single_blas
-from ...unseen import FOLDS, drawn
+from ...unseen import FOLDS, dealt
 from .all_in_one import ClassHinge, JointMachine
 from .class_descent import ClassProblem, finished_descent
 from .forms import status_of
@@ -37,11 +37,7 @@ class JointTrials(Trials):
 
     def _prepare(self, machine: Any) -> None:
         self.machine = machine
-        count = len(self.units.first)
-        of_unit = np.empty(count, dtype=int)
-        folds = min(FOLDS, count)
-        of_unit[drawn(self.of_x, count, self.y)] = np.arange(count) * folds // count
-        self.fold = of_unit[self.of_x]
+        self.fold = dealt(self.of_x, FOLDS, strata=self.y)
         self.states: dict[float | None, _Folds] = {}
 
     def _judged(self, values):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..._ground.interrupt import check
-from ...unseen import Search, folds_by_units, mean_losses
+from ...unseen import Search, dealt, mean_losses
 from .pruning import NestedSequence, node_costs, parents, weakest_links
 
 Array = np.ndarray
@@ -58,7 +58,7 @@ def choose_alpha(grow: Any, data: Any, units: Array, whole: Any, select: str) ->
     alphas = _candidates(sequence_of(whole).alphas)
     y, weights = data.outputs.y, data.outputs.sample_weight
     strata = y[:, 0] if data.has_classes else None
-    of_row = folds_by_units(units, strata)
+    of_row = dealt(units, strata=strata)
     # Equal rows are one, with all their weight.
     counted = np.flatnonzero(units >= 0)
     _, first, place = np.unique(data.labels[counted], return_index=True, return_inverse=True)
