@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
+import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,6 +21,8 @@ from .conformal import Calibration, calibrate
 from .estimate import measure
 from .result import Generalization
 from .search import Choice
+
+Array = np.ndarray
 
 # Where parameters of the fit are kept that predictions depend on.
 GIVEN = "_given"
@@ -60,6 +63,10 @@ class Remembering:
 
     # What is computed when it is asked for, from the data of the fit.
     _on_demand: ClassVar[tuple[str, ...]] = ("generalization_",)
+    # The method that scores rows, on which all answers of the model rest.
+    _answering: ClassVar[str] = "_scores"
+    # X, y and weights, validated; with reset=False the features must be those of the fit.
+    _read: Callable[..., Any]
 
     @classmethod
     @functools.cache
@@ -77,6 +84,26 @@ class Remembering:
         """
         fitted = self._remembered("gapless.generalize(model, X, y, sample_weight)")
         return self._corrected(fitted, measure(self, fitted))
+
+    def _fitted_to(self, X, y, sample_weight=None) -> Any:
+        """The fit, rebuilt from its data."""
+        return self._fitted(self._reread(X, y, sample_weight))
+
+    def _reread(self, X, y, sample_weight) -> Any:
+        """The data of the fit, read again."""
+        check_is_fitted(self)
+        return self._read(X, y, sample_weight, reset=False)
+
+    def _standing_in(self, z: Array) -> Any:
+        """A copy of the model that gives row i, asked for by X = [[i]], the scores z[i]."""
+        twin = copy.copy(self)
+        scores = self._shaped(z)
+        setattr(twin, self._answering, lambda X: scores[X[:, 0]])
+        return twin
+
+    def _shaped(self, z: Array) -> Array:
+        """Scores (n, K) in the shape in which the model has them."""
+        return z
 
     def _fitted(self, *training: Any) -> Any:
         """The fit, as far as held-out predictions need it."""

@@ -61,6 +61,7 @@ class Ensemble(Remembering, CallbackSupport):
         "_max_samples": Unused(),
         "_fingerprint": Unused(),
     }
+    _answering: ClassVar[str] = "_mean_of_members"
 
     # ---- what a subclass says --------------------------------------------------------------------
 
@@ -222,14 +223,8 @@ class Ensemble(Remembering, CallbackSupport):
 
     def _certified(self, X, y, sample_weight=None) -> Certificate:
         """The certificate: no bound is known, whatever the data."""
-        check_is_fitted(self)
-        self._check_same_data(self._read(X, y, sample_weight, reset=False))
+        self._check_same_data(self._reread(X, y, sample_weight))
         return self.certificate_
-
-    def _fitted_to(self, X, y, sample_weight=None) -> EnsembleFit:
-        """The fit, rebuilt from its data."""
-        check_is_fitted(self)
-        return self._fitted(self._read(X, y, sample_weight, reset=False))
 
     def _fitted(self, data: EnsembleData) -> EnsembleFit:
         self._check_same_data(data)
@@ -248,12 +243,6 @@ class Ensemble(Remembering, CallbackSupport):
     def _calibration_rows(self, X: Any) -> Rows:
         """New rows for the models of a calibration."""
         return Rows(self._read_X(X, reset=False)[0])
-
-    def _standing_in(self, z: Array) -> Any:
-        """A copy of the model that gives row i, asked for by X = [[i]], the prediction z[i]."""
-        twin: Any = copy.copy(self)
-        twin._mean_of_members = lambda X: z[X[:, 0]]
-        return twin
 
     @property
     def _population(self) -> Population:

@@ -219,12 +219,6 @@ class BayesClassifier(ClassifierMixin, Remembering, BaseEstimator):
 
     # ---- both gaps -------------------------------------------------------------------------------
 
-    def _standing_in(self, z: Array) -> Any:
-        """A copy of the model that gives row i, asked for by X = [[i]], the scores z[i]."""
-        twin: Any = copy.copy(self)
-        twin._scores = lambda X: z[X[:, 0]]
-        return twin
-
     def _reread(self, X, y, sample_weight) -> Training:
         """The data of the fit, read again."""
         check_is_fitted(self)
@@ -241,10 +235,6 @@ class BayesClassifier(ClassifierMixin, Remembering, BaseEstimator):
         """The certificate, computed again from the data of the fit."""
         data = self._reread(X, y, sample_weight)
         return self._judge(self._learn(data), data)
-
-    def _fitted_to(self, X, y, sample_weight=None) -> BayesFit:
-        """The fit, rebuilt from its data."""
-        return self._fitted(self._reread(X, y, sample_weight))
 
     def _fitted(self, data: Training) -> BayesFit:
         """The fit, or an error if its data has changed."""

@@ -73,6 +73,7 @@ class GradientBoosting(Remembering, CallbackSupport, BaseEstimator):
     _families: ClassVar[dict] = {"loss": Family(losses.by_name)}
     get_params = get_params
     set_params = set_params
+    _answering: ClassVar[str] = "_raw_predict"
     _stored: ClassVar[Declaration] = {
         "loss_": Value(Loss),
         "start_": Numbers("outputs"),
@@ -447,14 +448,8 @@ class GradientBoosting(Remembering, CallbackSupport, BaseEstimator):
 
     def _certified(self, X, y, sample_weight=None) -> Certificate:
         """The certificate, with the loss computed again from the data."""
-        check_is_fitted(self)
-        data = self._read(X, y, sample_weight, reset=False)
+        data = self._reread(X, y, sample_weight)
         return self._certificate(data, self._objective(data) / float(data.weights.sum()))
-
-    def _fitted_to(self, X, y, sample_weight=None) -> BoostingFit:
-        """The fit, rebuilt from its data."""
-        check_is_fitted(self)
-        return self._fitted(self._read(X, y, sample_weight, reset=False))
 
     def _fitted(self, data: BoostingData) -> BoostingFit:
         """The fit, or an error if its data has changed."""
@@ -483,12 +478,6 @@ class GradientBoosting(Remembering, CallbackSupport, BaseEstimator):
         check_finished(fitted.run.ending)
         twin: Any = copy.copy(self)
         twin.__dict__.update(fitted.learned, _packed=packed(fitted.run.trees, data.scores))
-        return twin
-
-    def _standing_in(self, z: Array) -> Any:
-        """A copy of the model that gives row i, asked for by X = [[i]], the scores z[i]."""
-        twin: Any = copy.copy(self)
-        twin._raw_predict = lambda X: z[X[:, 0]]
         return twin
 
     def _calibration_rows(self, X: Any) -> Design:

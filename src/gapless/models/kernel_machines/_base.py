@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any, ClassVar
 
 import numpy as np
@@ -115,22 +114,12 @@ class KernelRegressor(OfParts, RegressorMixin, Remembering, CallbackSupport, Bas
 
     # ---- both gaps -------------------------------------------------------------------------------
 
-    def _standing_in(self, z: Array) -> Any:
-        """A copy of the model that gives row i, asked for by X = [[i]], the prediction z[i]."""
-        twin: Any = copy.copy(self)
-        scores = z[:, 0] if self._is_flat else z
-        twin._scores = lambda X: scores[X[:, 0]]
-        return twin
+    def _shaped(self, z: Array) -> Array:
+        return z[:, 0] if self._is_flat else z
 
     def _certified(self, X, y, sample_weight=None) -> Certificate:
         """The certificate, computed again from the data of the fit."""
-        check_is_fitted(self)
-        return self._certify(self._read(X, y, sample_weight, reset=False))
-
-    def _fitted_to(self, X, y, sample_weight=None) -> Refittable | Fitted:
-        """The fit, rebuilt from its data."""
-        check_is_fitted(self)
-        return self._fitted(self._read(X, y, sample_weight, reset=False))
+        return self._certify(self._reread(X, y, sample_weight))
 
     def _fitted(self, data: Training) -> Refittable | Fitted:
         """The fit, or an error if its data has changed."""

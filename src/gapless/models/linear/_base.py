@@ -7,7 +7,6 @@ certificates summed.
 
 from __future__ import annotations
 
-import copy
 import time
 import warnings
 from contextlib import suppress
@@ -445,12 +444,8 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
                 "coefficients have changed since. Fit again."
             )
 
-    def _standing_in(self, z: Array) -> Any:
-        """A copy of the model that gives row i, asked for by X = [[i]], the scores z[i]."""
-        twin: Any = copy.copy(self)
-        scores = z[:, 0] if self.coef_.ndim == 1 else z
-        twin._scores = lambda X: scores[X[:, 0]]
-        return twin
+    def _shaped(self, z: Array) -> Array:
+        return z[:, 0] if self.coef_.ndim == 1 else z
 
     # ---- predicting ------------------------------------------------------------------------------
 

@@ -251,11 +251,9 @@ class SupervisedNeighbors(Remembering, CallbackSupport, NearestMixin, NeighborsM
         return ("n_neighbors",) if self.n_neighbors == LOO else ()
 
     def _reread(self, X, y, sample_weight) -> NeighborsData:
-        """The data of the fit, read again, or an error where it is another."""
+        """The data of the fit, read again."""
         check_is_fitted(self)
-        data = as_fitted(self)._read(X, y, sample_weight, reset=False)
-        self._check_same(data)
-        return data
+        return as_fitted(self)._read(X, y, sample_weight, reset=False)
 
     def _check_same(self, data: NeighborsData) -> None:
         weights = np.ones(len(self._y)) if self._weights is None else self._weights
@@ -269,22 +267,12 @@ class SupervisedNeighbors(Remembering, CallbackSupport, NearestMixin, NeighborsM
 
     def _certified(self, X, y, sample_weight=None) -> Certificate:
         """The certificate; the data must be those of the fit, for the model is its data."""
-        self._reread(X, y, sample_weight)
+        self._check_same(self._reread(X, y, sample_weight))
         return NONE
-
-    def _fitted_to(self, X, y, sample_weight=None) -> NeighborsFit:
-        """The fit, rebuilt from its data."""
-        return NeighborsFit(as_fitted(self), self._reread(X, y, sample_weight))
 
     def _fitted(self, data: NeighborsData) -> NeighborsFit:
         self._check_same(data)
         return NeighborsFit(as_fitted(self), data)
-
-    def _standing_in(self, z: Array) -> Any:
-        """A copy of the model that gives row i, asked for by X = [[i]], the scores z[i]."""
-        twin: Any = copy.copy(self)
-        twin._scores = lambda X: z[X[:, 0]]
-        return twin
 
     def _calibration_rows(self, X: Any) -> Design:
         """New rows for the models of a calibration."""

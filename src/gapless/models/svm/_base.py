@@ -7,7 +7,6 @@ is stored is on the rows of the caller, in the layout of scikit-learn.
 
 from __future__ import annotations
 
-import copy
 import time
 import warnings
 from collections.abc import Iterator
@@ -474,12 +473,6 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
                 "texts; use rows of numbers."
             )
         return Design(X)
-
-    def _standing_in(self, z: Array) -> Any:
-        """A copy of the model that gives row i, asked for by X = [[i]], the scores z[i]."""
-        twin: Any = copy.copy(self)
-        twin._scores = lambda X: z[X[:, 0]]
-        return twin
 
     def _corrected(self, fitted: MachineFit, plain: Generalization) -> Generalization:
         choice = self.__dict__.pop("_choice", None)

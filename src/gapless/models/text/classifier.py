@@ -451,10 +451,6 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
             self.classifier_, rows[is_there], data.y[is_there], data.weights[is_there]
         )
 
-    def _fitted_to(self, X, y, sample_weight=None) -> TextFit:
-        """The fit, rebuilt from its data."""
-        return self._fitted(self._reread(X, y, sample_weight))
-
     def _fitted(self, data: TextData) -> TextFit:
         bag = self._own_bag
         return TextFit(self.classifier_, bag, data, bag.choice, self.classes_)

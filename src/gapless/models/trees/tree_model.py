@@ -6,7 +6,6 @@ A subclass says how its data is read (`_read`), how a tree is grown and pruned o
 
 from __future__ import annotations
 
-import copy
 import warnings
 from dataclasses import replace
 from numbers import Real
@@ -368,12 +367,6 @@ class TreeModel(Remembering, CallbackSupport, BaseEstimator):
                 "changed since. Fit again."
             )
         return TreeFit(self, data)
-
-    def _standing_in(self, z: Array) -> Any:
-        """A copy of the model that gives row i, asked for by X = [[i]], the scores z[i]."""
-        twin: Any = copy.copy(self)
-        twin._scores = lambda X: z[X[:, 0]]
-        return twin
 
     def _calibration_rows(self, X: Any) -> Design:
         """New rows for the models of a calibration."""
