@@ -9,18 +9,18 @@ from ..._ground.percent import enough_decimals, percent
 from ...metrics import decimals, written
 from .. import Candidate
 
-# Letters of a name in a sentence.
-MOST_LETTERS = 60
+# The most characters of a name in a sentence.
+MOST_CHARACTERS = 60
 
 
 def shortened(text: str, most: int) -> str:
-    """A text in one line of at most so many letters."""
+    """A text in one line of at most this many characters."""
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
 def squeezed(text: str, most: int) -> str:
-    """A name in one line of at most so many letters; its end is kept, where levels differ."""
+    """A name in one line of at most this many characters; its end is kept, where levels differ."""
     line = " ".join(text.split())
     if len(line) <= most:
         return line
@@ -29,7 +29,7 @@ def squeezed(text: str, most: int) -> str:
 
 
 def distinguishable(names: Sequence[str], most: int) -> list[str]:
-    """Names of at most so many letters each; those that begin alike are cut where they differ."""
+    """Names of at most this many characters; those that begin alike are cut where they differ."""
     lines = [" ".join(name.split()) for name in names]
     cut = [shortened(line, most) for line in lines]
     for text in {text for text in cut if cut.count(text) > 1}:
@@ -43,7 +43,7 @@ def distinguishable(names: Sequence[str], most: int) -> list[str]:
 
 def quoted(text: str) -> str:
     """A name in a sentence: one line, not too long, quoted so that one sees where it ends."""
-    return repr(shortened(text, MOST_LETTERS) if text.isprintable() else text[:MOST_LETTERS])
+    return repr(shortened(text, MOST_CHARACTERS) if text.isprintable() else text[:MOST_CHARACTERS])
 
 
 def joined(items: Sequence[str]) -> str:
@@ -99,7 +99,7 @@ def shares(value: float, low: float, high: float) -> tuple[str, str, str]:
 
 
 def short(value: float) -> str:
-    """A number in few letters: 12k, 1.5M, 0.25."""
+    """A number in few characters: 12k, 1.5M, 0.25."""
     if value == 0:
         return "0"
     size = abs(value)
