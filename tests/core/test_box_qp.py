@@ -10,13 +10,26 @@ from gapless._ground import core as _core
 from gapless._ground.design import Design
 from gapless._ground.interrupt import TimeLimit
 
+MANY = 10**12  # visits, more than any test takes
 
-def make_task(X, rng, *, sigma=0.0, gap=1e-12, epochs=10_000, absolute=0.0, quadratic=0.5, seed=0):
+
+def make_task(
+    X,
+    rng,
+    *,
+    sigma=0.0,
+    gap=1e-12,
+    epochs=10_000,
+    absolute=0.0,
+    quadratic=0.5,
+    seed=0,
+    visits=MANY,
+):
     """One problem on X; theta and w start at 0."""
     n, d = X.shape
     box = (rng.normal(size=n), np.full(n, quadratic), -rng.uniform(0.5, 2, n), rng.uniform(0, 2, n))
     moving = (np.zeros(n), np.zeros(d), 0.0, sigma, np.inf)
-    return (rng.uniform(0.5, 2, d), box, absolute, *moving, gap, epochs, seed)
+    return (rng.uniform(0.5, 2, d), box, absolute, *moving, gap, epochs, seed, visits)
 
 
 def descend(X, tasks, threads=1, deadline=np.inf):
@@ -69,7 +82,7 @@ def test_the_bias_moves_until_bounds_balance(rng):
     linear, width = np.array([-1.0, -1, -1, 1, 1]), np.array([1.0, 1, 1, 1, 2])
     lower, upper = np.where(linear > 0, -width, 0.0), np.where(linear > 0, 0.0, width)
     moving = (np.zeros(5), np.zeros(1), 0.0, 1.0, np.inf)
-    task = (np.ones(1), (linear, np.zeros(5), lower, upper), 0.0, *moving, 1e-10, 1000, 0)
+    task = (np.ones(1), (linear, np.zeros(5), lower, upper), 0.0, *moving, 1e-10, 1000, 0, MANY)
     [(gap, _, b, _, _)] = descend(X, [task])
     assert gap <= 1e-10
     assert task[3].tolist() == [1, 1, 1, -1, -2]
@@ -101,6 +114,14 @@ def test_the_duality_gap_is_of_the_order_of_its_estimate(rng):
         true = np.sum((theta - best) * (z + 0.5 * quadratic * (theta + best)))
         assert gap <= target
         assert 0 <= true <= 100 * target
+
+
+def test_a_descent_ends_with_the_epoch_in_which_its_visits_are_used_up(rng):
+    X = rng.normal(size=(30, 5))
+    for passes in (1, 2, 3):
+        # Nothing is left out before the second epoch, so the first two visit every row.
+        [(_, epochs, *_)] = descend(X, [make_task(X, rng, gap=0.0, visits=30 * passes - 29)])
+        assert epochs == passes if passes < 3 else epochs >= passes
 
 
 def test_the_deadline_ends_a_long_descent(rng):

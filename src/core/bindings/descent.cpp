@@ -170,21 +170,22 @@ std::pair<Index, bool> gram_lasso_solve(GramLasso& lasso, const VectorIn<double>
 using BoxIn = std::tuple<VectorIn<double>, VectorIn<double>, VectorIn<double>, VectorIn<double>>;
 
 // One problem: inverse; box and absolute; theta and w, which are moved in place; b, sigma,
-// threshold; gap, epochs, seed.
+// threshold; gap, epochs, seed, visits.
 using BoxTask = std::tuple<VectorIn<double>, BoxIn, double, VectorOut<double>, VectorOut<double>,
-                           double, double, double, double, Index, std::uint64_t>;
+                           double, double, double, double, Index, std::uint64_t, std::uint64_t>;
 
 // What became of it: the estimated gap, the number of epochs, and b, sigma and threshold.
 using BoxResult = std::tuple<double, Index, double, double, double>;
 
 template <class Samples>
 BoxResult run_box_task(const Samples& x, const BoxTask& task, Checkpoint& checkpoint) {
-    const auto& [inverse, box, absolute, theta, w, b, sigma, threshold, gap, epochs, seed] = task;
+    const auto& [inverse, box, absolute, theta, w, b, sigma, threshold, gap, epochs, seed, visits] =
+        task;
     const auto& [linear, quadratic, lower, upper] = box;
     BoxTerms terms{linear.data(), quadratic.data(), lower.data(), upper.data(), absolute};
     BoxIterate iterate{theta.data(), w.data(), b, sigma, threshold};
     BoxProgress progress =
-        descend_box(x, inverse.data(), terms, iterate, {gap, epochs, seed}, checkpoint);
+        descend_box(x, inverse.data(), terms, iterate, {gap, epochs, seed, visits}, checkpoint);
     return {progress.gap, progress.epochs, iterate.b, iterate.sigma, iterate.threshold};
 }
 

@@ -100,30 +100,38 @@ public:
         active_ = movable_;
         BoxProgress done{infinity, 0, 0};
         double settled = infinity;
-        while (done.epochs < limits_.epochs) {
+        const double enough = part_in_play * limits_.gap;
+        const std::uint64_t last_visit = visits_ + limits_.visits;
+        double sum_before = infinity;
+        while (done.epochs < limits_.epochs && visits_ < last_visit) {
             bool everything = active_.size() == movable_.size();
             double gap = epoch();
-            bool solved = gap <= limits_.gap;
+            bool solved = gap <= enough;
             ++done.epochs;
             if (everything) {
                 done.gap = gap + price_of_sum();
                 if (done.gap <= limits_.gap) break;
+                sum_before = infinity;
             }
+            // While the samples in play bring Σθ nearer to 0, the others need not be visited.
+            bool waits = solved && std::abs(sum_) <= 0.5 * sum_before && price_of_sum() > enough;
+            if (solved) sum_before = std::abs(sum_);
             if (solved || gap <= 0.1 * settled) {
                 settled = gap;
                 move_bias();
             }
-            if (solved || active_.empty()) {
-                // What was left out must be looked at again before anything is called solved.
-                active_ = movable_;
-                at_.threshold = infinity;
-            }
+            // What was left out must be looked at again before anything is called solved. The
+            // threshold stays: one visit tells what may be left out again.
+            if ((solved && !waits) || active_.empty()) active_ = movable_;
         }
         done.active = static_cast<Index>(active_.size());
         return done;
     }
 
 private:
+    // The samples in play aim at less than the whole gap: what all of them have must fit in, too.
+    static constexpr double part_in_play = 0.3;
+
     // One pass over the active samples in random order; returns their share of the gap.
     double epoch() {
         constexpr Index ahead = 4;

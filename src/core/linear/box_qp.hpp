@@ -30,11 +30,13 @@ struct BoxIterate {
     double threshold;
 };
 
-// How far to go: until the duality gap is about `gap`, or for so many epochs.
+// How far to go: until the duality gap is about `gap`, for so many epochs, or for so many visits of
+// a sample.
 struct BoxLimits {
     double gap;
     Index epochs;
     std::uint64_t seed;  // of the order in which samples are visited
+    std::uint64_t visits = std::uint64_t{1} << 62;
 };
 
 // What a descent did: an estimate of the duality gap over all samples, made while they were
