@@ -23,7 +23,7 @@ from gapless.losses import (
 )
 from gapless.penalties import L1, L2, Box, ElasticNet, Group, NoPenalty
 from gapless.problem.problem import Parameters, Problem
-from gapless.solvers import registry, solve, solve_many
+from gapless.solvers import dual, registry, solve, solve_many
 from gapless.solvers._base import run
 
 SOLVERS = ("dual", "interior_point", "augmented_lagrangian")
@@ -283,6 +283,28 @@ def test_no_features_leaves_the_best_bias(name):
     solution = solve(make(np.zeros((5, 0)), y, Hinge(), L2(1.0)), name)
     assert solution.status == "optimal"
     np.testing.assert_allclose(solution.primal, 4.0, rtol=1e-9)
+
+
+@pytest.mark.parametrize("loss", [Hinge(), EpsilonInsensitive(0.1)], ids=lambda loss: loss.name)
+@pytest.mark.parametrize("bias", [True, False])
+def test_under_a_strong_penalty_a_descent_is_all_it_takes(loss, bias, rng):
+    X, y = classes(rng, 400, 3)
+    problem = make(X, y, loss, L2(30.0), bias=bias)
+    assert dual.is_quick(problem) and not dual.is_quick(make(X, y, loss, L2(0.1), bias=bias))
+    solution = solve(problem, tol=TOL)
+    assert solution.status == "optimal" and solution.trace.steps == 1
+    other = solve(problem, "augmented_lagrangian", tol=TOL)
+    assert_alike(problem, {"auto": solution}, other.parameters.w)
+
+
+def test_where_the_descent_falls_short_the_augmented_lagrangian_goes_on(rng, monkeypatch):
+    X, y = classes(rng, 400, 3)
+    problem = make(X, y, Hinge(), L2(30.0))
+    monkeypatch.setattr(dual, "FEW_VISITS", 1)
+    solution = solve(problem, tol=TOL)
+    assert solution.status == "optimal" and solution.trace.steps > 1
+    other = solve(problem, "augmented_lagrangian", tol=TOL)
+    assert_alike(problem, {"auto": solution}, other.parameters.w)
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1e6])

@@ -258,7 +258,11 @@ def _begin(problem: Problem, start: Parameters) -> tuple[Array, Array, Array, fl
     if start.theta is not None:
         s = problem.row_weights
         u = np.divide(-start.theta, s, out=middle, where=s > 0)
-        return start.w, start.b, _inside(problem, box, u), _first_rho(problem, box, start)
+        u = _inside(problem, box, u)
+        # From the first ρ on, the gap that is left falls with 1/ρ².
+        gap = problem.primal(start.w, start.b) - problem.bound(-s * u).dual
+        ahead = np.sqrt(problem.scale / gap) if 0 < gap < problem.scale else 1.0
+        return start.w, start.b, u, ahead * _first_rho(problem, box, start)
     rho = _first_rho(problem, box, problem.null)
     index = np.arange(SAMPLE_STEP // 2, problem.n, SAMPLE_STEP)
     unknowns = (problem.outputs or 1) * (problem.d + 1)

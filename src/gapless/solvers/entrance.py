@@ -9,10 +9,11 @@ from functools import partial
 import numpy as np
 
 from .._ground.design import Design
+from .._ground.threads import single_blas
 from ..problem import Parameters, Problem
 from ._base import Solution, Solver, registry, run
 from .auto import alternative, choose
-from .dual import descend_briefly, descend_together
+from .dual import begun_by_descent, descend_briefly, descend_together, is_quick
 from .joint_gram import KeptGram
 from .polish import finish
 from .row_space import RowSpace, is_wide
@@ -107,6 +108,8 @@ def _solved(
         solution.trace.steps += rounds
         found = solution.parameters
         return replace(solution, parameters=replace(found, w=space.leave(found.w)))
+    if again and start is None and chosen.name == "augmented_lagrangian" and is_quick(problem):
+        chosen = replace(chosen, method=begun_by_descent(chosen.method, options["tol"]))
     solution = run(chosen, problem, start, **options)
     if not polish:
         return solution
@@ -152,6 +155,7 @@ def _second_try(problem: Problem, solution: Solution, options: dict) -> Solution
 
 def _finished(problem: Problem, solution: Solution, tol: float) -> Solution:
     if solution.status in ("optimal", "stalled"):
-        with np.errstate(over="ignore", invalid="ignore"):
+        # Entered once, as while a solver runs: the many small factors would each switch BLAS.
+        with single_blas(), np.errstate(over="ignore", invalid="ignore"):
             return finish(problem, solution, tol)
     return solution
