@@ -1,5 +1,5 @@
 // The Python face of the core: one function per entry. What all of them share is in bindings.hpp;
-// bindings_*.cpp hold the entries of one part each.
+// the other files of this folder hold the entries of one part each.
 #include "bindings/bindings.hpp"
 
 #include <cstring>
@@ -20,12 +20,14 @@ void find_routine(nb::handle routines, const char* name, Routine& routine) {
     routine = reinterpret_cast<Routine>(PyCapsule_GetPointer(capsule.ptr(), signature));
 }
 
-void find_blas() {
+Blas find_blas() {
+    Blas blas;
     nb::object routines = nb::module_::import_("scipy.linalg.cython_blas").attr("__pyx_capi__");
     find_routine(routines, "sgemm", blas.sgemm);
     find_routine(routines, "dgemm", blas.dgemm);
     find_routine(routines, "ssyrk", blas.ssyrk);
     find_routine(routines, "dsyrk", blas.dsyrk);
+    return blas;
 }
 
 // ---- equal rows ----
@@ -63,13 +65,18 @@ void define_equal_rows(nb::module_& m) {
 
 }  // namespace
 
+const Blas& scipy_blas() {
+    static Blas found;
+    if (!found.dgemm) found = find_blas();
+    return found;
+}
+
 void define_all(nb::module_& m) {
     m.doc() = "The compiled loops of gapless: arrays in, arrays out.";
     // Types say that they come from the package, whose level is not theirs: what is pickled on one
     // processor can be read on another.
     const nb::object name = m.attr("__name__");
     m.attr("__name__") = "gapless._ground.core";
-    find_blas();
     define_equal_rows<float>(m);
     define_equal_rows<double>(m);
     define_all_in_one_functions(m);

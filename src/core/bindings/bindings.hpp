@@ -120,8 +120,9 @@ inline auto maybe(const char* name) { return nb::arg(name).noconvert().none(); }
 
 // ---- running ----
 
-// SciPy's BLAS, found once when the module is imported.
-inline Blas blas;
+// SciPy's BLAS, found when it is first asked for, with the GIL: losses use the core, too, and need
+// NumPy alone.
+const Blas& scipy_blas();
 
 // Call work(context) without the GIL, and turn a stop into the right Python exception.
 template <class Work>
@@ -143,6 +144,7 @@ void run(int threads, double deadline, Work&& work) {
         nb::gil_scoped_acquire gil;
         return PyErr_CheckSignals() != 0;
     };
+    const Blas& blas = scipy_blas();
     try {
         nb::gil_scoped_release released;
         work(Context{blas, threads, poll});

@@ -250,7 +250,7 @@ void define_descent_functions(nb::module_& m) {
     define_box_descent<float>(m);
     define_box_descent<double>(m);
     nb::class_<GramLasso>(m, "GramLasso")
-        .def("__init__", [](GramLasso* lasso) { new (lasso) GramLasso(blas); })
+        .def("__init__", [](GramLasso* lasso) { new (lasso) GramLasso(scipy_blas()); })
         .def("grow", &gram_lasso_grow, array("products"), array("q"), array("may_rise"),
              array("may_fall"))
         .def("solve", &gram_lasso_solve, array("l1"), array("l2"), array("w"), array("gradient"),

@@ -235,8 +235,8 @@ std::vector<SumResult> sum_descent_of_rows(const KernelForm& form, const MatrixI
                                            double deadline) {
     check(form.measure == Measure::product || form.measure == Measure::squared_distance,
           "the kernel must be one of products or of squared distances");
-    return descend_each(KernelSource{form, kernel_rows(X, squares), blas}, extent(X, 0), tasks,
-                        threads, deadline);
+    return descend_each(KernelSource{form, kernel_rows(X, squares), scipy_blas()}, extent(X, 0),
+                        tasks, threads, deadline);
 }
 
 // Small problems with one sum, each on its own kernel values; tol and steps are those of the first.
