@@ -161,7 +161,8 @@ def _polish_kinks(problem: Problem, parameters: Parameters, c: Coordinates) -> P
     u = np.divide(-parameters.theta, s, out=np.zeros(problem.n), where=s > 0)
     z = problem.predictions(w, b)
     kink = Kink.nearest(problem, u, z)
-    order, count = _likely_rows(problem, kink, u, z)
+    typical = _typical_distance(problem)
+    order, count = _likely_rows(problem, kink, u, z, typical)
     most = np.count_nonzero(~held) + problem.fit_bias
     if not np.any(c.l2[~held]):
         # Nothing but rows holds w: the solution is a vertex, with that many rows at their kink.
@@ -176,7 +177,7 @@ def _polish_kinks(problem: Problem, parameters: Parameters, c: Coordinates) -> P
         if not (np.all(np.isfinite(w)) and np.isfinite(b) and np.all(np.isfinite(u))):
             return None
         z = problem.predictions(w, b)
-        distance = np.abs(z - kink.at) / _typical_distance(problem)
+        distance = np.abs(z - kink.at) / typical
         most = np.count_nonzero(~held) + problem.fit_bias
         if np.any(distance[active] > 1e-8) and np.count_nonzero(active) > most:
             # More rows than can be at their kink together: the least certain ones are not.
@@ -184,7 +185,7 @@ def _polish_kinks(problem: Problem, parameters: Parameters, c: Coordinates) -> P
             active = _choose(problem.n, certain)
             u = np.where(active, np.clip(u, kink.low, kink.high), kink.end(-parameters.theta, z))
             continue
-        wrong = _wrong_rows(problem, kink, active, u, z)
+        wrong = _wrong_rows(problem, kink, active, u, z, typical)
         force = problem.design.transposed_times(-s * u) - c.l2 * w
         mistaken = _wrong_coordinates(c, w, force, held, signs)
         errors = np.count_nonzero(wrong) + np.count_nonzero(mistaken)
@@ -220,7 +221,9 @@ def _typical_distance(problem: Problem) -> float:
     return problem.scale / width if problem.scale > 0 and width > 0 else 1.0
 
 
-def _likely_rows(problem: Problem, kink: Kink, u: Array, z: Array) -> tuple[Array, int]:
+def _likely_rows(
+    problem: Problem, kink: Kink, u: Array, z: Array, typical: float
+) -> tuple[Array, int]:
     """The rows that may be at their kink, the likeliest first, and how many of them probably are.
 
     A row is at its kink if its slope is farther from the ends than z is from the kink, both
@@ -228,16 +231,18 @@ def _likely_rows(problem: Problem, kink: Kink, u: Array, z: Array) -> tuple[Arra
     """
     inside = (u - kink.low) / kink.width
     middle = np.where(problem.weights > 0, np.minimum(inside, 1 - inside), 0.0)
-    distance = np.abs(z - kink.at) / _typical_distance(problem)
+    distance = np.abs(z - kink.at) / typical
     rows = np.flatnonzero(middle > 0)
     ratio = distance[rows] / middle[rows]
     return rows[np.argsort(ratio, kind="stable")], int(np.count_nonzero(ratio < 1))
 
 
-def _wrong_rows(problem: Problem, kink: Kink, active: Array, u: Array, z: Array) -> Array:
+def _wrong_rows(
+    problem: Problem, kink: Kink, active: Array, u: Array, z: Array, typical: float
+) -> Array:
     """Active rows with a slope outside its interval, and others on the wrong side of a kink."""
     outside = (u < kink.low - 1e-9 * kink.width) | (u > kink.high + 1e-9 * kink.width)
-    above = (z - kink.at) / _typical_distance(problem)
+    above = (z - kink.at) / typical
     crossed = np.where(u - kink.low > kink.high - u, above < -1e-9, above > 1e-9)
     return np.where(active, outside, crossed) & (problem.weights > 0)
 
