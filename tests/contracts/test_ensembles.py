@@ -26,6 +26,7 @@ from gapless import (
     RandomForestRegressor,
 )
 from gapless._ground.threads import threads
+from gapless.models.forests import growing
 from gapless.models.forests.forest import Forest
 from gapless.unseen.versions import more_rounds
 from public_estimators import public_estimators
@@ -283,17 +284,17 @@ def test_time_limit_keeps_what_is_grown_and_says_so(cls, form):
 @every_form
 def test_interrupt_keeps_the_members_so_far(cls, form, monkeypatch):
     X, y = make_data(cls)
-    draw = Forest._grow if issubclass(cls, Forest) else cls._columns
-    name = "_grow" if issubclass(cls, Forest) else "_columns"
-    calls = []
+    # What is called for the members of one step.
+    home, name = (growing, "grow_trees") if issubclass(cls, Forest) else (cls, "_columns")
+    draw, calls = getattr(home, name), []
 
-    def interrupted(self, *args):
+    def interrupted(*args):
         calls.append(1)
         if len(calls) == 3:
             raise KeyboardInterrupt
-        return draw(self, *args)
+        return draw(*args)
 
-    monkeypatch.setattr(Forest if issubclass(cls, Forest) else cls, name, interrupted)
+    monkeypatch.setattr(home, name, interrupted)
     model = make(cls, form, n_estimators=60)
     with threads(1), pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
