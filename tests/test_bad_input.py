@@ -237,7 +237,7 @@ def test_dates_are_named(cls):
     _, y = make_data(cls)
     for table in TABLES_OF_DATES:
         what = "X" if isinstance(table, np.ndarray) else "column 'day' of X"
-        with pytest.raises(ValueError, match=f"{what} holds dates .* convert them to numbers"):
+        with pytest.raises(ValueError, match=f"{what} holds dates .* turn them into numbers"):
             cls().fit(table, y)
 
 

@@ -156,7 +156,7 @@ def _refuse_kind(what: str, kind: Any) -> None:
 def dates_error(what: str, kind: Any) -> ValueError:
     """An error that says where dates are, and what to do."""
     return ValueError(
-        f"{what} holds dates ({kind}); convert them to numbers, e.g. days since the first, or "
+        f"{what} holds dates ({kind}); turn them into numbers, e.g. days since the first, or "
         f"drop {'the column' if ' ' in what else 'them'}."
     )
 

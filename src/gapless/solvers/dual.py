@@ -10,7 +10,7 @@ import numpy as np
 
 from .._ground import core as _core
 from .._ground.design import Design
-from .._ground.interrupt import TimeLimit, deadline
+from .._ground.interrupt import TimeLimit, check, deadline
 from .._ground.threads import thread_count
 from ..problem import Parameters, Problem
 from ._base import Callback, Method, Monitor, Point, Solution, solver
@@ -174,6 +174,7 @@ def begun_by_descent(method: Method, tol: float) -> Method:
     """The method from where one round of epochs leads, which may be all that is needed."""
 
     def both(problem: Problem, start: Parameters) -> Iterator[Point]:
+        check()  # the descent may end before it looks at the clock
         descent = Descent(problem, start)
         descent.target = max(PART * tol * problem.scale, descent.smallest)
         descent.epochs, descent.visits = FEW_EPOCHS, FEW_VISITS * problem.n

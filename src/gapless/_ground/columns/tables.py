@@ -95,7 +95,7 @@ class Series:
             if kind is not type(None) and (kind.__hash__ is None or not has_order):
                 raise ValueError(
                     f"{self._named} holds values of type {kind.__name__}, which cannot be "
-                    "categories; convert them to numbers or strings, or drop the column."
+                    "categories; turn them into numbers or strings, or drop the column."
                 )
 
     @property
