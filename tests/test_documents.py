@@ -59,3 +59,18 @@ def test_changes_are_one_sentence_of_a_known_kind():
         assert len(text.splitlines()) == 1 and text.endswith("."), path.name
         # A full stop within is that of an abbreviation, a number or a file name.
         assert not re.search(r"(?<!i\.e)(?<!e\.g)\. [A-Z]", text), path.name
+
+
+FILE = r"\b(?:src|docs|tests)/[\w/]+\.(?:hpp|cpp|py|md)\b"
+
+
+def test_paths_that_the_sources_name_exist():
+    """Files move; what points at them follows."""
+    sources = [*(ROOT / "src").rglob("*.py"), *(ROOT / "src" / "core").rglob("*.?pp")]
+    named = {
+        (path.relative_to(ROOT).as_posix(), found)
+        for path in sources
+        for found in re.findall(FILE, path.read_text())
+    }
+    assert named, "the sources name no file, so that nothing is tested"
+    assert {pair for pair in named if not (ROOT / pair[1]).exists()} == set()

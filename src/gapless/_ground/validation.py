@@ -1,7 +1,8 @@
 """The door of every estimator: X, y and weights become arrays, or an error that names the row.
 
-Called by estimators alone, once per call; behind it nobody checks again. Reuses scikit-learn's
-checks for shapes, types and feature names, and adds the place and the cure to its messages.
+Called by estimators, metrics and evaluation, once per call; behind it nobody checks again. Reuses
+scikit-learn's checks for shapes, types and feature names, and adds the place and the cure to its
+messages.
 """
 
 from __future__ import annotations

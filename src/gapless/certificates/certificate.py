@@ -216,7 +216,9 @@ def certify_model(
             f"exact_kernel=True needs a model with a kernel, and {type(model).__name__} has none; "
             "leave it out."
         )
-    if recompute is not None:  # a model that is no linear one, and knows its own objective
+    if (
+        recompute is not None
+    ):  # a model that recomputes its certificate itself, and knows its own objective
         return recompute(X, y, sample_weight)
     parts = getattr(model, "_certification_problem", None)
     if parts is None:

@@ -156,7 +156,7 @@ class Choice:
     target, task : str
         The column that is predicted, and whether that is classification or regression.
     metric : str
-        What is measured, as it is called in `gapless.metrics`, or "mean cost".
+        What is measured, as it is called in `gapless.metrics`, or "mean_cost".
     higher_is_better : bool
         Whether more of it is better; not so for losses.
     method : str

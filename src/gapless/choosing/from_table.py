@@ -82,7 +82,7 @@ def choose(
         What predicting it is.
     models : str, sequence of str or None, default=None
         Families of models, by name, such as "boosted trees"; a text may hold several, with commas
-        between them. None tries all that suit the table. The null model is always among them.
+        between them. None tries all that suit the table. The baseline is always included.
     metric : str, default="auto"
         What is compared: accuracy, error_rate, balanced_accuracy, f1, precision, recall, roc_auc,
         average_precision, log_loss, brier, or r2, mse, rmse, mae. "auto" is R² for regression, the
@@ -123,7 +123,7 @@ def choose(
     All families are judged on the same held-out rows: 5 folds, or a fifth of the rows where there
     are 20,000 and more. Of those whose score is within one standard error of the best, that of
     their difference, the simplest is chosen, and its score corrected for the choice. A family that
-    is too dear for the limit is judged on some of the rows, or skipped with a reason.
+    is too slow for the limit is judged on some of the rows, or skipped with a reason.
 
     Examples
     --------

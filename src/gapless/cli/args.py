@@ -20,7 +20,7 @@ COMMANDS: dict[str, ModuleType] = {
 }
 EXAMPLES = """\
 examples:
-  gapless fit houses.csv --target price        compare models, keep the best, write a report
+  gapless fit houses.csv --target price        choose a model, write a report
   gapless fit iris                             the same for a built-in table
   gapless predict houses.gapless new.csv       add predictions to another table
   gapless COMMAND --help                       the options of a command

@@ -3,7 +3,7 @@
 sources → records, dialects, delimited, formats → forms → tables → reading: bytes become a Table.
 columns gives each column a role, leakage says what may be wrong, preparation makes numbers of it;
 profile keeps what training rows were like, and drift tells how a later table differs.
-Called by choosing, report and cli; may import the estimators' layers above, and polars.
+Called by choosing and cli; may import the estimators' layers above, and polars.
 """
 
 from typing import TYPE_CHECKING

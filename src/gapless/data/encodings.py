@@ -1,4 +1,4 @@
-"""Letters of a text: in which encoding its bytes are, and the same text in UTF-8.
+"""The encoding of a text, found from its bytes, and the same text in UTF-8.
 
 Bytes that are no UTF-8 were mostly saved by a spreadsheet in the encoding of its country. Each one
 that can read them makes words of other letters; the one whose words look most like words is taken.

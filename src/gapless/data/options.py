@@ -17,7 +17,7 @@ class ReadingOptions:
     Attributes
     ----------
     delimiter : str or None
-        What stands between the fields of a text: one letter.
+        What stands between the fields of a text: one character.
     encoding : str or None
         The encoding of a text.
     header : int or None

@@ -230,7 +230,7 @@ def by_chance(model: Any, rows: Rows, splits: list[Split], scoring: Any) -> Held
 def is_clearly_behind(one: HeldOut, best: HeldOut, chance: HeldOut, rows: Rows) -> bool:
     """Whether another model does clearly better on the same unseen rows.
 
-    The rule is that of verdicts, see `generalization.paired`: row by row, so that a few rows with
+    The rule is that of verdicts, see `unseen.paired`: row by row, so that a few rows with
     huge errors hide nothing, more than chance explains, and enough to matter beside what is lost by
     `chance`. Scores that are no mean over rows are compared by the error of their difference.
     """

@@ -1,6 +1,6 @@
 """Kernels k(x, z): how alike two rows are. Each file is one kernel, a frozen dataclass.
 
-Called by `kernel_matrix` and by all kernel machines. Built-in kernels let the compiled core make
+Called by `problem` and by all kernel machines. Built-in kernels let the compiled core make
 their values, tile by tile; a kernel of one's own needs `gram` and `diagonal` in NumPy. `+` and `*`
 join kernels. To add one, see docs/add_a_kernel.md; the contract is in `_base.Kernel`.
 """

@@ -1,6 +1,6 @@
 """Losses ℓ(y, z): what a prediction costs. Each file is one frozen dataclass of vectorised NumPy.
 
-Called by `problem` and by all that need a loss (boosting, metrics). Imports nothing but NumPy.
+Called by `problem` and by all that need a loss (boosting, evaluation). Imports NumPy and `_ground`.
 To add one, see docs/add_a_loss.md; the contract is in `_base.Loss`.
 """
 

@@ -1,7 +1,7 @@
 """Penalties R(w): what coefficients cost. Each file is one family, frozen dataclasses of NumPy.
 
 Called by `problem` and the solvers. The scalar proximal maps of the separable ones also live in
-core/prox.hpp. Imports nothing but NumPy. The contract is in `_base.Penalty`.
+src/core/linear/prox.hpp. Imports NumPy and `_ground`. The contract is in `_base.Penalty`.
 """
 
 from ._base import Blocks, Coordinates, Penalty, Separable, by_name

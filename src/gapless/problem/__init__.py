@@ -1,9 +1,9 @@
 """What is minimised: X as an operator, loss + penalty + weights on it, and its dual.
 
-`design` is X, `problem` the objective P with its derivatives and the dual D, `dual_points` moves
-points into the dual's domain, `null_model` is the best model without features; `kernel_matrix` and
-`kernel_features` make a kernel machine a problem of this kind. Knows losses, penalties and kernels,
-and no solver.
+X is a `Design` (`_ground.design`), `problem` is the objective P with its derivatives and the dual
+D; `dual_points` moves points into the dual's domain, `null_model` is the best model without
+features; `kernel_matrix` and `kernel_features` make a kernel machine a problem of this kind. Knows
+losses, penalties and kernels, and no solver.
 """
 
 from typing import TYPE_CHECKING

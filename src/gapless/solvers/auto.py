@@ -1,4 +1,4 @@
-"""Which solver takes which problem: the table of the design, as one readable function."""
+"""Which solver takes which problem: the table of docs/guide/solvers.md, as a function."""
 
 from __future__ import annotations
 

@@ -1,8 +1,11 @@
-"""The second gap: what a fitted model will score on data it has not seen, from the fit itself.
+"""The generalisation gap: what a fitted model scores on unseen rows.
 
-`measure` does it for a `Fitted` (problems and their solution): `held_out` predicts each row by a
-model that never saw it, `scores` judges, `trial` checks, `result` says it in words. Estimators call
-it for their `generalization_`, and `gapless.generalize` for a fitted model and its data.
+`estimate` is the entrance (`generalize`, `measure`). A fit comes as `fitted` (problems and their
+solution) or `refittable` (anything else); `held_out` predicts its rows by `leave_one_out` or by
+`folds`, `population` out of bag; `trial` checks the formula, `scores` judges, `verdict` compares
+with `versions` of less and more freedom, `result` words it. `conformal` and `predicting` make
+intervals and sets, `search` and `selection_bias` choose and correct a score for having been chosen,
+and `remembering` is what estimators inherit.
 """
 
 from typing import TYPE_CHECKING

@@ -1,8 +1,7 @@
-"""The second gap: what a fitted model will score on data it has not seen, from the fit itself.
+"""`generalize` and `measure`: from a fit to a score on unseen rows, with a verdict.
 
-`measure` does it for a `Fitted` (problems and their solution): `held_out` predicts each row by a
-model that never saw it, `scores` judges, `trial` checks, `result` says it in words. Estimators call
-it for their `generalization_`, and `gapless.generalize` for a fitted model and its data.
+Estimators call `measure` for their `generalization_`, users call `gapless.generalize` with a fitted
+model and its data.
 """
 
 from __future__ import annotations

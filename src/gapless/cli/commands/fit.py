@@ -1,4 +1,4 @@
-"""`gapless fit TABLE --target COL`: compare models, keep the best, write a model and a report."""
+"""`gapless fit TABLE --target COL`: compare models, keep one, write it with a report."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Rounds of gradient boosting: each adds one tree for each score, grown by the compiled core.
 
 A round takes gradients and curvatures of the loss at the scores so far, row by row in NumPy, and
-the core grows trees on them (`src/core/boosted_trees.hpp`); losses stay here, trees there.
+the core grows trees on them (`src/core/boosting/trees.hpp`); losses stay here, trees there.
 """
 
 from __future__ import annotations

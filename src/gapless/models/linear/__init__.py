@@ -3,9 +3,9 @@
 Imports everything above: validation, problem, solvers, certificates. One file for each kind of
 model: `least_squares`, `ridge`, `lasso`, `multi_task`, `support_vectors`, `logistic`, and `risk`
 for any loss with any penalty; `problems` from data to what is minimised; `kernel` lets features of
-a kernel stand in for X. Strengths are chosen by `selection`, by `fold_search`, and by the files
-with "cv" in their name; `strengths`, `follow`, `walk` and `held_out` are their steps, and a `trail`
-is what they find.
+a kernel stand in for X; `tasks` reads data and predicts. `selection` (leave-one-out), `fold_search`
+(folds) and the files with "cv" in their name tune: `strengths` says where to look, `following`
+solves there, a `Walk` is the work so far, a `Trail` what was found, a `Path` what users get.
 """
 
 from typing import TYPE_CHECKING

@@ -2,7 +2,7 @@
 
 `selection` and the classes with "CV" in their name keep the held-out predictions of all models that
 they tried. Here these become one score for each row and model, those that are reported and those
-by which the winner was chosen, and `selection_bias` says what is left of the winner's lead.
+by which the winner was chosen, and `unseen.selection_bias` says what is left of the winner's lead.
 """
 
 from __future__ import annotations

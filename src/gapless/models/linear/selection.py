@@ -1,11 +1,11 @@
 """Choosing the strength of a penalty by what the models score on rows they have not seen.
 
 `tune` follows a path of strengths, the strongest first, predicts each row without its x at each
-(`leave_one_out`; folds where it is not available), and takes the best or, with "1se", the simplest
-within one standard error of it. The predictions of all rows are kept until the score of the winner
-has been corrected for the choice (`corrected`). Estimators with a parameter at "loo" call it, those
-at "cv" with the search of `fold_search`, and the classes of `cross_validated` with strengths of
-their own.
+(`unseen.leave_one_out`; folds where it is not available), and takes the best or, with "1se", the
+simplest within one standard error of it. The predictions of all rows are kept until the score of
+the winner has been corrected for the choice (`corrected`). Estimators with a parameter at "loo"
+call it, those at "cv" with the search of `fold_search`, and the classes of `cross_validated` with
+strengths of their own.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 `forms` says which distance is meant, `searches` finds rows (in the compiled core, or by
 scikit-learn for distances that the core does not have), `mixed` reads tables, `votes` turns
 neighbours into predictions, `held_out` and `tuning` leave rows out. The estimators are thin.
-Imports the trees' reading of tables, and nothing of other models.
+Reads tables by `_ground.columns`, and imports no other models.
 """
 
 from typing import TYPE_CHECKING

@@ -1,7 +1,7 @@
 """One hinge for all classes on a whole kernel matrix: the compiled descent, call by call.
 
-`all_in_one` asks for it; see `src/core/all_in_one.hpp` for the method. Its θ has the right sums
-over rows only in the limit, so they are set right in the end.
+`all_in_one` asks for it; see `src/core/kernels/all_in_one.hpp` for the method. Its θ has the right
+sums over rows only in the limit, so they are set right in the end.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Leaving out a row that is no support vector changes nothing. For the others `spa
 formula (`refits`), exact where support vectors stay what they are, inside their bounds or
 at them; else machines are solved again without the row, from where they were. Rows of one x leave
 together. Of several problems only those change that one of them takes part in. `MachineFit` hands
-both to `generalization`.
+both to `unseen`.
 """
 
 from __future__ import annotations

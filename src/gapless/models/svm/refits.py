@@ -1,8 +1,8 @@
 """Machines solved again without some of their rows, on arrays: the span rule, and refits.
 
-`span_losses` is a formula (src/core/span.hpp); `refit_without` leaves rows out for real, one x at a
-time; `descend` solves problems that have lost any rows. `Mates` knows which variables of a problem
-leave together. Called by `held_out` and `trials`.
+`span_losses` is a formula (src/core/kernels/span.hpp); `refit_without` leaves rows out for real,
+one x at a time; `descend` solves problems that have lost any rows. `Mates` knows which variables of
+a problem leave together. Called by `held_out` and `trials`.
 """
 
 from __future__ import annotations

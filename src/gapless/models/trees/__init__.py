@@ -3,7 +3,8 @@
 `tree_model` is what all single trees share, `decision_tree` the trees of two branches, `multiway`
 those with a branch for every category. `growing` calls the core; `pruning` finds the best subtree
 for a cost, `judging` proves it from the data, `outline` says a tree in words, `packed` predicts.
-Called by ensembles and by users. Imports what estimators share, and the core.
+Called by bagging, forests, boosting, AdaBoost and users. Imports what estimators share, and the
+core.
 """
 
 from typing import TYPE_CHECKING

@@ -2,7 +2,7 @@
 
 `grow` makes one tree with all threads, `grow_forest` many, each on a thread of its own; both give
 the same bits for any number of threads, any order of the rows, and a row repeated instead of a
-weight doubled. See src/core/tree.hpp for how.
+weight doubled. See src/core/trees/tree.hpp for how.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Trees packed into small nodes: how forests are kept, and how all trees predict.
 
 Every prediction by trees comes through here: which leaf a row reaches, and sums of leaf values over
-trees, for dense rows in float32 or float64. The loops are in the core; src/core/packed_trees.hpp
-says what a node is.
+trees, for dense rows in float32 or float64. The loops are in the core;
+src/core/trees/packed_trees.hpp says what a node is.
 """
 
 from __future__ import annotations

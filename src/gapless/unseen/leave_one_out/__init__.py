@@ -3,7 +3,7 @@
 `leave_out` chooses: `features` (a step in the coefficients), `rows` (the same in the rows), `joint`
 (outputs that meet), `spectrum` (least squares by singular values, for all digits), `span` (support
 vectors). `ridge_path` does it for many strengths at once, `forward` by refits that see only the
-past; `shares` puts scores of classes right. Called by `generalization` and by the paths; knows
+past; `shares` puts scores of classes right. Called by `held_out`, `conformal` and the paths; knows
 problems, never an estimator.
 """
 
