@@ -256,9 +256,8 @@ def test_a_row_of_weight_zero_is_a_row_that_is_not_there():
         assert all_rows.kind == some_rows.kind
         assert all_rows.primal == pytest.approx(some_rows.primal, rel=1e-14)
         assert all_rows.scale == pytest.approx(some_rows.scale, rel=1e-12)
-        # Beside the sums it has what is left of Aᵀθ = 0: some roundings of either sum, never equal.
-        room = 1e3 * np.finfo(float).eps * np.sqrt(problem.n) * (1 + all_rows.scale)
-        assert abs(all_rows.rounding - some_rows.rounding) <= room
+        # Beside the sums it has what is left of Aᵀθ = 0, which is another rounding each time.
+        assert all_rows.rounding == pytest.approx(some_rows.rounding, rel=1e-12, abs=2e-12)
 
 
 def test_a_huge_row_of_weight_zero_leaves_the_rounding_as_it_is():

@@ -335,7 +335,10 @@ def test_confusion_matrix_is_that_of_scikit_learn(rng):
         (lambda: metrics.kl_divergence([0.5, 0.5], [0.2, 0.3, 0.5]), "shape"),
         (lambda: metrics.compare([0, 1], [0, 1], [0, 1], "kappa"), "metric='kappa'"),
         (lambda: metrics.compare([0, 1], [0, 1], [0]), "same rows"),
-        (lambda: metrics.compare([0, 1], [0, 1], [0, 1], average="macro"), "takes no average"),
+        (
+            lambda: metrics.compare([0, 1], [0, 1], [0, 1], average="macro"),
+            "does not accept average",
+        ),
         (lambda: metrics.accuracy([], []), "no rows"),
         (lambda: metrics.roc_auc([0, 1], ["a", "b"]), "'a' in row 0, which is not a number"),
         (lambda: metrics.reliability_curve([0, 1], [0.1, 0.2], n_bins=0), "n_bins"),

@@ -10,6 +10,7 @@ from high_precision import minimise
 from small_problems import LOSSES, PENALTIES, make
 
 from gapless._ground.design import Design
+from gapless.certificates import certify
 from gapless.losses import (
     EpsilonInsensitive,
     Exponential,
@@ -348,27 +349,47 @@ def test_a_known_product_of_a_dual_point_that_is_moved_is_not_used(rng):
 
 def test_kept_scores_are_those_of_the_coefficients_as_they_are_now(rng):
     problem, _ = make("squared", "l2", 20, 3, rng)
+    problem.keep_products()
     w = rng.normal(size=3)
     problem.predictions(w, np.zeros(()))
     w[1] += 1.0
     assert np.array_equal(problem.predictions(w, np.zeros(())), problem.design.times(w))
+    # Fewer digits are another question.
+    few = problem.predictions(w.astype(np.float32), np.zeros((), np.float32))
+    assert np.array_equal(few, problem.design.times(w.astype(np.float32)))
 
 
 def test_a_kept_bound_is_that_of_the_dual_point_as_it_is_now(rng):
     problem, _ = make("squared", "l2", 20, 3, rng)
+    problem.keep_products()
+    fresh = Problem(problem.design, problem.y, problem.loss, problem.penalty, problem.weights)
     theta = 1e-3 * (problem.y - problem.y.mean())
     first = problem.bound(theta)
     theta *= 0.5
-    expected = Problem(
-        problem.design, problem.y, problem.loss, problem.penalty, problem.weights
-    ).bound(theta)
-    assert problem.bound(theta).dual == expected.dual != first.dual
+    assert problem.bound(theta).dual == fresh.bound(theta).dual != first.dual
+    # What was handed out may be changed, too.
+    first = problem.bound(theta)
+    first.theta[:] *= 2.0
+    assert problem.bound(first.theta).dual == fresh.bound(first.theta.copy()).dual
+
+
+def test_products_are_kept_only_where_a_fit_asks_for_it(rng):
+    """A certificate believes nothing: X may have changed since the solver ended."""
+    X = rng.normal(size=(40, 5))
+    y = rng.normal(size=40) + 5 * X[:, 0]
+    for penalty in (L2(1.0), L1(1.0)):
+        own = X.copy()
+        problem = Problem(Design(own), y, Squared(), penalty, np.ones(40))
+        solution = solve(problem)
+        assert certify(problem, solution.parameters).kind != "stopped"
+        own *= 2
+        assert certify(problem, solution.parameters).kind == "stopped"
 
 
 def test_the_product_that_a_solver_hands_over_is_not_kept(rng):
     problem, _ = make("squared", "l2", 20, 3, rng)
     theta = problem.bound(1e-3 * (problem.y - problem.y.mean())).theta
-    problem.forget_products()
+    problem.keep_products()
     true = problem.design.transposed_times(theta)
     problem.bound(theta, 2 * true)
     assert np.allclose(problem.bound(theta).product, true, rtol=1e-12)

@@ -17,7 +17,7 @@ from covering import covering
 from gapless._ground.design import Design
 from gapless._ground.interrupt import time_limit
 from gapless._ground.threads import threads
-from gapless.losses import Loss
+from gapless.losses import EpsilonInsensitive, Huber, Loss, Quantile
 from gapless.penalties import L1, L2, Box, ElasticNet, Group, NoPenalty, Penalty
 from gapless.problem.problem import Parameters, Problem
 from gapless.solvers import registry, solve
@@ -420,3 +420,11 @@ def test_start_outside_the_constraints_is_moved_inside(rng):
         solution = run(registry[solver], problem, start, tol=TOL)
         assert solution.status == "optimal"
         assert np.all(solution.parameters.w >= -0.1) and np.all(solution.parameters.w <= 0.3)
+
+
+@pytest.mark.parametrize("loss", [Huber(), Quantile(), EpsilonInsensitive()])
+def test_wide_problems_of_several_outputs_are_solved(loss, rng):
+    """A descent that cannot take them does not begin for others."""
+    X, Y = rng.normal(size=(12, 80)), rng.normal(size=(12, 2))
+    problem = Problem(Design(X), Y, loss, L2(0.1), np.ones(12), True, 2)
+    assert solve(problem).status == "optimal"

@@ -406,7 +406,7 @@ def _cure_for_text(estimator: Any, columns: Any) -> str:
         return ENCODE["X"].replace("OneHotEncoder", getattr(estimator, "_encoder", "OneHotEncoder"))
     if columns is None:
         return "pass X as a pandas or polars table, whose text columns are categories"
-    return 'set categorical_features="from_dtype"to make it a category, or drop it'
+    return 'set categorical_features="from_dtype" to make it a category, or drop it'
 
 
 def _with_floats(X: Any) -> Any:

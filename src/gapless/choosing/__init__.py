@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from .._ground.first_use import on_first_use
 
 if TYPE_CHECKING:
+    from . import report
     from .choice import Answers, Candidate, Choice, Progress
     from .coefficients import Coefficient, coefficients_of, feature_names, last_of
     from .facts import Facts, facts_of

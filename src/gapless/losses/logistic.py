@@ -32,7 +32,7 @@ class Logistic(Loss):
         return self._c * e / (1 + e) ** 2
 
     def derivatives(self, y, z):
-        z = np.asarray(z)
+        y, z = np.broadcast_arrays(y, z)
         of_rows = [np.ascontiguousarray(each, dtype=np.float64).ravel() for each in (y, z)]
         parts = np.empty((3, z.size))
         _core.logistic_derivatives(*of_rows, *parts)

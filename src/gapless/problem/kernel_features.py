@@ -453,7 +453,7 @@ def _refuse_indefinite(
     if worst > INDEFINITE * largest:
         raise ValueError(
             "the kernel is not positive semi-definite on these rows: a factor of its Gram matrix "
-            f"is wrong by {worst:.2g}in one entry (largest: {largest:.2g}); "
+            f"is wrong by {worst:.2g} in one entry (largest: {largest:.2g}); "
             "gapless.kernels.mercer_check shows details. Use another kernel, such as rbf."
         )
 

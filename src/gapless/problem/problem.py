@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -98,19 +99,17 @@ class Problem:
     # ---- the primal side -------------------------------------------------------------------------
 
     def predictions(self, w: Array, b: Array) -> Array:
-        """z = Xw + b. The last Xw is kept: a certificate asks for it again."""
+        """z = Xw + b."""
         if not np.any(w):
             return np.zeros(self._score_shape(self.y)) + b
         scores = self._known_scores(w)
         if scores is None:
-            scores = self.design.times(w)
-            vars(self)["_last_scores"] = w.copy(), scores  # the caller may change w
+            scores = self._keep("scores", w, self.design.times(w))
         return scores + b
 
     def _known_scores(self, w: Array) -> Array | None:
-        """Xw if w is what the last predictions were made with; not to be changed."""
-        known = vars(self).get("_last_scores")
-        return known[1] if known is not None and np.array_equal(known[0], w) else None
+        """Xw if it is kept; not to be changed."""
+        return self._kept("scores", w)
 
     def loss_sum(self, z: Array) -> float:
         """Σ sᵢ ℓ(yᵢ, zᵢ), in float64."""
@@ -266,7 +265,6 @@ class Problem:
 
         Any θ of the right shape will do, NaN included: what cannot be made feasible gives the bound
         of θ = 0, Σ sᵢ min ℓ. The product Xᵀθ, where it is known, serves a θ that need not be moved.
-        A bound whose product was computed here is kept: a certificate asks for it again.
         """
         with single_blas():
             known = self._known_bound(theta)
@@ -278,13 +276,11 @@ class Problem:
             if product is not None and np.array_equal(moved, theta):
                 return self._best_bound(moved, product)
             bound = self._best_bound(moved, self.design.transposed_times(moved))
-            vars(self)["_last_bound"] = bound
-            return bound
+            return self._keep("bound", bound.theta, bound)
 
     def _known_bound(self, theta: Array) -> Bound | None:
-        """The last bound, if it is that of θ."""
-        known = vars(self).get("_last_bound")
-        return known if known is not None and np.array_equal(known.theta, theta) else None
+        """The bound that θ is of, if it is kept."""
+        return self._kept("bound", theta)
 
     def _best_bound(self, moved: Array, v: Array) -> Bound:
         """The best of the bounds near θ, which is orthogonal to the free columns, and v = Xᵀθ."""
@@ -298,10 +294,25 @@ class Problem:
                 best = max(best, candidate, key=lambda bound: bound.dual)
         return best
 
+    # ---- products with X that a certificate asks for again right after the fit -------------------
+
+    def keep_products(self) -> None:
+        """Keep the last Xw and the last bound from now on, as long as nobody can change X."""
+        vars(self)["_products"] = {}
+
     def forget_products(self) -> None:
-        """Keep no product with X any longer: its owner may change X once the fit is done."""
-        for name in ("_last_scores", "_last_bound"):
-            vars(self).pop(name, None)
+        """Keep none any longer: the owner of X may change it once the fit is done."""
+        vars(self).pop("_products", None)
+
+    def _keep(self, name: str, at: Array, value: Any) -> Any:
+        if (products := vars(self).get("_products")) is not None:
+            products[name] = at.copy(), value  # the caller may change where it was asked
+        return value
+
+    def _kept(self, name: str, at: Array) -> Any:
+        place, value = vars(self).get("_products", {}).get(name, (None, None))
+        is_there = place is not None and place.dtype == at.dtype and np.array_equal(place, at)
+        return value if is_there else None
 
     @cached_property
     def origin(self) -> Bound:

@@ -100,7 +100,7 @@ def _solved(
         space = spaces[problem.design]
         moved = space.problem(problem)
         begin, rounds = None if start is None else space.enter(start), 0
-        if again and start is None and problem.loss.has_dual_box:
+        if again and start is None and registry["dual"].refuses(moved) is None:
             begin, rounds = descend_briefly(moved, options["max_iter"])
         left = None if options["max_iter"] is None else options["max_iter"] - rounds
         how = ({**options, "max_iter": left}, polish, again, spaces)

@@ -99,9 +99,7 @@ class Fitted:
 
     @property
     def objective(self) -> float:
-        """P at the parameters, summed over the problems, on X as it is now: it may have changed."""
-        for problem in self.problems:
-            problem.forget_products()
+        """P at the parameters, summed over the problems."""
         return sum(p.primal(q.w, q.b) for p, q in zip(self.problems, self.parameters))
 
     @property

@@ -69,11 +69,12 @@ class Remembering:
     _read: Callable[..., Any]
 
     @classmethod
-    @functools.cache
     def _get_param_names(cls):
         # A class keeps its signature. Reading it at every look at the parameters, as scikit-learn
         # does, takes a tenth of the time to bag small models.
-        return super()._get_param_names()
+        if "_names_of_parameters" not in cls.__dict__:
+            cls._names_of_parameters = tuple(super()._get_param_names())
+        return list(cls._names_of_parameters)
 
     @functools.cached_property
     def generalization_(self) -> Generalization:

@@ -286,9 +286,9 @@ def check_results(folder: Path, table: Any) -> None:
     except (ValueError, OSError):
         source, is_same = "", False
     if not is_same:
-        whose = f"{source}, another table" if source else "another table"
+        whose = f"a model of {source}, another table" if source else "another model"
         raise ValueError(
-            f"{folder} already contains a model of {whose}; name another folder with --out DIR, "
+            f"{folder} already contains {whose}; name another folder with --out DIR, "
             "or replace it with --overwrite."
         )
 

@@ -147,6 +147,8 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
             is_plain = choice is None and mapped.data is data and self._treats_columns_alike
             narrow = without_empty_columns(data) if is_plain else data
             problems = model._problems(mapped.data if mapped.data is not data else narrow)
+            for problem in problems:
+                problem.keep_products()  # for the certificate
             solutions = self._solve(problems, callback, choice, left, mapped, narrow.columns)
         learned = self._learned(data, problems, solutions, mapped.features)
         for problem in problems:
