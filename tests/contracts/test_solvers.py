@@ -17,7 +17,7 @@ from covering import covering
 from gapless._ground.design import Design
 from gapless._ground.interrupt import time_limit
 from gapless._ground.threads import threads
-from gapless.losses import EpsilonInsensitive, Huber, Loss, Quantile
+from gapless.losses import EpsilonInsensitive, Hinge, Huber, Loss, Quantile
 from gapless.penalties import L1, L2, Box, ElasticNet, Group, NoPenalty, Penalty
 from gapless.problem.problem import Parameters, Problem
 from gapless.solvers import registry, solve
@@ -428,3 +428,14 @@ def test_wide_problems_of_several_outputs_are_solved(loss, rng):
     X, Y = rng.normal(size=(12, 80)), rng.normal(size=(12, 2))
     problem = Problem(Design(X), Y, loss, L2(0.1), np.ones(12), True, 2)
     assert solve(problem).status == "optimal"
+
+
+def test_ctrl_c_in_the_descent_that_begins_keeps_what_is_known(rng, monkeypatch):
+    def interrupted(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("gapless.solvers.dual.advance", interrupted)
+    X, y = rng.normal(size=(12, 80)), np.arange(12) % 2 * 2.0 - 1
+    solution = solve(Problem(Design(X), y, Hinge(), L2(0.1), np.ones(12)))
+    assert solution.status == "interrupted"
+    assert np.all(np.isfinite(solution.parameters.w)) and solution.gap >= 0

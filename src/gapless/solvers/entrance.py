@@ -101,7 +101,11 @@ def _solved(
         moved = space.problem(problem)
         begin, rounds = None if start is None else space.enter(start), 0
         if again and start is None and registry["dual"].refuses(moved) is None:
-            begin, rounds = descend_briefly(moved, options["max_iter"])
+            try:
+                begin, rounds = descend_briefly(moved, options["max_iter"])
+            except KeyboardInterrupt:  # nothing is known but the model without features
+                known = run(chosen, problem, start, **{**options, "max_iter": 0})
+                return replace(known, status="interrupted")
         left = None if options["max_iter"] is None else options["max_iter"] - rounds
         how = ({**options, "max_iter": left}, polish, again, spaces)
         solution = _solved(chosen, moved, begin, *how)
