@@ -243,7 +243,7 @@ def test_the_score_is_that_of_the_simplest_within_a_standard_error(diabetes, alp
     plain = gapless.Ridge(model.alpha_).fit(X, y).generalization_
     result = model.generalization_
     assert model.alpha_ > gapless.RidgeCV(alphas, scoring=scoring).fit(X, y).alpha_
-    assert result.train == plain.train
+    assert result.train == pytest.approx(plain.train, rel=1e-12)  # by two factorisations
     assert abs(result.unseen - plain.unseen) < result.standard_error / 4
 
 
