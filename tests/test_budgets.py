@@ -7,11 +7,13 @@ import subprocess
 import sys
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import gapless
+from gapless._ground.first_use import on_first_use
 from gapless.choosing import TableModel
 from gapless.data import describe_columns, prepare, read_table
 
@@ -86,6 +88,13 @@ def test_no_file_is_called_as_a_name_that_is_loaded_on_first_use(package):
     """Importing the file would put it in the place of what it defines."""
     files = {path.stem for path in Path(package.__file__).parent.iterdir()}
     assert not files & set(package.__all__)
+
+
+def test_a_package_without_its_sources_says_what_it_needs(monkeypatch):
+    bare = SimpleNamespace(get_source=lambda name: None)
+    monkeypatch.setattr(gapless, "__loader__", bare)
+    with pytest.raises(ImportError, match="gapless needs its source files"):
+        on_first_use("gapless")
 
 
 def test_completion_offers_nothing_but_public_names():

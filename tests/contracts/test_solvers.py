@@ -22,6 +22,7 @@ from gapless.penalties import L1, L2, Box, ElasticNet, Group, NoPenalty, Penalty
 from gapless.problem.problem import Parameters, Problem
 from gapless.solvers import registry, solve
 from gapless.solvers._base import run
+from gapless.solvers.dual import is_quick
 
 N, D, K = 60, 6, 3
 TOL = 1e-6
@@ -439,3 +440,12 @@ def test_ctrl_c_in_the_descent_that_begins_keeps_what_is_known(rng, monkeypatch)
     solution = solve(Problem(Design(X), y, Hinge(), L2(0.1), np.ones(12)))
     assert solution.status == "interrupted"
     assert np.all(np.isfinite(solution.parameters.w)) and solution.gap >= 0
+
+
+def test_rows_without_weight_do_not_decide_how_a_fit_begins(rng):
+    """Large ones would speak against a descent that the others speak for."""
+    X, y = rng.normal(size=(40, 3)), np.arange(40) % 2 * 2.0 - 1
+    few = Problem(Design(X), y, Hinge(), L2(100.0), np.ones(40))
+    rows, labels = np.vstack([X, 1e4 * X]), np.concatenate([y, y])
+    more = Problem(Design(rows), labels, Hinge(), L2(100.0), np.repeat([1.0, 0.0], 40))
+    assert is_quick(few) and is_quick(more)

@@ -121,7 +121,7 @@ def test_scores_of_a_table_have_the_decimals_of_their_errors(of_numbers):
 def test_test_score_stands_beside_that_without_columns_row_by_row(two_classes):
     ahead = replace(two_classes.ahead, value=0.25, low=0.13, high=0.37)
     text = " ".join(to_text(replace(two_classes, ahead=ahead)).split())
-    assert "behind by 0.25 (0.13 to 0.37) row by row" in text
+    assert "0.25 worse (0.13 to 0.37, compared row by row)" in text
 
 
 def test_page_names_all_that_a_reader_needs(report):

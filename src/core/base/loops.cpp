@@ -1,10 +1,11 @@
 #include "base/loops.hpp"
 
+#include "base/vectors.hpp"
+
 namespace gapless {
 namespace {
 
-// The bodies are written once; they are inlined into the functions at the end.
-#define GAPLESS_BODY [[gnu::always_inline]] inline
+// Bodies are written once, and inlined into the functions at the end.
 
 template <class X, class V>
 GAPLESS_BODY V dot_loop(const X* x, const V* v, Index n) {

@@ -8,12 +8,10 @@
 #include <utility>
 
 #include "base/pieces.hpp"
+#include "base/vectors.hpp"
 
 namespace gapless {
 namespace {
-
-// As in loops.cpp: bodies are written once and inlined into a function for each type.
-#define GAPLESS_BODY [[gnu::always_inline]] inline
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 // Cases of a problem that one task works on: enough to pay for the copy of its kernel values.

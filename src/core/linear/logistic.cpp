@@ -1,14 +1,12 @@
 #include "linear/logistic.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstdint>
+
+#include "base/exponential.hpp"
 
 namespace gapless {
 namespace {
-
-#define GAPLESS_BODY [[gnu::always_inline]] inline
 
 // A polynomial in x; a loop over the coefficients would keep the one over the rows from becoming
 // one of vectors.
@@ -16,21 +14,6 @@ template <class... Coefficient>
 GAPLESS_BODY double polynomial(double x, double highest, Coefficient... others) {
     ((highest = highest * x + others), ...);
     return highest;
-}
-
-// exp(x) for x ≤ 0, to about a unit in the last place; 0 where it has fewer digits than others.
-// With x = n log 2 + r the series of exp(r) has 14 terms (Cody and Waite 1980). Adding a large
-// number rounds to a whole one, which then stands in the lowest bits.
-GAPLESS_BODY double exp_of(double x) {
-    constexpr double lowest = -708, per_log_2 = 0x1.71547652b82fep0, rounder = 0x1.8p52;
-    constexpr double log_2_high = 0x1.62e42fee00000p-1, log_2_low = 0x1.a39ef35793c76p-33;
-    const double shifted = x * per_log_2 + rounder, n = shifted - rounder;
-    const double r = (x - n * log_2_high) - n * log_2_low;
-    const double series = polynomial(r, 1.0 / 6227020800, 1.0 / 479001600, 1.0 / 39916800,
-                                     1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040,
-                                     1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5, 1.0, 1.0);
-    const auto power = (std::bit_cast<std::uint64_t>(shifted) + 1023) << 52;
-    return x < lowest ? 0.0 : series * std::bit_cast<double>(power);
 }
 
 // log(1 + e) for e in [0, 1], to about two units: 2 artanh s with s = e / (2 + e), or that of half

@@ -39,7 +39,10 @@ def on_first_use(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
         The names, without those of packages: `from gapless import *` brings no `data`.
     """
     own = vars(sys.modules[package])
-    homes = _homes(own["__loader__"].get_source(package))
+    source = own["__loader__"].get_source(package)
+    if source is None:
+        raise ImportError(f"{package} needs its source files; install gapless with them.")
+    homes = _homes(source)
 
     def find(name: str) -> Any:
         if name not in homes:

@@ -174,7 +174,7 @@ class Choice:
     test, baseline : Score
         The scores of the chosen model and of the null model on the rows for testing.
     ahead : Score
-        How much better the chosen model is than the null model on these rows, row by row: above 0
+        How much better the chosen model is than the baseline on these rows, row by row: above 0
         if it is better, also where less of the metric is.
     findings : tuple of Finding
         What may be wrong with the table.

@@ -166,8 +166,10 @@ def is_quick(problem: Problem) -> bool:
         return False
     lower, upper = problem.box()
     width = float(np.sum(upper - lower))
-    squares = inner(problem.design.column_square_sums(), 1 / strengths(problem))
-    return squares * (width / problem.n) ** 2 <= problem.scale
+    is_counted = (problem.weights > 0).astype(float) if problem.has_zero_weights else None
+    rows = problem.n if is_counted is None else is_counted.sum()
+    squares = inner(problem.design.column_square_sums(is_counted), 1 / strengths(problem))
+    return squares * (width / rows) ** 2 <= problem.scale
 
 
 def begun_by_descent(method: Method, tol: float) -> Method:

@@ -146,7 +146,7 @@ def _ahead(report: Report) -> str:
     if not ahead.value or ahead.low is None or ahead.high is None:
         return known
     apart, low, high = rounded(ahead.value, ahead.low, ahead.high)
-    return f"{known}, behind by {apart} ({low} to {high}) row by row"
+    return f"{known}, {apart} worse ({low} to {high}, compared row by row)"
 
 
 def scored(one: Measured) -> str:
