@@ -5,7 +5,9 @@ _formula()   what the fitted model minimises, as a `Formula`, for `gapless show`
 _examples    the data on which the demo shows the model, with its parameters there; () for none.
 _guide       the page of the guide that describes it: "trees" is docs/guide/trees.md.
 
-`tests/test_registration.py` goes through all public estimators and says what is missing.
+Its docstring describes every parameter and attribute; `docstrings.py` completes it with those that
+several classes share. `tests/test_registration.py` goes through all public estimators and says
+what is missing.
 """
 
 from __future__ import annotations

@@ -1,0 +1,130 @@
+"""Parameters that several estimators or functions share are described once.
+
+A table is numpydoc text, kept beside the base class of a family:
+
+    SOLVED = '''
+    tol : float
+        Stop when the duality gap is at most tol times the objective at w = 0.
+    certificate_ : Certificate
+        How far the fit is from the best one.
+    '''
+
+    @described(SOLVED)
+    class Ridge(LinearModel):
+        ...
+
+`described` completes the docstring below it: parameters come in the order of the signature, each
+with its default from there; names that end in an underscore are attributes and come after the
+class's own. What a docstring describes itself stays as it is.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
+
+T = TypeVar("T", bound=Callable[..., Any])
+
+# "name : type", or "name, other : type".
+HEAD = re.compile(r"(\*{0,2}\w+(?:, \*{0,2}\w+)*) : \S")
+RULE = re.compile(r"-{3,}$")
+# An entry: the line with its name and type, and the lines below it.
+Entry = list[str]
+
+
+def described(*tables: str) -> Callable[[T], T]:
+    """Complete the docstring of a class or a function from tables of what it shares with others."""
+    shared = [entry for table in tables for entry in _entries(inspect.cleandoc(table).split("\n"))]
+
+    def complete(what: T) -> T:
+        if what.__doc__:  # python -OO has none
+            what.__doc__ = _completed(what.__doc__, inspect.signature(what), shared)
+        return what
+
+    return complete
+
+
+def sections(doc: str) -> dict[str, list[str]]:
+    """The lines of a docstring by the titles of its sections; "" has what comes before them."""
+    found: dict[str, list[str]] = {"": []}
+    lines = inspect.cleandoc(doc).split("\n")
+    title = ""
+    for k, line in enumerate(lines):
+        if k + 1 < len(lines) and RULE.match(lines[k + 1]) and line.strip():
+            title = line.strip()
+            found[title] = []
+        elif not (title and RULE.match(line)):
+            found[title].append(line)
+    return found
+
+
+def names_of(lines: Sequence[str]) -> dict[str, str]:
+    """The names that the entries of a section describe, each with the line that gives its type."""
+    return {name: entry[0] for entry in _entries(lines) for name in _names(entry)}
+
+
+def _entries(lines: Iterable[str]) -> list[Entry]:
+    entries: list[Entry] = []
+    for line in lines:
+        if HEAD.match(line):
+            entries.append([line])
+        elif line.strip() and not entries:
+            raise ValueError(f"the section begins with {line!r} and not with a name and its type.")
+        elif line.strip():
+            entries[-1].append(line)
+    return entries
+
+
+def _names(entry: Entry) -> list[str]:
+    return [name.strip("* ") for name in entry[0].partition(" : ")[0].split(",")]
+
+
+def _completed(doc: str, signature: inspect.Signature, shared: Sequence[Entry]) -> str:
+    found = sections(doc)
+    order = list(signature.parameters)
+    own = _entries(found.get("Parameters", []))
+    known = {name for entry in own for name in _names(entry)}
+    added = [
+        _with_default(entry, signature)
+        for entry in shared
+        if set(_names(entry)) & set(order) - known
+    ]
+    parameters = sorted(
+        own + added, key=lambda entry: min(order.index(n) for n in _names(entry) if n in order)
+    )
+    attributes = _entries(found.get("Attributes", []))
+    known = {name for entry in attributes for name in _names(entry)}
+    attributes += [
+        entry
+        for entry in shared
+        if all(name.endswith("_") for name in _names(entry)) and not known & set(_names(entry))
+    ]
+    rest = {k: v for k, v in found.items() if k not in ("", "Parameters", "Attributes")}
+    told = {"": found[""], "Parameters": _lines(parameters), "Attributes": _lines(attributes)}
+    return "\n\n".join(
+        (f"{title}\n{'-' * len(title)}\n" if title else "") + "\n".join(lines).strip("\n")
+        for title, lines in (told | rest).items()
+        if lines
+    )
+
+
+def _lines(entries: Iterable[Entry]) -> list[str]:
+    return [line for entry in entries for line in entry]
+
+
+def _with_default(entry: Entry, signature: inspect.Signature) -> Entry:
+    defaults = [
+        signature.parameters[name].default for name in _names(entry) if name in signature.parameters
+    ]
+    if "default=" in entry[0] or defaults[0] is inspect.Parameter.empty:
+        return entry
+    return [f"{entry[0]}, default={as_written(defaults[0])}", *entry[1:]]
+
+
+def as_written(value: Any) -> str:
+    """A default as one would write it: "auto", 1e-6."""
+    if isinstance(value, str):
+        return f'"{value}"'
+    return re.sub(r"e([+-])0+(\d)", r"e\1\2", repr(value)).replace("e+", "e")
