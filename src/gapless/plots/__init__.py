@@ -1,28 +1,20 @@
 """Pictures: one drawing function each, from plain data; nothing is computed here.
 
-Called by the demo and by users. Each function takes arrays and a matplotlib axes to draw on (a new
-one if None), and returns the axes. Imports matplotlib and nothing of gapless.
+predictions: against the truth; models: side by side; curves: scores along an axis; fitting: how a
+fit proceeds; columns: what they are worth; decision, tree: what a model looks like.
+
+Called by the report, the demo, `plot()` of results, and users. Each function takes arrays and a
+matplotlib axes to draw on (a new one if None), and returns the axes. Imports matplotlib and of
+gapless only its ground.
 """
 
-from .bias_variance import bias_variance
-from .calibration import reliability
-from .comparison import comparison
-from .confusion import confusion
-from .convergence import convergence
-from .curves import precision_recall, roc
+from .columns import importances, pair_dependence, partial_dependence
+from .curves import descent, learning, search, validation
 from .decision import decision
-from .descent import descent
-from .importances import importances
-from .learning import learning
-from .margins import margins
-from .members import members
-from .partial_dependence import pair_dependence, partial_dependence
-from .path import path
-from .rounds import rounds
-from .search import search
-from .splits import splits
+from .fitting import convergence, margins, members, path, rounds
+from .models import bias_variance, comparison, splits
+from .predictions import confusion, precision_recall, reliability, roc
 from .tree import tree
-from .validation import validation
 
 __all__ = [
     "bias_variance",

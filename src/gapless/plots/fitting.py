@@ -1,0 +1,320 @@
+"""How fits proceed: solvers, regularisation paths, rounds and members of ensembles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+
+
+def convergence(
+    excess: Mapping[str, tuple[Sequence[float], Sequence[float]]],
+    *,
+    tol: float | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw how far solvers are above the best possible objective, against time.
+
+    Parameters
+    ----------
+    excess : mapping of str to (seconds, excess)
+        For each solver the seconds since its start and, at each step, what the objective may be
+        lowered by at most: a gap, or the objective minus a lower bound. nan where it is not known.
+        The smallest value so far is drawn, since that is the point a solver returns.
+    tol : float, default=None
+        Where the solvers stop, in the same units; drawn as a dashed line. Below a hundredth of it
+        the picture ends.
+    ax : matplotlib Axes, default=None
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+        The axes with one line per solver, both scales logarithmic.
+    """
+    ax = plt.subplots(layout="constrained")[1] if ax is None else ax
+    for name, (seconds, values) in excess.items():
+        at, best = _best_so_far(np.asarray(seconds, float), np.asarray(values, float))
+        ax.plot(1e3 * at, best, marker="o", markersize=3, linewidth=1.5, label=name)
+    ax.set(xscale="log", yscale="log", xlabel="milliseconds", ylabel="above the best possible")
+    if tol is not None:
+        ax.set_ylim(bottom=tol / 100)
+        ax.axhline(tol, color="0.4", linewidth=1, linestyle="--")
+        ax.annotate(
+            f"tol = {tol:.0e}",
+            (0, tol),
+            xycoords=("axes fraction", "data"),
+            xytext=(4, 3),
+            textcoords="offset points",
+            color="0.4",
+        )
+    ax.grid(True, which="major", color="0.9")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False)
+    return ax
+
+
+def _best_so_far(seconds: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The steps at which a value is known, and the smallest one up to each."""
+    known = np.isfinite(values)
+    # 0 and below is rounding; a logarithmic axis shows it at the precision of floats.
+    best = np.maximum(np.minimum.accumulate(values[known]), np.finfo(float).eps)
+    return seconds[known], best
+
+
+MOST_NAMED = 10  # lines that a legend can tell apart
+
+
+def path(
+    strengths: Sequence[float],
+    coefficients: np.ndarray,
+    *,
+    unseen: Sequence[float] | None = None,
+    standard_errors: Sequence[float] | None = None,
+    chosen: int | None = None,
+    metric: str = "score",
+    names: Sequence[str] | None = None,
+    axes: Sequence[Axes] | None = None,
+) -> tuple[Axes, ...]:
+    """Draw a regularisation path: coefficients against the strength, and the score below them.
+
+    Parameters
+    ----------
+    strengths : sequence of m floats
+        Strengths of the penalty, all > 0; the axis is logarithmic, the strongest on the left.
+    coefficients : array of shape (m, d) or (m, d, K)
+        One line each; those that are 0 everywhere are left out.
+    unseen, standard_errors : sequence of m floats, default=None
+        Score on unseen rows at each strength and its standard error, drawn in a second panel.
+    chosen : int, default=None
+        Position of the chosen strength, marked in both panels.
+    metric : str, default="score"
+        What the score is.
+    names : sequence of d str, default=None
+        Names of the features, for a legend of the largest coefficients.
+    axes : sequence of matplotlib Axes, default=None
+        Where to draw, one or two; a new figure if None.
+
+    Returns
+    -------
+    axes : tuple of matplotlib Axes
+        The panel of the coefficients and, with scores, that of the scores.
+    """
+    grid = np.asarray(strengths, dtype=float)
+    panels = 1 if unseen is None else 2
+    if axes is None:
+        figure = plt.figure(figsize=(6.4, 3.6 * panels), layout="constrained")
+        made = figure.subplots(panels, sharex=True, squeeze=False)
+        axes = list(made[:, 0])
+    _draw_coefficients(axes[0], grid, np.asarray(coefficients), names)
+    if unseen is not None:
+        _draw_scores(axes[1], grid, np.asarray(unseen), standard_errors, metric)
+    for ax in axes[:panels]:
+        ax.set(xscale="log")
+        ax.grid(True, which="major", color="0.9")
+        ax.spines[["top", "right"]].set_visible(False)
+        if chosen is not None:
+            ax.axvline(grid[chosen], color="0.4", linewidth=1, linestyle="--")
+    axes[panels - 1].set_xlabel("strength of the penalty")
+    axes[0].set_xlim(grid.max(), grid.min())
+    if chosen is not None:
+        _name_the_choice(axes[0], grid[chosen])
+    return tuple(axes[:panels])
+
+
+def _draw_coefficients(ax: Axes, strengths, coefficients, names) -> None:
+    lines = coefficients.reshape(len(strengths), -1)
+    outputs = lines.shape[1] // max(coefficients.shape[1], 1)
+    largest = np.max(np.abs(lines), axis=0, initial=0.0)
+    order = np.argsort(-largest, kind="stable")
+    named = order[:MOST_NAMED] if names is not None else order[:0]
+    for place, j in enumerate(order[largest[order] > 0]):
+        label = names[j // outputs] if names is not None and place < len(named) else None
+        style = {"linewidth": 1.5} if names is None or label else {"linewidth": 0.8, "color": "0.8"}
+        ax.plot(strengths, lines[:, j], label=label, zorder=2 if label else 1, **style)
+    ax.axhline(0, color="0.6", linewidth=0.8)
+    ax.set_ylabel("coefficient")
+    if len(named):
+        ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1), fontsize="small")
+
+
+def _draw_scores(ax: Axes, strengths, unseen, standard_errors, metric: str) -> None:
+    ax.plot(strengths, unseen, color="C0", linewidth=1.5)
+    if standard_errors is not None:
+        error = np.asarray(standard_errors)
+        ax.fill_between(strengths, unseen - error, unseen + error, color="C0", alpha=0.2, lw=0)
+    ax.set_ylabel(f"{metric} on unseen rows")
+
+
+def _name_the_choice(ax: Axes, strength: float) -> None:
+    ax.annotate(
+        f"chosen: {strength:.3g}",
+        (strength, 1),
+        xycoords=("data", "axes fraction"),
+        xytext=(0, 3),
+        textcoords="offset points",
+        color="0.4",
+        ha="center",
+    )
+
+
+def rounds(
+    training: Sequence[float],
+    validation: Sequence[float] | None = None,
+    *,
+    axes: Axes | None = None,
+) -> Axes:
+    """Draw the loss of training rows, and of rows that were held out, by rounds.
+
+    Parameters
+    ----------
+    training : sequence of r + 1 floats
+        The mean loss of the training rows, before the first round and after each.
+    validation : sequence of r + 1 floats, default=None
+        The same of rows that were held out; their best round is marked.
+    axes : matplotlib Axes, default=None
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    axes : matplotlib Axes
+        With one line or two, each named at its end.
+    """
+    if axes is None:
+        axes = plt.figure(figsize=(6.4, 3.6), layout="constrained").subplots()
+    _line(axes, np.asarray(training, dtype=float), "training", "C0")
+    if validation is not None:
+        held = np.asarray(validation, dtype=float)
+        _line(axes, held, "held out", "C1")
+        best = int(np.argmin(held))
+        axes.plot(best, held[best], "o", color="C1", markersize=5)
+    axes.set(xlabel="rounds", ylabel="mean loss")
+    axes.margins(x=0.12)
+    axes.set_xlim(left=0)
+    axes.spines[["top", "right"]].set_visible(False)
+    return axes
+
+
+def _line(axes: Axes, losses: np.ndarray, name: str, color: str) -> None:
+    axes.plot(np.arange(len(losses)), losses, color=color, linewidth=1.5)
+    axes.annotate(
+        name,
+        (len(losses) - 1, losses[-1]),
+        xytext=(4, 0),
+        textcoords="offset points",
+        va="center",
+        color=color,
+    )
+
+
+Array = np.ndarray
+
+
+def members(
+    counts: Sequence[int],
+    scores: Sequence[float],
+    standard_errors: Sequence[float] | None = None,
+    *,
+    metric: str = "score",
+    axes: Axes | None = None,
+) -> Axes:
+    """Draw scores on unseen rows against the number of members.
+
+    Parameters
+    ----------
+    counts : sequence of m ints
+        Numbers of members.
+    scores : sequence of m floats
+        The score of each ensemble.
+    standard_errors : sequence of m floats, default=None
+        Half the width of a band around them.
+    metric : str, default="score"
+        What the score is.
+    axes : matplotlib Axes, default=None
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    axes : matplotlib Axes
+        With a line, its band, and the score of the largest ensemble in words.
+    """
+    if axes is None:
+        axes = plt.figure(figsize=(6.4, 3.6), layout="constrained").subplots()
+    at, score = np.asarray(counts), np.asarray(scores, dtype=float)
+    if standard_errors is not None:
+        error = np.asarray(standard_errors, dtype=float)
+        axes.fill_between(at, score - error, score + error, color="C0", alpha=0.15, linewidth=0)
+    axes.plot(at, score, color="C0", linewidth=1.5, marker=".")
+    axes.annotate(
+        f"{score[-1]:.3g}",
+        (at[-1], score[-1]),
+        xytext=(4, 0),
+        textcoords="offset points",
+        va="center",
+        color="C0",
+    )
+    axes.set(xlabel="members", ylabel=f"{metric} on unseen rows", xscale="log")
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.spines[["top", "right"]].set_visible(False)
+    return axes
+
+
+MOST_CURVES = 5  # distributions that can be told apart
+
+
+def margins(
+    loss: Sequence[float],
+    error: Sequence[float],
+    levels: Sequence[float],
+    shares: np.ndarray,
+    *,
+    axes: Sequence[Axes] | None = None,
+) -> tuple[Axes, Axes]:
+    """Draw loss and error by round, and beside them the distribution of the margins.
+
+    Parameters
+    ----------
+    loss, error : sequence of m floats
+        Mean exponential loss and training error after each round.
+    levels : sequence of L floats
+        Margins from −1 to 1.
+    shares : array of shape (m, L)
+        The share of rows with at most that margin, after each round; drawn for the first, the last
+        and a few rounds between them.
+    axes : pair of matplotlib Axes, default=None
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    axes : pair of matplotlib Axes
+        With the lines.
+    """
+    if axes is None:
+        axes = plt.figure(figsize=(8.4, 3.6), layout="constrained").subplots(1, 2)
+    left, right = axes
+    rounds = np.arange(1, len(loss) + 1)
+    left.plot(rounds, loss, color="C0", linewidth=1.5, label="exponential loss")
+    left.plot(rounds, error, color="C1", linewidth=1.5, label="training error")
+    left.set(xlabel="round", ylabel="mean over rows", ylim=(0, None))
+    left.legend(frameon=False)
+    drawn = _some(len(loss))
+    shades = plt.get_cmap("viridis")(np.linspace(0.85, 0, len(drawn)))
+    for at, shade in zip(drawn, shades):
+        label = f"round {at + 1}"
+        right.step(levels, shares[at], where="post", color=shade, linewidth=1.5, label=label)
+    right.axvline(0, color="0.4", linewidth=1, linestyle="--")
+    right.set(xlabel="margin", ylabel="share of rows with at most that", xlim=(-1, 1), ylim=(0, 1))
+    right.set_xticks([-1, -0.5, 0, 0.5, 1])
+    right.legend(frameon=False, loc="upper left")
+    for one in axes:
+        one.grid(True, which="major", color="0.9")
+        one.spines[["top", "right"]].set_visible(False)
+    return left, right
+
+
+def _some(rounds: int) -> list[int]:
+    """Positions of the first and the last round, and of some between them, in even ratios."""
+    ends = np.geomspace(1, max(rounds, 1), min(MOST_CURVES, rounds))
+    return sorted({round(end) - 1 for end in ends})
