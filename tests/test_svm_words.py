@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 import gapless
 from gapless import SVC, NuSVC, OneClassSVM
 from gapless.models.svm import free_set
-from gapless.models.svm.trials import Trials
+from gapless.models.svm.tuning_scores import Trials
 
 
 def make_data(n=60, classes=3):

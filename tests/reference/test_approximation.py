@@ -265,7 +265,7 @@ def test_landmarks_of_machines_grow_until_least_squares_are_level():
 def test_machines_take_landmarks_beyond_what_a_kernel_matrix_allows(cls, monkeypatch):
     X, y = make_classes(80) if cls is SVC else make_data(80)
     assert not hasattr(cls().fit(X, y), "features_")
-    monkeypatch.setattr("gapless.models.svm.approximation.EXACT_ROWS", 50)
+    monkeypatch.setattr("gapless.models.svm.on_features.EXACT_ROWS", 50)
     model = cls().fit(X, y)
     assert model.features_.kind == "nystroem"
     monkeypatch.undo()

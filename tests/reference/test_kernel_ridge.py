@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 import gapless
 from gapless import GaussianProcessRegressor, KernelRidge, kernels
 from gapless._ground.interrupt import TimeLimit
-from gapless.models.kernel_machines import search, spectrum, squares
+from gapless.models.kernel_machines import least_squares, tuning
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ def test_a_float32_factor_gives_all_digits_back(data, monkeypatch, fit_intercept
     weights = np.random.default_rng(0).uniform(0.1, 10.0, len(X))
     options = {"alpha": alpha, "kernel": "rbf", "gamma": 0.5, "fit_intercept": fit_intercept}
     exact = KernelRidge(**options).fit(X, Y, weights)
-    monkeypatch.setattr(squares, "SMALL", 10)
+    monkeypatch.setattr(least_squares, "SMALL", 10)
     single = KernelRidge(**options).fit(X, Y, weights)
     scale = np.max(np.abs(exact.dual_coef_))
     np.testing.assert_allclose(single.dual_coef_, exact.dual_coef_, rtol=0, atol=1e-11 * scale)
@@ -123,7 +123,7 @@ def test_a_float32_factor_gives_all_digits_back(data, monkeypatch, fit_intercept
 def test_float64_takes_over_where_float32_is_not_enough(data, monkeypatch):
     X, Y = data
     exact = KernelRidge(alpha=1e-9, kernel="rbf", gamma=0.05).fit(X, Y)
-    monkeypatch.setattr(squares, "SMALL", 10)
+    monkeypatch.setattr(least_squares, "SMALL", 10)
     other = KernelRidge(alpha=1e-9, kernel="rbf", gamma=0.05).fit(X, Y)
     np.testing.assert_allclose(other.predict(X), exact.predict(X), rtol=1e-6, atol=1e-6)
     assert other.certificate_.kind == "exact"
@@ -163,7 +163,7 @@ def test_float32_chooses_the_same(data, monkeypatch, kernel, fit_intercept):
     weights = np.random.default_rng(0).integers(1, 3, len(X))
     options = {"kernel": kernel, "gamma": 0.5, "degree": 2, "fit_intercept": fit_intercept}
     exact = KernelRidge(alpha="loo", **options).fit(X, y, weights)
-    monkeypatch.setattr(spectrum, "SMALL", 10)
+    monkeypatch.setattr(tuning, "SMALL", 10)
     single = KernelRidge(alpha="loo", **options).fit(X, y, weights)
     count = len(single.search_.unseen)
     assert 40 < count < len(exact.search_.unseen)
@@ -175,7 +175,7 @@ def test_float32_chooses_the_same(data, monkeypatch, kernel, fit_intercept):
 def test_float32_knows_what_it_cannot_tell(data, monkeypatch):
     X, y = data[0], data[1][:, 0]
     exact = KernelRidge(alpha="loo", kernel="rbf", gamma=0.5).fit(X, y)
-    monkeypatch.setattr(spectrum, "SMALL", 10)
+    monkeypatch.setattr(tuning, "SMALL", 10)
     # Without noise the weakest penalties are the best.
     smooth = np.sin(X[:, 0])
     weak = KernelRidge(alpha="loo", kernel="rbf", gamma=0.1).fit(X, smooth)
@@ -195,10 +195,10 @@ def test_the_scale_is_looked_for_until_it_is_in_the_middle(data):
 
 def test_many_rows_choose_by_a_sample(data, monkeypatch):
     X, y = data[0], data[1][:, 0]
-    monkeypatch.setattr(search, "MOST_FOR_SCALES", 40)
+    monkeypatch.setattr(tuning, "MOST_FOR_SCALES", 40)
     model = KernelRidge(alpha="loo", kernel="rbf", gamma="loo").fit(X, y)
     assert np.all(model.search_.rows == 80) and len(set(model.search_.values["gamma"])) == 1
-    monkeypatch.setattr(search, "MOST_FOR_STRENGTHS", 60)
+    monkeypatch.setattr(tuning, "MOST_FOR_STRENGTHS", 60)
     model = KernelRidge(alpha="loo", kernel="rbf", gamma="loo").fit(X, y)
     assert np.all(model.search_.rows == 40)
     assert "not corrected for the selection of alpha and gamma" in model.generalization_.method
@@ -320,7 +320,7 @@ def test_ctrl_c_leaves_a_constant_with_its_honest_gap(data, monkeypatch):
     def interrupted(self, strength):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(squares.KernelSquares, "solve", interrupted)
+    monkeypatch.setattr(least_squares.KernelSquares, "solve", interrupted)
     model = KernelRidge(kernel="rbf", fit_intercept=True)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, Y)
@@ -345,7 +345,7 @@ def test_a_model_whose_time_was_up_is_judged_as_what_it_is(data, monkeypatch, fi
     def late(self, strength):
         raise TimeLimit
 
-    monkeypatch.setattr(squares.KernelSquares, "solve", late)
+    monkeypatch.setattr(least_squares.KernelSquares, "solve", late)
     with pytest.warns(ConvergenceWarning, match="predicts a constant"):
         model.fit(X, y)
     result = model.generalization_

@@ -11,7 +11,9 @@ from sklearn.datasets import load_iris
 import gapless
 from gapless import kernels
 from gapless.models import svm
-from gapless.models.svm.forms import (
+from gapless.models.svm.machine import Machine, certificate_of
+from gapless.models.svm.multiclass import Part
+from gapless.models.svm.objectives import (
     HardMargin,
     NuMargin,
     NuTube,
@@ -20,8 +22,6 @@ from gapless.models.svm.forms import (
     SoftMargin,
     Tube,
 )
-from gapless.models.svm.machine import Machine, certificate_of
-from gapless.models.svm.multiclass import Part
 from gapless.problem.kernel_matrix import KernelMatrix
 
 # LIBSVM's tolerance at which decision values are compared.

@@ -6,7 +6,7 @@ from sklearn.datasets import load_digits, load_iris, make_classification
 from sklearn.preprocessing import StandardScaler
 
 import gapless
-from gapless.models.svm import SVC, SVR, NuSVC, held_out, refits
+from gapless.models.svm import SVC, SVR, NuSVC, held_out, leaving_out
 from gapless.solvers.smo import BoxProblem
 from gapless.unseen.held_out import by_formula
 
@@ -246,11 +246,11 @@ def test_features_that_say_nothing_score_as_a_guess():
 
 @pytest.mark.parametrize("picked", [0, np.inf], ids=["picked out", "all"])
 def test_gradients_where_refits_begin(picked, monkeypatch, rng):
-    monkeypatch.setattr(refits, "PICKED", picked)
+    monkeypatch.setattr(leaving_out, "PICKED", picked)
     A = rng.standard_normal((9, 4))
     gram = A @ A.T
     # Two variables for some rows, none for others.
     rows, start = np.array([0, 2, 5, 8, 2, 5]), np.array([1.0, 0.5, 0.0, -1.0, -0.25, 0.75])
     box = BoxProblem(np.arange(6.0), np.full(6, -2.0), np.full(6, 2.0), rows=rows, start=start)
     expected = gram[np.ix_(rows, rows)] @ start + box.linear
-    np.testing.assert_allclose(refits._gradient(gram, box), expected, atol=1e-12)
+    np.testing.assert_allclose(leaving_out._gradient(gram, box), expected, atol=1e-12)

@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from gapless import SVC, SVR, NuSVC, NuSVR, OneClassSVM, certify
 from gapless.kernels import Gaussian
-from gapless.models.svm import refits
+from gapless.models.svm import leaving_out
 from gapless.models.svm.free_set import to_face_minimum
 from gapless.problem.kernel_matrix import KernelMatrix
 from gapless.solvers.smo import BoxProblem
@@ -155,10 +155,10 @@ def test_rows_that_are_slow_to_leave_out_are_not_called_exact(monkeypatch):
     X, y = rows(120, seed=3)
     fitted = SVC(C=10.0).fit(X, y > 0)._fitted_to(X, y > 0)
     exact, _ = fitted.by_span()
-    monkeypatch.setattr(refits, "MOST_STEPS_OF_REFIT", 1)
+    monkeypatch.setattr(leaving_out, "MOST_STEPS_OF_REFIT", 1)
     with pytest.raises(NotAvailable, match="takes too long"):
         fitted.held_out(None)
-    monkeypatch.setattr(refits, "BUDGET", -1.0)
+    monkeypatch.setattr(leaving_out, "BUDGET", -1.0)
     found, is_refitted = fitted.by_span()
     assert not is_refitted.any()
     assert np.mean((found > 0) == (exact > 0)) > 0.95

@@ -210,7 +210,7 @@ VALUES = Classes(
         "penalties.NoPenalty": "gapless.penalties",
         "search.Search": "gapless.unseen.search",
         "solvers.Trace": "gapless.solvers",
-        "svm.LaterProbabilities": "gapless.models.svm.svc",
+        "svm.LaterProbabilities": "gapless.models.svm.probability",
         "svm.Probabilities": "gapless.models.svm.probability",
         "trees.AskedColumns": "gapless.models.trees.packed",
         "trees.Bundles": "gapless._ground.columns.bundles",

@@ -25,10 +25,9 @@ from ..._ground.validation import Training, read_rows
 from ...certificates import Certificate
 from ...kernels import Kernel
 from ._base import Array, KernelRegressor
-from .held_out import KernelFit
-from .likelihood import LikelihoodSearch, inward
-from .processes import Parametrised, Posterior, Process, Theirs
-from .squares import EPS, Coefficients, Proof
+from .least_squares import EPS, Coefficients, Proof
+from .leave_one_out import KernelFit
+from .marginal_likelihood import LikelihoodSearch, Parametrised, Posterior, Process, Theirs, inward
 
 # A slope of the log likelihood up to this part of the number of targets is no slope: their noise,
 # which has a curvature of half that number, is then known to as many digits.

@@ -23,9 +23,8 @@ from ...solvers import Trace
 from ...unseen import LOO, NotAvailable, Refittable, Search, Version, best_of, drawn
 from ._base import Array, KernelRegressor
 from .rows import Merged
-from .search import METRIC, ChosenKernel, corrected
 from .smoothing import KERNELS, Smoother
-from .spectrum import Trail
+from .tuning import METRIC, ChosenKernel, Trail, corrected
 
 # Bandwidths that are tried, as multiples of n^(−1/(d + 4)): so many from the largest to the
 # smallest, and so many between the neighbours of the best, so often.

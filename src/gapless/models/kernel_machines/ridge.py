@@ -27,12 +27,11 @@ from ...solvers import Trace
 from ...unseen import LOO
 from ..linear import KERNEL_CONSTRAINTS, chosen_kind, exact_certificate, features_of
 from ._base import Array, KernelRegressor
-from .held_out import ConstantFit, KernelFit, base_rows, solve_each
-from .on_features import EXACT_ROWS, RidgeOnFeatures
+from .least_squares import Coefficients, KernelSquares
+from .leave_one_out import ConstantFit, KernelFit, base_rows, solve_each
+from .ridge_on_features import EXACT_ROWS, RidgeOnFeatures
 from .rows import Merged, check_square
-from .search import ChosenKernel, choose, corrected
-from .spectrum import default_strengths
-from .squares import Coefficients, KernelSquares
+from .tuning import ChosenKernel, choose, corrected, default_strengths
 
 
 class KernelRidge(KernelRegressor):

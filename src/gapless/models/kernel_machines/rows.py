@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from ..._ground.design import Design
 from ..._ground.validation import Training
 from ...unseen import Distinct, left_together
-from .squares import Array, KernelSquares
+from .least_squares import Array, KernelSquares
 
 # Entries on both sides of the diagonal may differ by this part of the largest, which is rounding in
 # float32; and so many rows are compared at a time.

@@ -1,9 +1,11 @@
 """Support vector machines: each says what is minimised, and `_base` does the rest.
 
-`forms` are the objectives with their duals, `multiclass` how several classes become problems of
-two, `reading` and `rows` read and merge rows, `machine` (with `free_set`) solves and certifies all
-problems of a fit; `held_out` (with `refits`), `probability` and `tuning` (with `trials`) use what
-the fit has left. Estimators: `svc`, `svr`, `nu`, `one_class`.
+`objectives` are what machines minimise, with their duals; `multiclass` makes problems of two
+classes of several, `training_rows` reads and merges rows, `machine` (with `free_set`) solves and
+certifies all problems of a fit, on the kernel, on features of it (`on_features`) or with one hinge
+for all classes (`all_in_one`, `class_descent`). `held_out` (with `leaving_out`), `probability` and
+`tuning` (with `tuning_scores`) use what the fit has left. Estimators: `svc`, `svr`, `nu`,
+`one_class`.
 """
 
 from typing import TYPE_CHECKING

@@ -1,8 +1,8 @@
 """What all support vector machines share: fit = validate → problems → solve → certify → attributes.
 
-An estimator says how its data is read (`_read`), what is minimised (`_form`) and how its scores are
-arranged (`_arrangement`); the rest is here. A fit works on the distinct rows, sorted by class; what
-is stored is on the rows of the caller, in the layout of scikit-learn.
+An estimator says how its data is read (`_read`), what is minimised (`_objective`) and how its
+scores are arranged (`_arrangement`); the rest is here. A fit works on the distinct rows, sorted by
+class; what is stored is on the rows of the caller, in the layout of scikit-learn.
 """
 
 from __future__ import annotations
@@ -37,14 +37,13 @@ from ...kernels import BLOCK, KERNEL_INSTANCE, Kernel, Rows
 from ...problem import KernelMatrix
 from ...unseen import JUDGED, Generalization, Remembering, take_over
 from ..linear import dense
-from .forms import BOUNDED, INACTIVE, ON_MARGIN, Form, Point
 from .held_out import MachineFit
 from .machine import Machine, Solved, certificate_of
 from .multiclass import Arrangement, Single, Times, blocks_of
-from .reading import compares_texts
-from .rows import DistinctRows
-from .trials import Trials
+from .objectives import BOUNDED, INACTIVE, ON_MARGIN, Objective, Point
+from .training_rows import DistinctRows, compares_texts
 from .tuning import LOO, Choice, corrected, is_open, tune
+from .tuning_scores import Trials
 
 Array = np.ndarray
 
@@ -181,7 +180,7 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
         """X, y and weights, validated; with reset=False the features must be those of the fit."""
         raise NotImplementedError
 
-    def _form(self) -> Form:
+    def _objective(self) -> Objective:
         """What is minimised."""
         raise NotImplementedError
 
@@ -240,7 +239,7 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
         count = 1 if data.classes is None else len(data.classes)
         blocks = blocks_of(np.zeros(len(y)) if data.classes is None else y, count)
         parts = self._arrangement(count).parts(blocks, y)
-        return Machine(matrix, settled._form(), parts, rows.weights, blocks)
+        return Machine(matrix, settled._objective(), parts, rows.weights, blocks)
 
     def _kernel(self) -> Kernel:
         return kernels.by_name(self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
@@ -265,7 +264,7 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
             if one.status == "unbounded" or not np.isfinite(one.judgement.primal):
                 if one.status == "interrupted":
                     raise KeyboardInterrupt
-                if np.isnan(one.judgement.primal) or not machine.form.missing:
+                if np.isnan(one.judgement.primal) or not machine.objective.missing:
                     raise ValueError(
                         f"{type(self).__name__}: the kernel has values that are not finite for "
                         "these rows; check the kernel and its parameters, or scale the features, "
@@ -273,8 +272,8 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
                     )
                 if one.status in ("time_limit", "max_iter", "callback"):
                     raise ValueError(_out_of_time(self))
-                raise ValueError(f"{type(self).__name__}: {machine.form.missing}.")
-            theta, b = machine.form.stored(one.point)
+                raise ValueError(f"{type(self).__name__}: {machine.objective.missing}.")
+            theta, b = machine.objective.stored(one.point)
             if not (np.all(np.isfinite(theta)) and np.isfinite(b)):
                 raise ValueError(
                     "The dual coefficients or intercepts are not finite. The input data may "
@@ -289,7 +288,7 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
     ) -> dict[str, Any]:
         """Every attribute in `_stored` that this fit has, by name."""
         count = 1 if data.classes is None else len(data.classes)
-        stored = [machine.form.stored(one.point) for one in solved]
+        stored = [machine.objective.stored(one.point) for one in solved]
         packed = self._arrangement(count).pack(machine.blocks, [theta for theta, _ in stored])
         support, coef = _on_rows_of_the_caller(data, rows, packed)
         status, violations = _conditions(machine, solved)
@@ -354,7 +353,7 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
         for k, (part, theta) in enumerate(zip(machine.parts, thetas)):
             weights, z = machine.weights[part.rows], scores[part.rows, k]
             b = float(self.intercept_[k])
-            restored.append(machine.form.restored(part.y, weights, theta, b, z))
+            restored.append(machine.objective.restored(part.y, weights, theta, b, z))
         points, of_rows = zip(*restored)
         judgements = machine.judge(points, of_rows)
         solved = [Solved(point, one, 0, "optimal") for point, one in zip(points, judgements)]
@@ -388,7 +387,7 @@ class SupportVectorMachine(OfParts, Remembering, CallbackSupport, BaseEstimator)
         status = next((one.status for one in solved if one.status != "optimal"), "optimal")
         if any(one.judgement.is_void for one in solved):
             message = (
-                f"{type(self).__name__}: {self._settled()._form().missing}. This affects some "
+                f"{type(self).__name__}: {self._settled()._objective().missing}. This affects some "
                 "pairs of classes; for these the class with more weight is predicted."
             )
         elif status == "max_iter":

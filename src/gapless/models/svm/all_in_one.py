@@ -4,7 +4,8 @@ On a kernel matrix the core descends row by row (`class_descent`). With features
 that ΦΦᵀ is that matrix it also is a linear problem, which the solvers of `gapless.solvers` take
 where all digits are wanted, or where features stand for the kernel. It is stored as one problem for
 each class: the multipliers θₖ of a class give its score ⟨wₖ, φ(x)⟩ + bₖ, and a row's loss counts in
-the problem of its own class.
+the problem of its own class. No formula leaves out a row, but refits are fast from a solution
+nearby: in a search along C every fold begins where it was (`JointTrials`).
 """
 
 from __future__ import annotations
@@ -13,22 +14,25 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from ..._ground.design import Design
 from ..._ground.interrupt import TimeLimit
+from ..._ground.threads import single_blas
 from ...losses import CrammerSinger, DualBox, Loss, WestonWatkins
 from ...penalties import L2
 from ...problem import Parameters, Problem, minimise_biases, pivoted_cholesky
 from ...solvers import solve
-from ...unseen import NotAvailable
+from ...unseen import FOLDS, NotAvailable, dealt
 from .class_descent import ClassProblem, finished_descent
-from .forms import Form, Judgement, Point, outside, status_of
 from .held_out import Fittings, MachineFit, finished
 from .machine import Machine, Solved
 from .multiclass import Part
+from .objectives import Judgement, Objective, Point, outside, status_of
 from .on_features import ROUNDS, FeatureMatrix
+from .tuning_scores import KEPT_BYTES, TOLERANCE, Trials
 
 Array = np.ndarray
 
@@ -44,7 +48,7 @@ SHARPER = 0.1
 
 
 @dataclass(frozen=True)
-class ClassHinge(Form):
+class ClassHinge(Objective):
     """½Σₖ‖wₖ‖² + C Σ sᵢ ℓ(yᵢ, zᵢ);   D = −C Σ sᵢ ℓ*(yᵢ, −θᵢ/Csᵢ) − ½Σₖ θₖᵀKθₖ, Σᵢθᵢₖ = 0."""
 
     C: float
@@ -104,7 +108,7 @@ def _exchange(u: Array, pull: Array, box: DualBox) -> Array:
 class JointMachine(Machine):
     """One problem for all classes, in parts that have all rows, one for each class."""
 
-    form: ClassHinge
+    objective: ClassHinge
 
     @cached_property
     def classes(self) -> Array:
@@ -128,9 +132,11 @@ class JointMachine(Machine):
 
     def problem(self, rows: Array, weights: Array) -> Problem:
         """The problem on some rows, with the objective divided by C."""
-        form = self.form
+        objective = self.objective
         design, y = Design(self.features[rows]), self.classes[rows]
-        return Problem(design, y, form.loss, L2(1 / form.C), weights[rows], True, len(self.parts))
+        return Problem(
+            design, y, objective.loss, L2(1 / objective.C), weights[rows], True, len(self.parts)
+        )
 
     def solve(
         self, tol: float, max_iter: int | None = None, callback: Callable | None = None
@@ -152,11 +158,11 @@ class JointMachine(Machine):
 
     def class_problem(self, rows: Array, weights: Array) -> ClassProblem:
         """The problem on some rows of the kernel matrix."""
-        gram, form, K = self.matrix.whole(), self.form, len(self.parts)
+        gram, objective, K = self.matrix.whole(), self.objective, len(self.parts)
         assert gram is not None
         y, s = self.classes[rows], weights[rows]
         some = gram if len(rows) == self.matrix.n else gram[np.ix_(rows, rows)]
-        return ClassProblem(some, y, form.C * s, form.loss, K, form.scale(y, s, K))
+        return ClassProblem(some, y, objective.C * s, objective.loss, K, objective.scale(y, s, K))
 
     def _descend_to(
         self, tol: float, max_iter: int | None, callback: Callable | None
@@ -187,7 +193,7 @@ class JointMachine(Machine):
         if theta.any():
             b = np.array([one.point.b for one in solved])
             w = problem.design.transposed_times(theta)
-            start = Parameters(w, b, theta / self.form.C)
+            start = Parameters(w, b, theta / self.objective.C)
         steps, sharper = solved[0].steps, tol
         for _ in range(ROUNDS):
             try:
@@ -217,7 +223,7 @@ class JointMachine(Machine):
         """The solution class by class; θ is C times that of the problem."""
         b, theta = parameters.b, parameters.theta
         return self.points_of(
-            np.zeros((self.matrix.n, len(b))) if theta is None else self.form.C * theta, b
+            np.zeros((self.matrix.n, len(b))) if theta is None else self.objective.C * theta, b
         )
 
     def points_of(self, theta: Array, b: Array) -> list[Point]:
@@ -228,7 +234,7 @@ class JointMachine(Machine):
     def judge(self, points: Sequence[Point], scores: Sequence[Array]) -> list[Judgement]:
         """What the solution is worth, from the scores of each class."""
         z = np.stack(scores, axis=1)
-        return self.form.judge_all(self.classes, self.weights, points, z)
+        return self.objective.judge_all(self.classes, self.weights, points, z)
 
 
 def _goes_on(solved: list[Solved], tol: float) -> bool:
@@ -256,7 +262,7 @@ class JointFit(MachineFit):
 
     def held_out(self, groups: Array | None) -> Array:
         """No formula."""
-        raise NotAvailable(f"the {self.machine.form.loss.name} loss has no curvature")
+        raise NotAvailable(f"the {self.machine.objective.loss.name} loss has no curvature")
 
     def fit_to(self, rows: Array) -> Fittings:
         """Machines of some rows of the data alone."""
@@ -278,3 +284,65 @@ class JointFit(MachineFit):
                 return machine.points_of(found.theta, found.b)
         solution = solve(machine.problem(rows, weights), tol=self.tol, polish=False)
         return machine.points(finished(solution))
+
+
+class _Folds:
+    """Where the machines of all folds stand on one kernel matrix: θ (n, K) and b, or None."""
+
+    def __init__(self, gram: Array, count: int):
+        self.gram = gram
+        self.starts: list[tuple[Array, Array] | None] = [None] * count
+        self.C = 0.0
+
+
+class JointTrials(Trials):
+    """The trials so far of machines that have one problem for all classes."""
+
+    machine: JointMachine
+
+    def _prepare(self, machine: Any) -> None:
+        self.machine = machine
+        self.fold = dealt(self.of_x, FOLDS, strata=self.y)
+        self.states: dict[float | None, _Folds] = {}
+
+    def _judged(self, values):
+        folds = self._on(values.get("gamma"))
+        objective = replace(self.machine.objective, C=values["C"])
+        grown, folds.C = objective.C / (folds.C or objective.C), objective.C
+        z, statuses = np.empty((len(self.y), len(self.machine.parts))), []
+        for k, start in enumerate(folds.starts):
+            train, test = np.flatnonzero(self.fold != k), np.flatnonzero(self.fold == k)
+            problem = self._problem(objective, folds.gram, train)
+            # Multipliers at their bounds mostly stay there.
+            near = None if start is None else (start[0] * grown, start[1])
+            found = finished_descent(problem.descend(TOLERANCE, near))
+            folds.starts[k] = found.theta, found.b
+            with single_blas():
+                block = folds.gram[np.ix_(test, train)]
+                z[test] = block @ found.theta.astype(block.dtype) + found.b
+            own = found.theta[np.arange(len(train)), problem.y]
+            statuses.append(status_of(np.maximum(own, 0.0), problem.limit))
+        lead = _lead(z, self.y)
+        return *self._with_likelihood(lead > 0, lead), np.concatenate(statuses)
+
+    def _problem(self, objective: ClassHinge, gram: Array, rows: Array) -> ClassProblem:
+        """The problem of some rows."""
+        y, s, K = self.y[rows], self.machine.weights[rows], len(self.machine.parts)
+        own = gram[np.ix_(rows, rows)]
+        return ClassProblem(own, y, objective.C * s, objective.loss, K, objective.scale(y, s, K))
+
+    def _on(self, gamma: float | None) -> _Folds:
+        """The machines on the kernel matrix of this γ."""
+        if gamma not in self.states:
+            gram = self._gram(gamma)
+            if len(self.states) * gram.nbytes > KEPT_BYTES:
+                self.states.clear()
+            self.states[gamma] = _Folds(gram, int(self.fold.max()) + 1)
+        return self.states[gamma]
+
+
+def _lead(z: Array, y: Array) -> Array:
+    """By how much the score of each row's class is above those of all others."""
+    rivals = z.copy()
+    rivals[np.arange(len(y)), y] = -np.inf
+    return z[np.arange(len(y)), y] - rivals.max(axis=1)

@@ -34,11 +34,11 @@ from ...unseen import (
     counted_labels,
     kernel_dial,
 )
-from .forms import ON_MARGIN, Point
+from .leaving_out import BUDGET, Mates, descend, refit_without, span_losses, statuses_of, warm_start
 from .machine import Machine
 from .multiclass import Part
-from .refits import BUDGET, Mates, descend, refit_without, span_losses, statuses_of, warm_start
-from .rows import DistinctRows
+from .objectives import ON_MARGIN, Point
+from .training_rows import DistinctRows
 
 Array = np.ndarray
 
@@ -81,7 +81,7 @@ class Fittings:
         """Coefficients of all distinct rows (m, P), and biases (P,)."""
         coef, b = np.zeros((count, len(self.parts))), np.empty(len(self.parts))
         for k, (part, point) in enumerate(zip(self.parts, self.points)):
-            coef[part.rows, k], b[k] = self.fit.machine.form.stored(point)
+            coef[part.rows, k], b[k] = self.fit.machine.objective.stored(point)
         return coef, b
 
 
@@ -206,7 +206,7 @@ class MachineFit(Refittable):
         Rows that the rule has no answer for are left out for real, and of those that it leaves near
         the border of two classes as many as are cheap, the nearest first.
         """
-        if not self.machine.form.has_span:
+        if not self.machine.objective.has_span:
             raise NotAvailable("the span rule needs a margin of fixed width")
         parts, thetas = self.machine.parts, [point.theta for point in self.points]
         statuses = [statuses_of(theta, box) for theta, box in zip(thetas, self._boxes)]
@@ -254,7 +254,7 @@ class MachineFit(Refittable):
         All rows where the sums of θ grow with their weight, as for ν.
         """
         thetas = np.concatenate([point.theta for point in self.points])
-        found = self._mates.leaders(self.machine.form.has_share | (thetas != 0))
+        found = self._mates.leaders(self.machine.objective.has_share | (thetas != 0))
         machine = self._machine_of[found]
         return np.stack([machine, found - self._begin[machine]], axis=1)
 
@@ -295,7 +295,7 @@ class MachineFit(Refittable):
         """Operations of leaving these support vectors out for real."""
         sizes = np.array([len(part.rows) for part in self.machine.parts], dtype=float)
         steps = np.maximum(STEPS_OF_REFIT, sizes / ROWS_PER_STEP)
-        each = sizes * steps * (1 if self.machine.form.has_span else SLOWER)
+        each = sizes * steps * (1 if self.machine.objective.has_span else SLOWER)
         return float(each[cases[:, 0]].sum())
 
     def _rows_of(self, cases: Array) -> Array:
@@ -315,7 +315,9 @@ class MachineFit(Refittable):
         """The problems at their solution; each has one sum, and one variable for each row."""
         machine = self.machine
         return [
-            replace(machine.form.box(part.y, machine.weights[part.rows]), rows=part.rows, start=at)
+            replace(
+                machine.objective.box(part.y, machine.weights[part.rows]), rows=part.rows, start=at
+            )
             for part, at in zip(machine.parts, (point.theta for point in self.points))
         ]
 
@@ -325,7 +327,7 @@ class MachineFit(Refittable):
         A case that the budget has no room for leaves z as it is.
         """
         rows, columns = self._rows_of(cases), cases[:, 0]
-        if self.machine.form.has_span:
+        if self.machine.objective.has_span:
             gradients = [
                 self.scores[part.rows, k] - point.b + box.linear
                 for k, (part, point, box) in enumerate(
@@ -393,7 +395,7 @@ class MachineFit(Refittable):
             other = self.scaled(base**-step)
             if other is None:
                 return None
-            return Version(other, f"C={other.machine.form.C:g}")  # type: ignore[attr-defined]
+            return Version(other, f"C={other.machine.objective.C:g}")  # type: ignore[attr-defined]
 
         return turned
 
@@ -417,11 +419,11 @@ class MachineFit(Refittable):
 
     def scaled(self, factor: float) -> MachineFit | None:
         """The same with C divided by `factor`; None for machines that have no C."""
-        C = getattr(self.machine.form, "C", None)
+        C = getattr(self.machine.objective, "C", None)
         if C is None:
             return None
-        form = replace(self.machine.form, C=C / factor)  # type: ignore[type-var]
-        machine = replace(self.machine, form=form)
+        objective = replace(self.machine.objective, C=C / factor)  # type: ignore[type-var]
+        machine = replace(self.machine, objective=objective)
         return self._with(machine, self.points, self.rows, self.of_x, slice(None))
 
     def sample(self, rows: Array) -> MachineFit:
@@ -476,26 +478,28 @@ class MachineFit(Refittable):
         self, parts: list[Part], weights: Array, thetas: list[Array]
     ) -> tuple[list[Point], list[BoxSolution]]:
         """The same, and what the solver says of those that have two classes."""
-        form, boxes = self.machine.form, []
+        objective, boxes = self.machine.objective, []
         is_open = [not self.has_classes or len(np.unique(part.y)) > 1 for part in parts]
         for part, theta in itertools.compress(zip(parts, thetas), is_open):
-            box = form.box(part.y, weights[part.rows])
+            box = objective.box(part.y, weights[part.rows])
             start = warm_start(_on_variables(theta, box), box)
             rows = part.rows if box.rows is None else part.rows[box.rows]
             boxes.append(replace(box, rows=rows, start=start))
         found = self._descend(boxes)
         solutions = iter(found)
         return [
-            form.point(part.y, weights[part.rows], next(solutions)) if has_two else one_class(part)
+            objective.point(part.y, weights[part.rows], next(solutions))
+            if has_two
+            else one_class(part)
             for part, has_two in zip(parts, is_open)
         ], found
 
     @cached_property
     def _tolerance(self) -> float:
         """The tolerance of the solver, in the unit of the scores that the model keeps."""
-        form, widths = self.machine.form, [point.width for point in self.start]
+        objective, widths = self.machine.objective, [point.width for point in self.start]
         unit = self.machine.unit
-        if form.divides:
+        if objective.divides:
             unit = min((width for width in widths if width > 0), default=unit)
         return self.tol * unit
 
@@ -548,7 +552,7 @@ def _by_formula(fitted: MachineFit, groups: Array | None = None) -> Estimate:
 
     Other penalties, which the verdict looks at, are tried by the rule first.
     """
-    if groups is not None or not fitted.machine.form.has_span:
+    if groups is not None or not fitted.machine.objective.has_span:
         return Estimate(fitted.held_out(groups), "loo", True)
     if fitted.is_solved and fitted.work_of(fitted._support) <= CHEAP:
         # Refits that take longer than it seemed are left to the rule.

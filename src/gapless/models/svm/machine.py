@@ -16,9 +16,9 @@ from ...certificates import CURE, Certificate, Conditions, Violation, judged
 from ...kernels import mercer_check
 from ...problem import KernelMatrix
 from ...solvers import BoxProblem, BoxSolution, solve_box
-from .forms import Form, Judgement, Point
 from .free_set import FEW_VARIABLES, in_turns, polished
 from .multiclass import Part
+from .objectives import Judgement, Objective, Point
 
 Array = np.ndarray
 EPS = np.finfo(float).eps
@@ -55,7 +55,7 @@ class Machine:
     ----------
     matrix : KernelMatrix
         Kernel values of the distinct rows, sorted by class.
-    form : Form
+    objective : Objective
         What is minimised.
     parts : list of Part
         The problems.
@@ -66,7 +66,7 @@ class Machine:
     """
 
     matrix: KernelMatrix
-    form: Form
+    objective: Objective
     parts: list[Part]
     weights: Array
     blocks: Sequence[slice]
@@ -92,13 +92,13 @@ class Machine:
     @cached_property
     def unit(self) -> float:
         """The size that scores have, in the problem where they are smallest."""
-        units = [self.form.unit(p.y, self.weights[p.rows], self.norm) for p in self.parts]
+        units = [self.objective.unit(p.y, self.weights[p.rows], self.norm) for p in self.parts]
         return min((unit for unit in units if unit > 0), default=1.0)
 
     @property
     def score_unit(self) -> float:
         """The same of the scores that a model keeps, whose margin is 1 where that is divided by."""
-        return 1.0 if self.form.divides else self.unit
+        return 1.0 if self.objective.divides else self.unit
 
     def solve(
         self, tol: float, max_iter: int | None = None, callback: Callable | None = None
@@ -130,7 +130,7 @@ class Machine:
         self, part: Part, box: BoxProblem, solution: BoxSolution, rough: Solved
     ) -> Solved:
         """What is solved after a last step in all free variables, if the gap is none the larger."""
-        is_open = rough.status == "optimal" and self.form.is_polished
+        is_open = rough.status == "optimal" and self.objective.is_polished
         is_small = len(box.linear) <= FEW_VARIABLES and self.matrix.dtype == np.float64
         if not (is_open and is_small) or self.fault:
             return rough
@@ -150,7 +150,7 @@ class Machine:
     def judge(self, points: Sequence[Point], scores: Sequence[Array]) -> list[Judgement]:
         """What solutions are worth, from the scores of each problem on its rows."""
         return [
-            self.form.judge(part.y, self.weights[part.rows], point, z, self.norm)
+            self.objective.judge(part.y, self.weights[part.rows], point, z, self.norm)
             for part, point, z in zip(self.parts, points, scores)
         ]
 
@@ -173,15 +173,15 @@ class Machine:
 
     def _box(self, part: Part) -> BoxProblem:
         """The problem of a part, on the rows of the matrix."""
-        box = self.form.box(part.y, self.weights[part.rows])
+        box = self.objective.box(part.y, self.weights[part.rows])
         return replace(box, rows=part.rows if box.rows is None else part.rows[box.rows])
 
     def _look(self, part: Part, box: BoxProblem, solution: BoxSolution, before: int) -> Solved:
         """What a solution is worth, by its scores Kθ + b, which are its gradient less q."""
         s = self.weights[part.rows]
-        point = self.form.point(part.y, s, solution)
+        point = self.objective.point(part.y, s, solution)
         z = (solution.gradient - box.linear)[: len(part.rows)] + point.b
-        judgement = self.form.judge(part.y, s, point, z, self.norm)
+        judgement = self.objective.judge(part.y, s, point, z, self.norm)
         return Solved(point, judgement, before + solution.steps, solution.status)
 
 

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval
 from ..._ground.about import Example, Examples, Formula, chosen
 from ..._ground.stored import Declaration, Unused
 from ._base import SupportVectorMachine
-from .forms import Form, NuMargin, NuTube
+from .objectives import NuMargin, NuTube, Objective
 from .svc import SupportVectorClassifier
 from .svr import SupportVectorRegressor
 
@@ -149,7 +149,7 @@ class NuSVC(SupportVectorClassifier):
         self.multi_class = multi_class
         self.time_limit = time_limit
 
-    def _form(self) -> Form:
+    def _objective(self) -> Objective:
         return NuMargin(float(self.nu))
 
     def _specifics(self, data, rows, machine, solved):
@@ -283,7 +283,7 @@ class NuSVR(SupportVectorRegressor):
         self.max_iter = max_iter
         self.time_limit = time_limit
 
-    def _form(self) -> Form:
+    def _objective(self) -> Objective:
         return NuTube(float(self.C), float(self.nu))
 
     def _specifics(self, data, rows, machine, solved):

@@ -2,8 +2,10 @@
 
 With features Φ of landmarks, or random ones, in place of the kernel, the machine is that of the
 kernel matrix ΦΦᵀ, which is never made: the solvers of linear models take it (`FeatureMachine`), and
-products go through the features (`FeatureMatrix`). What a form says of θ and of scores holds as it
-is. How many features there are, least squares tell, whose leave-one-out is exact.
+products go through the features (`FeatureMatrix`). What is said of θ and of scores holds as it is.
+How many features there are, least squares tell, whose leave-one-out is exact. `WithApproximation`
+is what `SVC` and `SVR` inherit: it makes features once in a fit, and keeps what has made them with
+the coefficients w = Φᵀθ by which new rows are scored.
 """
 
 from __future__ import annotations
@@ -12,24 +14,39 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from ..._ground.design import Design
 from ..._ground.interrupt import TimeLimit, time_limit
+from ..._ground.stored import Declaration, Maybe, Numbers
 from ..._ground.validation import Training
+from ...certificates import Certificate
 from ...kernels import Kernel, Linear
 from ...penalties import L2
-from ...problem import KernelFeatures, KernelMatrix, Parameters, Problem, one_landmark
+from ...problem import (
+    EXACT,
+    FEATURES,
+    Distinct,
+    KernelFeatures,
+    KernelMatrix,
+    Parameters,
+    Problem,
+    one_landmark,
+)
 from ...solvers import solve
 from ...unseen import Dial
 from ..kernel_machines import RidgeOnFeatures
-from .forms import Judgement, Point
+from ..linear import AUTO, KERNEL_CONSTRAINTS, chosen_kind, concerning, features_of, of_kernel
+from ._base import SupportVectorMachine
 from .held_out import MachineFit, finished, one_class
 from .machine import Machine, Solved
 from .multiclass import Part
+from .objectives import Judgement, Point
+from .training_rows import DistinctRows
 
 Array = np.ndarray
 
@@ -43,6 +60,8 @@ LEAST_STRENGTH = 1e-3
 # How often the solver is asked again where P − D of w = Φᵀθ is above the tolerance, and by how much
 # it then is sharper.
 ROUNDS, SHARPER = 8, 0.1
+# The constraints of the parameters that every such machine has.
+CONSTRAINTS = {name: KERNEL_CONSTRAINTS[name] for name in ("approximation", "n_components")}
 
 
 class FeatureMatrix(KernelMatrix):
@@ -108,7 +127,7 @@ class FeatureMachine(Machine):
 
     def problem(self, part: Part, weights: Array) -> Problem:
         """One of them, divided by C: the loss of a linear model with ½‖w‖²/C and a free bias."""
-        loss, strength = self.form.linear_loss, 1 / self.form.C  # type: ignore[attr-defined]
+        loss, strength = self.objective.linear_loss, 1 / self.objective.C  # type: ignore[attr-defined]
         assert loss is not None
         is_all = len(part.rows) == self.matrix.n
         design = self.matrix.design if is_all else self.matrix.design.rows(part.rows)
@@ -118,7 +137,7 @@ class FeatureMachine(Machine):
         self, tol: float, max_iter: int | None = None, callback: Callable | None = None
     ) -> list[Solved]:
         """Solve all problems to the tolerance, or as far as the limits allow."""
-        if self.form.linear_loss is None:
+        if self.objective.linear_loss is None:
             return super().solve(tol, max_iter, callback)
         solved: list[Solved] = []
         for part in self.parts:
@@ -155,14 +174,14 @@ class FeatureMachine(Machine):
     def point_of(self, problem: Problem, parameters: Parameters) -> Point:
         """The solution as machines know it: θ is C times that of the problem."""
         theta = np.zeros(problem.n) if parameters.theta is None else parameters.theta
-        C = self.form.C  # type: ignore[attr-defined]
+        C = self.objective.C  # type: ignore[attr-defined]
         return Point(C * problem.orthogonal(theta), float(parameters.b))
 
     def _look_at(self, part: Part, point: Point) -> Judgement:
         of_all = np.zeros(self.matrix.n)
         of_all[part.rows] = point.theta
         z = self.matrix.times(of_all, None if len(part.rows) == len(of_all) else part.rows)
-        return self.form.judge(part.y, self.weights[part.rows], point, z + point.b, self.norm)
+        return self.objective.judge(part.y, self.weights[part.rows], point, z + point.b, self.norm)
 
 
 class FeatureFit(MachineFit):
@@ -179,7 +198,7 @@ class FeatureFit(MachineFit):
         return super().richer()[:1]
 
     def _solve(self, parts: list[Part], weights: Array, thetas: list[Array]) -> list[Point]:
-        if self.machine.form.linear_loss is None or self.machine.matrix.n <= WHOLE_ROWS:
+        if self.machine.objective.linear_loss is None or self.machine.matrix.n <= WHOLE_ROWS:
             return super()._solve(parts, weights, thetas)
         return [self._solve_one(part, weights) for part in parts]
 
@@ -227,3 +246,197 @@ def _numbers(data: Training) -> Array:
         return data.y
     y = np.where(data.y[:, None] == np.arange(len(data.classes)), 1.0, -1.0)
     return np.ascontiguousarray(y[:, 1]) if len(data.classes) == 2 else y
+
+
+class WithApproximation(SupportVectorMachine):
+    """Base of machines with the parameters `approximation`, `n_components` and `random_state`.
+
+    Goes before the other bases in a class statement.
+    """
+
+    approximation: str | None
+    features_: KernelFeatures
+    feature_coef_: Array
+
+    _feature_attributes: ClassVar[Declaration] = {
+        **FEATURES,
+        "feature_coef_": Maybe(Numbers("problems", "columns")),
+    }
+
+    def _misfit(self) -> str | None:
+        if ("features_" in vars(self)) != ("feature_coef_" in vars(self)):
+            return "features_ and feature_coef_ go together, and one of them is missing"
+        return super()._misfit()
+
+    # ---- the problems ----------------------------------------------------------------------------
+
+    def _choose(self, data, rows):
+        # A search looks at so few rows that it can take the kernel itself.
+        exact = self._at(approximation=None)
+        return super(WithApproximation, exact)._choose(data, rows)
+
+    def _machine(self, data, rows, kernel=None) -> Machine:
+        features = self._features(data, rows, kernel)
+        machine = super()._machine(data, rows, kernel)
+        if features is None:
+            return machine
+        matrix = FeatureMatrix(features, machine.matrix.memory_limit)
+        return FeatureMachine(
+            matrix, machine.objective, machine.parts, machine.weights, machine.blocks
+        )
+
+    def _features(
+        self, data: Training, rows: DistinctRows, kernel: Kernel | None
+    ) -> KernelFeatures | None:
+        """Features of the distinct rows; those of the fit where its kernel is given."""
+        if kernel is not None:
+            known = vars(self).get("features_")
+            if known is None:
+                return None
+            X = data.X[rows.first]
+            distinct = Distinct.of(X, rows.weights)
+            return replace(known, train=known.transform_training(X, distinct))
+        kind = self._kind(data, len(rows.first))
+        if kind == EXACT:
+            return None
+        X = data.X[rows.first]
+        some = replace(
+            data,
+            X=X,
+            y=data.y[rows.first],
+            weights=rows.weights,
+            sample_weight=rows.sample_weights,
+        )
+        kernel = self._kernel().resolve(X, rows.sample_weights)
+        return features_for(self, kernel, kind, some, self.time_limit)
+
+    def _kind(self, data: Training, count: int) -> str:
+        """What stands for the kernel of so many distinct rows."""
+        is_given = self._is_precomputed or data.X.ndim != 2
+        if is_given and self.approximation not in (AUTO, None):
+            raise ValueError(
+                f'approximation="{self.approximation}" needs rows of numbers, and X holds '
+                f"{'kernel values' if self._is_precomputed else 'texts'}; use approximation=None."
+            )
+        return EXACT if is_given else chosen_kind(self.approximation, count, EXACT_ROWS)
+
+    def _fit_type(self, machine):
+        return FeatureFit if isinstance(machine, FeatureMachine) else super()._fit_type(machine)
+
+    # ---- what is learned -------------------------------------------------------------------------
+
+    def _learned(self, data, rows, machine, solved):
+        learned = super()._learned(data, rows, machine, solved)
+        if isinstance(machine.matrix, FeatureMatrix):
+            learned["features_"] = machine.matrix.features
+            stored = [machine.objective.stored(one.point)[0] for one in solved]
+            learned["feature_coef_"] = _weights(machine.matrix, machine.parts, stored)
+        return learned
+
+    def _certificate(self, machine, solved, rows, *cure) -> Certificate:
+        found = super()._certificate(machine, solved, rows, *cure)
+        matrix = machine.matrix
+        return concerning(found, matrix.features) if isinstance(matrix, FeatureMatrix) else found
+
+    def _rebuilt(self, X, y, sample_weight):
+        data, rows, machine, solved = super()._rebuilt(X, y, sample_weight)
+        if isinstance(machine.matrix, FeatureMatrix):
+            of_theta = _weights(machine.matrix, machine.parts, [one.point.theta for one in solved])
+            solved = [
+                replace(one, judgement=_of_both(one.judgement, v, w * _width(machine, one)))
+                for one, v, w in zip(solved, of_theta, self.feature_coef_)
+            ]
+        return data, rows, machine, solved
+
+    def _scores_of_fit(self, data, rows, machine) -> Array:
+        if not isinstance(machine.matrix, FeatureMatrix):
+            return super()._scores_of_fit(data, rows, machine)
+        coef = np.ascontiguousarray(self.feature_coef_.T)
+        return machine.matrix.design.times(coef) + self.intercept_
+
+    def _certified_exactly(self, X, y=None, sample_weight=None) -> Certificate:
+        """The certificate for the kernel itself, whatever stood for it.
+
+        A machine on landmarks is a function of the kernel's space too, and its P is that of it;
+        only the dual changes, in which θᵀKθ takes the place of ‖Φᵀθ‖²: n² kernel values.
+        """
+        check_is_fitted(self)
+        if "features_" not in vars(self):
+            return self._certified(X, y, sample_weight)
+        features = features_of(self)
+        data, rows, machine, solved = self._rebuilt(X, y, sample_weight)
+        own = data.X[rows.first]
+        theta = np.zeros((machine.matrix.n, len(solved)))
+        for k, (part, one) in enumerate(zip(machine.parts, solved)):
+            theta[part.rows, k] = one.point.theta
+        squares = np.einsum("nk,nk->k", theta, features.kernel.times(own, own, theta))
+        judgements = _with_squares([one.judgement for one in solved], squares)
+        exact = [replace(one, judgement=j) for one, j in zip(solved, judgements)]
+        return of_kernel(super()._certificate(machine, exact, rows), features)
+
+    # ---- predicting ------------------------------------------------------------------------------
+
+    def _problem_scores(self, X: Any) -> Array:
+        features = vars(self).get("features_")
+        if features is None:
+            return super()._problem_scores(X)
+        return features.scores(X, np.ascontiguousarray(self.feature_coef_.T)) + self.intercept_
+
+    @property
+    def coef_(self):
+        """Coefficients w of the features, one row for each problem; linear kernels alone."""
+        check_is_fitted(self)
+        if "features_" not in vars(self) or not self._is_linear:
+            return super().coef_
+        # Only landmarks stand for a linear kernel: it has no random features.
+        features: Any = self.features_
+        coef = (features.landmarks.T @ features.dual_coef(self.feature_coef_.T)).T
+        coef.flags.writeable = False
+        return coef
+
+
+def _weights(matrix: FeatureMatrix, parts: list[Part], thetas: list[Array]) -> Array:
+    """w = Φᵀθ of each problem, (problems, features)."""
+    found = []
+    for part, theta in zip(parts, thetas):
+        of_all = np.zeros(matrix.n)
+        of_all[part.rows] = theta
+        found.append(matrix.weights(of_all))
+    return np.stack(found)
+
+
+def _width(machine: Machine, solved: Solved) -> float:
+    """By what the model has divided its solution."""
+    return solved.point.width if machine.objective.divides else 1.0
+
+
+def _of_both(judgement: Judgement, v: Array, w: Array) -> Judgement:
+    """P of the stored w and D of v = Φᵀθ, which are one vector unless the model was changed.
+
+    `square`, by which they were judged, is ⟨v, w⟩.
+    """
+    own, stored, both = float(v @ v), float(w @ w), judgement.square
+    if judgement.has_origin:
+        primal = judgement.primal + 0.5 * (stored - both)
+        return replace(
+            judgement, primal=primal, dual=judgement.dual + 0.5 * (both - own), square=own
+        )
+    # P and D are then in proportion to ‖w‖² and 1/‖v‖².
+    if not (both > 0 and own > 0):
+        return judgement
+    primal, dual = judgement.primal * (stored / both), judgement.dual * (both / own)
+    return replace(judgement, primal=primal, dual=dual, square=own)
+
+
+def _with_squares(judgements: list[Judgement], squares: Array) -> list[Judgement]:
+    """The best D(cθ) for 0 ≤ c ≤ 1, the same c for all problems, with other values of ‖w‖²."""
+    if not judgements[0].has_origin:
+        # Without a loss the sums of θ are fixed, and D is in proportion to 1/‖w‖².
+        return [replace(j, dual=j.dual * j.square / q) for j, q in zip(judgements, squares)]
+    gains = [j.dual + 0.5 * j.square for j in judgements]
+    total = float(squares.sum())
+    c = min(max(sum(gains) / total, 0.0), 1.0) if total > 0 else 1.0
+    return [
+        replace(j, dual=c * gain - 0.5 * c**2 * float(q))
+        for j, gain, q in zip(judgements, gains, squares)
+    ]

@@ -13,10 +13,10 @@ from ..._ground.stored import Declaration, Number
 from ..._ground.tables import readable
 from ..._ground.validation import Training, read_regression
 from ._base import SupportVectorMachine
-from .forms import Form, OneClass
 from .held_out import MachineFit
 from .nu import NU
-from .reading import check_precomputed, counted_weights, read_any
+from .objectives import Objective, OneClass
+from .training_rows import check_precomputed, counted_weights, read_any
 
 
 class RegionFit(MachineFit):
@@ -25,7 +25,7 @@ class RegionFit(MachineFit):
     @property
     def expected(self) -> float:
         """The share of rows that is to be inside."""
-        return 1.0 - self.machine.form.nu  # type: ignore[attr-defined]
+        return 1.0 - self.machine.objective.nu  # type: ignore[attr-defined]
 
 
 class OneClassSVM(OutlierMixin, SupportVectorMachine):
@@ -162,7 +162,7 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):
         y = np.ones(_num_samples(X))
         return read_any(read_regression, self, X, y, sample_weight, reset=reset)
 
-    def _form(self) -> Form:
+    def _objective(self) -> Objective:
         return OneClass(float(self.nu))
 
     def _specifics(self, data, rows, machine, solved):

@@ -4,18 +4,23 @@ A machine for two classes has p = σ(a·f), with the slope a fitted to decision 
 were held out (Platt 1999), and no shift: p is above ½ exactly where f is above 0. Probabilities of
 pairs of classes are coupled (Wu, Lin and Weng 2004, their second method), sharpened or softened by
 one power for all, and moved to the nearest distribution in which the predicted class is largest.
-Called by the estimators; knows arrays only, and fits no machine.
+Called by the estimators; `LaterProbabilities` asks a fit for held-out values when they are needed,
+the rest knows arrays only.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from scipy.special import expit
 
-from ..._ground.stored import Declaration, Nothing, Number, Numbers
+from ..._ground.stored import Declaration, Flag, Nothing, Number, Numbers, Value
+from ...unseen import NotAvailable, by_formula, by_refits
+from .held_out import MachineFit
 
 Array = np.ndarray
 
@@ -90,6 +95,57 @@ class Probabilities:
         else:
             p = _softmax(self.power * np.log(couple(_of_pairs(scaled, self.pairs))))
         return with_largest(p, chosen)
+
+
+class LaterProbabilities:
+    """Probabilities that are fitted when first asked for, or when a model of few rows is saved.
+
+    Parameters
+    ----------
+    sides : ndarray of int, shape (problems, 2), or None
+        The classes for which positive and negative scores of each problem speak.
+    is_offered : bool
+        Whether `predict_proba` tells them: probability=False asks for none.
+    fitted : MachineFit or None
+        The fit, if it is small enough to be kept.
+    found : Probabilities or None
+        The probabilities, if they have been asked for.
+    """
+
+    _stored: ClassVar[Declaration] = {
+        "sides": Numbers("problems", 2, types="i", low=0) | Nothing(),
+        "is_offered": Flag(),
+        "found": Value(Probabilities) | Nothing(),
+    }
+
+    def __init__(
+        self,
+        sides: Array | None,
+        is_offered: bool = True,
+        fitted: MachineFit | None = None,
+        found: Probabilities | None = None,
+    ):
+        self.fitted, self.sides, self.is_offered, self.found = fitted, sides, is_offered, found
+
+    def get(self, remembered: Callable[[], MachineFit]) -> Probabilities:
+        """The probabilities; `remembered` has the fit where it is not kept here."""
+        if self.found is None:
+            fitted = remembered() if self.fitted is None else self.fitted
+            try:
+                held = by_formula(fitted)
+            except NotAvailable as reason:
+                held = by_refits(fitted, fitted.units, str(reason))
+            weights = np.where(np.isfinite(held.z).all(axis=1), fitted.weights, 0.0)
+            self.found = Probabilities.fit(held.z, fitted.targets, weights, self.sides)
+            self.fitted = None
+        return self.found
+
+    def __getstate__(self):
+        # Neither a copy nor a file takes the training data along, so what needs them is done now.
+        if self.fitted is not None:
+            with suppress(NotAvailable):
+                self.get(lambda: self.fitted)
+        return vars(self) | {"fitted": None}
 
 
 # ---- slopes --------------------------------------------------------------------------------------

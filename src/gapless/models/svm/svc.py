@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from contextlib import suppress
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -17,74 +15,20 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..._ground.about import Example, Examples, Formula, chosen
-from ..._ground.stored import Declaration, Flag, Labels, Nothing, Numbers, Unused, Value, Word
+from ..._ground.stored import Declaration, Labels, Unused, Value, Word
 from ..._ground.threads import single_blas
 from ..._ground.validation import Training, read_classification
-from ...unseen import Calibration, NotAvailable, by_formula, by_refits, predict_set, sets_of
+from ...unseen import Calibration, predict_set, sets_of
 from ._base import KEPT_ROWS, OPEN, SupportVectorMachine
-from .all_in_one import HINGES, ClassHinge, JointFit, JointMachine
-from .approximation import CONSTRAINTS, WithApproximation
-from .forms import Form, HardMargin, SoftMargin
-from .held_out import MachineFit
-from .joint_trials import JointTrials
+from .all_in_one import HINGES, ClassHinge, JointFit, JointMachine, JointTrials
 from .machine import Machine, Solved
 from .multiclass import ARRANGEMENTS, Arrangement, arrange
-from .probability import Probabilities, with_largest
-from .reading import check_precomputed, counted_weights, read_any
-from .rows import DistinctRows
+from .objectives import HardMargin, Objective, SoftMargin
+from .on_features import CONSTRAINTS, WithApproximation
+from .probability import LaterProbabilities, Probabilities, with_largest
+from .training_rows import DistinctRows, check_precomputed, counted_weights, read_any
 
 Array = np.ndarray
-
-
-class LaterProbabilities:
-    """Probabilities that are fitted when first asked for, or when a model of few rows is saved.
-
-    Parameters
-    ----------
-    sides : ndarray of int, shape (problems, 2), or None
-        The classes for which positive and negative scores of each problem speak.
-    is_offered : bool
-        Whether `predict_proba` tells them: probability=False asks for none.
-    fitted : MachineFit or None
-        The fit, if it is small enough to be kept.
-    found : Probabilities or None
-        The probabilities, if they have been asked for.
-    """
-
-    _stored: ClassVar[Declaration] = {
-        "sides": Numbers("problems", 2, types="i", low=0) | Nothing(),
-        "is_offered": Flag(),
-        "found": Value(Probabilities) | Nothing(),
-    }
-
-    def __init__(
-        self,
-        sides: Array | None,
-        is_offered: bool = True,
-        fitted: MachineFit | None = None,
-        found: Probabilities | None = None,
-    ):
-        self.fitted, self.sides, self.is_offered, self.found = fitted, sides, is_offered, found
-
-    def get(self, remembered: Callable[[], MachineFit]) -> Probabilities:
-        """The probabilities; `remembered` has the fit where it is not kept here."""
-        if self.found is None:
-            fitted = remembered() if self.fitted is None else self.fitted
-            try:
-                held = by_formula(fitted)
-            except NotAvailable as reason:
-                held = by_refits(fitted, fitted.units, str(reason))
-            weights = np.where(np.isfinite(held.z).all(axis=1), fitted.weights, 0.0)
-            self.found = Probabilities.fit(held.z, fitted.targets, weights, self.sides)
-            self.fitted = None
-        return self.found
-
-    def __getstate__(self):
-        # Neither a copy nor a file takes the training data along, so what needs them is done now.
-        if self.fitted is not None:
-            with suppress(NotAvailable):
-                self.get(lambda: self.fitted)
-        return vars(self) | {"fitted": None}
 
 
 class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
@@ -189,7 +133,9 @@ class SupportVectorClassifier(ClassifierMixin, SupportVectorMachine):
             sample_weight=data.sample_weight[data.weights > 0],
         )
         margins = [
-            2 * (one.point.width if machine.form.divides else 1.0) / np.sqrt(one.judgement.square)
+            2
+            * (one.point.width if machine.objective.divides else 1.0)
+            / np.sqrt(one.judgement.square)
             if one.point.theta.any() and one.judgement.square > 0
             else np.inf
             for one in solved
@@ -563,7 +509,7 @@ class SVC(WithApproximation, SupportVectorClassifier):
         self.approximation = approximation
         self.n_components = n_components
 
-    def _form(self) -> Form:
+    def _objective(self) -> Objective:
         return SoftMargin(float(self.C)) if np.isfinite(self.C) else HardMargin()
 
     def _is_joint(self, data: Training) -> bool:
@@ -580,8 +526,10 @@ class SVC(WithApproximation, SupportVectorClassifier):
                 f'C=inf is not available for multi_class="{self.multi_class}"; set a large C, or '
                 'use multi_class="ovo".'
             )
-        form = ClassHinge(float(self.C), HINGES[self.multi_class])
-        return JointMachine(machine.matrix, form, machine.parts, machine.weights, machine.blocks)
+        objective = ClassHinge(float(self.C), HINGES[self.multi_class])
+        return JointMachine(
+            machine.matrix, objective, machine.parts, machine.weights, machine.blocks
+        )
 
     def _trials_type(self, machine):
         return JointTrials if isinstance(machine, JointMachine) else super()._trials_type(machine)

@@ -13,9 +13,9 @@ from ..._ground.stored import Declaration, Unused
 from ..._ground.validation import Training, read_regression
 from ...unseen import intervals_of, predict_with_intervals
 from ._base import OPEN, SupportVectorMachine
-from .approximation import CONSTRAINTS, WithApproximation
-from .forms import Form, Tube
-from .reading import check_precomputed, counted_weights, read_any
+from .objectives import Objective, Tube
+from .on_features import CONSTRAINTS, WithApproximation
+from .training_rows import check_precomputed, counted_weights, read_any
 
 
 class SupportVectorRegressor(RegressorMixin, SupportVectorMachine):
@@ -219,7 +219,7 @@ class SVR(WithApproximation, SupportVectorRegressor):
         self.n_components = n_components
         self.random_state = random_state
 
-    def _form(self) -> Form:
+    def _objective(self) -> Objective:
         return Tube(float(self.C), float(self.epsilon))
 
     def _formula(self) -> Formula:

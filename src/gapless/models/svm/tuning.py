@@ -27,9 +27,9 @@ from ...unseen import (
     sentence,
     uncorrected,
 )
-from .forms import spread
-from .rows import DistinctRows
-from .trials import Trial, Trials
+from .objectives import spread
+from .training_rows import DistinctRows
+from .tuning_scores import Trial, Trials
 
 Array = np.ndarray
 

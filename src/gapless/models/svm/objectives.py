@@ -1,9 +1,9 @@
 """What each machine minimises: as a problem in a box for the solver, and as primal and dual values.
 
-A form knows targets y, weights s and scores z of the rows of one problem, and no kernel: the
+An objective knows targets y, weights s and scores z of the rows of one problem, and no kernel: the
 solver and `machine` bring those in. θ is the dual variable of the rows with w = Σ θᵢφ(xᵢ), so that
-‖w‖² = θᵀKθ = Σ θᵢ(zᵢ − b) with z = Kθ + b. Every form gives the gap P − D row by row, so that one
-can see where it comes from.
+‖w‖² = θᵀKθ = Σ θᵢ(zᵢ − b) with z = Kθ + b. Every objective gives the gap P − D row by row,
+so that one can see where it comes from.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NARROW, NARROWER = 1e-6, 1e-10
 class Point:
     """A solution of one problem: θ of the rows, the bias b, and the width ρ or ε where one is free.
 
-    θ and b are those of the problem that is solved; `Form.stored` says what a model keeps.
+    θ and b are those of the problem that is solved; `Objective.stored` says what a model keeps.
     """
 
     theta: Array
@@ -64,8 +64,8 @@ class Judgement:
     is_void: bool = False
 
 
-class Form:
-    """Base of the forms.
+class Objective:
+    """Base of the objectives.
 
     `box` poses the problem for the solver, `point` reads its answer, `judge` values a point by its
     scores z = Kθ + b; y are targets, s weights > 0 of the rows.
@@ -82,7 +82,7 @@ class Form:
 
     @property
     def linear_loss(self) -> Loss | None:
-        """The loss of the same machine as a linear model with ½‖w‖²/C; None for other forms."""
+        """The loss of the same machine as a linear model with ½‖w‖²/C; None for others."""
         return None
 
     def box(self, y: Array, s: Array) -> BoxProblem:
@@ -115,7 +115,7 @@ class Form:
 
 
 @dataclass(frozen=True)
-class SoftMargin(Form):
+class SoftMargin(Objective):
     """½‖w‖² + C Σ sᵢ max(0, 1 − yᵢzᵢ);   D = Σ|θᵢ| − ½θᵀKθ, yᵢθᵢ ∈ [0, Csᵢ], Σθ = 0."""
 
     C: float
@@ -154,7 +154,7 @@ class SoftMargin(Form):
 
 
 @dataclass(frozen=True)
-class HardMargin(Form):
+class HardMargin(Objective):
     """½‖w‖² with yᵢzᵢ ≥ 1 for all rows: the widest margin between separable classes.
 
     Solved as the shortest way between the convex hulls of the classes, min ½θᵀKθ with Σθ = ±1 over
@@ -207,7 +207,7 @@ class HardMargin(Form):
 
 
 @dataclass(frozen=True)
-class NuMargin(Form):
+class NuMargin(Objective):
     """½‖w‖² − νSρ + Σ sᵢ max(0, ρ − yᵢzᵢ) with S = Σsᵢ;  D = −½θᵀKθ, yᵢθᵢ ∈ [0, sᵢ], Σyᵢθᵢ = νS.
 
     The model keeps w/ρ and b/ρ, which is the machine of C = 1/ρ (Schölkopf et al. 2000).
@@ -276,7 +276,7 @@ class NuMargin(Form):
 
 
 @dataclass(frozen=True)
-class Tube(Form):
+class Tube(Objective):
     """½‖w‖² + C Σ sᵢ max(0, |yᵢ − zᵢ| − ε);   D = Σ yᵢθᵢ − ε Σ|θᵢ| − ½θᵀKθ, |θᵢ| ≤ Csᵢ, Σθ = 0."""
 
     C: float
@@ -309,7 +309,7 @@ class Tube(Form):
 
 
 @dataclass(frozen=True)
-class NuTube(Form):
+class NuTube(Objective):
     """½‖w‖² + C(νSε + Σ sᵢ max(0, |yᵢ − zᵢ| − ε)) with a free ε ≥ 0 and S = Σsᵢ.
 
     D = Σ yᵢθᵢ − ½θᵀKθ, |θᵢ| ≤ Csᵢ, Σ|θᵢ| ≤ CνS, Σθ = 0. The solver keeps Σθ⁺ = −Σθ⁻ = ½CνS, where
@@ -365,7 +365,7 @@ class NuTube(Form):
 
 
 @dataclass(frozen=True)
-class OneClass(Form):
+class OneClass(Objective):
     """½‖w‖² − νSρ + Σ sᵢ max(0, ρ − ⟨w, φ(xᵢ)⟩);   D = −½θᵀKθ, θᵢ ∈ [0, sᵢ], Σθ = νS.
 
     The bias is −ρ, so that z < 0 are outliers (Schölkopf et al. 2001).
@@ -408,7 +408,7 @@ class OneClass(Form):
         )
 
 
-# ---- what the forms share ------------------------------------------------------------------------
+# ---- what the objectives share -------------------------------------------------------------------
 
 
 def in_two_groups(y: Array, limit: Array, total: float) -> BoxProblem:

@@ -27,7 +27,7 @@ from ...unseen import (
     members,
     sums_by,
 )
-from .squares import Array, Coefficients, KernelSquares
+from .least_squares import Array, Coefficients, KernelSquares
 
 # Up to so many distinct x an inverse takes a few seconds; beyond, folds are faster.
 MOST_ROWS = 5000

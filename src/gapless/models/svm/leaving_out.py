@@ -15,9 +15,9 @@ from ..._ground import core as _core
 from ..._ground.interrupt import deadline
 from ..._ground.threads import single_blas, thread_count
 from ...solvers import STATUS, BoxProblem, BoxSolution
-from .forms import BOUNDED, INACTIVE, ON_MARGIN
 from .free_set import in_turns
 from .multiclass import Part
+from .objectives import BOUNDED, INACTIVE, ON_MARGIN
 
 Array = np.ndarray
 

@@ -1,20 +1,87 @@
-"""The distinct rows of the training data, by class and content, with summed weights.
+"""Training rows: read (numbers, kernel values, or texts that only the kernel reads) and merged.
 
-So a row of weight 2 and the same row twice are one problem, a row of weight 0 is none, and neither
-the order of the rows nor how often they repeat changes a bit of the answer.
+`DistinctRows` are by class and content, with summed weights. So a row of weight 2 and the same row
+twice are one problem, a row of weight 0 is none, and neither the order of the rows nor how often
+they repeat changes a bit of the answer.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
+from ... import kernels
 from ..._ground.design import Design
+from ..._ground.validation import Overflow, Training
 from ...unseen import by_appearance
 
 Array = np.ndarray
+
+
+def read_any(read: Any, estimator: Any, X: Any, *args: Any, **options: Any) -> Training:
+    """`read` for X that may also be texts, which only the kernel understands."""
+    if not compares_texts(estimator, X):
+        try:
+            return read(estimator, X, *args, **options)
+        except Overflow as error:
+            raise ValueError(
+                f"The dual coefficients or intercepts are not finite. {error}"
+            ) from None
+    # The rest is checked beside a column of numbers.
+    X = np.asarray(X, dtype=object)
+    data = read(estimator, np.zeros((len(X), 1)), *args, **options)
+    return replace(data, X=X, feature_names=None)
+
+
+def compares_texts(estimator: Any, X: Any) -> bool:
+    """Whether X is a sequence of texts, and the kernel may be one of those that take them."""
+    if isinstance(estimator.kernel, str) and estimator.kernel not in kernels.OF_STRINGS:
+        return False
+    if not isinstance(X, (list, tuple)) and getattr(X, "ndim", None) != 1:
+        return False
+    return len(X) > 0 and isinstance(next(iter(X)), str)
+
+
+def check_precomputed(X: Any) -> None:
+    """Refuse kernel values that cannot be those between the rows of the training data."""
+    if sp.issparse(X):
+        raise TypeError("Sparse precomputed kernels are not supported; use X.toarray().")
+    shape = np.shape(X)
+    if len(shape) == 2 and shape[0] != shape[1]:
+        raise ValueError(
+            f"Precomputed matrix must be a square matrix. Input is a {shape[0]}x{shape[1]} matrix; "
+            "give the kernel values between all pairs of training rows."
+        )
+
+
+def counted_weights(sample_weight: Any) -> Any:
+    """Weights in which a negative one counts as 0, with a warning; an error if none is positive.
+
+    LIBSVM leaves rows of weight ≤ 0 out, so that scripts may mark rows in this way.
+    """
+    weights = np.asarray(1.0 if sample_weight is None else sample_weight)
+    if weights.dtype.kind not in "fiub" or not weights.size:
+        return sample_weight
+    if not np.any(weights > 0):
+        raise ValueError(
+            "Invalid input - all samples have zero or negative weights; sample_weight must have a "
+            "non-zero number, above 0, for the rows that count."
+        )
+    is_negative = weights < 0
+    if not is_negative.any():
+        return sample_weight
+    row = int(np.argmax(is_negative))
+    warnings.warn(
+        f"rows of negative weight are left out: row {row} has weight {weights.flat[row]:g}; give "
+        "such rows weight 0.",
+        UserWarning,
+        stacklevel=6,
+    )
+    return np.where(is_negative, 0.0, weights)
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,12 +21,12 @@ from ..._ground.threads import thread_count
 from ...problem import KernelMatrix
 from ...solvers import BoxProblem
 from ...unseen import Distinct, mean_and_error
-from .forms import BOUNDED, INACTIVE, ON_MARGIN
 from .held_out import STEPS_OF_REFIT
+from .leaving_out import Mates, statuses_of
 from .machine import Machine
 from .multiclass import Arrangement
+from .objectives import BOUNDED, INACTIVE, ON_MARGIN
 from .probability import fit_slopes
-from .refits import Mates, statuses_of
 
 Array = np.ndarray
 
@@ -60,8 +60,8 @@ class Batch:
     """
 
     def __init__(self, machine: Machine, of_x: Array):
-        form, parts = replace(machine.form, C=1.0), machine.parts  # type: ignore[type-var]
-        boxes = [form.box(part.y, machine.weights[part.rows]) for part in parts]
+        objective, parts = replace(machine.objective, C=1.0), machine.parts  # type: ignore[type-var]
+        boxes = [objective.box(part.y, machine.weights[part.rows]) for part in parts]
         sizes = [len(part.rows) for part in parts]
         self.start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         self.part = np.repeat(np.arange(len(parts)), sizes)
