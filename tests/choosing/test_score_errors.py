@@ -9,7 +9,7 @@ from scipy.stats import binom
 from gapless.choosing import choose
 from gapless.choosing.metric import Metric
 from gapless.choosing.score_errors import ScoreErrors
-from gapless.evaluation.resampling import HeldOut
+from gapless.evaluation.held_out import HeldOut
 from gapless.evaluation.rows import Rows
 from gapless.unseen.selection_bias import Corrected
 

@@ -6,7 +6,7 @@ from sklearn.base import clone
 
 import gapless
 from gapless import BernoulliNB, CategoricalNB, ComplementNB, MultinomialNB
-from gapless.models.bayes import tuning
+from gapless.models.bayes import held_out
 
 MODELS = (MultinomialNB, ComplementNB, BernoulliNB, CategoricalNB)
 every_model = pytest.mark.parametrize("cls", MODELS, ids=lambda cls: cls.__name__)
@@ -89,8 +89,8 @@ def test_class_of_one_row_does_not_decide():
 
 
 def test_sample_of_many_rows_decides_and_says_so(monkeypatch):
-    monkeypatch.setattr(tuning, "MOST_WORK", 1.0)
-    monkeypatch.setattr(tuning, "LARGE_SAMPLE", 20)
+    monkeypatch.setattr(held_out, "MOST_WORK", 1.0)
+    monkeypatch.setattr(held_out, "LARGE_SAMPLE", 20)
     X, y = make_counts(n=200)
     model = MultinomialNB(alpha="loo").fit(X, y)
     assert np.all(model.search_.rows == 20)

@@ -16,8 +16,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import gapless
 from gapless.metrics import RecalibratedClassifier, log_loss, recalibrate, reliability_curve
-from gapless.metrics.held_out_scores import held_out
-from gapless.metrics.probability_maps import Sigmoid
+from gapless.metrics.recalibration import Sigmoid, held_out
 
 
 def noisy(n=400, seed=0, classes=2):

@@ -14,7 +14,7 @@ from .._ground.drawing import pictures
 from .._ground.interrupt import TimeLimit, check
 from .._ground.interrupt import time_limit as limited
 from ..unseen import sentence
-from .resampling import HeldOut, behind_error, by_chance, expected, is_clearly_behind
+from .held_out import HeldOut, behind_error, by_chance, expected, is_clearly_behind
 from .rows import Rows
 
 

@@ -10,8 +10,10 @@ from sklearn.base import is_classifier
 
 from .._ground.drawing import pictures
 from .._ground.percent import percent
-from .bootstrapping import draw, repeated
-from .rows import Array, Rows
+from .resampling import draw, repeated
+from .rows import Rows
+
+Array = np.ndarray
 
 # Sums over rows are off by about this part.
 ROUNDING = 1e-13

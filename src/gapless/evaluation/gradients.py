@@ -12,6 +12,7 @@ import numpy as np
 from ..losses import Loss
 
 Array = np.ndarray
+
 # Central differences err by h²f‴/6 from the formula and εf/h from rounding: least at h = ∛ε.
 RELATIVE_STEP = float(np.cbrt(np.finfo(float).eps))
 

@@ -13,8 +13,10 @@ from sklearn.pipeline import Pipeline
 from .._ground.drawing import pictures
 from .._ground.interrupt import TimeLimit, check, deadline
 from .._ground.interrupt import time_limit as limited
-from .resampling import HeldOut, by_chance
-from .rows import Array, Rows, Split
+from .held_out import HeldOut, by_chance
+from .rows import Rows, Split
+
+Array = np.ndarray
 
 # Exponents of the power law that are tried: errors of most models fall like n^−½ to n^−1.
 EXPONENTS = np.linspace(0.1, 2.0, 39)

@@ -20,6 +20,7 @@ from .._ground.weighted_fits import weight_options
 from ..unseen import counted_labels, dealt, drawn, mean_and_error, splits, time_windows
 
 Array = np.ndarray
+
 Split = tuple[Array, Array]
 
 

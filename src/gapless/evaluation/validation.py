@@ -12,8 +12,10 @@ from sklearn.base import clone
 from .._ground.drawing import pictures
 from .._ground.interrupt import TimeLimit, check
 from .._ground.interrupt import time_limit as limited
-from .resampling import HeldOut, by_chance, expected, is_clearly_behind
-from .rows import Array, Rows
+from .held_out import HeldOut, by_chance, expected, is_clearly_behind
+from .rows import Rows
+
+Array = np.ndarray
 
 # Which end of a parameter makes models simpler, by the last part of its name.
 SIMPLER = {

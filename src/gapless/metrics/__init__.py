@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING
 from .._ground.first_use import on_first_use
 
 if TYPE_CHECKING:
-    from .calibration import ReliabilityCurve, reliability_curve
-    from .classification import accuracy, error_rate, f1, precision, recall
+    from .classification import accuracy, error_rate, f1, mean_cost, precision, recall
     from .comparison import METRICS, Comparison, compare
     from .confusion import ConfusionMatrix, confusion_matrix
-    from .costs import mean_cost
     from .curves import (
         PrecisionRecallCurve,
         RocCurve,
@@ -24,10 +22,17 @@ if TYPE_CHECKING:
         roc_curve,
     )
     from .estimates import Ratio, Smooth
-    from .intervals import Rows
-    from .probabilities import brier, cross_entropy, entropy, kl_divergence, log_loss
+    from .intervals import Rows, Score, decimals, written
+    from .probabilities import (
+        ReliabilityCurve,
+        brier,
+        cross_entropy,
+        entropy,
+        kl_divergence,
+        log_loss,
+        reliability_curve,
+    )
     from .recalibration import RecalibratedClassifier, recalibrate
     from .regression import mae, mse, r2, rmse
-    from .result import Score, decimals, written
 
 __getattr__, __dir__, __all__ = on_first_use(__name__)

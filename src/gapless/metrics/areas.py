@@ -11,8 +11,8 @@ from scipy.special import stdtrit
 
 from .._ground.validation import read_labels
 from .estimates import Interval, Smooth
+from .inputs import Ranking, read_ranking, read_scores
 from .intervals import check_level
-from .reading import Ranking, read_ranking, read_scores
 
 Array = np.ndarray
 

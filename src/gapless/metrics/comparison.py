@@ -14,13 +14,13 @@ from scipy.stats import binomtest
 from .areas import average_of_precision, mean_of, read_rankings, roc_area
 from .classification import F1, PRECISION, RECALL, Kind, mean_over_classes, positive_place
 from .estimates import Ratio, Smooth
-from .intervals import check_level
+from .inputs import read_decisions, read_forecasts, read_numbers
+from .intervals import Score, check_level, decimals, written
 from .probabilities import squared_distance, surprise
-from .reading import read_decisions, read_forecasts, read_numbers
 from .regression import distances, roots, squares, unexplained
-from .result import Score, decimals, written
 
 Array = np.ndarray
+
 Measured = Ratio | Smooth
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from .._ground.drawing import pictures
+from .inputs import read_decisions
 from .intervals import EXACT, share
-from .reading import read_decisions
 
 Array = np.ndarray
 

@@ -11,9 +11,8 @@ import numpy as np
 from .._ground.drawing import pictures
 from .areas import Steps, average_of_precision, mean_of, need_both, read_rankings, roc_area
 from .estimates import Smooth
-from .intervals import share
-from .reading import read_ranking
-from .result import Score
+from .inputs import read_ranking
+from .intervals import Score, share
 
 Array = np.ndarray
 

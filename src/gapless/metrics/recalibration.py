@@ -1,15 +1,18 @@
 """Probabilities that mean what they say, from predictions for rows that the model had not seen.
 
-The held-out predictions of a model of gapless come from its fit (leave-one-out, out of bag, folds);
-those of others from five folds. A map from scores to probabilities is fitted to them, and nothing
-is fitted again.
+A model of gapless predicts its own rows without them (leave-one-out, out of bag, folds), as its
+`generalization_` does; others are fitted again to five folds. A map from scores to probabilities is
+fitted to these held-out predictions.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.special import expit, logit
 from sklearn.base import (
     BaseEstimator,
     ClassifierMixin,
@@ -18,17 +21,278 @@ from sklearn.base import (
     clone,
     is_classifier,
 )
-from sklearn.utils import get_tags
+from sklearn.isotonic import IsotonicRegression
+from sklearn.utils import _safe_indexing, get_tags, indexable
 from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from .._ground.stored import INPUT, Declaration, Each, FittedModel, Labels, Unused, Value, Word
-from .._ground.weighted_fits import weight_options
-from ..unseen import FOLDS, take_over
-from .held_out_scores import HeldOut, held_out, scores_of
-from .probability_maps import Sigmoid, Steps, mapped
+from .._ground.stored import (
+    INPUT,
+    Declaration,
+    Each,
+    FittedModel,
+    Labels,
+    Number,
+    Numbers,
+    Unused,
+    Value,
+    Word,
+)
+from .._ground.validation import read_weights
+from .._ground.weighted_fits import weight_argument, weight_options
+from ..unseen import (
+    FOLDS,
+    Judge,
+    NotAvailable,
+    Population,
+    Remembering,
+    Trial,
+    dealt,
+    take_over,
+    with_shares,
+)
 
 Array = np.ndarray
+
+# When a line is fitted well enough, by what a step would gain for each row.
+NEWTON_STEPS, ENOUGH = 100, 1e-18
+
+
+@dataclass(frozen=True, eq=False)
+class Sigmoid:
+    """p = σ(slope·s + shift): two numbers to fit, so that few rows will do."""
+
+    _stored: ClassVar[Declaration] = {"slope": Number(), "shift": Number()}
+    slope: float
+    shift: float
+
+    @classmethod
+    def fit(cls, scores: Array, is_true: Array, weights: Array) -> Sigmoid:
+        """The likeliest one, for Platt's targets (N + 1)/(N + 2) in place of 1."""
+        target = _targets(is_true, weights)
+        size = float(np.sqrt(np.average(scores**2, weights=weights))) or 1.0
+        slope, shift = _likeliest_line(scores / size, target, weights)
+        if slope > 0:
+            return cls(slope / size, shift)
+        # Scores that point the wrong way say nothing: everyone has the share of the class.
+        return cls(0.0, float(logit(np.average(target, weights=weights))))
+
+    def __call__(self, scores: Array) -> Array:
+        """Probabilities of rows with these scores."""
+        return expit(self.slope * scores + self.shift)
+
+
+def _likeliest_line(x: Array, target: Array, weights: Array) -> tuple[float, float]:
+    """(a, b) of least Σ weight·(log(1 + exp(ax + b)) − target·(ax + b)), by Newton's method.
+
+    No target is 0 or 1, so that there is a minimiser; halved steps find it from anywhere.
+    """
+    A = np.column_stack([x, np.ones(len(x))])
+    # Scores that are all equal leave the slope open: a hair of a penalty makes it 0.
+    hair = 1e-12 * float(weights.sum())
+
+    def objective(at: Array) -> float:
+        z = A @ at
+        return float(weights @ (np.logaddexp(0.0, z) - target * z) + hair * at @ at / 2)
+
+    at = np.zeros(2)
+    value = objective(at)
+    for _ in range(NEWTON_STEPS):
+        p = expit(A @ at)
+        gradient = A.T @ (weights * (p - target)) + hair * at
+        curvature = (A.T * (weights * p * (1 - p))) @ A + hair * np.eye(2)
+        step = np.linalg.solve(curvature, gradient)
+        if gradient @ step <= ENOUGH * float(weights.sum()):
+            break
+        length = 1.0
+        while (new := objective(at - length * step)) > value and length > 1e-10:
+            length /= 2
+        at, value = at - length * step, min(new, value)
+    return float(at[0]), float(at[1])
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """Probabilities at rising scores, and lines between them: any rising shape, from more rows."""
+
+    _stored: ClassVar[Declaration] = {
+        "scores": Numbers("steps"),
+        "values": Numbers("steps", low=0.0, high=1.0),
+    }
+    scores: Array
+    values: Array
+
+    @classmethod
+    def fit(cls, scores: Array, is_true: Array, weights: Array) -> Steps:
+        """Isotonic least squares, as far from 0 and 1 as Platt's targets are."""
+        target = _targets(is_true, weights)
+        model = IsotonicRegression(y_min=target.min(), y_max=target.max())
+        model.fit(scores, is_true, sample_weight=weights)
+        return cls(model.X_thresholds_, model.y_thresholds_)
+
+    def __call__(self, scores: Array) -> Array:
+        """Probabilities of rows with these scores."""
+        return np.interp(scores, self.scores, self.values)
+
+
+def _targets(is_true: Array, weights: Array) -> Array:
+    """(N + 1)/(N + 2) for the N rows that are true, 1/(N + 2) for the N others (Platt 1999)."""
+    yes, no = weights @ is_true, weights @ (1 - is_true)
+    return np.where(is_true > 0, (yes + 1) / (yes + 2), 1 / (no + 2))
+
+
+def mapped(maps: list[Any], scores: Array) -> Array:
+    """Probabilities (n, K) from scores, by a map for each class, or one for two classes."""
+    columns = [one(column) for one, column in zip(maps, scores.T)]
+    if len(columns) == 1:
+        return np.column_stack([1 - columns[0], columns[0]])
+    p = np.column_stack(columns)
+    return p / p.sum(axis=1, keepdims=True)
+
+
+# Probabilities nearer to 0 or 1 than this say no more than that.
+LEAST = 1e-6
+TOO_FEW = (
+    "no class has two distinct rows, one to learn from and one to hold out; add rows of each class."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Scores (n, K), or (n, 1) of two classes, of rows by models that had not seen them.
+
+    `true` are positions of their classes, and `plain` the probabilities as the model has them, None
+    if it has none. Equal rows are one, with their weights summed, and the order is by content.
+    """
+
+    scores: Array
+    plain: Array | None
+    true: Array
+    weights: Array
+    method: str
+
+    @classmethod
+    def of(cls, model: Any, rows: Any, y: Array, weights: Array, method: str) -> HeldOut:
+        """From a model that answers for the rows without having seen them."""
+        plain = None
+        if hasattr(model, "predict_proba"):
+            plain = np.asarray(model.predict_proba(rows), dtype=float)
+        true = np.searchsorted(model.classes_, y)
+        return cls(scores_of(model, rows), plain, true, weights, method)
+
+    @cached_property
+    def fold(self) -> Array:
+        """The fold of each row, 0 to 4, with a fair part of each class in all of them."""
+        return dealt(np.arange(len(self.true)), strata=self.true, in_turn=True)
+
+
+def scores_of(model: Any, X: Any) -> Array:
+    """Log-odds of each class, or decision values: (n, K), or (n, 1) of two classes."""
+    if hasattr(model, "predict_proba"):
+        p = np.clip(np.asarray(model.predict_proba(X), dtype=float), LEAST, 1 - LEAST)
+        return logit(p[:, 1:] if p.shape[1] == 2 else p)
+    scores = np.asarray(model.decision_function(X), dtype=float)
+    if scores.ndim == 2 and scores.shape[1] != len(model.classes_):
+        raise ValueError(
+            f"{type(model).__name__} has decision values for pairs of classes, not for classes; "
+            'set decision_function_shape="ovr".'
+        )
+    return scores.reshape(len(scores), -1)
+
+
+def held_out(model: Any, X: Any, y: Any, sample_weight: Any) -> HeldOut:
+    """Scores of rows that the model had not seen."""
+    if isinstance(model, Remembering):
+        return _from_the_fit(model, X, y, sample_weight)
+    if X is None or y is None:
+        raise ValueError(
+            f"{type(model).__name__} no longer holds its training data; call recalibrate(model, "
+            "X, y)."
+        )
+    return _from_folds(model, X, y, sample_weight)
+
+
+def _from_the_fit(model: Any, X: Any, y: Any, sample_weight: Any) -> HeldOut:
+    if X is None:
+        fitted = model._remembered("recalibrate(model, X, y, sample_weight)")
+    else:
+        fitted = model._fitted_to(X, y, sample_weight)
+    weights = np.where(fitted.is_counted, fitted.weights, 0.0)
+    try:
+        outcome = Trial(fitted, Judge(model, fitted.y, weights)).run(fitted)
+    except NotAvailable as reason:
+        raise ValueError(f"no rows of this fit can be held out: {reason}.") from reason
+    z = outcome.estimate.z
+    if outcome.keeps_shares:
+        z = with_shares(fitted, z)
+    is_held = (weights > 0) & np.all(np.isfinite(z), axis=1)
+    held = np.flatnonzero(is_held)
+    code = np.searchsorted(model.classes_, fitted.y[held])
+    # One row for each class at each x, in the order of their content.
+    pairs, first, place = np.unique(
+        np.column_stack([fitted.units[held], code]), axis=0, return_index=True, return_inverse=True
+    )
+    summed = np.bincount(place.ravel(), weights[held])
+    # A row that is all there is of its class: a model without it knows of no such class.
+    kept = np.bincount(pairs[:, 1])[pairs[:, 1]] > 1
+    rows, summed = held[first][kept], summed[kept]
+    if not len(rows):
+        raise ValueError(TOO_FEW)
+    twin = model._standing_in(z)
+    return HeldOut.of(twin, rows[:, None], fitted.y[rows], summed, outcome.method)
+
+
+def _from_folds(model: Any, X: Any, y: Any, sample_weight: Any) -> HeldOut:
+    """By copies of the model that were fitted without a fold of the distinct rows."""
+    y = column_or_1d(y)
+    X, _ = indexable(X if hasattr(X, "shape") else np.asarray(X), y)
+    others = set(np.unique(y).tolist()) - set(model.classes_.tolist())
+    if others:
+        raise ValueError(
+            f"y has {next(iter(others))!r}, which is not one of the classes of the model, "
+            f"{model.classes_.tolist()}; pass the y it was fitted to."
+        )
+    code = np.searchsorted(model.classes_, y).astype(float)
+    population = Population.of(X, code, read_weights(sample_weight, y))
+    rows, weights = population.first, population.weights
+    fold = dealt(np.arange(len(rows)), strata=y[rows], in_turn=True)
+    ask = "predict_proba" if hasattr(model, "predict_proba") else "decision_function"
+    answers = None
+    for k in np.unique(fold):
+        train, test = rows[fold != k], rows[fold == k]
+        if len(np.unique(y[train])) < len(model.classes_):
+            continue  # The only row of a class: whoever has not seen it knows of no such class.
+        other = _fit_again(model, X, y, train, weights[fold != k])
+        found = getattr(other, ask)(_safe_indexing(X, test))
+        answers = np.full((len(rows), *found.shape[1:]), np.nan) if answers is None else answers
+        answers[fold == k] = found
+    if answers is None:
+        raise ValueError(TOO_FEW)
+    known = _Known(model.classes_, ask, answers)
+    there = np.flatnonzero(np.isfinite(answers.reshape(len(rows), -1)).all(axis=1))
+    return HeldOut.of(known, there, y[rows[there]], weights[there], f"{FOLDS}-fold")
+
+
+def _fit_again(model: Any, X: Any, y: Array, rows: Array, weights: Array) -> Any:
+    """A copy of the model, of some distinct rows: with weights, or with repeats in their place."""
+    other = clone(model)
+    if np.all(weights == 1):
+        return other.fit(_safe_indexing(X, rows), y[rows])
+    # Repeats reach all steps of a pipeline, its weights the last alone.
+    is_told = weight_argument(model) == "sample_weight"
+    if not is_told and np.all(weights == np.floor(weights)):
+        repeated = np.repeat(rows, weights.astype(int))
+        return other.fit(_safe_indexing(X, repeated), y[repeated])
+    return other.fit(_safe_indexing(X, rows), y[rows], **weight_options(model, weights))
+
+
+class _Known:
+    """Stands in for a model whose answers to all rows are known."""
+
+    def __init__(self, classes: Array, method: str, answers: Array):
+        self.classes_ = classes
+        setattr(self, method, lambda rows: answers[rows])
+
 
 AUTO, NONE, SIGMOID, ISOTONIC = "auto", "none", "sigmoid", "isotonic"
 MAPS: dict[str, Any] = {SIGMOID: Sigmoid, ISOTONIC: Steps}

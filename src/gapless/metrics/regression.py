@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from .estimates import Ratio, Smooth
-from .reading import Numbers, read_numbers
-from .result import Score
+from .inputs import Numbers, read_numbers
+from .intervals import Score
 
 Array = np.ndarray
 

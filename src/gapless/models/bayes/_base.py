@@ -10,17 +10,26 @@ import copy
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import check_is_fitted
 
 from ..._ground.about import Formula
 from ..._ground.design import Design
 from ..._ground.stored import INPUT, Declaration, Labels
-from ..._ground.validation import Training, read_classification, read_rows
+from ..._ground.validation import (
+    Training,
+    check_values,
+    read_classification,
+    read_labels,
+    read_numbers,
+    read_rows,
+    read_weights,
+)
 from ...certificates import Certificate, judged
 from ...unseen import JUDGED, Calibration, Remembering, predict_set, sets_of, take_over
-from .held_out import BayesFit, bounded
-from .reading import read_part, refuse_sparse
+from .held_out import BayesFit, normalised
 
 Array = np.ndarray
 
@@ -302,12 +311,49 @@ class NaiveBayesClassifier(BayesClassifier):
         return Formula("−Σᵢ log p(xᵢ, yᵢ), one distribution for each class")
 
 
-def normalised(z: Array) -> Array:
-    """Logarithms of probabilities that sum to 1, from scores (n, classes)."""
-    z = bounded(z)
-    rows, best = np.arange(len(z)), z.argmax(axis=1)
-    z = z - z[rows, best, None]
-    # log Σ eᶻ with the largest z = 0 left out of the sum, so that small probabilities are not lost.
-    others = np.exp(z)
-    others[rows, best] = 0.0
-    return z - np.log1p(others.sum(axis=1, keepdims=True))
+def refuse_sparse(estimator: Any, X: Any) -> None:
+    """Say so where a sparse X cannot be taken."""
+    if sp.issparse(X) and not estimator.__sklearn_tags__().input_tags.sparse:
+        raise TypeError(
+            f"Sparse data was passed for X, but {type(estimator).__name__} needs dense data; pass "
+            "X.toarray()."
+        )
+
+
+def read_part(estimator: Any, X: Any, y: Any, classes: Any, sample_weight: Any) -> Training:
+    """X, y and weights of a part of the data, of classes that the first part has announced."""
+    refuse_sparse(estimator, X)
+    known = known_classes(estimator, classes)
+    is_first = not hasattr(estimator, "classes_")
+    columns = getattr(X, "columns", None)
+    X, names = read_numbers(estimator, X, reset=is_first)
+    check_values(X, "X", columns)
+    position = positions(read_labels(y, X), known)
+    weights = read_weights(sample_weight, X)
+    return Training(X, position, weights, weights, known, names)
+
+
+def positions(labels: Array, known: Array) -> Array:
+    """The positions of labels among the classes that the first part has announced."""
+    strange = np.setdiff1d(labels, known)
+    if len(strange):
+        raise ValueError(
+            f"The target label(s) {strange} in y do not exist in the initial classes {known}; "
+            "name all classes in the first call of partial_fit."
+        )
+    return np.searchsorted(known, labels)
+
+
+def known_classes(estimator: Any, classes: Any) -> Array:
+    """The classes of the first call, or those of this one if it is the first."""
+    known = getattr(estimator, "classes_", None)
+    if known is None and classes is None:
+        raise ValueError("classes must be passed on the first call to partial_fit.")
+    if classes is None:
+        return np.asarray(known)
+    given = unique_labels(classes)
+    if known is not None and not np.array_equal(known, given):
+        raise ValueError(
+            f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {known!r}."
+        )
+    return given

@@ -10,17 +10,13 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..._ground import core as _core
 from ..._ground.about import Formula, chosen
-from ..._ground.design import Design
-from ..._ground.interrupt import deadline
 from ..._ground.stored import LOGARITHM, Declaration, Numbers, Unused
-from ..._ground.threads import thread_count
 from ..._ground.validation import Training
 from ...unseen import LOO, multiple
 from ._base import NaiveBayesClassifier
-from .priors import Priors
-from .tuning import LOG_LOSS, choose_alpha
+from .counting import Priors
+from .held_out import LOG_LOSS, choose_alpha
 
 Array = np.ndarray
 
@@ -174,32 +170,6 @@ class CountBayes(NaiveBayesClassifier):
         return Formula(
             "−Σᵢ log p(xᵢ, yᵢ), with α added to each count", {"α": chosen(self, "alpha")}
         )
-
-
-def sums_by_class(X: Any, y: Array, weights: Array, classes: int) -> Array:
-    """Σ weights·x over the rows of each class, (classes, d), float64."""
-    sums = np.empty((classes, X.shape[1]))
-    y = y.astype(np.int32, copy=False)
-    if sp.issparse(X):
-        X = X.tocsr()
-        lines = X.indptr.astype(np.int64, copy=False), X.indices.astype(np.int32, copy=False)
-        _core.class_counts(*lines, X.data, y, weights, sums, thread_count(), deadline())
-    else:
-        _core.class_sums(X, y, weights, sums, None, thread_count(), deadline())
-    return sums
-
-
-def sum_of_tables(one: Array, other: Array) -> Array:
-    """The sum of two tables of counts, of which one may have more categories."""
-    out = np.zeros((len(one), max(one.shape[1], other.shape[1])))
-    out[:, : one.shape[1]] += one
-    out[:, : other.shape[1]] += other
-    return out
-
-
-def products(X: Any, weights: Array) -> Array:
-    """X·weightsᵀ, (n, classes), for finite weights (classes, d), in float64."""
-    return Design(X).times(np.ascontiguousarray(weights.T))
 
 
 def check_not_negative(X: Any, estimator: Any) -> None:

@@ -13,9 +13,18 @@ from sklearn.utils._param_validation import Interval
 
 from ..._ground.about import Example, Examples
 from ..._ground.stored import Declaration, Numbers
-from ._counts import Array, CountBayes, products, sums_by_class
-from .priors import log_costs
-from .rests import Entries, left_over, log_positive, log_ratio
+from ._counts import CountBayes
+from .counting import (
+    Entries,
+    left_over,
+    log_costs,
+    log_positive,
+    log_ratio,
+    products,
+    sums_by_class,
+)
+
+Array = np.ndarray
 
 
 class BernoulliNB(CountBayes):

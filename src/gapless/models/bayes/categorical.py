@@ -13,9 +13,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ..._ground.about import Example, Examples
 from ..._ground.stored import LOGARITHM, Declaration, Each, Numbers
 from ...unseen import LOO
-from ._counts import Array, CountBayes, check_not_negative, sum_of_tables
-from .priors import log_costs
-from .rests import left_over, log_ratio
+from ._counts import CountBayes, check_not_negative
+from .counting import left_over, log_costs, log_ratio, sum_of_tables
+
+Array = np.ndarray
 
 # No column has so many categories.
 MOST = 10_000_000

@@ -19,13 +19,13 @@ from ..._ground.stored import Declaration, Each, Numbers, Value
 from ..._ground.tables import readable
 from ..._ground.validation import Training, read_labels, read_names, read_numbers, read_weights
 from ...unseen import multiple
-from ._base import Array, NaiveBayesClassifier
-from .count_parts import Categories, Words
+from ._base import NaiveBayesClassifier, known_classes, positions, refuse_sparse
+from .counting import Priors
 from .mixed_columns import CATEGORY, NUMBER, MixedColumns, Unseen
 from .moments import Sample
-from .number_parts import Gaussians, Kernels
-from .priors import Priors
-from .reading import known_classes, positions, refuse_sparse
+from .parts import Categories, Gaussians, Kernels, Words
+
+Array = np.ndarray
 
 GAUSSIAN, KERNEL = "gaussian", "kernel"
 # So many columns are named in a warning.

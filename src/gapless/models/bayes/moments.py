@@ -1,4 +1,4 @@
-"""Weights, means and squared deviations of the columns of each class: found, merged, downdated."""
+"""Moments of the columns of each class, found, merged and downdated, and Gaussian densities."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..._ground.interrupt import check, deadline
 from ..._ground.stored import Declaration, Numbers
 from ..._ground.threads import thread_count
 from ..._ground.validation import Training
-from .rests import left_over
+from .counting import left_over
 
 Array = np.ndarray
 
@@ -226,3 +226,57 @@ def blocks(n: int, each: int) -> Iterator[slice]:
 def _ratio(a: Array, b: Array) -> Array:
     """a/b, and 0 where b is 0."""
     return np.divide(a, b, out=np.zeros(np.broadcast_shapes(a.shape, b.shape)), where=b > 0)
+
+
+LOG_TWO_PI = float(np.log(2 * np.pi))
+# Smaller variances have no inverse in float64, and count as 0.
+TINY = float(np.finfo(np.float64).tiny)
+
+
+def log_densities(X: Array, mean: Array, variance: Array, *, has_missing: bool = False) -> Array:
+    """Σⱼ log N(xⱼ; μ_cj, σ²_cj) of rows and classes, (n, classes); with `has_missing` without NaN.
+
+    A variance of 0 has all its probability at the mean: any other value is impossible.
+    """
+    is_point = variance < TINY
+    precision = np.divide(1.0, variance, out=np.zeros_like(variance), where=~is_point)
+    log = LOG_TWO_PI - np.log(np.where(is_point, 1.0, precision))
+    out = np.empty((len(X), len(mean)))
+    offsets = log if has_missing else None
+    _core.class_distances(X, mean, precision, offsets, out, thread_count(), deadline())
+    out *= -0.5
+    if not has_missing:
+        out -= 0.5 * log.sum(axis=1)
+    for k, j in np.argwhere(is_point):
+        out[(X[:, j] != mean[k, j]) & ~np.isnan(X[:, j]), k] = -np.inf
+    return out
+
+
+def densities_without(
+    sample: Sample, moments: Moments, smoothing: float, X: Array, own: Array
+) -> Array:
+    """The same of rows of the fit without themselves; `own` (n, classes) is what they weigh."""
+    out = np.empty(own.shape)
+    for rows in blocks(len(X), X.shape[1] * own.shape[1]):
+        rest = Rest.of(sample, moments, X[rows], own[rows])
+        epsilon = smoothing * np.max(rest.spread, axis=1, keepdims=True)
+        for k in range(own.shape[1]):
+            away, variance = rest.gaussian(k)
+            out[rows, k] = log_density(away, variance + epsilon, rest.there)
+    return out
+
+
+def log_density(away: Array, variance: Array, there: Array | bool = True) -> Array:
+    """Σⱼ log N(away; 0, variance) along rows, over the columns that are there."""
+    is_point = variance < TINY
+    safe = np.where(is_point, 1.0, variance)
+    terms = LOG_TWO_PI + np.where(is_point, 0.0, np.log(safe) + away**2 / safe)
+    density = -0.5 * np.where(there, terms, 0.0).sum(axis=1)
+    return np.where(np.any(there & is_point & (away != 0), axis=1), -np.inf, density)
+
+
+def deviance(spread: Array, variance: Array) -> Array:
+    """log v + s/v, which is least at v = s; 0 where both are 0."""
+    is_point = variance < TINY
+    safe = np.where(is_point, 1.0, variance)
+    return np.where(is_point, np.where(spread >= TINY, np.inf, 0.0), np.log(safe) + spread / safe)

@@ -15,9 +15,10 @@ from ..._ground.lapack import call_lapack
 from ..._ground.stored import Declaration, Each, Labels, Numbers
 from ..._ground.validation import Training
 from ...unseen import NotAvailable
-from ._discriminant import Array, Discriminant, rows_of
-from .covariances import AUTO, covariance_of, right_singular
+from ._discriminant import AUTO, Discriminant, covariance_of, right_singular, rows_of
 from .moments import class_moments
+
+Array = np.ndarray
 
 # A variance that is a smaller part of the largest one is rounding.
 REGULAR = 1e-13

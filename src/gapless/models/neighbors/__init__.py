@@ -1,9 +1,8 @@
 """Nearest neighbours: exact search, and votes or means of the neighbours found.
 
-`forms` says which distance is meant, `searches` finds rows (in the compiled core, or by
-scikit-learn for distances that the core does not have), `mixed` reads tables, `votes` turns
-neighbours into predictions, `held_out` and `tuning` leave rows out. The estimators are thin.
-Reads tables by `_ground.columns`, and imports no other models.
+`distances` says which distance is meant, and reads tables; `searches` finds rows (in the compiled
+core, or by scikit-learn for distances that the core does not have); `votes` turns neighbours into
+predictions; `held_out` leaves rows out and chooses the number of neighbours.
 """
 
 from typing import TYPE_CHECKING

@@ -28,8 +28,7 @@ from ..._ground.stored import (
 )
 from ..._ground.validation import read_numbers, read_rows, read_table
 from ...unseen import GIVEN, as_fitted, given_to_fit
-from .forms import MIXED, Form, form_of, mixed_form
-from .mixed import MixedRows
+from .distances import MIXED, Form, MixedRows, form_of, mixed_form
 from .searches import Search, search_of
 
 Array = np.ndarray

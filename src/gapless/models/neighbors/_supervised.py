@@ -21,9 +21,8 @@ from ..._ground.validation import Outputs, is_same, read_outputs, readable_targe
 from ...certificates import Certificate
 from ...unseen import JUDGED, Remembering, as_fitted, take_over
 from ._base import NeighborsModel
-from .held_out import NeighborsFit
+from .held_out import NeighborsFit, choose_k
 from .questions import NearestMixin
-from .tuning import choose_k
 from .votes import Voters
 
 Array = np.ndarray

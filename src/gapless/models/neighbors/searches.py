@@ -17,9 +17,10 @@ from ..._ground import core as _core
 from ..._ground.design import Design
 from ..._ground.interrupt import deadline
 from ..._ground.threads import single_blas, thread_count
-from .forms import Form
+from .distances import Form
 
 Array = np.ndarray
+
 Lists = tuple[list[Array], list[Array]]
 
 # Columns up to which boxes rule out most rows.

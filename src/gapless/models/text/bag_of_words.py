@@ -1,18 +1,125 @@
-"""Which words count and how much: limits of their frequency, and tf-idf, with weights of texts.
+"""Texts as rows: reading them, what a word is, which words count and how much.
 
 A text of weight 2 is two texts, in frequencies too, and one of weight 0 is none.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.utils._missing import is_pandas_na, is_scalar_nan
+
+from ..._ground.tables import readable
 
 Array = np.ndarray
+
+
+def read_texts(X: Any) -> list[str]:
+    """The texts of a list, an array, a series or a table of one column."""
+    if isinstance(X, str | bytes):
+        raise ValueError("X is a single text, but a list of texts is needed; pass [text].")
+    texts = _column(X)
+    if not texts:
+        raise ValueError(
+            "Found array with 0 sample(s) (shape=(0,)) while a minimum of 1 is required: X has no "
+            "texts."
+        )
+    for row, text in enumerate(texts):
+        if not isinstance(text, str):
+            shown = text.item() if isinstance(text, np.generic) else text
+            raise ValueError(f"X has {shown!r} in row {row}, which is not text; {_cure(text)}.")
+    return texts
+
+
+def _column(X: Any) -> list[Any]:
+    """The only column of X."""
+    X = readable(X) if hasattr(type(X), "columns") else X
+    shape = getattr(X, "shape", None)
+    has_no_order = isinstance(X, Mapping | Set)
+    if sp.issparse(X) or shape == () or has_no_order or not hasattr(X, "__iter__"):
+        raise ValueError(
+            f"X is a {type(X).__name__}, but texts are needed: a list or a column of strings."
+        )
+    if shape is None or len(shape) == 1:
+        return list(X)
+    if len(shape) != 2 or shape[1] != 1:
+        raise ValueError(
+            f"X has the shape {tuple(shape)}, but texts are one column; select one column, such "
+            'as X["text"], or join the columns into one text for each row.'
+        )
+    return list(X[X.columns[0]] if hasattr(X, "columns") else X[:, 0])
+
+
+def _cure(value: Any) -> str:
+    """What to do about an entry that is no string."""
+    if isinstance(value, bytes):
+        return 'decode it, e.g. with value.decode("utf-8")'
+    if isinstance(value, list | tuple | np.ndarray):
+        return "give one string for each row, such as its words joined by spaces"
+    if value is None or is_pandas_na(value) or is_scalar_nan(value):
+        return 'fill missing texts, e.g. with "", or drop the row'
+    return "give strings, e.g. by str(value), or use a model for numbers"
+
+
+def choice_of(model: Any) -> Choice:
+    """Which words are chosen, and how they are weighed."""
+    is_bayes = isinstance(model.classifier, str) and model.classifier == "bayes"
+    is_tfidf = model.weighting == "tfidf" or (model.weighting == "auto" and not is_bayes)
+    if model.sublinear_tf and not is_tfidf:
+        raise ValueError(
+            'sublinear_tf=True needs tf-idf, but words are only counted; set weighting="tfidf", '
+            "or sublinear_tf=False."
+        )
+    return Choice(
+        model.min_df,
+        model.max_df,
+        model.max_features,
+        is_tfidf,
+        model.binary,
+        model.sublinear_tf,
+    )
+
+
+def wording_of(model: Any) -> CountVectorizer:
+    """What a word is.
+
+    Warns, in scikit-learn's words, of parameters that the analyzer does not use, and of stop words
+    that no text can have, such as those with capital letters where texts have none.
+    """
+    _check_sizes(model.ngram_range)
+    wording = CountVectorizer(
+        analyzer=model.analyzer,
+        ngram_range=model.ngram_range,
+        stop_words=model.stop_words,
+        lowercase=model.lowercase,
+        strip_accents=model.strip_accents,
+        token_pattern=model.token_pattern,
+    )
+    wording._warn_for_unused_params()
+    try:
+        wording.build_analyzer()
+    except re.error as reason:
+        raise ValueError(
+            f"token_pattern={model.token_pattern!r} is not a regular expression: {reason}."
+        ) from None
+    return wording
+
+
+def _check_sizes(sizes: tuple) -> None:
+    are_whole = all(isinstance(size, Integral) for size in sizes)
+    if len(sizes) != 2 or not are_whole or not 1 <= sizes[0] <= sizes[1]:
+        raise ValueError(
+            f"Invalid value for ngram_range={sizes} lower boundary larger than the upper "
+            "boundary, or not whole numbers ≥ 1; give (shortest, longest), such as (1, 2)."
+        )
+
 
 # Sums of weights in another order may differ by this part.
 ROUNDING = 1e-12

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
 from sklearn.utils.metaestimators import available_if
@@ -43,12 +44,8 @@ from ...unseen import (
 )
 from ..bayes import MultinomialNB
 from ..linear import LinearSVC, LogisticRegression
-from .bag_of_words import BagOfWords
-from .fitting import Answered, conformity, fit
-from .held_out import TextData, TextFit
-from .reading import read_texts
-from .telling import weights_of_words
-from .wording import choice_of, wording_of
+from .bag_of_words import BagOfWords, choice_of, read_texts, wording_of
+from .held_out import Answered, TextData, TextFit, conformity, fit
 
 Array = np.ndarray
 
@@ -476,3 +473,20 @@ class TextClassifier(ClassifierMixin, Remembering, BaseEstimator):
 def _no_bound(classifier: Any) -> Certificate:
     verdict = f"no bound: {type(classifier).__name__} does not declare its objective."
     return Certificate("none", verdict, float("nan"), -np.inf, np.inf, np.inf, 0.0, 1.0)
+
+
+def weights_of_words(classifier: Any) -> Array:
+    """How much each word speaks for each class, (classes, words)."""
+    if hasattr(classifier, "feature_log_prob_"):
+        log_p = classifier.feature_log_prob_
+        others = [np.delete(log_p, k, axis=0) for k in range(len(log_p))] if len(log_p) > 1 else []
+        mean = [logsumexp(rest, axis=0) - np.log(len(rest)) for rest in others]
+        return log_p - np.array(mean) if mean else log_p
+    coef = getattr(classifier, "coef_", None)
+    if coef is None:
+        raise AttributeError(
+            f"{type(classifier).__name__} has no weight for each word; telling_words needs a "
+            "Bayes or linear classifier."
+        )
+    coef = np.atleast_2d(coef.toarray() if sp.issparse(coef) else coef)
+    return np.vstack([-coef, coef]) if len(coef) == 1 and len(classifier.classes_) == 2 else coef

@@ -1,7 +1,8 @@
 """What a classifier of texts says of texts that it has not seen.
 
 A text is left out with all that was learned from it: words that are in no other text are unknown
-then, and frequencies change. Only counts are needed: texts are not read again.
+then, and frequencies change. Only counts are needed: texts are not read again. Multinomial Bayes
+does so exactly, by subtracting a text from all counts; other classifiers are fitted again.
 """
 
 from __future__ import annotations
@@ -13,16 +14,214 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.special import logsumexp
 from sklearn.base import clone
+from sklearn.utils.metaestimators import available_if
 
 from ..._ground.design import Design
-from ...unseen import LARGE_ROWS, LARGE_WORK, NotAvailable, Refittable
+from ..._ground.weighted_fits import weight_argument
+from ...unseen import LARGE_ROWS, LARGE_WORK, NotAvailable, Refittable, leads
 from ..bayes import MultinomialNB
-from .bag_of_words import BagOfWords, Choice
-from .fitting import LOWEST, answers, fit, strength_of, strengthened
-from .without_text import Without
+from .bag_of_words import ROUNDING, BagOfWords, Choice, frequencies
 
 Array = np.ndarray
+
+# What stands for the logarithm of 0: the exponential of anything less is 0.
+LOWEST = float(np.log(np.finfo(float).tiny))
+
+
+def fit(classifier: Any, X: Any, y: Array, weights: Array) -> None:
+    """Fit a classifier to rows with weights; one of weight 0 is no row."""
+    if not np.all(weights > 0):
+        X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
+    if np.all(weights == 1):
+        classifier.fit(X, y)
+        return
+    name = weight_argument(classifier)
+    if not name:
+        raise ValueError(
+            f"{type(classifier).__name__} does not accept sample_weight; repeat texts instead, or "
+            'choose another classifier, such as "bayes".'
+        )
+    classifier.fit(X, y, **{name: weights})
+
+
+def answers(classifier: Any, X: Any, classes: Array) -> Array:
+    """Scores of rows for all `classes`, (n, K); a classifier that lacks one gives it the least.
+
+    Logarithms of probabilities where the classifier has them, else decision values, else votes.
+    """
+    z = _of_known(classifier, X)
+    known = np.searchsorted(classes, classifier.classes_)
+    if len(known) == len(classes):
+        return z
+    spread = np.full((z.shape[0], len(classes)), min(LOWEST, float(z.min(initial=0.0)) - 1))
+    spread[:, known] = z
+    return spread
+
+
+def _of_known(classifier: Any, X: Any) -> Array:
+    if hasattr(classifier, "predict_proba"):
+        return np.maximum(_log_probabilities(classifier, X), LOWEST)
+    if hasattr(classifier, "decision_function"):
+        z = np.asarray(classifier.decision_function(X))
+        return np.column_stack([-z, z]) if z.ndim == 1 else z
+    return (np.asarray(classifier.predict(X))[:, None] == classifier.classes_).astype(float)
+
+
+def _log_probabilities(classifier: Any, X: Any) -> Array:
+    with np.errstate(divide="ignore"):
+        if hasattr(classifier, "predict_log_proba"):
+            return np.asarray(classifier.predict_log_proba(X))
+        return np.log(classifier.predict_proba(X))
+
+
+def strength_of(classifier: Any) -> str | None:
+    """The parameter by which a classifier is held back: an error's weight C, or alpha."""
+    for name, value in classifier.get_params().items():
+        is_number = isinstance(value, Real) and not isinstance(value, bool)
+        if name.rpartition("__")[2] in ("C", "alpha") and is_number and 0 < float(value) < np.inf:
+            return name
+    return None
+
+
+def strengthened(classifier: Any, factor: float) -> Any:
+    """The classifier, to be fitted anew, held back so many times as much; None if by nothing."""
+    name = strength_of(classifier)
+    if name is None:
+        return None
+    value = classifier.get_params()[name]
+    value = value / factor if name.rpartition("__")[2] == "C" else value * factor
+    return clone(classifier).set_params(**{name: value})
+
+
+@dataclass(frozen=True, eq=False)
+class Answered:
+    """A classifier that has answered: its answers z for rows 0, 1, …, asked for by X = [[i]]."""
+
+    z: Array
+    classes_: Array
+    has_probabilities: bool
+
+    def predict(self, X: Array) -> Array:
+        """The class of the largest score."""
+        return self.classes_[np.argmax(self.z[X[:, 0]], axis=1)]
+
+    @available_if(lambda self: self.has_probabilities)
+    def predict_proba(self, X: Array) -> Array:
+        """Probabilities, which sum to 1."""
+        p = np.exp(self.z[X[:, 0]])
+        return p / p.sum(axis=1, keepdims=True)
+
+    @available_if(lambda self: self.has_probabilities)
+    def predict_log_proba(self, X: Array) -> Array:
+        """Their logarithms."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def decision_function(self, X: Array) -> Array:
+        """The scores; of two classes, half of what the second is above the first."""
+        z = self.z[X[:, 0]]
+        return (z[:, 1] - z[:, 0]) / 2 if z.shape[1] == 2 else z
+
+
+def conformity(z: Array, has_probabilities: bool) -> Array:
+    """How well each class fits rows of these answers: by probability, or by its lead in score."""
+    if has_probabilities:
+        return np.exp(np.minimum(z, 0.0))
+    return z if z.shape[1] < 2 else leads(z)
+
+
+@dataclass(frozen=True, eq=False)
+class Without:
+    """Distinct texts, and what is counted of all, for multinomial Bayes without each text.
+
+    Without a text its words are counted less often. Those that are then too rare are no longer
+    words: they add nothing to the score, and no pseudo-counts. A refit would find the same.
+
+    Parameters
+    ----------
+    units : ndarray of int, shape (n,)
+        Which distinct text each text is; −1 for those of no weight.
+    texts : csr matrix of shape (u, d)
+        Counts of the distinct texts.
+    own : ndarray of shape (u, K)
+        What each of them weighs in each class.
+    counts : ndarray of shape (K, d)
+        How often each word is in each class.
+    is_lost : ndarray of bool, one for each entry of `texts`
+        Whether a word is too rare without the text.
+    """
+
+    units: Array
+    texts: sp.csr_matrix
+    own: Array
+    counts: Array
+    is_lost: Array
+
+    @classmethod
+    def of(cls, fitted: Any) -> Without:
+        """What is counted in the texts of a fit."""
+        units, K, weights = fitted.units, fitted.outputs, fitted.weights
+        counted = np.flatnonzero(units >= 0)
+        first = counted[np.unique(units[counted], return_index=True)[1]]
+        own = np.zeros((len(first), K))
+        np.add.at(own, (units[counted], fitted.targets[counted]), weights[counted])
+        texts = fitted.design.rows(first).X
+        counts = np.asarray((texts.T @ own).T)
+        return cls(units, texts, own, counts, _lost(texts, own.sum(axis=1), fitted.choice.min_df))
+
+    def log_probabilities(self, classifier: Any) -> Array:
+        """Logarithms of the probabilities of the classes for each text, by the others, (n, K)."""
+        words = self.texts.shape[1] - self._sums(self.is_lost)
+        if words.min() < 1:
+            raise NotAvailable("without one of the texts no word is left")
+        alpha, classes = float(classifier.alpha), range(len(self.counts))
+        z = np.stack([self._likelihood(k, alpha, words) for k in classes], axis=1)
+        z += self._priors(1.0 if classifier.smooth_prior else 0.0)
+        z = np.maximum(z - logsumexp(z, axis=1, keepdims=True), LOWEST)
+        return np.where(self.units[:, None] >= 0, z[self.units], np.nan)
+
+    def _likelihood(self, k: int, alpha: float, words: Array) -> Array:
+        """log p(text | class k) of the distinct texts, of the words that are left."""
+        counts = self.counts[k, self.texts.indices]
+        own = self.own[self._rows, k] * self.texts.data
+        total = _left(self.counts[k].sum(), self._sums(np.where(self.is_lost, counts, own)))
+        times = np.where(self.is_lost, 0.0, self.texts.data)
+        logs = self._sums(times * np.log(_left(counts, own) + alpha))
+        return logs - self._sums(times) * np.log(total + alpha * words)
+
+    def _priors(self, extra: float) -> Array:
+        """Log priors without each text, up to a number for all classes; −∞ for one that is gone."""
+        left = _left(self.own.sum(axis=0), self.own)
+        with np.errstate(divide="ignore"):
+            return np.where(left > 0, np.log(left + extra), -np.inf)
+
+    @cached_property
+    def _rows(self) -> Array:
+        """The text of each entry."""
+        return np.repeat(np.arange(len(self.own)), np.diff(self.texts.indptr))
+
+    def _sums(self, of_entries: Array) -> Array:
+        """Sums over the entries of each text."""
+        return np.bincount(self._rows, of_entries, len(self.own))
+
+
+def _lost(texts: sp.csr_matrix, weights: Array, min_df: int) -> Array:
+    """Of each entry, whether its word is in fewer than min_df texts without this one.
+
+    With min_df=1 texts are counted and not weighed, as weights may be parts of a text.
+    """
+    if min_df == 1:
+        return np.bincount(texts.indices, minlength=texts.shape[1])[texts.indices] == 1
+    own = np.repeat(weights, np.diff(texts.indptr))
+    return frequencies(texts, weights)[texts.indices] - own < min_df * (1 - ROUNDING)
+
+
+def _left(counts: Any, taken: Array) -> Array:
+    """counts − taken, and 0 where that is nothing but rounding."""
+    left = counts - taken
+    return np.where(left > ROUNDING * counts, left, 0.0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,15 +1,65 @@
-"""Priors of classes: given, uniform, counted, or counted and smoothed."""
+"""Counts and their logarithms: priors of classes, shares, what is left of them without a row."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
-from .rests import left_over, log_ratio
+from ..._ground import core as _core
+from ..._ground.design import Design
+from ..._ground.interrupt import deadline
+from ..._ground.threads import thread_count
 
 Array = np.ndarray
+
+
+class Entries(NamedTuple):
+    """The entries of X that are not 0: row, column and value of each; rows increase."""
+
+    row: Array
+    column: Array
+    value: Array
+
+    @classmethod
+    def of(cls, X: Any) -> Entries:
+        """The entries of a matrix, dense or sparse."""
+        found = sp.coo_array(X.tocsr() if sp.issparse(X) else X)
+        is_there = found.data != 0
+        row, column = found.coords
+        return cls(row[is_there], column[is_there], found.data[is_there].astype(np.float64))
+
+    def sums(self, terms: Array, n: int) -> Array:
+        """Sums of one term for each entry over the rows, (n,)."""
+        return np.bincount(self.row, terms, n)
+
+
+def log_positive(values: Array) -> Array:
+    """log of values, −∞ for those that rounding may have left below 0."""
+    with np.errstate(divide="ignore"):
+        return np.log(np.maximum(values, 0.0))
+
+
+def log_ratio(part: Array, whole: Array, *, overwrite: bool = False) -> Array:
+    """log(part/whole), −∞ where the part is 0, even where the whole is 0, too.
+
+    With `overwrite` the result may take the memory of the part.
+    """
+    if part.size and part.min() > 0:
+        log = np.log(part, out=part if overwrite else None)
+        log -= np.log(whole)
+        return log
+    with np.errstate(invalid="ignore"):
+        log = log_positive(part) - log_positive(whole)
+    return np.where(np.isnan(log), -np.inf, log)
+
+
+def left_over(counts: Array, taken: Array) -> Array:
+    """counts − taken, and 0 where that is nothing but rounding."""
+    left = counts - taken
+    return np.where(left > 1e-12 * counts, left, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,3 +159,29 @@ def _sum_of_logs(weights: Array, log_p: Array) -> float:
         return float(np.einsum("i,i->", weights.ravel(), log_p.ravel()))
     is_there = weights > 0
     return float(np.sum(weights[is_there] * log_p[is_there]))
+
+
+def sums_by_class(X: Any, y: Array, weights: Array, classes: int) -> Array:
+    """Σ weights·x over the rows of each class, (classes, d), float64."""
+    sums = np.empty((classes, X.shape[1]))
+    y = y.astype(np.int32, copy=False)
+    if sp.issparse(X):
+        X = X.tocsr()
+        lines = X.indptr.astype(np.int64, copy=False), X.indices.astype(np.int32, copy=False)
+        _core.class_counts(*lines, X.data, y, weights, sums, thread_count(), deadline())
+    else:
+        _core.class_sums(X, y, weights, sums, None, thread_count(), deadline())
+    return sums
+
+
+def sum_of_tables(one: Array, other: Array) -> Array:
+    """The sum of two tables of counts, of which one may have more categories."""
+    out = np.zeros((len(one), max(one.shape[1], other.shape[1])))
+    out[:, : one.shape[1]] += one
+    out[:, : other.shape[1]] += other
+    return out
+
+
+def products(X: Any, weights: Array) -> Array:
+    """X·weightsᵀ, (n, classes), for finite weights (classes, d), in float64."""
+    return Design(X).times(np.ascontiguousarray(weights.T))
