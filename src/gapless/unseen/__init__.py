@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         quantiles,
     )
     from .estimate import generalize, measure
-    from .fitted import LARGE_ROWS, LARGE_WORK, Fitted, asymmetric
+    from .fitted import LARGE_ROWS, LARGE_WORK, Fitted, asymmetric, row_scores
     from .folds import FOLDS, dealt, drawn, mean_losses, splits
     from .held_out import LARGE_SAMPLE, METHODS, Estimate, by_formula, by_refits
     from .leave_one_out import NotAvailable, keep_shares, leave_out, ridge_path_leave_out

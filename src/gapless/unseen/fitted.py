@@ -14,8 +14,9 @@ from ..losses import Loss
 from ..penalties import L1, L2, Penalty
 from ..problem import Parameters, Problem
 from ..solvers import solve_many
+from .folds import Fold, dealt, splits
 from .leave_one_out._base import squares_of
-from .leave_one_out.distinct import counted_labels, units_of
+from .leave_one_out.distinct import Distinct, counted_labels, units_of
 from .narrow import Narrow
 from .versions import Dial, Version, scaling
 
@@ -262,6 +263,47 @@ class Fitted:
             is_solved=False,
         )
 
+    def part(self, rows: Array) -> Fitted:
+        """Some of the rows with the penalties of all, and null models in place of the solution."""
+        design = self.design.rows(rows)
+        problems = [
+            replace(p, design=design, y=p.y[rows], weights=p.weights[rows]) for p in self.problems
+        ]
+        return replace(
+            self,
+            problems=problems,
+            start=[problem.null for problem in problems],
+            targets=self.targets[rows],
+            y=self.y[rows],
+            weights=self.weights[rows],
+        )
+
+    def merged(self, *, in_order: bool = False) -> tuple[Fitted, Array, Array]:
+        """One row for equal ones (x, y), none without weight; which they are, and their weights.
+
+        They stand in the order of their content, unless nothing is merged, which spares a copy of
+        X; `in_order` they do in any case.
+        """
+        distinct = Distinct.of(self.distinct, self.fit_weights)
+        if distinct.is_everything and not in_order:
+            return self, distinct.first, distinct.weights
+        order = np.argsort(self.distinct) if distinct.is_everything else slice(None)
+        part, weights = self.part(distinct.first[order]), distinct.weights[order]
+        problems = [replace(problem, weights=weights) for problem in part.problems]
+        start = [problem.null for problem in problems]
+        counts = distinct.sums(self.weights)[order]
+        merged = replace(part, problems=problems, start=start, weights=counts)
+        return merged, distinct.first[order], weights
+
+    def folds(self) -> list[Fold]:
+        """Folds (train, test) of the units, drawn by content, with a share of each class."""
+        strata = self.targets if self.has_classes else None
+        return splits(dealt(self.units, strata=strata, in_turn=True))
+
+    def row_scores(self, z: Array) -> Array:
+        """Minus the loss of each row, or its squared error, for predictions (n, K)."""
+        return row_scores(self.problems, z)
+
     def sample(self, rows: Array) -> Fitted:
         """The same on some of the rows, with the same ratio of penalty to weight."""
         return replace(replace(self, averages=True).only(rows), averages=self.averages)
@@ -312,6 +354,19 @@ class Fitted:
         if "time_limit" in statuses:
             raise TimeLimit
         return [solution.parameters for solution in solutions]
+
+
+def row_scores(problems: list[Problem], z: Array) -> Array:
+    """Minus the loss of each row in all problems, or its squared error, for predictions (n, K)."""
+    total, column = np.zeros(len(z)), 0
+    for problem in problems:
+        K = problem.outputs or 1
+        part = z[:, column : column + K]
+        value = problem.loss.value(problem.y, part if problem.outputs is not None else part[:, 0])
+        total -= value if value.ndim == 1 else value.sum(axis=1)
+        column += K
+    # ℓ = ½(y − z)², summed over the outputs, and the mean squared error is the mean over both.
+    return total * (2 / column) if problems[0].loss.name == "squared" else total
 
 
 def asymmetric(loss: Loss) -> Loss | None:

@@ -19,8 +19,7 @@ from .._ground.stored import Declaration, Maybe, Value
 from ..certificates import Certificate
 from .conformal import Calibration, calibrate
 from .estimate import measure
-from .result import Generalization
-from .search import Choice
+from .result import Generalization, uncorrected
 
 Array = np.ndarray
 
@@ -32,6 +31,8 @@ JUDGED: Declaration = {
     "generalization_": Maybe(Value(Generalization)),
 }
 PRIVATE = ("_training", "_choice", "_calibration")
+# The objective of a fit, computed again from its data, differs by rounding alone; by this part.
+SAME_OBJECTIVE = 1e-6
 
 
 def take_over(estimator: Any, learned: dict[str, Any]) -> None:
@@ -67,6 +68,8 @@ class Remembering:
     _answering: ClassVar[str] = "_scores"
     # X, y and weights, validated; with reset=False the features must be those of the fit.
     _read: Callable[..., Any]
+    certificate_: Certificate
+    classes_: Array
 
     @classmethod
     def _get_param_names(cls):
@@ -91,9 +94,28 @@ class Remembering:
         return self._fitted(self._reread(X, y, sample_weight))
 
     def _reread(self, X, y, sample_weight) -> Any:
-        """The data of the fit, read again."""
+        """The data of the fit, read again; an error if their classes are others."""
         check_is_fitted(self)
-        return self._read(X, y, sample_weight, reset=False)
+        data = self._read(X, y, sample_weight, reset=False)
+        classes = getattr(data, "classes", None)
+        if isinstance(classes, np.ndarray) and not np.array_equal(classes, self.classes_):
+            raise ValueError(
+                f"y has the classes {classes.tolist()}, but {type(self).__name__} was fitted with "
+                f"{self.classes_.tolist()}; pass the training data."
+            )
+        return data
+
+    def _check_objective(self, found: float, rounding: float = 0.0) -> None:
+        """Refuse data on which the objective of the model is not what it was in its fit."""
+        known: Certificate = self.certificate_
+        expected = known.primal
+        room = SAME_OBJECTIVE * (abs(expected) + known.scale) + rounding
+        if np.isfinite(expected) and not abs(found - expected) <= room:
+            raise ValueError(
+                f"the model does not match these data: the objective is {found:.9g}, and was "
+                f"{expected:.9g} when {type(self).__name__} was fitted; X, y, the weights or what "
+                "the model has learned have changed since. Fit again."
+            )
 
     def _standing_in(self, z: Array) -> Any:
         """A copy of the model that gives row i, asked for by X = [[i]], the scores z[i]."""
@@ -127,8 +149,12 @@ class Remembering:
 
     def _corrected(self, fitted: Any, plain: Generalization) -> Generalization:
         """The estimate, corrected for parameters that were chosen."""
-        choice: Choice | None = vars(self).get("_choice")
-        return plain if choice is None else choice.corrected(plain)
+        # What was tried is not needed again.
+        choice = vars(self).pop("_choice", None)
+        if choice is None or plain.kind == "unknown":
+            return plain
+        scored = choice.scored(self, fitted)
+        return uncorrected(plain, self._tuned()) if scored is None else scored.corrected(plain)
 
     def _calibrated(self, cure: str) -> Calibration:
         """What the fit knows of its errors on unseen rows; found when first asked for."""

@@ -6,11 +6,13 @@ the winner has been corrected for having been chosen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from .._ground.drawing import pictures
+from .held_out import METHODS
 from .leave_one_out.distinct import mean_and_error
 from .result import Generalization, chosen_among, uncorrected
 from .selection_bias import Corrected, correct
@@ -104,6 +106,11 @@ class Choice:
         The winner is the first model within so many standard errors of the best one.
     families : ndarray of int, shape (m,), optional
         With `within`, only models of the same family as the best one are looked at.
+    method : str, default="loo"
+        How units were left out.
+    refuted : tuple of str, default=()
+        Verdicts on the winner that speak against what was tried, as "over-fitted" where a much
+        stronger penalty was tried and did worse.
     """
 
     search: Search
@@ -113,6 +120,8 @@ class Choice:
     is_whole: bool = True
     within: float = 0.0
     families: Array | None = None
+    method: str = LOO
+    refuted: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -137,6 +146,14 @@ class Choice:
         """The values of the parameters that were chosen, by name."""
         return {name: float(of[self.search.chosen]) for name, of in self.search.values.items()}
 
+    def scored(self, model: Any, fitted: Any) -> Choice | None:
+        """The same with the scores of all units: itself.
+
+        What a family keeps in place of a `Choice`, because scores are only made when they are
+        needed, makes one here, from the model and its fit; None where it cannot.
+        """
+        return self
+
     def honest(self) -> Corrected:
         """What is left of the winner's lead when it has to win on other rows."""
         return correct(
@@ -152,4 +169,8 @@ class Choice:
         """The estimate for the chosen model, corrected for its having been chosen."""
         if plain.kind == "unknown" or not self.is_whole:
             return uncorrected(plain, tuple(self.search.values))
-        return chosen_among(plain, self.honest(), self.by.shape[1])
+        # Folds make no approximation that refits could check.
+        checked = plain if self.method in METHODS else replace(plain, disagreement=None)
+        kind = "balanced" if plain.kind in self.refuted else plain.kind
+        count = self.by.shape[1]
+        return chosen_among(checked, self.honest(), count, method=self.method, kind=kind)
