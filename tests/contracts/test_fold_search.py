@@ -10,10 +10,8 @@ from sklearn.base import clone
 
 import gapless
 from gapless._ground import interrupt
-from gapless.models.linear import fold_search
-from gapless.models.linear.fold_search import WINDOW, search_by_folds
-from gapless.models.linear.held_out import folds_of_rows, part_of
-from gapless.models.linear.selection import fitted_of
+from gapless.models.linear import tuning
+from gapless.models.linear.tuning import WINDOW, fitted_of, search_by_folds
 
 
 def make_words(classes=2, n=80, d=300, mistakes=0.2, seed=3):
@@ -35,7 +33,7 @@ def test_scores_of_held_out_rows_are_those_of_refits(name, classes):
     fitted = fitted_of(unit, unit._read(X, y, None))
     trail = search_by_folds(fitted, None)
     k, expected = 2, np.zeros((len(y), trail.z.shape[2]))
-    for train, test in folds_of_rows(fitted):
+    for train, test in fitted.folds():
         refit = cls(C=1 / trail.strengths[k], tol=1e-9).fit(X[train], y[train])
         expected[test] = refit.decision_function(X[test]).reshape(len(test), -1)
     found = trail.z[:, k]
@@ -53,7 +51,7 @@ def test_few_strengths_are_enough(cls):
     path = model.path_
     assert len(WINDOW) <= len(path.strengths) <= len(WINDOW) + 5
     assert np.all(np.diff(path.strengths) > 0)  # C rises where the strength falls
-    assert model._choice.trails[0].method == "5-fold"
+    assert model._choice.paths[0].method == "5-fold"
     assert "5-fold, corrected for selection" in model.generalization_.method
     assert model.generalization_.unseen > 0.6
 
@@ -104,9 +102,9 @@ def test_one_distinct_row_is_refused_in_words(model):
 @pytest.fixture
 def small_samples(monkeypatch):
     """Samples of a quarter of 400 rows and more, whatever their entries."""
-    monkeypatch.setattr(fold_search, "MOST_IN_FOLDS", 10)
-    monkeypatch.setattr(fold_search, "FEWEST", 100)
-    monkeypatch.setattr(fold_search, "FEW", 50)
+    monkeypatch.setattr(tuning, "MOST_IN_FOLDS", 10)
+    monkeypatch.setattr(tuning, "FEWEST", 100)
+    monkeypatch.setattr(tuning, "FEW", 50)
 
 
 @pytest.mark.parametrize("model", [gapless.LogisticRegression(C="cv"), gapless.LinearSVC(C="cv")])
@@ -114,7 +112,7 @@ def small_samples(monkeypatch):
 def test_sample_of_large_data_decides_and_all_rows_are_fitted(model, small_samples):
     X, y = make_words(3, n=400)
     fitted = clone(model).fit(X, y)
-    [trail] = fitted._choice.trails
+    [trail] = fitted._choice.paths
     assert trail.method == "hold-out of 20 of a sample of 100"
     again = clone(model).set_params(C=fitted.C_).fit(X, y)
     np.testing.assert_array_equal(fitted.coef_, again.coef_)
@@ -133,8 +131,8 @@ def test_strength_of_a_sample_is_that_of_all_rows(averages, small_samples):
     fitted = replace(fitted_of(unit, unit._read(X, y.astype(float), None)), averages=averages)
     trail = search_by_folds(fitted, None)
     assert trail.is_sample and len(trail.rows) == 200
-    part = part_of(fitted, trail.rows)
-    top = fold_search.largest_strength(part.problems) * (4.0 if averages else 1.0)
+    part = fitted.part(trail.rows)
+    top = tuning.largest_strength(part.problems) * (4.0 if averages else 1.0)
     assert trail.strengths[0] == pytest.approx(10 * top / (10 * 200))
 
 

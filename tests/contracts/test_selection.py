@@ -60,7 +60,7 @@ def test_fit_is_that_of_the_best_strength_on_its_path(model):
     model = clone(model).fit(X, y)
     path = model.path_
     assert path.chosen == int(np.argmax(path.unseen))
-    assert np.all(np.diff(model._choice.trails[0].strengths) < 0)
+    assert np.all(np.diff(model._choice.paths[0].strengths) < 0)
     assert model.certificate_.kind in ("optimal", "exact")
     assert np.all(path.gaps >= 0)
     plain = clone(model).set_params(**tuned_values(model)).fit(X, y)
@@ -132,7 +132,7 @@ def test_unseen_scores_of_logistic_regression_are_near_those_of_refits():
 def test_folds_take_over_where_leave_one_out_is_refused():
     X, y = make_data(REGRESSORS["svr"], n=40)
     model = gapless.LinearSVR(C="loo", epsilon=0.5).fit(X, y)
-    assert "-fold, because" in model._choice.trails[0].method
+    assert "-fold, because" in model._choice.paths[0].method
     assert "-fold, because" in model.generalization_.method
     order = np.random.default_rng(1).permutation(len(X))
     other = gapless.LinearSVR(C="loo", epsilon=0.5).fit(X[order], y[order])
@@ -174,10 +174,10 @@ def test_diabetes_and_breast_cancer_choose_well():
 def test_several_shares_of_l1_are_one_choice():
     X, y = make_data(REGRESSORS["elastic net"])
     model = gapless.ElasticNet("loo", l1_ratio="loo").fit(X, y)
-    assert model.l1_ratio_ in gapless.models.linear.selection.L1_RATIOS
-    several = [trail.unseen.max() for trail in model._choice.trails]
+    assert model.l1_ratio_ in gapless.models.linear.tuning.L1_RATIOS
+    several = [trail.unseen.max() for trail in model._choice.paths]
     assert model.path_.unseen.max() == max(several)
-    assert f"among {sum(len(t.strengths) for t in model._choice.trails)} models" in str(
+    assert f"among {sum(len(t.strengths) for t in model._choice.paths)} models" in str(
         model.generalization_
     )
 
@@ -212,8 +212,8 @@ def test_time_limit_stops_the_search(model):
 
 
 def test_search_reports_its_steps_and_can_be_stopped():
-    from gapless.models.linear.following import follow
-    from gapless.models.linear.selection import fitted_of
+    from gapless.models.linear.path_following import follow
+    from gapless.models.linear.tuning import fitted_of
 
     X, y = make_data(CLASSIFIERS["logistic"])
     model = gapless.LogisticRegression()

@@ -14,7 +14,7 @@ from sklearn.model_selection import GroupKFold, cross_val_predict
 import gapless
 from gapless import losses
 from gapless._ground.design import Design
-from gapless.models.linear.folds import folds_of
+from gapless.models.linear.cross_validated import folds_of
 from gapless.penalties import L2, ElasticNet, Group
 from gapless.problem.problem import Parameters, Problem
 from gapless.solvers import solve

@@ -11,8 +11,8 @@ from sklearn.metrics import get_scorer, get_scorer_names
 
 from ..._ground.interrupt import TimeLimit, check, time_limit
 from ...data import Table, read_target
-from ...models.linear import Path, row_scores
-from ...unseen import Search
+from ...models.linear import Path
+from ...unseen import Search, row_scores
 from .. import Choice, Tuning, model_of, within
 from .plain import Number, numbers, plain_value
 from .sections import Validation

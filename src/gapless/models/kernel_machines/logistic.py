@@ -26,10 +26,10 @@ from ...unseen import LOO, Fitted, Search
 from ..linear import (
     KERNEL_CONSTRAINTS,
     SELECT,
-    Choice,
     LinearClassifier,
     LogisticOutputs,
-    Trail,
+    PathChoice,
+    ScoredPath,
     WithKernel,
     classification_problems,
     fitted_of,
@@ -272,63 +272,63 @@ def rough(model: Any, data: Training) -> Training:
     return replace(data, X=features.train)
 
 
-def tune_scale(model: Any, data: Training, callback: Any) -> Choice:
+def tune_scale(model: Any, data: Training, callback: Any) -> PathChoice:
     """The best γ, with the best C for it or the C that was given."""
     base = float(model._at(gamma="scale")._kernel().resolve(data.X, data.weights).gamma)
-    found: dict[float, Choice] = {}
+    found: dict[float, PathChoice] = {}
 
     def look(power: float) -> float | None:
         gamma = base * 4.0**power
         at = model._at(gamma=gamma)
         found[gamma] = choice = _at_scale(at, rough(at, data), callback)
-        return None if choice.status != "optimal" else float(np.nanmax(_trail(choice).unseen))
+        return None if choice.status != "optimal" else float(np.nanmax(_path(choice).unseen))
 
     explore(look, HALVINGS)
-    reached = [g for g, choice in found.items() if len(_trail(choice).strengths)]
+    reached = [g for g, choice in found.items() if len(_path(choice).strengths)]
     status = next((c.status for c in found.values() if c.status != "optimal"), "optimal")
     if not reached:
         values = model._unchosen(status).values
-        return Choice(values, None, None, [], status=status)
-    gamma = max(reached, key=lambda g: np.nanmax(_trail(found[g]).unseen))
+        return PathChoice(values, status=status)
+    gamma = max(reached, key=lambda g: np.nanmax(_path(found[g]).unseen))
     winner = found[gamma]
     values = {**winner.values, "gamma": gamma}
     return replace(
         winner,
         values={name: values[name] for name in model._tuned()},
         start=None,
-        trails=[_trail(found[g]) for g in reached],
-        trail=reached.index(gamma),
+        paths=[_path(found[g]) for g in reached],
+        on=reached.index(gamma),
         status=status,
         extra={"search_": _search(found, reached, gamma)},
     )
 
 
-def _at_scale(model: Any, data: Training, callback: Any) -> Choice:
+def _at_scale(model: Any, data: Training, callback: Any) -> PathChoice:
     """The best C for one scale, or the one that was given."""
     if model._strength_name in model._tuned():
         return tune(model, data, callback)
     fitted: Fitted = fitted_of(model._at(C=1.0), data)
-    trail = follow(fitted, np.array([1 / model.C]), callback)
-    return Choice({"C": float(model.C)}, None, None, [trail], status=trail.status)
+    path = follow(fitted, np.array([1 / model.C]), callback)
+    return PathChoice({"C": float(model.C)}, paths=[path], status=path.status)
 
 
-def _trail(choice: Choice) -> Trail:
-    return choice.trails[0]
+def _path(choice: PathChoice) -> ScoredPath:
+    return choice.paths[0]
 
 
-def _search(found: dict[float, Choice], reached: list[float], gamma: float) -> Search:
+def _search(found: dict[float, PathChoice], reached: list[float], gamma: float) -> Search:
     gammas = sorted(reached)
-    trails = [_trail(found[g]) for g in gammas]
-    sizes = [len(trail.strengths) for trail in trails]
+    paths = [_path(found[g]) for g in gammas]
+    sizes = [len(path.strengths) for path in paths]
     at = gammas.index(gamma)
     return Search(
         values={
-            "C": 1 / np.concatenate([trail.strengths for trail in trails]),
+            "C": 1 / np.concatenate([path.strengths for path in paths]),
             "gamma": np.repeat(gammas, sizes),
         },
-        unseen=np.concatenate([trail.unseen for trail in trails]),
-        standard_errors=np.concatenate([trail.standard_errors for trail in trails]),
-        rows=np.full(sum(sizes), len(trails[0].rows)),
+        unseen=np.concatenate([path.unseen for path in paths]),
+        standard_errors=np.concatenate([path.standard_errors for path in paths]),
+        rows=np.full(sum(sizes), len(paths[0].rows)),
         chosen=sum(sizes[:at]) + found[gamma].winner,
         metric=METRIC,
     )

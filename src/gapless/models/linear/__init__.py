@@ -14,8 +14,6 @@ from ..._ground.first_use import on_first_use
 
 if TYPE_CHECKING:
     from ._base import SELECT
-    from .following import follow
-    from .held_out import row_scores
     from .kernel import AUTO, KERNEL_CONSTRAINTS, WithKernel, chosen_kind
     from .kernel_certificates import concerning, exact_certificate, features_of, of_kernel
     from .lasso import ElasticNet, Lasso
@@ -24,15 +22,16 @@ if TYPE_CHECKING:
     from .logistic import LogisticOutputs, LogisticRegression
     from .logistic_cv import LogisticRegressionCV
     from .multi_task import MultiTaskLasso, MultiTaskLassoCV
-    from .path import Path
+    from .path import Path, ScoredPath
+    from .path_choice import PathChoice
+    from .path_following import follow
     from .path_functions import enet_path, lasso_path
     from .problems import classification_problems, dense, unpack
     from .ridge import Ridge, RidgeClassifier
     from .ridge_cv import RidgeClassifierCV, RidgeCV
     from .risk import RiskClassifier, RiskRegressor
-    from .selection import fitted_of, tune
     from .support_vectors import LinearSVC, LinearSVR
     from .tasks import LinearClassifier
-    from .trail import Choice, Trail
+    from .tuning import fitted_of, tune
 
 __getattr__, __dir__, __all__ = on_first_use(__name__)

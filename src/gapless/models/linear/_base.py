@@ -29,9 +29,8 @@ from ..._ground.validation import Training, read_rows
 from ...certificates import NO_MINIMISER, Certificate, certify_all
 from ...problem import Parameters, Problem
 from ...solvers import Solution, Trace, choose, solve_many
-from ...unseen import CV, JUDGED, LOO, Fitted, Generalization, NotAvailable, Remembering, take_over
-from .corrected import corrected
-from .fold_search import search_by_folds
+from ...unseen import CV, JUDGED, LOO, Fitted, NotAvailable, Remembering, take_over
+from .path_choice import PathChoice
 from .problems import (
     dense,
     narrowed,
@@ -41,8 +40,7 @@ from .problems import (
     widened,
     without_empty_columns,
 )
-from .selection import exact_starts, fitted_of, tune
-from .trail import Choice
+from .tuning import exact_starts, fitted_of, tune
 
 Array = np.ndarray
 
@@ -208,7 +206,7 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
         }
         return tuple(name for name, value in is_open.items() if name and value)
 
-    def _choose(self, data: Training, callback) -> Choice | None:
+    def _choose(self, data: Training, callback) -> PathChoice | None:
         """Choose the tuned parameters; None where there are none."""
         tuned = self._tuned()
         if not tuned:
@@ -218,15 +216,14 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
                 "l1_ratio is chosen together with the penalty strength; set "
                 f'{self._strength_name}="loo" too, or give l1_ratio a number.'
             )
-        is_by_folds = getattr(self, self._strength_name) == CV
-        return tune(self, data, callback, search_by_folds if is_by_folds else None)
+        return tune(self, data, callback)
 
-    def _unchosen(self, status: str) -> Choice:
+    def _unchosen(self, status: str) -> PathChoice:
         """Where nothing could be chosen in time: all at 1, but for a share of one half."""
         values = {name: 0.5 if name == "l1_ratio" else 1.0 for name in self._tuned()}
-        return Choice(values, None, None, [], status=status)
+        return PathChoice(values, status=status)
 
-    def _choose_in_time(self, data: Training, callback) -> tuple[Choice | None, float | None]:
+    def _choose_in_time(self, data: Training, callback) -> tuple[PathChoice | None, float | None]:
         """The choice, and the seconds that are left for the fit itself."""
         began = time.monotonic()
         try:
@@ -262,7 +259,7 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
         self,
         problems: list[Problem],
         callback,
-        choice: Choice | None,
+        choice: PathChoice | None,
         seconds: float | None,
         mapped: Mapped,
         columns: Array | None = None,
@@ -398,13 +395,7 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
 
     def _rebuilt(self, X, y, sample_weight) -> tuple[Training, list[Problem]]:
         """The data of the fit, read again, and what is minimised on it."""
-        check_is_fitted(self)
-        data = self._read(X, y, sample_weight, reset=False)
-        if data.classes is not None and not np.array_equal(data.classes, self.classes_):
-            raise ValueError(
-                f"y has the classes {data.classes.tolist()}, but {type(self).__name__} was fitted "
-                f"with {self.classes_.tolist()}; pass the training data."
-            )
+        data = self._reread(X, y, sample_weight)
         mapped = self._remap(data)
         if mapped is data and self._treats_columns_alike:
             narrow = without_empty_columns(data)
@@ -417,12 +408,6 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
 
     # ---- unseen data -----------------------------------------------------------------------------
 
-    def _corrected(self, fitted: Fitted, plain: Generalization) -> Generalization:
-        if self._choice is not None:
-            plain = corrected(self, fitted, self._choice, plain)
-        del self._choice
-        return plain
-
     def _fitted_to(self, X, y, sample_weight=None) -> Fitted:
         """The fit, rebuilt from its data."""
         return self._fitted(*self._rebuilt(X, y, sample_weight))
@@ -434,17 +419,6 @@ class LinearModel(Remembering, CallbackSupport, BaseEstimator):
         fitted = fitted_of(self, data, (problems, parameters))
         self._check_objective(fitted.objective)
         return fitted
-
-    def _check_objective(self, found: float, rounding: float = 0.0) -> None:
-        """Refuse data or coefficients whose objective is not that of the fit."""
-        expected = self.certificate_.primal
-        room = 1e-6 * (abs(expected) + self.certificate_.scale) + rounding
-        if np.isfinite(expected) and not abs(found - expected) <= room:
-            raise ValueError(
-                f"the model does not match these data: the objective is {found:.9g}, and was "
-                f"{expected:.9g} when {type(self).__name__} was fitted; X, y, the weights or the "
-                "coefficients have changed since. Fit again."
-            )
 
     def _shaped(self, z: Array) -> Array:
         return z[:, 0] if self.coef_.ndim == 1 else z

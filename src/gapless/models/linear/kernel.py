@@ -58,10 +58,9 @@ from ...unseen import (
     mean_and_error,
 )
 from ._base import Mapped
-from .held_out import row_scores
 from .kernel_certificates import concerning, exact_certificate, of_both, of_predictions
 from .problems import dense, unpack
-from .selection import fitted_of
+from .tuning import fitted_of
 
 Array = np.ndarray
 
@@ -427,4 +426,4 @@ def _unseen(model: Any, found: Mapped) -> tuple[float, float]:
         z = by_refits(fitted, fitted.units, str(reason)).z
     weights = np.where(np.all(np.isfinite(z), axis=1), problems[0].weights, 0.0)
     units, _ = by_appearance(fitted.units, weights > 0)
-    return mean_and_error(row_scores(problems, z), weights, units)
+    return mean_and_error(fitted.row_scores(z), weights, units)

@@ -24,13 +24,24 @@ from ..._ground.interrupt import TimeLimit
 from ..._ground.stored import Declaration, Unused
 from ...problem import Parameters
 from ...unseen import LOO
-from .cross_validated import SCORING, CrossValidated, all_rows, chosen, fitted_twin, scored_errors
-from .folds import Scorer, fold_path, folds_of, part_of
-from .following import follow
+from .cross_validated import (
+    SCORING,
+    CrossValidated,
+    Scorer,
+    all_rows,
+    chosen,
+    fitted_twin,
+    fold_path,
+    folds_of,
+    part_of,
+    scored_errors,
+)
 from .logistic import LogisticRegression
+from .path import SCORES, ScoredPath
+from .path_choice import PathChoice
+from .path_following import follow
 from .problems import pack
-from .selection import fitted_of
-from .trail import SCORES, Choice, Trail, path_of
+from .tuning import fitted_of
 
 Array = np.ndarray
 
@@ -363,7 +374,7 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
         scores = np.stack([table.scores for table in tables], axis=2)
         mean = np.mean(scores, axis=0)
         if not np.any(np.isfinite(mean)):
-            return Choice({"C": Cs[0], "l1_ratio": ratios[0]}, None, None, trails, status=status)
+            return PathChoice({"C": Cs[0], "l1_ratio": ratios[0]}, paths=trails, status=status)
         at, k = np.unravel_index(np.nanargmax(mean), mean.shape)
         trail = trails[k]
         if self.select == "1se":
@@ -372,13 +383,13 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
         by = None if self.scoring in (None, "warn") else self.scoring
         if by is None and self.cv != LOO:
             by = "accuracy"
-        path = path_of(trail, Cs, int(at), by or SCORES["logistic"])
+        path = trail.shown(Cs, int(at), by or SCORES["logistic"])
         extra = self._attributes(data, Cs, tables, scores, values)
         start = trail.parameters[at]
         if not self.refit:
             start, extra, values = self._averaged(data, Cs, tables, scores, extra, ratios)
             status, at = "averaged", -1  # no model of the trails
-        return Choice(values, start, path, trails, int(k), int(at), status, extra, by)
+        return PathChoice(values, start, path, trails, int(k), int(at), status, extra, by)
 
     def _leave_one_out(self, data, Cs, callback):
         """One path of all rows for each share of L1, and its held-out scores."""
@@ -396,7 +407,7 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
             tables.append(Table(trail.unseen[None], coefs[None], steps[None]))
         return trails, tables, self._ratios()
 
-    def _scored(self, data, unit, fitted, trail: Trail) -> Trail:
+    def _scored(self, data, unit, fitted, trail: ScoredPath) -> ScoredPath:
         """The trail with the scores of held-out rows by the scorer."""
         twin = fitted_twin(unit, data, fitted.problems, [p.null for p in fitted.problems])
         scorer, rows = Scorer(self.scoring, data.classes), trail.rows
@@ -438,14 +449,14 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
             trails.append(self._trail(unit, data, Cs, order, kept, tables[-1].scores, callback))
         return trails, tables, self._ratios()
 
-    def _trail(self, unit, data, Cs, order, z, scores: Array, callback) -> Trail:
+    def _trail(self, unit, data, Cs, order, z, scores: Array, callback) -> ScoredPath:
         """The models of all rows, with the scores of the folds."""
         path = fold_path(unit, data, 1 / Cs[order], callback)
         if len(path.parameters) < len(Cs):
             raise TimeLimit
         count = len(scores)
         error = np.std(scores, axis=0, ddof=1) / np.sqrt(count) if count > 1 else np.zeros(len(Cs))
-        return Trail(
+        return ScoredPath(
             strengths=1 / Cs,
             gaps=path.gaps[np.argsort(order)],
             parameters=[path.parameters[i] for i in np.argsort(order)],
@@ -526,7 +537,7 @@ def _dof(problems, parameters, fit_intercept: bool) -> Array:
     return np.array([np.column_stack([w, b]) if fit_intercept else w for w, b in packed])
 
 
-def _placed(trail: Trail, strengths: Array, problems) -> Trail:
+def _placed(trail: ScoredPath, strengths: Array, problems) -> ScoredPath:
     """A trail in the order of the values that were asked for; nan for those not reached."""
     m = len(strengths)
     # The same value may have been asked for twice.

@@ -1,15 +1,29 @@
-"""Regularisation paths as plain data, and the functions for them that scikit-learn has."""
+"""Regularisation paths: the models along strengths of a penalty, and what they score.
+
+`Path` is what users get. A `ScoredPath` has the predictions of rows held out as well, which a
+search keeps until the score of its winner has been corrected.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from ..._ground.drawing import pictures
+from ...losses import Loss
+from ...problem import Parameters
+from ...unseen import metric_name
 
 Array = np.ndarray
+# What minus the mean loss is called as a score, as scikit-learn does.
+SCORES = {
+    "squared": "neg_mean_squared_error",
+    "logistic": "neg_log_loss",
+    "softmax": "neg_log_loss",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,3 +96,104 @@ class Path:
             names=names,
             axes=axes,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredPath:
+    """Models along strengths that fall, and the scores of rows that they have not seen.
+
+    Parameters
+    ----------
+    strengths, gaps : ndarray of shape (m,)
+        λ of each model, and a bound of its duality gap.
+    parameters : list of list of Parameters
+        Of each model, one for each of its problems.
+    rows : ndarray of int, shape (r,)
+        The distinct rows (x, y): where each first stands in the data.
+    weights : ndarray of shape (r,)
+        Sums of the weights of equal rows.
+    z : ndarray of shape (r, m, K), or None
+        Their predictions without all rows of their x, where they were kept, which they are if all
+        have one.
+    unseen, standard_errors : ndarray of shape (m,)
+        Minus the mean loss of held-out rows (for the squared loss, minus the mean squared error).
+    method : str
+        How rows were held out.
+    status : str
+        "optimal", or what ended the path: "time_limit", "callback" or "interrupted".
+    is_sample : bool
+        Whether the models are those of a sample of the rows.
+    """
+
+    strengths: Array
+    gaps: Array
+    parameters: list[list[Parameters]]
+    rows: Array
+    weights: Array
+    z: Any
+    unseen: Array
+    standard_errors: Array
+    method: str
+    status: str = "optimal"
+    is_sample: bool = False
+
+    def at(self, order: Array) -> ScoredPath:
+        """Some of the models, in that order."""
+        return replace(
+            self,
+            strengths=self.strengths[order],
+            gaps=self.gaps[order],
+            parameters=[self.parameters[i] for i in order],
+            z=None if self.z is None else self.z[:, order],
+            unseen=self.unseen[order],
+            standard_errors=self.standard_errors[order],
+        )
+
+    def by_strength(self) -> ScoredPath:
+        """The strongest penalty first."""
+        return self.at(np.argsort(-self.strengths, kind="stable"))
+
+    def joined(self, other: ScoredPath) -> ScoredPath:
+        """Both paths in one, the strongest penalty first."""
+
+        def both(name: str, axis: int = 0) -> Array:
+            return np.concatenate([getattr(self, name), getattr(other, name)], axis=axis)
+
+        together = replace(
+            self,
+            strengths=both("strengths"),
+            gaps=both("gaps"),
+            parameters=self.parameters + other.parameters,
+            z=both("z", axis=1),
+            unseen=both("unseen"),
+            standard_errors=both("standard_errors"),
+            status=other.status,
+        )
+        return together.by_strength()
+
+    def shown(self, strengths: Array, chosen: int, metric: Any) -> Path:
+        """What users get, with strengths in the units of the estimator.
+
+        `metric` is what the scores are, the name of a scorer or one itself.
+        """
+        several = len(self.parameters[0]) > 1
+
+        def stacked(name: str) -> Array:
+            models = [[getattr(p, name) for p in model] for model in self.parameters]
+            return np.stack([np.stack(m, axis=-1) if several else m[0] for m in models])
+
+        return Path(
+            strengths=strengths,
+            coefficients=stacked("w"),
+            intercepts=stacked("b"),
+            gaps=self.gaps,
+            unseen=self.unseen,
+            standard_errors=self.standard_errors,
+            chosen=chosen,
+            metric=metric_name(metric),
+        )
+
+
+def score_of(loss: Loss) -> str:
+    """What minus the mean loss of held-out rows is called."""
+    return SCORES.get(loss.name, f"neg_mean_{loss.name}_loss")

@@ -24,18 +24,22 @@ from ._base import SELECT
 from .cross_validated import (
     SCORING,
     CrossValidated,
+    Scorer,
     all_rows,
     check_strengths,
     chosen,
     fitted_twin,
+    fold_path,
+    folds_of,
+    part_of,
     scored_errors,
 )
-from .folds import Scorer, fold_path, folds_of, part_of
-from .following import ridge_trail
+from .path import SCORES, ScoredPath
+from .path_choice import PathChoice
+from .path_following import ridge_path
 from .ridge import Ridge, RidgeClassifier, squares_and_ridge
-from .selection import fitted_of
 from .tasks import LinearClassifier, LinearRegressor
-from .trail import SCORES, Choice, Trail, path_of
+from .tuning import fitted_of
 
 Array = np.ndarray
 
@@ -120,15 +124,17 @@ class RidgeSearch(CrossValidated):
             extra["cv_results_"] = self._results(data, trail)
         winner = at if np.ndim(alpha) == 0 else -1
         by = self.scoring or (None if self.cv is None else self._default_scoring)
-        path = path_of(trail, alphas, at, by or SCORES["squared"])
-        return Choice({"alpha": alpha}, start, path, [trail], 0, winner, extra=extra, scoring=by)
+        path = trail.shown(alphas, at, by or SCORES["squared"])
+        return PathChoice(
+            {"alpha": alpha}, start, path, [trail], 0, winner, extra=extra, scoring=by
+        )
 
-    def _by_leave_one_out(self, data, alphas) -> Trail:
+    def _by_leave_one_out(self, data, alphas) -> ScoredPath:
         """Exact held-out predictions for all strengths, scored by the scorer if there is one."""
         problem = self._at(alpha=1.0)._problems(data)[0]
         keep = self.scoring is not None or self.store_cv_results
         keep = keep or getattr(self, "alpha_per_target", False)
-        trail = ridge_trail(problem, alphas, keep=keep)
+        trail = ridge_path(problem, alphas, keep=keep)
         if self.scoring is None:
             return trail
         scorer, twin = Scorer(self.scoring, data.classes), self._twin(data)
@@ -142,7 +148,7 @@ class RidgeSearch(CrossValidated):
             errors = scored_errors(twin, fitted_of(self._at(alpha=1.0), data), trail, self.scoring)
         return replace(trail, unseen=np.array(unseen), standard_errors=errors)
 
-    def _by_folds(self, data, alphas) -> Trail:
+    def _by_folds(self, data, alphas) -> ScoredPath:
         """Scores averaged over folds, and the models of all rows."""
         folds = folds_of(self.cv, data, classifier=self._is_classifier, params=self._routed[0])
         scorer = Scorer(self.scoring or self._default_scoring, data.classes)
@@ -155,7 +161,7 @@ class RidgeSearch(CrossValidated):
             scores[k] = [scorer.score(m, data, test, self._routed[1]) for m in models]
             held = [m._scores(data.X[test]).reshape(len(test), -1) for m in models]
             z.append(np.stack(held, axis=1))
-        trail = ridge_trail(unit._problems(data)[0], alphas)
+        trail = ridge_path(unit._problems(data)[0], alphas)
         error = scores.std(axis=0, ddof=1) / np.sqrt(len(folds)) if len(folds) > 1 else np.nan
         return replace(
             trail,
@@ -170,7 +176,7 @@ class RidgeSearch(CrossValidated):
         problems = self._at(alpha=1.0)._problems(data)
         return fitted_twin(self._at(alpha=1.0), data, problems, [p.null for p in problems])
 
-    def _per_target(self, data, trail: Trail):
+    def _per_target(self, data, trail: ScoredPath):
         """The best alpha of each target, its score, and the coefficients."""
         y, s = data.y, data.weights
         scores = -np.einsum("i,imk->mk", s, (trail.z - y[:, None, :]) ** 2) / s.sum()
@@ -196,7 +202,7 @@ class RidgeSearch(CrossValidated):
         ]
         return trail.strengths[best], scores.max(axis=0), start
 
-    def _results(self, data, trail: Trail) -> Array:
+    def _results(self, data, trail: ScoredPath) -> Array:
         """Squared errors times weights, or predictions if a scorer was given; (n[, K], m)."""
         z = trail.z.swapaxes(1, 2)
         if self.scoring is None:

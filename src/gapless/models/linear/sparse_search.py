@@ -15,11 +15,11 @@ from ..._ground.validation import readable_target
 from ...problem import Parameters
 from ...solvers import ENDS, PathSolution, solve_path_and_folds
 from ...unseen import best_of
-from .cross_validated import CrossValidated, all_rows, check_strengths
-from .folds import folds_of
+from .cross_validated import CrossValidated, all_rows, check_strengths, folds_of
+from .path import SCORES, ScoredPath
+from .path_choice import PathChoice
 from .sparse_base import SparseRegressor
 from .strengths import largest_strength, scaled
-from .trail import SCORES, Choice, Trail, path_of
 
 Array = np.ndarray
 
@@ -107,7 +107,7 @@ class SparseSearch(CrossValidated, SparseRegressor):
         reached = [k for k, trail in enumerate(trails) if np.any(np.isfinite(trail.unseen))]
         if not reached:
             values = self._values(float(trails[0].strengths[0]), self._ratios()[0])
-            return Choice(values, None, None, trails, status=trails[-1].status)
+            return PathChoice(values, paths=trails, status=trails[-1].status)
         k = max(reached, key=lambda k: np.nanmax(trails[k].unseen))
         trail = trails[k]
         at = best_of(trail.unseen, trail.standard_errors, self.select)
@@ -118,9 +118,9 @@ class SparseSearch(CrossValidated, SparseRegressor):
             "alphas_": alphas[0] if same else alphas,
         }
         values = self._values(float(trail.strengths[at]), self._ratios()[k])
-        path = path_of(trail, trail.strengths, at, SCORES["squared"])
+        path = trail.shown(trail.strengths, at, SCORES["squared"])
         status = trails[-1].status
-        return Choice(values, trail.parameters[at], path, trails, k, at, status, extra)
+        return PathChoice(values, trail.parameters[at], path, trails, k, at, status, extra)
 
     def _values(self, alpha: float, ratio: float) -> dict[str, float]:
         return dict(zip(self._chosen, (alpha, ratio)))
@@ -152,7 +152,9 @@ class SparseSearch(CrossValidated, SparseRegressor):
         return path, [held.reshape(*held.shape[:2], -1) for held in z]
 
 
-def _trail(problem, alphas: Array, path: PathSolution | None, z: Array | None, mse: Array) -> Trail:
+def _trail(
+    problem, alphas: Array, path: PathSolution | None, z: Array | None, mse: Array
+) -> ScoredPath:
     """The models of all rows, and the errors of the folds as scores."""
     status, models, gaps = (
         "time_limit",
@@ -167,7 +169,7 @@ def _trail(problem, alphas: Array, path: PathSolution | None, z: Array | None, m
     if count > 1:
         with np.errstate(over="ignore"):  # huge errors have squares beyond all floats
             error = np.std(mse, axis=0, ddof=1) / np.sqrt(count)
-    return Trail(
+    return ScoredPath(
         strengths=alphas,
         gaps=gaps,
         parameters=models,
