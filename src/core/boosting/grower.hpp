@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "boosting/nodes.hpp"
-#include "boosting/rows.hpp"
+#include "boosting/partition.hpp"
 #include "boosting/trees.hpp"
 #include "boosting/units.hpp"
 #include "trees/random.hpp"

@@ -3,7 +3,7 @@
 #include <queue>
 
 #include "trees/numbers.hpp"
-#include "trees/parting.hpp"
+#include "trees/partition.hpp"
 
 namespace gapless::growing {
 

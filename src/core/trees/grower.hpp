@@ -5,7 +5,7 @@
 #include <memory>
 #include <mutex>
 
-#include "trees/search.hpp"
+#include "trees/splits.hpp"
 
 namespace gapless::growing {
 

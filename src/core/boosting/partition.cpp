@@ -1,4 +1,4 @@
-#include "boosting/rows.hpp"
+#include "boosting/partition.hpp"
 
 #include <algorithm>
 #include <vector>

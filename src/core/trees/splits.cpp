@@ -1,4 +1,4 @@
-#include "trees/search.hpp"
+#include "trees/splits.hpp"
 
 #include "trees/numbers.hpp"
 

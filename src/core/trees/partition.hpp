@@ -2,7 +2,7 @@
 // branches put together again.
 #pragma once
 
-#include "trees/search.hpp"
+#include "trees/splits.hpp"
 
 namespace gapless::growing {
 

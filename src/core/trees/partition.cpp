@@ -1,4 +1,4 @@
-#include "trees/parting.hpp"
+#include "trees/partition.hpp"
 
 #include "trees/order.hpp"
 
