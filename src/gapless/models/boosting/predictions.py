@@ -68,7 +68,7 @@ class BoostedRegressor(RegressorMixin):
         return intervals_of(self, calibration, X, coverage, self._respond)
 
     def _mean_predictions(self, X, weights, columns, donors) -> Array | None:
-        """Means over rows whose columns have the values of donors; see `trees.averages`."""
+        """Means over rows whose columns have the values of donors, as for partial dependence."""
         # The mean of what scores mean is not what their mean means.
         return None if self.loss_.has_link else self._mean_scores(X, weights, columns, donors)
 

@@ -403,7 +403,7 @@ class Forest(Ensemble, BaseEstimator):
             return self._side_by_side(self._packed.sum(F) / len(self.trees_))
 
     def _mean_predictions(self, X, weights, columns, donors) -> Array | None:
-        """Means over rows whose columns have the values of donors; see `trees.averages`."""
+        """Means over rows whose columns have the values of donors, as for partial dependence."""
         found = mean_of_model(self._read_rows, self.trees_, X, weights, columns, donors)
         return None if found is None else found / len(self.trees_)
 

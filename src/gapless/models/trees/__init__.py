@@ -1,8 +1,9 @@
 """Decision trees: grown, pruned, judged, and read.
 
 `tree_model` is what all single trees share, `decision_tree` the trees of two branches, `multiway`
-those with a branch for every category. `growing` calls the core; `pruning` finds the best subtree
-for a cost, `judging` proves it from the data, `outline` says a tree in words, `packed` predicts.
+those with a branch for every category. `growing` calls the core, where src/core/trees/splits.cpp
+picks a split; `pruning` finds the best subtree for a cost, `judging` proves it from the data,
+`refits` grows trees again for unseen rows, `outline` says a tree in words, `packed` predicts.
 Called by bagging, forests, boosting, AdaBoost and users. Imports what estimators share, and the
 core.
 """
@@ -12,7 +13,6 @@ from typing import TYPE_CHECKING
 from ..._ground.first_use import on_first_use
 
 if TYPE_CHECKING:
-    from .averages import mean_of_model
     from .cart import (
         OLD_NAME,
         DecisionTreeClassifier,
@@ -21,16 +21,15 @@ if TYPE_CHECKING:
         warn_of_old_name,
     )
     from .compact import STATISTICS, CompactTrees
-    from .data import TreeData
     from .decision_tree import DecisionTree
-    from .dials import fewer_limits, larger_leaves
-    from .growing import Options, Targets, grow, grow_forest
+    from .growing import Options, Targets, TreeData, grow, grow_forest
     from .multiway import LEAF, MultiwayTree
     from .multiway_classifiers import C45Classifier, ID3Classifier
     from .packed import ROOM, AskedColumns, PackedTrees
+    from .partial_dependence import mean_of_model
     from .predictions import TreeClassifierMixin, TreeRegressorMixin
-    from .pruning import cheapest, made_leaves, parents
+    from .pruning import cheapest, made_leaves, parents, risk_of
+    from .refits import fewer_limits, larger_leaves
     from .tree import Tree
-    from .tuning import risk_of
 
 __getattr__, __dir__, __all__ = on_first_use(__name__)

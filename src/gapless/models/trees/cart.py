@@ -11,8 +11,8 @@ from sklearn.utils._param_validation import Hidden, StrOptions
 
 from ..._ground.about import Example, Examples
 from ..._ground.stored import Declaration, Each, Labels, LabelsOfOutputs, Numbers, Whole
-from .data import TreeData
 from .decision_tree import FROM_DTYPE, DecisionTree
+from .growing import TreeData
 from .predictions import TreeClassifierMixin, TreeRegressorMixin
 from .tree_model import PESSIMISTIC, PRE, REDUCED
 

@@ -26,24 +26,26 @@ from ..._ground.stored import Declaration, Unused, Value
 from ..._ground.validation import read_outputs
 from ...certificates import Certificate
 from ...unseen import CV
-from .averages import mean_of_model
-from .data import Grown, Rows, TreeData, grown_in_time
-from .growing import NO_LIMIT, Options, Targets, grow
+from .growing import NO_LIMIT, Grown, Options, Rows, TreeData, grow_on, grown_in_time
 from .judging import RISKS, as_bound, certificate, judge
 from .outline import outline_of_binary
+from .partial_dependence import mean_of_model
 from .pruning import (
+    Choice,
     PruneTrace,
     cheapest,
+    choose_alpha,
     first_improvements,
     made_leaves,
     node_costs,
     node_weights,
     parents,
     pessimistic_errors,
+    risk_of,
+    sequence_of,
 )
 from .tree import Tree
 from .tree_model import ERRORS, PESSIMISTIC, PRE, TreeModel
-from .tuning import Choice, choose_alpha, risk_of, sequence_of
 
 Array = np.ndarray
 
@@ -385,7 +387,7 @@ class DecisionTree(TreeModel):
         )
 
     def _mean_predictions(self, X, weights, columns, donors):
-        """Means over rows whose columns have the values of donors; see `trees.averages`."""
+        """Means over rows whose columns have the values of donors, as for partial dependence."""
         return mean_of_model(self._read_rows, [self.tree_], X, weights, columns, donors)
 
     def outline(self):
@@ -436,14 +438,3 @@ class DecisionTree(TreeModel):
             f"{RISKS[self.criterion]} of the leaves + α · leaves",
             {"α": chosen(self, "ccp_alpha"), "leaves": self.get_n_leaves()},
         )
-
-
-def grow_on(data: TreeData, rows: Array, options: Options, seed: int) -> Any:
-    """A tree of some of the rows."""
-    outputs = data.outputs
-    weights, counts = (np.zeros(len(outputs.weights)) for _ in range(2))
-    weights[rows] = outputs.weights[rows]
-    counts[rows] = np.ceil(outputs.sample_weight[rows])
-    n_classes = data.widths if data.has_classes else None
-    targets = Targets(outputs.y, n_classes)
-    return grow(data.columns, targets, options, weights=weights, counts=counts, seed=seed)

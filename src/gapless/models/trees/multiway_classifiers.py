@@ -18,9 +18,8 @@ from ..._ground.stored import Declaration, Each, Labels, Nothing, Numbers, Unuse
 from ..._ground.validation import read_outputs, readable_target
 from ...certificates import Certificate
 from .cart import class_attributes
-from .data import Grown, TreeData, grown_in_time
 from .decision_tree import FROM_DTYPE
-from .growing import NO_LIMIT
+from .growing import NO_LIMIT, Grown, TreeData, grown_in_time
 from .judging import Judgement, certificate
 from .multiway import MultiwayTree, Rule, grow
 from .outline import outline_of_multiway

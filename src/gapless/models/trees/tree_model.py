@@ -26,10 +26,10 @@ from ..._ground.stored import INPUT, Declaration, Unused, Value, Whole
 from ..._ground.validation import read_outputs
 from ...certificates import Certificate
 from ...unseen import JUDGED, Remembering, drawn, take_over
-from .data import Grown, Rows, TreeData
-from .held_out import TreeFit
+from .growing import Grown, Rows, TreeData
 from .judging import Judgement, certificate
 from .outline import Features, Outline, Rules
+from .refits import TreeFit
 
 Array = np.ndarray
 
